@@ -29,6 +29,7 @@ from services.catalog.app import start_app as catalog
 from services.catalog.settings import Settings as CatalogSettings
 from services.chassis import logs
 from services.chassis.mongo import Mongo
+from services.chassis.service_token import token_digest
 from services.chassis.settings import ProcessSettings
 from services.executor.app import start_app as executor
 from services.executor.model.attempts import Attempt
@@ -172,7 +173,8 @@ async def main(runs: int) -> None:
 
 def _settings(kind: type[S], servers: Servers, **more: Any) -> S:
     values: dict[str, Any] = {
-        "service_tokens": SecretStr(TOKEN),
+        "service_token": SecretStr(TOKEN),
+        "callers": f"reporting={token_digest(TOKEN)}",
         "kafka_idempotence": False,
         "log_level": "warning",
         "mongo_uri": servers.mongod.uri,

@@ -19,9 +19,11 @@ from deploy.local.mongod import Mongod, mongod
 from deploy.local.ports import LOOPBACK, Ports
 from services.chassis.events import Event
 from services.chassis.producer import Producer
+from services.chassis.service_token import token_digest
 from services.reporting.consumer import TOPICS
 
 PUBLISHED_AT_ONCE = 500
+TOKEN = "t" * 20
 STARTED_SECONDS = 60.0
 _COUNT = re.compile(r"^mobiletest_event_apply_delay_seconds_count{[^}]*} (\S+)$", re.MULTILINE)
 
@@ -95,7 +97,8 @@ def _settings(servers: Servers, name: str, admin: str) -> dict[str, str]:
         "KAFKA_BOOTSTRAP": servers.broker.bootstrap,
         "KAFKA_IDEMPOTENCE": "false",
         "KAFKA_SESSION_SECONDS": "2",
-        "SERVICE_TOKEN": "t" * 20,
+        "SERVICE_TOKEN": TOKEN,
+        "CALLERS": f"operator={token_digest(TOKEN)}",
         "ADMIN_LISTEN": admin,
         "REPORTING_DATABASE": f"reporting_{name}",
         "REPORTING_GROUP": name,

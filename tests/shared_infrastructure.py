@@ -115,6 +115,6 @@ class SharedStack:
     url: str
     api_key: str
     grpc: dict[str, str]
-    service_token: str
+    grpc_token: str
     mongo_uri: str
     kafka_bootstrap: str

@@ -53,7 +53,7 @@ async def _run_command(layout: Layout, service: str, *arguments: str, within: fl
     seconds = within or _TIMEOUT_SECONDS
     try:
         async with asyncio.timeout(seconds):
-            code, output, errors = await _run(argv, layout.shared, pipe=PIPE)
+            code, output, errors = await _run(argv, {**layout.shared, **layout.token("executor-api")}, pipe=PIPE)
     except TimeoutError:
         raise CommandFailed(f"{' '.join(argv)}: not done within {seconds:.0f} s") from None
     if code != 0:

@@ -7,18 +7,25 @@ from pathlib import Path
 
 from deploy.local.ports import LOOPBACK, Ports
 from deploy.local.service import ServiceSpec
+from services.chassis.service_token import token_digest
 
 ROOT = Path(__file__).resolve().parents[2]
 GRPC_SERVICES = ("catalog", "executor", "reporting")
+OPERATOR = "operator"
+CALLERS = ("gateway", "executor-api", "executor-worker", "reporting", OPERATOR)
+"""Who has a token, with which it may call the methods that name it in the protos."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The addresses of one stack (`grpc`: service -> host:port) and the environment that its services share."""
+    """The addresses of one stack (`grpc`: service -> host:port), the environment that its services share, and the token
+    of each caller.
+    """
 
     http: str
     grpc: Mapping[str, str]
     shared: Mapping[str, str]
+    tokens: Mapping[str, str]
     package: str
     ports: Ports
 
@@ -30,17 +37,21 @@ class Layout:
         """All services; the gateway last, so that it stops first."""
         return [
             self._grpc_service("catalog"),
-            self._grpc_service("executor", MOBILETEST_EXECUTOR_ROLE="api"),
-            self._grpc_service("reporting"),
+            self._grpc_service("executor", **self.token("executor-api"), MOBILETEST_EXECUTOR_ROLE="api"),
+            self._grpc_service("reporting", **self.token("reporting")),
             *(self.worker(number) for number in range(1, workers + 1)),
-            self._service("gateway", "gateway", MOBILETEST_HTTP_LISTEN=self.http),
+            self._service("gateway", "gateway", **self.token("gateway"), MOBILETEST_HTTP_LISTEN=self.http),
         ]
 
     def worker(self, number: int) -> ServiceSpec:
         """A worker, whose tests may open pages on this machine unless the environment says otherwise."""
         pages = os.environ.get("MOBILETEST_ALLOWED_ADDRESSES", f"localhost,{LOOPBACK}")
         role = {"MOBILETEST_EXECUTOR_ROLE": "worker", "MOBILETEST_ALLOWED_ADDRESSES": pages}
-        return self._service(f"worker-{number}", "executor", **role)
+        return self._service(f"worker-{number}", "executor", **self.token("executor-worker"), **role)
+
+    def token(self, caller: str) -> dict[str, str]:
+        """The variable with the token of this caller."""
+        return {"MOBILETEST_SERVICE_TOKEN": self.tokens[caller]}
 
     def _grpc_service(self, name: str, **env: str) -> ServiceSpec:
         return self._service(name, name, MOBILETEST_GRPC_LISTEN=self.grpc[name], **env)
@@ -51,12 +62,16 @@ class Layout:
         return ServiceSpec(name, f"{self.package}.{module}", admin, {**self.shared, **own})
 
 
-def plan_layout(ports: Ports, http_port: int, environment: Mapping[str, str], package: str) -> Layout:
+def plan_layout(
+    ports: Ports, http_port: int, environment: Mapping[str, str], tokens: Mapping[str, str], package: str
+) -> Layout:
     """Assign ports to a stack; all its services get `environment` and each other's addresses."""
     grpc = {name: f"{LOOPBACK}:{ports.take()}" for name in GRPC_SERVICES}
     addresses = {f"MOBILETEST_{name.upper()}_ADDRESS": address for name, address in grpc.items()}
-    shared = {**addresses, "PYTHONPATH": python_path(), "PYTHONUNBUFFERED": "1", **environment}
-    return Layout(f"{LOOPBACK}:{http_port}", grpc, shared, package, ports)
+    callers = ",".join(f"{caller}={token_digest(token)}" for caller, token in tokens.items())
+    python = {"PYTHONPATH": python_path(), "PYTHONUNBUFFERED": "1"}
+    shared = {**addresses, **python, "MOBILETEST_CALLERS": callers, **environment}
+    return Layout(f"{LOOPBACK}:{http_port}", grpc, shared, tokens, package, ports)
 
 
 def python_path() -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from deploy.local import commands
 from deploy.local.broker import Broker
 from deploy.local.child import run_together
-from deploy.local.layout import Layout, plan_layout
+from deploy.local.layout import CALLERS, OPERATOR, Layout, plan_layout
 from deploy.local.ports import Ports
 from deploy.local.servers import Part, Servers
 from deploy.local.service import Service, ServiceSpec, status
@@ -24,6 +24,7 @@ class Stack:
     def __init__(self, state: State, layout: Layout, closing: AsyncExitStack) -> None:
         self.url = layout.url
         self.grpc = layout.grpc
+        self.tokens = layout.tokens
         self.parts: dict[str, Part] = {}
         self.organisation = Organisation("", "")
         self._state = state
@@ -35,9 +36,9 @@ class Stack:
         return self.organisation.api_key
 
     @property
-    def service_token(self) -> str:
-        """For direct gRPC calls."""
-        return self._layout.shared["MOBILETEST_SERVICE_TOKEN"]
+    def grpc_token(self) -> str:
+        """The operator's token, for direct gRPC calls."""
+        return self.tokens[OPERATOR]
 
     @property
     def mongo_uri(self) -> str:
@@ -143,7 +144,9 @@ async def run_stack(
         async with AsyncExitStack() as closing:
             servers = Servers.choose(state, ports, mongo_uri, kafka_bootstrap)
             environment = {**_environment(state), **servers.environment, **(extra_env or {})}
-            stack = Stack(state, plan_layout(ports, ports.first_from(port), environment, package), closing)
+            tokens = {caller: state.token(caller) for caller in CALLERS}
+            layout = plan_layout(ports, ports.first_from(port), environment, tokens, package)
+            stack = Stack(state, layout, closing)
             await stack.start_all(servers, workers)
             _announce(stack, state, closing)
             yield stack
@@ -152,7 +155,6 @@ async def run_stack(
 def _environment(state: State) -> dict[str, str]:
     """Variables that the services get unless the user's environment has them."""
     defaults = {
-        "MOBILETEST_SERVICE_TOKEN": state.service_token(),
         "MOBILETEST_OBJECT_STORE": state.objects.as_uri(),
         "MOBILETEST_ARTIFACT_SPOOL": str(state.spool),
     }
@@ -160,6 +162,12 @@ def _environment(state: State) -> dict[str, str]:
 
 
 def _announce(stack: Stack, state: State, closing: AsyncExitStack) -> None:
-    document = {"url": stack.url, "api_key": stack.api_key, "grpc": dict(stack.grpc), "pid": os.getpid()}
+    document = {
+        "url": stack.url,
+        "api_key": stack.api_key,
+        "grpc": dict(stack.grpc),
+        "grpc_token": stack.grpc_token,
+        "pid": os.getpid(),
+    }
     closing.callback(state.forget_ready)
     state.write_ready(document)

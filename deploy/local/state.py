@@ -35,7 +35,7 @@ class State:
         self.environments = self.folder / "env"
         self._ready = self.folder / "ready.json"
         self._organisation = self.folder / "organisation.json"
-        self._token = self.folder / "service_token"
+        self._tokens = self.folder / "tokens"
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -68,11 +68,13 @@ class State:
         lines = (f"export {variable}={shlex.quote(value)}\n" for variable, value in sorted(variables.items()))
         _write(self.environments / f"{name}.env", "".join(lines))
 
-    def service_token(self) -> str:
-        """The token with which the services call each other; created once."""
-        if not self._token.exists():
-            _write(self._token, secrets.token_urlsafe(32))
-        return self._token.read_text()
+    def token(self, caller: str) -> str:
+        """The token with which this caller calls services; created once."""
+        file = self._tokens / caller
+        if not file.exists():
+            self._tokens.mkdir(exist_ok=True)
+            _write(file, secrets.token_urlsafe(32))
+        return file.read_text()
 
     def organisation(self) -> Organisation | None:
         """The organisation that an earlier run created."""
@@ -84,7 +86,7 @@ class State:
         _write(self._organisation, json.dumps(asdict(organisation)))
 
     def write_ready(self, document: Mapping[str, object]) -> None:
-        """Write ready.json for other programs: `url`, `api_key`, `grpc` {service: address}, `pid`."""
+        """Write ready.json for other programs: `url`, `api_key`, `grpc` {service: address}, `grpc_token`, `pid`."""
         _write(self._ready, json.dumps(document, indent=2) + "\n")
 
     def forget_ready(self) -> None:

@@ -3,7 +3,7 @@
 import tempfile
 from pathlib import Path
 
-from pydantic import Field
+from pydantic import Field, SecretStr
 
 from services.chassis.settings import ProcessSettings
 
@@ -11,6 +11,9 @@ from services.chassis.settings import ProcessSettings
 class Settings(ProcessSettings):
     """In addition to those of every process: where artifacts are stored, and how large one may be."""
 
+    service_token: SecretStr = SecretStr("")
+    """None: the catalog calls no other service."""
+    callers: str
     mongo_database: str = Field(default="catalog", validation_alias="MOBILETEST_CATALOG_DATABASE")
     """The catalog's database."""
     object_store: str = "file:///var/lib/mobiletest"

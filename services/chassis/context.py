@@ -17,7 +17,7 @@ class Caller:
 
     org_id: str
     subject: str | None = None
-    scopes: frozenset[str] = ALL_SCOPES
+    scopes: frozenset[str] = frozenset()
     request_id: str = ""
     traceparent: str | None = None
     idempotency_key: str | None = None

@@ -11,7 +11,7 @@ from grpc_status import rpc_status
 from services.chassis import errors
 from services.chassis.errors import DomainError, Violation
 from services.chassis.mongo import as_unavailable
-from services.chassis.service_token import SERVICE_TOKEN_INVALID
+from services.chassis.service_token import CALLER_NOT_ALLOWED, SERVICE_TOKEN_INVALID
 
 DOMAIN = "mobiletest"
 TOO_LARGE = "MESSAGE_TOO_LARGE"
@@ -78,7 +78,8 @@ def to_proto(error: DomainError) -> status_pb2.Status:
 
 
 def from_rpc_error(error: grpc.aio.AioRpcError) -> DomainError | None:
-    """The error of a called service as a domain error; None for its internal errors (INTERNAL, UNKNOWN ...).
+    """The error of a called service as a domain error; None for its internal errors (INTERNAL, UNKNOWN ...), and for
+    the refusal of our own token.
 
     RESOURCE_EXHAUSTED without our details comes from gRPC itself: the request or what it asks for is too large.
     """
@@ -93,7 +94,7 @@ def from_rpc_error(error: grpc.aio.AioRpcError) -> DomainError | None:
         retry = 1.0 if kind is errors.Unavailable else None
         return kind(error.details() or kind.__name__, retry_after=retry)
     found = from_proto(proto)
-    return None if found.reason == SERVICE_TOKEN_INVALID else found
+    return None if found.reason in (SERVICE_TOKEN_INVALID, CALLER_NOT_ALLOWED) else found
 
 
 def from_proto(proto: status_pb2.Status) -> DomainError:

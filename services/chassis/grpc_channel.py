@@ -29,7 +29,6 @@ def open_channel(
     *,
     services: Iterable[ServiceDescriptor] = (),
     timeout: float = 10.0,
-    via_gateway: bool = False,
 ) -> "Channel":
     """A channel to "host:port" or "dns:///name:port", for the stubs of `services`.
 
@@ -41,7 +40,6 @@ def open_channel(
         grpc.aio.insecure_channel(address, options=_options(describe_methods(services).values())),
         token,
         timeout=timeout,
-        via_gateway=via_gateway,
     )
 
 
@@ -50,11 +48,9 @@ class Channel:
     a task per call and may swallow a cancellation.
     """
 
-    def __init__(self, inner: grpc.aio.Channel, token: str, *, timeout: float, via_gateway: bool) -> None:
+    def __init__(self, inner: grpc.aio.Channel, token: str, *, timeout: float) -> None:
         self._inner = inner
         self._fixed: Metadata = (("authorization", f"Bearer {token}"),)
-        if via_gateway:
-            self._fixed += (("x-caller", "gateway"),)
         self._timeout = timeout
 
     async def __aenter__(self) -> "Channel":

@@ -50,9 +50,15 @@ async def serve(
 
     `idempotency` is required by services with methods that take an Idempotency-Key.
     """
+    callers = settings.accepted_callers
+    if not callers:
+        raise ValueError("MOBILETEST_CALLERS is empty, so nobody could call this service")
     descriptors = [descriptor for _, _, descriptor in servicers]
     interceptor = RequestInterceptor(
-        describe_methods(descriptors), settings.tokens, idempotency=idempotency, unavailable=lambda: health.unavailable
+        describe_methods(descriptors),
+        callers,
+        idempotency=idempotency,
+        unavailable=lambda: health.unavailable,
     )
     serving = grpc.aio.server(interceptors=[*interceptors, interceptor], options=[*OPTIONS, _connection_age(settings)])
     for add, servicer, _ in servicers:

@@ -20,7 +20,7 @@ class Method:
     name: str
     required_scope: str
     needs_organisation: bool
-    internal: bool
+    callers: frozenset[str]
     takes_idempotency_key: bool
     idempotent: bool
     response: type[Message]
@@ -44,7 +44,7 @@ def _method(descriptor: MethodDescriptor) -> Method:
         name=descriptor.name,
         required_scope=contract.required_scope,
         needs_organisation=not contract.no_organisation,
-        internal=contract.internal,
+        callers=frozenset(contract.callers),
         takes_idempotency_key=contract.idempotency_key,
         idempotent=_is_idempotent(descriptor, contract.required_scope),
         response=GetMessageClass(descriptor.output_type),

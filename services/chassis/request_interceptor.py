@@ -5,7 +5,7 @@ idempotency; the servicer.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing, contextmanager
 from time import perf_counter
 from typing import Any
@@ -18,7 +18,7 @@ from services.chassis import error_status, logs, metrics
 from services.chassis.errors import Unavailable
 from services.chassis.idempotency import Idempotency
 from services.chassis.method_options import Method
-from services.chassis.service_token import authorize, read_metadata
+from services.chassis.service_token import Callers, authorize, read_metadata
 from services.chassis.validation import validate_and_default
 
 DEFAULT_DEADLINE_SECONDS = 30.0
@@ -39,14 +39,14 @@ class RequestInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc, unus
     def __init__(
         self,
         methods: Mapping[str, Method],
-        tokens: Sequence[str],
+        callers: Callers,
         *,
         idempotency: Idempotency | None = None,
         unavailable: Callable[[], Unavailable | None] = lambda: None,
     ) -> None:
         """`unavailable()`: the error to answer every call with, while the service's database is away."""
         self._methods = methods
-        self._tokens = tokens
+        self._callers = callers
         self._idempotency = idempotency
         self._unavailable = unavailable
         self._wrapped: dict[str, Any] = {}
@@ -105,7 +105,7 @@ class RequestInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc, unus
 
     @contextmanager
     def _admitted(self, method: Method, context: Context) -> Iterator[None]:
-        caller = authorize(method, read_metadata(context.invocation_metadata()), self._tokens)
+        caller = authorize(method, read_metadata(context.invocation_metadata()), self._callers)
         if (unavailable := self._unavailable()) is not None:
             raise unavailable
         with calling.bind(caller), calling.limit_time(context.time_remaining()):

@@ -1,14 +1,42 @@
-"""Authenticates gRPC calls by the service token, and checks the caller's organisation and scopes."""
+"""Authenticates gRPC calls by the token of the calling service, and checks what that service, and the API key on whose
+behalf it calls, may do.
+"""
 
-import hmac
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from hashlib import sha256
 from uuid import uuid4
 
-from services.chassis.context import ALL_SCOPES, Caller
+from services.chassis.context import Caller
 from services.chassis.errors import PermissionDenied, Unauthenticated
 from services.chassis.method_options import Method
 
 SERVICE_TOKEN_INVALID = "SERVICE_TOKEN_INVALID"  # noqa: S105 (an error reason)
+CALLER_NOT_ALLOWED = "CALLER_NOT_ALLOWED"
+GATEWAY = "gateway"
+
+Callers = Mapping[str, frozenset[str]]
+"""The names of the services that have a token, by the SHA-256 of the token (hexadecimal)."""
+
+_CALLER = re.compile(r"([a-z][a-z-]*)=([0-9a-f]{64})")
+
+
+def parse_callers(text: str) -> Callers:
+    """Read "gateway=<SHA-256>,reporting=<SHA-256>"; a name may have several tokens, for rotation. ValueError."""
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for entry in re.split(r"[,\s]+", text.strip(", \t\n")) if text.strip() else ():
+        match = _CALLER.fullmatch(entry)
+        if match is None:
+            name = entry.partition("=")[0][:40]
+            raise ValueError(f'the entry "{name}" is not NAME=SHA256, with the hexadecimal SHA-256 of its token')
+        found[match[2]].add(match[1])
+    return {digest: frozenset(names) for digest, names in found.items()}
+
+
+def token_digest(token: str) -> str:
+    """What a called service knows of a token: tokens are random, so nobody finds one by its digest."""
+    return sha256(token.encode()).hexdigest()
 
 
 def read_metadata(metadata: Iterable[tuple[str, str | bytes]] | None) -> dict[str, str]:
@@ -16,14 +44,16 @@ def read_metadata(metadata: Iterable[tuple[str, str | bytes]] | None) -> dict[st
     return {key: value for key, value in metadata or () if isinstance(value, str)}
 
 
-def authorize(method: Method, metadata: Mapping[str, str], tokens: Sequence[str]) -> Caller:
-    """The caller. Unauthenticated without one of `tokens`, PermissionDenied without the scope that the method needs."""
-    _check_token(metadata.get("authorization", ""), tokens)
-    caller = _read_caller(metadata)
+def authorize(method: Method, metadata: Mapping[str, str], callers: Callers) -> Caller:
+    """The caller. Unauthenticated without the token of one of `callers`; PermissionDenied when this service may not
+    call the method, or without the scope that the method needs.
+    """
+    names = _names(metadata.get("authorization", ""), callers)
+    if not names & method.callers:
+        raise PermissionDenied(f"{_either(names)} may not call {method.path}", reason=CALLER_NOT_ALLOWED)
+    caller = _read_caller(metadata, via_gateway=GATEWAY in names)
     if method.needs_organisation and not caller.org_id:
         raise Unauthenticated("The metadata has no x-org-id", reason="ORGANISATION_MISSING")
-    if method.internal and caller.via_gateway:
-        raise PermissionDenied("This method is for internal callers only", reason="INTERNAL_METHOD")
     if method.required_scope and method.required_scope not in caller.scopes:
         raise PermissionDenied(
             f"This API key lacks the scope {method.required_scope}",
@@ -33,21 +63,25 @@ def authorize(method: Method, metadata: Mapping[str, str], tokens: Sequence[str]
     return caller
 
 
-def _check_token(authorization: str, tokens: Sequence[str]) -> None:
+def _names(authorization: str, callers: Callers) -> frozenset[str]:
     kind, _, given = authorization.partition(" ")
-    matches = [hmac.compare_digest(given.strip().encode(), token.encode()) for token in tokens]
-    if kind.lower() != "bearer" or not any(matches):
+    names = callers.get(token_digest(given.strip()))
+    if kind.lower() != "bearer" or not names:
         raise Unauthenticated("The service token is missing or wrong", reason=SERVICE_TOKEN_INVALID)
+    return names
 
 
-def _read_caller(metadata: Mapping[str, str]) -> Caller:
-    scopes = metadata.get("x-scopes")
+def _either(names: Iterable[str]) -> str:
+    return " or ".join(sorted(names))
+
+
+def _read_caller(metadata: Mapping[str, str], *, via_gateway: bool) -> Caller:
     return Caller(
         org_id=metadata.get("x-org-id", ""),
         subject=metadata.get("x-subject"),
-        scopes=ALL_SCOPES if scopes is None else frozenset(s.strip() for s in scopes.split(",") if s.strip()),
+        scopes=frozenset(s.strip() for s in metadata.get("x-scopes", "").split(",") if s.strip()),
         request_id=metadata.get("x-request-id") or str(uuid4()),
         traceparent=metadata.get("traceparent"),
         idempotency_key=metadata.get("idempotency-key"),
-        via_gateway=metadata.get("x-caller") == "gateway",
+        via_gateway=via_gateway,
     )

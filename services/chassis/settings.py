@@ -7,6 +7,8 @@ from typing import Literal, TypeVar
 from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from services.chassis.service_token import Callers, parse_callers
+
 PREFIX = "MOBILETEST_"
 
 
@@ -42,8 +44,11 @@ class ProcessSettings(BaseSettings):
     """A name that a replica's successor has too, as in a StatefulSet: a restart within the session is no
     rebalance then. A Deployment's pods change their names, so the partitions of a replaced pod would idle for the
     session; without this setting a replica that stops leaves its groups at once."""
-    service_tokens: SecretStr = Field(validation_alias=f"{PREFIX}SERVICE_TOKEN")
-    """Tokens that calls between services carry, separated by commas: all are accepted, the first is sent."""
+    service_token: SecretStr = Field(min_length=16)
+    """Says to other services which one this is."""
+    callers: str = ""
+    """The services that may call this one: NAME=DIGEST entries, the hexadecimal SHA-256 of each one's token, separated
+    by commas. The protos say which methods each may call."""
     shutdown_grace_seconds: float = Field(default=10.0, ge=0)
     """How long calls, and runs of a worker, may continue after SIGTERM."""
     reflection: bool = False
@@ -55,18 +60,20 @@ class ProcessSettings(BaseSettings):
     commit: str = "unknown"
     """The commit that /metrics shows; images set it."""
 
-    @field_validator("service_tokens")
+    @field_validator("callers")
     @classmethod
-    def _long_enough(cls, value: SecretStr) -> SecretStr:
-        tokens = _split(value)
-        if not tokens or any(len(token) < 16 for token in tokens):
-            raise ValueError("needs at least one token; each must have 16 characters or more")
+    def _readable(cls, value: str) -> str:
+        parse_callers(value)
         return value
 
     @property
-    def tokens(self) -> tuple[str, ...]:
-        """The tokens that a server accepts; a client sends the first one."""
-        return _split(self.service_tokens)
+    def accepted_callers(self) -> Callers:
+        return parse_callers(self.callers)
+
+    @property
+    def token(self) -> str:
+        """The service token as text."""
+        return self.service_token.get_secret_value()
 
     def group_instance_id(self, suffix: str) -> str | None:
         """The id of this replica's static membership in one of its consumer groups; None: dynamic membership."""
@@ -91,7 +98,3 @@ def _explain(error: ValidationError) -> list[str]:
 
 def _variable(name: str) -> str:
     return name if name.startswith(PREFIX) else PREFIX + name.upper()
-
-
-def _split(value: SecretStr) -> tuple[str, ...]:
-    return tuple(token.strip() for token in value.get_secret_value().split(",") if token.strip())

@@ -82,7 +82,7 @@ class RemoteCatalog:
             call.cancel()
 
     def _download(self, org_id: str, build_id: str, seconds: float) -> Any:
-        with bind(Caller(org_id=org_id)):
+        with bind(Caller(org_id=org_id, scopes=frozenset({"read"}))):
             request = builds_pb2.DownloadBuildRequest(version_id=build_id)
             return self._builds.DownloadBuild(request, timeout=seconds)
 

@@ -57,7 +57,7 @@ async def open_resources(settings: Settings, stack: AsyncExitStack) -> Resources
     outbox = Outbox(mongo, SOURCE)
     await stack.enter_async_context(background.run("relay", OutboxRelay(mongo, outbox, producer).run()))
     transactions = ExecutionTransactions(mongo, outbox, settings.limits)
-    channel = await stack.enter_async_context(open_catalog_channel(settings.catalog_address, settings.tokens[0]))
+    channel = await stack.enter_async_context(open_catalog_channel(settings.catalog_address, settings.token))
     return Resources(
         settings=settings,
         stack=stack,

@@ -4,8 +4,6 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from pydantic import SecretStr
-
 from services.chassis.consumer import Consumer
 from services.executor.automation.devices.pools.pooled_devices import PooledDevices
 from services.executor.automation.devices.webdriver.sessions import delete_session, wait_for_unfinished
@@ -147,4 +145,4 @@ async def _open_model(shared: Resources) -> ModelProvider | None:
     if endpoint is None:
         return None
     client = await shared.stack.enter_async_context(open_client(endpoint))
-    return LanguageModels(client, shared.settings.llm_budget, (*map(SecretStr, shared.settings.tokens),))
+    return LanguageModels(client, shared.settings.llm_budget, (shared.settings.service_token,))

@@ -65,9 +65,8 @@ async def start_app(settings: Settings) -> AsyncIterator[App]:
             open_streams.end(key_id)
 
         key_events = await _consume_key_events(stack, settings, revoke, background, health)
-        keys = await stack.enter_async_context(_channel(settings, settings.catalog_address, via_gateway=False))
         authenticator = Authenticator(
-            CatalogApiKeys(keys),
+            CatalogApiKeys(channels["catalog"]),
             key_cache,
             SystemClock(),
             revocations_arrive=lambda: key_events.is_current(KEY_EVENTS_CURRENT_SECONDS),
@@ -78,24 +77,15 @@ async def start_app(settings: Settings) -> AsyncIterator[App]:
         yield App(address, admin.address, background)
 
 
-def _channel(settings: Settings, address: str, *, via_gateway: bool) -> Channel:
-    return open_channel(
-        address,
-        settings.tokens[0],
-        services=all_services(),
-        timeout=settings.request_timeout_seconds,
-        via_gateway=via_gateway,
-    )
-
-
 async def _channels(stack: AsyncExitStack, settings: Settings) -> dict[str, Channel]:
     addresses = {
         "catalog": settings.catalog_address,
         "executor": settings.executor_address,
         "reporting": settings.reporting_address,
     }
+    services, timeout = all_services(), settings.request_timeout_seconds
     return {
-        name: await stack.enter_async_context(_channel(settings, address, via_gateway=True))
+        name: await stack.enter_async_context(open_channel(address, settings.token, services=services, timeout=timeout))
         for name, address in addresses.items()
     }
 

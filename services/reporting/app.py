@@ -91,7 +91,7 @@ async def open_database(settings: Settings) -> AsyncIterator[Mongo]:
 @asynccontextmanager
 async def open_rebuild_jobs(settings: Settings, mongo: Mongo) -> AsyncIterator[Callable[[], RebuildJob]]:
     """A factory of jobs that verify or rebuild the read models."""
-    token = settings.tokens[0]
+    token = settings.token
     async with (
         grpc_server.open_channel(settings.catalog_address, token, services=CATALOG_SERVICES) as to_catalog,
         grpc_server.open_channel(settings.executor_address, token, services=EXECUTOR_SERVICES) as to_executor,

@@ -1,17 +1,21 @@
 """The Compose file: its services have their settings and volumes, and the same restrictions as in the cluster."""
 
 import re
+from subprocess import PIPE, run
 from typing import Any
 
 import pytest
 import yaml
 
+from services.chassis.service_token import parse_callers, token_digest
+from tests.callers import ALL
 from tests.deploy.kustomize import ROOT
 from tests.deploy.variables import known, loaded, needed, variables
 
 FILE = ROOT / "deploy" / "compose" / "compose.yaml"
 OURS = ("gateway", "catalog", "executor-api", "executor-worker", "reporting")
-GIVEN = {"MOBILETEST_SERVICE_TOKEN": "0123456789abcdef"}
+TOKENS = run(["sh", str(ROOT / "deploy" / "tokens.sh")], stdout=PIPE, text=True, check=True).stdout
+GIVEN = dict(line.split("=", 1) for line in TOKENS.splitlines())
 
 Service = dict[str, Any]
 
@@ -54,6 +58,19 @@ def test_each_service_gets_variables_that_it_reads_and_all_that_it_needs(service
 
 def test_each_environment_is_valid(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     loaded(module(service), environment(service), monkeypatch)
+
+
+def test_each_service_gets_its_own_token_and_no_other(named: tuple[str, Service]) -> None:
+    name, service = named
+    own = f"MOBILETEST_TOKEN_{name.upper().replace('-', '_')}"
+    given = {value for value in environment(service).values() if value in set(GIVEN.values())}
+    assert given == {GIVEN["MOBILETEST_CALLERS"], *([GIVEN[own]] if own in GIVEN else [])}
+
+
+def test_the_callers_are_those_of_the_tokens() -> None:
+    accepted = parse_callers(GIVEN["MOBILETEST_CALLERS"])
+    names = {name: f"MOBILETEST_TOKEN_{name.upper().replace('-', '_')}" for name in ALL}
+    assert accepted == {token_digest(GIVEN[variable]): frozenset({name}) for name, variable in names.items()}
 
 
 def test_services_listen_at_the_addresses_that_others_use(service: Service) -> None:

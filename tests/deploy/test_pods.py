@@ -29,6 +29,7 @@ DEPLOYMENTS = [
 ]
 SECRETS = {
     "MOBILETEST_SERVICE_TOKEN": "0123456789abcdef",
+    "MOBILETEST_CALLERS": f"gateway={'0' * 64}",
     "MOBILETEST_MONGO_URI": "mongodb://mongo:27017",
     "MOBILETEST_LLM_API_KEY": "a key",
 }
@@ -79,6 +80,17 @@ def image_user() -> int:
     found = re.search(r"^USER (\d+):\1$", (ROOT / "Dockerfile").read_text(), flags=re.MULTILINE)
     assert found
     return int(found[1])
+
+
+def test_each_pod_gets_its_own_token_and_no_other(deployment: Manifest) -> None:
+    given = {
+        each["name"]: each["valueFrom"]["secretKeyRef"]["key"]
+        for each in container(deployment)["env"]
+        if each.get("valueFrom", {}).get("secretKeyRef", {}).get("name") == "mobiletest-service-tokens"
+    }
+    own = {"MOBILETEST_SERVICE_TOKEN": f"MOBILETEST_TOKEN_{component(deployment).upper().replace('-', '_')}"}
+    callers = {"MOBILETEST_CALLERS": "MOBILETEST_CALLERS"}
+    assert given == (callers if component(deployment) == "catalog" else callers | own)
 
 
 def test_pods_have_no_access_to_the_kubernetes_api(target: str, deployment: Manifest) -> None:

@@ -14,6 +14,7 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 from mobiletest.catalog.v1 import api_keys_pb2, apps_pb2
 from mobiletest.reporting.v1 import reports_pb2
+from pydantic import SecretStr
 
 from services.chassis import grpc_server
 from services.chassis.context import Caller, current
@@ -22,6 +23,7 @@ from services.chassis.health import Health
 from services.chassis.settings import ProcessSettings
 from services.gateway.auth.api_keys import KeyHolder, checksum, invalid_api_key
 from services.gateway.contract.operations import all_services
+from tests.callers import callers
 
 TOKEN = "a service token for tests"
 
@@ -123,7 +125,12 @@ class FakeBackends:
         """Start the service `name`, or restart it at the same address."""
         stack = self._stops[name] = AsyncExitStack()
         listen = self.addresses.get(name, "127.0.0.1:0")
-        settings = ProcessSettings(service_tokens=TOKEN, grpc_listen=listen, shutdown_grace_seconds=0.1)  # type: ignore[arg-type]
+        settings = ProcessSettings(
+            service_token=SecretStr(TOKEN),
+            callers=callers(TOKEN, "gateway"),
+            grpc_listen=listen,
+            shutdown_grace_seconds=0.1,
+        )
         mine = [(self._adder(s), object(), s) for s in all_services() if s.file.package.split(".")[1] == name]
         self.addresses[name] = await stack.enter_async_context(grpc_server.serve(settings, mine, health=Health()))
 

@@ -81,12 +81,13 @@ async def test_nothing_that_an_author_writes_gets_out(
         shown += await ran(own_api, own_world, [test])
     assert not mark.exists()
     assert set(os.listdir(tmp_path)) == environment_before
-    assert own_stack.service_token not in shown
+    token = own_stack.tokens["executor-worker"]
+    assert token not in shown
     assert "root:x:0" not in shown
     stored = [path for path in (tmp_path / "state" / "objects" / "runs").rglob("*") if path.is_file()]
     assert stored
     assert all(len(path.relative_to(tmp_path / "state" / "objects" / "runs").parts) == 3 for path in stored)
-    assert not any(own_stack.service_token.encode() in path.read_bytes() for path in stored)
+    assert not any(token.encode() in path.read_bytes() for path in stored)
     own_stack.check()
     record("F35", "steps and app models that try to get out", tried=refused + len(tests), survived=refused + len(tests),
            refused_when_written=refused, run_and_ended=len(tests))  # fmt: skip

@@ -14,6 +14,7 @@ from deploy.local.layout import python_path
 from tests.images.docker import ROOT, Result, compose, run
 
 FILE = ROOT / "deploy" / "compose" / "compose.yaml"
+TOKENS = dict(line.split("=", 1) for line in run("sh", str(ROOT / "deploy" / "tokens.sh")).stdout.splitlines())
 PATIENCE_SECONDS = "180"
 SERVICES = ("gateway", "catalog", "executor-api", "executor-worker", "reporting")
 
@@ -29,7 +30,7 @@ class Project:
         return f"http://{self('port', 'gateway', '8080').stdout.strip()}"
 
     def __call__(self, *arguments: str, check: bool = True) -> Result:
-        settings = {"MOBILETEST_SERVICE_TOKEN": "token-of-the-test", "MOBILETEST_PORT": "0"}
+        settings = {**TOKENS, "MOBILETEST_PORT": "0"}
         prefix = (self.binary, "--project-name", "mobiletest-suite", "--progress", "quiet", "--file", str(FILE))
         return run(*prefix, *arguments, env=settings, check=check)
 

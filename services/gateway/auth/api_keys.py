@@ -58,7 +58,7 @@ KEY_ERRORS = {make().reason: make for make in (invalid_api_key, expired_api_key)
 
 
 class CatalogApiKeys:
-    """Verifies keys over gRPC. Its channel must not use `via_gateway`: the method is for internal callers only."""
+    """Verifies keys over gRPC."""
 
     def __init__(self, channel: Channel) -> None:
         self._stub = api_keys_pb2_grpc.ApiKeysStub(channel)  # type: ignore[no-untyped-call]

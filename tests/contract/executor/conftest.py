@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 from pymongo import MongoClient
 
-from services.chassis.context import Caller, bind
+from services.chassis.context import ALL_SCOPES, Caller, bind
 from services.chassis.migrations import migrate
 from services.chassis.mongo import Mongo
 from services.chassis.outbox import Outbox
@@ -131,5 +131,5 @@ async def limited(request: pytest.FixtureRequest) -> AsyncIterator[World]:
 @pytest.fixture(autouse=True)
 def caller() -> Iterator[Caller]:
     """Every test has its own organisation."""
-    with bind(Caller(org_id=str(uuid4()), via_gateway=True)) as bound:
+    with bind(Caller(org_id=str(uuid4()), scopes=ALL_SCOPES, via_gateway=True)) as bound:
         yield bound

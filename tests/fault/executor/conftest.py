@@ -87,7 +87,7 @@ async def workers(settings: Callable[..., Settings], tmp_path: Path) -> AsyncIte
 def _environment(settings: Settings) -> dict[str, str]:
     """The settings as environment variables of a process."""
     chosen: dict[str, Any] = {
-        name: getattr(settings, name) for name in settings.model_fields_set - {"service_tokens", "instance"}
+        name: getattr(settings, name) for name in settings.model_fields_set - {"service_token", "instance"}
     }
     variables = {f"MOBILETEST_{name.upper()}": str(value) for name, value in chosen.items()}
     return {

@@ -105,7 +105,7 @@ async def test_without_a_catalog_starts_are_unavailable(
     executor: Any, connect: Any, settings: Callable[..., Settings]
 ) -> None:
     async with (
-        executor(executor_role="api", catalog_address="127.0.0.1:9", service_tokens=TOKEN) as app,
+        executor(executor_role="api", catalog_address="127.0.0.1:9", service_token=TOKEN) as app,
         connect(app.grpc_address) as client,
     ):
         with pytest.raises(grpc.aio.AioRpcError) as raised:

@@ -17,6 +17,7 @@ from deploy.local.child import Child, ChildSpec
 from deploy.local.mongod import Mongod, mongod
 from services.chassis.topics import DEAD_LETTERS
 from services.reporting.consumer import TOPICS
+from tests.callers import callers
 from tests.group_offsets import PublishedOffsets, committed_offsets
 
 ROOT = Path(__file__).parents[3]
@@ -115,6 +116,7 @@ class Replicas:
             "MOBILETEST_KAFKA_IDEMPOTENCE": "false",
             "MOBILETEST_KAFKA_SESSION_SECONDS": str(SESSION_SECONDS),
             "MOBILETEST_SERVICE_TOKEN": "t" * 20,
+            "MOBILETEST_CALLERS": callers("t" * 20, "operator"),
             "MOBILETEST_SHUTDOWN_GRACE_SECONDS": "2",
             "MOBILETEST_FOLD_BATCH": "1000",
             "MOBILETEST_REPORTING_DATABASE": DATABASE,

@@ -41,7 +41,7 @@ async def start_command(stack: Stack, *arguments: str) -> Process:
     environment = {
         "PATH": os.environ["PATH"],
         "PYTHONPATH": python_path(),
-        "MOBILETEST_SERVICE_TOKEN": stack.service_token,
+        "MOBILETEST_SERVICE_TOKEN": stack.tokens["reporting"],
         "MOBILETEST_MONGO_URI": stack.mongo_uri,
         "MOBILETEST_KAFKA_BOOTSTRAP": stack.kafka_bootstrap,
         "MOBILETEST_CATALOG_ADDRESS": stack.grpc["catalog"],
@@ -199,7 +199,7 @@ async def test_verify_and_rebuild_over_grpc(stack: Stack) -> None:
     descriptor = operations_pb2.DESCRIPTOR.services_by_name["Operations"]
     async with (
         Api(stack.url, stack.api_key) as api,
-        grpc_server.open_channel(stack.grpc["reporting"], stack.service_token, services=[descriptor]) as channel,
+        grpc_server.open_channel(stack.grpc["reporting"], stack.grpc_token, services=[descriptor]) as channel,
     ):
         world = World(api)
         _, build, _, workflow = await world.passing_app()

@@ -28,9 +28,11 @@ from pymongo import MongoClient
 from services.catalog.app import start_app
 from services.catalog.settings import Settings
 from services.chassis import context, grpc_server
-from services.chassis.context import Caller
+from services.chassis.context import ALL_SCOPES, Caller
+from tests.callers import ALL, callers
 
 TOKEN = "t" * 20
+TOKEN_OF_GATEWAY = "g" * 20
 _FILES = {
     "Apps": apps_pb2,
     "Builds": builds_pb2,
@@ -72,7 +74,7 @@ async def service(
     """The catalog on a database of its own."""
     objects, spool = tmp_path_factory.mktemp("objects"), tmp_path_factory.mktemp("spool")
     settings = Settings(
-        service_tokens=TOKEN,  # type: ignore[arg-type]
+        callers=f"{callers(TOKEN, *ALL)},{callers(TOKEN_OF_GATEWAY, 'gateway')}",
         mongo_uri=mongo_uri,
         mongo_database=f"test_{uuid4().hex}",
         kafka_bootstrap=kafka_bootstrap,
@@ -109,10 +111,10 @@ def _stubs(channel: grpc_server.Channel) -> dict[str, Any]:
 @pytest.fixture(autouse=True)
 def caller() -> Iterator[Caller]:
     """A caller of a new organisation, by an API key."""
-    with context.bind(Caller(org_id=str(uuid4()), subject=str(uuid4()))) as caller:
+    with context.bind(Caller(org_id=str(uuid4()), subject=str(uuid4()), scopes=ALL_SCOPES)) as caller:
         yield caller
 
 
 def foreign() -> Any:
     """A block with a caller of another organisation."""
-    return context.bind(Caller(org_id=str(uuid4())))
+    return context.bind(Caller(org_id=str(uuid4()), scopes=ALL_SCOPES))

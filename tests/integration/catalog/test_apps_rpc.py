@@ -11,7 +11,7 @@ from mobiletest.catalog.v1 import apps_pb2 as pb
 from mobiletest.types.v1.platform_pb2 import PLATFORM_ANDROID, PLATFORM_IOS
 
 from services.chassis import context
-from services.chassis.context import Caller
+from services.chassis.context import ALL_SCOPES, Caller
 from services.chassis.error_status import to_domain_error
 from services.chassis.errors import DomainError, InvalidArgument, NotFound, PermissionDenied
 from tests.integration.catalog.conftest import Service, foreign
@@ -138,6 +138,6 @@ async def test_creations_at_the_same_time_are_all_counted(service: Service) -> N
 async def test_an_idempotency_key_makes_one_app(service: Service) -> None:
     """The first answer again."""
     org_id = context.current().org_id
-    with context.bind(Caller(org_id, idempotency_key=str(uuid4()))):
+    with context.bind(Caller(org_id, idempotency_key=str(uuid4()), scopes=ALL_SCOPES)):
         assert await made(service) == await made(service)
     assert (await service.apps.ListApps(pb.ListAppsRequest())).total == 1

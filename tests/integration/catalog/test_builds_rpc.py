@@ -167,7 +167,7 @@ async def messages():
     await asyncio.Event().wait()
 
 async def main():
-    metadata = (("authorization", f"Bearer {token}"), ("x-org-id", org_id))
+    metadata = (("authorization", f"Bearer {token}"), ("x-org-id", org_id), ("x-scopes", "write"))
     async with grpc.aio.insecure_channel(address) as channel:
         await builds_pb2_grpc.BuildsStub(channel).UploadBuild(messages(), metadata=metadata)
 

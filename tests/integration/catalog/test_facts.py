@@ -11,8 +11,8 @@ from mobiletest.catalog.v1 import apps_pb2, builds_pb2, events_pb2, facts_pb2, f
 from pymongo import MongoClient
 
 from services.chassis import context, grpc_server
-from services.chassis.context import Caller
-from tests.integration.catalog.conftest import TOKEN, Service
+from services.chassis.context import ALL_SCOPES, Caller
+from tests.integration.catalog.conftest import TOKEN, TOKEN_OF_GATEWAY, Service
 from tests.integration.catalog.test_apps_rpc import made
 from tests.integration.catalog.test_tests_rpc import written
 
@@ -126,16 +126,14 @@ async def test_attachments_have_the_new_name_of_a_test(
     assert facts[tied] == published[tied]
 
 
-async def test_only_internal_callers_get_them(service: Service) -> None:
+async def test_only_reporting_gets_them(service: Service) -> None:
     request = facts_pb2.ListCatalogFactsRequest()
     descriptor = facts_pb2.DESCRIPTOR.services_by_name["CatalogFacts"]
-    for token, via_gateway, code in (
-        (TOKEN, True, grpc.StatusCode.PERMISSION_DENIED),
-        ("x" * 20, False, grpc.StatusCode.UNAUTHENTICATED),
+    for token, code in (
+        (TOKEN_OF_GATEWAY, grpc.StatusCode.PERMISSION_DENIED),
+        ("x" * 20, grpc.StatusCode.UNAUTHENTICATED),
     ):
-        async with grpc_server.open_channel(
-            service.address, token, services=[descriptor], via_gateway=via_gateway
-        ) as channel:
+        async with grpc_server.open_channel(service.address, token, services=[descriptor]) as channel:
             stub: Any = facts_pb2_grpc.CatalogFactsStub(channel)
             with pytest.raises(grpc.aio.AioRpcError) as refused:
                 await stub.ListCatalogFacts(request)
@@ -144,7 +142,7 @@ async def test_only_internal_callers_get_them(service: Service) -> None:
 
 async def test_a_token_that_no_page_gave_is_refused(service: Service) -> None:
     descriptor = facts_pb2.DESCRIPTOR.services_by_name["CatalogFacts"]
-    with context.bind(Caller(str(uuid4()))):
+    with context.bind(Caller(str(uuid4()), scopes=ALL_SCOPES)):
         async with grpc_server.open_channel(service.address, TOKEN, services=[descriptor]) as channel:
             stub: Any = facts_pb2_grpc.CatalogFactsStub(channel)
             with pytest.raises(grpc.aio.AioRpcError) as refused:

@@ -10,9 +10,9 @@ import pytest
 from mobiletest.catalog.v1 import api_keys_pb2 as pb
 
 from services.chassis import context
-from services.chassis.context import Caller
+from services.chassis.context import ALL_SCOPES, Caller
 from services.chassis.errors import PermissionDenied, Unauthenticated
-from tests.integration.catalog.conftest import TOKEN, Service, foreign
+from tests.integration.catalog.conftest import Service, foreign
 from tests.integration.catalog.test_apps_rpc import failed
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -23,7 +23,7 @@ async def test_a_key_from_creation_to_deletion(service: Service) -> None:
     org_id = context.current().org_id
     key = await service.keys.CreateApiKey(pb.CreateApiKeyRequest(name="ci", scopes=[pb.SCOPE_EXECUTE, pb.SCOPE_READ]))
     assert (list(key.scopes), key.HasField("last_used_at")) == ([pb.SCOPE_READ, pb.SCOPE_EXECUTE], False)
-    with context.bind(Caller("")):
+    with context.bind(Caller("", scopes=ALL_SCOPES)):
         verified = await service.keys.VerifyApiKey(pb.VerifyApiKeyRequest(key=key.key))
     assert (verified.api_key_id, verified.org_id, list(verified.scopes)) == (key.id, org_id, list(key.scopes))
     [listed] = (await service.keys.ListApiKeys(pb.ListApiKeysRequest())).items
@@ -49,7 +49,7 @@ async def test_the_bootstrap_command(service: Service) -> None:
     """Prints an organisation and a key that the running catalog knows."""
     settings = service.settings
     environment = {
-        "MOBILETEST_SERVICE_TOKEN": TOKEN,
+        "MOBILETEST_CALLERS": settings.callers,
         "MOBILETEST_MONGO_URI": settings.mongo_uri,
         "MOBILETEST_CATALOG_DATABASE": settings.mongo_database,
         "PYTHONPATH": os.pathsep.join(sys.path),
@@ -60,6 +60,6 @@ async def test_the_bootstrap_command(service: Service) -> None:
     )
     output, _ = await child.communicate()
     made = json.loads(output.splitlines()[-1])
-    with context.bind(Caller("")):
+    with context.bind(Caller("", scopes=ALL_SCOPES)):
         verified = await service.keys.VerifyApiKey(pb.VerifyApiKeyRequest(key=made["api_key"]))
     assert (verified.org_id, len(verified.scopes)) == (made["org_id"], 4)

@@ -14,7 +14,7 @@ from mobiletest.catalog.v1 import api_keys_pb2, events_pb2, tests_pb2
 from services.catalog.events import CATALOG_EVENTS
 from services.chassis import context
 from services.chassis.consumer import Consumer
-from services.chassis.context import Caller
+from services.chassis.context import ALL_SCOPES, Caller
 from services.chassis.errors import DomainError, InvalidArgument, NotFound, PermissionDenied
 from services.chassis.events import Event
 from services.chassis.lifecycle import Background
@@ -72,9 +72,9 @@ async def test_who_set_it_is_the_name_of_the_key(service: Service) -> None:
     """A caller without a key is internal."""
     test, org_id = await written(service), context.current().org_id
     key = await service.keys.CreateApiKey(api_keys_pb2.CreateApiKeyRequest(name="CI of the shop"))
-    with context.bind(Caller(org_id, subject=key.id)):
+    with context.bind(Caller(org_id, subject=key.id, scopes=ALL_SCOPES)):
         assert (await begun(service, test)).quarantine.by == "CI of the shop"
-    with context.bind(Caller(org_id)):
+    with context.bind(Caller(org_id, scopes=ALL_SCOPES)):
         assert (await begun(service, test)).quarantine.by == "internal"
 
 

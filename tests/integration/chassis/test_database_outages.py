@@ -13,7 +13,7 @@ from mobiletest.catalog.v1 import apps_pb2
 
 from deploy.local.mongod import Mongod
 from services.chassis import errors
-from services.chassis.context import Caller, bind
+from services.chassis.context import ALL_SCOPES, Caller, bind
 from services.chassis.error_status import to_domain_error
 from services.chassis.errors import DomainError
 from services.chassis.health import Health
@@ -67,7 +67,7 @@ async def open_bench(driver: Literal["motor", "pymongo"], uri: str) -> AsyncIter
 @pytest.fixture
 async def benches(own_mongod: Mongod) -> AsyncIterator[list[Bench]]:
     """One with each driver; they share the outage."""
-    with bind(Caller("org-1")):
+    with bind(Caller("org-1", scopes=ALL_SCOPES)):
         async with open_bench("motor", own_mongod.uri) as motor, open_bench("pymongo", own_mongod.uri) as pymongo:
             yield [motor, pymongo]
 

@@ -8,7 +8,7 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from mobiletest.catalog.v1 import apps_pb2, apps_pb2_grpc, builds_pb2
 
 from services.chassis import context, errors, grpc_server, metrics
-from services.chassis.context import Caller, bind
+from services.chassis.context import ALL_SCOPES, Caller, bind
 from services.chassis.error_status import MOST_VIOLATIONS, to_domain_error
 from services.chassis.errors import DomainError, Violation
 from services.chassis.grpc_channel import MAX_MESSAGE_BYTES
@@ -133,7 +133,7 @@ async def test_a_missing_scope_is_refused(probe: Probe) -> None:
 
 
 async def test_a_call_without_organisation_is_refused(probe: Probe) -> None:
-    with bind(Caller("")):
+    with bind(Caller("", scopes=ALL_SCOPES)):
         assert isinstance(await failure(probe.stub.ListApps(apps_pb2.ListAppsRequest())), errors.Unauthenticated)
 
 

@@ -6,7 +6,7 @@ import pytest
 from mobiletest.catalog.v1 import apps_pb2
 
 from services.chassis import errors
-from services.chassis.context import Caller, bind
+from services.chassis.context import ALL_SCOPES, Caller, bind
 from services.chassis.error_status import to_domain_error
 from services.chassis.idempotency import MIGRATION, Idempotency
 from services.chassis.migrations import migrate
@@ -26,7 +26,7 @@ async def probe(mongo_uri: str, mongo_database: str) -> AsyncIterator[Probe]:
 
 
 async def test_a_replayed_response_is_marked(probe: Probe) -> None:
-    with bind(Caller("org-1", idempotency_key="k")):
+    with bind(Caller("org-1", idempotency_key="k", scopes=ALL_SCOPES)):
         first = await probe.stub.CreateApp(REQUEST)
         call = probe.stub.CreateApp(REQUEST)
         assert await call == first
@@ -35,7 +35,7 @@ async def test_a_replayed_response_is_marked(probe: Probe) -> None:
 
 
 async def test_without_a_key_each_call_is_executed(probe: Probe) -> None:
-    with bind(Caller("org-1")):
+    with bind(Caller("org-1", scopes=ALL_SCOPES)):
         first, second = await probe.stub.CreateApp(REQUEST), await probe.stub.CreateApp(REQUEST)
     assert first.id != second.id
 
@@ -47,7 +47,7 @@ async def test_fifty_concurrent_calls_with_one_key_create_once(probe: Probe) -> 
         except grpc.aio.AioRpcError as error:
             return to_domain_error(error)
 
-    with bind(Caller("org-1", idempotency_key="k")):
+    with bind(Caller("org-1", idempotency_key="k", scopes=ALL_SCOPES)):
         results = await asyncio.gather(*(create() for _ in range(50)))
         again = (await probe.stub.CreateApp(REQUEST)).id
     assert len(probe.apps.callers) == 1
@@ -62,7 +62,7 @@ async def test_a_repeated_creation_has_the_same_id(probe: Probe) -> None:
     async def cut() -> None:
         raise errors.Unavailable("the connection broke after the commit")
 
-    with bind(Caller("org-1", idempotency_key="k")):
+    with bind(Caller("org-1", idempotency_key="k", scopes=ALL_SCOPES)):
         probe.apps.then = cut
         with pytest.raises(grpc.aio.AioRpcError):
             await probe.stub.CreateApp(REQUEST)

@@ -17,9 +17,10 @@ from mobiletest.catalog.v1 import apps_pb2, apps_pb2_grpc
 from deploy.local.child import Child, ChildSpec
 from deploy.local.mongod import Mongod
 from services.chassis import grpc_server, outbox
-from services.chassis.context import Caller, bind
+from services.chassis.context import ALL_SCOPES, Caller, bind
 from services.chassis.migrations import Migration, migrate
 from services.chassis.mongo import Mongo
+from tests.callers import callers
 from tests.eventually import eventually
 from tests.unit.chassis.samples import TOKEN
 
@@ -58,7 +59,7 @@ class Process:
     @asynccontextmanager
     async def stub(self) -> AsyncIterator[apps_pb2_grpc.AppsStub]:
         async with grpc_server.open_channel((self.folder / "grpc").read_text(), TOKEN) as channel:
-            with bind(Caller("org-1")):
+            with bind(Caller("org-1", scopes=ALL_SCOPES)):
                 yield apps_pb2_grpc.AppsStub(channel)
 
     async def ended(self) -> int:
@@ -76,6 +77,7 @@ async def process(folder: Path, mongo_uri: str, **environment: str) -> AsyncIter
     variables: Mapping[str, str] = {
         "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
         "MOBILETEST_SERVICE_TOKEN": TOKEN,
+        "MOBILETEST_CALLERS": callers(TOKEN, "operator"),
         "MOBILETEST_MONGO_URI": mongo_uri,
         "MOBILETEST_KAFKA_BOOTSTRAP": "127.0.0.1:9",
         "MOBILETEST_SAMPLE_DATABASE": f"test_{uuid4().hex}",

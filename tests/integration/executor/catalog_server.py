@@ -13,13 +13,16 @@ from google.protobuf.json_format import ParseDict
 from google.protobuf.struct_pb2 import Value
 from mobiletest.catalog.v1 import builds_pb2, builds_pb2_grpc, resolution_pb2, resolution_pb2_grpc
 from mobiletest.types.v1 import platform_pb2
+from pydantic import SecretStr
 
 from services.chassis import grpc_server
 from services.chassis.errors import NotFound
 from services.chassis.health import Health
 from services.chassis.settings import ProcessSettings
+from tests.callers import callers
 
 TOKEN = "t" * 20
+TOKEN_OF_GATEWAY = "g" * 20
 CHUNK = 64 * 1024
 
 
@@ -104,7 +107,11 @@ class _Builds(builds_pb2_grpc.BuildsServicer):
 @asynccontextmanager
 async def serving(shelf: Shelf, listen: str = "127.0.0.1:0") -> AsyncIterator[Shelf]:
     """Serve the shelf inside the block; its address is set."""
-    settings = ProcessSettings(service_tokens=TOKEN, grpc_listen=listen)  # type: ignore[arg-type]
+    settings = ProcessSettings(
+        service_token=SecretStr(TOKEN),
+        callers=callers(TOKEN, "executor-api", "executor-worker"),
+        grpc_listen=listen,
+    )
     servicers = [
         (
             resolution_pb2_grpc.add_ResolutionServicer_to_server,

@@ -13,15 +13,16 @@ from mobiletest.executor.v1 import executions_pb2_grpc, runs_pb2
 from mobiletest.types.v1 import execution_pb2
 from pymongo import MongoClient
 
-from services.chassis.context import Caller, bind
+from services.chassis.context import ALL_SCOPES, Caller, bind
 from services.chassis.grpc_server import open_channel
 from services.chassis.migrations import MIGRATIONS
 from services.executor.app import App, start_app
 from services.executor.ports.runs import Attempts
 from services.executor.settings import Settings
 from services.executor.storage.schema import ORG_LOCKS
+from tests.callers import callers
 from tests.eventually import eventually
-from tests.integration.executor.catalog_server import TOKEN, Shelf, serving
+from tests.integration.executor.catalog_server import TOKEN, TOKEN_OF_GATEWAY, Shelf, serving
 
 Run = Callable[..., AbstractAsyncContextManager[App]]
 
@@ -64,7 +65,8 @@ def settings(
 
     def make(**changes: Any) -> Settings:
         values: dict[str, Any] = {
-            "service_tokens": TOKEN,
+            "service_token": TOKEN,
+            "callers": f"{callers(TOKEN, 'operator', 'reporting')},{callers(TOKEN_OF_GATEWAY, 'gateway')}",
             "mongo_uri": mongo_uri,
             "executor_database": mongo_database,
             "kafka_bootstrap": kafka_bootstrap,
@@ -99,7 +101,7 @@ def executor(settings: Callable[..., Settings]) -> Run:
 @pytest.fixture(autouse=True)
 def caller() -> Iterator[Caller]:
     """Every test has its own organisation."""
-    with bind(Caller(org_id=str(uuid4()))) as bound:
+    with bind(Caller(org_id=str(uuid4()), scopes=ALL_SCOPES)) as bound:
         yield bound
 
 

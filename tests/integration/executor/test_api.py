@@ -9,7 +9,7 @@ import pytest
 from mobiletest.executor.v1 import executions_pb2 as pb
 from mobiletest.types.v1 import ci_pb2, execution_pb2, platform_pb2
 
-from services.chassis.context import Caller, bind
+from services.chassis.context import ALL_SCOPES, Caller, bind
 from tests.fakes.executor import FakeAttempts
 from tests.integration.executor.catalog_server import Shelf
 
@@ -75,7 +75,7 @@ async def test_another_organisation_finds_nothing(executor: Any, connect: Any, s
     async with executor(executor_role="api") as app, connect(app.grpc_address) as client:
         execution_id = await client.start(shelf.workflow(shelf.planned("Tap it")))
         [run] = await client.runs(execution_id)
-        with bind(Caller(org_id=str(uuid4()))):
+        with bind(Caller(org_id=str(uuid4()), scopes=ALL_SCOPES)):
             calls = {
                 "GetExecution": pb.GetExecutionRequest(execution_id=execution_id),
                 "CancelExecution": pb.CancelExecutionRequest(execution_id=execution_id),

@@ -12,7 +12,7 @@ from services.chassis import grpc_server
 from services.executor.model.attempts import AttemptResult
 from services.executor.model.failures import Category, Failure
 from tests.fakes.executor import FakeAttempts
-from tests.integration.executor.catalog_server import TOKEN, Shelf
+from tests.integration.executor.catalog_server import TOKEN, TOKEN_OF_GATEWAY, Shelf
 
 FAILED = AttemptResult(failure=Failure(Category.ASSERTION_FAILED, "Not there."))
 BROKEN = AttemptResult(failure=Failure(Category.SESSION_LOST, "Gone."))
@@ -95,15 +95,13 @@ async def test_facts_match_the_latest_events(
         assert execution.SerializeToString(deterministic=True) == told.SerializeToString(deterministic=True)
 
 
-async def test_only_internal_callers_can_list_facts(executor: Any, shelf: Shelf) -> None:
+async def test_only_reporting_can_list_facts(executor: Any, shelf: Shelf) -> None:
     async with executor(executor_role="api") as app:
-        for token, via_gateway, code in (
-            (TOKEN, True, grpc.StatusCode.PERMISSION_DENIED),
-            ("x" * 20, False, grpc.StatusCode.UNAUTHENTICATED),
+        for token, code in (
+            (TOKEN_OF_GATEWAY, grpc.StatusCode.PERMISSION_DENIED),
+            ("x" * 20, grpc.StatusCode.UNAUTHENTICATED),
         ):
-            async with grpc_server.open_channel(
-                app.grpc_address, token, services=[SERVICE], via_gateway=via_gateway
-            ) as channel:
+            async with grpc_server.open_channel(app.grpc_address, token, services=[SERVICE]) as channel:
                 stub: Any = facts_pb2_grpc.ExecutionFactsStub(channel)  # type: ignore[no-untyped-call]
                 with pytest.raises(grpc.aio.AioRpcError) as refused:
                     await stub.ListRunFacts(facts_pb2.ListRunFactsRequest())

@@ -11,7 +11,7 @@ import pytest
 from mobiletest.executor.v1 import executions_pb2 as pb
 from mobiletest.types.v1 import ci_pb2, execution_pb2
 
-from services.chassis.context import Caller, bind
+from services.chassis.context import ALL_SCOPES, Caller, bind
 from services.executor.model.attempts import AttemptResult
 from services.executor.model.runs import Platform
 from services.executor.ports.runs import Claim, Progress
@@ -76,7 +76,7 @@ async def test_a_flooded_queue_does_not_starve_other_organisations(
     async with executor(attempts, executor_slots=slots) as app, connect(app.grpc_address) as client:
         first = await client.start(flood)
         await eventually(lambda: len(attempts.begun) > slots)
-        with bind(Caller(org_id=single)):
+        with bind(Caller(org_id=single, scopes=ALL_SCOPES)):
             started = await client.start(one)
             before = len(attempts.begun)
             await client.ended(started)
@@ -96,7 +96,7 @@ async def test_the_limit_of_an_organisation_holds_over_all_workers(executor: Any
             await stack.enter_async_context(worker)
         client = await stack.enter_async_context(connect(app.grpc_address))
         first = await client.start(many)
-        with bind(Caller(org_id=other)):
+        with bind(Caller(org_id=other, scopes=ALL_SCOPES)):
             second = await client.start(many)
             assert (await client.ended(second)).counts.passed == 9
         assert (await client.ended(first)).counts.passed == 9

@@ -46,7 +46,7 @@ class Client:
 def gateway_settings(backends: FakeBackends, **settings_overrides: Any) -> Settings:
     """Without a broker, unless `settings_overrides` names one: the gateway serves all the same."""
     values = {
-        "service_tokens": TOKEN,
+        "service_token": TOKEN,
         "http_listen": "127.0.0.1:0",
         "kafka_bootstrap": NO_BROKER,
         "kafka_idempotence": False,

@@ -30,11 +30,11 @@ async def test_documents_key_and_events_survive_a_second_start(tmp_path: Path) -
         await first.restart("broker")
         assert sorted(republished.read_text().split()) == ["catalog", "executor"]
         republished.unlink()
-        key, token = first.api_key, first.service_token
+        key, token = first.api_key, first.tokens
     async with stack_on(tmp_path) as second, AsyncMongoClient[dict[str, object]](second.mongo_uri) as client:
         assert sorted(republished.read_text().split()) == ["catalog", "executor"]
         assert await client.catalog.apps.find_one() == {"_id": "a"}
-        assert (second.api_key, second.service_token) == (key, token)
+        assert (second.api_key, second.tokens) == (key, token)
 
 
 async def test_parts_can_be_killed_started_and_added(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from services.reporting.app import start_app
 from services.reporting.consumer import TOPICS
 from services.reporting.settings import Settings
 from services.reporting.storage.schema import MIGRATIONS
+from tests.callers import callers
 from tests.group_offsets import PublishedOffsets
 
 TOKEN = "t" * 20
@@ -65,7 +66,8 @@ async def mongo(mongo_uri: str, mongo_database: str) -> AsyncIterator[Mongo]:
 def settings(mongo_uri: str, kafka_bootstrap: str, mongo_client: MongoClient[dict[str, Any]]) -> Iterator[Settings]:
     name = f"test_{uuid4().hex}"
     yield Settings(
-        service_tokens=SecretStr(TOKEN),
+        service_token=SecretStr(TOKEN),
+        callers=callers(TOKEN, "operator"),
         mongo_uri=mongo_uri,
         mongo_database=name,
         kafka_bootstrap=kafka_bootstrap,

@@ -19,7 +19,7 @@ from deploy.local.broker import broker
 from services.chassis import grpc_server, metrics
 from services.chassis.clock import SystemClock
 from services.chassis.consumer import Consumer, Handler
-from services.chassis.context import Caller, bind
+from services.chassis.context import ALL_SCOPES, Caller, bind
 from services.chassis.dead_letters.__main__ import Settings as CommandSettings
 from services.chassis.dead_letters.__main__ import build_parser, replay_letters
 from services.chassis.dead_letters.letters import DeadLetter, DeadLetterWriter, RefusedRecord
@@ -33,6 +33,7 @@ from services.reporting.app import App, open_database, start_app
 from services.reporting.consumer import EXECUTION_EVENTS, TOPICS, EventHandler
 from services.reporting.settings import Settings
 from services.reporting.usecases.projector import Projector
+from tests.callers import callers
 from tests.eventually import eventually
 from tests.fakes.chassis import record_of as consumer_record
 from tests.fakes.reporting_event_log import EventLog
@@ -52,7 +53,8 @@ async def producer(tmp_path: Path) -> AsyncIterator[Producer]:
 def settings(mongo_uri: str, producer: Producer, mongo_client: MongoClient[dict[str, Any]]) -> Iterator[Settings]:
     name = f"test_{uuid4().hex}"
     yield Settings(
-        service_tokens=SecretStr(TOKEN),
+        service_token=SecretStr(TOKEN),
+        callers=callers(TOKEN, "operator"),
         mongo_uri=mongo_uri,
         mongo_database=name,
         kafka_bootstrap=producer.bootstrap,
@@ -66,7 +68,7 @@ def settings(mongo_uri: str, producer: Producer, mongo_client: MongoClient[dict[
 @pytest.fixture
 def desk() -> Iterator[EventLog]:
     desk = EventLog()
-    with bind(Caller(desk.org_id)):
+    with bind(Caller(desk.org_id, scopes=ALL_SCOPES)):
         yield desk
 
 

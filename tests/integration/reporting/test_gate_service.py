@@ -9,7 +9,7 @@ import grpc
 import pytest
 from mobiletest.reporting.v1 import reports_pb2 as pb
 
-from services.chassis.context import Caller, bind
+from services.chassis.context import ALL_SCOPES, Caller, bind
 from tests.eventually import eventually
 from tests.fakes.reporting_event_log import EventLog, with_duplicates
 from tests.integration.reporting.conftest import Service
@@ -24,7 +24,7 @@ def desk() -> EventLog:
 
 @pytest.fixture(autouse=True)
 def caller(desk: EventLog) -> Iterator[Caller]:
-    with bind(Caller(desk.org_id)) as caller:
+    with bind(Caller(desk.org_id, scopes=ALL_SCOPES)) as caller:
         yield caller
 
 
@@ -116,7 +116,7 @@ async def test_unknown_and_foreign_resources_are_not_found(service: Service, des
     ]
     for method, request, message in asked:
         assert await refusal(method, request) == (grpc.StatusCode.NOT_FOUND, message)
-    with bind(Caller(str(uuid4()))):
+    with bind(Caller(str(uuid4()), scopes=ALL_SCOPES)):
         for method, request, message in (
             (service.reports.GetGate, pb.GetGateRequest(execution_id=execution), "Execution not found"),
             (service.reports.CompareBuilds, pb.CompareBuildsRequest(version_id=other[0]), "Build not found"),

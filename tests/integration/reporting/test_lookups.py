@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from services.chassis.context import Caller, bind
+from services.chassis.context import ALL_SCOPES, Caller, bind
 from services.chassis.mongo import Mongo
 from services.reporting.consumer import EventHandler
 from services.reporting.ports import Page
@@ -19,7 +19,7 @@ async def ask_everything(mongo: Mongo, desk: EventLog, build: str, test: str) ->
     """Each report once."""
     read_models = MongoReadModels(mongo)
     apps, runs = AppReports(read_models, StillClock(datetime.now(UTC))), RunLists(read_models)
-    with bind(Caller(desk.org_id)):
+    with bind(Caller(desk.org_id, scopes=ALL_SCOPES)):
         await apps.stats([desk.app_id])
         await apps.workspace(desk.app_id, 60)
         await apps.matrix(desk.app_id, Page(0, 10))

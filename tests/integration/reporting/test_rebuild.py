@@ -14,7 +14,7 @@ from mobiletest.reporting.v1 import reports_pb2
 from pymongo.errors import OperationFailure
 
 from services.chassis.clock import truncate_to_milliseconds
-from services.chassis.context import Caller, bind
+from services.chassis.context import ALL_SCOPES, Caller, bind
 from services.chassis.errors import Aborted, FailedPrecondition
 from services.chassis.leases import Lease
 from services.chassis.migrations import migrate
@@ -232,7 +232,7 @@ async def test_events_are_applied_and_reports_served_during_a_rebuild(world: Wor
     async def read() -> None:
         nonlocal seen
         began = monotonic()
-        with bind(Caller(world.desk.org_id)):
+        with bind(Caller(world.desk.org_id, scopes=ALL_SCOPES)):
             app = await reads.app(world.desk.app_id)
             runs = await reads.runs_of_test("test-0", Page(0, 10))
             counted = (await reads.counters([counters.test("test-0")])).get(counters.test("test-0"), {})

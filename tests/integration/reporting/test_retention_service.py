@@ -5,7 +5,7 @@ from uuid import uuid4
 import pytest
 from mobiletest.reporting.v1 import reports_pb2
 
-from services.chassis.context import Caller, bind
+from services.chassis.context import ALL_SCOPES, Caller, bind
 from services.reporting.app import start_app
 from tests.eventually import eventually
 from tests.fakes.reporting_event_log import EventLog
@@ -20,7 +20,7 @@ async def test_a_process_with_a_retention_limit_sweeps_at_start(service: Service
     await service.publish(desk.app(), desk.build(*build), *(event for run in runs for event in run))
     await service.applied()
     of_test = reports_pb2.ListTestRunsRequest(test_id=test_id, page=1, page_size=10)
-    with bind(Caller(desk.org_id)):
+    with bind(Caller(desk.org_id, scopes=ALL_SCOPES)):
         assert (await service.reports.ListTestRuns(of_test)).total == 3
         bounded = service.settings.model_copy(update={"runs_kept_per_test": 1, "instance": str(uuid4())})
         async with start_app(bounded):

@@ -10,7 +10,7 @@ from mobiletest.executor.v1 import events_pb2 as executor
 from mobiletest.reporting.v1 import reports_pb2 as pb
 from mobiletest.types.v1 import execution_pb2 as types
 
-from services.chassis.context import Caller, bind
+from services.chassis.context import ALL_SCOPES, Caller, bind
 from services.reporting.consumer import EXECUTION_EVENTS
 from tests.eventually import eventually
 from tests.fakes.reporting_event_log import EventLog, event, with_duplicates
@@ -26,7 +26,7 @@ def desk() -> EventLog:
 
 @pytest.fixture(autouse=True)
 def caller(desk: EventLog) -> Iterator[Caller]:
-    with bind(Caller(desk.org_id)) as caller:
+    with bind(Caller(desk.org_id, scopes=ALL_SCOPES)) as caller:
         yield caller
 
 
@@ -98,7 +98,7 @@ async def test_upper_case_ids_are_the_same_ids(service: Service, desk: EventLog)
 
 async def test_another_organisation_finds_nothing(service: Service, desk: EventLog) -> None:
     build_id, _ = await told(service, desk)
-    with bind(Caller(str(uuid4()))):
+    with bind(Caller(str(uuid4()), scopes=ALL_SCOPES)):
         with pytest.raises(grpc.aio.AioRpcError) as caught:
             await service.reports.GetAppWorkspace(pb.GetAppWorkspaceRequest(app_id=desk.app_id))
         runs = await service.reports.ListBuildRuns(pb.ListBuildRunsRequest(version_id=build_id))

@@ -11,7 +11,7 @@ from mobiletest.catalog.v1 import events_pb2 as catalog
 from mobiletest.reporting.v1 import reports_pb2 as pb
 from mobiletest.types.v1.platform_pb2 import PLATFORM_ANDROID, PLATFORM_IOS
 
-from services.chassis.context import Caller, bind
+from services.chassis.context import ALL_SCOPES, Caller, bind
 from services.chassis.events import Event
 from services.reporting.consumer import CATALOG_EVENTS
 from tests.fakes.reporting_event_log import EventLog, event, with_duplicates
@@ -28,7 +28,7 @@ def desk() -> EventLog:
 
 @pytest.fixture(autouse=True)
 def caller(desk: EventLog) -> Iterator[Caller]:
-    with bind(Caller(desk.org_id)) as caller:
+    with bind(Caller(desk.org_id, scopes=ALL_SCOPES)) as caller:
         yield caller
 
 
@@ -66,7 +66,7 @@ async def test_tests_are_listed_by_classification(service: Service, desk: EventL
     assert await listed(service, **stable, page=2, page_size=1) == ([], 1)
     assert await listed(service, classification=UNTRIED) == ([new], 1)
     assert await listed(service, classification=UNTRIED, app_id=desk.app_id) == ([], 0)
-    with bind(Caller(str(uuid4()))):
+    with bind(Caller(str(uuid4()), scopes=ALL_SCOPES)):
         assert await listed(service, **stable) == ([], 0)
 
 

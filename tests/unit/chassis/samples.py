@@ -5,6 +5,7 @@ from uuid import uuid4
 
 from services.chassis.events import Event
 from services.chassis.settings import ProcessSettings
+from tests.callers import callers
 
 TOKEN = "a-token-of-the-services"
 
@@ -23,4 +24,4 @@ def an_event(topic: str = "t", *, id_: str | None = None, key: str = "k", sequen
 
 
 def process_settings(**values: object) -> ProcessSettings:
-    return ProcessSettings.model_validate({"service_tokens": TOKEN, **values})
+    return ProcessSettings.model_validate({"service_token": TOKEN, "callers": callers(TOKEN, "operator"), **values})

@@ -56,6 +56,8 @@ def test_an_absent_service_is_unavailable_with_retry_after() -> None:
 def test_a_refused_service_token_is_an_internal_error() -> None:
     refused = errors.Unauthenticated("no", reason="SERVICE_TOKEN_INVALID")
     assert error_status.to_domain_error(rpc_error(grpc.StatusCode.UNAUTHENTICATED, refused)) is None
+    refused_method = errors.PermissionDenied("no", reason="CALLER_NOT_ALLOWED")
+    assert error_status.to_domain_error(rpc_error(grpc.StatusCode.PERMISSION_DENIED, refused_method)) is None
 
 
 @pytest.mark.parametrize("code", [grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN, grpc.StatusCode.UNIMPLEMENTED])

@@ -14,7 +14,7 @@ def test_method_options_are_read_from_the_protos() -> None:
     create = describe_methods([APPS])["/mobiletest.catalog.v1.Apps/CreateApp"]
     assert create.required_scope == "write"
     assert create.needs_organisation
-    assert not create.internal
+    assert create.callers == {"gateway", "operator"}
     assert create.response is apps_pb2.App
 
 

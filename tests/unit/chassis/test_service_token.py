@@ -1,98 +1,116 @@
 import pytest
-from mobiletest.catalog.v1 import api_keys_pb2, apps_pb2
+from mobiletest.catalog.v1 import apps_pb2
 
-from services.chassis.context import ALL_SCOPES
 from services.chassis.errors import PermissionDenied, Unauthenticated
 from services.chassis.method_options import Method, describe_methods
-from services.chassis.service_token import authorize, read_metadata
+from services.chassis.service_token import authorize, parse_callers, read_metadata, token_digest
 
-TOKENS = ["the-present-token", "the-former-token"]
-METHODS = describe_methods(
-    [apps_pb2.DESCRIPTOR.services_by_name["Apps"], api_keys_pb2.DESCRIPTOR.services_by_name["ApiKeys"]]
+GATEWAY, NEXT_GATEWAY, WORKER = "the-present-token", "the-next-token", "the-token-of-the-worker"
+CALLERS = parse_callers(
+    f"gateway={token_digest(GATEWAY)}, gateway={token_digest(NEXT_GATEWAY)}\nexecutor-worker={token_digest(WORKER)}"
 )
+METHODS = describe_methods([apps_pb2.DESCRIPTOR.services_by_name["Apps"]])
 CREATE = METHODS["/mobiletest.catalog.v1.Apps/CreateApp"]
 LIST = METHODS["/mobiletest.catalog.v1.Apps/ListApps"]
-VERIFY = METHODS["/mobiletest.catalog.v1.ApiKeys/VerifyApiKey"]
+
+
+def a_method(*callers: str) -> Method:
+    """An internal method that these may call."""
+    return Method("example.Service", "Do", "", False, frozenset(callers), False, False, apps_pb2.App)
 
 
 def metadata(**more: str) -> dict[str, str]:
-    given = {"authorization": f"Bearer {TOKENS[0]}", "x-org-id": "org-1"}
+    given = {"authorization": f"Bearer {GATEWAY}", "x-org-id": "org-1", "x-scopes": "read"}
     return {**given, **{name.replace("_", "-"): value for name, value in more.items()}}
 
 
-@pytest.mark.parametrize("token", TOKENS)
-def test_all_configured_tokens_are_accepted(token: str) -> None:
-    assert authorize(LIST, metadata(authorization=f"Bearer {token}"), TOKENS).org_id == "org-1"
+@pytest.mark.parametrize("token", [GATEWAY, NEXT_GATEWAY])
+def test_a_caller_may_have_several_tokens(token: str) -> None:
+    assert authorize(LIST, metadata(authorization=f"Bearer {token}"), CALLERS).org_id == "org-1"
 
 
-@pytest.mark.parametrize("authorization", ["", "Bearer", "Bearer nope", "Basic the-present-token", "the-present-token"])
+@pytest.mark.parametrize("authorization", ["", "Bearer", "Bearer nope", f"Basic {GATEWAY}", GATEWAY])
 def test_a_wrong_token_is_unauthenticated(authorization: str) -> None:
     with pytest.raises(Unauthenticated) as error:
-        authorize(LIST, metadata(authorization=authorization), TOKENS)
+        authorize(LIST, metadata(authorization=authorization), CALLERS)
     assert error.value.reason == "SERVICE_TOKEN_INVALID"
 
 
-def test_a_service_without_tokens_accepts_no_calls() -> None:
+def test_a_digest_is_not_a_token() -> None:
     with pytest.raises(Unauthenticated):
-        authorize(LIST, metadata(authorization="Bearer "), [])
+        authorize(LIST, metadata(authorization=f"Bearer {token_digest(GATEWAY)}"), CALLERS)
+
+
+def test_a_service_without_callers_accepts_no_calls() -> None:
+    with pytest.raises(Unauthenticated):
+        authorize(LIST, metadata(authorization="Bearer "), {})
+
+
+def test_a_caller_may_call_only_its_methods() -> None:
+    with pytest.raises(PermissionDenied) as error:
+        authorize(CREATE, metadata(authorization=f"Bearer {WORKER}", x_scopes="write"), CALLERS)
+    assert error.value.reason == "CALLER_NOT_ALLOWED"
+    assert error.value.message == "executor-worker may not call /mobiletest.catalog.v1.Apps/CreateApp"
+
+
+def test_a_method_without_callers_can_be_called_by_nobody() -> None:
+    assert authorize(a_method("gateway"), metadata(), CALLERS)
+    with pytest.raises(PermissionDenied):
+        authorize(a_method(), metadata(), CALLERS)
 
 
 def test_an_organisation_is_required() -> None:
     with pytest.raises(Unauthenticated) as error:
-        authorize(LIST, metadata(x_org_id=""), TOKENS)
+        authorize(LIST, metadata(x_org_id=""), CALLERS)
     assert error.value.reason == "ORGANISATION_MISSING"
 
 
 def test_some_methods_need_no_organisation() -> None:
-    assert authorize(VERIFY, metadata(x_org_id=""), TOKENS).org_id == ""
-
-
-def test_internal_methods_cannot_be_called_through_the_gateway() -> None:
-    with pytest.raises(PermissionDenied):
-        authorize(VERIFY, metadata(x_caller="gateway"), TOKENS)
-
-
-def test_internal_callers_have_all_scopes() -> None:
-    assert authorize(CREATE, metadata(), TOKENS).scopes == ALL_SCOPES
+    assert authorize(a_method("gateway"), metadata(x_org_id=""), CALLERS).org_id == ""
 
 
 @pytest.mark.parametrize("scopes", ["", "read", "read,execute,admin"])
 def test_the_scope_of_the_method_is_required(scopes: str) -> None:
     with pytest.raises(PermissionDenied) as error:
-        authorize(CREATE, metadata(x_scopes=scopes), TOKENS)
+        authorize(CREATE, metadata(x_scopes=scopes), CALLERS)
     assert error.value.message == "This API key lacks the scope write"
 
 
+@pytest.mark.parametrize("method", METHODS.values(), ids=lambda method: method.name)
+def test_a_call_without_scopes_has_none(method: Method) -> None:
+    given = metadata()
+    del given["x-scopes"]
+    with pytest.raises(PermissionDenied) as error:
+        authorize(method, given, CALLERS)
+    assert error.value.reason == "SCOPE_MISSING"
+
+
 def test_the_caller_is_read_from_the_metadata() -> None:
-    caller = authorize(
-        CREATE,
-        metadata(
-            x_scopes="read, write",
-            x_subject="key-1",
-            x_request_id="r-1",
-            traceparent="00-a-b-01",
-            idempotency_key="i-1",
-            x_caller="gateway",
-        ),
-        TOKENS,
-    )
+    given = {"x_subject": "key-1", "x_request_id": "r-1", "traceparent": "00-a-b-01", "idempotency_key": "i-1"}
+    caller = authorize(CREATE, metadata(x_scopes="read, write", **given), CALLERS)
     assert (caller.scopes, caller.subject, caller.request_id) == (frozenset({"read", "write"}), "key-1", "r-1")
     assert (caller.traceparent, caller.idempotency_key, caller.via_gateway) == ("00-a-b-01", "i-1", True)
 
 
+def test_only_the_gateway_s_token_makes_a_call_one_of_the_gateway() -> None:
+    given = metadata(authorization=f"Bearer {WORKER}", x_caller="gateway")
+    assert not authorize(a_method("executor-worker"), given, CALLERS).via_gateway
+
+
 def test_a_request_without_an_id_gets_one() -> None:
-    assert authorize(LIST, metadata(), TOKENS).request_id
+    assert authorize(LIST, metadata(), CALLERS).request_id
 
 
 def test_binary_metadata_is_ignored() -> None:
     assert read_metadata([("x-org-id", "o"), ("some-bin", b"\x00")]) == {"x-org-id": "o"}
 
 
-def all_methods() -> list[Method]:
-    return list(METHODS.values())
+@pytest.mark.parametrize("text", ["gateway", "gateway=abc", f"Gateway={'0' * 64}", f"gateway={'G' * 64}"])
+def test_unreadable_callers_are_an_error(text: str) -> None:
+    with pytest.raises(ValueError, match="is not NAME=SHA256"):
+        parse_callers(text)
 
 
-@pytest.mark.parametrize("method", all_methods(), ids=lambda method: method.name)
-def test_a_key_without_scopes_has_none(method: Method) -> None:
-    with pytest.raises(PermissionDenied):
-        authorize(method, metadata(x_scopes="", x_caller="gateway"), TOKENS)
+@pytest.mark.parametrize("text", ["", " ", "\n"])
+def test_no_text_names_no_callers(text: str) -> None:
+    assert parse_callers(text) == {}

@@ -10,7 +10,7 @@ class Settings(ProcessSettings):
 
 @pytest.fixture
 def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    monkeypatch.setenv("MOBILETEST_SERVICE_TOKEN", "0123456789abcdef, fedcba9876543210")
+    monkeypatch.setenv("MOBILETEST_SERVICE_TOKEN", "0123456789abcdef")
     monkeypatch.setenv("MOBILETEST_WORKERS", "3")
     return monkeypatch
 
@@ -22,8 +22,18 @@ def test_unknown_variables_are_ignored(environment: pytest.MonkeyPatch) -> None:
     assert (settings.workers, settings.nickname) == (3, "n")
 
 
-def test_several_tokens_are_accepted_for_rotation(environment: pytest.MonkeyPatch) -> None:
-    assert load(Settings).tokens == ("0123456789abcdef", "fedcba9876543210")
+def test_callers_are_known_by_the_digests_of_their_tokens(environment: pytest.MonkeyPatch) -> None:
+    environment.setenv("MOBILETEST_CALLERS", f"gateway={'a' * 64}, gateway={'b' * 64}")
+    assert load(Settings).accepted_callers == {each * 64: frozenset({"gateway"}) for each in "ab"}
+
+
+def test_unreadable_callers_are_named(environment: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    environment.setenv("MOBILETEST_CALLERS", "gateway=a-token-by-mistake")
+    with pytest.raises(SystemExit):
+        load(Settings)
+    printed = capsys.readouterr().err
+    assert "MOBILETEST_CALLERS: " in printed
+    assert "a-token-by-mistake" not in printed
 
 
 def test_tokens_are_hidden_in_repr(environment: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from deploy.local.ports import Ports
 def layout(tmp_path: Path) -> Layout:
     """The services are stand-ins; `republish` notes its call in the file `republished`."""
     shared = {"MOBILETEST_ARTIFACT_SPOOL": str(tmp_path / "spool"), "PYTHONPATH": python_path()}
-    return Layout("", {}, shared, "tests.fakes.local", Ports())
+    return Layout("", {}, shared, {"executor-api": "t" * 32}, "tests.fakes.local", Ports())
 
 
 async def test_republish_may_take_longer_than_other_commands(

@@ -30,9 +30,10 @@ def test_the_lock_is_released(state: State) -> None:
         pass
 
 
-def test_the_service_token_is_created_once(state: State) -> None:
-    assert state.service_token() == State(state.folder).service_token()
-    assert len(state.service_token()) >= 32
+def test_the_token_of_a_caller_is_created_once(state: State) -> None:
+    assert state.token("gateway") == State(state.folder).token("gateway")
+    assert len(state.token("gateway")) >= 32
+    assert state.token("gateway") != state.token("operator")
 
 
 def test_the_organisation_is_stored(state: State) -> None:
@@ -42,10 +43,10 @@ def test_the_organisation_is_stored(state: State) -> None:
 
 
 def test_files_with_secrets_are_private(state: State) -> None:
-    state.service_token()
+    state.token("gateway")
     state.save_organisation(Organisation("org", "mt_key"))
     state.write_ready({"url": "http://127.0.0.1:1", "api_key": "mt_key"})
-    for name in ("service_token", "organisation.json", "ready.json"):
+    for name in ("tokens/gateway", "organisation.json", "ready.json"):
         assert stat.S_IMODE((state.folder / name).stat().st_mode) == 0o600
 
 

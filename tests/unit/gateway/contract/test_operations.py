@@ -37,10 +37,10 @@ def test_endpoints_of_the_interface_exist_and_answer_200() -> None:
     assert {found[route].status for route in INTERFACE} == {200}
 
 
-def test_every_operation_needs_a_scope_and_none_is_internal() -> None:
+def test_every_operation_needs_a_scope_and_is_open_to_the_gateway() -> None:
     for operation in all_operations():
         assert operation.rpc.required_scope in ("read", "write", "execute", "admin"), operation.name
-        assert not operation.rpc.internal, operation.name
+        assert "gateway" in operation.rpc.callers, operation.name
 
 
 def test_operation_has_its_path_and_status() -> None:

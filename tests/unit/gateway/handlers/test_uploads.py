@@ -23,7 +23,7 @@ from tests.fakes.gateway import TOKEN
 
 APP_ID = "7d444840-9dc0-41d1-b245-5ffdce74fad2"
 FILE = b'--b\r\nContent-Disposition: form-data; name="file"; filename="a.apk"\r\n\r\nbytes\r\n--b--\r\n'
-SETTINGS = Settings(service_tokens=TOKEN, max_body_bytes=1000, max_upload_bytes=1000)  # type: ignore[arg-type]
+SETTINGS = Settings(service_token=TOKEN, max_body_bytes=1000, max_upload_bytes=1000)  # type: ignore[arg-type]
 OPEN_STREAMS = OpenStreams(KeyCache(), SystemClock())
 READER = RequestReader(find_operation(all_operations(), "CreateBuild"), SETTINGS)
 
