@@ -106,7 +106,7 @@ def test_the_readme_makes_the_namespace_then_its_secrets_then_the_rest() -> None
     commands = [
         line.strip()
         for line in (TREE / "README.md").read_text().replace("\\\n", " ").splitlines()
-        if re.match(r"    (kubectl|kustomize) ", line)
+        if re.match(r"    (kubectl|kustomize|sh) ", line)
     ]
     (namespace,) = named(of_kind("overlays/prod", "Namespace"))
     secrets = [re.search(r"secret generic (\S+) +--namespace (\S+)", each) for each in commands[1:3]]
