@@ -10,13 +10,15 @@ from typing import Any
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError, MessageSizeTooLargeError
 
-from services.chassis import logs
+from services.chassis import logs, metrics
 from services.chassis.events import Event, Headers, encode_headers
 from services.chassis.topics import close_client, ensure_topics
 
 MAX_MESSAGE_BYTES = 4 * 1024 * 1024
 
 log = logs.get(__name__)
+
+_failures = metrics.counter("mobiletest_kafka_publish_failures_total", "Records not published", ["topic", "error"])
 
 Acknowledgement = asyncio.Future[Any]
 
@@ -99,6 +101,9 @@ class Producer:
         results = [_result(sent.get(index), failure) for index in range(len(records))]
         if any(isinstance(result, Exception) and not _is_too_large(result) for result in results):
             await self.stop()
+        for record, result in zip(records, results, strict=True):
+            if isinstance(result, Exception):
+                _failures.labels(record.topic, type(result).__name__).inc()
         return results
 
     async def _connected(self) -> AIOKafkaProducer:
@@ -133,7 +138,14 @@ async def _send(producer: AIOKafkaProducer, record: Record) -> Acknowledgement:
     except MessageSizeTooLargeError as error:
         sent = asyncio.get_running_loop().create_future()
         sent.set_exception(error)
+    sent.add_done_callback(_retrieve)
     return sent
+
+
+def _retrieve(future: Acknowledgement) -> None:
+    """A publish that has timed out waits for nothing any more; its records fail later, when aiokafka gives them up."""
+    if not future.cancelled():
+        future.exception()
 
 
 def _result(future: Acknowledgement | None, otherwise: Exception) -> PublishResult | Exception:

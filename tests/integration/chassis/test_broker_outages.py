@@ -1,11 +1,16 @@
 """A broker that restarts, hangs, starts late, or comes back without its topics."""
 
+import asyncio
+import gc
+import logging
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
 from deploy.local.broker import Broker
+from services.chassis import metrics
+from services.chassis.producer import Producer, PublishResult, Record
 from services.chassis.republish import republish
 from tests.eventually import eventually
 from tests.integration.chassis.broker_proxy import BrokerProxy
@@ -92,6 +97,43 @@ async def test_a_broker_that_hangs_does_not_delay_writes(harness: OutboxHarness,
         finally:
             own_broker.child.send(signal.SIGCONT)
         await arrived(harness, keys("during", 5))
+
+
+async def test_records_that_a_frozen_broker_never_acknowledges_leave_no_unhandled_failure(
+    own_broker: Broker, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The publish times out before aiokafka gives up the records, so their futures fail afterwards."""
+    caplog.set_level(logging.CRITICAL, "aiokafka")  # captured records would keep the futures alive
+    unhandled: list[dict[str, object]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, problem: unhandled.append(problem))
+    records = [Record(TOPIC, None, b"x", []) for _ in range(5)]
+    async with Producer(own_broker.bootstrap, {TOPIC: 1}, idempotence=False, timeout=2.0) as producer:
+        assert failures(await producer.publish_records(records)) == 0
+        before = counted_failures()
+        own_broker.child.send(signal.SIGSTOP)
+        try:
+            publishes = [producer.publish_records(records) for _ in range(3)]
+            assert [failures(results) for results in await asyncio.gather(*publishes)] == [5, 5, 5]
+            assert failures(await producer.publish_records(records)) == 5
+        finally:
+            own_broker.child.send(signal.SIGCONT)
+        await eventually(lambda: publishes_again(producer, records))
+    gc.collect()
+    assert unhandled == []
+    assert counted_failures() >= before + 15
+
+
+def failures(results: Sequence[PublishResult | Exception]) -> int:
+    return sum(isinstance(result, Exception) for result in results)
+
+
+async def publishes_again(producer: Producer, records: Sequence[Record]) -> bool:
+    return failures(await producer.publish_records(records)) == 0
+
+
+def counted_failures() -> float:
+    name, labels = "mobiletest_kafka_publish_failures_total", {"topic": TOPIC, "error": "TimeoutError"}
+    return metrics.REGISTRY.get_sample_value(name, labels) or 0.0
 
 
 async def test_a_service_that_starts_before_its_broker_waits_for_it(
