@@ -24,6 +24,7 @@ Join = Callable[[GroupConfig], AbstractAsyncContextManager[GroupMember]]
 MAX_POLL_AGE_SECONDS = 90.0
 """Longer than a failed attempt to join takes, so that an outage of the broker does not restart this process."""
 POLL_SECONDS = 1.0
+HOLD_SECONDS = 60.0
 DELAY_BUCKETS = (0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 10, 30, 60, 300, 900, 3600)
 """Up to an hour, for catching up after an outage."""
 
@@ -43,7 +44,8 @@ class Consumer:
     `<topic>.dlq`, as are records that are no events. (It may raise an InvalidMessage instead: then it is called again
     with the other events, and about twenty times if the message does not name its event.) After a transient error (see
     `is_transient`) the batch is retried with backoff, its partitions paused. Any other error ends `run` and with it the
-    process, as does DlqLimitExceeded. The handler ignores events of unknown types.
+    process. A partition with too many invalid messages is held: the others go on, and it is tried again after
+    `hold_seconds`. The handler ignores events of unknown types.
     """
 
     def __init__(
@@ -60,6 +62,7 @@ class Consumer:
         session_seconds: float = 30.0,
         fetch_wait_ms: int = FETCH_WAIT_MS,
         dlq_limit: DlqLimit | None = None,
+        hold_seconds: float = HOLD_SECONDS,
         clock: Clock | None = None,
         join: Join = join_group,
     ) -> None:
@@ -68,9 +71,9 @@ class Consumer:
         A member that has been silent for `session_seconds` loses its partitions to the others.
         `fetch_wait_ms`: a longer wait saves CPU with a broker that looks for records only when the wait is over.
         `capacity()` limits the next batch; at 0 nothing is fetched until `wake()`.
-        `dlq_limit`: how many messages may be invalid. With it, failing batches are bisected and events on which the
-        handler has a bug are dead-lettered and counted too, so the handler must be idempotent. Without it there is no
-        limit, and a bug ends `run`.
+        `dlq_limit`: how many messages of a partition may be invalid. With it, failing batches are bisected and events
+        on which the handler has a bug are dead-lettered and counted too, so the handler must be idempotent. Without it
+        there is no limit, and a bug ends `run`.
         """
         self._group = GroupConfig(
             bootstrap, group, tuple(topics), dlq.topics, instance_id, session_seconds, fetch_wait_ms
@@ -82,6 +85,7 @@ class Consumer:
         self._dead_letters = DeadLetterWriter(dlq, self._clock, group)
         self._dlq_state = DlqLimitState(dlq_limit or DlqLimit())
         self._bisects = dlq_limit is not None
+        self._hold_seconds = hold_seconds
         self._join = join
         self._wake = asyncio.Event()
         self._stopping = False
@@ -161,11 +165,22 @@ class Consumer:
                 await asyncio.wait({fetching})
 
     async def _finish(self, member: GroupMember, batch: RecordBatch) -> bool:
-        """Handle or dead-letter every record that is not lost in a rebalance; False when stopped before that."""
+        """Handle or dead-letter every record, but those lost in a rebalance or held; False when stopped before that."""
         if not await self._handle(member, batch):
             return False
-        self._dlq_state.count(batch.records, batch.refused)
+        if not batch.refused:
+            self._dlq_state.count_valid(batch.owned_records())
+            return True
+        self._hold_over_limit(member, batch)
+        self._dlq_state.count(batch.outcomes())
         return await self._dead_letter(member, batch)
+
+    def _hold_over_limit(self, member: GroupMember, batch: RecordBatch) -> None:
+        """Hold the partitions with too many invalid messages: all of their records in the batch come again."""
+        for partition, why in self._dlq_state.over_limit(batch.outcomes()).items():
+            place = {"topic": partition.topic, "partition": partition.partition, "retry_seconds": self._hold_seconds}
+            log.error("kafka_partition_held", group=self._group.name, error=why, **place)
+            member.hold(partition, batch.drop(partition), self._hold_seconds)
 
     async def _handle(self, member: GroupMember, batch: RecordBatch) -> bool:
         """Call the handler until every event is handled or refused; False when stopped before that."""
@@ -194,11 +209,11 @@ class Consumer:
             bisector.failed(error)
 
     async def _bisect(self, member: GroupMember, batch: RecordBatch, bisector: BatchBisector, error: Exception) -> None:
-        """Narrow down the events that the handler fails on. DlqLimitExceeded as soon as they are too many."""
+        """Narrow down the events that the handler fails on, until they are too many of their partition."""
         refused = len(batch.refused)
         waits = bisector.failed(error)
         if len(batch.refused) > refused:
-            self._dlq_state.check(batch.records, batch.refused)
+            self._hold_over_limit(member, batch)
         if waits or self.poll_age() > POLL_SECONDS:  # not each time: a pause discards prefetched records
             await self._pause(member, RETRY_SECONDS if waits else 0)
 

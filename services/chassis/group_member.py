@@ -20,8 +20,7 @@ from aiokafka.structs import OffsetAndMetadata
 from services.chassis import logs, metrics
 from services.chassis.consumer_lag import ConsumerLag
 from services.chassis.producer import MAX_MESSAGE_BYTES
-from services.chassis.record_batch import partition_of
-from services.chassis.topics import close_client, ensure_topics
+from services.chassis.topics import close_client, ensure_topics, partition_of
 from services.chassis.unreadable_records import UNREADABLE, skip_unreadable
 
 FETCH_WAIT_MS = 25
@@ -36,6 +35,9 @@ STALL_SECONDS = 30.0
 
 log = logs.get(__name__)
 
+_held = metrics.gauge(
+    "mobiletest_kafka_partition_held", "1 while too many messages are invalid", ["topic", "partition", "group"]
+)
 _rebalances = metrics.counter("mobiletest_kafka_rebalances_total", "Partition assignments received", ["group"])
 
 
@@ -84,9 +86,11 @@ class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]
         self._checked_at = monotonic()
         self._behind = False
         self._rebalanced = False
+        self._held: dict[TopicPartition, float] = {}
 
     async def fetch(self, most: int, seconds: float) -> list[ConsumerRecord]:
         """Up to `most` records, as soon as there are any; none when `seconds` have passed."""
+        await self._watch_held()
         try:
             batches = await self._poll(most, seconds)
         except UNREADABLE as error:
@@ -133,7 +137,34 @@ class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]
         await self._lag.ask()
 
     def resume(self) -> None:
-        self._consumer.resume(*self._consumer.paused())
+        self._consumer.resume(*(self._consumer.paused() - self._held.keys()))
+
+    def hold(self, partition: TopicPartition, offset: int, seconds: float) -> None:
+        """Fetch nothing of this partition for so long, or until the next rebalance; then again from this offset."""
+        if self._rebalanced or partition not in self._consumer.assignment():
+            return
+        self._consumer.seek(partition, offset)
+        self._consumer.pause(partition)
+        self._held[partition] = monotonic() + seconds
+        _held.labels(partition.topic, partition.partition, self._group.name).set(1)
+
+    async def _watch_held(self) -> None:
+        """Resume partitions that were held for long enough; the lag of the others is not known from fetches."""
+        for partition in [partition for partition, until in self._held.items() if monotonic() >= until]:
+            self._release(partition)
+            self._consumer.resume(partition)
+        if self._held:
+            await self._lag.ask()
+
+    def _release(self, partition: TopicPartition) -> None:
+        del self._held[partition]
+        with suppress(KeyError):
+            _held.remove(partition.topic, partition.partition, self._group.name)
+
+    def _release_all(self) -> None:
+        """A rebalance resumes all partitions."""
+        for partition in list(self._held):
+            self._release(partition)
 
     async def join(self) -> None:
         """Join the group and wait for an assignment."""
@@ -197,6 +228,7 @@ class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]
     def on_partitions_revoked(self, revoked: Sequence[TopicPartition]) -> None:
         """Called by aiokafka when a rebalance begins."""
         self._rebalanced = True
+        self._release_all()
 
     def on_partitions_assigned(self, assigned: Sequence[TopicPartition]) -> None:
         """Called by aiokafka when a rebalance ends."""
@@ -207,6 +239,7 @@ class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]
     def leave(self) -> None:
         """Show no lag any more: from now on another member, or the next membership, does."""
         self._lag.forget()
+        self._release_all()
 
 
 @asynccontextmanager

@@ -1,11 +1,19 @@
-"""Ids: lower-case UUID strings, random, or derived from an idempotency key."""
+"""Ids: lower-case UUID strings, random, or derived from an idempotency key; and which ids of others are accepted."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from uuid import UUID, uuid4, uuid5
 
+ID_RULE = "1 to 100 letters (a-z, A-Z), digits, - and _"
+_ID = re.compile(r"[0-9A-Za-z_-]{1,100}")
 _NAMESPACE = UUID("6f1b1f0e-5b0f-4d3e-9d1c-6d1f2a7c9b10")
+
+
+def is_id(text: str) -> bool:
+    """Whether the text can be an id (see ID_RULE): ids become parts of keys. The protos of events repeat this rule."""
+    return _ID.fullmatch(text) is not None
 
 
 class _IdSequence:

@@ -11,13 +11,18 @@ from pymongo import ASCENDING, IndexModel
 
 from services.chassis import context
 from services.chassis.clock import Clock, SystemClock
+from services.chassis.errors import InvalidArgument
 from services.chassis.events import Event
 from services.chassis.migrations import Migration
 from services.chassis.mongo import Document, Mongo, Session
+from services.chassis.producer import MAX_MESSAGE_BYTES
+from services.chassis.validation import find_violations
 
 OUTBOX = "_outbox"
 RETENTION = timedelta(days=7)
 FRESH_LIMIT = 10_000
+MAX_PAYLOAD_BYTES = MAX_MESSAGE_BYTES - 64 * 1024
+"""Leaves room for key and headers."""
 
 
 class Outbox:
@@ -31,7 +36,12 @@ class Outbox:
         self.fresh: asyncio.Queue[Event] = asyncio.Queue(FRESH_LIMIT)
 
     def event(self, topic: str, key: str, message: Message, *, subject: str | None = None, sequence: int = 0) -> Event:
-        """An event with `message` as its payload, the current time, a new id, and the current caller's trace."""
+        """An event with `message` as its payload, the current time, a new id, and the current caller's trace.
+
+        InvalidArgument for one that consumers would refuse, by the rules in its proto, or that Kafka would: it ends the
+        call instead of becoming a poison message.
+        """
+        payload = _serialize(message)
         caller = context.current_or_none()
         return Event(
             topic=topic,
@@ -40,7 +50,7 @@ class Outbox:
             source=self._source,
             id=str(uuid4()),
             time=self._clock.now(),
-            payload=message.SerializeToString(),
+            payload=payload,
             traceparent=caller.traceparent if caller else None,
             subject=subject,
             sequence=sequence,
@@ -64,6 +74,21 @@ class Outbox:
         query = {"subject": of_subject, "sequence": {"$gt": after}}
         rows = await self._rows.find(query).sort([("sequence", 1), ("_id", 1)]).limit(limit).to_list(None)
         return [to_event(row) for row in rows]
+
+
+def _serialize(message: Message) -> bytes:
+    name, violations = message.DESCRIPTOR.name, find_violations(message)
+    if violations:
+        first = violations[0]
+        text = f"The change cannot be published as {name}: {first.field}: {first.message}"
+        raise InvalidArgument(text, reason="EVENT_INVALID", violations=violations)
+    payload = message.SerializeToString()
+    if len(payload) > MAX_PAYLOAD_BYTES:
+        text = (
+            f"The change is too large: as {name} it has {len(payload)} bytes, at most {MAX_PAYLOAD_BYTES} are allowed"
+        )
+        raise InvalidArgument(text, reason="EVENT_TOO_LARGE")
+    return payload
 
 
 def to_row(event: Event) -> Document:

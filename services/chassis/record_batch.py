@@ -1,11 +1,13 @@
 """A batch of fetched records: the events still to be handled, and the records that are refused."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from aiokafka import ConsumerRecord, TopicPartition
 
 from services.chassis.dead_letters.letters import RefusedRecord
+from services.chassis.dead_letters.limit import Outcome
 from services.chassis.events import Event, InvalidMessage, decode_event
+from services.chassis.topics import partition_of
 from services.chassis.unreadable_records import UnreadableRecords
 
 
@@ -48,7 +50,16 @@ class RecordBatch:
         """Drop the partitions whose records are not `owned` any more: the broker delivers these again, to the member
         that has the partition then.
         """
-        self._lost |= {partition_of(record) for record in self.records if not owned(record)}
+        self._drop({partition_of(record) for record in self.records if not owned(record)})
+
+    def drop(self, partition: TopicPartition) -> int:
+        """Drop a partition, to read it later; returns the offset of its first record."""
+        self._drop({partition})
+        first = next(record for record in self.records if partition_of(record) == partition)
+        return int(first.first if isinstance(first, UnreadableRecords) else first.offset)
+
+    def _drop(self, partitions: set[TopicPartition]) -> None:
+        self._lost |= partitions
         if self._lost:
             self.events = {index: event for index, event in self.events.items() if self._has(index)}
             self.refused = {index: error for index, error in self.refused.items() if self._has(index)}
@@ -56,6 +67,12 @@ class RecordBatch:
     def owned_records(self) -> list[ConsumerRecord]:
         """The records that were not dropped, to be committed."""
         return [record for record in self.records if partition_of(record) not in self._lost]
+
+    def outcomes(self) -> Iterator[Outcome]:
+        """The records that were not dropped, each with the reason for which it is refused."""
+        for index, record in enumerate(self.records):
+            if not self._lost or partition_of(record) not in self._lost:
+                yield record, self.refused.get(index)
 
     def letters(self) -> list[RefusedRecord]:
         """The records to dead-letter."""
@@ -68,11 +85,6 @@ class RecordBatch:
 
     def _has(self, index: int) -> bool:
         return partition_of(self.records[index]) not in self._lost
-
-
-def partition_of(record: ConsumerRecord) -> TopicPartition:
-    """The partition of the record."""
-    return TopicPartition(record.topic, record.partition)
 
 
 def _decode_record(record: ConsumerRecord) -> Event:

@@ -9,7 +9,8 @@ from hashlib import sha256
 from uuid import uuid4
 
 from services.chassis.context import Caller
-from services.chassis.errors import PermissionDenied, Unauthenticated
+from services.chassis.errors import InvalidArgument, PermissionDenied, Unauthenticated, Violation
+from services.chassis.ids import ID_RULE, is_id
 from services.chassis.method_options import Method
 
 SERVICE_TOKEN_INVALID = "SERVICE_TOKEN_INVALID"  # noqa: S105 (an error reason)
@@ -46,7 +47,8 @@ def read_metadata(metadata: Iterable[tuple[str, str | bytes]] | None) -> dict[st
 
 def authorize(method: Method, metadata: Mapping[str, str], callers: Callers) -> Caller:
     """The caller. Unauthenticated without the token of one of `callers`; PermissionDenied when this service may not
-    call the method, or without the scope that the method needs.
+    call the method, or without the scope that the method needs; InvalidArgument for an organisation id that consumers
+    of events would refuse.
     """
     names = _names(metadata.get("authorization", ""), callers)
     if not names & method.callers:
@@ -54,6 +56,9 @@ def authorize(method: Method, metadata: Mapping[str, str], callers: Callers) -> 
     caller = _read_caller(metadata, via_gateway=GATEWAY in names)
     if method.needs_organisation and not caller.org_id:
         raise Unauthenticated("The metadata has no x-org-id", reason="ORGANISATION_MISSING")
+    if caller.org_id and not is_id(caller.org_id):
+        violation = Violation("x-org-id", f"must be {ID_RULE}", "string.pattern")
+        raise InvalidArgument(f"x-org-id must be {ID_RULE}", reason="ORGANISATION_INVALID", violations=[violation])
     if method.required_scope and method.required_scope not in caller.scopes:
         raise PermissionDenied(
             f"This API key lacks the scope {method.required_scope}",

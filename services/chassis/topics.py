@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import stamina
-from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.errors import GroupCoordinatorNotAvailableError, TopicAlreadyExistsError, for_code
 
@@ -20,6 +20,11 @@ _patiently = stamina.AsyncRetryingCaller(attempts=10, wait_initial=0.1, wait_max
     GroupCoordinatorNotAvailableError
 )
 """The coordinator of a group may be moving, or be created with the first group."""
+
+
+def partition_of(record: ConsumerRecord) -> TopicPartition:
+    """The partition of the record."""
+    return TopicPartition(record.topic, record.partition)
 
 
 async def ensure_topics(bootstrap: str, topics: Mapping[str, int], *, timeout: float = 10.0) -> None:

@@ -1,7 +1,6 @@
 """Checked values of the fields of events. ValueError and OverflowError name what can never be folded."""
 
 import math
-import re
 from datetime import datetime, timedelta
 from functools import lru_cache
 
@@ -9,17 +8,16 @@ from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 from mobiletest.executor.v1 import runs_pb2
 
+from services.chassis.ids import ID_RULE, is_id
 from services.reporting.model.snapshots import Status
 from services.reporting.model.tables import EPOCH
 from services.reporting.proto_enums import STATUS
 
-_ID = re.compile(r"[0-9A-Za-z_-]{1,100}")
-
 
 def required_id(value: str, name: str) -> str:
-    """Ids become parts of keys, so they may contain only letters, digits, - and _."""
-    if not _ID.fullmatch(value):
-        raise ValueError(f"{name} is not an id: {value[:100]!r}")
+    """The id, which becomes a part of keys. ValueError."""
+    if not is_id(value):
+        raise ValueError(f"{name} is not an id ({ID_RULE}): {value[:100]!r}")
     return value
 
 

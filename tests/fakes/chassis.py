@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from aiokafka import ConsumerRecord
+from aiokafka import ConsumerRecord, TopicPartition
 
 from services.chassis.events import Event, Headers, encode_headers
 from services.chassis.group_member import GroupConfig
@@ -34,7 +34,7 @@ class FakeClock:
 class FakeGroupMember:
     """A member whose records are given beforehand; `on_empty` is called when they have all been fetched.
 
-    `lost` are partitions that others have, `revoked`: they have all.
+    `lost` are partitions that others have, `revoked`: they have all. `held`: partition -> the offset to read it from.
     """
 
     records: list[ConsumerRecord]
@@ -44,6 +44,7 @@ class FakeGroupMember:
     pauses: int = 0
     revoked: bool = False
     lost: set[int] = field(default_factory=set)
+    held: dict[int, int] = field(default_factory=dict)
     on_empty: Callable[[], None] = lambda: None
     on_pause: Callable[[], None] = lambda: None
 
@@ -71,6 +72,10 @@ class FakeGroupMember:
 
     def resume(self) -> None:
         """Nothing to do."""
+
+    def hold(self, partition: TopicPartition, offset: int, seconds: float) -> None:
+        self.held[partition.partition] = offset
+        self.records = [record for record in self.records if record.partition != partition.partition]
 
 
 class FakeProducer:

@@ -1,33 +1,33 @@
-"""How many messages of a topic may be invalid before the consumer stops instead of dead-lettering all of them."""
+"""How many messages of a partition may be invalid before it is held instead of dead-lettering all of them."""
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from copy import deepcopy
 from dataclasses import dataclass, field
 
-from aiokafka import ConsumerRecord
+from aiokafka import ConsumerRecord, TopicPartition
 
 from services.chassis.dead_letters.letters import REPLAYED_FROM
 from services.chassis.events import InvalidMessage
+from services.chassis.topics import partition_of
 
 SHOWN_REASONS = 5
-"""How many of the last reasons the error repeats."""
+"""How many of the last reasons the explanation repeats."""
+
+Outcome = tuple[ConsumerRecord, InvalidMessage | None]
+"""A handled record, and why it is invalid."""
 
 
 @dataclass(frozen=True, slots=True)
 class DlqLimit:
-    """At most this share of the newest `window` messages of a topic may be invalid; 1 means no limit."""
+    """At most this share of the newest `window` messages of a partition may be invalid; 1 means no limit."""
 
     share: float = 1.0
     window: int = 200
 
 
-class DlqLimitExceeded(Exception):
-    """The consumer stops; its last batch is neither dead-lettered nor committed. The message says what to do."""
-
-
 @dataclass(slots=True)
-class _Topic:
+class _Partition:
     """`seen` counts all messages; `invalid` has the numbers of the invalid ones within the window."""
 
     seen: int = 0
@@ -36,44 +36,56 @@ class _Topic:
 
 
 class DlqLimitState:
-    """Counts messages by topic. A topic's first `window` messages never exceed the limit, nor do replayed ones."""
+    """Counts messages by partition. The first `window` messages of one never exceed the limit, nor do replayed ones."""
 
     def __init__(self, limit: DlqLimit) -> None:
         self._limit = limit
-        self._topics: defaultdict[str, _Topic] = defaultdict(_Topic)
+        self._partitions: defaultdict[TopicPartition, _Partition] = defaultdict(_Partition)
 
-    def count(self, records: Iterable[ConsumerRecord], refused: Mapping[int, InvalidMessage]) -> None:
-        """Count a batch; `refused` by index in it. DlqLimitExceeded at the first message over the limit."""
-        if not refused:
-            for name, number in Counter(record.topic for record in records).items():
-                self._topics[name].seen += number
-            return
-        for index, record in enumerate(records):
-            self._count(record, refused.get(index))
+    def count(self, outcomes: Iterable[Outcome]) -> None:
+        """Count a batch that is within the limit."""
+        for record, error in outcomes:
+            self._count(self._partitions[partition_of(record)], record, error)
 
-    def check(self, records: Iterable[ConsumerRecord], refused: Mapping[int, InvalidMessage]) -> None:
-        """DlqLimitExceeded if `count` would raise it; counts nothing."""
-        deepcopy(self).count(records, refused)
+    def count_valid(self, records: Iterable[ConsumerRecord]) -> None:
+        """Count a batch of which no message is invalid."""
+        for partition, number in Counter(map(partition_of, records)).items():
+            self._partitions[partition].seen += number
 
-    def _count(self, record: ConsumerRecord, error: InvalidMessage | None) -> None:
-        topic = self._topics[record.topic]
-        topic.seen += 1
+    def over_limit(self, outcomes: Iterable[Outcome]) -> dict[TopicPartition, str]:
+        """The partitions that would exceed the limit at some message of the batch, with an explanation that says what
+        to do. Counts nothing.
+        """
+        copies: dict[TopicPartition, _Partition] = {}
+        found: dict[TopicPartition, str] = {}
+        for record, error in outcomes:
+            name = partition_of(record)
+            if name in found:
+                continue
+            if (partition := copies.get(name)) is None:
+                partition = copies[name] = deepcopy(self._partitions[name])
+            if self._count(partition, record, error):
+                found[name] = self._explain(name, partition)
+        return found
+
+    def _count(self, partition: _Partition, record: ConsumerRecord, error: InvalidMessage | None) -> bool:
+        """Whether the limit is exceeded with this message."""
+        partition.seen += 1
         if error is None or any(name == REPLAYED_FROM for name, _ in record.headers):
-            return
-        topic.invalid.append(topic.seen)
-        topic.reasons.append(f"{error.reason} ({str(error)[:200]}) at {record.partition}/{record.offset}")
-        while topic.invalid[0] <= topic.seen - self._limit.window:
-            topic.invalid.popleft()
-        share = len(topic.invalid) / self._limit.window
-        if topic.seen >= self._limit.window and share > self._limit.share:
-            raise DlqLimitExceeded(self._explain(record.topic, topic))
+            return False
+        partition.invalid.append(partition.seen)
+        partition.reasons.append(f"{error.reason} ({str(error)[:200]}) at {record.offset}")
+        while partition.invalid[0] <= partition.seen - self._limit.window:
+            partition.invalid.popleft()
+        share = len(partition.invalid) / self._limit.window
+        return partition.seen >= self._limit.window and share > self._limit.share
 
-    def _explain(self, name: str, topic: _Topic) -> str:
+    def _explain(self, name: TopicPartition, partition: _Partition) -> str:
         return (
-            f"{len(topic.invalid)} of the newest {self._limit.window} messages of {name} are invalid, more than the "
-            f"share of {self._limit.share:g} that MOBILETEST_INVALID_SHARE allows. The last ones, with their "
-            f"partition/offset: {'; '.join(topic.reasons)}. The current batch was neither dead-lettered nor committed. "
-            f"Earlier dead letters: `python -m services.chassis.dead_letters list {name}`. Fix the producer, or deploy "
-            f"a version that can read its messages; or set MOBILETEST_INVALID_SHARE=1 to dead-letter all of them, and "
-            f"replay them later."
+            f"{len(partition.invalid)} of the newest {self._limit.window} messages of {name.topic}/{name.partition} "
+            f"are invalid, more than the share of {self._limit.share:g} that MOBILETEST_INVALID_SHARE allows. The last "
+            f"ones, with their offsets: {'; '.join(partition.reasons)}. They were neither dead-lettered nor committed. "
+            f"Earlier dead letters: `python -m services.chassis.dead_letters list {name.topic}`. Fix the producer, or "
+            f"deploy a version that can read its messages; or set MOBILETEST_INVALID_SHARE=1 to dead-letter all of "
+            f"them, and replay them later."
         )

@@ -117,9 +117,10 @@ class Execution:
 
     @property
     def execution_time_seconds(self) -> float | None:
+        """Never negative, although the times may come from the clocks of two servers."""
         if self.started_at is None or self.completed_at is None:
             return None
-        return (self.completed_at - self.started_at).total_seconds()
+        return max(0.0, (self.completed_at - self.started_at).total_seconds())
 
 
 def outcome(counts: RunCounts, *, cancel_requested: bool) -> tuple[Status, bool | None]:

@@ -34,7 +34,7 @@ class OutboxHarness:
 
     async def write(self, *keys: str, fast: bool = True) -> None:
         """One event per key in one transaction; `fast`: handed over to the relay, as a service does."""
-        events = [self.outbox.event(self.topic, key, apps_pb2.App(id=key), subject=key) for key in keys]
+        events = [self.outbox.event(self.topic, key, apps_pb2.App(name=key), subject=key) for key in keys]
 
         async def work(session: Session) -> None:
             await self.outbox.add(session, events)

@@ -49,6 +49,14 @@ async def test_a_servicer_sees_defaults(probe: Probe) -> None:
     assert (probe.apps.requests[0].page, probe.apps.requests[0].page_size) == (1, 50)
 
 
+async def test_an_organisation_id_that_cannot_be_one_does_not_reach_the_servicer(probe: Probe) -> None:
+    with bind(Caller("team/mobile")):
+        error = await failure(probe.stub.ListApps(apps_pb2.ListAppsRequest()))
+    assert isinstance(error, errors.InvalidArgument)
+    assert "letters (a-z, A-Z), digits, - and _" in error.message
+    assert probe.apps.requests == []
+
+
 async def test_an_invalid_request_does_not_reach_the_servicer(probe: Probe) -> None:
     error = await failure(probe.stub.ListApps(apps_pb2.ListAppsRequest(page=0, page_size=501)))
     assert isinstance(error, errors.InvalidArgument)

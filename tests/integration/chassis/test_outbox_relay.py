@@ -53,7 +53,7 @@ async def test_events_of_a_key_arrive_in_order(harness: OutboxHarness) -> None:
     """Without the sweep, which may send events again that a slow broker has not acknowledged yet."""
     async with harness.consuming(), harness.relaying(RelayIntervals(sweep=NEVER)):
         for number in range(20):
-            events = [harness.outbox.event(harness.topic, "one key", apps_pb2.App(id=str(number)), sequence=number)]
+            events = [harness.outbox.event(harness.topic, "one key", apps_pb2.App(name=str(number)), sequence=number)]
             await harness.mongo.transaction(lambda session, events=events: harness.outbox.add(session, events))  # type: ignore[misc]
             harness.outbox.publish_soon(events)
         await eventually(lambda: len(harness.arrived) == 20)

@@ -11,7 +11,9 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
+from services.chassis import metrics
 from services.chassis.consumer import Consumer
+from services.chassis.dead_letters.limit import DlqLimit
 from services.chassis.dead_letters.replay import read_letters
 from services.chassis.events import Event, InvalidMessage
 from services.chassis.lifecycle import Background
@@ -186,6 +188,34 @@ async def test_a_message_that_is_too_large_fails_alone(bench: Bench) -> None:
     first, second = await bench.producer.publish_records([large, fine])
     assert isinstance(first, Exception)
     assert isinstance(second, PublishResult)
+
+
+async def test_a_held_partition_goes_on_when_the_cause_is_gone(bench: Bench) -> None:
+    """A bug on every event of one partition: nothing of it is dead-lettered, the others go on, nothing is lost."""
+    results = await bench.producer.publish([an_event(bench.topic, key="poison", id_=f"bad-{n}") for n in range(20)])
+    broken = next(result.partition for result in results if isinstance(result, PublishResult))
+    state = {"broken": True}
+
+    async def handle(events: list[Event]) -> None:
+        if state["broken"] and any(event.key == "poison" for event in events):
+            raise KeyError("a bug")
+        await bench.handle(events)
+
+    limit = DlqLimit(share=0.5, window=10)
+    async with bench.consuming(handler=handle, dlq_limit=limit, hold_seconds=0.5):
+        await eventually(lambda: held(bench, broken) == 1)
+        others = await bench.publish(30)
+        state["broken"] = False
+        await eventually(lambda: len(set(bench.ids)) == 50)
+        await eventually(lambda: held(bench, broken) is None)
+    assert set(others) < set(bench.ids)
+    async with open_reader(bench.bootstrap) as reader:
+        assert [letter async for letter in read_letters(bench.bootstrap, reader, f"{bench.topic}.dlq")] == []
+
+
+def held(bench: Bench, partition: int) -> float | None:
+    labels = {"topic": bench.topic, "partition": str(partition), "group": f"{bench.topic}-group"}
+    return metrics.REGISTRY.get_sample_value("mobiletest_kafka_partition_held", labels)
 
 
 async def test_nothing_is_fetched_without_capacity_until_wake(bench: Bench) -> None:

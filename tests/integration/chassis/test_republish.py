@@ -28,7 +28,7 @@ async def harness(
 async def write_sent(harness: OutboxHarness, count: int) -> None:
     """Events of one key, a second apart, stored in reverse order and marked as sent."""
     make = harness.outbox.event
-    events = [make(harness.topic, "key", apps_pb2.App(id=str(n)), sequence=n) for n in reversed(range(count))]
+    events = [make(harness.topic, "key", apps_pb2.App(name=str(n)), sequence=n) for n in reversed(range(count))]
     await harness.mongo.transaction(lambda session: harness.outbox.add(session, events))
     rows = harness.mongo.collection(OUTBOX)
     for event in events:

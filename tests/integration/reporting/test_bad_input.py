@@ -1,6 +1,5 @@
-"""Bad input hurts only itself, and too much of it stops the service. Each test breaks a broker of its own."""
+"""Bad input hurts only itself, and too much of it stops its partition. Each test breaks a broker of its own."""
 
-import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -10,12 +9,14 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from aiokafka.partitioner import DefaultPartitioner
 from mobiletest.executor.v1 import events_pb2 as executor
 from mobiletest.reporting.v1 import reports_pb2, reports_pb2_grpc
 from pydantic import SecretStr
 from pymongo import MongoClient
 
 from deploy.local.broker import broker
+from deploy.local.service import status
 from services.chassis import grpc_server, metrics
 from services.chassis.clock import SystemClock
 from services.chassis.consumer import Consumer, Handler
@@ -23,7 +24,7 @@ from services.chassis.context import ALL_SCOPES, Caller, bind
 from services.chassis.dead_letters.__main__ import Settings as CommandSettings
 from services.chassis.dead_letters.__main__ import build_parser, replay_letters
 from services.chassis.dead_letters.letters import DeadLetter, DeadLetterWriter, RefusedRecord
-from services.chassis.dead_letters.limit import DlqLimit, DlqLimitExceeded
+from services.chassis.dead_letters.limit import DlqLimit
 from services.chassis.dead_letters.replay import read_letters
 from services.chassis.events import Event, InvalidMessage
 from services.chassis.lifecycle import Background
@@ -144,22 +145,46 @@ async def test_an_invalid_share_of_1_dead_letters_a_thousand_messages_in_a_row(
     assert len(await letters(producer)) == 1000
 
 
-async def test_exceeding_the_dlq_limit_stops_reporting_without_loss(
+async def test_too_many_invalid_messages_stop_only_their_partition(
     settings: Settings, producer: Producer, desk: EventLog
 ) -> None:
-    """With a higher limit the invalid messages are dead-lettered, and the events after them are applied."""
-    broken = replace(run_event(desk), payload=b"\xff\xff")
+    """Reporting stays ready, answers lookups, and applies the events of the other partitions. With a higher limit the
+    invalid messages are dead-lettered, and the events after them are applied.
+    """
+    key = key_of_another_partition(desk.app_id)
+    broken = replace(run_event(desk), payload=b"\xff\xff", key=key)
     await producer.publish([replace(broken, id=str(number)) for number in range(200)])
-    async with asyncio.timeout(60), serving(settings, producer) as (app, _):
-        error = await app.background.death()
-    assert isinstance(error, DlqLimitExceeded)
-    assert f"of the newest 100 messages of {EXECUTION_EVENTS} are invalid" in str(error)
-    assert await letters(producer) == []
-    async with serving(settings.model_copy(update={"invalid_share": 1.0}), producer) as (_, service):
-        await service.publish(*run_lifecycles(desk, 1))
+    async with serving(settings, producer) as (app, service):
+        await eventually(lambda: held_partitions(settings) == 1)
+        await producer.publish([replace(event, key=key) for event in run_lifecycles(desk, 1)])
+        await service.publish(*run_lifecycles(desk, 2))
         await service.applied()
-        assert await service.executions(desk.app_id) == 1
+        assert await service.executions(desk.app_id) == 2
+        assert await status(f"http://{app.admin_address}/readyz") == 200
+        assert await letters(producer) == []
+    assert held_partitions(settings) == 0
+    async with serving(settings.model_copy(update={"invalid_share": 1.0}), producer) as (_, service):
+        await eventually(lambda: sees(service, desk, 3))
     assert len(await letters(producer)) == 200
+
+
+def key_of_another_partition(key: str) -> str:
+    """A key whose events are in another partition than those of this one."""
+    partitions = range(TOPICS[EXECUTION_EVENTS])
+
+    def partition(text: str) -> int:
+        return int(DefaultPartitioner()(text.encode(), partitions, partitions))
+
+    return next(other for other in map(str, range(100)) if partition(other) != partition(key))
+
+
+def held_partitions(settings: Settings) -> int:
+    """How many partitions the metric calls held."""
+    text = metrics.render().decode()
+    return sum(
+        line.startswith("mobiletest_kafka_partition_held{") and f'group="{settings.consumer_group}"' in line
+        for line in text.splitlines()
+    )
 
 
 async def test_dead_letters_are_replayed_to_a_version_that_can_read_them(

@@ -11,7 +11,7 @@ from pymongo.errors import AutoReconnect, OperationFailure
 
 from services.chassis.batch_bisector import MAX_ATTEMPTS, is_bug
 from services.chassis.consumer import MAX_POLL_AGE_SECONDS, Consumer
-from services.chassis.dead_letters.limit import DlqLimit, DlqLimitExceeded
+from services.chassis.dead_letters.limit import DlqLimit
 from services.chassis.events import Event, InvalidMessage, TransientError
 from tests.fakes.chassis import FakeClock, FakeGroupMember, FakeProducer, raw_record, record_of
 from tests.unit.chassis.samples import an_event
@@ -99,31 +99,39 @@ async def test_two_events_that_fail_only_together_are_handled_separately(pair: t
     assert bench.handled == [str(n) for n in range(1000)]
 
 
-async def test_a_bug_that_affects_all_events_stops_the_consumer() -> None:
+async def test_a_bug_that_affects_all_events_holds_the_partition() -> None:
     bench = Bench(1000, lambda _: KeyError("colour"))
-    with pytest.raises(
-        DlqLimitExceeded, match=r"200 of the newest 200 messages of t .*HANDLER_FAILED \(KeyError: 'col"
-    ):
-        await bench.consumer.run()
+    await bench.consumer.run()
+    assert bench.member.held == {0: 0}
     assert bench.producer.published == []
     assert bench.member.committed == []
     assert bench.calls <= 200 * (2 + MAX_ATTEMPTS) + 10
 
 
-async def test_the_limit_stops_the_consumer_when_the_window_is_full() -> None:
+async def test_the_partition_is_held_when_the_window_is_full() -> None:
     bench = Bench(1000, lambda _: KeyError("colour"), dlq_limit=DlqLimit(0.5, 4), capacity=lambda: 1)
-    with pytest.raises(DlqLimitExceeded):
-        await bench.consumer.run()
+    await bench.consumer.run()
     assert bench.dead_lettered() == ["0", "1", "2"]
     assert bench.member.committed == [0, 1, 2]
+    assert bench.member.held == {0: 3}
+
+
+async def test_a_bug_holds_only_the_partition_of_its_events() -> None:
+    other = [replace(record_of(an_event(id_=f"o{n}"), n), partition=1) for n in range(10)]
+    records = [*(record_of(an_event(id_=str(n)), n) for n in range(10)), *other]
+    bench = Bench(20, on(*map(str, range(10))), dlq_limit=DlqLimit(0.5, 5), records=records)
+    await bench.consumer.run()
+    assert bench.member.held == {0: 0}
+    assert bench.handled == [f"o{n}" for n in range(10)]
+    assert bench.member.committed == list(range(10))
 
 
 async def test_bugs_and_invalid_messages_are_counted_together() -> None:
     strange = [raw_record("t", n, value=b"", headers=[]) for n in range(4)]
     records = [*strange, *(record_of(an_event(id_=str(n)), n) for n in range(4, 10))]
     bench = Bench(10, on("8", "9"), dlq_limit=DlqLimit(0.5, 10), records=records)
-    with pytest.raises(DlqLimitExceeded, match="6 of the newest 10"):
-        await bench.consumer.run()
+    await bench.consumer.run()
+    assert bench.member.held == {0: 0}
 
 
 async def test_a_transient_error_does_not_dead_letter_an_event() -> None:

@@ -11,7 +11,7 @@ from pymongo.errors import AutoReconnect
 
 from services.chassis import metrics
 from services.chassis.consumer import MAX_POLL_AGE_SECONDS, POLL_SECONDS, Consumer, Handler
-from services.chassis.dead_letters.limit import DlqLimit, DlqLimitExceeded
+from services.chassis.dead_letters.limit import DlqLimit
 from services.chassis.errors import Aborted, NotFound, Unavailable
 from services.chassis.events import Event, InvalidMessage, TransientError
 from services.chassis.group_member import COMMIT_SECONDS, JOIN_SECONDS, GroupConfig
@@ -169,22 +169,42 @@ async def test_a_record_without_key_and_value_is_dead_lettered() -> None:
     assert (letter.key, letter.value, letter.headers[0]) == (None, b"", ("ce_id", None))
 
 
-async def test_exceeding_the_dlq_limit_stops_the_consumer_before_any_dead_letter() -> None:
+async def test_a_partition_over_the_dlq_limit_is_held_before_any_dead_letter() -> None:
     bench = Bench(records(*(f"{n}" for n in range(10))), bad={f"{n}" for n in range(3, 10)}, dlq_limit=DlqLimit(0.5, 6))
-    with pytest.raises(DlqLimitExceeded, match=r"4 of the newest 6 messages of t .* REFUSED .* list t"):
-        await bench.consumer.run()
+    await bench.consumer.run()
+    assert bench.member.held == {0: 0}
     assert bench.producer.published == []
     assert bench.member.committed == []
+
+
+async def test_the_other_partitions_go_on_while_one_is_held() -> None:
+    poison = [raw_record("t", n, value=b"", headers=[]) for n in range(10)]
+    others = [replace(record, partition=1) for record in records(*(f"{n}" for n in range(20)))]
+    bench = Bench([*poison, *others[:10], *others[10:]], dlq_limit=DlqLimit(0.5, 6), capacity=lambda: 20)
+    await bench.consumer.run()
+    assert bench.member.held == {0: 0}
+    assert bench.member.committed == list(range(20))
+    assert [id_ for batch in bench.batches for id_ in batch] == [str(n) for n in range(20)]
+    assert bench.producer.published == []
+
+
+async def test_a_held_partition_goes_on_when_its_messages_become_valid() -> None:
+    bench = Bench(records(*(f"{n}" for n in range(10))), bad={f"{n}" for n in range(10)}, dlq_limit=DlqLimit(0.5, 6))
+    await bench.consumer.run()
+    bench.bad.clear()
+    bench.member.records = bench.records[bench.member.held[0] :]
+    await bench.made().run()
+    assert bench.member.committed == list(range(10))
+    assert bench.producer.published == []
 
 
 async def test_batches_before_the_dlq_limit_stay_committed() -> None:
     bench = Bench(records(*(f"{n}" for n in range(10))), bad={f"{n}" for n in range(3, 10)}, dlq_limit=DlqLimit(0.5, 6))
     bench.capacity = lambda: 1
-    consumer = bench.made()
-    with pytest.raises(DlqLimitExceeded):
-        await consumer.run()
+    await bench.made().run()
     assert len(bench.producer.published) == 3
     assert bench.member.committed == [0, 1, 2, 3, 4, 5]
+    assert bench.member.held == {0: 6}
 
 
 async def test_an_invalid_event_that_the_handler_does_not_name_is_found() -> None:

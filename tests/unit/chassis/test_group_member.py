@@ -37,6 +37,7 @@ class FakeClient:
     assigned: set[TopicPartition] = field(default_factory=lambda: {PARTITION})
     commits: list[dict[TopicPartition, int]] = field(default_factory=list)
     sought: dict[TopicPartition, int] = field(default_factory=dict)
+    stopped: set[TopicPartition] = field(default_factory=set)
     hangs: bool = False
     refusals: list[KafkaError] = field(default_factory=list)
     unreadable: bool = False
@@ -89,14 +90,17 @@ class FakeClient:
     async def position(self, _: TopicPartition) -> int:
         return 0
 
-    def pause(self, *_: TopicPartition) -> None:
-        """Nothing to do."""
+    def pause(self, *partitions: TopicPartition) -> None:
+        self.stopped |= set(partitions)
+
+    def resume(self, *partitions: TopicPartition) -> None:
+        self.stopped -= set(partitions)
 
     def seek(self, place: TopicPartition, offset: int) -> None:
         self.sought[place] = offset
 
     def paused(self) -> set[TopicPartition]:
-        return set()
+        return set(self.stopped)
 
 
 Join = Callable[[FakeClient], GroupMember]
@@ -197,6 +201,34 @@ async def test_records_of_partitions_assigned_during_a_pause_are_fetched_later(j
     client = FakeClient(batches=[records(4)])
     await join(client).pause()
     assert client.sought == {PARTITION: 4}
+
+
+async def test_a_held_partition_is_read_again_from_its_offset_after_the_time(join: Join) -> None:
+    client = FakeClient()
+    member = join(client)
+    member.hold(PARTITION, 7, 60.0)
+    await member.fetch(1, 0)
+    await member.pause()
+    member.resume()
+    assert (client.stopped, client.sought, held()) == ({PARTITION}, {PARTITION: 7}, 1)
+    member.hold(PARTITION, 7, 0.0)
+    await member.fetch(1, 0)
+    assert (client.stopped, held()) == (set(), None)
+
+
+@pytest.mark.parametrize("end", [GroupMember.leave, lambda member: member.on_partitions_revoked([PARTITION])])
+async def test_a_member_without_the_partition_does_not_show_it_as_held(
+    join: Join, end: Callable[[GroupMember], None]
+) -> None:
+    member = join(FakeClient())
+    member.hold(PARTITION, 7, 60.0)
+    end(member)
+    assert held() is None
+
+
+def held() -> float | None:
+    labels = {"topic": "t", "partition": "0", "group": GROUP.name}
+    return metrics.REGISTRY.get_sample_value("mobiletest_kafka_partition_held", labels)
 
 
 async def test_a_pause_leaves_unreadable_records_to_the_next_fetch(join: Join) -> None:

@@ -1,7 +1,7 @@
 import pytest
 from mobiletest.catalog.v1 import apps_pb2
 
-from services.chassis.errors import PermissionDenied, Unauthenticated
+from services.chassis.errors import InvalidArgument, PermissionDenied, Unauthenticated
 from services.chassis.method_options import Method, describe_methods
 from services.chassis.service_token import authorize, parse_callers, read_metadata, token_digest
 
@@ -63,6 +63,19 @@ def test_an_organisation_is_required() -> None:
     with pytest.raises(Unauthenticated) as error:
         authorize(LIST, metadata(x_org_id=""), CALLERS)
     assert error.value.reason == "ORGANISATION_MISSING"
+
+
+@pytest.mark.parametrize("org_id", ["team/mobile", "a b", "ä", "a\n", "a.b", "x" * 101])
+@pytest.mark.parametrize("method", [LIST, CREATE])
+def test_an_organisation_id_that_consumers_of_events_refuse_is_invalid(method: Method, org_id: str) -> None:
+    with pytest.raises(InvalidArgument, match="x-org-id must be 1 to 100 letters") as error:
+        authorize(method, metadata(x_org_id=org_id), CALLERS)
+    assert error.value.violations[0].field == "x-org-id"
+
+
+@pytest.mark.parametrize("org_id", ["a", "Team_mobile-1", "x" * 100, "6f1b1f0e-5b0f-4d3e-9d1c-6d1f2a7c9b10"])
+def test_an_organisation_id_may_have_letters_digits_hyphens_and_underscores(org_id: str) -> None:
+    assert authorize(LIST, metadata(x_org_id=org_id), CALLERS).org_id == org_id
 
 
 def test_some_methods_need_no_organisation() -> None:

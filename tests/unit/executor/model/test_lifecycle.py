@@ -44,6 +44,13 @@ def test_a_pass_ends_the_run_at_once() -> None:
     assert run.lease is None
 
 
+def test_no_run_takes_less_than_no_time() -> None:
+    """The clock of a new primary may be behind that of the former one; reports refuse a negative duration."""
+    run = finish(claimed_run(), passing())
+    assert run.started_at is not None
+    assert replace(run, completed_at=run.started_at - timedelta(seconds=2)).execution_time_seconds == 0.0
+
+
 @pytest.mark.parametrize("retries", [0, 1, 5])
 def test_a_failing_verdict_is_retried_as_configured(retries: int) -> None:
     run = claimed_run(retries=retries)
