@@ -22,6 +22,8 @@ from services.chassis.message_stream import MessageStream
 MESSAGE_LIMIT = 8 * 1024 * 1024
 _FORKED = multiprocessing.get_context("forkserver")
 _preloaded: dict[str, None] = {}
+_UNKNOWN_EXIT = 255
+"""What `exitcode` says when the fork server was killed; the child may still run."""
 
 ChildMain = Callable[[socket.socket], None]
 """What a child does: a function of a module, with the socket to its parent, which ends when the parent does.
@@ -84,8 +86,12 @@ class ChildProcess:
 
     def kill(self) -> None:
         """End the child at once, whatever it does."""
-        if self._exit_code is None:
-            self._process.kill()
+        if self._exit_code is not None:
+            return
+        self._process.kill()
+        if self._process.exitcode == _UNKNOWN_EXIT:
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
 
     async def stop(self) -> int:
         """Kill the child if it runs, and release what it holds here; its exit code."""
@@ -137,12 +143,17 @@ async def start_child(main: ChildMain, limits: ChildLimits, *, message_limit: in
     ours, theirs = socket.socketpair()
     process = _FORKED.Process(target=_run, args=(main, theirs, limits), daemon=True)
     try:
-        with theirs:
-            await asyncio.to_thread(process.start)
+        await asyncio.to_thread(_start, process, theirs)
         return ChildProcess(process, await MessageStream.open(ours, limit=message_limit))
     except BaseException:
         ours.close()
         raise
+
+
+def _start(process: ForkServerProcess, theirs: socket.socket) -> None:
+    """In a thread, which also ends what a cancelled caller began: a request cut off would end the fork server."""
+    with theirs:
+        process.start()
 
 
 def _run(main: ChildMain, parent: socket.socket, limits: ChildLimits) -> None:

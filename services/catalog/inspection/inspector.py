@@ -1,68 +1,41 @@
-"""Inspects artifacts in a child process, so that a malicious artifact cannot harm the service."""
+"""Inspects artifacts in child processes, so that a malicious artifact cannot harm the service or delay others."""
 
-import asyncio
 import json
 import os
-import sys
 from pathlib import Path
 
+from services.catalog.inspection import manifest_reader
 from services.catalog.model.builds import Inspection, RejectedArtifact
+from services.chassis.child_pool import ChildPool, JobFailed, JobLimits
+from services.chassis.child_process import preload
+from services.chassis.context import current
+from services.chassis.fair_turns import FairTurns
 
-WALL_SECONDS = 15.0
-AT_ONCE = 2
-_MODULE = "services.catalog.inspection.manifest_reader"
+LIMITS = JobLimits(cpu_seconds=2, wall_seconds=15, memory_bytes=256 * 2**20, answer_bytes=64 * 2**10)
+CHILDREN = 2
 
 
 class ProcessInspector:
-    """Inspects each artifact in a child process without our environment, under resource limits."""
+    """Inspects each artifact in a child of its own. An organisation occupies at most one of the children."""
 
-    def __init__(self, *, wall_seconds: float = WALL_SECONDS, at_once: int = AT_ONCE) -> None:
-        self._wall_seconds = wall_seconds
-        self._slots = asyncio.Semaphore(at_once)
+    def __init__(self, limits: JobLimits = LIMITS) -> None:
+        preload(manifest_reader.__name__, *manifest_reader.PARSERS)
+        turns = FairTurns(CHILDREN, per_org=1, waiting_per_org=64, waiting=256)
+        self._children = ChildPool("inspector", manifest_reader.answer, turns, limits)
 
     async def inspect(self, path: Path) -> Inspection | RejectedArtifact:
-        """See the port."""
-        async with self._slots:
-            return _parse_output(*await self._run(path))
-
-    async def _run(self, path: Path) -> tuple[int, bytes]:
-        child = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            _MODULE,
-            str(path),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            env={"PYTHONPATH": os.pathsep.join(sys.path)},
-        )
+        """See the port. ResourceExhausted and Unavailable when too many artifacts wait."""
+        if not manifest_reader.is_archive(path):
+            return Inspection()
         try:
-            async with asyncio.timeout(self._wall_seconds):
-                output, _ = await child.communicate()
-        except TimeoutError:
-            output = b""
-        finally:
-            await _stop(child)
-        return child.returncode or 0, output
+            answer = await self._children.call(current().org_id, os.fsencode(path))
+        except JobFailed as failure:
+            return Inspection(error=f"the inspection failed: {failure}")
+        return _parse(answer)
 
 
-async def _stop(child: asyncio.subprocess.Process) -> None:
-    if child.returncode is None:
-        child.kill()
-        await asyncio.shield(child.wait())
-
-
-def _parse_output(code: int, output: bytes) -> Inspection | RejectedArtifact:
-    if code != 0:
-        return Inspection(error=f"the inspection ended with {_cause(code)}")
-    try:
-        found: dict[str, str | None] = json.loads(output)
-    except ValueError:
-        return Inspection(error="the inspection gave no answer")
+def _parse(answer: bytes) -> Inspection | RejectedArtifact:
+    found: dict[str, str | None] = json.loads(answer)
     if found.get("hostile"):
         return RejectedArtifact(str(found["hostile"]))
     return Inspection(package_name=found.get("package_name"), version=found.get("version"), error=found.get("error"))
-
-
-def _cause(code: int) -> str:
-    return f"signal {-code}" if code < 0 else f"exit code {code}"

@@ -1,20 +1,16 @@
-"""The child process that reads package name and version from an app's manifest, within limits, and prints them as JSON.
-
-Run as `python -m services.catalog.inspection.manifest_reader PATH`. A malicious artifact can end it, not the service.
-"""
+"""Reads package name and version from an app's manifest. It runs in a child process: an artifact may be malicious."""
 
 import json
+import logging
+import os
 import plistlib
 import re
-import resource
-import sys
 import zipfile
-from contextlib import suppress
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from services.catalog.inspection.archive_limits import (
-    MIB,
     HostileArchive,
     check_directory,
     check_entries,
@@ -22,8 +18,9 @@ from services.catalog.inspection.archive_limits import (
 )
 from services.catalog.model.builds import Inspection
 
-CPU_SECONDS = 10
-ADDRESS_SPACE = 512 * MIB
+PARSERS = ("pyaxmlparser.axmlparser", "pyaxmlparser.constants")
+"""What only an APK needs; the service itself does not import it."""
+
 _IOS = re.compile(r"(?:Payload/)?[^/]+\.app/Info\.plist")
 _ANDROID = "AndroidManifest.xml"
 _ZIP_MAGIC = b"PK"
@@ -35,23 +32,16 @@ class UnreadableArtifact(Exception):
     """An artifact whose manifest cannot be read; the message says why."""
 
 
-def main(path: str) -> None:
-    """Print `{"package_name", "version", "error": null}`, or only `{"error"}` or `{"hostile"}` with the reason."""
-    limit()
-    print(json.dumps(_inspect(path)))
+def is_archive(path: str | Path) -> bool:
+    """Whether the file may be a zip archive, by its first bytes; an app model, for example, is not."""
+    with open(path, "rb") as file:
+        return file.read(len(_ZIP_MAGIC)) == _ZIP_MAGIC
 
 
-def limit() -> None:
-    """Set the resource limits of this process."""
-    limits = {
-        resource.RLIMIT_CPU: CPU_SECONDS,
-        resource.RLIMIT_AS: ADDRESS_SPACE,
-        resource.RLIMIT_FSIZE: 0,
-        resource.RLIMIT_CORE: 0,
-    }
-    for kind, value in limits.items():
-        with suppress(ValueError, OSError):  # macOS refuses some; the parent's time limit holds everywhere
-            resource.setrlimit(kind, (value, value))
+def answer(path: bytes) -> bytes:
+    """As JSON: `{"package_name", "version", "error": null}`, or only `{"error"}` or `{"hostile"}` with the reason."""
+    logging.disable()  # the parser logs a line for every strange chunk
+    return json.dumps(_inspect(os.fsdecode(path))).encode()
 
 
 def _inspect(path: str) -> dict[str, str | None]:
@@ -61,15 +51,15 @@ def _inspect(path: str) -> dict[str, str | None]:
         return {"hostile": str(problem)}
     except UnreadableArtifact as problem:
         return {"error": str(problem)}
+    except MemoryError:
+        raise
     except Exception as problem:  # (a parser can raise anything; the artifact is stored nevertheless)
         return {"error": f"its manifest cannot be read ({type(problem).__name__})"}
 
 
 def read_manifest(path: str) -> Inspection:
-    """The manifest of the artifact at the path; empty for files that are not archives, such as app models."""
+    """The manifest of the archive at the path. UnreadableArtifact and HostileArchive."""
     with open(path, "rb") as file:
-        if file.read(2) != _ZIP_MAGIC:
-            return Inspection()
         try:
             check_directory(file)
             with zipfile.ZipFile(file) as archive:
@@ -97,7 +87,7 @@ def _ipa(content: bytes) -> Inspection:
 
 
 def _apk(content: bytes) -> Inspection:
-    from pyaxmlparser.axmlparser import AXMLParser  # here, so that only an APK pays for it
+    from pyaxmlparser.axmlparser import AXMLParser  # here, so that the service does not pay for it
     from pyaxmlparser.constants import START_TAG
 
     parser = AXMLParser(content)
@@ -120,7 +110,3 @@ def _attributes(parser: Any) -> Inspection:
 def _text(value: object) -> str | None:
     text = str(value).strip() if isinstance(value, str | int | float) else ""
     return text if 0 < len(text) <= _TEXT_LIMIT and "\x00" not in text else None
-
-
-if __name__ == "__main__":
-    main(sys.argv[1])

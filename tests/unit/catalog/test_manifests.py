@@ -30,15 +30,12 @@ READABLE = [
     (ipa("com.example.shop", "3.0", build="77"), Inspection("com.example.shop", "3.0")),
     (ipa("com.example.shop", None, build="77"), Inspection("com.example.shop", "77")),
     (archive({"Shop.app/Info.plist": b"<plist><dict/></plist>"}), Inspection()),
-    (b"name: Shop\nscreens: []\n", Inspection()),
-    (b"", Inspection()),
-    (bytes(range(256)), Inspection()),
 ]
 
 
 @pytest.mark.parametrize(("content", "expected"), READABLE)
 def test_what_an_artifact_says_of_itself(tmp_path: Path, content: bytes, expected: Inspection) -> None:
-    """APK, IPA, simulator app; a simulated app's model and other files say nothing."""
+    """APK, IPA, simulator app."""
     assert inspected(tmp_path, content) == expected
 
 

@@ -1,7 +1,9 @@
+import asyncio
 import os
 import signal
 import sys
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
@@ -61,10 +63,29 @@ async def test_a_stopped_child_is_gone() -> None:
     child = await start_child(obey, ChildLimits())
     assert await child.stop() == await child.stop() == -signal.SIGKILL
 
-    async def gone() -> bool:
-        return not _exists(child.pid)
+    await eventually(lambda: not _exists(child.pid))
 
-    await eventually(gone)
+
+async def test_a_cancelled_start_leaves_the_others_alone(child: ChildProcess) -> None:
+    for _ in range(20):
+        starting = asyncio.create_task(start_child(obey, ChildLimits()))
+        await asyncio.sleep(0)
+        starting.cancel()
+        await asyncio.wait([starting])
+    assert await ask(child, b"x") == b"x"
+    assert child.running
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="finds the fork server in /proc")
+async def test_children_can_be_ended_and_started_after_the_fork_server_was_killed() -> None:
+    child = await start_child(obey, ChildLimits())
+    await child.send(b"burn")
+    os.kill(_parent(child.pid), signal.SIGKILL)
+    await child.stop()
+    await eventually(lambda: not _exists(child.pid))
+    other = await start_child(obey, ChildLimits())
+    assert await ask(other, b"x") == b"x"
+    await other.stop()
 
 
 async def test_a_child_that_burns_its_cpu_time_is_killed() -> None:
@@ -88,6 +109,10 @@ async def test_signals_to_the_group_leave_the_child_to_its_parent(child: ChildPr
     os.kill(child.pid, signal.SIGTERM)
     os.kill(child.pid, signal.SIGINT)
     assert await ask(child, b"x") == b"x"
+
+
+def _parent(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
 def _exists(pid: int) -> bool:
