@@ -2,7 +2,7 @@
 
 import asyncio
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from services.chassis.clock import Clock, SystemClock
 from services.executor.automation.commands.context import CommandContext
@@ -24,6 +24,7 @@ from services.executor.automation.ports import (
     StepCache,
     StepCacheKey,
 )
+from services.executor.automation.secret_texts import Keyboard, SecretTexts
 from services.executor.automation.sentences.grammar import parse_sentence
 from services.executor.automation.sentences.intents import Action, Intent
 from services.executor.automation.steps.device_actions import DeviceActions
@@ -114,11 +115,17 @@ class AttemptRunner:
         except DocumentError as error:
             message = f"the steps cannot be run: {error}"
             return AttemptResult(failure=Failure(Category.SCRIPT_ERROR, message, error.message))
-        session = self._open_session(request, config)
+        secrets = SecretTexts()
+        secrets.add_variables(scope.values)
+        session = self._open_session(request, config, secrets)
         if session is None and _needs_model(request, config):
             return AttemptResult(failure=Failure(Category.CONFIG_INVALID, NO_MODEL, NO_MODEL))
         recorder = StepRecorder(
-            attempt=request.attempt, evidence=evidence or NoEvidenceStore(), now=self._clock.now, progress=progress
+            attempt=request.attempt,
+            evidence=evidence or NoEvidenceStore(),
+            now=self._clock.now,
+            progress=progress,
+            secrets=secrets,
         )
         capture = FailureCapture(recorder, request.run_seconds)
         transcripts = TranscriptRecorder(recorder, session)
@@ -127,16 +134,16 @@ class AttemptRunner:
         failure = await self._run_on_device(attempt)
         device = capture.device
         return AttemptResult(
-            failure=failure,
+            failure=failure and _masked(failure, secrets),
             device=device.info.name if device is not None else None,
             simulated=device is not None and device.info.simulated,
-            steps=tuple(recorder.steps),
+            steps=recorder.masked_steps,
             artifacts=tuple(recorder.artifacts),
             cache_failed=recorder.cache_failed,
             human_helped=recorder.human_helped,
         )
 
-    def _open_session(self, request: AttemptRequest, config: RunConfig) -> ModelSession | None:
+    def _open_session(self, request: AttemptRequest, config: RunConfig, secrets: SecretTexts) -> ModelSession | None:
         """The models for this attempt; None if no model is configured."""
         if self._model is None:
             return None
@@ -145,6 +152,7 @@ class AttemptRunner:
             app_prompt=request.app_prompt,
             vision=config.execution_mode.grounder_type is Grounder.VISION,
             grid=not config.disable_grid,
+            secrets=secrets,
         )
         return self._model.open_session(options)
 
@@ -202,10 +210,12 @@ class _Attempt:
 
     def _step_runner(self, device: Device) -> StepRunner:
         request, policy, watcher = self.request, self._policy(), Watcher(device)
-        actions = DeviceActions(device, watcher, request.build.app_name)
+        secrets = self.recorder.secrets
+        keyboard = Keyboard(device, watcher, secrets)
+        actions = DeviceActions(device, watcher, keyboard, request.build.app_name)
         screen = ScreenReader(device, watcher, pictures=policy.sees_pictures)
         retry = self.config.cache_retry_mode or CacheRetryMode.STEP
-        replay = StepReplay(self.cache, self._cache_key, actions, screen, retry)
+        replay = StepReplay(self.cache, self._cache_key, actions, screen, retry, secrets)
         model_helps = policy.may_ask_model and self.models.available
         sentence_actions = SentenceActions(
             device,
@@ -220,6 +230,7 @@ class _Attempt:
         context = CommandContext(
             device=device,
             watcher=watcher,
+            keyboard=keyboard,
             platform=request.platform,
             variables=self.scope.built_in,
             own_ids=self.flow.app_ids,
@@ -235,7 +246,9 @@ class _Attempt:
             transcripts=self.transcripts,
             scope=self.scope,
             seconds=request.step_seconds,
-            human_help=HumanHelp(request.human, device, watcher, self.recorder) if request.human is not None else None,
+            human_help=HumanHelp(request.human, device, watcher, actions, self.recorder)
+            if request.human is not None
+            else None,
         )
 
     def _policy(self) -> ResolutionPolicy:
@@ -264,6 +277,10 @@ class _Attempt:
         await recorder.interrupt(failed, screenshot=captured.screenshot, tree=captured.tree)
         kind = recorder.steps[index].kind if index is not None else ""
         return Failure(Category.RUN_TIMEOUT, message, "the run took too long", index, kind)
+
+
+def _masked(failure: Failure, secrets: SecretTexts) -> Failure:
+    return replace(failure, message=secrets.mask(failure.message), reason=secrets.mask(failure.reason))
 
 
 def _needs_model(request: AttemptRequest, config: RunConfig) -> bool:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from services.executor.automation.screen.elements import Element, Point
+from services.executor.automation.secret_texts import SecretTexts
 from services.executor.automation.sentences.intents import Action, Intent
 from services.executor.model.attempts import Artifact, CacheOutcome, StepResult
 from services.executor.model.failures import Category
@@ -149,12 +150,15 @@ class ModelSession(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelOptions:
-    """How models are asked in an attempt; `app_prompt` is what the app's author says of the app."""
+    """How models are asked in an attempt; `app_prompt` is what the app's author says of the app. Models see `secrets`
+    masked, and what they want to type is unmasked.
+    """
 
     config: LlmConfig
     app_prompt: str | None
     vision: bool
     grid: bool
+    secrets: SecretTexts
 
 
 class ModelProvider(Protocol):

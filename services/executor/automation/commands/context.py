@@ -9,6 +9,7 @@ from services.executor.automation.devices.watcher import Watcher
 from services.executor.automation.outcome import StepFailed, StepOutcome, not_found_error
 from services.executor.automation.screen.elements import Element
 from services.executor.automation.screen.outline import Outline
+from services.executor.automation.secret_texts import Keyboard
 from services.executor.automation.sentences.intents import Action
 from services.executor.model.attempts import Resolution
 from services.executor.model.failures import Category
@@ -59,6 +60,7 @@ class CommandContext:
 
     device: Device
     watcher: Watcher
+    keyboard: Keyboard
     platform: str
     variables: BuiltInVariables
     own_ids: frozenset[str]

@@ -43,7 +43,7 @@ async def _perform_text(context: CommandContext, command: TextCommand) -> StepOu
     device = context.device
     match command:
         case commands.InputText(text):
-            await device.type(text)
+            await context.keyboard.type(text)
         case commands.EraseText(characters):
             await device.clear(characters=characters)
         case commands.PressKey("back"):
@@ -117,5 +117,5 @@ async def _paste_text(context: CommandContext, command: commands.PasteText) -> S
     text = context.variables.copied
     if text is None:
         raise StepFailed(Category.SCRIPT_ERROR, "nothing was copied: use copyTextFrom first")
-    await context.device.type(text)
+    await context.keyboard.type(text)
     return command_outcome(command, message=f'pasted "{text[:200]}"')

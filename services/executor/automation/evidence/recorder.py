@@ -10,6 +10,7 @@ from services.executor.automation.devices.port import PageSource
 from services.executor.automation.outcome import RECOVERABLE, ResolutionCost, StepFailed, StepOutcome
 from services.executor.automation.ports import EvidenceStore, ModelSession, OnProgress
 from services.executor.automation.screen.elements import Element
+from services.executor.automation.secret_texts import SecretTexts
 from services.executor.automation.sentences.intents import Action
 from services.executor.model.attempts import Artifact, Resolution, StepResult, StepStatus
 from services.executor.model.failures import Failure
@@ -31,8 +32,16 @@ class StepRecorder:
     """Steps begin in order, and each ends once; `steps` and `artifacts` can be read at any time."""
 
     def __init__(
-        self, *, attempt: int, evidence: EvidenceStore, now: Callable[[], datetime], progress: OnProgress | None
+        self,
+        *,
+        attempt: int,
+        evidence: EvidenceStore,
+        now: Callable[[], datetime],
+        progress: OnProgress | None,
+        secrets: SecretTexts | None = None,
     ) -> None:
+        """`secrets` are masked in everything that is recorded."""
+        self.secrets = secrets or SecretTexts()
         self._attempt = attempt
         self._evidence = evidence
         self._now = now
@@ -50,6 +59,15 @@ class StepRecorder:
         """Whether a step failed by a cached action, and that failure was not tolerated."""
         return any(self.steps[index].status is StepStatus.FAILED for index in self._cache_failures)
 
+    @property
+    def masked_steps(self) -> tuple[StepResult, ...]:
+        """The steps without texts that were found to be secret only after them."""
+        mask = self.secrets.mask
+        return tuple(
+            replace(step, text=mask(step.text), message=mask(step.message), element=mask(step.element))
+            for step in self.steps
+        )
+
     def begin(self, step: flows.Step, depth: int) -> int:
         """The index of the step. Until it ends, its message says that it is not finished."""
         index = len(self.steps)
@@ -57,7 +75,7 @@ class StepRecorder:
             StepResult(
                 index=index,
                 kind=step.name,
-                text=step.title,
+                text=self.secrets.mask(step.title),
                 status=StepStatus.WARNED,
                 started_at=self._now(),
                 message="not finished",
@@ -142,19 +160,19 @@ class StepRecorder:
 
     async def store_screenshot(self, index: int | None, content: bytes, name: str | None = None) -> str:
         """The name of the artifact, or "" if it could not be stored: a verdict does not depend on it."""
-        base = f"{_step_prefix(index)}-{_safe_filename(name or '')}".rstrip("-")
+        base = f"{_step_prefix(index)}-{_safe_filename(self.secrets.mask(name or ''))}".rstrip("-")
         return await self.store(f"{base}.png", "screenshot", content, PNG)
 
     async def store_page_source(self, index: int | None, source: PageSource) -> str:
         """The UI tree of a screen, as the driver gave it; the name of the artifact, or ""."""
         ending = _EXTENSIONS.get(source.content_type.partition(";")[0].strip().lower(), "txt")
         content_type = TEXT if ending == "txt" else _with_charset(source.content_type)
-        content = source.content.encode(errors="replace")
+        content = self.secrets.mask(source.content).encode(errors="replace")
         return await self.store(f"{_step_prefix(index)}-tree.{ending}", "tree", content, content_type)
 
     async def store_log(self, text: str) -> str:
         """The device's log of the attempt; the name of the artifact, or ""."""
-        return await self.store("log.txt", "log", text.encode(errors="replace"), TEXT)
+        return await self.store("log.txt", "log", self.secrets.mask(text).encode(errors="replace"), TEXT)
 
     async def store(self, name: str, kind: str, content: bytes, content_type: str) -> str:
         """Store an artifact under a name that is unique within the attempt; its name within the run, or ""."""
@@ -183,6 +201,8 @@ class StepRecorder:
         if index in self._remarks:
             remarks = f"({'; '.join(self._remarks.pop(index))})"
             fields["message"] = f"{fields.get('message') or ''} {remarks}".strip()
+        for name in ("message", "element"):
+            fields[name] = self.secrets.mask(str(fields.get(name) or ""))
         took = round(monotonic() - self._began.pop(index), 3)
         self.steps[index] = replace(self.steps[index], duration_seconds=took, **fields)  # type: ignore[arg-type]
         self.open.remove(index)

@@ -2,7 +2,7 @@
 
 from base64 import b64encode
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TypeVar
 
@@ -104,12 +104,13 @@ class Conversation:
     ) -> None:
         """It begins with the system prompt, what the app's author says of the app, and the task."""
         if channel.options.app_prompt:
-            system = f"{system}\n\nAbout the app:\n{channel.options.app_prompt}"
+            system = f"{system}\n\nAbout the app:\n{channel.options.secrets.mask(channel.options.app_prompt)}"
         self._channel = channel
         self._tools = tools
         self._messages: list[JsonObject] = [{"role": "system", "content": system}]
         self._screen_index: int | None = None
         self._pending_call: ToolCall | None = None
+        self._secrets = channel.options.secrets
         channel.writer.write("conversation", purpose=purpose, model=channel.model, system=system)
         self.say(orjson.dumps(task).decode())
 
@@ -168,9 +169,11 @@ class Conversation:
         self._pending_call = reply.calls[0]
         for call in reply.calls[1:]:
             self._add({"role": "tool", "tool_call_id": call.id, "content": "Not done: one call at a time."})
-        return validate_call(self._pending_call, self._tools)
+        valid = validate_call(self._pending_call, self._tools)
+        return replace(valid, arguments=self._secrets.reveal_json(valid.arguments))
 
     def _add(self, message: JsonObject, pictures: Sequence[bytes] = ()) -> None:
+        message = self._secrets.mask_json(message)
         self._messages.append(message)
         names = [self._channel.writer.add_picture(picture) for picture in pictures]
         self._channel.writer.write("message", message=without_pictures(message, names))

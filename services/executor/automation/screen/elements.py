@@ -104,7 +104,8 @@ class Element:
 
     `text` is its visible text (the content of a field), `label` its accessibility label, `hint` the text of an empty
     field, `id` its resource id or accessibility identifier. `checked` is None if it cannot be checked. `clickable` is
-    what the source says, independent of the role. `attributes` are all attributes of the source.
+    what the source says, independent of the role. `secret` is a field for passwords. `attributes` are all attributes of
+    the source.
     """
 
     role: Role = Role.OTHER
@@ -119,6 +120,7 @@ class Element:
     focused: bool = False
     selected: bool = False
     clickable: bool = False
+    secret: bool = False
     attributes: Mapping[str, str] = field(default_factory=lambda: NO_ATTRIBUTES)
     children: "tuple[Element, ...]" = ()
 

@@ -6,6 +6,7 @@ from services.executor.automation.devices.watcher import Watcher
 from services.executor.automation.outcome import StepFailed, still_visible_error
 from services.executor.automation.ports import ChosenAction
 from services.executor.automation.screen.elements import Bounds, Element, Point
+from services.executor.automation.secret_texts import Keyboard
 from services.executor.automation.sentences.intents import ELEMENT_CHECKS, Action, Intent, describe_mismatch
 from services.executor.model.failures import Category
 
@@ -15,9 +16,10 @@ LONG_PRESS_SECONDS = 1.0
 class DeviceActions:
     """Raises StepFailed and DeviceFailure."""
 
-    def __init__(self, device: Device, watcher: Watcher, app_name: str = "") -> None:
+    def __init__(self, device: Device, watcher: Watcher, keyboard: Keyboard, app_name: str = "") -> None:
         """`app_name` is what sentences may call the app under test."""
         self._device = device
+        self._keyboard = keyboard
         self._watcher = watcher
         self._app_name = app_name
 
@@ -55,7 +57,7 @@ class DeviceActions:
             case Action.TYPE, _:
                 if intent.replaces:
                     await device.clear(element)
-                await device.type(value or "", element)
+                await self._keyboard.type(value or "", element)
             case Action.CLEAR, _:
                 await device.clear(element)
             case Action.SWIPE, _:

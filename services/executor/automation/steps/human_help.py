@@ -1,6 +1,7 @@
 """Human in the loop: asks a person about a step that cannot continue."""
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import monotonic
@@ -100,6 +101,7 @@ class HumanHelp:
         human: Human,
         device: Device,
         watcher: Watcher,
+        actions: DeviceActions,
         recorder: StepRecorder,
         *,
         keepalive_seconds: float = KEEPALIVE_SECONDS,
@@ -108,7 +110,7 @@ class HumanHelp:
         self._keepalive_seconds = keepalive_seconds
         self._device = device
         self._watcher = watcher
-        self._actions = DeviceActions(device, watcher)
+        self._actions = actions
         self._recorder = recorder
 
     async def ask(self, index: int, step: Step, failed: StepFailed, number: int) -> HumanAnswer:
@@ -117,15 +119,16 @@ class HumanHelp:
         Raises `failed`, with the reason added, if nobody answers or the answer is FAIL.
         """
         choices = self._choices(step)
-        options = (*(choices.options if choices else ()), RETRY, SKIP, FAIL)
-        text = f"This step cannot continue: {step.title}\n{failed.message}"
+        mask = self._recorder.secrets.mask
+        options = (*(map(mask, choices.options) if choices else ()), RETRY, SKIP, FAIL)
+        text = mask(f"This step cannot continue: {step.title}\n{failed.message}")
         began = monotonic()
         answer = await self._wait_for_answer(index, HumanQuestion(text, index, options), number)
         if answer is None:
             raise _with_sentence(failed, f"Nobody answered within {monotonic() - began:.0f} s.")
         if answer == FAIL:
             raise _with_sentence(failed, "A person let it fail.")
-        return HumanAnswer(answer, choices)
+        return HumanAnswer(_unmasked(answer, options, choices), choices)
 
     async def act_on_choice(self, answer: HumanAnswer) -> StepOutcome:
         """The action on the chosen element, if the screen still offers the same elements."""
@@ -177,6 +180,13 @@ class HumanHelp:
         if grounding.reason is not RefusalReason.AMBIGUOUS:
             return None
         return ElementChoices(intent, grounding.candidates[:CHOICES_LIMIT])
+
+
+def _unmasked(answer: str, options: Sequence[str], choices: ElementChoices | None) -> str:
+    """The answer; of a choice the option without masks."""
+    if choices is None or answer not in options[: len(choices.elements)]:
+        return answer
+    return choices.options[options.index(answer)]
 
 
 def _with_sentence(failed: StepFailed, sentence: str) -> StepFailed:

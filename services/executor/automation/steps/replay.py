@@ -5,6 +5,7 @@ from collections.abc import Callable
 from services.executor.automation.outcome import ResolutionCost, StepFailed, StepOutcome
 from services.executor.automation.ports import ChosenAction, GetScreen, StepCache, StepCacheKey, StoredSteps
 from services.executor.automation.screen.elements import Element
+from services.executor.automation.secret_texts import SecretTexts
 from services.executor.automation.sentences.intents import Action
 from services.executor.automation.step_cache.entries import recording_names
 from services.executor.automation.steps.device_actions import DeviceActions
@@ -36,8 +37,10 @@ class StepReplay:
         actions: DeviceActions,
         screen: ScreenReader,
         retry: CacheRetryMode,
+        secrets: SecretTexts,
     ) -> None:
-        """`retry` says what happens when a stored action fails."""
+        """`retry` says what happens when a stored action fails; `secrets` are not stored."""
+        self._secrets = secrets
         self._cache = cache
         self._key_of = key_of
         self._actions = actions
@@ -58,8 +61,8 @@ class StepReplay:
         cost.cache = found.outcome
         if found.stored is None:
             return None
-        if isinstance(found.stored, StoredSteps) and not _is_recording(goal, found.stored):
-            return found.stored
+        if isinstance(found.stored, StoredSteps) and not _is_recording(self._secrets.mask(goal), found.stored):
+            return StoredSteps(tuple(self._secrets.reveal_json(list(found.stored.steps))))
         cost.resolution = Resolution.CACHE
         try:
             return await self._repeat(found.stored)
@@ -83,14 +86,16 @@ class StepReplay:
         if len(performed) == 1:
             await self._cache.store(self._key_of(sentence), performed[0].tree, performed[0].chosen)
             return
-        names = recording_names(sentence, len(performed))
+        names = recording_names(self._secrets.mask(sentence), len(performed))
         for name, each in zip(names, performed, strict=True):
             await self._cache.store(self._key_of(name), each.tree, each.chosen)
         if performed:
             await self._cache.store(self._key_of(sentence), performed[0].tree, StoredSteps(names))
 
     async def store_plan(self, goal: str, sentences: tuple[str, ...]) -> None:
-        await self._cache.store(self._key_of(goal), self._screen.last, StoredSteps(sentences))
+        await self._cache.store(
+            self._key_of(goal), self._screen.last, StoredSteps(tuple(map(self._secrets.mask, sentences)))
+        )
 
     async def _repeat(self, stored: ChosenAction | StoredSteps) -> StepOutcome:
         """One action on the present screen; or those of a recording, each as soon as its screen is there."""

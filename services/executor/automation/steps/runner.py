@@ -97,7 +97,7 @@ class StepRunner:
         async with self._recording_failure(index, step):
             if index >= STEPS_LIMIT:
                 raise StepFailed(Category.SCRIPT_ERROR, f"the test runs more than {STEPS_LIMIT} steps")
-            await self._device.begin_step(step.title)
+            await self._device.begin_step(self._recorder.steps[index].text)
             outcome = await self._run_with_help(index, step, command)
         await self._transcripts.store(index)
         if outcome is None:
@@ -240,6 +240,7 @@ class StepRunner:
         if not await self._commands.condition_holds(flow.when):
             return ""
         outer, self._scope = self._scope, self._scope.within(dict(flow.env))
+        self._recorder.secrets.add_variables(self._scope.values)
         try:
             await self._run_steps(flow.commands, depth)
         finally:

@@ -70,6 +70,7 @@ def _element(placed: PlacedWidget, app: RunningApp, platform: str) -> Element:
         focused=app.focus == widget.key,
         selected=widget.selected.holds(state),
         clickable="tap" in widget.events,
+        secret=widget.secret,
         children=tuple(_element(one, app, platform) for one in placed.inside),
     )
     return _with_attributes(element, app.model.id, platform)
@@ -95,6 +96,7 @@ def _android(element: Element, package: str) -> dict[str, str]:
         "enabled": to_text(element.enabled),
         "focused": to_text(element.focused),
         "selected": to_text(element.selected),
+        "password": to_text(element.secret),
         "displayed": to_text(element.visible),
         "bounds": f"[{bounds.x:g},{bounds.y:g}][{bounds.right:g},{bounds.bottom:g}]",
     }
@@ -104,7 +106,7 @@ def _ios(element: Element) -> dict[str, str]:
     bounds = element.bounds
     value = to_text(element.checked) if element.checked is not None else element.text
     return {
-        "type": _CLASSES.get(element.role, _OTHER)[1],
+        "type": "XCUIElementTypeSecureTextField" if element.secret else _CLASSES.get(element.role, _OTHER)[1],
         "name": element.id or element.label or element.text,
         "label": element.label or element.text,
         "value": value,

@@ -56,6 +56,7 @@ def _element(node: SourceNode, children: tuple[Element, ...], screen: Bounds | N
         focused=_true(has, "focused"),
         selected=_true(has, "selected"),
         clickable="showAlert" in has or _true(has, "clickable"),
+        secret=_true(has, "password") or node.tag.endswith("SecureTextField"),
         attributes=has,
         children=children,
     )

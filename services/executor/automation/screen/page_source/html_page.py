@@ -145,6 +145,7 @@ class _PageReader:
             focused="autofocus" in has,
             selected=selected_of(has),
             clickable="onclick" in has,
+            secret=has.get("type", "").lower() == "password",
             attributes=has,
             children=children,
         )

@@ -60,6 +60,7 @@ def _element(node: SourceNode, children: tuple[Element, ...], screen: Bounds | N
         focused=has.get("focused") == "true",
         selected=has.get("selected") == "true",
         clickable=has.get("clickable") == "true",
+        secret=has.get("password") == "true",
         attributes=has,
         children=tuple(map(_row, children)) if role is Role.LIST else children,
     )

@@ -62,6 +62,7 @@ def _element(node: SourceNode, children: tuple[Element, ...], screen: Bounds | N
         focused=has.get("focused") == "true" or has.get("hasFocus") == "true",
         selected=has.get("selected") == "true" or (role in (Role.BUTTON, Role.TAB) and has.get("value") == "1"),
         clickable=role is Role.OTHER and _has_trait(has, "button", "link"),
+        secret=kind == "SecureTextField",
         attributes=has,
         children=_as_part_of(kind, children),
     )

@@ -14,6 +14,8 @@ from services.executor.automation.evidence.recorder import StepRecorder
 from services.executor.automation.outcome import StepFailed
 from services.executor.automation.ports import HumanQuestion
 from services.executor.automation.screen.elements import Element, Role
+from services.executor.automation.secret_texts import Keyboard
+from services.executor.automation.steps.device_actions import DeviceActions
 from services.executor.automation.steps.human_help import HumanHelp
 from services.executor.model.attempts import AttemptResult, StepStatus
 from services.executor.model.failures import Category
@@ -244,6 +246,8 @@ async def test_an_answer_ends_the_waiting_although_the_device_hangs() -> None:
     device, failed = Hanging(), StepFailed(Category.ELEMENT_NOT_FOUND, "not there")
     recorder = StepRecorder(attempt=1, evidence=FakeEvidence(), now=lambda: datetime.now(UTC), progress=None)
     step = Step(path="steps[0]", name="sentence", command=Sentence("Tap Pay"))
-    human_help = HumanHelp(Late("skip"), device, Watcher(device), recorder, keepalive_seconds=0.01)
+    watcher = Watcher(device)
+    actions = DeviceActions(device, watcher, Keyboard(device, watcher, recorder.secrets))
+    human_help = HumanHelp(Late("skip"), device, watcher, actions, recorder, keepalive_seconds=0.01)
     async with asyncio.timeout(10):
         assert (await human_help.ask(recorder.begin(step, 0), step, failed, 0)).text == "skip"

@@ -1,0 +1,68 @@
+"""A canary: the value of a secret variable is nowhere but in the stored test."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mobiletest.executor.v1 import executions_pb2 as pb
+from pymongo import MongoClient
+
+from tests.fakes.llm import FakeEndpoint, call
+from tests.integration.executor.catalog_server import Shelf
+
+CANARY = "canary-7f3a9"
+STEPS: list[Any] = [
+    {"appId": "com.example.demo", "env": {"PASSWORD": CANARY}},
+    "launchApp",
+    {"tapOn": "Email"},
+    {"inputText": "${PASSWORD}"},
+    "Carefully put ${PASSWORD} where it belongs",
+    {"assertVisible": "never ${PASSWORD}"},
+]
+DEFINITIONS = ("plans",)
+"""Where tests are stored as they were written."""
+
+
+async def test_a_secret_variable_is_in_nothing_that_a_run_leaves(
+    executor: Any,
+    connect: Any,
+    shelf: Shelf,
+    mongo_client: MongoClient[dict[str, Any]],
+    mongo_database: str,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """Not in the run, its events, JUnit, artifacts, prompts, caches and logs; the model types it all the same."""
+    workflow_id = shelf.workflow(shelf.planned(*STEPS))
+    asked_to_type = call("type", element=2, text="${PASSWORD}")
+    async with FakeEndpoint([asked_to_type, call("done", why="typed ${PASSWORD}")]).serving() as endpoint:
+        models = {"llm_base_url": endpoint.url, "llm_primary_model": "small", "step_timeout_seconds": 1.0}
+        async with executor(**models) as app, connect(app.grpc_address) as client:
+            execution_id = await client.start(workflow_id)
+            execution = await client.ended(execution_id)
+            runs = await client.runs(execution_id)
+            junit = await client.stub.GetJUnit(pb.GetJUnitRequest(execution_id=execution_id))
+    steps = runs[0].attempts[0].steps
+    assert [step.text for step in steps][3] == "Carefully put ${PASSWORD} where it belongs"
+    assert execution.failure.message
+    left = {
+        "run": str((execution, runs)),
+        "junit": junit.data.decode(),
+        "prompts": json.dumps(endpoint.asked),
+        "artifacts": _files(tmp_path),
+        "log": "".join(capfd.readouterr()),
+        "documents": _documents(mongo_client, mongo_database),
+    }
+    assert [name for name, text in left.items() if CANARY in text] == []
+    assert "${PASSWORD}" in left["prompts"]
+    assert "tree" in left["artifacts"]
+
+
+def _files(folder: Path) -> str:
+    return "\n".join(f"{path} {path.read_bytes()!r}" for path in folder.rglob("*") if path.is_file())
+
+
+def _documents(client: MongoClient[dict[str, Any]], database: str) -> str:
+    names = [name for name in client[database].list_collection_names() if name not in DEFINITIONS]
+    return "\n".join(str(document) for name in names for document in client[database][name].find())
