@@ -33,9 +33,7 @@ class ConsumerLag:
 
     def fetched(self, first: Mapping[TopicPartition, int]) -> set[TopicPartition]:
         """After a fetch; `first`: the first offset of each partition. Returns the partitions to `learn`."""
-        assigned = self._consumer.assignment()
-        for partition in self._done.keys() - assigned:
-            self._remove(partition)
+        assigned = self._remove_lost()
         for partition, offset in first.items():
             if offset < self._done.get(partition, 0):  # the broker lost the log: the known end is that of the old one
                 self._remove(partition)
@@ -59,6 +57,7 @@ class ConsumerLag:
 
     async def ask(self) -> None:
         """While nothing is fetched: ask for the end offsets now and then, without waiting long for an answer."""
+        self._remove_lost()
         if not self._done or monotonic() - self._asked_at < self._ask_seconds:
             return
         self._asked_at = monotonic()
@@ -70,6 +69,13 @@ class ConsumerLag:
         """Stop showing the lag."""
         for partition in list(self._done):
             self._remove(partition)
+
+    def _remove_lost(self) -> set[TopicPartition]:
+        """Show no lag of partitions that others have now; returns those of this member."""
+        assigned: set[TopicPartition] = self._consumer.assignment()
+        for partition in self._done.keys() - assigned:
+            self._remove(partition)
+        return assigned
 
     def _show(self, ends: Mapping[TopicPartition, int]) -> None:
         """Keep the highest end offsets, and show the lag."""

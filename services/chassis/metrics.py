@@ -1,17 +1,22 @@
 """The metrics of this process: one registry, served on the admin port. Declaring a metric twice gives the same one."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from time import monotonic
 from typing import TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.metrics import MetricWrapperBase
 from prometheus_client.platform_collector import PlatformCollector
 from prometheus_client.process_collector import ProcessCollector
+from prometheus_client.registry import Collector
 
 REGISTRY = CollectorRegistry()
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 LATENCY_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+
+LEADER_SECONDS = 30.0
 
 _declared: dict[str, MetricWrapperBase] = {}
 M = TypeVar("M", bound=MetricWrapperBase)
@@ -32,6 +37,37 @@ def histogram(
 ) -> Histogram:
     """A histogram, in seconds unless its name says otherwise."""
     return _declare(name, lambda: Histogram(name, help_text, labels, registry=REGISTRY, buckets=buckets))
+
+
+class LeaderGauge(Collector):
+    """A figure of the whole system, which one process at a time measures. It is absent in the others, and in a process
+    that has not set it for LEADER_SECONDS.
+    """
+
+    def __init__(self, name: str, help_text: str, *, clock: Callable[[], float] = monotonic) -> None:
+        """One per name."""
+        self._name = name
+        self._help = help_text
+        self._clock = clock
+        self._value: tuple[float, float] | None = None
+        REGISTRY.register(self)
+
+    def set(self, value: float) -> None:
+        """This process is the leader and has measured this."""
+        self._value = (value, self._clock() + LEADER_SECONDS)
+
+    def clear(self) -> None:
+        """Another process is the leader."""
+        self._value = None
+
+    def describe(self) -> list[GaugeMetricFamily]:
+        """The metric without a value, for the registry."""
+        return [GaugeMetricFamily(self._name, self._help)]
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """The metric, if it is known here now."""
+        if self._value is not None and self._clock() < self._value[1]:
+            yield GaugeMetricFamily(self._name, self._help, value=self._value[0])
 
 
 def _declare(name: str, make: Callable[[], M]) -> M:

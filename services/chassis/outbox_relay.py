@@ -22,8 +22,8 @@ BATCH = 500
 
 log = logs.get(__name__)
 
-_pending = metrics.gauge("mobiletest_outbox_pending", "Events that wait to be published")
-_oldest = metrics.gauge("mobiletest_outbox_oldest_seconds", "Age of the oldest event that waits to be published")
+_pending = metrics.LeaderGauge("mobiletest_outbox_pending", "Events that wait to be published")
+_oldest = metrics.LeaderGauge("mobiletest_outbox_oldest_seconds", "Age of the oldest event that waits to be published")
 _failures = metrics.counter("mobiletest_outbox_publish_failures_total", "Publications that failed")
 
 
@@ -67,6 +67,8 @@ class OutboxRelay:
     async def sweep(self) -> None:
         """Publish all that has waited too long, if no other process does."""
         if not await self._lease.acquire():
+            _pending.clear()
+            _oldest.clear()
             return
         await self._measure()
         while await self._publish_leftovers() == BATCH:

@@ -30,8 +30,10 @@ artifacts_delivered = metrics.counter("mobiletest_artifacts_delivered_total", "S
 artifacts_missing = metrics.counter("mobiletest_artifacts_missing_total", "Spooled artifacts dropped at their deadline")
 artifacts_expired = metrics.counter("mobiletest_artifacts_expired_total", "Artifacts deleted by retention")
 spool_bytes = metrics.gauge("mobiletest_artifact_spool_bytes", "Bytes in the artifact spool")
-oldest_unclaimed = metrics.gauge("mobiletest_execution_oldest_unclaimed_seconds", "Age of the oldest claimable run")
-stuck = metrics.gauge("mobiletest_execution_stuck", "Runs long past their time limit")
+oldest_unclaimed = metrics.LeaderGauge(
+    "mobiletest_execution_oldest_unclaimed_seconds", "Age of the oldest claimable run"
+)
+stuck = metrics.LeaderGauge("mobiletest_execution_stuck", "Runs long past their time limit")
 
 device_slots = metrics.gauge(
     "mobiletest_device_slots", "Device slots of this worker: busy, free, resting", ["pool", "state"]

@@ -8,7 +8,7 @@ from services.chassis import logs
 from services.chassis.retry import log_transient
 from services.executor import telemetry
 from services.executor.model.runs import RunLimits
-from services.executor.ports.runs import Backlog, Lease, OverdueRuns, RunKey
+from services.executor.ports.runs import Lease, OverdueRuns, RunKey
 
 BATCH = 50
 MEASURE_SECONDS = 5.0
@@ -51,13 +51,17 @@ class Reaper:
 
     async def _reap_as_leader(self) -> None:
         if not await self._lease.acquire():
-            _show(Backlog(0.0, 0))
+            self._measured_at = float("-inf")
+            telemetry.oldest_unclaimed.clear()
+            telemetry.stuck.clear()
             return
         await self.reap()
         self._on_reaped()
         if monotonic() - self._measured_at >= MEASURE_SECONDS:
             self._measured_at = monotonic()
-            _show(await self._runs.backlog())
+            backlog = await self._runs.backlog()
+            telemetry.oldest_unclaimed.set(backlog.oldest_seconds)
+            telemetry.stuck.set(backlog.stuck)
 
     async def reap(self) -> int:
         """Expire a batch of runs that are due; returns how many there were."""
@@ -70,9 +74,3 @@ class Reaper:
         with log_transient(log, "run_not_reaped", execution_id=key.execution_id, run_id=key.run_id):
             await self._runs.expire(key)
             log.info("run_was_due", execution_id=key.execution_id, run_id=key.run_id)
-
-
-def _show(backlog: Backlog) -> None:
-    """The leader exports the figures of the whole queue; other processes export zero."""
-    telemetry.oldest_unclaimed.set(backlog.oldest_seconds)
-    telemetry.stuck.set(backlog.stuck)

@@ -3,6 +3,8 @@ from collections.abc import AsyncIterator
 import pytest
 from mobiletest.catalog.v1 import apps_pb2
 
+from services.chassis import metrics
+from services.chassis.leases import LEASES, Lease
 from services.chassis.outbox import OUTBOX
 from services.chassis.outbox_relay import RelayIntervals
 from tests.eventually import eventually
@@ -47,6 +49,24 @@ async def test_one_of_several_processes_sweeps(harness: OutboxHarness) -> None:
         await eventually(lambda: len(harness.arrived) >= 50)
         await eventually(lambda: nothing_pending(harness))
     assert len(harness.arrived) == 50
+
+
+async def test_only_the_process_that_sweeps_shows_what_is_pending(harness: OutboxHarness) -> None:
+    relay, another = harness.relay(), Lease(harness.mongo, "outbox-sweeper", "another process", seconds=60)
+    await harness.write("a", fast=False)
+    await relay.sweep()
+    assert shown("mobiletest_outbox_pending") == 1
+    await harness.mongo.collection(LEASES).delete_many({})
+    assert await another.acquire()
+    await relay.sweep()
+    assert (shown("mobiletest_outbox_pending"), shown("mobiletest_outbox_oldest_seconds")) == (None, None)
+    await another.release()
+    await relay.sweep()
+    assert shown("mobiletest_outbox_pending") is not None
+
+
+def shown(name: str) -> float | None:
+    return metrics.REGISTRY.get_sample_value(name)
 
 
 async def test_events_of_a_key_arrive_in_order(harness: OutboxHarness) -> None:

@@ -119,3 +119,12 @@ async def test_a_log_that_begins_again_is_measured_by_its_own_end() -> None:
     assert bench.shown(HERE) == 5
     lag.committed({HERE: 5})
     assert bench.shown(HERE) == 0
+
+
+async def test_the_lag_of_a_lost_partition_is_not_shown_while_nothing_is_fetched() -> None:
+    bench = Bench(FakeClient(ends={HERE: 100, THERE: 50}, now={HERE: 100}))
+    lag = bench.lag()
+    lag.fetched({HERE: 10, THERE: 10})
+    del bench.client.ends[THERE]
+    await lag.ask()
+    assert (bench.shown(HERE), bench.shown(THERE)) == (90, None)

@@ -3,6 +3,7 @@ import re
 
 from services.chassis import metrics
 from tests.eventually import eventually
+from tests.fakes.chassis import FakeClock
 
 
 def test_the_same_name_gives_the_same_metric() -> None:
@@ -28,3 +29,22 @@ async def test_the_lag_of_the_event_loop_is_measured() -> None:
     shown = re.compile(rb"mobiletest_event_loop_lag_seconds_count [1-9]")
     await eventually(lambda: shown.search(metrics.render()))
     task.cancel()
+
+
+def test_a_figure_of_the_leader_is_absent_elsewhere_and_when_it_is_old() -> None:
+    clock = FakeClock()
+    gauge = metrics.LeaderGauge("test_leader_figure", "Known to one process", clock=clock.monotonic)
+
+    def shown() -> float | None:
+        return metrics.REGISTRY.get_sample_value("test_leader_figure")
+
+    assert shown() is None
+    gauge.set(7)
+    assert shown() == 7
+    gauge.clear()
+    assert shown() is None
+    gauge.set(0)
+    clock.advance(metrics.LEADER_SECONDS - 1)
+    assert shown() == 0
+    clock.advance(1)
+    assert shown() is None
