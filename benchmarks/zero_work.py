@@ -15,6 +15,9 @@ class ZeroWork:
 
     platforms: Sequence[Platform] = (Platform.ANDROID,)
 
+    def accepts(self, platform: Platform, org_id: str) -> bool:
+        return True
+
     def places(self, platform: Platform) -> int:
         return 1000
 

@@ -19,7 +19,6 @@ from services.chassis.idempotency import Idempotency
 from services.chassis.leases import Lease
 from services.chassis.lifecycle import Background
 from services.executor.artifacts import ObjectStoreArtifacts
-from services.executor.automation.devices.webdriver.sessions import delete_session
 from services.executor.maintenance.orphan_sessions import OrphanSweeper
 from services.executor.maintenance.reaper import Reaper
 from services.executor.maintenance.retention import Retention
@@ -35,8 +34,7 @@ from services.executor.storage.runs import MongoRetainedRuns
 from services.executor.storage.supersessions import MongoSupersessions
 from services.executor.usecases.executions import ExecutionControl
 from services.executor.usecases.starts import ExecutionStarter, SupersessionSweep
-from services.executor.worker.session_tracker import SessionTracker
-from services.executor.worker_app import start_device_worker, start_worker
+from services.executor.worker_app import start_device_worker, start_worker, track_sessions
 
 REAPER_LEASE_SECONDS = 3.0
 RETENTION_LEASE_SECONDS = 120.0
@@ -75,8 +73,7 @@ async def _start_maintenance(shared: Resources) -> None:
         retained = MongoRetainedRuns(shared.transactions)
         retention = Retention(retained, shared.objects, lease, days=settings.artifact_days)
         await shared.start("retention", retention.run())
-    sessions = SessionTracker(runs, delete_session)
-    orphans = OrphanSweeper(runs, sessions, every=ORPHANS_SECONDS if settings.works else None)
+    orphans = OrphanSweeper(runs, track_sessions(shared), every=ORPHANS_SECONDS if settings.works else None)
     await shared.start("orphans", orphans.run())
     lease = Lease(shared.mongo, "reaper", str(uuid4()), seconds=REAPER_LEASE_SECONDS)
     reaper = Reaper(runs, lease, settings.limits, every=settings.poll_seconds, on_reaped=orphans.wake)

@@ -41,6 +41,9 @@ device_slots = metrics.gauge(
 device_sessions = metrics.counter(
     "mobiletest_device_sessions_total", "Sessions at hubs: opened, failed", ["pool", "outcome"]
 )
+device_cleanings = metrics.counter(
+    "mobiletest_device_cleanings_total", "Devices cleaned of a session, or not: cleaned, failed", ["outcome"]
+)
 orphans_deleted = metrics.counter(
     "mobiletest_orphan_sessions_total", "Orphaned sessions: deleted, given_up", ["outcome"]
 )

@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 
 from services.chassis.consumer import Consumer
 from services.executor.automation.devices.pools.pooled_devices import PooledDevices
-from services.executor.automation.devices.webdriver.sessions import delete_session, wait_for_unfinished
+from services.executor.automation.devices.webdriver.sessions import WebDriverHubs, delete_session, wait_for_unfinished
 from services.executor.automation.llm.chat_client import open_client
 from services.executor.automation.llm.language_models import LanguageModels
 from services.executor.automation.ports import ModelProvider
@@ -17,6 +17,7 @@ from services.executor.ports.runs import Attempts
 from services.executor.resources import Resources
 from services.executor.storage.runs import MongoRetainedRuns
 from services.executor.storage.step_cache import MongoStepCache
+from services.executor.storage.unclean_devices import MongoUncleanDevices
 from services.executor.worker.artifact_uploader import ArtifactUploader
 from services.executor.worker.attempts import AutomatedAttempts
 from services.executor.worker.build_files import BuildFileCache
@@ -30,6 +31,8 @@ from services.executor.worker.spool import Spool
 from services.executor.worker.worker import Worker
 
 SETTLE_SECONDS = 1.0
+DELETE_SECONDS = 5.0
+"""For ending an orphaned session."""
 STOP_SEARCH_SECONDS = 2.0
 STOP_CONSUMER_SECONDS = 3.0
 
@@ -93,13 +96,19 @@ async def _automated_attempts(shared: Resources, pools: PooledDevices) -> Automa
     return AutomatedAttempts(
         pools,
         BuildProvider(heads, _build_files(shared)),
-        SessionTracker(shared.runs, delete_session),
+        track_sessions(shared),
         await _start_uploader(shared),
         step_seconds=settings.step_timeout_seconds,
         cache=StoredStepCache(MongoStepCache(shared.mongo, settings.step_cache_days)),
         human_for=partial(HumanChannel, shared.runs, seconds=settings.human_timeout_seconds),
         model=await _open_model(shared),
     )
+
+
+def track_sessions(shared: Resources) -> SessionTracker:
+    """Deletes orphaned sessions after cleaning their devices."""
+    unclean = MongoUncleanDevices(shared.mongo)
+    return SessionTracker(shared.runs, partial(delete_session, timeout=DELETE_SECONDS, unclean=unclean))
 
 
 async def _start_uploader(shared: Resources) -> ArtifactUploader:
@@ -116,7 +125,8 @@ async def _open_pools(shared: Resources) -> PooledDevices:
     """Pools with health checks of their hubs; a hub that does not answer is not used at first."""
     path, addresses = shared.settings.device_pools, shared.settings.allowed_addresses.split(",")
     files = await _open_file_server(shared)
-    pools = PooledDevices.load(Path(path) if path else None, addresses=addresses, files=files)
+    hubs = WebDriverHubs(MongoUncleanDevices(shared.mongo))
+    pools = PooledDevices.load(Path(path) if path else None, hubs=hubs, addresses=addresses, files=files)
     await pools.check()
     await shared.start("hubs", pools.watch())
     return pools

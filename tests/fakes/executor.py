@@ -109,12 +109,16 @@ class FakeAttempts:
         self.release = asyncio.Event()
         if not blocking:
             self.release.set()
+        self.refused_orgs: set[str] = set()
         self.begun: list[Claim] = []
         self.cancelled: list[Claim] = []
 
     @property
     def platforms(self) -> Sequence[Platform]:
         return tuple(Platform)
+
+    def accepts(self, platform: Platform, org_id: str) -> bool:
+        return org_id not in self.refused_orgs
 
     def places(self, platform: Platform) -> int:
         return self.devices

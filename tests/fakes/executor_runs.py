@@ -24,7 +24,7 @@ from services.executor.model.runs import (
     Session,
 )
 from services.executor.model.states import Status
-from services.executor.ports.runs import Backlog, Claim, OrphanedSession, RunKey, StopReason
+from services.executor.ports.runs import AcceptsOrg, Backlog, Claim, OrphanedSession, RunKey, StopReason, accept_all
 
 
 class FakeRuns:
@@ -87,8 +87,8 @@ class FakeRuns:
         leased = sum(run.lease is not None and run.org_id == org_id for run in self.stored.values())
         return 1_000_000 if most is None else most - leased
 
-    async def claimable(self, platform: Platform, limit: int) -> list[RunKey]:
-        runs = [run for run in self.stored.values() if run.target.platform is platform]
+    async def claimable(self, platform: Platform, limit: int, accepts: AcceptsOrg = accept_all) -> list[RunKey]:
+        runs = [run for run in self.stored.values() if run.target.platform is platform and accepts(run.org_id)]
         ready = [run for run in runs if lifecycle.is_claimable(run, self.clock)]
         queues: dict[OrgQueue, list[Run]] = defaultdict(list)
         for run in sorted(ready, key=lambda run: (run.claimable_at, run.turn)):

@@ -7,7 +7,7 @@ from services.executor.automation.devices.webdriver.driver_session import Driver
 from services.executor.automation.devices.webdriver.hub_connection import HubConnection, Json
 from services.executor.automation.devices.webdriver.hub_target import HubTarget
 
-TARGET = HubTarget(url="http://hub", capabilities={})
+TARGET = HubTarget(url="http://hub", capabilities={}, dedicated=True)
 
 Reply: TypeAlias = "Json | Exception | Callable[[Mapping[str, Any]], Json]"
 

@@ -10,6 +10,14 @@ from services.executor.model.attempts import Artifact, AttemptResult, StepResult
 from services.executor.model.executions import Execution
 from services.executor.model.runs import Platform, Question, QuestionPrompt, Run, RunPlan, Session
 
+AcceptsOrg = Callable[[str], bool]
+"""Whether runs of an organisation, by its id, are wanted."""
+
+
+def accept_all(org_id: str) -> bool:
+    """Runs of every organisation are wanted."""
+    return True
+
 
 @dataclass(frozen=True, slots=True)
 class RunKey:
@@ -104,7 +112,7 @@ class Runs(OrphanedSessions, OverdueRuns, Protocol):
     async def claim(self, key: RunKey, worker: str) -> Claim | None:
         """Take the run; None when it cannot be claimed."""
 
-    async def claimable(self, platform: Platform, limit: int) -> list[RunKey]:
+    async def claimable(self, platform: Platform, limit: int, accepts: AcceptsOrg = accept_all) -> list[RunKey]:
         """Runs that can be claimed now, in the order of `model.claim_order`; empty only when there are none."""
 
     async def still_claimable(self, keys: Sequence[RunKey]) -> list[RunKey]:
@@ -145,6 +153,9 @@ class Attempts(Protocol):
     @property
     def platforms(self) -> Sequence[Platform]:
         """The platforms of the available devices."""
+
+    def accepts(self, platform: Platform, org_id: str) -> bool:
+        """Whether runs of the organisation may use the devices of the platform."""
 
     def places(self, platform: Platform) -> int:
         """How many attempts can have a device at once."""

@@ -17,7 +17,7 @@ from typing import TypeVar
 from services.chassis.mongo import Document, Mongo
 from services.executor.model.claim_order import OrgQueue, rank, share_slots
 from services.executor.model.runs import Platform, Run, RunLimits
-from services.executor.ports.runs import RunKey
+from services.executor.ports.runs import AcceptsOrg, RunKey, accept_all
 from services.executor.storage.schema import RUNS
 
 MAX_SERVED_ORGS = 10_000
@@ -106,9 +106,9 @@ class FairQueue:
         self._heads: dict[Platform, tuple[list[_QueueHead], float]] = {}
         self._contention = ClaimContention()
 
-    async def next_runs(self, platform: Platform, limit: int) -> list[RunKey]:
+    async def next_runs(self, platform: Platform, limit: int, accepts: AcceptsOrg = accept_all) -> list[RunKey]:
         """Up to `limit` runs that can be claimed now, in the order in which to claim them."""
-        heads = await self._queue_heads(platform)
+        heads = [head for head in await self._queue_heads(platform) if accepts(head.queue.org_id)]
         by_queue = {head.queue: head for head in heads}
         chosen = [by_queue[queue] for queue in await self._choose(platform, list(by_queue), limit)]
         counts = Counter(head.name for head in chosen)

@@ -17,7 +17,7 @@ from services.executor.model.attempts import ArtifactGone, AttemptResult
 from services.executor.model.changes import Change
 from services.executor.model.lifecycle import Fenced, NotClaimable
 from services.executor.model.runs import Platform, Question, QuestionPrompt, Run, Session
-from services.executor.ports.runs import Backlog, Claim, OrphanedSession, RunKey, StopReason
+from services.executor.ports.runs import AcceptsOrg, Backlog, Claim, OrphanedSession, RunKey, StopReason, accept_all
 from services.executor.storage.fair_queue import FairQueue
 from services.executor.storage.records import plan_of, to_document
 from services.executor.storage.schema import KEPT_SINCE, ORG_LOCKS, ORG_LOCKS_COUNT, PLANS, RUNS
@@ -86,8 +86,8 @@ class MongoRuns:
         async with self._org_limit.claim_lock:
             return await self._transactions.change_run(key.execution_id, key.run_id, claim, self._org_limit.check)
 
-    async def claimable(self, platform: Platform, limit: int) -> list[RunKey]:
-        return await self._queue.next_runs(platform, limit)
+    async def claimable(self, platform: Platform, limit: int, accepts: AcceptsOrg = accept_all) -> list[RunKey]:
+        return await self._queue.next_runs(platform, limit, accepts)
 
     async def still_claimable(self, keys: Sequence[RunKey]) -> list[RunKey]:
         wanted = {"_id": {"$in": [key.run_id for key in keys]}, "claimable_at": {"$exists": True}}

@@ -12,6 +12,7 @@ PLANS = "plans"
 STEPS = "steps"
 DURATIONS = "durations"
 STEP_MEMORIES = "step_memories"
+UNCLEAN_DEVICES = "unclean_devices"
 ORG_LOCKS = "turnstiles"
 ORG_LOCKS_COUNT = 256
 DURATIONS_KEPT_SECONDS = 90 * 24 * 3600

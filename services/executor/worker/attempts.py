@@ -48,6 +48,9 @@ class AutomatedAttempts:
         """The platforms that have pools, whether or not their hubs are healthy."""
         return [platform for platform in Platform if platform.lower() in self._pools.platforms]
 
+    def accepts(self, platform: Platform, org_id: str) -> bool:
+        return self._pools.accepts(platform.lower(), org_id)
+
     def places(self, platform: Platform) -> int:
         return self._pools.slots(platform.lower())
 

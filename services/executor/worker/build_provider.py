@@ -64,6 +64,8 @@ class BuildProvider:
         installs = not with_defaults(claim.execution.run_config).execution_mode.skip_app_install
         with self._files.open_files(until) as fetch:
             yield Build(
+                org_id=claim.run.org_id,
+                skips_install=not installs,
                 app_name=target.app_name or "app",
                 version=target.resolved_build_version or "",
                 package_name=plan.artifact.package_name,

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 
 from google.protobuf.message import DecodeError
 from mobiletest.executor.v1 import events_pb2
@@ -39,10 +40,12 @@ class RunRequestHandler:
     async def handle(self, events: list[Event]) -> list[InvalidMessage]:
         """Claim the requested runs; returns the requests that cannot be parsed.
 
-        Runs that there is no slot for are found in MongoDB later.
+        Runs that there is no slot for are found in MongoDB later; runs of others are left to their workers.
         """
-        keys, invalid = parse_each(filter(_is_request, events), _run_key)
-        await self._claim(keys)
+        requests, invalid = parse_each(filter(_is_request, events), _read_request)
+        accepted = [request for request in requests if self._worker.accepts(self._platform, request.org_id)]
+        if accepted:
+            await self._claim([RunKey(request.execution_id, request.run_id) for request in accepted])
         return invalid
 
     async def _claim(self, keys: Sequence[RunKey]) -> None:
@@ -106,7 +109,8 @@ class ClaimLoop:
         for platform in self._worker.platforms:
             misses = 0
             while (free := self._worker.free_slots(platform)) and misses < MAX_MISSES:
-                found = await self._runs.claimable(platform, free + len(self._claiming))
+                accepts = partial(self._worker.accepts, platform)
+                found = await self._runs.claimable(platform, free + len(self._claiming), accepts)
                 new = [key for key in found if key not in self._claiming][: self._worker.free_slots(platform)]
                 if not new:
                     if not found and not self._claiming:
@@ -137,9 +141,8 @@ def _is_request(event: Event) -> bool:
     return event.type == events_pb2.RunRequested.DESCRIPTOR.full_name
 
 
-def _run_key(event: Event) -> RunKey:
+def _read_request(event: Event) -> events_pb2.RunRequested:
     try:
-        request = events_pb2.RunRequested.FromString(event.payload)
+        return events_pb2.RunRequested.FromString(event.payload)
     except DecodeError as error:
         raise InvalidMessage("UNDECODABLE", str(error), event=event) from error
-    return RunKey(request.execution_id, request.run_id)

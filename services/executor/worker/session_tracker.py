@@ -12,8 +12,8 @@ from services.executor.model.lifecycle import Fenced
 from services.executor.model.runs import Session
 from services.executor.ports.runs import Claim, RunKey, Runs
 
-DELETE_SECONDS = 5.0
-"""The limit for deleting one orphaned session."""
+DELETE_SECONDS = 20.0
+"""The limit for cleaning the device of one orphaned session and deleting it."""
 ATTEMPTS = 4
 
 DeleteSession = Callable[[Session], Awaitable[bool]]

@@ -41,6 +41,10 @@ class Worker:
     def platforms(self) -> Sequence[Platform]:
         return self._attempts.platforms
 
+    def accepts(self, platform: Platform, org_id: str) -> bool:
+        """Whether this worker claims runs of the organisation for the platform."""
+        return self._attempts.accepts(platform, org_id)
+
     def on_free_slot(self, call: Callable[[], None]) -> None:
         """Call this whenever a slot becomes free."""
         self._on_free_slot.append(call)

@@ -53,6 +53,15 @@ async def finish(world: World, claim: Claim, result: AttemptResult = AttemptResu
     await world.runs.finish(claim.key, claim.run.fencing_token, result)
 
 
+async def test_only_runs_of_accepted_organisations_are_offered(world: World) -> None:
+    mine, other = str(uuid4()), str(uuid4())
+    await start(world, plan(), plan(), org_id=other)
+    mine_id = (await start(world, plan(), org_id=mine)).id
+    keys = await world.runs.claimable(Platform.ANDROID, 10, lambda org_id: org_id == mine)
+    assert [key.execution_id for key in keys] == [mine_id]
+    assert len(await world.runs.claimable(Platform.ANDROID, 10, lambda org_id: org_id == other)) == 2
+
+
 async def test_an_organisation_gets_its_turn_whatever_the_priority_of_others(world: World) -> None:
     urgent, other = str(uuid4()), str(uuid4())
     await start(world, *(plan() for _ in range(40)), org_id=urgent, priority=10)

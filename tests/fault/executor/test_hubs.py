@@ -1,6 +1,7 @@
 """F29: a worker, or the hub itself, dies in the middle of a session. No session is left behind, and no device is lost.
 
-On a real Appium server with its fake driver, whose sessions would live on for a minute and more by themselves.
+On a real Appium server with its fake driver, whose sessions would live on for a minute and more by themselves; what is
+left on phones is tried on a hub that plays one.
 """
 
 import asyncio
@@ -10,14 +11,17 @@ from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from time import monotonic
 from typing import Any
+from uuid import uuid4
 
 import aiohttp
 import pytest
+from mobiletest.executor.v1 import executions_pb2 as pb
 from mobiletest.types.v1 import execution_pb2
 from pymongo import MongoClient
 
 from deploy.devices import hubs
 from deploy.devices.hubs import Hub
+from services.chassis.context import Caller, bind
 from services.executor.model.runs import Session
 from tests.eventually import eventually
 from tests.fault.counting import record
@@ -26,10 +30,12 @@ from tests.fault.executor.test_workers import check_history
 from tests.hubs import appium, start_hub
 from tests.integration.executor.catalog_server import Shelf
 from tests.integration.executor.conftest import Client
+from tests.integration.executor.devices.phone_hub import OWN, PhoneHub, app_file, phone_pool, serving_phone
 
 __all__ = ["appium"]
 
 APP = (Path(__file__).parents[2] / "devices" / "pages" / "app.xml").read_bytes()
+SECRET = "the account of Ada"
 SEE = 'I see "Accounts"'
 REAPER_SECONDS = 1.0
 BOUND = LEASE_SECONDS + REAPER_SECONDS
@@ -191,3 +197,48 @@ async def _both_used(client: Client, shelf: Shelf) -> bool:
         assert (await client.ended(execution_id, within=60)).success
         devices |= {run.attempts[-1].device for run in await client.runs(execution_id)}
     return devices == {"a-1", "b-1"}
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("restarted", [False, True], ids=["its session is open", "its session is gone"])
+async def test_the_phone_of_a_killed_worker_is_clean_before_another_organisation_gets_it(
+    executor: Any, connect: Any, shelf: Shelf, workers: Workers, tmp_path: Path, noted: Noted, restarted: bool
+) -> None:
+    """Whoever deletes its session removes its app; if the hub has lost the session, the next session does."""
+    async with (
+        serving_phone(PhoneHub()) as hub,
+        executor(executor_role="api", lease_seconds=LEASE_SECONDS) as api,
+        connect(api.grpc_address) as client,
+    ):
+        (tmp_path / "pools.yaml").write_text(phone_pool(hub))
+        workers.environment["MOBILETEST_DEVICE_POOLS"] = str(tmp_path / "pools.yaml")
+        worker = await workers.start()
+        cancelled = await client.start(_phone_run(shelf, "com.example.shop", 'I see "never"'))
+        await noted()
+        await eventually(lambda: "activateApp" in hub.commands())
+        hub.leave(SECRET)
+        if restarted:
+            hub.open.clear()
+        await client.stub.CancelExecution(pb.CancelExecutionRequest(execution_id=cancelled))
+        await workers.end(worker, signal.SIGKILL)
+        if not restarted:
+            await eventually(lambda: not hub.open, within=BOUND + 10)
+            assert not hub.holds(SECRET)
+            assert hub.commands()[-4:] == ["removeApp", "clearApp", "setClipboard", "delete"]
+        await workers.start()
+        with bind(Caller(org_id=str(uuid4()))):
+            execution_id = await client.start(_phone_run(shelf, "com.example.other", 'I see "Home"'))
+            assert (await client.ended(execution_id, within=60)).success
+        await eventually(lambda: set(hub.apps) == set(OWN))
+        removed = [given["appId"] for command, given in hub.asked if command == "removeApp"]
+        assert removed == ["com.example.shop", "com.example.other"]
+        installed = [index for index, (command, _) in enumerate(hub.asked) if command == "installApp"]
+        assert hub.commands().index("removeApp") < installed[1]
+        assert not hub.holds(SECRET)
+    record("F29", "phones of killed workers", tried=1, survived=1)
+
+
+def _phone_run(shelf: Shelf, app_id: str, step: str) -> str:
+    run = shelf.planned(step, build_id=shelf.build(app_file(app_id, secret="Home")), file_name="app.apk")
+    run.build.package_name = app_id
+    return shelf.workflow(run)

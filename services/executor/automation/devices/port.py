@@ -10,6 +10,7 @@ from typing import Literal, Protocol, TypeAlias
 from services.executor.automation.screen.elements import Bounds, Element, Point
 from services.executor.model.failures import Category
 from services.executor.model.runs import Session
+from services.executor.model.unclean_devices import UncleanDevice
 from services.flows.commands import Argument
 
 NO_FOCUS = "no editable field has the focus"
@@ -43,9 +44,12 @@ class Build:
     """The app to test. `read(limit)` returns the first `limit` bytes of the artifact, `file()` a local file of all of
     it; both raise DeviceFailure, and are None for a build without an artifact.
 
-    `artifact_url` is the location of an artifact that the service does not store, `static_url` a web build's page.
+    `artifact_url` is the location of an artifact that the service does not store, `static_url` a web build's page. With
+    `skips_install` the test uses the app that is already on the device.
     """
 
+    org_id: str = ""
+    skips_install: bool = False
     app_name: str = "app"
     version: str = ""
     package_name: str | None = None
@@ -188,6 +192,20 @@ class Devices(Protocol):
 
     async def release(self, device: Device) -> None:
         """Close the device and free its slot; never raises."""
+
+
+class UncleanDevices(Protocol):
+    """The devices that must be cleaned before another organisation gets them. Shared by all workers."""
+
+    async def mark(self, device: UncleanDevice) -> None:
+        """Replaces what is known of the device."""
+
+    async def find(self, hub: str, device: str) -> UncleanDevice | None: ...
+
+    async def find_by_session(self, hub: str, session: str) -> UncleanDevice | None: ...
+
+    async def forget(self, device: UncleanDevice) -> None:
+        """Does nothing if a later session has marked the device."""
 
 
 class RealTimer:

@@ -1,6 +1,6 @@
 """A hub over HTTP that always shows the same screen, and records its requests."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -56,13 +56,19 @@ def _value(value: Any) -> web.Response:
 @asynccontextmanager
 async def serving_hub(hub: ScriptedHub, *, port: int = 0) -> AsyncIterator[ScriptedHub]:
     """Serve the hub inside the block; its address is set."""
+    async with serve(hub.handle, port=port) as hub.url:
+        yield hub
+
+
+@asynccontextmanager
+async def serve(handle: Callable[[web.Request], Awaitable[web.StreamResponse]], *, port: int = 0) -> AsyncIterator[str]:
+    """Serve all paths inside the block; yields the address."""
     app = web.Application()
-    app.router.add_route("*", "/{path:.*}", hub.handle)
+    app.router.add_route("*", "/{path:.*}", handle)
     runner = web.AppRunner(app, shutdown_timeout=0.1)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", port, reuse_address=True).start()
-    hub.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
     try:
-        yield hub
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
     finally:
         await runner.cleanup()

@@ -10,6 +10,7 @@ from services.executor.automation.devices.port import Build, DeviceFailure, Devi
 from services.executor.automation.devices.webdriver.hub_connection import DriverError, HubConnection
 from services.executor.automation.devices.webdriver.hub_target import HubTarget
 from services.executor.automation.devices.webdriver.sessions import open_device
+from tests.integration.executor.devices.scripted_hub import serve
 
 PHONE = DeviceInfo("phone-1", "android", simulated=False)
 
@@ -29,13 +30,8 @@ async def hub() -> AsyncIterator[str]:
         )
         return web.json_response({"value": {"error": "unknown error", "message": message}}, status=500)
 
-    app = web.Application()
-    app.router.add_route("*", "/{path:.*}", handle)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    yield f"http://127.0.0.1:{runner.addresses[0][1]}"
-    await runner.cleanup()
+    async with serve(handle) as url:
+        yield url
 
 
 async def test_driver_errors_keep_their_text_without_private_addresses(hub: str) -> None:

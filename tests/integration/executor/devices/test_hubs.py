@@ -6,6 +6,7 @@ from typing import Any
 import aiohttp
 from mobiletest.types.v1 import execution_pb2, run_config_pb2
 
+from services.chassis.context import Caller
 from tests.eventually import eventually
 from tests.integration.executor.catalog_server import Shelf
 from tests.integration.executor.devices.scripted_hub import ScriptedHub, serving_hub
@@ -14,11 +15,12 @@ SEE = 'I see "Go"'
 APP = b"an app " * 50_000
 
 
-def pools(folder: Path, *hubs: ScriptedHub, app: str = "path", slots: int = 1) -> str:
-    """A pools file with a pool at each hub, called a, b, ..."""
+def pools(folder: Path, *hubs: ScriptedHub, app: str = "path", slots: int = 1, organisation: str = "") -> str:
+    """A pools file with a pool at each hub, called a, b, ..., for one organisation if it is named."""
+    dedicated = f", organisation: {organisation}" if organisation else ""
     lines = [
         f"  - {{name: {name}, platform: android, kind: webdriver, url: '{hub.url}', slots: {slots}, app: {app},"
-        " capabilities: {platformName: Fake, 'appium:automationName': Fake}}\n"
+        f" capabilities: {{platformName: Fake, 'appium:automationName': Fake}}{dedicated}}}\n"
         for name, hub in zip("abc", hubs, strict=False)
     ]
     path = folder / "pools.yaml"
@@ -65,12 +67,12 @@ async def _is_404(url: str | None) -> bool:
 
 
 async def test_a_run_without_install_gives_the_hub_no_app(
-    executor: Any, connect: Any, shelf: Shelf, tmp_path: Path
+    executor: Any, connect: Any, shelf: Shelf, tmp_path: Path, caller: Caller
 ) -> None:
     config = run_config_pb2.RunConfig(execution_mode=run_config_pb2.ExecutionMode(skip_app_install=True))
     async with (
         serving_hub(ScriptedHub()) as hub,
-        executor(device_pools=pools(tmp_path, hub)) as app,
+        executor(device_pools=pools(tmp_path, hub, organisation=caller.org_id)) as app,
         connect(app.grpc_address) as client,
     ):
         assert (await client.ended(await client.start(app_run(shelf), run_config=config))).success

@@ -43,6 +43,22 @@ async def test_outdated_and_foreign_requests_are_ignored() -> None:
     assert not worker.active
 
 
+async def test_runs_of_organisations_that_the_devices_do_not_accept_are_left_to_other_workers() -> None:
+    store, attempts = FakeExecutions(), FakeAttempts(blocking=True)
+    attempts.refused_orgs = {"other"}
+    worker = Worker(store, attempts, name="worker-1", slots=8)
+    with bind(Caller(org_id="other")):
+        await started(store, plan())
+    requests = await requests_of(store, worker)
+    await requests.handle([e for e in store.events if not e.subject])
+    await ClaimLoop(store, worker).fill()
+    assert not worker.active
+    with bind(Caller(org_id="mine")):
+        await started(store, plan())
+    await ClaimLoop(store, worker).fill()
+    assert [active.claim.run.org_id for active in worker.active.values()] == ["mine"]
+
+
 async def test_requests_beyond_the_free_slots_are_left_to_the_claim_loop() -> None:
     store = FakeExecutions()
     await started(store, plan(), plan(), plan())

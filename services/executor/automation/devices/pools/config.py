@@ -18,9 +18,9 @@ from services.flows.nodes import DocumentError, Node, quote, read_optional, sugg
 SLOTS_LIMIT = 1_000
 LABELS_LIMIT = 20
 
-_COMMON = ("name", "platform", "kind", "slots", "labels")
+_COMMON = ("name", "platform", "kind", "slots", "labels", "organisation", "not_for")
 _SIMULATED = ("step_delay", "time_scale")
-_WEBDRIVER = ("url", "capabilities", "app", "new_command_timeout", "allowed_addresses")
+_WEBDRIVER = ("url", "capabilities", "app", "new_command_timeout", "allowed_addresses", "allowed_apps")
 _OTHER_KIND = {"simulated": _WEBDRIVER, "webdriver": _SIMULATED}
 """The kinds of pools, and the fields that do not apply to each."""
 
@@ -54,7 +54,20 @@ def read_pools(text: str, addresses: Sequence[str] = ()) -> tuple[Pool, ...]:
     for node, pool in zip(entries["pools"].items(), pools, strict=True):
         if names[pool.name] > 1:
             raise node.error(f'duplicate pool name "{pool.name}"')
+    _check_dedication(entries["pools"].items(), pools)
     return pools
+
+
+def _check_dedication(nodes: Sequence[Node], pools: Sequence[Pool]) -> None:
+    """A worker claims runs by platform and organisation, so its pools of a platform must accept the same ones."""
+    accepted = dict[str, tuple[str | None, frozenset[str]]]()
+    for node, pool in zip(nodes, pools, strict=True):
+        given = (pool.organisation, pool.not_for)
+        if accepted.setdefault(pool.platform, given) != given:
+            raise node.error(
+                f"all {pool.platform} pools of a worker need the same organisation and not_for: give other pools to "
+                "another worker"
+            )
 
 
 def _pool(node: Node, addresses: Sequence[str]) -> Pool:
@@ -72,7 +85,20 @@ def _pool(node: Node, addresses: Sequence[str]) -> Pool:
         pace=_pace(entries),
         hub=_hub(node, entries, addresses) if kind == "webdriver" else None,
         labels=labels,
+        organisation=read_optional(entries, "organisation", _organisation),
+        not_for=frozenset(read_optional(entries, "not_for", _organisations) or ()),
     )
+
+
+def _organisation(node: Node) -> str:
+    org_id = node.string(limit=200).strip()
+    if not org_id:
+        raise node.error("expected the id of an organisation")
+    return org_id
+
+
+def _organisations(node: Node) -> tuple[str, ...]:
+    return tuple(_organisation(each) for each in node.items())
 
 
 def _labels(node: Node) -> tuple[str, ...]:
@@ -102,7 +128,13 @@ def _hub(node: Node, entries: Mapping[str, Node], addresses: Sequence[str]) -> H
         app_delivery=delivery or usual,
         new_command_timeout=timeout or NEW_COMMAND_SECONDS,
         addresses=_addresses(entries.get("allowed_addresses"), addresses),
+        allowed_apps=frozenset(read_optional(entries, "allowed_apps", _app_ids) or ()),
+        dedicated=read_optional(entries, "organisation", _organisation) is not None,
     )
+
+
+def _app_ids(node: Node) -> tuple[str, ...]:
+    return tuple(each.string(limit=255).strip() for each in node.items())
 
 
 def _addresses(node: Node | None, everywhere: Sequence[str]) -> AddressPolicy:

@@ -19,7 +19,8 @@ DEFAULT_SLOTS = 4
 class Pool:
     """Devices of one kind: those of `hub`, or simulated ones with `pace`.
 
-    `slots` is how many runs may use them at once; `labels` describe the devices to people.
+    `slots` is how many runs may use them at once; `labels` describe the devices to people. They are only for the runs
+    of `organisation`, if one is named, and never for those of `not_for`, which have devices of their own elsewhere.
     """
 
     name: str
@@ -28,6 +29,12 @@ class Pool:
     pace: Pace = NO_PACE
     hub: HubTarget | None = None
     labels: tuple[str, ...] = ()
+    organisation: str | None = None
+    not_for: frozenset[str] = frozenset()
+
+    def accepts(self, org_id: str) -> bool:
+        """Whether runs of the organisation may use the devices."""
+        return self.organisation in (None, org_id) and org_id not in self.not_for
 
     def device_name(self, number: int) -> str:
         """The name of the device in slot `number`."""

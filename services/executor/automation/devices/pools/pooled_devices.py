@@ -24,7 +24,8 @@ log = logs.get(__name__)
 WAIT_SECONDS = 30.0
 BUSY_SECONDS = 900.0
 """Runs are claimed by platform, so more may be claimed than there are devices that fit their builds."""
-CLOSE_SECONDS = 20.0
+CLOSE_SECONDS = 60.0
+"""Includes cleaning the device."""
 
 _HUB_FAILURES = frozenset({Category.DEVICE_UNAVAILABLE, Category.NETWORK_ERROR, Category.SESSION_LOST})
 """Categories of a failed session that the hub, or its device, is to blame for."""
@@ -86,15 +87,24 @@ class PooledDevices:
 
     @classmethod
     def load(
-        cls, path: Path | None, *, addresses: Sequence[str] = (), files: FileServing | None = None
+        cls,
+        path: Path | None,
+        *,
+        hubs: Hubs = sessions,
+        addresses: Sequence[str] = (),
+        files: FileServing | None = None,
     ) -> "PooledDevices":
         """The pools of a YAML file, or DEFAULT_POOLS without one. Raise PoolFileError or OSError."""
-        return cls(load_pools(path, addresses), files=files)
+        return cls(load_pools(path, addresses), hubs=hubs, files=files)
 
     @property
     def platforms(self) -> Sequence[str]:
         """The platforms of all pools, healthy or not."""
         return list(dict.fromkeys(pool.platform for pool in self._pools))
+
+    def accepts(self, platform: str, org_id: str) -> bool:
+        """Whether runs of the organisation may use devices of the platform."""
+        return any(pool.accepts(org_id) for pool in self._of(platform))
 
     def slots(self, platform: str) -> int:
         """How many runs of the platform can go on at once; on an unhealthy hub only those that already run."""
@@ -148,9 +158,11 @@ class PooledDevices:
 
     def _suitable_pools(self, platform: str, build: Build) -> list[Pool]:
         """The pools that can run the build: browsers run only web builds, which prefer them."""
-        pools = self._of(platform)
+        pools = [pool for pool in self._of(platform) if pool.accepts(build.org_id)]
         if not pools:
             raise DeviceFailure(Category.CONFIG_INVALID, f"no device pool for {platform} is configured")
+        if build.skips_install and build.static_url is None:
+            pools = _keeping_apps(pools)
         browsers = [pool for pool in pools if pool.hub is not None and pool.hub.opens_browsers]
         if build.static_url is not None:
             return _allowing(browsers, build.static_url) if browsers else pools
@@ -246,6 +258,18 @@ class PooledDevices:
             busy, free = self._count_in_use(pool), self._free_slots(pool)
             for state, slots in (("busy", busy), ("free", free), ("resting", pool.slots - busy - free)):
                 telemetry.device_slots.labels(pool.name, state).set(slots)
+
+
+def _keeping_apps(pools: Sequence[Pool]) -> list[Pool]:
+    """The pools on which a test may use an app that is already installed. Raise DeviceFailure if there are none."""
+    found = [pool for pool in pools if pool.hub is None or pool.organisation is not None]
+    if not found:
+        raise DeviceFailure(
+            Category.CONFIG_INVALID,
+            "skip_app_install needs devices that only your organisation uses, because others are cleaned after a run: "
+            "leave it out, or ask the operator to dedicate a device pool to your organisation",
+        )
+    return found
 
 
 def _allowing(browsers: Sequence[Pool], page: str) -> list[Pool]:

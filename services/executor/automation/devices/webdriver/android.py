@@ -6,7 +6,7 @@ from services.executor.automation.devices.port import LaunchOptions, script_erro
 from services.executor.automation.devices.webdriver.actions import ANDROID_KEYS, find_key
 from services.executor.automation.devices.webdriver.driver_session import INSTALL_SECONDS
 from services.executor.automation.devices.webdriver.hub_connection import Json
-from services.executor.automation.devices.webdriver.phone_app import PhoneCommands
+from services.executor.automation.devices.webdriver.phone_commands import PhoneCommands
 from services.flows.commands import Argument
 
 _PERMISSIONS = {
@@ -30,6 +30,8 @@ class AndroidCommands(PhoneCommands):
     platform = "Android"
     log_type = "logcat"
     id_argument = "appId"
+    browsers = frozenset({"com.android.chrome", "com.android.browser", "com.sec.android.app.sbrowser"})
+    system_apps = frozenset({"com.android.settings"})
 
     async def install(self, app: str) -> None:
         await self._driver.mobile("installApp", {"appPath": app, "replace": True}, seconds=INSTALL_SECONDS)

@@ -15,6 +15,7 @@ from services.executor.automation.devices.port import (
     RealTimer,
 )
 from services.executor.automation.devices.webdriver import actions
+from services.executor.automation.devices.webdriver.device_cleaner import DeviceCleaner
 from services.executor.automation.devices.webdriver.driver_session import DriverSession
 from services.executor.automation.devices.webdriver.hub_connection import DriverError, Json
 from services.executor.automation.screen.elements import Bounds, Element, Point
@@ -76,14 +77,22 @@ class View(Protocol):
 class WebDriverDevice:
     """A phone, a simulator or a browser behind a hub."""
 
-    def __init__(self, info: DeviceInfo, driver: DriverSession, app: AppControl, view: View) -> None:
+    def __init__(
+        self, info: DeviceInfo, driver: DriverSession, app: AppControl, view: View, cleaner: DeviceCleaner | None = None
+    ) -> None:
         self.info = info
         self.timer = RealTimer()
         self.driver = driver
         self._app = app
         self._view = view
+        self._cleaner = cleaner
         self._screen: Bounds | None = None
         self._closed = False
+
+    async def prepare(self) -> None:
+        """Make the device clean before it is used (device_unavailable)."""
+        if self._cleaner is not None:
+            await self._cleaner.prepare()
 
     async def begin_step(self, title: str) -> None:
         return None
@@ -175,11 +184,16 @@ class WebDriverDevice:
         return self._view
 
     async def close(self) -> None:
-        """Bounded in time. Ends the session and closes the connection even if cancelled."""
+        """Bounded in time. Cleans the device, ends the session and closes the connection even if cancelled."""
         if self._closed:
             return
         self._closed = True
-        await asyncio.shield(asyncio.create_task(self.driver.end(seconds=CLOSE_SECONDS)))
+        await asyncio.shield(asyncio.create_task(self._end()))
+
+    async def _end(self) -> None:
+        if self._cleaner is not None:
+            await self._cleaner.finish()
+        await self.driver.end(seconds=CLOSE_SECONDS)
 
 
 def _line(entry: Mapping[str, Json]) -> str:

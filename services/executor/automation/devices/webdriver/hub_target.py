@@ -25,8 +25,9 @@ class HubTarget:
     """A hub and the capabilities of the sessions to open there.
 
     `url` is the base of `/session` and `/status`; by the W3C `capabilities` (with vendor prefixes) the hub chooses one
-    of its devices; an Appium hub ends a session after `new_command_timeout` idle seconds. `addresses` says what the
-    devices may open.
+    of its devices; an Appium hub ends a session after `new_command_timeout` idle seconds. `addresses` says what tests
+    may open, `allowed_apps` which apps they may use besides the one they install and some of the system. On devices
+    that are `dedicated` to one organisation they may use all apps, and apps stay installed.
     """
 
     url: str
@@ -35,6 +36,8 @@ class HubTarget:
     new_command_timeout: float = NEW_COMMAND_SECONDS
     opening_seconds: float = OPENING_SECONDS
     addresses: AddressPolicy = PUBLIC_ONLY
+    allowed_apps: frozenset[str] = frozenset()
+    dedicated: bool = False
 
     @property
     def opens_browsers(self) -> bool:

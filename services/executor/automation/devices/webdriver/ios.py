@@ -1,12 +1,13 @@
 """Apps on iOS, by the commands of the XCUITest driver (execute-method map of version 12.13)."""
 
 from collections.abc import Mapping
+from typing import ClassVar
 
 from services.executor.automation.devices.port import NO_FOCUS, DeviceFailure, LaunchOptions, script_error
 from services.executor.automation.devices.webdriver.actions import IOS_BUTTONS, IOS_KEYS, find_key
 from services.executor.automation.devices.webdriver.driver_session import INSTALL_SECONDS
 from services.executor.automation.devices.webdriver.hub_connection import Json
-from services.executor.automation.devices.webdriver.phone_app import PhoneCommands
+from services.executor.automation.devices.webdriver.phone_commands import PhoneCommands
 from services.executor.model.failures import Category
 
 _SERVICES = (
@@ -31,6 +32,10 @@ class IosCommands(PhoneCommands):
     platform = "iOS"
     log_type = "syslog"
     id_argument = "bundleId"
+    browsers = frozenset()
+    lasting_browser = "com.apple.mobilesafari"
+    system_apps = frozenset({"com.apple.Preferences"})
+    list_arguments: ClassVar[Mapping[str, Json]] = {"applicationType": "User"}
 
     async def install(self, app: str) -> None:
         await self._driver.mobile("installApp", {"app": app}, seconds=INSTALL_SECONDS)

@@ -7,7 +7,7 @@ from services.executor.automation.devices.port import NO_FOCUS, DeviceFailure, P
 from services.executor.automation.devices.webdriver import actions
 from services.executor.automation.devices.webdriver.driver_session import DriverSession
 from services.executor.automation.devices.webdriver.hub_connection import DriverError
-from services.executor.automation.devices.webdriver.phone_app import PhoneCommands
+from services.executor.automation.devices.webdriver.phone_commands import PhoneCommands
 from services.executor.automation.screen.elements import NOWHERE, Bounds, Element, Point
 from services.executor.automation.screen.page_source.nodes import SourceError
 from services.executor.automation.screen.page_source.reader import read_source

@@ -1,63 +1,19 @@
 """The app under test on a phone, for Android and iOS alike."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import monotonic
-from typing import ClassVar
 
-from services.executor.automation.devices.port import Build, DeviceFailure, LaunchOptions, Orientation
+from services.chassis.web_addresses import web_host
+from services.executor.automation.devices.port import Build, DeviceFailure, LaunchOptions, Orientation, script_error
+from services.executor.automation.devices.webdriver.device_cleaner import DeviceCleaner
 from services.executor.automation.devices.webdriver.driver_session import DriverSession
 from services.executor.automation.devices.webdriver.hub_connection import DriverError
 from services.executor.automation.devices.webdriver.hub_target import HubTarget, check_address
+from services.executor.automation.devices.webdriver.phone_commands import PhoneCommands
 from services.executor.model.failures import Category
 
 CHECK_EVERY_SECONDS = 1.0
-
-
-class PhoneCommands(ABC):
-    """The commands of one platform's driver; `app_id` is a package name or a bundle id."""
-
-    platform: ClassVar[str]
-    log_type: ClassVar[str]
-    id_argument: ClassVar[str]
-    """The driver's name of an argument with an app's id."""
-
-    def __init__(self, driver: DriverSession) -> None:
-        self._driver = driver
-
-    @abstractmethod
-    async def install(self, app: str) -> None: ...
-
-    @abstractmethod
-    async def start(self, app_id: str, options: LaunchOptions) -> None: ...
-
-    @abstractmethod
-    async def set_permissions(self, app_id: str, permissions: Mapping[str, str]) -> None: ...
-
-    @abstractmethod
-    async def set_location(self, latitude: float, longitude: float) -> None: ...
-
-    @abstractmethod
-    async def press_key(self, key: str) -> None: ...
-
-    @abstractmethod
-    async def erase(self, field: str, characters: int) -> None:
-        """Remove the last characters of the focused field."""
-
-    async def terminate(self, app_id: str) -> None:
-        await self._driver.mobile("terminateApp", {self.id_argument: app_id})
-
-    async def clear_data(self, app_id: str) -> None:
-        await self._driver.mobile("clearApp", {self.id_argument: app_id})
-
-    async def is_running(self, app_id: str) -> bool:
-        """`mobile: queryAppState`: 0 not installed, 1 not running, 2 and 3 in the background, 4 in the foreground."""
-        state = await self._driver.mobile("queryAppState", {self.id_argument: app_id})
-        return not isinstance(state, int) or state > 1
-
-    async def open_link(self, url: str) -> None:
-        await self._driver.mobile("deepLink", {"url": url})
 
 
 class PhoneApp:
@@ -71,14 +27,22 @@ class PhoneApp:
         *,
         app_id: str | None,
         app: str | None,
+        named: str | None = None,
+        cleaner: DeviceCleaner | None = None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        """`app_id` is that of the app under test, if known; `app` is where the hub can read the app."""
+        """`app_id` is that of the app under test, if known; `app` is where the hub can read the app.
+
+        `named` is the app that the pool names, which tests may also use without installing it.
+        """
         self._driver = driver
         self._phone = phone
         self._target = target
         self._app_id = app_id
         self._app = app
+        self._cleaner = cleaner
+        self._usable = phone.browsers | phone.system_apps | target.allowed_apps
+        self._own = {named}
         self._clock = clock
         self._running: str | None = None
         self._checked = 0.0
@@ -88,9 +52,25 @@ class PhoneApp:
         return self._phone.log_type
 
     async def install(self, build: Build) -> None:
-        if self._app is not None:
-            with _reported_as(Category.APP_INSTALL_FAILED, "the app was not installed", hidden=self._app):
-                await self._phone.install(self._app)
+        if self._app is None:
+            return
+        app_id = self._known_app_id()
+        if not self._target.dedicated:
+            await self._check_is_absent(app_id)
+        with _reported_as(Category.APP_INSTALL_FAILED, "the app was not installed", hidden=self._app):
+            await self._phone.install(self._app)
+        if not self._target.dedicated and await self._phone.is_installed(app_id) is False:
+            message = f"the file installs another app than {app_id}: correct the build's package_name"
+            raise DeviceFailure(Category.ARTIFACT_INVALID, message)
+        self._own.add(app_id)
+
+    async def _check_is_absent(self, app_id: str) -> None:
+        """A clean device has no apps but its own, which no test may replace."""
+        before = self._cleaner.installed_before if self._cleaner is not None else None
+        there = app_id in before if before is not None else await self._phone.is_installed(app_id) is True
+        if there or app_id in self._usable:
+            message = f"{app_id} is an app of the device, which tests cannot replace: ask the operator to remove it"
+            raise DeviceFailure(Category.CONFIG_INVALID, message)
 
     async def launch(self, options: LaunchOptions) -> None:
         app_id = self._resolve_app_id(options.app_id)
@@ -119,6 +99,8 @@ class PhoneApp:
 
     async def open_link(self, url: str) -> None:
         await check_address(self._target.addresses, url, Category.SCRIPT_ERROR, "the link")
+        if web_host(url) is not None and self._phone.lasting_browser is not None:
+            self._check_may_use(self._phone.lasting_browser)
         await self._phone.open_link(url)
 
     async def set_location(self, latitude: float, longitude: float) -> None:
@@ -136,14 +118,28 @@ class PhoneApp:
             raise DeviceFailure(Category.APP_CRASH, f"{self._running} is no longer running: it has crashed or quit")
 
     def _resolve_app_id(self, app_id: str | None) -> str:
-        named = app_id or self._app_id
-        if named is None:
+        named = app_id or self._known_app_id()
+        self._check_may_use(named)
+        return named
+
+    def _check_may_use(self, app_id: str) -> None:
+        """On devices of several organisations: the app that was installed, some of the system's, and those allowed."""
+        if self._target.dedicated or app_id in self._own or app_id in self._usable:
+            return
+        known = ", ".join(sorted(self._usable))
+        raise script_error(
+            f"{app_id} cannot be used: on devices that organisations share, tests use the app that they installed and "
+            f"{known}; allowed_apps of the device pool allows others"
+        )
+
+    def _known_app_id(self) -> str:
+        if self._app_id is None:
             raise DeviceFailure(
                 Category.CONFIG_INVALID,
                 "unknown app under test: the build has no package name, and the pool names no app "
                 "(capability appium:appPackage or appium:bundleId)",
             )
-        return named
+        return self._app_id
 
 
 @contextmanager

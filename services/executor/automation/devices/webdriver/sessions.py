@@ -6,11 +6,19 @@ from collections.abc import Coroutine, Mapping
 from contextlib import suppress
 
 from services.chassis import logs
-from services.executor.automation.devices.port import Build, Device, DeviceFailure, DeviceInfo, OnSession
+from services.executor.automation.devices.port import (
+    Build,
+    Device,
+    DeviceFailure,
+    DeviceInfo,
+    OnSession,
+    UncleanDevices,
+)
 from services.executor.automation.devices.webdriver.android import AndroidCommands
 from services.executor.automation.devices.webdriver.appium_fake import FakeApp, FakeView
 from services.executor.automation.devices.webdriver.browser_app import BrowserApp
 from services.executor.automation.devices.webdriver.device import View, WebDriverDevice
+from services.executor.automation.devices.webdriver.device_cleaner import DeviceCleaner, clean
 from services.executor.automation.devices.webdriver.driver_session import DriverSession
 from services.executor.automation.devices.webdriver.hub_connection import (
     DriverError,
@@ -22,12 +30,15 @@ from services.executor.automation.devices.webdriver.hub_target import HubTarget
 from services.executor.automation.devices.webdriver.ios import IosCommands
 from services.executor.automation.devices.webdriver.native_view import NativeView
 from services.executor.automation.devices.webdriver.phone_app import PhoneApp
+from services.executor.automation.devices.webdriver.phone_commands import PhoneCommands
 from services.executor.automation.devices.webdriver.web_view import WebView
 from services.executor.model.failures import Category
 from services.executor.model.runs import Session
+from services.executor.model.unclean_devices import UncleanDevice
 
 log = logs.get(__name__)
 
+CLEAN_ORPHAN_SECONDS = 12.0
 LATE_SECONDS = 900.0
 """How long to wait for a session after its caller gave up, to delete it when it comes."""
 CANCELLED_SECONDS = 1.0
@@ -51,31 +62,48 @@ _unfinished: set[asyncio.Task[None]] = set()
 
 
 async def open_device(
-    target: HubTarget, info: DeviceInfo, build: Build, *, app: str | None = None, on_session: OnSession | None = None
+    target: HubTarget,
+    info: DeviceInfo,
+    build: Build,
+    *,
+    app: str | None = None,
+    on_session: OnSession | None = None,
+    unclean: UncleanDevices | None = None,
 ) -> Device:
     """A device with a new session at the hub.
 
     `app` is a path or URL from which the hub can read the app; None installs nothing. `on_session` is called with the
-    session before it is used. Raise DeviceFailure: device_unavailable, app_install_failed, app_launch_failed,
-    network_error. No session is left behind, even after a cancellation, an exception from `on_session`, or a late
-    answer of the hub.
+    session before it is used. With `unclean` a phone is cleaned of what earlier sessions left, and at its end. Raise
+    DeviceFailure: device_unavailable, app_install_failed, app_launch_failed, network_error. No session is left behind,
+    even after a cancellation, an exception from `on_session`, or a late answer of the hub.
     """
     connection = HubConnection(target.url)
     driver = await _create_session(connection, target, app)
     try:
         if on_session is not None:
             await on_session(Session(target.url, driver.id))
-        return assemble_device(driver, target, info, build, app)
+        device = assemble_device(driver, target, info, build, app, unclean)
+        await device.prepare()
+        return device
     except BaseException:
         await _end_in_background(driver.end(seconds=DELETE_SECONDS))
         raise
 
 
-async def delete_session(session: Session, *, timeout: float = DELETE_SECONDS) -> bool:
-    """End a session that a crashed worker left behind. Return whether it is certainly gone. Never raises."""
+async def delete_session(
+    session: Session, *, timeout: float = DELETE_SECONDS, unclean: UncleanDevices | None = None
+) -> bool:
+    """End a session that a crashed worker left behind, after cleaning its phone. Return whether it is certainly gone.
+
+    Raise errors of `unclean` only. A phone that cannot be cleaned now is cleaned before it is used again.
+    """
     connection = HubConnection(session.hub)
+    driver = DriverSession(connection, session.id, {})
     try:
-        await DriverSession(connection, session.id, {}).delete(seconds=timeout)
+        left = await unclean.find_by_session(session.hub, session.id) if unclean is not None else None
+        if unclean is not None and left is not None and not left.dedicated:
+            await clean(_commands(driver, left.platform), unclean, left, seconds=CLEAN_ORPHAN_SECONDS)
+        await driver.delete(seconds=timeout)
     except DriverError as error:
         return error.category is Category.SESSION_LOST
     except HubUnreachable as error:
@@ -136,7 +164,10 @@ def capabilities_of(target: HubTarget, app: str | None) -> dict[str, Json]:
     if not any(name.startswith("appium:") for name in requested):
         return {"unhandledPromptBehavior": "ignore", "timeouts": dict(PAGE_TIMEOUTS), **requested}
     requested["appium:newCommandTimeout"] = target.new_command_timeout
-    if str(requested.get("appium:automationName", "")).lower() == "fake" and app is not None:
+    automation = str(requested.get("appium:automationName", "")).lower()
+    if automation == "uiautomator2":
+        requested["appium:clearDeviceLogsOnStart"] = True  # the log of the session before
+    if automation == "fake" and app is not None:
         requested["appium:app"] = app  # the fake driver has no install command
     return requested
 
@@ -175,23 +206,78 @@ async def _end_in_background(ending: Coroutine[object, object, None]) -> None:
 
 
 def assemble_device(
-    driver: DriverSession, target: HubTarget, info: DeviceInfo, build: Build, app: str | None
+    driver: DriverSession,
+    target: HubTarget,
+    info: DeviceInfo,
+    build: Build,
+    app: str | None,
+    unclean: UncleanDevices | None = None,
 ) -> WebDriverDevice:
-    """The device of a session; `app` is where the hub can read the app."""
+    """The device of a session; `app` is where the hub can read the app. Raise DeviceFailure."""
     got = driver.capabilities
     automation = text_capability(got, "automationName").lower()
     if not automation:
         return WebDriverDevice(info, driver, BrowserApp(driver, build, target.addresses), WebView(driver))
     if automation == "fake":
         return WebDriverDevice(info, driver, FakeApp(driver), FakeView(driver))
-    phone = IosCommands(driver) if info.platform == "ios" else AndroidCommands(driver)
-    app_id = build.package_name or text_capability(got, "bundleId") or text_capability(got, "appPackage") or None
+    phone = _commands(driver, info.platform)
+    cleaner = _cleaner(phone, driver, target, info, build, unclean) if unclean is not None else None
+    asked = target.capabilities
+    named = text_capability(asked, "bundleId") or text_capability(asked, "appPackage") or None
     in_browser = bool(text_capability(got, "browserName"))
     view: View = WebView(driver, by_element=True) if in_browser else NativeView(driver, phone)
-    return WebDriverDevice(info, driver, PhoneApp(driver, phone, target, app_id=app_id, app=app), view)
+    control = PhoneApp(driver, phone, target, app_id=build.package_name or named, app=app, named=named, cleaner=cleaner)
+    return WebDriverDevice(info, driver, control, view, cleaner)
+
+
+def _commands(driver: DriverSession, platform: str) -> PhoneCommands:
+    return IosCommands(driver) if platform == "ios" else AndroidCommands(driver)
+
+
+def _cleaner(
+    phone: PhoneCommands,
+    driver: DriverSession,
+    target: HubTarget,
+    info: DeviceInfo,
+    build: Build,
+    unclean: UncleanDevices,
+) -> DeviceCleaner | None:
+    """None for a device without a name of its own, which can only be used by one organisation."""
+    device = text_capability(driver.capabilities, "deviceUDID") or text_capability(driver.capabilities, "udid")
+    if not device and target.dedicated:
+        return None
+    if not device:
+        message = "the hub did not name its device (capability udid or deviceUDID), so it cannot be kept clean"
+        raise DeviceFailure(Category.DEVICE_UNAVAILABLE, message)
+    apps = frozenset({build.package_name} if build.package_name is not None else ())
+    left = UncleanDevice(
+        hub=target.url,
+        device=device,
+        session=driver.id,
+        platform=info.platform,
+        org_id=build.org_id,
+        dedicated=target.dedicated,
+        apps=apps,
+    )
+    return DeviceCleaner(phone, unclean, left)
 
 
 def text_capability(capabilities: Mapping[str, Json], name: str) -> str:
     """A text capability, with or without Appium's prefix; empty if missing."""
     value = capabilities.get(name, capabilities.get(f"appium:{name}"))
     return value if isinstance(value, str) else ""
+
+
+class WebDriverHubs:
+    """The hubs of device pools, and the devices there that must be cleaned."""
+
+    def __init__(self, unclean: UncleanDevices) -> None:
+        self._unclean = unclean
+
+    async def open_device(
+        self, target: HubTarget, info: DeviceInfo, build: Build, *, app: str | None, on_session: OnSession | None
+    ) -> Device:
+        return await open_device(target, info, build, app=app, on_session=on_session, unclean=self._unclean)
+
+    async def is_ready(self, url: str) -> bool:
+        return await is_ready(url)

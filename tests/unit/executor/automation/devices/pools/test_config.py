@@ -95,6 +95,14 @@ def hub(fields: str, url: str = "http://lab:4723") -> str:
         ("pools:\n  - {platform: ios, kind: webdriver}", 2, 5, "url is missing"),
         (hub("step_delay: 1s"), 3, 1, "step_delay does not apply to a pool of kind webdriver"),
         (hub("labels: x"), 3, 9, "expected a list"),
+        (hub("allowed_apps: com.example.a"), 3, 15, "expected a list"),
+        (hub("organisation: ''"), 3, 15, "expected the id of an organisation"),
+        (
+            hub("organisation: a") + "\n  - {platform: ios, kind: simulated}",
+            4,
+            5,
+            "all ios pools of a worker need the same organisation and not_for",
+        ),
         (hub("allowed_addresses: [10.0.0.1/8]"), 3, 20, "expected host names, addresses and networks"),
         (hub("app: file"), 3, 6, "expected one of path, url"),
         (hub("new_command_timeout: 1s"), 3, 22, "from 10 to 3600"),
@@ -145,3 +153,15 @@ def test_a_pool_may_open_the_addresses_of_its_own_and_those_of_all_pools() -> No
     pool.hub.addresses.check("http://shop.internal/")
     with pytest.raises(AddressRefused):
         pool.hub.addresses.check("http://10.2.0.1/")
+
+
+def test_a_pool_is_for_all_organisations_or_one_or_all_but_some() -> None:
+    [shared] = read_pools(hub("allowed_apps: [com.example.a]"))
+    assert shared.hub is not None
+    assert (shared.hub.dedicated, shared.hub.allowed_apps) == (False, {"com.example.a"})
+    assert shared.accepts("a")
+    text = hub("organisation: a") + "\n  - {platform: android, kind: simulated, not_for: [a]}"
+    dedicated, others = read_pools(text)
+    assert dedicated.hub is not None
+    assert dedicated.hub.dedicated
+    assert [pool.accepts(org_id) for pool in (dedicated, others) for org_id in "ab"] == [True, False, False, True]

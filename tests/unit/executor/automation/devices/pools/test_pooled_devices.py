@@ -274,6 +274,35 @@ async def test_a_run_waits_for_the_only_suitable_device_while_others_are_free() 
     assert (await waiting[1]).info.name == "phone-1"
 
 
+async def test_installed_apps_are_used_on_simulated_and_dedicated_devices_only() -> None:
+    mine, skipping = hub_pool("mine"), Build(org_id="a", skips_install=True)
+    assert mine.hub is not None
+    mine = replace(mine, organisation="a", hub=replace(mine.hub, dedicated=True))
+    hubs = FakeHubs()
+    await PooledDevices([mine], hubs=hubs).acquire("ios", skipping, SEED)
+    assert (await PooledDevices([Pool(name="s", platform="ios")]).acquire("ios", skipping, SEED)).info.simulated
+    shared = PooledDevices([hub_pool("shared")], hubs=hubs)
+    with pytest.raises(DeviceFailure, match="leave it out, or ask the operator to dedicate a device pool") as raised:
+        await shared.acquire("ios", skipping, SEED)
+    assert raised.value.category is Category.CONFIG_INVALID
+    assert [opened.name for opened in hubs.opened] == ["mine-1"]
+
+
+async def test_a_pool_is_used_by_the_organisations_that_it_accepts() -> None:
+    mine, others = (
+        Pool(name="a", platform="ios", organisation="a"),
+        Pool(name="b", platform="android", not_for=frozenset("a")),
+    )
+    pools = PooledDevices([mine, others])
+    accepted = [
+        (platform, org_id) for platform in ("ios", "android") for org_id in "ab" if pools.accepts(platform, org_id)
+    ]
+    assert accepted == [("ios", "a"), ("android", "b")]
+    assert not pools.accepts("windows", "a")
+    with pytest.raises(DeviceFailure, match="no device pool for ios"):
+        await pools.acquire("ios", Build(org_id="b"), SEED)
+
+
 class FakeFiles:
     """Serves files at numbered URLs; `open` are the valid ones."""
 

@@ -1,35 +1,47 @@
 """Android and iOS use the commands that their drivers document; checked without a device."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from services.executor.automation.devices.port import Build, DeviceFailure, DeviceInfo, LaunchOptions
+from services.executor.automation.devices.port import Build, DeviceFailure, DeviceInfo, LaunchOptions, UncleanDevices
 from services.executor.automation.devices.webdriver.android import AndroidCommands
 from services.executor.automation.devices.webdriver.device import WebDriverDevice
 from services.executor.automation.devices.webdriver.driver_session import ELEMENT_KEY
 from services.executor.automation.devices.webdriver.hub_connection import DriverError, Json
+from services.executor.automation.devices.webdriver.hub_target import HubTarget
 from services.executor.automation.devices.webdriver.native_view import NativeView
 from services.executor.automation.devices.webdriver.phone_app import PhoneApp
-from services.executor.automation.devices.webdriver.sessions import assemble_device
+from services.executor.automation.devices.webdriver.sessions import assemble_device, capabilities_of
 from services.executor.automation.screen.elements import NOWHERE, Bounds, Element, Role, walk
 from services.executor.model.failures import Category
+from tests.fakes.unclean_devices import FakeUncleanDevices
 from tests.fakes.webdriver import TARGET, FakeHub, fake_driver
 
 DOCUMENTED = yaml.safe_load((Path(__file__).parent / "drivers.yaml").read_text())
 AUTOMATION = {"android": "UiAutomator2", "ios": "XCUITest"}
 APP = "com.example.shop"
 FIELD = {"element-6066-11e4-a52e-4f735466cecf": "field-1"}
+SHARED = replace(TARGET, dedicated=False)
 BOTH = pytest.mark.parametrize("platform", ["android", "ios"])
 
 
-def phone(platform: str, hub: FakeHub, *, app: str | None = "/apps/shop", package: str | None = APP) -> WebDriverDevice:
+def phone(
+    platform: str,
+    hub: FakeHub,
+    *,
+    app: str | None = "/apps/shop",
+    package: str | None = APP,
+    target: HubTarget = TARGET,
+    unclean: UncleanDevices | None = None,
+) -> WebDriverDevice:
     info = DeviceInfo("phone-1", platform, simulated=False)
-    driver = fake_driver(hub, {"automationName": AUTOMATION[platform]})
-    return assemble_device(driver, TARGET, info, Build(package_name=package), app)
+    driver = fake_driver(hub, {"automationName": AUTOMATION[platform], "udid": "phone"})
+    return assemble_device(driver, target, info, Build(package_name=package), app, unclean)
 
 
 def documented(platform: str, hub: FakeHub) -> list[str]:
@@ -48,7 +60,10 @@ def arguments(hub: FakeHub, name: str) -> Mapping[str, Any]:
 @BOTH
 async def test_only_documented_driver_commands_are_used(platform: str) -> None:
     hub = FakeHub({"mobile: queryAppState": 4, "mobile: isKeyboardShown": True, "GET /element/active": dict(FIELD)})
-    device = phone(platform, hub)
+    installed = iter([False, True, False])
+    hub.replies["mobile: isAppInstalled"] = lambda _: next(installed)
+    device = phone(platform, hub, target=SHARED, unclean=FakeUncleanDevices())
+    await device.prepare()
     await device.install(Build())
     await device.launch(
         LaunchOptions(clear_state=True, permissions={"all": "deny", "camera": "allow"}, arguments={"a": 1})
@@ -60,8 +75,44 @@ async def test_only_documented_driver_commands_are_used(platform: str) -> None:
     await device.set_location(1.5, 2.5)
     await device.press_key("home")
     await device.hide_keyboard()
+    await device.close()
     assert set(documented(platform, hub)) >= {"installApp", "terminateApp", "clearApp", "deepLink", "hideKeyboard"}
+    assert set(documented(platform, hub)) >= {"listApps", "removeApp", "isAppInstalled", "setClipboard"}
     assert set(DOCUMENTED[platform]) - set(documented(platform, hub)) <= {"launchApp", "queryAppState"}
+
+
+@BOTH
+async def test_without_a_list_of_apps_the_known_app_is_removed(platform: str) -> None:
+    """As on iOS simulators and on Android before 8."""
+    hub, unclean = (
+        FakeHub({"mobile: listApps": DriverError("unknown error", "only on real devices")}),
+        FakeUncleanDevices(),
+    )
+    device = phone(platform, hub, target=SHARED, unclean=unclean)
+    await device.prepare()
+    hub.replies["mobile: removeApp"] = True
+    await device.close()
+    assert arguments(hub, "removeApp") == {"appId" if platform == "android" else "bundleId": APP}
+    assert unclean.marked == {}
+
+
+@pytest.mark.parametrize("allowed", [frozenset[str](), frozenset({"com.apple.mobilesafari"})])
+async def test_web_links_open_in_safari_only_where_its_lasting_data_is_allowed(allowed: frozenset[str]) -> None:
+    hub = FakeHub()
+    device = phone("ios", hub, target=replace(SHARED, allowed_apps=allowed))
+    await device.open_link("shop://cart")
+    if allowed:
+        await device.open_link("https://8.8.8.8/")
+    else:
+        with pytest.raises(DeviceFailure, match=r"com\.apple\.mobilesafari cannot be used: .*allowed_apps"):
+            await device.open_link("https://8.8.8.8/")
+    assert [given["url"] for order, given in hub.asked] == ["shop://cart", "https://8.8.8.8/"][: 1 + len(allowed)]
+
+
+async def test_the_log_of_the_session_before_is_cleared_when_a_session_is_opened() -> None:
+    for automation, clears in (("UiAutomator2", True), ("XCUITest", False), ("Fake", False)):
+        asked = capabilities_of(HubTarget(url="http://hub", capabilities={"appium:automationName": automation}), None)
+        assert ("appium:clearDeviceLogsOnStart" in asked) is clears
 
 
 async def test_android_permissions_are_set_with_all_first() -> None:

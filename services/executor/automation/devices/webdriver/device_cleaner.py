@@ -1,0 +1,91 @@
+"""Cleans phones between organisations: apps, browser data and clipboard of a session are removed before the next one.
+
+The device is marked in MongoDB before it is used and unmarked once it is clean, so nothing is forgotten when a worker
+dies: whoever deletes its session cleans the device, or else whoever opens the next one there.
+"""
+
+import asyncio
+from collections.abc import Awaitable
+from dataclasses import replace
+
+from services.chassis import logs
+from services.chassis.errors import Unavailable
+from services.chassis.mongo import as_unavailable
+from services.executor import telemetry
+from services.executor.automation.devices.port import DeviceFailure, UncleanDevices
+from services.executor.automation.devices.webdriver.phone_commands import PhoneCommands
+from services.executor.model.failures import Category
+from services.executor.model.unclean_devices import UncleanDevice
+
+log = logs.get(__name__)
+
+CLEAN_SECONDS = 30.0
+
+
+class DeviceCleaner:
+    """Keeps the device of one session clean."""
+
+    def __init__(self, phone: PhoneCommands, records: UncleanDevices, device: UncleanDevice) -> None:
+        """`device` is what this session is going to leave, as far as it is known."""
+        self._phone = phone
+        self._records = records
+        self._device = device
+        self.installed_before: frozenset[str] | None = None
+
+    async def prepare(self) -> None:
+        """Clean what an earlier session left, and mark the device. Raise DeviceFailure: it must not be used."""
+        left = await self._stored(self._records.find(self._device.hub, self._device.device))
+        stays = left is not None and left.dedicated and self._device.dedicated and left.org_id == self._device.org_id
+        if left is not None and not stays and not await clean(self._phone, self._records, left):
+            message = "the device still holds something of an earlier run, which could not be removed"
+            raise DeviceFailure(Category.DEVICE_UNAVAILABLE, message)
+        self.installed_before = await self._phone.list_apps()
+        marked = replace(self._device, installed_before=self.installed_before)
+        if left is not None and stays:
+            marked = replace(marked, installed_before=left.installed_before, apps=marked.apps | left.apps)
+        self._device = marked
+        await self._stored(self._records.mark(marked))
+
+    async def finish(self) -> None:
+        """Clean the device at the end of its session; what fails is left to the next session. Never raises."""
+        if not self._device.dedicated:
+            await clean(self._phone, self._records, self._device)
+
+    async def _stored(self, work: Awaitable[UncleanDevice | None]) -> UncleanDevice | None:
+        try:
+            return await work
+        except Exception as error:
+            if not isinstance(error, Unavailable) and as_unavailable(error) is None:
+                raise
+            message = "the device could not be marked as in use, because the database was unavailable"
+            raise DeviceFailure(Category.EXECUTOR_LOST, message) from error
+
+
+async def clean(
+    phone: PhoneCommands, records: UncleanDevices, device: UncleanDevice, *, seconds: float = CLEAN_SECONDS
+) -> bool:
+    """Remove what the session left on the device; returns whether that is done. Never raises."""
+    done = False
+    try:
+        async with asyncio.timeout(seconds):
+            await _remove_traces(phone, device)
+            await records.forget(device)
+        done = True
+    except Exception as error:
+        why = error.message if isinstance(error, DeviceFailure) else repr(error)
+        log.warning("device_not_cleaned", hub=device.hub, device=device.device, org_id=device.org_id, error=why)
+    telemetry.device_cleanings.labels("cleaned" if done else "failed").inc()
+    return done
+
+
+async def _remove_traces(phone: PhoneCommands, device: UncleanDevice) -> None:
+    installed = await phone.list_apps()
+    if installed is None or device.installed_before is None:
+        added = device.apps if installed is None else device.apps & installed
+    else:
+        added = installed - device.installed_before
+    for app_id in sorted(added):
+        await phone.remove(app_id)
+    for browser in sorted(phone.browsers & (installed or frozenset())):
+        await phone.clear_data(browser)
+    await phone.clear_clipboard()

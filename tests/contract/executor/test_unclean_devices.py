@@ -1,0 +1,60 @@
+"""Devices to clean are found by device and by session until they are clean: in memory and on MongoDB."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from uuid import uuid4
+
+import pytest
+
+from services.chassis.mongo import Mongo
+from services.executor.automation.devices.port import UncleanDevices
+from services.executor.model.unclean_devices import UncleanDevice
+from services.executor.storage.unclean_devices import MongoUncleanDevices
+from tests.fakes.unclean_devices import FakeUncleanDevices
+
+
+@pytest.fixture(params=["fake", "motor", "pymongo"])
+async def devices(request: pytest.FixtureRequest) -> AsyncIterator[UncleanDevices]:
+    if request.param == "fake":
+        yield FakeUncleanDevices()
+        return
+    uri, database = request.getfixturevalue("mongo_uri"), request.getfixturevalue("shared_database")
+    mongo = await Mongo.connect(uri, database, request.param)
+    yield MongoUncleanDevices(mongo)
+    await mongo.close()
+
+
+@pytest.fixture
+def left() -> UncleanDevice:
+    return UncleanDevice(
+        hub=f"http://{uuid4().hex}:4723",
+        device="emulator-5554",
+        session="s-1",
+        platform="android",
+        org_id="org-1",
+        dedicated=False,
+        apps=frozenset({"com.example.b", "com.example.a"}),
+        installed_before=frozenset({"com.android.settings"}),
+    )
+
+
+async def test_a_marked_device_is_found_as_it_was_marked(devices: UncleanDevices, left: UncleanDevice) -> None:
+    await devices.mark(left)
+    other = replace(left, device="other", session="s-2", apps=frozenset(), installed_before=None, dedicated=True)
+    await devices.mark(other)
+    assert await devices.find(left.hub, left.device) == left
+    assert await devices.find(left.hub, "other") == other
+    assert await devices.find_by_session(left.hub, "s-1") == left
+    assert await devices.find("http://other:4723", left.device) is None
+    assert await devices.find_by_session("http://other:4723", "s-1") is None
+
+
+async def test_a_later_mark_is_not_forgotten_with_the_earlier_one(devices: UncleanDevices, left: UncleanDevice) -> None:
+    await devices.mark(left)
+    later = replace(left, session="s-2", org_id="org-2")
+    await devices.mark(later)
+    await devices.forget(left)
+    assert await devices.find(left.hub, left.device) == later
+    await devices.forget(later)
+    assert await devices.find(left.hub, left.device) is None
+    await devices.forget(later)
