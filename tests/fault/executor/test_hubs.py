@@ -21,7 +21,7 @@ from pymongo import MongoClient
 
 from deploy.devices import hubs
 from deploy.devices.hubs import Hub
-from services.chassis.context import Caller, bind
+from services.chassis.context import ALL_SCOPES, Caller, bind
 from services.executor.model.runs import Session
 from tests.eventually import eventually
 from tests.fault.counting import record
@@ -226,7 +226,7 @@ async def test_the_phone_of_a_killed_worker_is_clean_before_another_organisation
             assert not hub.holds(SECRET)
             assert hub.commands()[-4:] == ["removeApp", "clearApp", "setClipboard", "delete"]
         await workers.start()
-        with bind(Caller(org_id=str(uuid4()))):
+        with bind(Caller(org_id=str(uuid4()), scopes=ALL_SCOPES)):
             execution_id = await client.start(_phone_run(shelf, "com.example.other", 'I see "Home"'))
             assert (await client.ended(execution_id, within=60)).success
         await eventually(lambda: set(hub.apps) == set(OWN))

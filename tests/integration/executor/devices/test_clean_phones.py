@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 from mobiletest.types.v1 import execution_pb2, run_config_pb2
 
-from services.chassis.context import Caller, bind
+from services.chassis.context import ALL_SCOPES, Caller, bind
 from services.chassis.errors import Unavailable
 from services.executor.automation.devices.port import Build, Device, DeviceFailure, DeviceInfo, LaunchOptions
 from services.executor.automation.devices.webdriver.hub_target import HubTarget
@@ -214,7 +214,7 @@ async def test_an_organisation_cannot_read_the_app_of_the_one_before(
     (tmp_path / "pools.yaml").write_text(phone_pool(hub))
     async with executor(device_pools=str(tmp_path / "pools.yaml")) as app, connect(app.grpc_address) as client:
         assert (await client.ended(await client.start(planned(shelf, f'I see "{SECRET}"', secret=SECRET)))).success
-        with bind(Caller(org_id=str(uuid4()))):
+        with bind(Caller(org_id=str(uuid4()), scopes=ALL_SCOPES)):
             look = [{"launchApp": {"appId": SHOP}}, f'I see "{SECRET}"']
             launching = await client.start(planned(shelf, *look, app_id=OTHER), run_config=ONCE)
             assert not (await client.ended(launching)).success
@@ -233,7 +233,7 @@ async def test_a_dedicated_pool_runs_only_its_organisation_which_may_skip_instal
 ) -> None:
     (tmp_path / "pools.yaml").write_text(phone_pool(hub, fields=f"organisation: '{caller.org_id}'"))
     async with executor(device_pools=str(tmp_path / "pools.yaml")) as app, connect(app.grpc_address) as client:
-        with bind(Caller(org_id=str(uuid4()))) as other:
+        with bind(Caller(org_id=str(uuid4()), scopes=ALL_SCOPES)) as other:
             others = await client.start(planned(shelf, 'I see "Home"'))
         for config in (ONCE, SKIP):
             execution_id = await client.start(planned(shelf, f'I see "{SECRET}"', secret=SECRET), run_config=config)
