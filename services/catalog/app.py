@@ -13,6 +13,8 @@ from mobiletest.catalog.v1 import (
     builds_pb2_grpc,
     facts_pb2,
     facts_pb2_grpc,
+    limits_pb2,
+    limits_pb2_grpc,
     resolution_pb2,
     resolution_pb2_grpc,
     tests_pb2,
@@ -26,21 +28,26 @@ from services.catalog.grpc.apps import AppsServicer
 from services.catalog.grpc.builds import BuildsServicer
 from services.catalog.grpc.facts import CatalogFactsServicer
 from services.catalog.grpc.keys import ApiKeysServicer
+from services.catalog.grpc.limits import LimitsServicer
 from services.catalog.grpc.resolution import ResolutionServicer
 from services.catalog.grpc.tests import TestsServicer
 from services.catalog.grpc.workflows import WorkflowsServicer
 from services.catalog.inspection.inspector import ProcessInspector
 from services.catalog.settings import Settings
 from services.catalog.spool import Spool
+from services.catalog.storage.artifact_bytes import MongoArtifactBytes
 from services.catalog.storage.artifacts import ArtifactSweeper
 from services.catalog.storage.facts import MongoFacts
 from services.catalog.storage.keys import MongoKeyRing
+from services.catalog.storage.limits import MongoLimits
 from services.catalog.storage.migrations import MIGRATIONS
 from services.catalog.storage.store import MongoStore
 from services.catalog.usecases.apps import AppUseCases
+from services.catalog.usecases.artifact_quota import ArtifactQuota
 from services.catalog.usecases.attachments import AttachmentUseCases
 from services.catalog.usecases.builds import BuildUseCases
 from services.catalog.usecases.keys import KeyUseCases
+from services.catalog.usecases.limits import LimitUseCases
 from services.catalog.usecases.quarantine import QuarantineUseCases
 from services.catalog.usecases.resolution import ResolutionUseCases
 from services.catalog.usecases.tests import TestUseCases
@@ -105,16 +112,19 @@ async def connect_migrated(settings: Settings) -> AsyncIterator[Mongo]:
 def _servicers(settings: Settings, mongo: Mongo, outbox: Outbox, objects: ObjectStore) -> list[grpc_server.Servicer]:
     clock = SystemClock()
     store = MongoStore(mongo, outbox, clock)
-    spool = Spool(settings.spool_folder, max_bytes=settings.artifact_max_bytes)
+    limits, ledger = MongoLimits(mongo, clock, settings.limits), MongoArtifactBytes(mongo, clock)
+    spool = Spool(settings.spool_folder, max_bytes=settings.artifact_max_bytes, capacity=settings.spool_bytes)
     spool.prepare()
-    uploads = UploadUseCases(store, objects, spool=spool, inspector=ProcessInspector(), clock=clock)
+    quota = ArtifactQuota(ledger, limits, clock)
+    uploads = UploadUseCases(store, objects, quota=quota, spool=spool, inspector=ProcessInspector(), clock=clock)
     builds = BuildsServicer(BuildUseCases(store, objects, clock), uploads)
     tests = TestsServicer(
         TestUseCases(store, clock), AttachmentUseCases(store, clock), QuarantineUseCases(store, clock)
     )
-    keys = ApiKeysServicer(KeyUseCases(store, MongoKeyRing(mongo), clock))
-    workflows = WorkflowsServicer(WorkflowUseCases(store, clock))
-    resolution = ResolutionServicer(ResolutionUseCases(store))
+    keys = ApiKeysServicer(KeyUseCases(store, MongoKeyRing(mongo), limits, clock), limits)
+    workflows = WorkflowsServicer(WorkflowUseCases(store, limits, clock))
+    resolution = ResolutionServicer(ResolutionUseCases(store), limits)
+    shown_limits = LimitsServicer(LimitUseCases(store, limits, ledger))
     facts = CatalogFactsServicer(MongoFacts(mongo))
     services = (
         (apps_pb2_grpc.add_AppsServicer_to_server, AppsServicer(AppUseCases(store, clock)), apps_pb2, "Apps"),
@@ -124,5 +134,6 @@ def _servicers(settings: Settings, mongo: Mongo, outbox: Outbox, objects: Object
         (resolution_pb2_grpc.add_ResolutionServicer_to_server, resolution, resolution_pb2, "Resolution"),
         (facts_pb2_grpc.add_CatalogFactsServicer_to_server, facts, facts_pb2, "CatalogFacts"),
         (api_keys_pb2_grpc.add_ApiKeysServicer_to_server, keys, api_keys_pb2, "ApiKeys"),
+        (limits_pb2_grpc.add_LimitsServicer_to_server, shown_limits, limits_pb2, "Limits"),
     )
     return [(add, servicer, file.DESCRIPTOR.services_by_name[name]) for add, servicer, file, name in services]

@@ -1,39 +1,103 @@
-"""Commands of the catalog: migrate the database, create an organisation with its first key, republish events."""
+"""Commands of the catalog: migrate the database, create an organisation with its first key, set limits, republish."""
 
 import argparse
 import asyncio
 import json
 import sys
 from collections.abc import Sequence
+from typing import Any
+
+from google.protobuf.json_format import ParseDict, ParseError
+from mobiletest.types.v1 import limits_pb2
 
 from services.catalog.app import connect_migrated
 from services.catalog.events import SOURCE, TOPICS
+from services.catalog.grpc.limits import limits_message, limits_of
+from services.catalog.model.limits import OrganisationLimits
 from services.catalog.settings import Settings
 from services.catalog.storage.keys import MongoKeyRing
+from services.catalog.storage.limits import MongoLimits
 from services.catalog.storage.store import MongoStore
 from services.catalog.usecases.keys import IssuedKey, KeyUseCases
-from services.chassis import logs, republish
+from services.chassis import context, logs, republish
 from services.chassis.clock import SystemClock
+from services.chassis.context import Caller
+from services.chassis.errors import DomainError, InvalidArgument
 from services.chassis.mongo import Mongo
 from services.chassis.outbox import Outbox
 from services.chassis.settings import load
+from services.chassis.validation import validate_and_default
 
 
 def run_command(arguments: Sequence[str]) -> int:
-    """`migrate`, `bootstrap --name NAME`, which prints {"org_id", "api_key"} as JSON, or `republish`; the exit code."""
+    """Run a command; the exit code. Results are printed as JSON: {"org_id", "api_key"}, or the limits that are set."""
     parser = argparse.ArgumentParser(prog="python -m services.catalog")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("migrate", help="bring the database's schema up to date")
     bootstrap = commands.add_parser("bootstrap", help="create an organisation with an API key that has all scopes")
     bootstrap.add_argument("--name", required=True, help="the organisation's name")
+    _add_limits(commands)
     republish.add_command(commands)
     parsed = parser.parse_args(arguments)
     settings = load(Settings)
     logs.configure(settings, sys.stderr)
     if parsed.command == "republish":
         return republish.run_command(settings, settings.mongo_database, TOPICS, parsed)
+    if parsed.command == "limits":
+        return asyncio.run(_limits(settings, parsed))
     asyncio.run(_bootstrap(settings, parsed.name) if parsed.command == "bootstrap" else _migrate(settings))
     return 0
+
+
+def _add_limits(commands: Any) -> None:
+    limits = commands.add_parser("limits", help="show or set the limits of an organisation")
+    limits.add_argument("org_id", help="the organisation's id")
+    names = ", ".join(limits_pb2.OrganisationLimits.DESCRIPTOR.fields_by_name)
+    limits.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help=f"a limit to set, of {names}; models by commas"
+    )
+    limits.add_argument("--unset", action="append", default=[], metavar="NAME", help="a limit that the default is for")
+
+
+async def _limits(settings: Settings, parsed: argparse.Namespace) -> int:
+    with context.bind(Caller(org_id=parsed.org_id)):
+        async with connect_migrated(settings) as mongo:
+            stored = MongoLimits(mongo, SystemClock(), OrganisationLimits())
+            try:
+                limits = limits_message(await stored.overrides())
+                if parsed.set or parsed.unset:
+                    limits = changed_limits(limits, parsed.set, parsed.unset)
+                    await stored.set(limits_of(limits))
+            except DomainError as error:
+                sys.stderr.write(f"{error.message}\n")
+                return 1
+    sys.stdout.write(json.dumps(limits_of(limits).as_set()) + "\n")
+    return 0
+
+
+def changed_limits(
+    limits: limits_pb2.OrganisationLimits, assignments: Sequence[str], unset: Sequence[str]
+) -> limits_pb2.OrganisationLimits:
+    """The limits after "name=value" and the names to unset. InvalidArgument: an unknown name, or not a valid value."""
+    values: dict[str, Any] = limits_of(limits).as_set()
+    for name in unset:
+        _check_name(name)
+        values.pop(name, None)
+    for name, _, value in (assignment.partition("=") for assignment in assignments):
+        _check_name(name)
+        values[name] = value.split(",") if name == "allowed_models" else value
+    try:
+        changed = ParseDict(values, limits_pb2.OrganisationLimits())
+    except ParseError as error:
+        raise InvalidArgument(str(error)) from error
+    validate_and_default(changed)
+    return changed
+
+
+def _check_name(name: str) -> None:
+    names = limits_pb2.OrganisationLimits.DESCRIPTOR.fields_by_name
+    if name not in names:
+        raise InvalidArgument(f"unknown limit {name!r}; the limits are {', '.join(names)}")
 
 
 async def _migrate(settings: Settings) -> None:
@@ -51,4 +115,5 @@ async def bootstrap_organisation(mongo: Mongo, name: str) -> IssuedKey:
     """A new organisation with a key that has all scopes; a running catalog publishes its events."""
     clock = SystemClock()
     store = MongoStore(mongo, Outbox(mongo, SOURCE), clock)
-    return await KeyUseCases(store, MongoKeyRing(mongo), clock).bootstrap(name)
+    limits = MongoLimits(mongo, clock, OrganisationLimits())
+    return await KeyUseCases(store, MongoKeyRing(mongo), limits, clock).bootstrap(name)

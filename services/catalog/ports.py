@@ -13,6 +13,7 @@ from services.catalog.model.apps import App
 from services.catalog.model.attachments import Attachment
 from services.catalog.model.builds import Build, Inspection, RejectedArtifact
 from services.catalog.model.keys import ApiKey, Organisation
+from services.catalog.model.limits import ArtifactBytes, OrganisationLimits
 from services.catalog.model.tests import Quarantine, Test, TestVersion
 from services.catalog.model.values import Counts, Page, Platform
 from services.catalog.model.workflows import Workflow
@@ -215,6 +216,35 @@ class Artifacts(Protocol):
 
     async def release(self, sha256s: Iterable[str]) -> None:
         """Decrement the number of uses of each artifact, once for each time it is listed."""
+
+
+class Limits(Protocol):
+    """The limits of organisations, as the catalog knows them: those that were set, over its own defaults.
+
+    They may be ten seconds old.
+    """
+
+    async def get(self) -> OrganisationLimits:
+        """The limits of the caller's organisation."""
+
+    async def of(self, org_id: str) -> OrganisationLimits:
+        """The limits of an organisation, for methods without a caller."""
+
+    async def set(self, limits: OrganisationLimits) -> None:
+        """Replace the limits that were set. NotFound: no such organisation."""
+
+
+class ArtifactBytesLedger(Protocol):
+    """How many bytes the caller's organisation stores, with the uploads under way."""
+
+    async def sum(self) -> ArtifactBytes:
+        """The bytes now, with all reservations."""
+
+    async def reserve(self, upload_id: str, size: int) -> None:
+        """Reserve so many bytes for an upload, or renew its reservation with a new size; it lasts ten minutes."""
+
+    async def release(self, upload_id: str) -> None:
+        """End a reservation."""
 
 
 class Inspector(Protocol):

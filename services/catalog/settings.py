@@ -5,11 +5,13 @@ from pathlib import Path
 
 from pydantic import Field, SecretStr
 
+from services.catalog.model.limits import OrganisationLimits
+from services.chassis.limits import ANY_MODEL
 from services.chassis.settings import ProcessSettings
 
 
 class Settings(ProcessSettings):
-    """In addition to those of every process: where artifacts are stored, and how large one may be."""
+    """In addition to those of every process: artifacts, and the default limits of organisations."""
 
     service_token: SecretStr = SecretStr("")
     """None: the catalog calls no other service."""
@@ -22,3 +24,21 @@ class Settings(ProcessSettings):
     """The largest artifact that is accepted."""
     spool_folder: Path = Field(default_factory=lambda: Path(tempfile.gettempdir()))
     """Where uploads are written while they are inspected; by default the folder for temporary files."""
+    spool_bytes: int = Field(default=8 * 1024**3, ge=1)
+    """The maximum number of bytes of uploads under way: what the volume of `spool_folder` must have room for."""
+    organisation_artifact_bytes: int = Field(default=100 * 1024**3, ge=0)
+    """The maximum number of bytes of the artifacts that one organisation's builds use."""
+    organisation_api_keys: int = Field(default=100, ge=1)
+    """The maximum number of API keys of one organisation."""
+    organisation_models: str = ANY_MODEL
+    """The models that llm_config may name, separated by commas; * allows any."""
+
+    @property
+    def limits(self) -> OrganisationLimits:
+        """The defaults of the limits that the catalog enforces."""
+        models = tuple(name.strip() for name in self.organisation_models.split(",") if name.strip())
+        return OrganisationLimits(
+            artifact_bytes=self.organisation_artifact_bytes,
+            api_keys=self.organisation_api_keys,
+            allowed_models=models,
+        )

@@ -4,25 +4,39 @@ import asyncio
 import hashlib
 import tempfile
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from services.catalog.model.builds import ReceivedFile
+from services.chassis import metrics
 from services.chassis.errors import InvalidArgument, Unavailable, Violation
+from services.chassis.limits import refusals
 
 CHUNK_BYTES = 1024 * 1024
 LEFTOVER_SECONDS = 24 * 3600
+PORTION_BYTES = 64 * 1024 * 1024
+"""An upload of unknown size, or one larger than expected, takes so many more bytes of the spool at once."""
+FULL_RETRY_SECONDS = 10.0
 PREFIX = "mobiletest-upload-"
+
+_spooled = metrics.gauge("mobiletest_upload_spool_bytes", "Bytes of the spool that uploads under way have taken")
 
 
 class Spool:
-    """A folder for files being uploaded. Each file in it belongs to an upload in progress."""
+    """A folder for files being uploaded. Each file in it belongs to an upload in progress.
 
-    def __init__(self, folder: Path, *, max_bytes: int) -> None:
+    A file has at most `max_bytes`, all files together at most `capacity`. Other processes have folders of their own.
+    """
+
+    def __init__(self, folder: Path, *, max_bytes: int, capacity: int) -> None:
         self._folder = folder
         self._max_bytes = max_bytes
+        self._capacity = capacity
+        self._taken = 0
+        _spooled.set_function(lambda: self._taken)
 
     def prepare(self) -> None:
         """Create the folder and remove files that killed processes left; uploads in progress are younger than a day."""
@@ -34,23 +48,45 @@ class Spool:
                     path.unlink()
 
     @asynccontextmanager
-    async def receive(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[ReceivedFile]:
+    async def receive(self, chunks: AsyncIterator[bytes], *, expected: int = 0) -> AsyncIterator[ReceivedFile]:
         """The complete file while the context lasts; afterwards, or after an upload that was cut, the file is removed.
 
-        InvalidArgument (ARTIFACT_TOO_LARGE) as soon as it is too large; Unavailable when the disk is full.
+        `expected` is its size or a bit more, 0 if unknown. InvalidArgument (ARTIFACT_TOO_LARGE) as soon as it is too
+        large; Unavailable (SPOOL_FULL) without room for it, if possible before the first chunk is read.
         """
-        with tempfile.NamedTemporaryFile(dir=self._folder, prefix=PREFIX, delete=False) as file:
+        with (
+            self._room(min(expected, self._max_bytes) or PORTION_BYTES) as room,
+            tempfile.NamedTemporaryFile(dir=self._folder, prefix=PREFIX, delete=False) as file,
+        ):
             path = Path(file.name)
             try:
-                yield await self._write(file, path, chunks)
+                yield await self._write(file, path, chunks, room)
             finally:
                 _remove(path)
 
-    async def _write(self, file: IO[bytes], path: Path, chunks: AsyncIterator[bytes]) -> ReceivedFile:
+    @contextmanager
+    def _room(self, size: int) -> Iterator["_Room"]:
+        room = _Room()
+        try:
+            self._extend(room, size)
+            yield room
+        finally:
+            self._taken -= room.size
+
+    def _extend(self, room: "_Room", size: int) -> None:
+        if self._taken + size > self._capacity:
+            refusals.labels("spool_bytes").inc()
+            raise _spool_full(f"uploads under way fill the {self._capacity} bytes for them (MOBILETEST_SPOOL_BYTES)")
+        self._taken += size
+        room.size += size
+
+    async def _write(self, file: IO[bytes], path: Path, chunks: AsyncIterator[bytes], room: "_Room") -> ReceivedFile:
         digest, size = hashlib.sha256(), 0
         async for chunk in chunks:
             size += len(chunk)
             self._check(size)
+            if size > room.size:
+                self._extend(room, max(PORTION_BYTES, size - room.size))
             await asyncio.to_thread(_append, file, chunk, digest)
         return ReceivedFile(path, digest.hexdigest(), size)
 
@@ -60,6 +96,13 @@ class Spool:
             raise InvalidArgument(
                 message, reason="ARTIFACT_TOO_LARGE", violations=[Violation("file", message, "too_large")]
             )
+
+
+@dataclass(slots=True)
+class _Room:
+    """The bytes of the spool that one upload has taken."""
+
+    size: int = 0
 
 
 async def read(path: Path) -> AsyncIterator[bytes]:
@@ -78,6 +121,10 @@ def _append(file: IO[bytes], chunk: bytes, digest: "hashlib._Hash") -> None:
         file.write(chunk)
         file.flush()
     except OSError as problem:
-        message = "The service has no disk space for the upload right now; try again later"
-        raise Unavailable(message, reason="SPOOL_FULL", retry_after=30.0) from problem
+        raise _spool_full("the disk is full") from problem
     digest.update(chunk)
+
+
+def _spool_full(why: str) -> Unavailable:
+    message = f"There is no room for the upload right now: {why}; try again later"
+    return Unavailable(message, reason="SPOOL_FULL", retry_after=FULL_RETRY_SECONDS)

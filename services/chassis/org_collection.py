@@ -55,6 +55,9 @@ class OrgCollection:
         result = await self._collection.replace_one(_own_filter(filter), _own_document(document), **options)
         return int(result.matched_count)
 
+    async def delete_one(self, filter: Filter, *, session: Session = None) -> None:
+        await self._collection.delete_one(_own_filter(filter), session=session)
+
     async def count_documents(self, filter: Filter | None = None, **options: Any) -> int:
         return int(await self._collection.count_documents(_own_filter(filter), **options))
 

@@ -10,11 +10,14 @@ from mobiletest.executor.v1 import (
     executions_pb2_grpc,
     facts_pb2,
     facts_pb2_grpc,
+    limits_pb2,
+    limits_pb2_grpc,
     steps_pb2,
     steps_pb2_grpc,
 )
 
 from services.chassis import grpc_server
+from services.chassis.clock import SystemClock
 from services.chassis.idempotency import Idempotency
 from services.chassis.leases import Lease
 from services.chassis.lifecycle import Background
@@ -25,14 +28,16 @@ from services.executor.maintenance.retention import Retention
 from services.executor.ports.runs import Attempts
 from services.executor.resolver_pool import ResolverPool
 from services.executor.resources import Resources, open_resources
-from services.executor.servicer import ExecutionFactsServicer, ExecutionsServicer, StepsServicer
+from services.executor.servicer import ExecutionFactsServicer, ExecutionsServicer, RunLimitsServicer, StepsServicer
 from services.executor.settings import Settings
 from services.executor.storage.change_notifier import ChangeNotifier
 from services.executor.storage.executions import MongoExecutions
 from services.executor.storage.facts import MongoFacts
+from services.executor.storage.model_usage import MongoModelUsage
 from services.executor.storage.runs import MongoRetainedRuns
 from services.executor.storage.supersessions import MongoSupersessions
 from services.executor.usecases.executions import ExecutionControl
+from services.executor.usecases.limits import LimitUseCases
 from services.executor.usecases.starts import ExecutionStarter, SupersessionSweep
 from services.executor.worker_app import start_device_worker, start_worker, track_sessions
 
@@ -89,6 +94,7 @@ async def _serve(shared: Resources) -> str:
     executions = MongoExecutions(shared.transactions, shared.outbox)
     starter = ExecutionStarter(shared.catalog, executions)
     control = ExecutionControl(executions, notifier, ObjectStoreArtifacts(shared.objects))
+    limits = LimitUseCases(executions, shared.catalog.limits, MongoModelUsage(shared.mongo), SystemClock())
     servicers = [
         (
             executions_pb2_grpc.add_ExecutionsServicer_to_server,
@@ -104,6 +110,11 @@ async def _serve(shared: Resources) -> str:
             facts_pb2_grpc.add_ExecutionFactsServicer_to_server,
             ExecutionFactsServicer(MongoFacts(shared.mongo)),
             facts_pb2.DESCRIPTOR.services_by_name["ExecutionFacts"],
+        ),
+        (
+            limits_pb2_grpc.add_RunLimitsServicer_to_server,
+            RunLimitsServicer(limits),
+            limits_pb2.DESCRIPTOR.services_by_name["RunLimits"],
         ),
     ]
     idempotency = Idempotency(shared.mongo)

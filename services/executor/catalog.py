@@ -5,19 +5,30 @@ from dataclasses import replace
 from typing import Any
 
 import grpc
-from mobiletest.catalog.v1 import builds_pb2, builds_pb2_grpc, resolution_pb2, resolution_pb2_grpc
+from mobiletest.catalog.v1 import (
+    builds_pb2,
+    builds_pb2_grpc,
+    limits_pb2,
+    limits_pb2_grpc,
+    resolution_pb2,
+    resolution_pb2_grpc,
+)
+from mobiletest.types.v1 import limits_pb2 as types_pb2
 from mobiletest.types.v1 import platform_pb2
 
 from services.chassis import grpc_server, logs
-from services.chassis.context import Caller, bind
+from services.chassis.context import Caller, bind, current
 from services.chassis.error_status import TOO_LARGE, to_domain_error
 from services.chassis.grpc_server import Channel
 from services.chassis.proto_values import read_optional, to_datetime, to_enum_member, value_to_json
+from services.executor.limits import OrganisationLimitsCache
 from services.executor.messages import build_config_proto, read_run_config
 from services.executor.model.executions import BuildConfig, ExecutionKind
+from services.executor.model.limits import UNLIMITED, OrganisationLimits
 from services.executor.model.runs import BuildArtifact, Platform, ResolvedRuns, RunPlan, RunTarget
 
 RESOLVE_SECONDS = 5.0
+LIMITS_SECONDS = 2.0
 BEGINNING_SECONDS = 60.0
 DOWNLOAD_SECONDS = 900.0
 
@@ -26,17 +37,20 @@ log = logs.get(__name__)
 _SERVICES = (
     resolution_pb2.DESCRIPTOR.services_by_name["Resolution"],
     builds_pb2.DESCRIPTOR.services_by_name["Builds"],
+    limits_pb2.DESCRIPTOR.services_by_name["Limits"],
 )
 
 
 class RemoteCatalog:
     """The port `Catalog` on a gRPC channel. Errors of the catalog are raised unchanged."""
 
-    def __init__(self, to: Channel) -> None:
+    def __init__(self, to: Channel, default_limits: OrganisationLimits = UNLIMITED) -> None:
         self._channel = to
         self._was_reachable = True
         self._resolution = resolution_pb2_grpc.ResolutionStub(to)  # type: ignore[no-untyped-call]
         self._builds = builds_pb2_grpc.BuildsStub(to)  # type: ignore[no-untyped-call]
+        self._limits = limits_pb2_grpc.LimitsStub(to)  # type: ignore[no-untyped-call]
+        self.limits = OrganisationLimitsCache(self._load_limits, default_limits)
 
     def is_reachable(self) -> bool:
         """Whether there is a connection; changes are logged."""
@@ -54,14 +68,26 @@ class RemoteCatalog:
         )
         setattr(request, f"{kind.value}_id", subject_id)
         try:
-            return resolved_runs(await self._resolution.ResolveRuns(request, timeout=RESOLVE_SECONDS))
+            answer = await self._resolution.ResolveRuns(request, timeout=RESOLVE_SECONDS)
+            return self._resolved(answer)
         except grpc.aio.AioRpcError as error:
             known = to_domain_error(error)
             if known is None or known.reason != TOO_LARGE:
                 raise
         stream = self._resolution.StreamRuns(resolution_pb2.StreamRunsRequest(start=request), timeout=RESOLVE_SECONDS)
         parts = [answer.part async for answer in stream]
-        return replace(resolved_runs(parts[0]), plans=tuple(_plan(run) for part in parts for run in part.runs))
+        return replace(self._resolved(parts[0]), plans=tuple(_plan(run) for part in parts for run in part.runs))
+
+    def _resolved(self, answer: resolution_pb2.ResolveRunsResponse) -> ResolvedRuns:
+        return replace(resolved_runs(answer), limits=self.limits.put(current().org_id, answer.limits))
+
+    async def organisation_limits(self) -> OrganisationLimits:
+        return await self.limits.get(current().org_id)
+
+    async def _load_limits(self) -> types_pb2.OrganisationLimits:
+        request = limits_pb2.GetOrganisationLimitsRequest()
+        found: types_pb2.OrganisationLimits = await self._limits.GetOrganisationLimits(request, timeout=LIMITS_SECONDS)
+        return found
 
     async def artifact(self, org_id: str, build_id: str, limit: int) -> bytes:
         content = bytearray()

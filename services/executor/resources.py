@@ -58,6 +58,7 @@ async def open_resources(settings: Settings, stack: AsyncExitStack) -> Resources
     await stack.enter_async_context(background.run("relay", OutboxRelay(mongo, outbox, producer).run()))
     transactions = ExecutionTransactions(mongo, outbox, settings.limits)
     channel = await stack.enter_async_context(open_catalog_channel(settings.catalog_address, settings.token))
+    catalog = RemoteCatalog(channel, settings.organisation_limits)
     return Resources(
         settings=settings,
         stack=stack,
@@ -68,8 +69,8 @@ async def open_resources(settings: Settings, stack: AsyncExitStack) -> Resources
         producer=producer,
         outbox=outbox,
         transactions=transactions,
-        runs=MongoRuns(transactions),
-        catalog=RemoteCatalog(channel),
+        runs=MongoRuns(transactions, lambda org_id: catalog.limits.known(org_id).concurrent_runs),
+        catalog=catalog,
         objects=ObjectStore.open(settings.object_store),
     )
 

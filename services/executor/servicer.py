@@ -11,11 +11,14 @@ from mobiletest.executor.v1 import (
     executions_pb2_grpc,
     facts_pb2,
     facts_pb2_grpc,
+    limits_pb2,
+    limits_pb2_grpc,
     runs_pb2,
     steps_pb2,
     steps_pb2_grpc,
 )
 from mobiletest.types.v1 import execution_pb2
+from mobiletest.types.v1 import limits_pb2 as types_pb2
 
 from services.chassis.events import Event
 from services.chassis.proto_values import (
@@ -40,6 +43,7 @@ from services.executor.ports.executions import ExecutionFilter, PageRequest
 from services.executor.resolver_pool import ResolverPool
 from services.executor.storage.facts import MongoFacts
 from services.executor.usecases.executions import ExecutionControl
+from services.executor.usecases.limits import LimitUseCases
 from services.executor.usecases.starts import ExecutionStarter, StartRequest
 
 
@@ -163,6 +167,20 @@ class StepsServicer(steps_pb2_grpc.StepsServicer):
 
     async def ResolveStep(self, request: steps_pb2.ResolveStepRequest, context: Any) -> steps_pb2.ResolveStepResponse:
         return await self._resolver.resolve(request)
+
+
+class RunLimitsServicer(limits_pb2_grpc.RunLimitsServicer):
+    """Shows the use of runs and language models."""
+
+    def __init__(self, usecases: LimitUseCases) -> None:
+        self._usecases = usecases
+
+    async def ListRunLimits(
+        self, request: limits_pb2.ListRunLimitsRequest, context: Any
+    ) -> limits_pb2.ListRunLimitsResponse:
+        found = await self._usecases.in_use()
+        limits = [types_pb2.Limit(name=each.name, limit=each.limit, used=each.used) for each in found]
+        return limits_pb2.ListRunLimitsResponse(limits=limits)
 
 
 class ExecutionFactsServicer(facts_pb2_grpc.ExecutionFactsServicer):

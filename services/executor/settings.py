@@ -14,6 +14,7 @@ from services.chassis.web_addresses import AddressPolicy
 from services.executor.automation.llm.budget import ModelBudget
 from services.executor.automation.llm.chat_client import ModelEndpoint
 from services.executor.events import RUN_REQUEST_PARTITIONS
+from services.executor.model.limits import OrganisationLimits
 from services.executor.model.run_config import LlmConfig
 from services.executor.model.runs import RunLimits
 
@@ -93,8 +94,14 @@ class Settings(ProcessSettings):
     """The time budget of models in one attempt."""
     infrastructure_retries: int = Field(default=2, ge=0, le=10)
     """How many more attempts a run gets after failures of the infrastructure."""
-    organisation_runs: int | None = Field(default=None, ge=1)
-    """The maximum number of concurrent runs of one organisation, over all workers."""
+    organisation_runs: int | None = Field(default=100, ge=1)
+    """The maximum number of concurrent runs of one organisation, over all workers. This and the following are defaults:
+    operators set the limits of single organisations in the catalog."""
+    organisation_queued_runs: int = Field(default=10_000, ge=0)
+    """The maximum number of waiting runs of one organisation."""
+    organisation_model_calls: int = Field(default=10_000, ge=0)
+    organisation_model_tokens: int = Field(default=50_000_000, ge=0)
+    """The maximum numbers of calls to language models and of their tokens of one organisation per day (UTC)."""
     infrastructure_backoff_seconds: float = Field(default=1.0, ge=0)
     """The wait before each of these attempts, except after the loss of a worker."""
 
@@ -123,6 +130,15 @@ class Settings(ProcessSettings):
             infrastructure_retries=self.infrastructure_retries,
             infrastructure_backoff=timedelta(seconds=self.infrastructure_backoff_seconds),
             organisation_runs=self.organisation_runs,
+        )
+
+    @property
+    def organisation_limits(self) -> OrganisationLimits:
+        return OrganisationLimits(
+            queued_runs=self.organisation_queued_runs,
+            concurrent_runs=self.organisation_runs,
+            model_calls_per_day=self.organisation_model_calls,
+            model_tokens_per_day=self.organisation_model_tokens,
         )
 
     @property

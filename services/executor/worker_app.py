@@ -9,12 +9,14 @@ from services.executor.automation.devices.pools.pooled_devices import PooledDevi
 from services.executor.automation.devices.webdriver.sessions import WebDriverHubs, delete_session, wait_for_unfinished
 from services.executor.automation.llm.chat_client import open_client
 from services.executor.automation.llm.language_models import LanguageModels
+from services.executor.automation.llm.quota import ModelQuota
 from services.executor.automation.ports import ModelProvider
 from services.executor.automation.step_cache.cache import StoredStepCache
 from services.executor.events import RUN_REQUESTS
 from services.executor.model.runs import Platform
 from services.executor.ports.runs import Attempts
 from services.executor.resources import Resources
+from services.executor.storage.model_usage import MongoModelUsage
 from services.executor.storage.runs import MongoRetainedRuns
 from services.executor.storage.step_cache import MongoStepCache
 from services.executor.storage.unclean_devices import MongoUncleanDevices
@@ -155,4 +157,6 @@ async def _open_model(shared: Resources) -> ModelProvider | None:
     if endpoint is None:
         return None
     client = await shared.stack.enter_async_context(open_client(endpoint))
-    return LanguageModels(client, shared.settings.llm_budget, (shared.settings.service_token,))
+    quota = ModelQuota(MongoModelUsage(shared.mongo), shared.catalog.limits)
+    shared.stack.push_async_callback(quota.close)
+    return LanguageModels(client, shared.settings.llm_budget, (shared.settings.service_token,), quota)

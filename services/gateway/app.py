@@ -18,6 +18,7 @@ from services.chassis.producer import Producer
 from services.gateway.auth.api_keys import CatalogApiKeys
 from services.gateway.auth.authenticator import Authenticator
 from services.gateway.auth.key_cache import KEY_EVENTS_TOPIC, KeyCache, revoke_deleted_keys
+from services.gateway.auth.rate_limits import RateLimiter
 from services.gateway.contract.operations import all_operations, all_services
 from services.gateway.http.application import Route, build_application
 from services.gateway.http.authentication import Authentication
@@ -66,7 +67,7 @@ async def start_app(settings: Settings) -> AsyncIterator[App]:
 
         key_events = await _consume_key_events(stack, settings, revoke, background, health)
         authenticator = Authenticator(
-            CatalogApiKeys(channels["catalog"]),
+            CatalogApiKeys(channels["catalog"], settings.request_limits),
             key_cache,
             SystemClock(),
             revocations_arrive=lambda: key_events.is_current(KEY_EVENTS_CURRENT_SECONDS),
@@ -136,7 +137,7 @@ def _application(
     settings: Settings, authenticator: Authenticator, upstreams: Upstreams, health: Health, open_streams: OpenStreams
 ) -> web.Application:
     closing = asyncio.Event()
-    authentication = Authentication(authenticator, settings.max_request_timeout_seconds)
+    authentication = Authentication(authenticator, RateLimiter(SystemClock()), settings.max_request_timeout_seconds)
     app = build_application(build_routes(settings, upstreams, health, closing, open_streams), authentication)
 
     async def close_event_streams(_: web.Application) -> None:

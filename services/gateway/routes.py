@@ -7,6 +7,7 @@ import orjson
 from aiohttp import web
 from aiohttp.typedefs import Handler
 from mobiletest.catalog.v1 import builds_pb2
+from mobiletest.executor.v1 import limits_pb2 as executor_limits_pb2
 from mobiletest.reporting.v1 import reports_pb2
 
 from services.chassis.clock import Clock
@@ -15,7 +16,9 @@ from services.gateway.contract.operations import HTTP_BODY, Operation, find_oper
 from services.gateway.encoding import item_encoder, response_encoder
 from services.gateway.handlers import reports
 from services.gateway.handlers.apps import AppInvocations
+from services.gateway.handlers.concurrency import ConcurrencyLimit
 from services.gateway.handlers.invocations import Invocation, call_rpc, long_poll_or_batch, read_by_id
+from services.gateway.handlers.limits import limits_in_use
 from services.gateway.handlers.request_reader import RequestReader
 from services.gateway.handlers.server_sent_events import ServerSentEventsHandler
 from services.gateway.handlers.streams import DownloadHandler
@@ -50,6 +53,7 @@ class OperationRoutes:
         self._settings = settings
         self._closing = closing
         self._open_streams = open_streams
+        self._uploads, self._streams = ConcurrencyLimit("uploads"), ConcurrencyLimit("streams")
         self._readers = {op.name: reader for op in self._operations if (reader := self._batch_reader(op)) is not None}
         self._invocations = self._special_invocations(AppStatsClient(upstreams, settings.stats_timeout_seconds, clock))
 
@@ -66,6 +70,8 @@ class OperationRoutes:
             return self._stream_handler(operation)
         if operation.name == "CreateBuild":
             return self._upload_handler(operation)
+        if operation.name == "GetLimits":
+            return self._limits_handler(operation)
         return self._unary_handler(operation)
 
     def _unary_handler(self, operation: Operation) -> Handler:
@@ -90,6 +96,7 @@ class OperationRoutes:
             rpc,
             operation.output,
             self._open_streams,
+            limit=self._streams,
             heartbeat_seconds=self._settings.heartbeat_seconds,
             closing=self._closing,
         ).handle
@@ -100,10 +107,20 @@ class OperationRoutes:
             RequestReader(operation, self._settings),
             self._upstreams.rpc(upload),
             self._open_streams,
+            limit=self._uploads,
             json_handler=self._unary_handler(operation),
             render=renderer(operation, response_encoder),
             settings=self._settings,
         ).handle
+
+    def _limits_handler(self, operation: Operation) -> Handler:
+        """Not coalesced: the limits are those that came with the key."""
+        runs = executor_limits_pb2.DESCRIPTOR.services_by_name["RunLimits"].methods_by_name["ListRunLimits"]
+        invoke = limits_in_use(
+            self._call_rpc(operation.name), call_rpc(self._upstreams.rpc(runs)), (self._uploads, self._streams)
+        )
+        reader = RequestReader(operation, self._settings)
+        return UnaryHandler(reader, invoke, renderer(operation, response_encoder)).handle
 
     def _call_rpc(self, name: str) -> Invocation:
         return call_rpc(self._upstreams.rpc(find_operation(self._operations, name).descriptor))

@@ -3,6 +3,7 @@
 from pydantic import Field
 
 from services.chassis.settings import ProcessSettings
+from services.gateway.auth.rate_limits import RequestLimits
 
 MEBIBYTE = 1024 * 1024
 
@@ -40,3 +41,24 @@ class Settings(ProcessSettings):
     """The largest upload."""
     max_connections: int = Field(default=10_000, gt=0)
     """Connections beyond this number are closed at once."""
+    organisation_requests_per_second: int = Field(default=500, ge=1)
+    """The default limits of organisations and keys hold in each process: N replicas allow up to N times as much."""
+    organisation_request_burst: int = Field(default=1000, ge=1)
+    """How many requests may come at once after a pause."""
+    key_requests_per_second: int = Field(default=250, ge=1)
+    key_request_burst: int = Field(default=500, ge=1)
+    organisation_uploads: int = Field(default=10, ge=0)
+    """The maximum number of uploads of an organisation at the same time."""
+    organisation_streams: int = Field(default=100, ge=0)
+    """The maximum number of event streams of an organisation at the same time."""
+
+    @property
+    def request_limits(self) -> RequestLimits:
+        return RequestLimits(
+            requests_per_second=self.organisation_requests_per_second,
+            request_burst=self.organisation_request_burst,
+            key_requests_per_second=self.key_requests_per_second,
+            key_request_burst=self.key_request_burst,
+            uploads=self.organisation_uploads,
+            streams=self.organisation_streams,
+        )

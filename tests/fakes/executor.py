@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import uuid4
 
 from services.chassis.errors import NotFound
 from services.executor.model.attempts import AttemptResult
 from services.executor.model.executions import BuildConfig, ExecutionKind
+from services.executor.model.limits import UNLIMITED, OrganisationLimits
 from services.executor.model.runs import (
     Platform,
     ResolvedRuns,
@@ -39,6 +41,8 @@ class FakeCatalog:
     def __init__(self) -> None:
         self._known: dict[tuple[ExecutionKind, str], ResolvedRuns] = {}
         self.files: dict[str, bytes] = {}
+        self.limits = UNLIMITED
+        """Of every organisation."""
         self.reads = 0
         self.outages: list[Exception] = []
         """Errors of the next reads of files."""
@@ -61,7 +65,10 @@ class FakeCatalog:
     ) -> ResolvedRuns:
         if (kind, subject_id) not in self._known:
             raise NotFound(f"{kind.capitalize()} not found")
-        return self._known[kind, subject_id]
+        return replace(self._known[kind, subject_id], limits=self.limits)
+
+    async def organisation_limits(self) -> OrganisationLimits:
+        return self.limits
 
     async def artifact(self, org_id: str, build_id: str, limit: int) -> bytes:
         self.reads += 1

@@ -13,7 +13,7 @@ from services.chassis.events import Event
 from services.executor.model import changes, lifecycle
 from services.executor.model.changes import Change
 from services.executor.model.claim_order import smoothed_duration
-from services.executor.model.executions import CancelPrevious, Execution, lane_of
+from services.executor.model.executions import CancelPrevious, Execution, bucket, lane_of
 from services.executor.model.runs import (
     Platform,
     Run,
@@ -72,6 +72,12 @@ class FakeExecutions(FakeRuns):
             if _subject(run.target) == _subject(target) and run.org_id == current().org_id:
                 seconds = smoothed_duration(run.busy_seconds, seconds)
         return seconds
+
+    async def waiting_runs(self) -> int:
+        return sum(bucket(run) == "queued" for run in self.stored.values() if run.org_id == current().org_id)
+
+    async def running_runs(self) -> int:
+        return sum(run.lease is not None for run in self.stored.values() if run.org_id == current().org_id)
 
     async def plans_of(self, execution_id: str) -> dict[str, RunPlan]:
         return {run.id: self.plans[run.id] for run in self._of(execution_id) if run.org_id == current().org_id}

@@ -153,6 +153,7 @@ def new_build_from_upload(metadata: builds_pb2.UploadBuildMetadata) -> NewBuild:
         metadata=struct_to_json(metadata.metadata),
         package_name=read_optional(metadata, "package_name"),
         file_name=metadata.file_name or None,
+        expected_bytes=metadata.expected_bytes,
     )
 
 

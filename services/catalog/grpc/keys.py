@@ -9,7 +9,10 @@ from google.protobuf.empty_pb2 import Empty
 from mobiletest.catalog.v1 import api_keys_pb2, api_keys_pb2_grpc
 
 from services.catalog.grpc.conversions import page_of
+from services.catalog.grpc.limits import limits_message
 from services.catalog.model.keys import ApiKey, Scope
+from services.catalog.model.limits import OrganisationLimits
+from services.catalog.ports import Limits
 from services.catalog.usecases.keys import KeyUseCases
 from services.chassis.proto_values import page_fields, read_datetime, to_enum_number, to_timestamp
 
@@ -17,8 +20,9 @@ from services.chassis.proto_values import page_fields, read_datetime, to_enum_nu
 class ApiKeysServicer(api_keys_pb2_grpc.ApiKeysServicer):
     """See the proto."""
 
-    def __init__(self, usecases: KeyUseCases) -> None:
+    def __init__(self, usecases: KeyUseCases, limits: Limits) -> None:
         self._usecases = usecases
+        self._limits = limits
 
     async def CreateApiKey(self, request: api_keys_pb2.CreateApiKeyRequest, context: Any) -> api_keys_pb2.ApiKey:
         expires_at = read_datetime(request, "expires_at")
@@ -41,7 +45,8 @@ class ApiKeysServicer(api_keys_pb2_grpc.ApiKeysServicer):
     async def VerifyApiKey(
         self, request: api_keys_pb2.VerifyApiKeyRequest, context: Any
     ) -> api_keys_pb2.VerifyApiKeyResponse:
-        return verified_message(await self._usecases.verify(request.key))
+        key = await self._usecases.verify(request.key)
+        return verified_message(key, await self._limits.of(key.org_id))
 
 
 _NUMBERS = {scope: to_enum_number(api_keys_pb2.Scope, scope) for scope in Scope}
@@ -61,13 +66,14 @@ def key_message(key: ApiKey, value: str | None = None) -> api_keys_pb2.ApiKey:
     )
 
 
-def verified_message(key: ApiKey) -> api_keys_pb2.VerifyApiKeyResponse:
-    """Whose key it is."""
+def verified_message(key: ApiKey, limits: OrganisationLimits) -> api_keys_pb2.VerifyApiKeyResponse:
+    """Whose key it is, and what its organisation may use."""
     return api_keys_pb2.VerifyApiKeyResponse(
         api_key_id=key.id,
         org_id=key.org_id,
         scopes=[_NUMBERS[scope] for scope in key.scopes],
         expires_at=to_timestamp(key.expires_at),
+        limits=limits_message(limits),
     )
 
 

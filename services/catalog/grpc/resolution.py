@@ -8,11 +8,13 @@ from typing import Any
 from mobiletest.catalog.v1 import resolution_pb2, resolution_pb2_grpc
 
 from services.catalog.grpc.conversions import platform_number
+from services.catalog.grpc.limits import limits_message
 from services.catalog.grpc.tests import step_messages
 from services.catalog.grpc.workflows import build_config, build_config_message, run_config_message
 from services.catalog.model.apps import App
 from services.catalog.model.builds import Build
 from services.catalog.model.resolution import PlannedRun
+from services.catalog.ports import Limits
 from services.catalog.usecases.resolution import ResolutionUseCases, Resolved
 from services.chassis.proto_values import to_timestamp
 
@@ -22,20 +24,21 @@ PART_BYTES = 1024 * 1024
 class ResolutionServicer(resolution_pb2_grpc.ResolutionServicer):
     """See the proto."""
 
-    def __init__(self, usecases: ResolutionUseCases) -> None:
+    def __init__(self, usecases: ResolutionUseCases, limits: Limits) -> None:
         self._usecases = usecases
+        self._limits = limits
 
     async def ResolveRuns(
         self, request: resolution_pb2.ResolveRunsRequest, context: Any
     ) -> resolution_pb2.ResolveRunsResponse:
         resolved = await self._resolve(request)
-        return _workflow_message(resolved, map(_run, resolved.runs))
+        return await self._message(resolved, map(_run, resolved.runs))
 
     async def StreamRuns(
         self, request: resolution_pb2.StreamRunsRequest, context: Any
     ) -> AsyncIterator[resolution_pb2.StreamRunsResponse]:
         resolved = await self._resolve(request.start)
-        part, size = _workflow_message(resolved, ()), 0
+        part, size = await self._message(resolved, ()), 0
         for run in map(_run, resolved.runs):
             if part.runs and size + run.ByteSize() > PART_BYTES:
                 yield resolution_pb2.StreamRunsResponse(part=part)
@@ -43,6 +46,13 @@ class ResolutionServicer(resolution_pb2_grpc.ResolutionServicer):
             part.runs.append(run)
             size += run.ByteSize()
         yield resolution_pb2.StreamRunsResponse(part=part)
+
+    async def _message(
+        self, resolved: Resolved, runs: Iterable[resolution_pb2.PlannedRun]
+    ) -> resolution_pb2.ResolveRunsResponse:
+        message = _workflow_message(resolved, runs)
+        message.limits.CopyFrom(limits_message(await self._limits.get()))
+        return message
 
     async def _resolve(self, request: resolution_pb2.ResolveRunsRequest) -> Resolved:
         requested, override = build_config(request.build_config), request.override_build_config

@@ -6,6 +6,7 @@ from typing import Any
 from pymongo import ASCENDING, DESCENDING, IndexModel
 
 from services.catalog.storage.apps import APPS, COUNTERS
+from services.catalog.storage.artifact_bytes import RESERVATIONS
 from services.catalog.storage.artifacts import ARTIFACTS
 from services.catalog.storage.attachments import ATTACHMENTS
 from services.catalog.storage.builds import BUILDS
@@ -134,6 +135,11 @@ INDEXES: Mapping[str, Sequence[IndexModel]] = {
 }
 
 
+async def _make_reservations(mongo: Mongo) -> None:
+    indexes = [_index("own", [("org_id", UP)]), _index("expiry", [("expires_at", UP)], expireAfterSeconds=0)]
+    await mongo.collection(RESERVATIONS).create_indexes(indexes)
+
+
 async def _make_collections(mongo: Mongo) -> None:
     existing = set(await mongo.database.list_collection_names())
     for name, fields in RULES.items():
@@ -144,4 +150,9 @@ async def _make_collections(mongo: Mongo) -> None:
             await mongo.collection(name).create_indexes(list(indexes))
 
 
-MIGRATIONS = [idempotency.MIGRATION, outbox.MIGRATION, Migration("0001_collections", _make_collections)]
+MIGRATIONS = [
+    idempotency.MIGRATION,
+    outbox.MIGRATION,
+    Migration("0001_collections", _make_collections),
+    Migration("0002_upload_reservations", _make_reservations),
+]

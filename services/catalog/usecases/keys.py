@@ -18,13 +18,14 @@ from services.catalog.model.keys import (
 )
 from services.catalog.model.text import validate_name
 from services.catalog.model.values import InvalidValue, ListPage, Page
-from services.catalog.ports import Change, KeyRing, Store
+from services.catalog.ports import Change, KeyRing, Limits, Store
 from services.catalog.usecases.errors import reports_violations, require
 from services.chassis import context
 from services.chassis.clock import Clock
 from services.chassis.context import Caller, current
 from services.chassis.errors import Unauthenticated
 from services.chassis.ids import new_id
+from services.chassis.limits import limit_reached
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +39,19 @@ class IssuedKey:
 class KeyUseCases:
     """Issuing, listing, deleting and verifying keys."""
 
-    def __init__(self, store: Store, ring: KeyRing, clock: Clock) -> None:
+    def __init__(self, store: Store, ring: KeyRing, limits: Limits, clock: Clock) -> None:
         self._store = store
         self._ring = ring
+        self._limits = limits
         self._clock = clock
 
     @reports_violations
     async def create(self, name: str, scopes: Sequence[Scope], expires_at: datetime | None) -> IssuedKey:
-        """A new key; no scopes mean all. InvalidArgument: it would have expired already."""
+        """A new key; no scopes mean all.
+
+        InvalidArgument: it would have expired already; PermissionDenied: there are as many as allowed. Every process
+        may exceed that by the keys that others create in the same moment.
+        """
         now, offered = self._clock.now(), new_secret()
         if expires_at is not None and expires_at <= now:
             raise InvalidValue("expires_at", "must be in the future")
@@ -60,11 +66,15 @@ class KeyUseCases:
             expires_at=expires_at,
         )
 
+        limit = (await self._limits.get()).api_keys
+
         async def work(change: Change) -> None:
+            if limit is not None and await change.keys.count() >= limit:
+                raise limit_reached("api_keys", limit, "delete keys that you do not need")
             await change.keys.add(key)
             change.announce(key)
 
-        await self._store.change(work)
+        await self._store.change(work, of=f"api keys of {key.org_id}")
         return IssuedKey(key, format_key(offered))
 
     async def list(self, page: Page) -> ListPage[ApiKey]:

@@ -1,6 +1,7 @@
 """Creates builds: from an uploaded artifact, or with the URL of one that is stored elsewhere."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
@@ -19,6 +20,7 @@ from services.catalog.model.values import InvalidValue, Json
 from services.catalog.ports import Change, DuplicateValue, Inspector, Store
 from services.catalog.spool import Spool
 from services.catalog.usecases.apps import update_app_builds
+from services.catalog.usecases.artifact_quota import ArtifactQuota
 from services.catalog.usecases.builds import version_exists
 from services.catalog.usecases.errors import reports_violations, require, validate_link
 from services.chassis.clock import Clock
@@ -37,14 +39,25 @@ class NewBuild:
     package_name: str | None = None
     artifact_url: str | None = None
     file_name: str | None = None
+    expected_bytes: int = 0
 
 
 class UploadUseCases:
     """Making builds."""
 
-    def __init__(self, store: Store, objects: ObjectStore, *, spool: Spool, inspector: Inspector, clock: Clock) -> None:
+    def __init__(
+        self,
+        store: Store,
+        objects: ObjectStore,
+        *,
+        quota: ArtifactQuota,
+        spool: Spool,
+        inspector: Inspector,
+        clock: Clock,
+    ) -> None:
         self._store = store
         self._objects = objects
+        self._quota = quota
         self._spool = spool
         self._inspector = inspector
         self._clock = clock
@@ -64,11 +77,12 @@ class UploadUseCases:
 
         `new` is what the client has said at the start; `final` gives the description that counts, after the last chunk.
         NotFound: no such app; AlreadyExists: it has the version; InvalidArgument: no version was sent or
-        found, or the file is empty, too large or not a plausible app.
+        found, or the file is empty, too large or not a plausible app; PermissionDenied: the organisation stores as
+        many bytes as it may; Unavailable: the spool is full.
         """
         new = _validate(new)
         await self._check_room(new.app_id, new.version)
-        async with self._spool.receive(chunks) as file:
+        async with self._received(new, chunks) as file:
             build = await self._describe(_validate(final()) if final is not None else new, file)
             await self._check_room(build.app_id, build.version)
             reused = await self._store.artifacts.expect(file.sha256, file.size)
@@ -76,6 +90,14 @@ class UploadUseCases:
                 await self._objects.put_stream(artifact_key(build.org_id, file.sha256), spool.read(file.path))
                 await self._store.artifacts.stored(file.sha256)
             return await self._save(replace(build, was_reused=reused))
+
+    @asynccontextmanager
+    async def _received(self, new: NewBuild, chunks: AsyncIterator[bytes]) -> AsyncIterator[ReceivedFile]:
+        """The file, whose bytes stay reserved inside the block."""
+        async with self._quota.reserve(new.expected_bytes) as reservation:
+            counted = reservation.count(chunks)
+            async with self._spool.receive(counted, expected=new.expected_bytes) as file:
+                yield file
 
     async def _check_room(self, app_id: str, version: str | None) -> None:
         """Refuse early what the unique index would refuse at the end."""

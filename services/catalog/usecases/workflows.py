@@ -9,11 +9,12 @@ from services.catalog.model.tests import validate_tags
 from services.catalog.model.text import search_pattern, validate_name
 from services.catalog.model.values import Counts, InvalidValue, Json, ListPage, Page, Platform
 from services.catalog.model.workflows import NO_BUILD_CONFIG, BuildConfig, Workflow
-from services.catalog.ports import Change, Records, Store
+from services.catalog.ports import Change, Limits, Records, Store
 from services.catalog.usecases.errors import invalid_argument, reports_violations, require
 from services.chassis.clock import Clock
 from services.chassis.context import current
 from services.chassis.ids import new_id
+from services.chassis.limits import check_models
 
 WorkflowChanges = Mapping[str, Any]
 """New values of the fields of NewWorkflow; None clears what may be cleared."""
@@ -35,16 +36,19 @@ class NewWorkflow:
 class WorkflowUseCases:
     """Making, listing, changing and deleting workflows."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: Store, limits: Limits, clock: Clock) -> None:
         self._store = store
+        self._limits = limits
         self._clock = clock
 
     @reports_violations
     async def create(self, new: NewWorkflow) -> Workflow:
         """A new workflow. A repeat with the same idempotency key gives the existing workflow.
 
-        InvalidArgument: an unknown test or app; the violation names its position.
+        InvalidArgument: an unknown test or app; the violation names its position. PermissionDenied: a model that is not
+        allowed.
         """
+        await self._check_models(new.run_config)
         now, caller = self._clock.now(), current()
         workflow = Workflow(
             id=new_id(),
@@ -89,8 +93,9 @@ class WorkflowUseCases:
 
     @reports_violations
     async def update(self, workflow_id: str, changes: WorkflowChanges) -> Workflow:
-        """The workflow with the changes. NotFound; InvalidArgument as in `create`."""
+        """The workflow with the changes. NotFound; InvalidArgument and PermissionDenied as in `create`."""
         values = _validate_changes(changes)
+        await self._check_models(values.get("run_config"))
         now = self._clock.now()
 
         async def work(change: Change) -> Workflow:
@@ -107,6 +112,11 @@ class WorkflowUseCases:
             return changed
 
         return await self._store.change(work)
+
+    async def _check_models(self, config: Mapping[str, Any] | None) -> None:
+        named = (config or {}).get("llm_config", {})
+        if named:
+            check_models((await self._limits.get()).allowed_models, named.values())
 
     async def delete(self, workflow_id: str) -> None:
         """Delete the workflow. NotFound."""

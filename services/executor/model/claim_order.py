@@ -61,13 +61,13 @@ def share_slots(
     *,
     running: Mapping[str, int] = EMPTY,
     served: Mapping[str, int] = EMPTY,
-    left: Mapping[str, int] | None = None,
+    left: Mapping[str, int] = EMPTY,
 ) -> list[OrgQueue]:
     """From which queues to claim up to `limit` runs, in order; a queue may occur several times.
 
     By organisation: `running` is the number of its running runs; `served` the number of its last claim (only the order
     matters), which decides between organisations with equally many running, as with a single slot; `left` how many more
-    runs it may have (None: any number). Only the first queue of an organisation is chosen. Queues are assumed to be
+    runs it may have (absent: any number). Only the first queue of an organisation is chosen. Queues are assumed to be
     long enough: a caller that finds a shorter one asks again.
     """
     taken: Counter[str] = Counter()
@@ -81,7 +81,7 @@ def share_slots(
     chosen: list[OrgQueue] = []
     while waiting and len(chosen) < limit:
         _, queue = waiting[0]
-        if left is not None and taken[queue.org_id] >= left[queue.org_id]:
+        if queue.org_id in left and taken[queue.org_id] >= left[queue.org_id]:
             heapq.heappop(waiting)
             continue
         chosen.append(queue)

@@ -168,9 +168,11 @@ def _lost_failure(run: Run, now: datetime) -> Failure:
 
 def _timeout_failure(run: Run, limits: RunLimits) -> Failure:
     if run.status is Status.QUEUED:
-        most = limits.organisation_runs
-        or_full = "" if most is None else f", or the organisation was at its limit of {most} running runs,"
-        message = f"No worker was available{or_full} for {limits.queue_timeout.total_seconds():.0f} s."
+        seconds = limits.queue_timeout.total_seconds()
+        message = (
+            f"No worker was available for {seconds:.0f} s, or the organisation had as many running runs as it may "
+            "(limit concurrent_runs)."
+        )
         return Failure(Category.QUEUE_TIMEOUT, message, reason="No worker was available.")
     message = f"The run did not end within {limits.run_timeout.total_seconds():.0f} s."
     return Failure(Category.RUN_TIMEOUT, message, reason="The run took too long.")

@@ -6,14 +6,15 @@ from enum import StrEnum
 
 from services.executor.model.attempts import Artifact, Attempt, AttemptMode, is_flaky
 from services.executor.model.failures import Failure
+from services.executor.model.limits import UNLIMITED, OrganisationLimits
 from services.executor.model.run_config import RunConfig
 from services.executor.model.states import Status
 
 
 @dataclass(frozen=True, slots=True)
 class RunLimits:
-    """Time limits, retries of infrastructure failures, and the number of concurrent runs per organisation over all
-    workers (None: unlimited).
+    """Time limits, retries of infrastructure failures, and the default number of concurrent runs per organisation over
+    all workers (None: unlimited).
     """
 
     queue_timeout: timedelta = timedelta(hours=1)
@@ -73,13 +74,14 @@ class RunPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedRuns:
-    """The runs of a workflow or a test; the first two fields are empty for a test."""
+    """The runs of a workflow or a test, and the organisation's limits; the first two fields are empty for a test."""
 
     workflow_id: str = ""
     workflow_name: str = ""
     run_config: RunConfig = RunConfig()  # noqa: RUF009 (frozen)
     max_parallel: int | None = None
     plans: tuple[RunPlan, ...] = ()
+    limits: OrganisationLimits = UNLIMITED
 
 
 @dataclass(frozen=True, slots=True)

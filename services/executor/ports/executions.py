@@ -10,6 +10,7 @@ from services.chassis.events import Event
 from services.executor.model.attribution import ExecutionSource
 from services.executor.model.changes import Change
 from services.executor.model.executions import BuildConfig, Execution, ExecutionKind
+from services.executor.model.limits import OrganisationLimits
 from services.executor.model.runs import ResolvedRuns, Run, RunPlan, RunTarget
 from services.executor.model.states import Status
 
@@ -43,6 +44,12 @@ class Executions(Protocol):
 
     async def add(self, change: Change, plans: Mapping[str, RunPlan]) -> Execution:
         """Store a new execution with its runs and their plans (by run id); returns the stored one if the id exists."""
+
+    async def waiting_runs(self) -> int:
+        """How many runs of the organisation wait for a device."""
+
+    async def running_runs(self) -> int:
+        """How many runs of the organisation are in progress."""
 
     async def expected_seconds(self, targets: Sequence[RunTarget]) -> list[float | None]:
         """How long a run of each target is expected to keep a worker busy; None where no run has finished yet."""
@@ -100,6 +107,9 @@ class Catalog(Protocol):
         self, kind: ExecutionKind, subject_id: str, build_config: BuildConfig, *, override_build_config: bool
     ) -> ResolvedRuns:
         """The runs that a start comprises. NotFound, InvalidArgument, Unavailable, DeadlineExceeded."""
+
+    async def organisation_limits(self) -> OrganisationLimits:
+        """The limits of the caller's organisation; they may be half a minute old."""
 
     async def artifact(self, org_id: str, build_id: str, limit: int) -> bytes:
         """The first `limit` bytes of a build's file."""

@@ -17,7 +17,9 @@ from services.executor.model.lifecycle import QuestionNotOpen, answer_question
 from services.executor.model.runs import Run, RunPlan, RunTarget
 from services.executor.ports.executions import ExecutionFilter, PageRequest
 from services.executor.storage.group_commit import ExecutionExists, GroupCommit
+from services.executor.storage.leased_runs import IS_LEASED
 from services.executor.storage.records import (
+    OPEN_STATUSES,
     execution_of,
     plan_of,
     run_of,
@@ -70,6 +72,15 @@ class MongoExecutions:
 
     async def expected_seconds(self, targets: Sequence[RunTarget]) -> list[float | None]:
         return await self._transactions.durations.expected(current().org_id, targets)
+
+    async def waiting_runs(self) -> int:
+        waiting = {"$sum": "$counts.queued"}
+        unfinished = {"$match": {"status": {"$in": OPEN_STATUSES}}}
+        found = await self._executions.aggregate([unfinished, {"$group": {"_id": None, "waiting": waiting}}])
+        return found[0]["waiting"] if found else 0
+
+    async def running_runs(self) -> int:
+        return await self._runs.count_documents(IS_LEASED)
 
     async def plans_of(self, execution_id: str) -> dict[str, RunPlan]:
         runs = await self._runs.find({"execution_id": execution_id}, {"_id": 1}).to_list(None)

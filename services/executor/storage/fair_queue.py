@@ -8,7 +8,7 @@ index (DISTINCT_SCAN), so the cost grows with the number of waiting organisation
 import asyncio
 import random
 from collections import Counter
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from time import monotonic
@@ -16,8 +16,9 @@ from typing import TypeVar
 
 from services.chassis.mongo import Document, Mongo
 from services.executor.model.claim_order import OrgQueue, rank, share_slots
-from services.executor.model.runs import Platform, Run, RunLimits
+from services.executor.model.runs import Platform, Run
 from services.executor.ports.runs import AcceptsOrg, RunKey, accept_all
+from services.executor.storage.leased_runs import LeasedRuns, LimitOf
 from services.executor.storage.schema import RUNS
 
 MAX_SERVED_ORGS = 10_000
@@ -98,9 +99,10 @@ class ClaimContention:
 class FairQueue:
     """The waiting runs of all organisations."""
 
-    def __init__(self, mongo: Mongo, limits: RunLimits) -> None:
+    def __init__(self, mongo: Mongo, leased: LeasedRuns, limit_of: LimitOf) -> None:
         self._mongo = mongo
-        self._limits = limits
+        self._leased = leased
+        self._limit_of = limit_of
         self._served: dict[str, int] = {}
         self._claims = 0
         self._heads: dict[Platform, tuple[list[_QueueHead], float]] = {}
@@ -172,24 +174,19 @@ class FairQueue:
         return [_queue_head(document) for document in await self._mongo.aggregate(RUNS, pipeline)]
 
     async def _choose(self, platform: Platform, queues: Sequence[OrgQueue], limit: int) -> list[OrgQueue]:
-        """From which queues to claim; a single organisation without a limit needs no comparison."""
-        most = self._limits.organisation_runs
-        if most is None and len({queue.org_id for queue in queues}) <= 1:
+        """From which queues to claim; a single organisation that is far from its limit needs no comparison."""
+        limits = {queue.org_id: self._limit_of(queue.org_id) for queue in queues}
+        if len(limits) <= 1 and not await self._is_any_close(limits):
             return share_slots(queues, limit)
-        leased = await self._count_leased()
-        left = None
-        if most is not None:
-            left = {q.org_id: most - sum(leased[q.org_id, p] for p in _PLATFORMS) for q in queues}
+        leased = await self._leased.count()
+        left = {org: most - sum(leased[org, p] for p in _PLATFORMS) for org, most in limits.items() if most is not None}
         running = {q.org_id: leased[q.org_id, platform.value] for q in queues}
         served = self._contention.shuffle_orgs(list(running)) if self._contention.lookahead else self._served
         return share_slots(queues, limit, running=running, served=served, left=left)
 
-    async def _count_leased(self) -> Counter[tuple[str, str]]:
-        """How many runs are leased, by organisation and platform."""
-        by_org = {"_id": {"org_id": "$org_id", "leased": "$leased"}, "runs": {"$sum": 1}}
-        pipeline: list[Document] = [{"$match": {"leased": {"$in": _PLATFORMS}}}, {"$group": by_org}]
-        found = await self._mongo.aggregate(RUNS, pipeline)
-        return Counter({(d["_id"]["org_id"], d["_id"]["leased"]): d["runs"] for d in found})
+    async def _is_any_close(self, limits: Mapping[str, int | None]) -> bool:
+        known = [(org_id, most) for org_id, most in limits.items() if most is not None]
+        return any([not await self._leased.is_far_from(org_id, most) for org_id, most in known])
 
     async def _first_runs(self, head: _QueueHead, count: int) -> list[RunKey]:
         """The first runs of a queue."""

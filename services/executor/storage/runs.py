@@ -3,13 +3,11 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from zlib import crc32
 
 from pymongo import UpdateOne
 
 from services.chassis.errors import NotFound
-from services.chassis.mongo import Document, Mongo
-from services.chassis.mongo import Session as MongoSession
+from services.chassis.mongo import Document
 from services.executor import telemetry
 from services.executor.artifacts import ArtifactKey
 from services.executor.model import lifecycle
@@ -19,54 +17,27 @@ from services.executor.model.lifecycle import Fenced, NotClaimable
 from services.executor.model.runs import Platform, Question, QuestionPrompt, Run, Session
 from services.executor.ports.runs import AcceptsOrg, Backlog, Claim, OrphanedSession, RunKey, StopReason, accept_all
 from services.executor.storage.fair_queue import FairQueue
+from services.executor.storage.leased_runs import LeasedRuns, LimitOf, OrgAtLimit, OrgRunLimit
 from services.executor.storage.records import plan_of, to_document
-from services.executor.storage.schema import KEPT_SINCE, ORG_LOCKS, ORG_LOCKS_COUNT, PLANS, RUNS
+from services.executor.storage.schema import KEPT_SINCE, PLANS, RUNS
 from services.executor.storage.transactions import ExecutionTransactions, Transition
 
 STUCK_AFTER = timedelta(seconds=60)
-_LEASED = {"leased": {"$in": [platform.value for platform in Platform]}}
-
-
-class OrgAtLimit(NotClaimable):
-    """The organisation already has the maximum number of running runs."""
-
-
-class OrgRunLimit:
-    """Allows a claim while the organisation has fewer than `limit` leased runs, exactly and over all workers.
-
-    A claim writes the lock document of its organisation (organisations share a fixed number of them) in its
-    transaction, and counts the organisation's leased runs there. Of two such transactions at the same time one
-    conflicts and is retried, so no two claims count the same runs. A run that ends needs no lock, because it only makes
-    room; a run whose worker died counts until its lease expires.
-    """
-
-    def __init__(self, mongo: Mongo, limit: int) -> None:
-        self._runs = mongo.collection(RUNS)
-        self._org_locks = mongo.collection(ORG_LOCKS)
-        self._limit = limit
-        self.claim_lock = asyncio.Lock()
-        """Serialises the claims of this process, so that only those of other processes can conflict."""
-
-    async def check(self, session: MongoSession, run: Run) -> None:
-        """Raises OrgAtLimit when the run may not be claimed now."""
-        lock_id = crc32(run.org_id.encode()) % ORG_LOCKS_COUNT
-        await self._org_locks.update_one({"_id": lock_id}, {"$inc": {"claims": 1}}, session=session)
-        leased = await self._runs.count_documents({**_LEASED, "org_id": run.org_id}, session=session)
-        if leased >= self._limit:
-            raise OrgAtLimit(run.id)
 
 
 class MongoRuns:
     """The port `Runs` on MongoDB."""
 
-    def __init__(self, transactions: ExecutionTransactions) -> None:
+    def __init__(self, transactions: ExecutionTransactions, limit_of: LimitOf | None = None) -> None:
+        """`limit_of`: the maximum number of runs in progress of an organisation; by default that of the settings."""
         self._transactions = transactions
         self._runs = transactions.mongo.collection(RUNS)
         self._plans = transactions.mongo.collection(PLANS)
         self._limits = transactions.limits
-        self._queue = FairQueue(transactions.mongo, transactions.limits)
-        most = transactions.limits.organisation_runs
-        self._org_limit = None if most is None else OrgRunLimit(transactions.mongo, most)
+        leased = LeasedRuns(transactions.mongo)
+        limit_of = limit_of or (lambda _: transactions.limits.organisation_runs)
+        self._queue = FairQueue(transactions.mongo, leased, limit_of)
+        self._org_limit = OrgRunLimit(transactions.mongo, leased, limit_of)
 
     async def claim(self, key: RunKey, worker: str) -> Claim | None:
         def claim(run: Run, now: datetime) -> Run:
@@ -81,9 +52,7 @@ class MongoRuns:
         return Claim(change.execution, change.runs[0], plan_of(plan))
 
     async def _claim(self, key: RunKey, claim: Transition) -> Change:
-        if self._org_limit is None:
-            return await self._transactions.change_run(key.execution_id, key.run_id, claim)
-        async with self._org_limit.claim_lock:
+        async with self._org_limit.claim_lock():
             return await self._transactions.change_run(key.execution_id, key.run_id, claim, self._org_limit.check)
 
     async def claimable(self, platform: Platform, limit: int, accepts: AcceptsOrg = accept_all) -> list[RunKey]:

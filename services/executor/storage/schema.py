@@ -13,6 +13,7 @@ STEPS = "steps"
 DURATIONS = "durations"
 STEP_MEMORIES = "step_memories"
 UNCLEAN_DEVICES = "unclean_devices"
+MODEL_USAGE = "model_usage"
 ORG_LOCKS = "turnstiles"
 ORG_LOCKS_COUNT = 256
 DURATIONS_KEPT_SECONDS = 90 * 24 * 3600
@@ -84,9 +85,15 @@ async def _make_step_memories(mongo: Mongo) -> None:
     await mongo.collection(STEP_MEMORIES).create_indexes([expiry])
 
 
+async def _make_model_usage(mongo: Mongo) -> None:
+    expiry = IndexModel([("expires_at", ASCENDING)], name="expiry", expireAfterSeconds=0)
+    await mongo.collection(MODEL_USAGE).create_indexes([expiry])
+
+
 MIGRATIONS = (
     idempotency.MIGRATION,
     outbox.MIGRATION,
     Migration("0001_collections", _make_collections),
     Migration("0006_step_memories", _make_step_memories),
+    Migration("0007_model_usage", _make_model_usage),
 )

@@ -9,6 +9,7 @@ from services.chassis import logs
 from services.chassis.context import current
 from services.chassis.errors import FailedPrecondition, InvalidArgument, Violation
 from services.chassis.ids import new_id
+from services.chassis.limits import check_models
 from services.chassis.retry import log_transient, run_every
 from services.executor.model import lifecycle
 from services.executor.model.attribution import Ci, ExecutionSource, is_run_url, source_of
@@ -16,10 +17,12 @@ from services.executor.model.changes import start_execution
 from services.executor.model.claim_order import claim_turns
 from services.executor.model.executions import BuildConfig, CancelPrevious, Execution, ExecutionKind, has_lane
 from services.executor.model.failures import NO_PLATFORM, Category, Failure
+from services.executor.model.limits import OrganisationLimits
 from services.executor.model.retries import extra_modes
 from services.executor.model.run_config import RunConfig, with_defaults
 from services.executor.model.runs import ResolvedRuns, Run, RunPlan
 from services.executor.ports.executions import Catalog, Executions, PageRequest, Supersessions
+from services.executor.usecases.queue_limit import QueueLimit
 
 ALL_RUNS = PageRequest(1, 100_000)
 SWEEP_SECONDS = 5.0
@@ -53,12 +56,14 @@ class ExecutionStarter:
     def __init__(self, catalog: Catalog, executions: Executions) -> None:
         self._catalog = catalog
         self._executions = executions
+        self._queue = QueueLimit(executions)
 
     async def start(self, wanted: StartRequest) -> Execution:
         """The stored execution: queued, or already ended when none of its runs can be started.
 
         NotFound: no such workflow or test; InvalidArgument: build_config names an unknown app or version, the workflow
-        has no tests, the URL of the CI run is not one, or cancel_previous is set without a pull request or branch.
+        has no tests, the URL of the CI run is not one, or cancel_previous is set without a pull request or branch;
+        PermissionDenied: llm_config names a model that is not allowed; ResourceExhausted: too many runs wait.
         Repeated with the same idempotency key, returns the execution created before.
         """
         if not is_run_url(wanted.ci.run_url or ""):
@@ -66,7 +71,7 @@ class ExecutionStarter:
         if wanted.cancel_previous and not has_lane(wanted.ci):
             raise InvalidArgument(NO_CHANGE, violations=[Violation("cancel_previous", NO_CHANGE, "missing")])
         execution_id = new_id()
-        resolved, now = await asyncio.gather(
+        resolved, now, _ = await asyncio.gather(
             self._catalog.resolve(
                 wanted.kind,
                 wanted.subject_id,
@@ -74,14 +79,16 @@ class ExecutionStarter:
                 override_build_config=wanted.override_build_config,
             ),
             self._executions.now(),
+            self._queue.refresh(),
         )
-        return await self._store(_make_execution(wanted, resolved, execution_id, now), resolved.plans)
+        return await self._store(_make_execution(wanted, resolved, execution_id, now), resolved.plans, resolved.limits)
 
     async def rerun(self, execution_id: str, *, failed_only: bool, service_client: str | None = None) -> Execution:
         """A new execution of all runs of an ended one, or of those that did not pass.
 
         Test versions and builds stay the same. NotFound; FailedPrecondition: it has not ended, or `failed_only` and
-        every run passed. Repeated with the same idempotency key, returns the execution created before.
+        every run passed; PermissionDenied and ResourceExhausted as for `start`. Repeated with the same
+        idempotency key, returns the execution created before.
         """
         rerun_id = new_id()
         earlier = await self._executions.get(execution_id)
@@ -92,12 +99,20 @@ class ExecutionStarter:
         runs = [run for run in found if not failed_only or run.success is not True]
         if not runs:
             raise FailedPrecondition("Nothing failed: every run of the execution passed", reason="NOTHING_FAILED")
-        plans = await self._executions.plans_of(execution_id)
+        plans, limits, _ = await asyncio.gather(
+            self._executions.plans_of(execution_id), self._catalog.organisation_limits(), self._queue.refresh()
+        )
         rerun = _rerun_of(earlier, rerun_id, service_client, await self._executions.now())
-        return await self._store(rerun, [plans[run.id] for run in runs])
+        return await self._store(rerun, [plans[run.id] for run in runs], limits)
 
-    async def _store(self, execution: Execution, plans: Sequence[RunPlan]) -> Execution:
+    async def _store(self, execution: Execution, plans: Sequence[RunPlan], limits: OrganisationLimits) -> Execution:
         """Store a new execution with a run for each plan, and cancel the executions that it supersedes."""
+        models = execution.run_config.llm_config
+        check_models(limits.allowed_models, (models.primary_model, models.reflection_model, models.planning_model))
+        with self._queue.room(len(plans), limits.queued_runs):
+            return await self._add(execution, plans)
+
+    async def _add(self, execution: Execution, plans: Sequence[RunPlan]) -> Execution:
         runs = _make_runs(execution, plans, await self._claim_turns(plans))
         released = _release_first(runs, execution.max_parallel, execution.created_at)
         by_run = dict(zip((run.id for run in released), plans, strict=True))

@@ -19,6 +19,7 @@ from services.chassis import error_status
 from services.chassis.errors import Unauthenticated
 from services.chassis.grpc_channel import Channel
 from services.chassis.proto_values import enum_spellings
+from services.gateway.auth.rate_limits import UNLIMITED, RequestLimits
 
 ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase
 CHECKSUM_LENGTH = 6
@@ -27,12 +28,13 @@ _FORMAT = re.compile(r"mt_[0-9A-Za-z]{12}_[0-9A-Za-z]{38}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class KeyHolder:
-    """What a valid key stands for. `expires_at` is None for a key that does not expire."""
+    """What a valid key stands for. `expires_at` is None for a key that does not expire; `limits` are of its owner."""
 
     key_id: str
     org_id: str
     scopes: frozenset[str]
     expires_at: datetime | None = None
+    limits: RequestLimits = UNLIMITED
 
 
 class ApiKeys(Protocol):
@@ -60,7 +62,8 @@ KEY_ERRORS = {make().reason: make for make in (invalid_api_key, expired_api_key)
 class CatalogApiKeys:
     """Verifies keys over gRPC."""
 
-    def __init__(self, channel: Channel) -> None:
+    def __init__(self, channel: Channel, default_limits: RequestLimits) -> None:
+        self._default_limits = default_limits
         self._stub = api_keys_pb2_grpc.ApiKeysStub(channel)  # type: ignore[no-untyped-call]
         self._scopes = enum_spellings(api_keys_pb2.Scope.DESCRIPTOR)
 
@@ -75,7 +78,8 @@ class CatalogApiKeys:
     def _holder(self, answer: api_keys_pb2.VerifyApiKeyResponse) -> KeyHolder:
         expires = answer.expires_at.ToDatetime(UTC) if answer.HasField("expires_at") else None
         scopes = frozenset(self._scopes[scope] for scope in answer.scopes if scope in self._scopes)
-        return KeyHolder(answer.api_key_id, answer.org_id, scopes, expires)
+        limits = self._default_limits.with_overrides(answer.limits)
+        return KeyHolder(answer.api_key_id, answer.org_id, scopes, expires, limits)
 
 
 def _key_error(error: grpc.aio.AioRpcError) -> Unauthenticated | None:

@@ -14,6 +14,7 @@ from aiohttp import hdrs, web
 from google.protobuf.descriptor import Descriptor
 
 from services.gateway.encoding import encoder
+from services.gateway.handlers.concurrency import ConcurrencyLimit
 from services.gateway.handlers.request_reader import RequestReader
 from services.gateway.handlers.streams import abort_stream, write
 from services.gateway.http.open_streams import OpenStreams
@@ -36,10 +37,12 @@ class ServerSentEventsHandler:
         message: Descriptor,
         open_streams: OpenStreams,
         *,
+        limit: ConcurrencyLimit,
         heartbeat_seconds: float,
         closing: asyncio.Event,
     ) -> None:
         self._reader = reader
+        self._limit = limit
         self._rpc = rpc
         self._open_streams = open_streams
         self._encode = event_encoder(message)
@@ -50,7 +53,7 @@ class ServerSentEventsHandler:
         request_context = request[REQUEST_CONTEXT]
         decoded = await self._reader.read(request)
         timeout = self._reader.stream_timeout(request_context)
-        with self._reader.call_scope(request_context, timeout):
+        with self._limit.enter(request_context), self._reader.call_scope(request_context, timeout):
             call = self._rpc(decoded.message, timeout=timeout)
             try:
                 async with aclosing(self._texts(call)) as texts:

@@ -13,6 +13,7 @@ from mobiletest.catalog.v1 import builds_pb2
 
 from services.gateway.decoding.requests import RequestDecoder, Source, parse_json
 from services.gateway.decoding.validation_errors import FieldError, InvalidRequest, MalformedBody, known_error
+from services.gateway.handlers.concurrency import ConcurrencyLimit
 from services.gateway.handlers.multipart_form import FILE, FORM_TYPE, MultipartForm, open_form
 from services.gateway.handlers.request_reader import RequestReader
 from services.gateway.handlers.unary import Render
@@ -34,11 +35,13 @@ class UploadHandler:
         rpc: Rpc,
         open_streams: OpenStreams,
         *,
+        limit: ConcurrencyLimit,
         json_handler: Handler,
         render: Render,
         settings: Settings,
     ) -> None:
         self._reader = reader
+        self._limit = limit
         self._rpc = rpc
         self._open_streams = open_streams
         self._json_handler = json_handler
@@ -49,12 +52,14 @@ class UploadHandler:
     async def handle(self, request: web.Request) -> web.StreamResponse:
         if request.content_type != FORM_TYPE:
             return await self._json_handler(request)
-        async with self._open_streams.while_valid(request[REQUEST_CONTEXT]):
-            form = await open_form(request, self._settings)
-            file = await form.next_file()
-            if file is None:
-                raise InvalidRequest([known_error(("body", FILE), "missing")])
-            return self._render(await self._upload(form, file, request))
+        context = request[REQUEST_CONTEXT]
+        with self._limit.enter(context):
+            async with self._open_streams.while_valid(context):
+                form = await open_form(request, self._settings)
+                file = await form.next_file()
+                if file is None:
+                    raise InvalidRequest([known_error(("body", FILE), "missing")])
+                return self._render(await self._upload(form, file, request))
 
     async def _upload(self, form: MultipartForm, file: BodyPartReader, request: web.Request) -> Any:
         metadata = self._decode_fields(form, file, request)
@@ -93,6 +98,7 @@ class UploadHandler:
         request_context.report_ignored(decoded.ignored)
         metadata: builds_pb2.UploadBuildMetadata = decoded.message  # type: ignore[assignment]
         metadata.file_name = _file_name(file.filename)
+        metadata.expected_bytes = request.content_length or 0
         return metadata
 
 

@@ -13,6 +13,7 @@ from services.chassis.context import Caller
 from services.chassis.errors import PermissionDenied
 from services.gateway.auth.api_keys import KeyHolder
 from services.gateway.auth.authenticator import Authenticator
+from services.gateway.auth.rate_limits import RateLimiter
 from services.gateway.decoding.validation_errors import FieldError, InvalidRequest, known_error
 from services.gateway.http.request_context import REQUEST_CONTEXT, REQUEST_ID, RequestContext
 
@@ -41,12 +42,13 @@ PUBLIC = AccessRule()
 class Authentication:
     """The middleware that puts a RequestContext into each request that matched a route.
 
-    It raises Unauthenticated, PermissionDenied or InvalidRequest.
+    It raises Unauthenticated, PermissionDenied, InvalidRequest, or ResourceExhausted for too many requests.
     """
 
-    def __init__(self, authenticator: Authenticator, max_timeout: float) -> None:
+    def __init__(self, authenticator: Authenticator, limiter: RateLimiter, max_timeout: float) -> None:
         """A client's X-Request-Timeout is capped at `max_timeout` seconds."""
         self._authenticator = authenticator
+        self._limiter = limiter
         self._max_timeout = max_timeout
         self._rules: dict[web.AbstractRoute, AccessRule] = {}
 
@@ -60,7 +62,9 @@ class Authentication:
         if match.http_exception is None:
             rule = self._rules[match.route]
             holder = await self._authenticate(request, rule.scope) if rule.scope else _ANONYMOUS
-            request[REQUEST_CONTEXT] = self._context(request, rule, holder)
+            context = request[REQUEST_CONTEXT] = self._context(request, rule, holder)
+            if rule.scope:
+                self._limiter.take(holder, context.response_headers)
         return await handler(request)
 
     async def _authenticate(self, request: web.Request, scope: str) -> KeyHolder:
@@ -95,6 +99,7 @@ class Authentication:
             timeout=self._parse_timeout(timeout) if timeout is not None else None,
             strict=prefer is not None and _STRICT.search(prefer) is not None,
             key_expires_at=holder.expires_at,
+            limits=holder.limits,
         )
 
     def _parse_timeout(self, text: str) -> float:

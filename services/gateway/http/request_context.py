@@ -7,6 +7,7 @@ from datetime import datetime
 from aiohttp import web
 
 from services.chassis.context import Caller
+from services.gateway.auth.rate_limits import UNLIMITED, RequestLimits
 
 MAX_HEADER_LENGTH = 4000
 _HEADER_SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-[]")
@@ -16,13 +17,15 @@ _HEADER_SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01
 class RequestContext:
     """Who sent the request (and when their key expires), how it is to be handled, and headers for the response.
 
-    `timeout` is in seconds, None when the client sent no X-Request-Timeout; `strict` rejects unknown fields.
+    `timeout` is in seconds, None when the client sent no X-Request-Timeout; `strict` rejects unknown fields; `limits`
+    are those of the caller's organisation.
     """
 
     caller: Caller
     timeout: float | None = None
     strict: bool = False
     key_expires_at: datetime | None = None
+    limits: RequestLimits = UNLIMITED
     response_headers: dict[str, str] = field(default_factory=dict)
 
     def report_ignored(self, names: Iterable[str]) -> None:

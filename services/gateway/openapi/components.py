@@ -17,7 +17,8 @@ SECURITY: Part = {
 ERRORS = {
     "400": "The body is not valid JSON; detail has the position. Or the request is not valid HTTP.",
     "401": "The API key is missing, unknown or expired.",
-    "403": "The API key does not have the scope that the operation requires.",
+    "403": "The API key does not have the scope that the operation requires. Or a limit of the organisation is reached "
+    "that waiting does not help with (code LIMIT_REACHED or MODEL_NOT_ALLOWED); detail names it and says what to do.",
     "404": "Nothing with this id exists in the organisation of the API key.",
     "405": "The path does not support this method; Allow lists those that it supports.",
     "408": "The body did not arrive in time.",
@@ -30,7 +31,8 @@ ERRORS = {
     "414": "The URL is too long.",
     "415": "The type or the encoding of the body is not supported.",
     "422": "The request is not valid; detail lists every error.",
-    "429": "Too many requests. Retry after the seconds in Retry-After.",
+    "429": "A limit of the organisation is reached (code LIMIT_REACHED): requests, uploads, event streams or waiting "
+    "runs; detail names it. Retry after the seconds in Retry-After.",
     "431": "A header is too long, or there are too many.",
     "500": "An internal error. The log has it under the request id.",
     "501": "The body has a Transfer-Encoding besides chunked. Unknown methods have this status too.",
@@ -97,15 +99,29 @@ HEADERS: Part = {
         "description": "Seconds to wait before the next attempt.",
         "schema": {"type": "integer", "minimum": 1},
     },
+    "RateLimit-Limit": {
+        "description": "How many requests of the key or its organisation, whichever has fewer left, may come at once.",
+        "schema": {"type": "integer", "minimum": 1},
+    },
+    "RateLimit-Remaining": {
+        "description": "How many more requests may come at once now.",
+        "schema": {"type": "integer", "minimum": 0},
+    },
+    "RateLimit-Reset": {
+        "description": "Seconds without requests after which RateLimit-Remaining is RateLimit-Limit again.",
+        "schema": {"type": "integer", "minimum": 0},
+    },
     "WWW-Authenticate": {"description": "Bearer", "schema": {"type": "string"}},
     "Allow": {"description": "The methods that the path supports.", "schema": {"type": "string"}},
 }
+RATE_LIMIT = ("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
+"""The headers of every response to a request with a valid API key."""
 _ERROR_SCHEMAS = {"401": "AuthenticationError"}
 _ERROR_HEADERS = {
     "401": ("WWW-Authenticate",),
     "405": ("Allow",),
     "409": ("Retry-After",),
-    "429": ("Retry-After",),
+    "429": ("Retry-After", *RATE_LIMIT),
     "503": ("Retry-After",),
     "504": ("Retry-After",),
 }

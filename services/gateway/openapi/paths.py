@@ -65,7 +65,7 @@ def _body(operation: Operation, fields: RequestFields, schemas: Schemas) -> dict
 
 
 def _success(operation: Operation, schemas: Schemas) -> dict[str, Any]:
-    names = ["X-Ignored-Fields"]
+    names = ["X-Ignored-Fields", *components.RATE_LIMIT]
     names += ["Idempotent-Replayed"] if operation.rpc.takes_idempotency_key else []
     names += ["Location"] if operation.location else []
     names += ["Warning"] if operation.name in _WITH_WARNING else []

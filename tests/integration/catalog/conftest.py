@@ -16,6 +16,8 @@ from mobiletest.catalog.v1 import (
     apps_pb2_grpc,
     builds_pb2,
     builds_pb2_grpc,
+    limits_pb2,
+    limits_pb2_grpc,
     resolution_pb2,
     resolution_pb2_grpc,
     tests_pb2,
@@ -27,6 +29,7 @@ from pymongo import MongoClient
 
 from services.catalog.app import start_app
 from services.catalog.settings import Settings
+from services.catalog.spool import PORTION_BYTES
 from services.chassis import context, grpc_server
 from services.chassis.context import ALL_SCOPES, Caller
 from tests.callers import ALL, callers
@@ -40,6 +43,7 @@ _FILES = {
     "Workflows": workflows_pb2,
     "Resolution": resolution_pb2,
     "ApiKeys": api_keys_pb2,
+    "Limits": limits_pb2,
 }
 
 
@@ -57,6 +61,7 @@ class Service:
     workflows: Any
     resolution: Any
     keys: Any
+    limits: Any
 
     def files(self) -> list[str]:
         """The objects that are stored for the caller's organisation, by their SHA-256."""
@@ -82,6 +87,7 @@ async def service(
         object_store=f"file://{objects}",
         spool_folder=spool,
         artifact_max_bytes=8 * 1024 * 1024,
+        spool_bytes=8 * PORTION_BYTES,
         shutdown_grace_seconds=1,
     )
     async with AsyncExitStack() as stack:
@@ -98,6 +104,7 @@ def _stubs(channel: grpc_server.Channel) -> dict[str, Any]:
     grpc: Any = (apps_pb2_grpc, builds_pb2_grpc, tests_pb2_grpc, workflows_pb2_grpc, resolution_pb2_grpc)
     apps, builds, tests, workflows, resolution = grpc
     keys: Any = api_keys_pb2_grpc
+    limits: Any = limits_pb2_grpc
     return {
         "apps": apps.AppsStub(channel),
         "builds": builds.BuildsStub(channel),
@@ -105,6 +112,7 @@ def _stubs(channel: grpc_server.Channel) -> dict[str, Any]:
         "workflows": workflows.WorkflowsStub(channel),
         "resolution": resolution.ResolutionStub(channel),
         "keys": keys.ApiKeysStub(channel),
+        "limits": limits.LimitsStub(channel),
     }
 
 

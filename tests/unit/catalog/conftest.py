@@ -9,6 +9,7 @@ import pytest
 
 from services.catalog.spool import Spool
 from services.catalog.usecases.apps import AppUseCases
+from services.catalog.usecases.artifact_quota import ArtifactQuota
 from services.catalog.usecases.attachments import AttachmentUseCases
 from services.catalog.usecases.builds import BuildUseCases
 from services.catalog.usecases.keys import KeyUseCases
@@ -21,6 +22,7 @@ from services.chassis import context
 from services.chassis.context import Caller
 from services.chassis.object_store import ObjectStore
 from tests.fakes.catalog import FakeInspector, FakeKeyRing, FakeStore
+from tests.fakes.catalog_limits import FakeArtifactBytes, FakeLimits
 from tests.fakes.catalog_samples import ORG, at
 
 KEY_ID = "0b000000-0000-4000-8000-000000000002"
@@ -56,11 +58,19 @@ class Catalog:
         self.tests = TestUseCases(self.store, self.clock)
         self.attachments = AttachmentUseCases(self.store, self.clock)
         self.quarantine = QuarantineUseCases(self.store, self.clock)
-        self.workflows = WorkflowUseCases(self.store, self.clock)
+        self.limits = FakeLimits()
+        self.ledger = FakeArtifactBytes(self.store)
+        self.workflows = WorkflowUseCases(self.store, self.limits, self.clock)
         self.resolution = ResolutionUseCases(self.store)
-        self.keys = KeyUseCases(self.store, self.ring, self.clock)
-        spool = Spool(self.spool_folder, max_bytes=1000)
-        self.uploads = UploadUseCases(self.store, self.objects, spool=spool, inspector=self.inspector, clock=self.clock)
+        self.keys = KeyUseCases(self.store, self.ring, self.limits, self.clock)
+        self.uploads = UploadUseCases(
+            self.store,
+            self.objects,
+            quota=ArtifactQuota(self.ledger, self.limits, self.clock),
+            spool=Spool(self.spool_folder, max_bytes=1000, capacity=1 << 30),
+            inspector=self.inspector,
+            clock=self.clock,
+        )
 
 
 @pytest.fixture

@@ -7,14 +7,24 @@ from pathlib import Path
 
 import pytest
 
-from services.catalog.spool import LEFTOVER_SECONDS, Spool, read
-from services.chassis.errors import InvalidArgument
+from services.catalog.spool import LEFTOVER_SECONDS, PORTION_BYTES, Spool, read
+from services.chassis.errors import InvalidArgument, Unavailable
 
 
 async def chunks(*parts: bytes) -> AsyncIterator[bytes]:
     """A file in parts."""
     for part in parts:
         yield part
+
+
+def spool_of(folder: Path, max_bytes: int, capacity: int = 1 << 30) -> Spool:
+    return Spool(folder, max_bytes=max_bytes, capacity=capacity)
+
+
+async def never(read: list[bytes]) -> AsyncIterator[bytes]:
+    """A file that notes in `read` that it was read."""
+    read.append(b"")
+    yield b"x"
 
 
 def inside(folder: Path) -> list[Path]:
@@ -24,7 +34,7 @@ def inside(folder: Path) -> list[Path]:
 
 async def test_a_file_is_there_while_it_is_needed(tmp_path: Path) -> None:
     """With its size and hash; gone afterwards."""
-    async with Spool(tmp_path, max_bytes=6).receive(chunks(b"abc", b"", b"def")) as file:
+    async with spool_of(tmp_path, 6).receive(chunks(b"abc", b"", b"def")) as file:
         assert (file.size, file.sha256) == (6, sha256(b"abcdef").hexdigest())
         assert [part async for part in read(file.path)] == [b"abcdef"]
     assert inside(tmp_path) == []
@@ -33,7 +43,7 @@ async def test_a_file_is_there_while_it_is_needed(tmp_path: Path) -> None:
 async def test_a_file_that_is_too_large_is_cut_off(tmp_path: Path) -> None:
     """At the first byte too many."""
     with pytest.raises(InvalidArgument) as refusal:
-        async with Spool(tmp_path, max_bytes=5).receive(chunks(b"abc", b"def", b"never read")):
+        async with spool_of(tmp_path, 5).receive(chunks(b"abc", b"def", b"never read")):
             pass
     assert refusal.value.reason == "ARTIFACT_TOO_LARGE"
     assert inside(tmp_path) == []
@@ -41,7 +51,7 @@ async def test_a_file_that_is_too_large_is_cut_off(tmp_path: Path) -> None:
 
 async def test_leftovers_of_killed_processes_are_discarded(tmp_path: Path) -> None:
     """Files of uploads that go on, and of others, stay."""
-    spool = Spool(tmp_path, max_bytes=5)
+    spool = spool_of(tmp_path, 5)
     async with spool.receive(chunks(b"abc")) as file:
         old = file.path.with_name(file.path.name + "-old")
         other = tmp_path / "other"
@@ -50,3 +60,37 @@ async def test_leftovers_of_killed_processes_are_discarded(tmp_path: Path) -> No
             os.utime(path, (0, file.path.stat().st_mtime - LEFTOVER_SECONDS - 1))
         spool.prepare()
         assert inside(tmp_path) == sorted([file.path, other])
+
+
+async def test_uploads_at_the_same_time_share_the_capacity(tmp_path: Path) -> None:
+    """One that does not fit is refused before its bytes are read, and fits when another has ended."""
+    spool, read_from = spool_of(tmp_path, 10, capacity=12), list[bytes]()
+    async with spool.receive(chunks(b"abcdefgh"), expected=8):
+        with pytest.raises(Unavailable, match="MOBILETEST_SPOOL_BYTES") as refusal:
+            async with spool.receive(never(read_from), expected=5):
+                pass
+        assert (refusal.value.reason, refusal.value.retry_after, read_from) == ("SPOOL_FULL", 10.0, [])
+        async with spool.receive(chunks(b"abcd"), expected=4) as file:
+            assert file.size == 4
+    async with spool.receive(chunks(b"abcdefgh"), expected=10) as file:
+        assert file.size == 8
+
+
+async def test_a_file_larger_than_expected_takes_more_room_or_is_cut_off(tmp_path: Path) -> None:
+    spool = spool_of(tmp_path, PORTION_BYTES, capacity=PORTION_BYTES + 1)
+    async with spool.receive(chunks(b"abc"), expected=1) as file:
+        assert file.size == 3
+        with pytest.raises(Unavailable):
+            async with spool.receive(chunks(b"a"), expected=1):
+                pass
+    async with spool.receive(chunks(b"a"), expected=1), spool.receive(chunks(b"a"), expected=1):
+        with pytest.raises(Unavailable):
+            async with spool.receive(chunks(b"ab"), expected=1):
+                pass
+    assert inside(tmp_path) == []
+
+
+async def test_the_announced_size_of_one_file_is_at_most_the_allowed_one(tmp_path: Path) -> None:
+    """The request around a file is a bit larger than the file."""
+    async with spool_of(tmp_path, 3, capacity=3).receive(chunks(b"abc"), expected=400) as file:
+        assert file.size == 3

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from time import monotonic
 
+from services.executor.automation.llm.quota import ModelQuota
 from services.executor.automation.ports import ModelFailed, ModelUsage
 from services.executor.model.failures import Category
 
@@ -26,8 +27,11 @@ class ModelBudget:
 class BudgetTracker:
     """What an attempt has used of its budget. Raises ModelFailed (llm_budget_exceeded) beyond it."""
 
-    def __init__(self, budget: ModelBudget) -> None:
+    def __init__(self, budget: ModelBudget, quota: ModelQuota | None = None, org_id: str = "") -> None:
+        """`quota` limits what the attempt's organisation may use each day."""
         self.budget = budget
+        self._quota = quota
+        self._org_id = org_id
         self.spent = ModelUsage()
         self._seconds = 0.0
 
@@ -35,12 +39,16 @@ class BudgetTracker:
     def tokens_left(self) -> int:
         return self.budget.tokens - self.spent.tokens
 
-    def count_call(self) -> None:
-        """Count a request, whether or not it succeeds."""
+    async def start_call(self, estimate: int) -> None:
+        """Count a request of about `estimate` tokens, whether or not it succeeds."""
+        if self._quota is not None:
+            await self._quota.start_call(self._org_id, estimate)
         self.spent = ModelUsage(self.spent.calls + 1, self.spent.tokens)
 
     def add_tokens(self, tokens: int) -> None:
         self.spent = ModelUsage(self.spent.calls, self.spent.tokens + tokens)
+        if self._quota is not None:
+            self._quota.add_tokens(self._org_id, tokens)
 
     def check(self, estimate: int) -> None:
         """Raise ModelFailed if a request of about `estimate` tokens exceeds the budget."""

@@ -97,8 +97,8 @@ class ChatClient:
             tried = 0
             while True:
                 tried += 1
-                budget.count_call()
                 try:
+                    await budget.start_call(estimate)
                     reply = await self._try_once(request, budget, estimate)
                 except _RetryableError as error:
                     telemetry.model_calls.labels("tried_again").inc()
@@ -125,7 +125,7 @@ class ChatClient:
         status, headers, body = await self._post(request.body(omitted, answer_tokens))
         if status == 400 and (rejected := _rejected_parameter(body, omitted)):
             self._omitted[request.model] = omitted | {rejected}
-            budget.count_call()
+            await budget.start_call(estimate)
             return await self._try_once(request, budget, estimate)
         if status != 200:
             self._raise_for_status(status, headers, body, request.model)

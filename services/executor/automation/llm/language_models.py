@@ -9,6 +9,7 @@ from services.executor.automation.llm.chat_protocol import Parameter, Tool, Vali
 from services.executor.automation.llm.conversation import Conversation, ModelChannel, TranscriptWriter
 from services.executor.automation.llm.element_list import delimit, list_elements
 from services.executor.automation.llm.planning_dialog import ModelPlanningDialog
+from services.executor.automation.llm.quota import ModelQuota
 from services.executor.automation.ports import (
     ActionDialog,
     Judgement,
@@ -46,16 +47,24 @@ _JUDGE_TOOLS = (
 class LanguageModels:
     """The port `Model` on an OpenAI-compatible endpoint."""
 
-    def __init__(self, client: ChatClient, budget: ModelBudget, secrets: tuple[SecretStr, ...] = ()) -> None:
-        """`secrets` are masked in transcripts, as is the endpoint's key."""
+    def __init__(
+        self,
+        client: ChatClient,
+        budget: ModelBudget,
+        secrets: tuple[SecretStr, ...] = (),
+        quota: ModelQuota | None = None,
+    ) -> None:
+        """`secrets` are masked in transcripts, as is the endpoint's key; `quota` limits organisations."""
         self._client = client
+        self._quota = quota
         self._budget = budget
         self._secrets = secrets
 
     def open_session(self, options: ModelOptions) -> ModelSession:
         endpoint = self._client.endpoint
+        budget = BudgetTracker(self._budget, self._quota, options.org_id)
         writer = TranscriptWriter((endpoint.key, *self._secrets))
-        return BudgetedModelSession(self._client, options, BudgetTracker(self._budget), writer)
+        return BudgetedModelSession(self._client, options, budget, writer)
 
 
 class BudgetedModelSession:

@@ -134,10 +134,9 @@ def test_a_queued_run_ends_after_the_queue_timeout() -> None:
 
 
 def test_a_queue_timeout_mentions_the_limit_of_the_organisation() -> None:
-    limits = replace(LIMITS, organisation_runs=2)
-    run = lifecycle.expire(queued_run(), later(3600), limits)
+    run = lifecycle.expire(queued_run(), later(3600), LIMITS)
     assert run.failure is not None
-    assert "the organisation was at its limit of 2 running runs" in run.failure.message
+    assert "(limit concurrent_runs)" in run.failure.message
 
 
 def test_a_run_that_waits_for_a_retry_ends_at_its_deadline() -> None:

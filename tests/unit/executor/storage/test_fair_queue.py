@@ -4,9 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from services.executor.model.runs import Platform, RunLimits
+from services.executor.model.runs import Platform
 from services.executor.ports.runs import RunKey
 from services.executor.storage.fair_queue import CALM_CLAIMS, MAX_LOOKAHEAD, ClaimContention, FairQueue
+from services.executor.storage.leased_runs import LeasedRuns
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 
@@ -35,15 +36,19 @@ def _key(org_id: str) -> RunKey:
     return RunKey(f"execution of {org_id}", f"run of {org_id}")
 
 
+def queue_on(mongo: Any) -> FairQueue:
+    return FairQueue(mongo, LeasedRuns(mongo), lambda _: None)
+
+
 async def test_a_claim_lost_during_a_search_does_not_break_the_search() -> None:
     mongo = Answers("a", "b")
-    queue = FairQueue(mongo, RunLimits())  # type: ignore[arg-type]
+    queue = queue_on(mongo)
     mongo.meanwhile = lambda: queue.record_lost_claim(contended=False)
     assert await queue.next_runs(Platform.ANDROID, 2) == [_key("a"), _key("b")]
 
 
 async def test_an_organisation_may_have_any_name() -> None:
-    queue = FairQueue(Answers("a/b", "c"), RunLimits())  # type: ignore[arg-type]
+    queue = queue_on(Answers("a/b", "c"))
     assert await queue.next_runs(Platform.ANDROID, 2) == [_key("a/b"), _key("c")]
 
 

@@ -375,7 +375,7 @@ def field_names(name: str) -> list[str]:
 @settings(deadline=None, max_examples=examples(30))
 @given(data=st.data())
 def test_any_request_gives_a_valid_message_or_an_error_of_the_decoder(name: str, data: st.DataObject) -> None:
-    names = st.sampled_from(field_names(name)) | st.text(max_size=5)
+    names = st.sampled_from([*field_names(name), ""]) | st.text(max_size=5)
     body = data.draw(st.dictionaries(names, json_values, max_size=5) | json_values)
     query = data.draw(st.text(string.printable, max_size=30) | names.map(lambda n: f"{n}=1&{n}=x"))
     headers = data.draw(st.dictionaries(st.sampled_from(["X-CI-PR-Number", "X-CI-Branch", "Last-Event-ID"]), st.text()))

@@ -13,6 +13,7 @@ from services.chassis.context import Caller
 from services.gateway.auth.key_cache import KeyCache
 from services.gateway.contract.operations import all_operations, find_operation
 from services.gateway.decoding.validation_errors import InvalidRequest
+from services.gateway.handlers.concurrency import ConcurrencyLimit
 from services.gateway.handlers.request_reader import RequestReader
 from services.gateway.handlers.uploads import UploadHandler
 from services.gateway.http.json_responses import HttpError
@@ -46,7 +47,9 @@ async def upload(disposition: bytes, content: bytes = b"x") -> web.StreamRespons
         payload=body,
     )
     request[REQUEST_CONTEXT] = RequestContext(Caller(org_id="org"), strict=True)
-    handler = UploadHandler(READER, unused, OPEN_STREAMS, json_handler=unused, render=unused, settings=SETTINGS)
+    handler = UploadHandler(
+        READER, unused, OPEN_STREAMS, limit=ConcurrencyLimit("uploads"), json_handler=unused, render=unused, settings=SETTINGS
+    )
     return await handler.handle(request)
 
 

@@ -7,6 +7,7 @@ from aiohttp.test_utils import make_mocked_request
 from services.chassis.clock import SystemClock
 from services.gateway.auth.authenticator import Authenticator
 from services.gateway.auth.key_cache import KeyCache
+from services.gateway.auth.rate_limits import RateLimiter
 from services.gateway.contract.operations import all_operations
 from services.gateway.http.application import Route, build_application
 from services.gateway.http.authentication import Authentication
@@ -21,7 +22,7 @@ async def no_content(_: web.Request) -> web.StreamResponse:
 def application(*routes: tuple[str, str]) -> web.Application:
     made = [Route(method, path, no_content) for method, path in routes]
     authenticator = Authenticator(FakeApiKeys(), KeyCache(), SystemClock())
-    app = build_application(made, Authentication(authenticator, 60))
+    app = build_application(made, Authentication(authenticator, RateLimiter(SystemClock()), 60))
     app.freeze()
     return app
 

@@ -1,0 +1,47 @@
+"""How many bytes an organisation stores, with the uploads under way as reservations.
+
+They are summed when an upload begins: no counter can drift, and organisations from before the limit need no migration.
+"""
+
+from datetime import timedelta
+
+from services.catalog.model.limits import ArtifactBytes
+from services.catalog.storage.artifacts import ARTIFACTS
+from services.chassis import context
+from services.chassis.clock import Clock
+from services.chassis.mongo import Mongo
+from services.chassis.org_collection import OrgCollection
+
+RESERVATIONS = "upload_reservations"
+LIFETIME = timedelta(minutes=10)
+"""A reservation that is not renewed for so long belongs to a process that was killed."""
+
+
+class MongoArtifactBytes:
+    """The port `ArtifactBytesLedger` on MongoDB."""
+
+    def __init__(self, mongo: Mongo, clock: Clock) -> None:
+        self._artifacts = OrgCollection(mongo, ARTIFACTS)
+        self._reservations = OrgCollection(mongo, RESERVATIONS)
+        self._clock = clock
+
+    async def sum(self) -> ArtifactBytes:
+        live = {"expires_at": {"$gt": self._clock.now()}}
+        reserved = sum(document["bytes"] for document in await self._reservations.find(live).to_list(None))
+        org_id = context.current().org_id
+        in_use = {"$sum": {"$cond": [{"$gt": ["$uses", 0]}, "$size", 0]}}
+        found = await self._artifacts.aggregate(
+            [
+                {"$match": {"_id": {"$gte": f"{org_id}/", "$lt": f"{org_id}0"}}},  # "0" comes after "/"
+                {"$group": {"_id": None, "used": in_use, "stored": {"$sum": "$size"}}},
+            ]
+        )
+        used, stored = (found[0]["used"], found[0]["stored"]) if found else (0, 0)
+        return ArtifactBytes(used + reserved, stored + reserved)
+
+    async def reserve(self, upload_id: str, size: int) -> None:
+        values = {"bytes": size, "expires_at": self._clock.now() + LIFETIME}
+        await self._reservations.update_one({"_id": upload_id}, {"$set": values}, upsert=True)
+
+    async def release(self, upload_id: str) -> None:
+        await self._reservations.delete_one({"_id": upload_id})

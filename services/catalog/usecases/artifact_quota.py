@@ -1,0 +1,79 @@
+"""Keeps the artifacts of an organisation within its limit, also while many uploads are under way."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from services.catalog.ports import ArtifactBytesLedger, Limits
+from services.chassis.clock import Clock
+from services.chassis.ids import new_id
+from services.chassis.limits import limit_reached
+
+SMALLEST_BYTES = 64 * 1024
+PORTION_BYTES = 64 * 1024 * 1024
+"""An upload of unknown size reserves these at first, then twice as many, but at most so many more at once."""
+RENEWAL_SECONDS = 120.0
+STORED_FACTOR = 2
+"""Artifacts that no build uses are stored for another day; with them an organisation may have this times its limit."""
+DELETE = "delete builds that you do not need, or ask the operator for more"
+WAIT = "files of deleted builds are removed after a day; try again then"
+
+
+class ArtifactQuota:
+    """Reserves bytes before they are received. A reservation is written first and checked afterwards, so uploads that
+    begin at the same time in several processes never exceed the limit; both may be refused at its edge.
+    """
+
+    def __init__(self, ledger: ArtifactBytesLedger, limits: Limits, clock: Clock) -> None:
+        self._ledger = ledger
+        self._limits = limits
+        self._clock = clock
+
+    @asynccontextmanager
+    async def reserve(self, expected: int) -> AsyncIterator["Reservation"]:
+        """A reservation for an upload of about this size (0: unknown) inside the block. PermissionDenied."""
+        reservation = Reservation(self, new_id())
+        try:
+            await reservation.cover(expected or SMALLEST_BYTES)
+            yield reservation
+        finally:
+            await self._ledger.release(reservation.id)
+
+    async def take(self, upload_id: str, size: int) -> float:
+        """Reserve this size for the upload; when to renew it, by the monotonic clock. PermissionDenied."""
+        await self._ledger.reserve(upload_id, size)
+        found, limit = await self._ledger.sum(), (await self._limits.get()).artifact_bytes
+        if limit is not None and found.used > limit:
+            raise limit_reached("artifact_bytes", limit, DELETE)
+        if limit is not None and found.stored > STORED_FACTOR * limit:
+            raise limit_reached("artifact_bytes", limit, WAIT)
+        return self._clock.monotonic() + RENEWAL_SECONDS
+
+    def is_due(self, at: float) -> bool:
+        """Whether it is time to renew."""
+        return self._clock.monotonic() >= at
+
+
+class Reservation:
+    """The bytes reserved for one upload."""
+
+    def __init__(self, quota: ArtifactQuota, upload_id: str) -> None:
+        self.id = upload_id
+        self._quota = quota
+        self._bytes = 0
+        self._renew_at = 0.0
+
+    async def cover(self, size: int) -> None:
+        """Make sure that this many bytes are reserved, and that the reservation lasts. PermissionDenied."""
+        if size <= self._bytes and not self._quota.is_due(self._renew_at):
+            return
+        if size > self._bytes:
+            self._bytes = max(size, self._bytes + min(self._bytes, PORTION_BYTES))
+        self._renew_at = await self._quota.take(self.id, self._bytes)
+
+    async def count(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        """The chunks, each covered before it is passed on."""
+        size = 0
+        async for chunk in chunks:
+            size += len(chunk)
+            await self.cover(size)
+            yield chunk

@@ -1,0 +1,34 @@
+"""What an organisation may use of runs and language models."""
+
+from dataclasses import dataclass
+from datetime import date
+
+
+@dataclass(frozen=True, slots=True)
+class OrganisationLimits:
+    """The limits that the executor enforces; None is unlimited, no models allow any. The protos describe each."""
+
+    queued_runs: int | None = None
+    concurrent_runs: int | None = None
+    model_calls_per_day: int | None = None
+    model_tokens_per_day: int | None = None
+    allowed_models: tuple[str, ...] = ()
+
+
+UNLIMITED = OrganisationLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class ModelUse:
+    """Calls and tokens of language models."""
+
+    calls: int = 0
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ModelDay:
+    """The account of an organisation for one day (UTC)."""
+
+    org_id: str
+    day: date

@@ -1,0 +1,25 @@
+"""Ports for the limits of organisations."""
+
+from typing import Protocol
+
+from services.executor.model.limits import ModelDay, ModelUse, OrganisationLimits
+
+
+class OrganisationLimitsSource(Protocol):
+    """The limits of any organisation."""
+
+    async def get(self, org_id: str) -> OrganisationLimits:
+        """The limits; they may be half a minute old."""
+
+
+class ModelUsageLedger(Protocol):
+    """What organisations have used of language models, shared by all workers."""
+
+    async def take(self, account: ModelDay, wanted: ModelUse, limits: OrganisationLimits) -> ModelUse:
+        """Add what is wanted to the account, as far as the limits allow; what was added. Unavailable."""
+
+    async def give_back(self, account: ModelDay, unused: ModelUse) -> None:
+        """Subtract what was taken and not used."""
+
+    async def used(self, account: ModelDay) -> ModelUse:
+        """What has been taken."""

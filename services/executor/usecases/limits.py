@@ -1,0 +1,49 @@
+"""Shows what an organisation uses of runs and language models."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from services.chassis.clock import Clock
+from services.chassis.context import current
+from services.executor.model.limits import ModelDay
+from services.executor.ports.executions import Executions
+from services.executor.ports.limits import ModelUsageLedger, OrganisationLimitsSource
+
+
+@dataclass(frozen=True, slots=True)
+class LimitInUse:
+    """A limit, and how much of it is used."""
+
+    name: str
+    limit: int
+    used: int
+
+
+class LimitUseCases:
+    """The limits of the caller's organisation."""
+
+    def __init__(
+        self, executions: Executions, limits: OrganisationLimitsSource, ledger: ModelUsageLedger, clock: Clock
+    ) -> None:
+        self._executions = executions
+        self._limits = limits
+        self._ledger = ledger
+        self._clock = clock
+
+    async def in_use(self) -> Sequence[LimitInUse]:
+        """The limits with their use, without those that are unlimited."""
+        org_id = current().org_id
+        limits, waiting, running, models = await asyncio.gather(
+            self._limits.get(org_id),
+            self._executions.waiting_runs(),
+            self._executions.running_runs(),
+            self._ledger.used(ModelDay(org_id, self._clock.now().date())),
+        )
+        found = (
+            ("queued_runs", limits.queued_runs, waiting),
+            ("concurrent_runs", limits.concurrent_runs, running),
+            ("model_calls_per_day", limits.model_calls_per_day, models.calls),
+            ("model_tokens_per_day", limits.model_tokens_per_day, models.tokens),
+        )
+        return [LimitInUse(name, limit, used) for name, limit, used in found if limit is not None]

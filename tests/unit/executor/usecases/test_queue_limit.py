@@ -1,0 +1,142 @@
+"""Waiting runs: counted once a second, with what this process starts meanwhile."""
+
+from collections.abc import Iterator
+from typing import cast
+
+import pytest
+
+from services.chassis.context import Caller, bind
+from services.chassis.errors import DomainError, PermissionDenied, ResourceExhausted
+from services.executor.model.executions import BuildConfig, Execution, ExecutionKind
+from services.executor.model.limits import OrganisationLimits
+from services.executor.model.run_config import LlmConfig, RunConfig
+from services.executor.ports.executions import Executions
+from services.executor.usecases.queue_limit import FRESH_SECONDS, QueueLimit
+from services.executor.usecases.starts import ExecutionStarter, StartRequest
+from tests.fakes.chassis import FakeClock
+from tests.fakes.executor import FakeCatalog, plan
+from tests.fakes.executor_executions import FakeExecutions
+
+
+class Counted:
+    """Answers how many runs wait."""
+
+    def __init__(self) -> None:
+        self.waiting = 0
+        self.counts = 0
+
+    async def waiting_runs(self) -> int:
+        self.counts += 1
+        return self.waiting
+
+
+@pytest.fixture(autouse=True)
+def caller() -> Iterator[Caller]:
+    with bind(Caller(org_id="org")) as bound:
+        yield bound
+
+
+@pytest.fixture
+def counted() -> Counted:
+    return Counted()
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def queue(counted: Counted, clock: FakeClock) -> QueueLimit:
+    return QueueLimit(cast(Executions, counted), clock)
+
+
+async def refusal(queue: QueueLimit, runs: int, limit: int | None) -> DomainError | None:
+    """Why so many runs cannot be started; None when they are."""
+    await queue.refresh()
+    try:
+        with queue.room(runs, limit):
+            return None
+    except DomainError as error:
+        return error
+
+
+async def test_runs_beyond_the_limit_are_refused_with_a_time_to_wait(queue: QueueLimit, counted: Counted) -> None:
+    counted.waiting = 7
+    assert await refusal(queue, 3, 10) is None
+    refused = await refusal(queue, 1, 10)
+    assert isinstance(refused, ResourceExhausted)
+    assert (refused.reason, refused.retry_after, refused.metadata["limit"]) == ("LIMIT_REACHED", 30.0, "queued_runs")
+    assert "queued_runs (10): this execution has 1 run; wait until runs have ended" in refused.message
+
+
+async def test_waiting_does_not_help_an_execution_larger_than_the_limit(queue: QueueLimit) -> None:
+    assert isinstance(await refusal(queue, 11, 10), PermissionDenied)
+    assert await refusal(queue, 1_000_000, None) is None
+
+
+async def test_runs_are_counted_once_a_second(queue: QueueLimit, counted: Counted, clock: FakeClock) -> None:
+    for _ in range(10):
+        assert await refusal(queue, 1, 10) is None
+    assert counted.counts == 1
+    assert await refusal(queue, 1, 10) is not None
+    clock.advance(FRESH_SECONDS)
+    counted.waiting = 4
+    assert await refusal(queue, 6, 10) is None
+    assert await refusal(queue, 1, 10) is not None
+    assert counted.counts == 2
+
+
+async def test_a_start_that_fails_leaves_its_room(queue: QueueLimit) -> None:
+    await queue.refresh()
+    with pytest.raises(RuntimeError), queue.room(10, 10):
+        raise RuntimeError
+    assert await refusal(queue, 10, 10) is None
+
+
+async def test_organisations_do_not_share_their_limit(queue: QueueLimit) -> None:
+    assert await refusal(queue, 10, 10) is None
+    with bind(Caller(org_id="another")):
+        assert await refusal(queue, 10, 10) is None
+
+
+class TestStarts:
+    async def start(
+        self, catalog: FakeCatalog, store: FakeExecutions, runs: int, model: str | None = None
+    ) -> Execution:
+        starter = ExecutionStarter(catalog, store)
+        wanted = StartRequest(
+            kind=ExecutionKind.WORKFLOW,
+            subject_id=catalog.workflow(*(plan() for _ in range(runs))),
+            run_config=RunConfig(llm_config=LlmConfig(planning_model=model)),
+            build_config=BuildConfig(),
+        )
+        return await starter.start(wanted)
+
+    async def test_a_start_needs_room_for_its_runs(self) -> None:
+        catalog, store = FakeCatalog(), FakeExecutions()
+        catalog.limits = OrganisationLimits(queued_runs=5)
+        await self.start(catalog, store, 4)
+        with pytest.raises(ResourceExhausted, match="queued_runs"):
+            await self.start(catalog, store, 2)
+        await self.start(catalog, store, 1)
+        assert len(store.executions) == 2
+
+    async def test_a_start_may_name_only_allowed_models(self) -> None:
+        catalog, store = FakeCatalog(), FakeExecutions()
+        catalog.limits = OrganisationLimits(allowed_models=("small", "medium"))
+        with pytest.raises(PermissionDenied, match=r'"large".*name one of small, medium'):
+            await self.start(catalog, store, 1, model="large")
+        await self.start(catalog, store, 1, model="small")
+        await self.start(catalog, store, 1, model=None)
+
+    async def test_a_rerun_has_the_limits_of_today(self) -> None:
+        catalog, store = FakeCatalog(), FakeExecutions()
+        execution = await self.start(catalog, store, 2, model="large")
+        await store.cancel(execution.id)
+        catalog.limits = OrganisationLimits(allowed_models=("small",))
+        with pytest.raises(PermissionDenied, match="allowed_models"):
+            await ExecutionStarter(catalog, store).rerun(execution.id, failed_only=False)
+        catalog.limits = OrganisationLimits(queued_runs=1)
+        with pytest.raises(PermissionDenied, match="queued_runs"):
+            await ExecutionStarter(catalog, store).rerun(execution.id, failed_only=False)
