@@ -31,6 +31,7 @@ from services.chassis.outbox_relay import OutboxRelay
 from services.chassis.producer import Producer
 from services.executor.events import topics
 from services.executor.model.executions import BuildConfig, ExecutionKind
+from services.executor.model.limits import UNLIMITED, OrganisationLimits
 from services.executor.model.run_config import RunConfig
 from services.executor.model.runs import Platform, ResolvedRuns, RunLimits, RunPlan, RunTarget
 from services.executor.storage.executions import MongoExecutions
@@ -51,6 +52,9 @@ class OneTest:
         target = RunTarget(str(uuid4()), "Log in", 1, Platform.ANDROID, str(uuid4()), "Shop", str(uuid4()), "1.0")
         plan = RunPlan(target=target, steps=("Tap it",))
         return ResolvedRuns(workflow_id=subject_id, workflow_name="Nightly", plans=(plan,))
+
+    async def organisation_limits(self) -> OrganisationLimits:
+        return UNLIMITED
 
     async def artifact(self, org_id: str, build_id: str, limit: int) -> bytes:
         return b""

@@ -19,6 +19,7 @@ from services.chassis.mongo import Document, Mongo
 from services.executor.model import lifecycle
 from services.executor.model.runs import Platform, Run, RunLimits, RunTarget
 from services.executor.storage.fair_queue import FairQueue
+from services.executor.storage.leased_runs import LeasedRuns
 from services.executor.storage.records import run_document
 from services.executor.storage.schema import MIGRATIONS, RUNS
 
@@ -81,7 +82,7 @@ async def main() -> None:
             for organisations in (1, 10, 100, 1000):
                 await mongo.collection(RUNS).delete_many({})
                 await mongo.collection(RUNS).insert_many(documents(organisations))
-                queue = FairQueue(mongo, LIMITS)
+                queue = FairQueue(mongo, LeasedRuns(mongo), lambda _: None)
                 one, eight = await milliseconds(queue, 1), await milliseconds(queue, 8)
                 print(f"| {organisations} | {one:.1f} | {eight:.1f} | {await plain(mongo, 8):.1f} |", flush=True)
             await mongo.close()

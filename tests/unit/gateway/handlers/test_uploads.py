@@ -48,7 +48,13 @@ async def upload(disposition: bytes, content: bytes = b"x") -> web.StreamRespons
     )
     request[REQUEST_CONTEXT] = RequestContext(Caller(org_id="org"), strict=True)
     handler = UploadHandler(
-        READER, unused, OPEN_STREAMS, limit=ConcurrencyLimit("uploads"), json_handler=unused, render=unused, settings=SETTINGS
+        READER,
+        unused,
+        OPEN_STREAMS,
+        limit=ConcurrencyLimit("uploads"),
+        json_handler=unused,
+        render=unused,
+        settings=SETTINGS,
     )
     return await handler.handle(request)
 
