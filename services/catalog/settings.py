@@ -16,6 +16,7 @@ class Settings(ProcessSettings):
     service_token: SecretStr = SecretStr("")
     """None: the catalog calls no other service."""
     callers: str
+    """The services that may call this one, as for every process; required."""
     mongo_database: str = Field(default="catalog", validation_alias="MOBILETEST_CATALOG_DATABASE")
     """The catalog's database."""
     object_store: str = "file:///var/lib/mobiletest"

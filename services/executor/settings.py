@@ -100,8 +100,9 @@ class Settings(ProcessSettings):
     organisation_queued_runs: int = Field(default=10_000, ge=0)
     """The maximum number of waiting runs of one organisation."""
     organisation_model_calls: int = Field(default=10_000, ge=0)
+    """The maximum number of calls of one organisation to language models per day (UTC)."""
     organisation_model_tokens: int = Field(default=50_000_000, ge=0)
-    """The maximum numbers of calls to language models and of their tokens of one organisation per day (UTC)."""
+    """The maximum number of tokens in these calls, questions and answers together."""
     infrastructure_backoff_seconds: float = Field(default=1.0, ge=0)
     """The wait before each of these attempts, except after the loss of a worker."""
 

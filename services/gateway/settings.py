@@ -42,11 +42,14 @@ class Settings(ProcessSettings):
     max_connections: int = Field(default=10_000, gt=0)
     """Connections beyond this number are closed at once."""
     organisation_requests_per_second: int = Field(default=500, ge=1)
-    """The default limits of organisations and keys hold in each process: N replicas allow up to N times as much."""
+    """The requests of one organisation per second. This and the following are defaults of limits that hold in each
+    process: N replicas allow up to N times as much."""
     organisation_request_burst: int = Field(default=1000, ge=1)
-    """How many requests may come at once after a pause."""
+    """How many requests of one organisation may come at once after a pause."""
     key_requests_per_second: int = Field(default=250, ge=1)
+    """The requests with one API key per second."""
     key_request_burst: int = Field(default=500, ge=1)
+    """How many requests with one API key may come at once after a pause."""
     organisation_uploads: int = Field(default=10, ge=0)
     """The maximum number of uploads of an organisation at the same time."""
     organisation_streams: int = Field(default=100, ge=0)
