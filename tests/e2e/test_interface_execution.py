@@ -209,7 +209,7 @@ class TestStartWorkflow:
 
         async def start() -> Any:
             answer = await api.post(START_PATH, body, headers=headers)
-            return answer if answer.status != 409 else await start()
+            return answer if answer.status != 503 else await start()
 
         answers = await asyncio.gather(*(start() for _ in range(10)))
         assert {answer.body["id"] for answer in answers} == {answers[0].body["id"]}
