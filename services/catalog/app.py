@@ -85,7 +85,7 @@ async def start_app(settings: Settings) -> AsyncIterator[CatalogService]:
         mongo = await stack.enter_async_context(connect_migrated(settings))
         health.register("mongodb", mongo.ping)
         outbox = Outbox(mongo, SOURCE)
-        producer = Producer(settings.kafka_bootstrap, TOPICS, idempotence=settings.kafka_idempotence)
+        producer = Producer(settings.kafka, TOPICS, idempotence=settings.kafka_idempotence)
         relay = OutboxRelay(mongo, outbox, await stack.enter_async_context(producer))
         await stack.enter_async_context(background.run("relay", relay.run()))
         objects = ObjectStore.open(settings.object_store)

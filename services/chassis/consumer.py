@@ -14,6 +14,7 @@ from services.chassis.dead_letters.letters import DeadLetterWriter
 from services.chassis.dead_letters.limit import DlqLimit, DlqLimitState
 from services.chassis.events import Event, InvalidMessage, TransientError
 from services.chassis.group_member import FETCH_WAIT_MS, GroupConfig, GroupMember, join_group
+from services.chassis.kafka_cluster import Kafka
 from services.chassis.producer import Producer
 from services.chassis.record_batch import RecordBatch
 from services.chassis.retry import backoff_seconds, is_transient
@@ -54,7 +55,7 @@ class Consumer:
         group: str,
         handler: Handler,
         *,
-        bootstrap: str,
+        kafka: Kafka,
         instance_id: str | None,
         dlq: Producer,
         capacity: Callable[[], int] | None = None,
@@ -75,9 +76,7 @@ class Consumer:
         on which the handler has a bug are dead-lettered and counted too, so the handler must be idempotent. Without it
         there is no limit, and a bug ends `run`.
         """
-        self._group = GroupConfig(
-            bootstrap, group, tuple(topics), dlq.topics, instance_id, session_seconds, fetch_wait_ms
-        )
+        self._group = GroupConfig(kafka, group, tuple(topics), dlq.topics, instance_id, session_seconds, fetch_wait_ms)
         self._handler = handler
         self._capacity = capacity or (lambda: max_batch)
         self._max_batch = max_batch

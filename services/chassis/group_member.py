@@ -19,6 +19,7 @@ from aiokafka.structs import OffsetAndMetadata
 
 from services.chassis import logs, metrics
 from services.chassis.consumer_lag import ConsumerLag
+from services.chassis.kafka_cluster import Kafka, client_options
 from services.chassis.producer import MAX_MESSAGE_BYTES
 from services.chassis.topics import close_client, ensure_topics, partition_of
 from services.chassis.unreadable_records import UNREADABLE, skip_unreadable
@@ -49,7 +50,7 @@ class GroupConfig:
     idle until then or until the session ends. Without one a member that ends leaves the group at once.
     """
 
-    bootstrap: str
+    kafka: Kafka
     name: str
     topics: tuple[str, ...]
     known_topics: Mapping[str, int]
@@ -245,7 +246,7 @@ class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]
 @asynccontextmanager
 async def join_group(group: GroupConfig) -> AsyncIterator[GroupMember]:
     """A member of the group inside the block; KafkaError or TimeoutError without a broker."""
-    await ensure_topics(group.bootstrap, group.known_topics)
+    await ensure_topics(group.kafka, group.known_topics)
     consumer = _new_consumer(group)
     member = GroupMember(group, consumer)
     consumer.subscribe(group.topics, listener=member)
@@ -260,7 +261,7 @@ async def join_group(group: GroupConfig) -> AsyncIterator[GroupMember]:
 def _new_consumer(group: GroupConfig) -> AIOKafkaConsumer:
     milliseconds = int(group.session_seconds * 1000)
     return AIOKafkaConsumer(
-        bootstrap_servers=group.bootstrap,
+        **client_options(group.kafka),
         group_id=group.name,
         group_instance_id=group.instance_id,
         enable_auto_commit=False,

@@ -9,6 +9,7 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import KafkaError
 
 from services.chassis.errors import Unavailable
+from services.chassis.kafka_cluster import Kafka
 from services.chassis.topics import committed_offsets, list_partitions, open_reader
 
 PARTITION_BYTES = 32 * 1024
@@ -21,27 +22,27 @@ Ends = Mapping[TopicPartition, int]
 class GroupProgress:
     """Compares what a group has committed with the ends of its topics."""
 
-    def __init__(self, bootstrap: str, group: str, topics: Collection[str]) -> None:
-        self._bootstrap = bootstrap
+    def __init__(self, kafka: Kafka, group: str, topics: Collection[str]) -> None:
+        self._kafka = kafka
         self._group = group
         self._topics = list(topics)
 
     async def ends(self) -> Ends:
         """The end offset of each partition of the topics that exist. Unavailable."""
         with _unavailable():
-            partitions = sorted(await list_partitions(self._bootstrap, self._topics))
+            partitions = sorted(await list_partitions(self._kafka, self._topics))
             return await self._read_ends(partitions) if partitions else {}
 
     async def behind(self, ends: Ends) -> int:
         """How many records before these ends the group has not committed, without expired ones. Unavailable."""
         with _unavailable():
-            committed = await committed_offsets(self._bootstrap, self._group, ends.keys())
+            committed = await committed_offsets(self._kafka, self._group, ends.keys())
             left = {place: at for place, at in committed.items() if at < ends[place]}
             return sum(ends[place] - left[place] for place in await self._with_records(left)) if left else 0
 
     async def _read_ends(self, places: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         """The end offsets. Tansu answers with those before the last batch, so the records after them are read."""
-        async with open_reader(self._bootstrap, partition_bytes=PARTITION_BYTES) as consumer:
+        async with open_reader(self._kafka, partition_bytes=PARTITION_BYTES) as consumer:
             ends: dict[TopicPartition, int] = await consumer.end_offsets(places)
             async with aclosing(_read(consumer, ends)) as read:
                 async for place, records in read:
@@ -52,7 +53,7 @@ class GroupProgress:
         """The partitions that have a record at this offset or after it."""
         found: set[TopicPartition] = set()
         async with (
-            open_reader(self._bootstrap, partition_bytes=PARTITION_BYTES) as consumer,
+            open_reader(self._kafka, partition_bytes=PARTITION_BYTES) as consumer,
             aclosing(_read(consumer, places)) as read,
         ):
             async for place, _ in read:

@@ -10,7 +10,9 @@ from google.protobuf.descriptor import ServiceDescriptor
 
 from services.chassis import context, metrics
 from services.chassis.errors import DeadlineExceeded, Unavailable
+from services.chassis.grpc_connection import Connection
 from services.chassis.method_options import Method, describe_methods
+from services.chassis.tls import TlsFiles
 
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 MAX_METADATA_BYTES = 128 * 1024
@@ -29,18 +31,17 @@ def open_channel(
     *,
     services: Iterable[ServiceDescriptor] = (),
     timeout: float = 10.0,
+    tls: TlsFiles | None = None,
 ) -> "Channel":
     """A channel to "host:port" or "dns:///name:port", for the stubs of `services`.
 
     Calls carry `token` and the identity of `context.current()`. They time out after `timeout` seconds, or when the
     current request does. Idempotent methods of `services` are tried up to three times while UNAVAILABLE.
+    With `tls` the server needs a certificate for the name in `target`.
     """
     address = target if "://" in target else f"dns:///{target}"
-    return Channel(
-        grpc.aio.insecure_channel(address, options=_options(describe_methods(services).values())),
-        token,
-        timeout=timeout,
-    )
+    options = _options(describe_methods(services).values())
+    return Channel(Connection(address, options, tls), token, timeout=timeout)
 
 
 class Channel:
@@ -48,8 +49,8 @@ class Channel:
     a task per call and may swallow a cancellation.
     """
 
-    def __init__(self, inner: grpc.aio.Channel, token: str, *, timeout: float) -> None:
-        self._inner = inner
+    def __init__(self, connection: Connection, token: str, *, timeout: float) -> None:
+        self._connection = connection
         self._fixed: Metadata = (("authorization", f"Bearer {token}"),)
         self._timeout = timeout
 
@@ -60,34 +61,44 @@ class Channel:
         await self.close()
 
     async def close(self) -> None:
-        await self._inner.close()
+        await self._connection.close()
 
     async def check(self) -> None:
         """The readiness check: raises, and starts connecting, when there is no connection."""
         if not self.is_ready():
-            raise Unavailable(f"the connection is {self._inner.get_state().name.lower()}")
+            raise Unavailable(f"the connection is {self._state().name.lower()}")
 
     def is_ready(self) -> bool:
         """Whether there is a connection; starts connecting when there is none."""
-        return self._inner.get_state(try_to_connect=True) is grpc.ChannelConnectivity.READY
+        return self._state() is grpc.ChannelConnectivity.READY
+
+    def _state(self) -> grpc.ChannelConnectivity:
+        return self._connection.channel(perf_counter()).get_state(try_to_connect=True)
 
     def unary_unary(self, path: str, *arguments: Any, **options: Any) -> Callable[..., Any]:
-        return self._wrap(path, self._inner.unary_unary(path, *arguments, **options), self._timeout)
+        return self._wrap(path, lambda channel: channel.unary_unary(path, *arguments, **options), self._timeout)
 
     def unary_stream(self, path: str, *arguments: Any, **options: Any) -> Callable[..., Any]:
-        return self._wrap(path, self._inner.unary_stream(path, *arguments, **options), None)
+        return self._wrap(path, lambda channel: channel.unary_stream(path, *arguments, **options), None)
 
     def stream_unary(self, path: str, *arguments: Any, **options: Any) -> Callable[..., Any]:
-        return self._wrap(path, self._inner.stream_unary(path, *arguments, **options), None)
+        return self._wrap(path, lambda channel: channel.stream_unary(path, *arguments, **options), None)
 
-    def _wrap(self, path: str, inner: Callable[..., Any], default_timeout: float | None) -> Callable[..., Any]:
+    def _wrap(
+        self, path: str, make: Callable[[grpc.aio.Channel], Callable[..., Any]], default_timeout: float | None
+    ) -> Callable[..., Any]:
         _, service, name = path.split("/")
         seconds = _seconds.labels(service, name)
+        channel = self._connection.channel(perf_counter())
+        inner = make(channel)
 
         def call(
             request: Any, *, timeout: float | None = None, metadata: Sequence[tuple[str, str]] = (), **more: Any
         ) -> Any:
+            nonlocal channel, inner
             since = perf_counter()
+            if (newest := self._connection.channel(since)) is not channel:
+                channel, inner = newest, make(newest)
             started = inner(
                 request, timeout=_limit(timeout or default_timeout), metadata=(*self._metadata(), *metadata), **more
             )

@@ -16,6 +16,7 @@ from services.chassis.idempotency import Idempotency
 from services.chassis.method_options import describe_methods
 from services.chassis.request_interceptor import RequestInterceptor
 from services.chassis.settings import ProcessSettings
+from services.chassis.tls import server_credentials
 
 __all__ = ["Channel", "Servicer", "open_channel", "serve"]
 
@@ -65,7 +66,7 @@ async def serve(
         add(servicer, serving)
     names = [descriptor.full_name for descriptor in descriptors]
     _add_service_methods(serving, names, health, reflect=settings.reflection)
-    address = _bind(serving, settings.grpc_listen)
+    address = _bind(serving, settings)
     await serving.start()
     log.info("grpc_listening", address=address)
     try:
@@ -89,7 +90,12 @@ def _connection_age(settings: ProcessSettings) -> tuple[str, int]:
     return "grpc.max_connection_age_ms", int(settings.grpc_connection_age_seconds * 1000)
 
 
-def _bind(serving: grpc.aio.Server, listen: str) -> str:
-    host, _, _ = listen.rpartition(":")
-    port = serving.add_insecure_port(listen)
-    return f"{host}:{port}"
+def _bind(serving: grpc.aio.Server, settings: ProcessSettings) -> str:
+    listen, tls = settings.grpc_listen, settings.tls
+    if tls is None:
+        port = serving.add_insecure_port(listen)
+    elif tls.certificate is None:
+        raise ValueError("MOBILETEST_TLS_CERTIFICATE_FILE is missing, without which there is no TLS server")
+    else:
+        port = serving.add_secure_port(listen, server_credentials(tls, verify_clients=settings.tls_verify_clients))
+    return f"{listen.rpartition(':')[0]}:{port}"

@@ -12,6 +12,7 @@ from aiokafka.errors import KafkaError, MessageSizeTooLargeError
 
 from services.chassis import logs, metrics
 from services.chassis.events import Event, Headers, encode_headers
+from services.chassis.kafka_cluster import Kafka, client_options
 from services.chassis.topics import close_client, ensure_topics
 
 MAX_MESSAGE_BYTES = 4 * 1024 * 1024
@@ -49,10 +50,10 @@ class Producer:
     """
 
     def __init__(
-        self, bootstrap: str, topics: Mapping[str, int], *, idempotence: bool = True, timeout: float = 5.0
+        self, kafka: Kafka, topics: Mapping[str, int], *, idempotence: bool = True, timeout: float = 5.0
     ) -> None:
         """`timeout` in seconds bounds every publish, connecting included."""
-        self.bootstrap = bootstrap
+        self.kafka = kafka
         self.topics = dict(topics)
         self._idempotence = idempotence
         self._timeout = timeout
@@ -109,14 +110,14 @@ class Producer:
     async def _connected(self) -> AIOKafkaProducer:
         async with self._connecting:
             if self._producer is None:
-                await ensure_topics(self.bootstrap, self.topics, timeout=self._timeout)
+                await ensure_topics(self.kafka, self.topics, timeout=self._timeout)
                 self._producer = await self._connect()
-                log.info("kafka_producer_connected", bootstrap=self.bootstrap)
+                log.info("kafka_producer_connected", bootstrap=str(self.kafka))
             return self._producer
 
     async def _connect(self) -> AIOKafkaProducer:
         producer = AIOKafkaProducer(
-            bootstrap_servers=self.bootstrap,
+            **client_options(self.kafka),
             acks="all",
             enable_idempotence=self._idempotence,
             linger_ms=0,

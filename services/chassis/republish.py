@@ -57,7 +57,7 @@ async def _run(
     settings: ProcessSettings, database: str, topics: Mapping[str, int], arguments: argparse.Namespace
 ) -> None:
     mongo = await Mongo.connect(settings.mongo_uri, database, settings.mongo_driver)
-    producer = Producer(settings.kafka_bootstrap, topics, idempotence=settings.kafka_idempotence)
+    producer = Producer(settings.kafka, topics, idempotence=settings.kafka_idempotence)
     try:
         await republish(mongo, producer, since=arguments.since, dry_run=arguments.dry_run, report=print)
     finally:
@@ -82,7 +82,7 @@ async def republish(
     query = {"time": {"$gte": since}} if since else {}
     if dry_run:
         count: int = await rows.count_documents(query)
-        report(f"would publish {count} events to {producer.bootstrap}")
+        report(f"would publish {count} events to {producer.kafka}")
         return count
     await _retry(attempts, lambda: _create_topics(producer))  # before the outbox is read
     total: int = await rows.count_documents(query)
@@ -92,7 +92,7 @@ async def republish(
         done += len(batch)
         if done % REPORT_EVERY < len(batch):
             report(f"{done} of {total} events, up to {batch[-1].time.isoformat()}")
-    report(f"published {done} events to {producer.bootstrap}")
+    report(f"published {done} events to {producer.kafka}")
     return done
 
 
@@ -109,16 +109,16 @@ async def _batches(cursor: Any) -> AsyncIterator[list[Event]]:
 
 async def _create_topics(producer: Producer) -> None:
     try:
-        await ensure_topics(producer.bootstrap, producer.topics)
+        await ensure_topics(producer.kafka, producer.topics)
     except (KafkaError, OSError, TimeoutError) as error:
-        raise RepublishFailed(f"{producer.bootstrap} is not available: {error!r}") from error
+        raise RepublishFailed(f"{producer.kafka} is not available: {error!r}") from error
 
 
 async def _publish(producer: Producer, events: list[Event]) -> None:
     failures = [result for result in await producer.publish(events) if isinstance(result, Exception)]
     if failures:
         raise RepublishFailed(
-            f"{producer.bootstrap} did not take {len(failures)} events ({failures[0]!r}); continue with "
+            f"{producer.kafka} did not take {len(failures)} events ({failures[0]!r}); continue with "
             f"--since {events[0].time.isoformat()}"
         )
 

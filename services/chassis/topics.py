@@ -10,6 +10,8 @@ from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.errors import GroupCoordinatorNotAvailableError, TopicAlreadyExistsError, for_code
 
+from services.chassis.kafka_cluster import Kafka, client_options
+
 DEAD_LETTERS = ".dlq"
 DEAD_LETTERS_DAYS = 30
 """How long dead letters are kept in the topics that we create: long enough for an operator to look at them."""
@@ -27,33 +29,33 @@ def partition_of(record: ConsumerRecord) -> TopicPartition:
     return TopicPartition(record.topic, record.partition)
 
 
-async def ensure_topics(bootstrap: str, topics: Mapping[str, int], *, timeout: float = 10.0) -> None:
+async def ensure_topics(kafka: Kafka, topics: Mapping[str, int], *, timeout: float = 10.0) -> None:
     """Create those of `topics` (name -> partitions) that do not exist, each with its `.dlq` of one partition.
 
     Replication and everything else is the broker's default, except the retention of dead letters.
     """
     wanted = {**topics, **{name + DEAD_LETTERS: 1 for name in topics}}
-    async with _admin_client(bootstrap, timeout) as admin:
+    async with _admin_client(kafka, timeout) as admin:
         existing = set(await admin.list_topics())
         missing = [_new_topic(name, count) for name, count in wanted.items() if name not in existing]
         if missing:
             _check_created(await admin.create_topics(missing, timeout_ms=int(timeout * 1000)))
 
 
-async def list_partitions(bootstrap: str, topics: Collection[str] | None = None) -> set[TopicPartition]:
+async def list_partitions(kafka: Kafka, topics: Collection[str] | None = None) -> set[TopicPartition]:
     """The partitions of these topics, or of all; a consumer's own metadata covers only topics that it subscribed to."""
-    async with _admin_client(bootstrap) as admin:
+    async with _admin_client(kafka) as admin:
         found = await admin.describe_topics(None if topics is None else list(topics))
     return {TopicPartition(t["topic"], p["partition"]) for t in found for p in t["partitions"]}
 
 
 async def committed_offsets(
-    bootstrap: str, group: str, partitions: Collection[TopicPartition]
+    kafka: Kafka, group: str, partitions: Collection[TopicPartition]
 ) -> dict[TopicPartition, int]:
     """What the group has committed of each partition; 0 where it has committed nothing."""
     if not partitions:
         return {}
-    async with _admin_client(bootstrap) as admin:
+    async with _admin_client(kafka) as admin:
         found = await _patiently(admin.list_consumer_group_offsets, group, partitions=list(partitions))
     return {partition: max(0, found[partition].offset) if partition in found else 0 for partition in partitions}
 
@@ -70,14 +72,14 @@ async def close_client(closing: Coroutine[Any, Any, None], seconds: float = CLOS
 
 @asynccontextmanager
 async def open_reader(
-    bootstrap: str, group: str | None = None, *, partition_bytes: int = FETCH_BYTES
+    kafka: Kafka, group: str | None = None, *, partition_bytes: int = FETCH_BYTES
 ) -> AsyncIterator[AIOKafkaConsumer]:
     """A consumer without subscription that commits nothing by itself; KafkaError without a broker.
 
     With fewer `partition_bytes` one fetch has records of more partitions.
     """
     consumer = AIOKafkaConsumer(
-        bootstrap_servers=bootstrap,
+        **client_options(kafka),
         group_id=group,
         enable_auto_commit=False,
         auto_offset_reset="earliest",
@@ -94,8 +96,8 @@ async def open_reader(
 
 
 @asynccontextmanager
-async def _admin_client(bootstrap: str, timeout: float = 5.0) -> AsyncIterator[AIOKafkaAdminClient]:
-    admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap, request_timeout_ms=int(timeout * 1000))
+async def _admin_client(kafka: Kafka, timeout: float = 5.0) -> AsyncIterator[AIOKafkaAdminClient]:
+    admin = AIOKafkaAdminClient(**client_options(kafka), request_timeout_ms=int(timeout * 1000))
     try:
         await admin.start()
         yield admin

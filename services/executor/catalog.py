@@ -21,6 +21,7 @@ from services.chassis.context import Caller, bind, current
 from services.chassis.error_status import TOO_LARGE, to_domain_error
 from services.chassis.grpc_server import Channel
 from services.chassis.proto_values import read_optional, to_datetime, to_enum_member, value_to_json
+from services.chassis.tls import TlsFiles
 from services.executor.limits import OrganisationLimitsCache
 from services.executor.messages import build_config_proto, read_run_config
 from services.executor.model.executions import BuildConfig, ExecutionKind
@@ -113,9 +114,9 @@ class RemoteCatalog:
             return self._builds.DownloadBuild(request, timeout=seconds)
 
 
-def open_catalog_channel(address: str, token: str) -> Channel:
+def open_catalog_channel(address: str, token: str, tls: TlsFiles | None = None) -> Channel:
     """A channel for `RemoteCatalog`."""
-    return grpc_server.open_channel(address, token, services=_SERVICES)
+    return grpc_server.open_channel(address, token, services=_SERVICES, tls=tls)
 
 
 def resolved_runs(proto: resolution_pb2.ResolveRunsResponse) -> ResolvedRuns:

@@ -52,12 +52,13 @@ async def open_resources(settings: Settings, stack: AsyncExitStack) -> Resources
     admin = await stack.enter_async_context(AdminServer(settings.admin_listen, health))
     mongo = await _open_mongo(settings, stack, health)
     partitions = topics(settings.run_request_partitions)
-    producer = Producer(settings.kafka_bootstrap, partitions, idempotence=settings.kafka_idempotence)
+    producer = Producer(settings.kafka, partitions, idempotence=settings.kafka_idempotence)
     await stack.enter_async_context(producer)
     outbox = Outbox(mongo, SOURCE)
     await stack.enter_async_context(background.run("relay", OutboxRelay(mongo, outbox, producer).run()))
     transactions = ExecutionTransactions(mongo, outbox, settings.limits)
-    channel = await stack.enter_async_context(open_catalog_channel(settings.catalog_address, settings.token))
+    channel = open_catalog_channel(settings.catalog_address, settings.token, settings.tls)
+    await stack.enter_async_context(channel)
     catalog = RemoteCatalog(channel, settings.organisation_limits)
     return Resources(
         settings=settings,

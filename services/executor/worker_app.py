@@ -81,7 +81,7 @@ async def _consume_requests(shared: Resources, worker: Worker, claims: ClaimLoop
         [RUN_REQUESTS[platform]],
         f"{settings.executor_group}-{suffix}",
         handler.handle,
-        bootstrap=settings.kafka_bootstrap,
+        kafka=settings.kafka,
         instance_id=settings.group_instance_id(suffix),
         dlq=shared.producer,
         capacity=handler.capacity,

@@ -84,11 +84,12 @@ async def _channels(stack: AsyncExitStack, settings: Settings) -> dict[str, Chan
         "executor": settings.executor_address,
         "reporting": settings.reporting_address,
     }
-    services, timeout = all_services(), settings.request_timeout_seconds
-    return {
-        name: await stack.enter_async_context(open_channel(address, settings.token, services=services, timeout=timeout))
-        for name, address in addresses.items()
-    }
+
+    def open_to(address: str) -> Channel:
+        timeout = settings.request_timeout_seconds
+        return open_channel(address, settings.token, services=all_services(), timeout=timeout, tls=settings.tls)
+
+    return {name: await stack.enter_async_context(open_to(address)) for name, address in addresses.items()}
 
 
 async def _consume_key_events(
@@ -100,13 +101,13 @@ async def _consume_key_events(
 ) -> Consumer:
     """Every replica has its own consumer group, so each one receives every revocation."""
     producer = await stack.enter_async_context(
-        Producer(settings.kafka_bootstrap, KEY_EVENTS, idempotence=settings.kafka_idempotence)
+        Producer(settings.kafka, KEY_EVENTS, idempotence=settings.kafka_idempotence)
     )
     consumer = Consumer(
         [KEY_EVENTS_TOPIC],
         f"gateway-{uuid4()}",
         partial(revoke_deleted_keys, revoke),
-        bootstrap=settings.kafka_bootstrap,
+        kafka=settings.kafka,
         instance_id=None,
         dlq=producer,
         fetch_wait_ms=KEY_EVENTS_WAIT_MS,

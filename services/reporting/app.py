@@ -62,7 +62,7 @@ async def start_app(settings: Settings) -> AsyncIterator[App]:
         admin = await stack.enter_async_context(AdminServer(settings.admin_listen, health))
         mongo = await stack.enter_async_context(open_database(settings))
         health.register("mongodb", mongo.ping)
-        producer = Producer(settings.kafka_bootstrap, TOPICS, idempotence=settings.kafka_idempotence)
+        producer = Producer(settings.kafka, TOPICS, idempotence=settings.kafka_idempotence)
         await stack.enter_async_context(producer)
         new_job = await stack.enter_async_context(open_rebuild_jobs(settings, mongo))
         await stack.enter_async_context(background.run("operation", export_metrics(lambda: newest_state(mongo))))
@@ -91,13 +91,13 @@ async def open_database(settings: Settings) -> AsyncIterator[Mongo]:
 @asynccontextmanager
 async def open_rebuild_jobs(settings: Settings, mongo: Mongo) -> AsyncIterator[Callable[[], RebuildJob]]:
     """A factory of jobs that verify or rebuild the read models."""
-    token = settings.token
+    token, tls = settings.token, settings.tls
     async with (
-        grpc_server.open_channel(settings.catalog_address, token, services=CATALOG_SERVICES) as to_catalog,
-        grpc_server.open_channel(settings.executor_address, token, services=EXECUTOR_SERVICES) as to_executor,
+        grpc_server.open_channel(settings.catalog_address, token, services=CATALOG_SERVICES, tls=tls) as to_catalog,
+        grpc_server.open_channel(settings.executor_address, token, services=EXECUTOR_SERVICES, tls=tls) as to_executor,
     ):
         history = RemoteFactHistory(to_catalog, to_executor)
-        consumers = GroupProgress(settings.kafka_bootstrap, settings.consumer_group, [EXECUTION_EVENTS, CATALOG_EVENTS])
+        consumers = GroupProgress(settings.kafka, settings.consumer_group, [EXECUTION_EVENTS, CATALOG_EVENTS])
         timings = RebuildTimings(drop=settings.generation_drop_seconds)
 
         def new_job() -> RebuildJob:
@@ -140,7 +140,7 @@ def _consumer(settings: Settings, mongo: Mongo, dead_letters: Producer) -> Consu
         [EXECUTION_EVENTS, CATALOG_EVENTS],
         settings.consumer_group,
         EventHandler(projector).handle,
-        bootstrap=settings.kafka_bootstrap,
+        kafka=settings.kafka,
         instance_id=settings.group_instance_id("reporting"),
         dlq=dead_letters,
         session_seconds=settings.kafka_session_seconds,

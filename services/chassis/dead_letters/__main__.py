@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 from aiokafka.errors import KafkaError
-from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from services.chassis import logs
 from services.chassis.dead_letters.letters import DeadLetter
@@ -25,7 +24,7 @@ from services.chassis.dead_letters.replay import (
     replay_topic,
 )
 from services.chassis.producer import Producer
-from services.chassis.settings import PREFIX, load
+from services.chassis.settings import KafkaSettings, load
 from services.chassis.topics import open_reader
 
 SHOWN_CHARACTERS = 200
@@ -33,15 +32,11 @@ SHOWN_CHARACTERS = 200
 Report = Callable[[str], None]
 
 
-class Settings(BaseSettings):
+class Settings(KafkaSettings):
     """The variables that the commands read; every service has them."""
-
-    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="ignore")
 
     log_level: Literal["debug", "info", "warning", "error"] = "warning"
     log_format: Literal["json", "console"] = "console"
-    kafka_bootstrap: str = "127.0.0.1:9092"
-    kafka_idempotence: bool = True
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -77,11 +72,11 @@ def build_parser() -> argparse.ArgumentParser:
 
 async def list_letters(settings: Settings, parsed: argparse.Namespace, report: Report) -> None:
     """Report each letter, then the counts of each topic."""
-    selection, offsets = Selection(parsed.reason, parsed.limit), ReplayedOffsets(settings.kafka_bootstrap)
-    async with open_reader(settings.kafka_bootstrap) as consumer:
+    selection, offsets = Selection(parsed.reason, parsed.limit), ReplayedOffsets(settings.kafka)
+    async with open_reader(settings.kafka) as consumer:
         for topic in await find_topics(consumer, parsed.topics):
             reasons, replayed = Counter[str](), 0
-            async for letter in read_letters(settings.kafka_bootstrap, consumer, topic):
+            async for letter in read_letters(settings.kafka, consumer, topic):
                 if reasons.total() == selection.most:
                     break
                 if selection.includes(letter):
@@ -99,10 +94,10 @@ async def list_letters(settings: Settings, parsed: argparse.Namespace, report: R
 
 async def replay_letters(settings: Settings, parsed: argparse.Namespace, report: Report) -> None:
     """Replay the letters topic by topic, and report the counts of each."""
-    selection, bootstrap = Selection(parsed.reason, parsed.limit, parsed.again), settings.kafka_bootstrap
+    selection = Selection(parsed.reason, parsed.limit, parsed.again)
     async with (
-        open_reader(bootstrap) as consumer,
-        Producer(bootstrap, {}, idempotence=settings.kafka_idempotence) as producer,
+        open_reader(settings.kafka) as consumer,
+        Producer(settings.kafka, {}, idempotence=settings.kafka_idempotence) as producer,
     ):
         for topic in await find_topics(consumer, parsed.topics):
             result = await replay_topic(consumer, producer, topic, selection, dry_run=parsed.dry_run)

@@ -10,6 +10,7 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import KafkaTimeoutError
 
 from services.chassis.dead_letters.letters import DeadLetter, original_record, parse_letter
+from services.chassis.kafka_cluster import Kafka
 from services.chassis.producer import Producer
 from services.chassis.topics import DEAD_LETTERS, committed_offsets, list_partitions, open_reader
 
@@ -29,9 +30,9 @@ async def find_topics(consumer: AIOKafkaConsumer, wanted: Collection[str]) -> li
     return sorted(named)
 
 
-async def read_letters(bootstrap: str, consumer: AIOKafkaConsumer, topic: str) -> AsyncIterator[DeadLetter]:
+async def read_letters(kafka: Kafka, consumer: AIOKafkaConsumer, topic: str) -> AsyncIterator[DeadLetter]:
     """The letters that are in a topic now, in order per partition. KafkaTimeoutError when the broker sends nothing."""
-    partitions = sorted(await list_partitions(bootstrap, [topic]))
+    partitions = sorted(await list_partitions(kafka, [topic]))
     first = await consumer.beginning_offsets(partitions)
     ends = {place: end for place, end in (await consumer.end_offsets(partitions)).items() if end > first[place]}
     consumer.assign(partitions)
@@ -65,22 +66,22 @@ class ReplayedOffsets:
     so that those of one reason can be replayed before the others.
     """
 
-    def __init__(self, bootstrap: str) -> None:
-        self._bootstrap = bootstrap
+    def __init__(self, kafka: Kafka) -> None:
+        self._kafka = kafka
         self._next: dict[tuple[str, TopicPartition], int] = {}
 
     async def includes(self, letter: DeadLetter) -> bool:
         """Whether the letter has been replayed."""
         group, partition = key = _group_and_partition(letter)
         if key not in self._next:
-            self._next[key] = (await committed_offsets(self._bootstrap, group, [partition]))[partition]
+            self._next[key] = (await committed_offsets(self._kafka, group, [partition]))[partition]
         return letter.offset < self._next[key]
 
     async def add(self, letters: Sequence[DeadLetter]) -> None:
         """Commit that these, and all earlier ones of their reasons, have been replayed."""
         newest = {_group_and_partition(each): each.offset + 1 for each in letters if not await self.includes(each)}
         for (group, partition), offset in newest.items():
-            async with open_reader(self._bootstrap, group) as consumer:
+            async with open_reader(self._kafka, group) as consumer:
                 consumer.assign([partition])
                 await consumer.commit({partition: offset})
         self._next |= newest
@@ -126,9 +127,9 @@ async def replay_topic(
     consumer: AIOKafkaConsumer, producer: Producer, topic: str, selection: Selection, *, dry_run: bool
 ) -> ReplayResult:
     """Replay the selected letters of `topic`. After a crash the last batch may be replayed again."""
-    offsets, result = ReplayedOffsets(producer.bootstrap), ReplayResult(topic)
+    offsets, result = ReplayedOffsets(producer.kafka), ReplayResult(topic)
     batch: list[DeadLetter] = []
-    async for letter in read_letters(producer.bootstrap, consumer, topic):
+    async for letter in read_letters(producer.kafka, consumer, topic):
         if result.replayed == selection.most:
             break
         if not selection.includes(letter):

@@ -34,9 +34,7 @@ async def events(service: Service, kafka_bootstrap: str) -> AsyncIterator[list[E
         Producer(kafka_bootstrap, dict.fromkeys(topics, 1), idempotence=False) as dlq,
     ):
         group = f"test-{uuid4()}"
-        consumer = Consumer(
-            topics, group, handler, bootstrap=kafka_bootstrap, instance_id=None, dlq=dlq, session_seconds=1
-        )
+        consumer = Consumer(topics, group, handler, kafka=kafka_bootstrap, instance_id=None, dlq=dlq, session_seconds=1)
         async with background.run("consumer", consumer.run(), stop=consumer.stop):
             yield seen
 

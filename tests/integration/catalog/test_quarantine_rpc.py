@@ -146,7 +146,7 @@ async def published(service: Service, kafka_bootstrap: str) -> AsyncIterator[lis
         Producer(kafka_bootstrap, {CATALOG_EVENTS: 1}, idempotence=False) as dlq,
     ):
         consumer = Consumer(
-            [CATALOG_EVENTS], group, handler, bootstrap=kafka_bootstrap, instance_id=None, dlq=dlq, session_seconds=1
+            [CATALOG_EVENTS], group, handler, kafka=kafka_bootstrap, instance_id=None, dlq=dlq, session_seconds=1
         )
         async with background.run("consumer", consumer.run(), stop=consumer.stop):
             yield seen

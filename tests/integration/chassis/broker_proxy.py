@@ -1,8 +1,9 @@
-"""A broker behind a TCP proxy: away while the proxy is stopped, and with all topics and groups when it is back, unless
-it has lost them meanwhile.
+"""A broker behind a proxy (TCP or TLS): away while the proxy is stopped; when it is back, it has all topics and groups,
+unless it has lost them meanwhile.
 """
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -17,15 +18,16 @@ from deploy.local.ports import LOOPBACK, Ports
 class BrokerProxy:
     """Listens on `port`, which `broker` advertises to its clients, and forwards to the port of the broker."""
 
-    def __init__(self, port: int, broker: Broker) -> None:
+    def __init__(self, port: int, broker: Broker, tls: ssl.SSLContext | None = None) -> None:
         self.bootstrap = f"{LOOPBACK}:{port}"
         self.port = port
         self.broker = broker
+        self._tls = tls
         self._server: asyncio.Server | None = None
         self._writers: set[asyncio.StreamWriter] = set()
 
     async def start(self) -> None:
-        self._server = await asyncio.start_server(self._forward, LOOPBACK, self.port)
+        self._server = await asyncio.start_server(self._forward, LOOPBACK, self.port, ssl=self._tls)
 
     async def stop(self) -> None:
         """Refuse new connections and abort the open ones."""
@@ -71,12 +73,12 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 @asynccontextmanager
-async def proxied_broker(log: Path) -> AsyncIterator[BrokerProxy]:
+async def proxied_broker(log: Path, tls: ssl.SSLContext | None = None) -> AsyncIterator[BrokerProxy]:
     """A running broker behind a running proxy; both stopped at the end."""
     with Ports() as ports:
         port = ports.take()
         broker = Broker(ports.take(), log, advertised_port=port)
-        proxy = BrokerProxy(port, broker)
+        proxy = BrokerProxy(port, broker, tls)
         try:
             await broker.start()
             await proxy.start()

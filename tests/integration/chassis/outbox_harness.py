@@ -64,7 +64,7 @@ class OutboxHarness:
             [self.topic],
             f"{self.topic}-group",
             handle,
-            bootstrap=self.producer.bootstrap,
+            kafka=self.producer.kafka,
             instance_id=None,
             dlq=self.producer,
             session_seconds=1.0,

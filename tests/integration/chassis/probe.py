@@ -16,6 +16,7 @@ from services.chassis.health import Health
 from services.chassis.idempotency import Idempotency
 from services.chassis.ids import new_id
 from services.chassis.settings import ProcessSettings
+from services.chassis.tls import TlsFiles
 from tests.unit.chassis.samples import TOKEN, process_settings
 
 APPS = apps_pb2.DESCRIPTOR.services_by_name["Apps"]
@@ -102,7 +103,11 @@ class Probe:
 
 @asynccontextmanager
 async def serving(
-    settings: ProcessSettings | None = None, *, idempotency: Idempotency | None = None, health: Health | None = None
+    settings: ProcessSettings | None = None,
+    *,
+    idempotency: Idempotency | None = None,
+    health: Health | None = None,
+    tls: TlsFiles | None = None,
 ) -> AsyncIterator[Probe]:
     """The service inside of the block, with a channel that knows which of its methods may be repeated."""
     apps, builds, health = Apps(), Builds(), health or Health()
@@ -115,6 +120,6 @@ async def serving(
             grpc_server.serve(settings or process_settings(), servicers, health=health, idempotency=idempotency)
         )
         channel = await stack.enter_async_context(
-            grpc_server.open_channel(address, TOKEN, services=[APPS, BUILDS], timeout=5.0)
+            grpc_server.open_channel(address, TOKEN, services=[APPS, BUILDS], timeout=5.0, tls=tls)
         )
         yield Probe(address, channel, apps, builds, health)

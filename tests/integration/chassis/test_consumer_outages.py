@@ -40,7 +40,7 @@ class Bench:
             [TOPIC],
             "group",
             self.handle,
-            bootstrap=self.broker.bootstrap,
+            kafka=self.broker.bootstrap,
             instance_id=None,
             dlq=self.producer,
             session_seconds=1.0,

@@ -48,7 +48,7 @@ class Bench:
         arguments = {"handler": self.handle, "topics": [self.topic], **options}
         consumer = Consumer(
             group=f"{self.topic}-{group}",
-            bootstrap=self.bootstrap,
+            kafka=self.bootstrap,
             instance_id=None,
             dlq=self.producer,
             session_seconds=1.0,
@@ -107,7 +107,7 @@ async def test_events_that_were_not_handled_are_delivered_again(bench: Bench) ->
         [bench.topic],
         f"{bench.topic}-group",
         refuse,
-        bootstrap=bench.bootstrap,
+        kafka=bench.bootstrap,
         instance_id=None,
         dlq=bench.producer,
         session_seconds=1.0,

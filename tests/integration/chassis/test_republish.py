@@ -40,7 +40,7 @@ async def test_all_retained_events_are_published_in_order(harness: OutboxHarness
     await write_sent(harness, BATCH + 3)
     lines: list[str] = []
     assert await republish(harness.mongo, harness.producer, report=lines.append) == BATCH + 3
-    assert lines == [f"published {BATCH + 3} events to {harness.producer.bootstrap}"]
+    assert lines == [f"published {BATCH + 3} events to {harness.producer.kafka}"]
     async with harness.consuming():
         await eventually(lambda: len(harness.sequences) >= BATCH + 3)
     assert harness.sequences == list(range(BATCH + 3))

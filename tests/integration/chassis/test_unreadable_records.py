@@ -61,7 +61,7 @@ class Bench:
             [self.topic],
             f"{self.topic}-group",
             self.handle,
-            bootstrap=self.producer.bootstrap,
+            kafka=self.producer.kafka,
             instance_id=None,
             dlq=self.producer,
             session_seconds=1.0,
@@ -70,8 +70,8 @@ class Bench:
             yield
 
     async def letters(self) -> list[DeadLetter]:
-        async with open_reader(self.producer.bootstrap) as reader:
-            return [letter async for letter in read_letters(self.producer.bootstrap, reader, f"{self.topic}.dlq")]
+        async with open_reader(self.producer.kafka) as reader:
+            return [letter async for letter in read_letters(self.producer.kafka, reader, f"{self.topic}.dlq")]
 
 
 @pytest.fixture

@@ -58,7 +58,7 @@ def settings(mongo_uri: str, producer: Producer, mongo_client: MongoClient[dict[
         callers=callers(TOKEN, "operator"),
         mongo_uri=mongo_uri,
         mongo_database=name,
-        kafka_bootstrap=producer.bootstrap,
+        kafka_bootstrap=str(producer.kafka),
         kafka_idempotence=False,
         kafka_session_seconds=2,
         invalid_window=100,
@@ -94,8 +94,8 @@ async def sees(service: Service, desk: EventLog, executions: int) -> bool:
 
 
 async def letters(producer: Producer) -> list[DeadLetter]:
-    async with open_reader(producer.bootstrap) as consumer:
-        return [letter async for letter in read_letters(producer.bootstrap, consumer, f"{EXECUTION_EVENTS}.dlq")]
+    async with open_reader(producer.kafka) as consumer:
+        return [letter async for letter in read_letters(producer.kafka, consumer, f"{EXECUTION_EVENTS}.dlq")]
 
 
 async def test_poison_messages_are_dead_lettered_and_valid_ones_applied(
@@ -191,7 +191,7 @@ async def test_dead_letters_are_replayed_to_a_version_that_can_read_them(
     settings: Settings, producer: Producer, desk: EventLog
 ) -> None:
     await dead_letter(producer, run_lifecycles(desk, 3))
-    commands = CommandSettings(kafka_bootstrap=producer.bootstrap, kafka_idempotence=False)
+    commands = CommandSettings(kafka_bootstrap=str(producer.kafka), kafka_idempotence=False)
     async with serving(settings, producer) as (_, service):
         await service.publish(*run_lifecycles(desk, 1))
         await service.applied()
@@ -218,7 +218,7 @@ async def consuming(settings: Settings, producer: Producer, handler: Handler) ->
         [EXECUTION_EVENTS],
         settings.consumer_group,
         handler,
-        bootstrap=producer.bootstrap,
+        kafka=producer.kafka,
         instance_id=None,
         dlq=producer,
         session_seconds=2,
@@ -252,6 +252,6 @@ async def test_a_bug_costs_only_the_events_it_fails_on_until_they_are_replayed(
         found = await letters(producer)
         assert {(letter.reason, letter.message) for letter in found} == {("HANDLER_FAILED", "KeyError: 'colour'")}
         assert {executor.RunChanged.FromString(letter.record.value or b"").run.id for letter in found} == {run_id}
-        commands = CommandSettings(kafka_bootstrap=producer.bootstrap, kafka_idempotence=False)
+        commands = CommandSettings(kafka_bootstrap=str(producer.kafka), kafka_idempotence=False)
         await replay_letters(commands, build_parser().parse_args(["replay", "--reason", "HANDLER_FAILED"]), print)
         await eventually(lambda: sees(service, desk, 41))

@@ -45,7 +45,7 @@ class Bench:
             ["t"],
             "g",
             self.handle,
-            bootstrap="nowhere:1",
+            kafka="nowhere:1",
             instance_id=None,
             dlq=self.producer,  # type: ignore[arg-type]
             capacity=self.capacity,

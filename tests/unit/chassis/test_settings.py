@@ -1,5 +1,8 @@
+from pathlib import Path
+
 import pytest
 
+from services.chassis.kafka_cluster import client_options
 from services.chassis.settings import ProcessSettings, load
 
 
@@ -66,3 +69,56 @@ def test_an_invalid_secret_is_not_printed(environment: pytest.MonkeyPatch, capsy
     with pytest.raises(SystemExit):
         load(Settings)
     assert "too-short-token" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("variables", "message"),
+    [
+        (
+            {"TLS_CERTIFICATE_FILE": "a.pem"},
+            "TLS_CERTIFICATE_FILE and MOBILETEST_TLS_KEY_FILE belong together",
+        ),
+        ({"TLS_CERTIFICATE_FILE": "a.pem", "TLS_KEY_FILE": "a.key"}, "MOBILETEST_TLS_AUTHORITIES_FILE is missing"),
+        (
+            {"KAFKA_KEY_FILE": "a.key"},
+            "KAFKA_CERTIFICATE_FILE and MOBILETEST_KAFKA_KEY_FILE belong together",
+        ),
+        (
+            {"KAFKA_SECURITY_PROTOCOL": "SASL_SSL", "KAFKA_USER": "me"},
+            "needs MOBILETEST_KAFKA_USER and MOBILETEST",
+        ),
+    ],
+)
+def test_settings_that_belong_together_are_checked(
+    environment: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], variables: dict[str, str], message: str
+) -> None:
+    for name, value in variables.items():
+        environment.setenv(f"MOBILETEST_{name}", value)
+    with pytest.raises(SystemExit):
+        load(Settings)
+    assert message in capsys.readouterr().err
+
+
+def test_kafka_gets_user_and_password(environment: pytest.MonkeyPatch) -> None:
+    environment.setenv("MOBILETEST_KAFKA_SECURITY_PROTOCOL", "SASL_PLAINTEXT")
+    environment.setenv("MOBILETEST_KAFKA_SASL_MECHANISM", "SCRAM-SHA-256")
+    environment.setenv("MOBILETEST_KAFKA_USER", "mobiletest-catalog")
+    environment.setenv("MOBILETEST_KAFKA_PASSWORD", "a secret of ours")
+    settings = load(Settings)
+    assert client_options(settings.kafka) == {
+        "bootstrap_servers": "127.0.0.1:9092",
+        "security_protocol": "SASL_PLAINTEXT",
+        "sasl_mechanism": "SCRAM-SHA-256",
+        "sasl_plain_username": "mobiletest-catalog",
+        "sasl_plain_password": "a secret of ours",
+    }
+    assert "a secret of ours" not in repr(settings) + repr(settings.kafka) + str(settings.kafka)
+
+
+def test_secrets_may_be_files_in_a_folder(environment: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    environment.delenv("MOBILETEST_SERVICE_TOKEN")
+    environment.setenv("MOBILETEST_SECRETS_FOLDER", str(tmp_path))
+    (tmp_path / "MOBILETEST_SERVICE_TOKEN").write_text("a-token-from-a-file\n")
+    (tmp_path / "MOBILETEST_MONGO_URI").write_text("mongodb://user:secret@mongo/?tls=true\n")
+    settings = load(Settings)
+    assert (settings.token, settings.mongo_uri) == ("a-token-from-a-file", "mongodb://user:secret@mongo/?tls=true")
