@@ -9,7 +9,7 @@ import grpc
 from services.chassis.tls import Reloaded, TlsFiles, channel_credentials
 
 LOOK_SECONDS = 5.0
-"""How often calls look for new certificates."""
+"""How often calls look for new certificates, at most."""
 STREAM_SECONDS = 3600.0
 """How long the streams of former connections may go on."""
 

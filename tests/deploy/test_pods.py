@@ -32,6 +32,7 @@ SECRETS = {
     "MOBILETEST_CALLERS": f"gateway={'0' * 64}",
     "MOBILETEST_MONGO_URI": "mongodb://mongo:27017",
     "MOBILETEST_LLM_API_KEY": "a key",
+    "MOBILETEST_KAFKA_PASSWORD": "a password",
 }
 
 
@@ -101,9 +102,10 @@ def test_pods_have_no_access_to_the_kubernetes_api(target: str, deployment: Mani
 
 
 def test_writable_volumes_have_a_size_limit(deployment: Manifest) -> None:
-    """/tmp with a limit, and volumes of a claim; what comes from a ConfigMap is for reading."""
+    """/tmp with a limit, and volumes of a claim; what comes from a ConfigMap or a Secret is for reading."""
     for volume in pod(deployment)["volumes"]:
-        assert "persistentVolumeClaim" in volume or "configMap" in volume or "sizeLimit" in volume["emptyDir"]
+        given = {"persistentVolumeClaim", "configMap", "secret"} & volume.keys()
+        assert given or "sizeLimit" in volume["emptyDir"]
     mounted = {mount["mountPath"] for mount in container(deployment)["volumeMounts"]}
     assert "/tmp" in mounted
     assert {mount["name"] for mount in container(deployment)["volumeMounts"]} == {
@@ -127,22 +129,24 @@ def test_liveness_does_not_depend_on_dependencies(deployment: Manifest) -> None:
     assert startup["periodSeconds"] * startup["failureThreshold"] == 60
 
 
-def test_readiness_asks_for_a_service_that_exists(deployment: Manifest) -> None:
+def test_readiness_asks_the_admin_port(deployment: Manifest) -> None:
+    """The kubelet's gRPC probes cannot speak TLS."""
     probe = container(deployment)["readinessProbe"]
-    if component(deployment) in ("gateway", "executor-worker"):
-        assert probe["httpGet"] == {"path": "/readyz", "port": "admin"}
-    else:
-        assert probe["grpc"]["service"] in services_in_protos()
+    assert probe["httpGet"] == {"path": "/readyz", "port": "admin"}
+    assert "grpc" not in probe
 
 
-def services_in_protos() -> set[str]:
-    texts = [path.read_text() for path in (ROOT / "protos").rglob("*.proto")]
-    packages = [(re.findall(r"^package ([\w.]+);", text, flags=re.MULTILINE), text) for text in texts]
-    return {
-        f"{names[0]}.{name}"
-        for names, text in packages
-        for name in re.findall(r"^service (\w+)", text, flags=re.MULTILINE)
-    }
+def test_certificates_and_the_password_of_kafka_are_the_pod_s_own(
+    target: str, deployment: Manifest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both are optional, until the settings say that they are used."""
+    name = component(deployment)
+    (volume,) = [each for each in pod(deployment)["volumes"] if each["name"] == "tls"]
+    assert volume["secret"] == {"secretName": f"mobiletest-tls-{name}", "optional": True}
+    (password,) = [each for each in container(deployment)["env"] if each["name"] == "MOBILETEST_KAFKA_PASSWORD"]
+    reference = {"name": "mobiletest-kafka", "key": f"mobiletest-{name}", "optional": True}
+    assert password["valueFrom"]["secretKeyRef"] == reference
+    assert process_settings(target, deployment, monkeypatch).kafka_user == f"mobiletest-{name}"
 
 
 def test_the_grace_period_covers_the_shutdown(
