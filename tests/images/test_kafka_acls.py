@@ -33,6 +33,8 @@ from tests.eventually import eventually
 from tests.images.docker import ROOT
 from tests.unit.chassis.samples import an_event
 
+pytestmark = pytest.mark.timeout(400)
+
 LIBS = os.environ.get("MOBILETEST_KAFKA_LIBS")
 IMAGE = os.environ.get("MOBILETEST_KAFKA_IMAGE", "mobiletest/kafka:8.1.1")
 CLUSTER = "4L6g3nShT-eMCtK--X86sw"
