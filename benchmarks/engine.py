@@ -1,7 +1,8 @@
 """The engine without tests: runs a second of workers that do nothing, and the time from a start to its claim.
 
-`python -m benchmarks.engine [rounds]` prints the figures of this tree. To compare with another one copy this file and
-zero_work.py there and run both in turns on the same machine.
+`python -m benchmarks.engine [rounds]` prints the figures of this tree; `python -m benchmarks.engine [rounds] attempts`
+those of workers whose attempts log in to the built-in app on simulated devices. To compare with another tree copy this
+file and zero_work.py there and run both in turns on the same machine.
 """
 
 import asyncio
@@ -48,9 +49,20 @@ SLOTS = 8
 class OneTest:
     """The port `Catalog`: every workflow is one test on Android."""
 
+    steps: tuple[object, ...] = (
+        'Type "ada@example.com" into the Email field',
+        'Type "lovelace" into the Password field',
+        'Tap "Log in"',
+        'Assert that "Blue mug" is visible',
+        'Tap "Red mug"',
+        {"assertVisible": "\\$14"},
+        {"tapOn": {"id": "back"}},
+        {"assertNotVisible": "\\$14"},
+    )
+
     async def resolve(self, kind: ExecutionKind, subject_id: str, build_config: BuildConfig, **_: Any) -> ResolvedRuns:
         target = RunTarget(str(uuid4()), "Log in", 1, Platform.ANDROID, str(uuid4()), "Shop", str(uuid4()), "1.0")
-        plan = RunPlan(target=target, steps=("Tap it",))
+        plan = RunPlan(target=target, steps=self.steps)
         return ResolvedRuns(workflow_id=subject_id, workflow_name="Nightly", plans=(plan,))
 
     async def organisation_limits(self) -> OrganisationLimits:
@@ -71,6 +83,7 @@ class Bench:
     env: dict[str, str]
     starts: ExecutionStarter
     folder: Path
+    worker_module: str
 
     async def start(self, org_id: str) -> str:
         wanted = StartRequest(
@@ -92,7 +105,7 @@ class Bench:
                 await child.kill()
 
     def _worker(self, name: str) -> Child:
-        argv = [sys.executable, "-m", "benchmarks.zero_work"]
+        argv = [sys.executable, "-m", self.worker_module]
         env = {**self.env, "MOBILETEST_INSTANCE": name}
         return Child(ChildSpec(name, argv, self.folder / f"{name}.log", env))
 
@@ -102,7 +115,7 @@ class Bench:
 
 
 @asynccontextmanager
-async def bench(folder: Path) -> AsyncIterator[Bench]:
+async def bench(folder: Path, worker_module: str) -> AsyncIterator[Bench]:
     async with AsyncExitStack() as stack:
         server = await stack.enter_async_context(mongod(folder / "mongod"))
         kafka = await stack.enter_async_context(broker(folder / "broker.log"))
@@ -114,7 +127,7 @@ async def bench(folder: Path) -> AsyncIterator[Bench]:
         background = await stack.enter_async_context(Background())
         await stack.enter_async_context(background.run("relay", OutboxRelay(mongo, outbox, producer).run()))
         starts = ExecutionStarter(OneTest(), MongoExecutions(ExecutionTransactions(mongo, outbox, RunLimits()), outbox))
-        yield Bench(mongo, _env(server.uri, kafka.bootstrap), starts, folder)
+        yield Bench(mongo, _env(server.uri, kafka.bootstrap), starts, folder, worker_module)
 
 
 def _env(mongo: str, kafka: str) -> dict[str, str]:
@@ -130,6 +143,7 @@ def _env(mongo: str, kafka: str) -> dict[str, str]:
         "EXECUTOR_SLOTS": str(SLOTS),
         "OBJECT_STORE": "memory://",
         "LOG_LEVEL": "warning",
+        "DEVICE_POOLS": str(Path(__file__).with_name("pools.yaml")),
     }
     return {f"MOBILETEST_{name}": value for name, value in values.items()}
 
@@ -184,10 +198,10 @@ async def _ended(bench: Bench, execution_id: str) -> Any:
             await asyncio.sleep(0.002)
 
 
-async def main(rounds: int) -> None:
+async def main(rounds: int, worker_module: str) -> None:
     rows: dict[str, list[Sequence[float]]] = {}
     with tempfile.TemporaryDirectory() as folder:
-        async with bench(Path(folder)) as running:
+        async with bench(Path(folder), worker_module) as running:
             for _ in range(rounds):
                 for workers in (1, 2):
                     rows.setdefault(f"runs/s and CPU ms, {workers} worker", []).append(
@@ -201,4 +215,5 @@ async def main(rounds: int) -> None:
 
 
 if __name__ == "__main__":
-    uvloop.run(main(int(sys.argv[1]) if len(sys.argv) > 1 else 1))
+    module = "services.executor" if "attempts" in sys.argv else "benchmarks.zero_work"
+    uvloop.run(main(int(sys.argv[1]) if len(sys.argv) > 1 else 1, module))

@@ -5,6 +5,7 @@ and shares their memory. The fork server is an interpreter of its own, so neithe
 """
 
 import asyncio
+import fcntl
 import multiprocessing
 import os
 import resource
@@ -13,11 +14,12 @@ import socket
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 from services.chassis.message_stream import MessageStream
+from services.chassis.settings import PREFIX
 
 MESSAGE_LIMIT = 8 * 1024 * 1024
 _FORKED = multiprocessing.get_context("forkserver")
@@ -159,8 +161,31 @@ def _start(process: ForkServerProcess, theirs: socket.socket) -> None:
 def _run(main: ChildMain, parent: socket.socket, limits: ChildLimits) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)  # sent to the whole group on Ctrl-C: the parent decides
+    _die_with_parent()
+    _forget_settings()
     _apply(limits)
     main(parent)
+
+
+def _die_with_parent() -> None:
+    """Let the kernel end this process (SIGIO) when the service has ended, whatever this process does then.
+
+    A signal of the parent's death would not do: the parent is the fork server, which lives as long as its children.
+    """
+    parent = multiprocessing.parent_process()
+    sentinel = parent.sentinel if parent is not None else None
+    if not isinstance(sentinel, int):
+        return
+    fcntl.fcntl(sentinel, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(sentinel, fcntl.F_SETFL, fcntl.fcntl(sentinel, fcntl.F_GETFL) | os.O_ASYNC)
+    if wait([sentinel], timeout=0):
+        os._exit(1)
+
+
+def _forget_settings() -> None:
+    """A child gets no addresses and passwords of the service."""
+    for name in [name for name in os.environ if name.startswith(PREFIX)]:
+        del os.environ[name]
 
 
 def _apply(limits: ChildLimits) -> None:

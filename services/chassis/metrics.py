@@ -1,7 +1,8 @@
 """The metrics of this process: one registry, served on the admin port. Declaring a metric twice gives the same one."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from time import monotonic
 from typing import TypeVar
 
@@ -74,6 +75,41 @@ def _declare(name: str, make: Callable[[], M]) -> M:
     if name not in _declared:
         _declared[name] = make()
     return _declared[name]  # type: ignore[return-value]
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """By how much a counter has grown."""
+
+    name: str
+    labels: Mapping[str, str]
+    amount: float
+
+
+_taken: dict[tuple[str, tuple[str, ...]], float] = {}
+
+
+def take_counts() -> list[Count]:
+    """By how much the counters of this process have grown since the last call, for a parent that shows them."""
+    grown = []
+    for name, metric in _declared.items():
+        if not isinstance(metric, Counter):
+            continue
+        for sample in next(iter(metric.collect())).samples:
+            key = (sample.name, tuple(sample.labels.values()))
+            amount = sample.value - _taken.get(key, 0.0)
+            if sample.name == name and amount > 0:
+                _taken[key] = sample.value
+                grown.append(Count(name, sample.labels, amount))
+    return grown
+
+
+def add_counts(counts: Sequence[Count]) -> None:
+    """Add what a child has taken; counters that are not declared here are left out."""
+    for count in counts:
+        metric = _declared.get(count.name)
+        if isinstance(metric, Counter):
+            (metric.labels(**count.labels) if count.labels else metric).inc(count.amount)
 
 
 def render() -> bytes:

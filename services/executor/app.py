@@ -39,7 +39,7 @@ from services.executor.storage.supersessions import MongoSupersessions
 from services.executor.usecases.executions import ExecutionControl
 from services.executor.usecases.limits import LimitUseCases
 from services.executor.usecases.starts import ExecutionStarter, SupersessionSweep
-from services.executor.worker_app import start_device_worker, start_worker, track_sessions
+from services.executor.worker_app import preload_attempts, start_device_worker, start_worker, track_sessions
 
 REAPER_LEASE_SECONDS = 3.0
 RETENTION_LEASE_SECONDS = 120.0
@@ -58,6 +58,8 @@ class App:
 @asynccontextmanager
 async def start_app(settings: Settings, *, attempts: Attempts | None = None) -> AsyncIterator[App]:
     """Run the executor in the role that the settings name. `attempts` replaces the device pools (for tests)."""
+    if settings.works:
+        preload_attempts()
     async with AsyncExitStack() as stack:
         shared = await open_resources(settings, stack)
         await _start_maintenance(shared)

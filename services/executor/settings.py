@@ -17,6 +17,7 @@ from services.executor.events import RUN_REQUEST_PARTITIONS
 from services.executor.model.limits import OrganisationLimits
 from services.executor.model.run_config import LlmConfig
 from services.executor.model.runs import RunLimits
+from services.executor.worker.processes.limits import AttemptLimits, CpuAllowance
 
 
 class Settings(ProcessSettings):
@@ -36,6 +37,12 @@ class Settings(ProcessSettings):
     """Where artifacts are stored: file:///folder, s3://bucket, gs://bucket or az://container."""
     executor_slots: int = Field(default=8, ge=1, le=1000)
     """How many runs a worker executes at once."""
+    attempt_cpu_seconds: float = Field(default=60.0, ge=1)
+    """The CPU time that an attempt may use beside its share of the time that passes; beyond it the test fails."""
+    attempt_cpu_share: float = Field(default=0.25, ge=0, le=1)
+    """The share of the time that an attempt takes which it may use as CPU time."""
+    attempt_memory_bytes: int = Field(default=512 * 1024**2, ge=256 * 1024**2)
+    """The memory that an attempt may allocate, about 100 MiB of its process included; beyond it the test fails."""
     device_pools: str | None = None
     """The YAML file of device pools (docs/devices.md); without it there are simulated devices."""
     allowed_addresses: str = ""
@@ -141,6 +148,11 @@ class Settings(ProcessSettings):
             model_calls_per_day=self.organisation_model_calls,
             model_tokens_per_day=self.organisation_model_tokens,
         )
+
+    @property
+    def attempt_limits(self) -> AttemptLimits:
+        cpu = CpuAllowance(self.attempt_cpu_seconds, self.attempt_cpu_share)
+        return AttemptLimits(cpu, self.attempt_memory_bytes)
 
     @property
     def llm_endpoint(self) -> ModelEndpoint | None:

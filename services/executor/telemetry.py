@@ -35,6 +35,12 @@ oldest_unclaimed = metrics.LeaderGauge(
 )
 stuck = metrics.LeaderGauge("mobiletest_execution_stuck", "Runs long past their time limit")
 
+attempt_processes = metrics.counter(
+    "mobiletest_attempt_processes_total",
+    "Processes of attempts: started, and ended as out_of_cpu, out_of_memory, late, cancelled, lost",
+    ["outcome"],
+)
+
 device_slots = metrics.gauge(
     "mobiletest_device_slots", "Device slots of this worker: busy, free, resting", ["pool", "state"]
 )

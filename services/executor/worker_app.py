@@ -4,14 +4,13 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from services.chassis import child_process
+from services.chassis.child_process import ChildLimits
 from services.chassis.consumer import Consumer
 from services.executor.automation.devices.pools.pooled_devices import PooledDevices
 from services.executor.automation.devices.webdriver.sessions import WebDriverHubs, delete_session, wait_for_unfinished
 from services.executor.automation.llm.chat_client import open_client
-from services.executor.automation.llm.language_models import LanguageModels
 from services.executor.automation.llm.quota import ModelQuota
-from services.executor.automation.ports import ModelProvider
-from services.executor.automation.step_cache.cache import StoredStepCache
 from services.executor.events import RUN_REQUESTS
 from services.executor.model.runs import Platform
 from services.executor.ports.runs import Attempts
@@ -21,13 +20,15 @@ from services.executor.storage.runs import MongoRetainedRuns
 from services.executor.storage.step_cache import MongoStepCache
 from services.executor.storage.unclean_devices import MongoUncleanDevices
 from services.executor.worker.artifact_uploader import ArtifactUploader
-from services.executor.worker.attempts import AutomatedAttempts
+from services.executor.worker.attempts import AutomatedAttempts, Models
 from services.executor.worker.build_files import BuildFileCache
 from services.executor.worker.build_provider import BuildHeadCache, BuildProvider
 from services.executor.worker.claim_loop import ClaimLoop, RunRequestHandler
 from services.executor.worker.file_server import FileServer
 from services.executor.worker.human_channel import HumanChannel
 from services.executor.worker.lease_renewer import LeaseRenewer
+from services.executor.worker.processes.attempt_process import AttemptProcess, LogFormat
+from services.executor.worker.processes.pool import AttemptProcesses
 from services.executor.worker.session_tracker import SessionTracker
 from services.executor.worker.spool import Spool
 from services.executor.worker.worker import Worker
@@ -37,6 +38,10 @@ DELETE_SECONDS = 5.0
 """For ending an orphaned session."""
 STOP_SEARCH_SECONDS = 2.0
 STOP_CONSUMER_SECONDS = 3.0
+NICENESS = 10
+"""Of the processes of attempts: below that of the worker, which renews their leases."""
+MESSAGE_LIMIT = 96 * 1024 * 1024
+"""Bytes of what an attempt sends at once: as evidence, a page source of at most 64 MiB."""
 
 
 async def start_device_worker(shared: Resources) -> None:
@@ -97,13 +102,15 @@ async def _automated_attempts(shared: Resources, pools: PooledDevices) -> Automa
     heads = BuildHeadCache(shared.catalog, settings.artifact_cache_bytes)
     return AutomatedAttempts(
         pools,
+        await _open_processes(shared),
         BuildProvider(heads, _build_files(shared)),
         track_sessions(shared),
         await _start_uploader(shared),
         step_seconds=settings.step_timeout_seconds,
-        cache=StoredStepCache(MongoStepCache(shared.mongo, settings.step_cache_days)),
+        cpu=settings.attempt_limits.cpu,
+        cache=MongoStepCache(shared.mongo, settings.step_cache_days),
         human_for=partial(HumanChannel, shared.runs, seconds=settings.human_timeout_seconds),
-        model=await _open_model(shared),
+        models=await _open_models(shared),
     )
 
 
@@ -151,7 +158,7 @@ def _build_files(shared: Resources) -> BuildFileCache:
     return BuildFileCache(shared.catalog, folder, settings.executor_files_bytes)
 
 
-async def _open_model(shared: Resources) -> ModelProvider | None:
+async def _open_models(shared: Resources) -> Models | None:
     """The language models that the settings name; None without an endpoint."""
     endpoint = shared.settings.llm_endpoint
     if endpoint is None:
@@ -159,4 +166,22 @@ async def _open_model(shared: Resources) -> ModelProvider | None:
     client = await shared.stack.enter_async_context(open_client(endpoint))
     quota = ModelQuota(MongoModelUsage(shared.mongo), shared.catalog.limits)
     shared.stack.push_async_callback(quota.close)
-    return LanguageModels(client, shared.settings.llm_budget, (shared.settings.service_token,), quota)
+    return Models(client, shared.settings.llm_budget, quota, (endpoint.key, shared.settings.service_token))
+
+
+def preload_attempts() -> None:
+    """Let the fork server import what attempts need; before it starts with the first child of any kind."""
+    child_process.preload(AttemptProcess.__module__)
+
+
+async def _open_processes(shared: Resources) -> AttemptProcesses:
+    settings = shared.settings
+    limits = settings.attempt_limits
+    start = partial(
+        child_process.start_child,
+        AttemptProcess(LogFormat(settings.log_level, settings.log_format)),
+        ChildLimits(memory_bytes=limits.memory_bytes, niceness=NICENESS),
+        message_limit=MESSAGE_LIMIT,
+    )
+    processes = AttemptProcesses(start, limits, idle=settings.executor_slots)
+    return await shared.stack.enter_async_context(processes.open())

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from services.chassis.clock import Clock, SystemClock
 from services.executor.automation.commands.context import CommandContext
 from services.executor.automation.commands.executor import CommandExecutor
-from services.executor.automation.devices.port import NO_BUILD, Build, Device, DeviceFailure, Devices, OnSession, Seed
+from services.executor.automation.devices.port import NO_BUILD, Build, Device, DeviceFailure, Devices, Seed
 from services.executor.automation.devices.watcher import Watcher
 from services.executor.automation.evidence.failure_capture import LATE_SECONDS, FailureCapture
 from services.executor.automation.evidence.recorder import StepRecorder, TranscriptRecorder
@@ -60,8 +60,7 @@ RELEASE_SECONDS = 1.5
 class AttemptRequest:
     """What to run. `steps` are as stored (JSON values); `run_seconds` is what is left of the run's time.
 
-    `org_id` and `app` (its id) select the entries of the step cache. `human` is the person to ask about steps that
-    cannot continue. `on_session` is called with a session on a real device before anything is done in it.
+    `org_id` and `app` (its id) select the entries of the step cache.
     """
 
     run_id: str
@@ -77,8 +76,6 @@ class AttemptRequest:
     app_prompt: str | None = None
     step_seconds: float = 30.0
     run_seconds: float = 1800.0
-    on_session: OnSession | None = None
-    human: Human | None = None
 
 
 class AttemptRunner:
@@ -101,9 +98,16 @@ class AttemptRunner:
         self._closing: set[asyncio.Task[None]] = set()
 
     async def run(
-        self, request: AttemptRequest, *, evidence: EvidenceStore | None = None, progress: OnProgress | None = None
+        self,
+        request: AttemptRequest,
+        *,
+        evidence: EvidenceStore | None = None,
+        progress: OnProgress | None = None,
+        human: Human | None = None,
     ) -> AttemptResult:
-        """What a test, an app or a device does wrong is in the result's failure and never raised.
+        """`human` is the person to ask about steps that cannot continue.
+
+        What a test, an app or a device does wrong is in the result's failure and never raised.
 
         When it is cancelled, the device is closed before CancelledError comes out, or after `release_seconds` in the
         background.
@@ -130,7 +134,9 @@ class AttemptRunner:
         capture = FailureCapture(recorder, request.run_seconds)
         transcripts = TranscriptRecorder(recorder, session)
         cache = self._cache if request.use_cache else NoStepCache()
-        attempt = _Attempt(request, config, flow, scope, ModelAccess(session), cache, recorder, transcripts, capture)
+        attempt = _Attempt(
+            request, config, flow, scope, ModelAccess(session), cache, recorder, transcripts, capture, human
+        )
         failure = await self._run_on_device(attempt)
         device = capture.device
         return AttemptResult(
@@ -164,9 +170,7 @@ class AttemptRunner:
             try:
                 async with asyncio.timeout(request.run_seconds) as limit:
                     seed = Seed(request.run_id, request.attempt)
-                    device = capture.device = await self._devices.acquire(
-                        request.platform, request.build, seed, on_session=request.on_session
-                    )
+                    device = capture.device = await self._devices.acquire(request.platform, request.build, seed)
                     held.push_async_callback(self._release, device)
                     failure = await attempt.run(device)
             except DeviceFailure as failed:
@@ -201,6 +205,7 @@ class _Attempt:
     recorder: StepRecorder
     transcripts: TranscriptRecorder
     capture: FailureCapture
+    human: Human | None
 
     async def run(self, device: Device) -> Failure | None:
         if not self.config.execution_mode.skip_app_install:
@@ -247,8 +252,8 @@ class _Attempt:
             transcripts=self.transcripts,
             scope=self.scope,
             seconds=request.step_seconds,
-            human_help=HumanHelp(request.human, device, watcher, actions, self.recorder)
-            if request.human is not None
+            human_help=HumanHelp(self.human, device, watcher, actions, self.recorder)
+            if self.human is not None
             else None,
         )
 

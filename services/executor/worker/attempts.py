@@ -1,22 +1,48 @@
-"""Attempts through the automation on the device pools of this process."""
+"""Attempts through the automation, in processes of their own, on the device pools of this worker."""
 
+import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from pydantic import SecretStr
 
 from services.chassis import logs
 from services.executor import telemetry
-from services.executor.automation.attempt import AttemptRequest, AttemptRunner
+from services.executor.automation.attempt import AttemptRequest
 from services.executor.automation.devices.pools.pooled_devices import PooledDevices
-from services.executor.automation.devices.port import Build
-from services.executor.automation.ports import Human, ModelProvider, StepCache
+from services.executor.automation.devices.port import Build, Seed
+from services.executor.automation.evidence.recorder import JSON_LINES
+from services.executor.automation.llm.budget import BudgetTracker, ModelBudget
+from services.executor.automation.llm.conversation import MASK, ChatModel
+from services.executor.automation.llm.quota import ModelQuota
+from services.executor.automation.ports import Human
+from services.executor.automation.step_cache.entries import StepCacheStore
 from services.executor.model.attempts import AttemptResult
 from services.executor.model.failures import NO_PLATFORM
 from services.executor.model.retries import may_ask_model, may_use_cache
 from services.executor.model.runs import Platform
 from services.executor.ports.runs import Artifacts, Claim, Progress
 from services.executor.worker.build_provider import BuildProvider
+from services.executor.worker.processes.host import AttemptHost, Services
+from services.executor.worker.processes.limits import CpuAllowance
+from services.executor.worker.processes.messages import ModelOffer, RunAttempt
+from services.executor.worker.processes.pool import AttemptProcesses
 from services.executor.worker.session_tracker import SessionTracker
 
+RELEASE_SECONDS = 1.0
+"""How long an attempt waits for its device to be closed; after that, closing goes on in the background."""
+
 log = logs.get(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The language models of the deployment, what they may cost, and the `secrets` that no transcript may show."""
+
+    client: ChatModel
+    budget: ModelBudget
+    quota: ModelQuota | None = None
+    secrets: Sequence[SecretStr] = ()
 
 
 class AutomatedAttempts:
@@ -25,23 +51,29 @@ class AutomatedAttempts:
     def __init__(
         self,
         pools: PooledDevices,
+        processes: AttemptProcesses,
         builds: BuildProvider,
         sessions: SessionTracker,
         artifacts: Artifacts,
         *,
         step_seconds: float,
-        cache: StepCache | None = None,
-        model: ModelProvider | None = None,
+        cpu: CpuAllowance,
+        cache: StepCacheStore | None = None,
+        models: Models | None = None,
         human_for: Callable[[Claim], Human] | None = None,
     ) -> None:
         """`human_for` returns the person who can be asked about a claimed run; None: nobody can be asked."""
         self._pools = pools
-        self._automation = AttemptRunner(pools, cache=cache, model=model)
+        self._processes = processes
         self._builds = builds
         self._sessions = sessions
         self._artifacts = artifacts
         self._step_seconds = step_seconds
+        self._cpu = cpu
+        self._cache = cache
+        self._models = models
         self._human_for = human_for
+        self._releasing: set[asyncio.Task[None]] = set()
 
     @property
     def platforms(self) -> Sequence[Platform]:
@@ -59,10 +91,41 @@ class AutomatedAttempts:
         await self._sessions.delete_orphans(claim)
         if platform is None:
             return AttemptResult(failure=NO_PLATFORM)
-        evidence = AttemptEvidence(self._artifacts, claim)
         with self._builds.open_build(claim) as build:
-            request = self._request(claim, platform, build)
-            return await self._automation.run(request, evidence=evidence, progress=progress)
+            return await self._run(claim, platform, build, progress)
+
+    async def _run(self, claim: Claim, platform: Platform, build: Build, progress: Progress) -> AttemptResult:
+        services, model = self._services(claim), self._models
+        request = self._request(claim, platform, build)
+        seed = Seed(request.run_id, request.attempt)
+        host = AttemptHost(services, org_id=request.org_id, platform=request.platform, build=build, seed=seed)
+        order = RunAttempt(
+            request=request,
+            cpu=self._cpu,
+            model=ModelOffer(model.client.endpoint.models, model.budget) if model is not None else None,
+            has_cache=self._cache is not None,
+            has_human=services.human is not None,
+            has_build_file=build.read is not None,
+        )
+        try:
+            return await self._processes.run(order, host)
+        except asyncio.CancelledError:
+            await progress(*host.progress())
+            raise
+        finally:
+            await self._release(host)
+
+    def _services(self, claim: Claim) -> Services:
+        models = self._models
+        return Services(
+            devices=self._pools,
+            evidence=AttemptEvidence(self._artifacts, claim, models.secrets if models is not None else ()),
+            cache=self._cache,
+            models=models.client if models is not None else None,
+            budget=BudgetTracker(models.budget, models.quota, claim.run.org_id) if models is not None else None,
+            human=self._human(claim),
+            on_session=self._sessions.recorder(claim),
+        )
 
     def _request(self, claim: Claim, platform: Platform, build: Build) -> AttemptRequest:
         plan = claim.plan
@@ -75,30 +138,41 @@ class AutomatedAttempts:
             ask_model=may_ask_model(claim.run),
             platform=platform.lower(),
             steps=list(plan.steps),
-            build=build,
+            build=replace(build, read=None, file=None),
             config=claim.execution.run_config,
             app_prompt=plan.system_prompt,
             step_seconds=self._step_seconds,
             run_seconds=claim.attempt_seconds,
-            on_session=self._sessions.recorder(claim),
-            human=self._human(claim),
         )
 
     def _human(self, claim: Claim) -> Human | None:
         enabled = claim.execution.run_config.execution_mode.human_in_the_loop
         return self._human_for(claim) if enabled and self._human_for is not None else None
 
+    async def _release(self, host: AttemptHost) -> None:
+        """Close the device, in the background if it takes long."""
+        releasing = host.release()
+        if releasing is not None:
+            self._releasing.add(releasing)
+            releasing.add_done_callback(self._releasing.discard)
+            await asyncio.wait({releasing}, timeout=RELEASE_SECONDS)
+
 
 class AttemptEvidence:
     """Stores the screenshots and other evidence of one attempt."""
 
-    def __init__(self, artifacts: Artifacts, claim: Claim) -> None:
+    def __init__(self, artifacts: Artifacts, claim: Claim, secrets: Sequence[SecretStr] = ()) -> None:
+        """`secrets` are masked in transcripts of models."""
         self._artifacts = artifacts
         self._claim = claim
+        self._secrets = [secret.get_secret_value().encode() for secret in secrets if secret.get_secret_value()]
 
     async def keep(self, name: str, content: bytes, content_type: str) -> None:
         """Store an artifact. The caller survives a failure: it costs the artifact, never the verdict."""
         run_id, attempt = self._claim.run.id, self._claim.attempt
+        if content_type == JSON_LINES:
+            for secret in self._secrets:
+                content = content.replace(secret, MASK.encode())
         try:
             await self._artifacts.put(run_id, attempt, name, content)
         except Exception as error:

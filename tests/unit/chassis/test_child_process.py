@@ -1,6 +1,7 @@
 import asyncio
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -113,6 +114,42 @@ async def test_signals_to_the_group_leave_the_child_to_its_parent(child: ChildPr
 
 def _parent(pid: int) -> int:
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+async def test_a_child_does_not_know_the_settings_of_the_service(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MOBILETEST_MONGO_URI", "mongodb://user:password@host")
+    child = await start_child(obey, ChildLimits())
+    assert b"MOBILETEST_" not in await ask(child, b"environment")
+    await child.stop()
+
+
+PARENT = """
+import asyncio
+from services.chassis.child_process import ChildLimits, start_child
+from tests.fakes.children import obey
+
+async def main():
+    child = await start_child(obey, ChildLimits())
+    await child.send(b"burn")
+    print(child.pid, flush=True)
+    await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a process with its parent")
+async def test_a_busy_child_ends_when_its_parent_is_killed() -> None:
+    with subprocess.Popen((sys.executable, "-c", PARENT), stdout=subprocess.PIPE) as parent:  # noqa: ASYNC220
+        assert parent.stdout is not None
+        pid = int(parent.stdout.readline())
+        assert _exists(pid)
+        parent.kill()
+
+    async def gone() -> bool:
+        return not _exists(pid)
+
+    await eventually(gone)
 
 
 def _exists(pid: int) -> bool:

@@ -4,14 +4,14 @@ from base64 import b64encode
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import orjson
 from pydantic import SecretStr
 
 from services.chassis import logs
 from services.executor.automation.llm.budget import BudgetTracker
-from services.executor.automation.llm.chat_client import ChatClient
+from services.executor.automation.llm.chat_client import ModelEndpoint
 from services.executor.automation.llm.chat_protocol import (
     ChatRequest,
     InvalidToolCall,
@@ -85,11 +85,21 @@ INVALID_LIMIT = 3
 T = TypeVar("T")
 
 
+class ChatModel(Protocol):
+    """Models that answer: `ChatClient`, or a worker's for the process of an attempt."""
+
+    @property
+    def endpoint(self) -> ModelEndpoint: ...
+
+    async def ask(self, request: ChatRequest, budget: BudgetTracker) -> Reply:
+        """The reply, counted in the budget. Raises ModelFailed."""
+
+
 @dataclass(frozen=True, slots=True)
 class ModelChannel:
     """A model with the client, options, budget and transcript of its attempt."""
 
-    client: ChatClient
+    client: ChatModel
     model: str
     options: ModelOptions
     budget: BudgetTracker

@@ -1,12 +1,9 @@
 """The models of a deployment, and an attempt's session with them."""
 
-from pydantic import SecretStr
-
 from services.executor.automation.llm.action_dialog import ModelActionDialog, picture_of_view
 from services.executor.automation.llm.budget import BudgetTracker, ModelBudget
-from services.executor.automation.llm.chat_client import ChatClient
 from services.executor.automation.llm.chat_protocol import Parameter, Tool, ValidToolCall
-from services.executor.automation.llm.conversation import Conversation, ModelChannel, TranscriptWriter
+from services.executor.automation.llm.conversation import ChatModel, Conversation, ModelChannel, TranscriptWriter
 from services.executor.automation.llm.element_list import delimit, list_elements
 from services.executor.automation.llm.planning_dialog import ModelPlanningDialog
 from services.executor.automation.llm.quota import ModelQuota
@@ -47,23 +44,15 @@ _JUDGE_TOOLS = (
 class LanguageModels:
     """The port `Model` on an OpenAI-compatible endpoint."""
 
-    def __init__(
-        self,
-        client: ChatClient,
-        budget: ModelBudget,
-        secrets: tuple[SecretStr, ...] = (),
-        quota: ModelQuota | None = None,
-    ) -> None:
-        """`secrets` are masked in transcripts, as is the endpoint's key; `quota` limits organisations."""
+    def __init__(self, client: ChatModel, budget: ModelBudget, quota: ModelQuota | None = None) -> None:
+        """`quota` limits organisations."""
         self._client = client
         self._quota = quota
         self._budget = budget
-        self._secrets = secrets
 
     def open_session(self, options: ModelOptions) -> ModelSession:
-        endpoint = self._client.endpoint
         budget = BudgetTracker(self._budget, self._quota, options.org_id)
-        writer = TranscriptWriter((endpoint.key, *self._secrets))
+        writer = TranscriptWriter((self._client.endpoint.key,))
         return BudgetedModelSession(self._client, options, budget, writer)
 
 
@@ -71,7 +60,7 @@ class BudgetedModelSession:
     """The port `ModelSession`, within the budget of an attempt."""
 
     def __init__(
-        self, client: ChatClient, options: ModelOptions, budget: BudgetTracker, writer: TranscriptWriter
+        self, client: ChatModel, options: ModelOptions, budget: BudgetTracker, writer: TranscriptWriter
     ) -> None:
         self._client = client
         self._options = options

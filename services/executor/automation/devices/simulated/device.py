@@ -48,6 +48,10 @@ class SimulatedDevice:
         self._any_id = False
         self._environment: dict[str, str | float] = {}
 
+    @property
+    def pace(self) -> Pace:
+        return self._pace
+
     async def begin_step(self, title: str) -> None:
         if self._pace.step > 0:
             await asyncio.sleep(self._pace.step)

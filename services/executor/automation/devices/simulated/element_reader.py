@@ -1,7 +1,8 @@
 """Reads the elements and events of app models."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from services.executor.automation.devices.simulated.app_model import (
     ALWAYS,
@@ -45,6 +46,9 @@ TYPES = {
 }
 """Types of elements."""
 
+ELEMENTS_LIMIT = 2_000
+"""Elements of an app, which are all rendered whenever a test looks at their screen."""
+
 EVENTS = ("tap", "double_tap", "long_press", "enter", "swipe_left", "swipe_right")
 EFFECTS = ("go", "back", "set", "add", "crash", "freeze", "nothing")
 
@@ -65,8 +69,12 @@ class ElementReader:
     variables: frozenset[str]
     screens: tuple[str, ...]
     settable: frozenset[str]
+    counts: Counter[str] = field(default_factory=Counter)
 
     def widgets(self, node: Node, path: str) -> tuple[Widget, ...]:
+        self.counts["elements"] += len(node.items())
+        if self.counts["elements"] > ELEMENTS_LIMIT:
+            raise node.error(f"the app has more than {ELEMENTS_LIMIT} elements: leave out those that no test uses")
         return tuple(self._widget(item, f"{path}/{index}") for index, item in enumerate(node.items()))
 
     def _widget(self, node: Node, key: str) -> Widget:

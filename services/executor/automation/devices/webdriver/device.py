@@ -18,6 +18,7 @@ from services.executor.automation.devices.webdriver import actions
 from services.executor.automation.devices.webdriver.device_cleaner import DeviceCleaner
 from services.executor.automation.devices.webdriver.driver_session import DriverSession
 from services.executor.automation.devices.webdriver.hub_connection import DriverError, Json
+from services.executor.automation.devices.webdriver.hub_target import HubTarget
 from services.executor.automation.screen.elements import Bounds, Element, Point
 
 CLOSE_SECONDS = 15.0
@@ -78,9 +79,20 @@ class WebDriverDevice:
     """A phone, a simulator or a browser behind a hub."""
 
     def __init__(
-        self, info: DeviceInfo, driver: DriverSession, app: AppControl, view: View, cleaner: DeviceCleaner | None = None
+        self,
+        info: DeviceInfo,
+        driver: DriverSession,
+        app: AppControl,
+        view: View,
+        cleaner: DeviceCleaner | None = None,
+        *,
+        target: HubTarget,
+        app_location: str | None = None,
     ) -> None:
+        """`app_location` is where the hub can read the app."""
         self.info = info
+        self.target = target
+        self.app_location = app_location
         self.timer = RealTimer()
         self.driver = driver
         self._app = app

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 import aiohttp
 import orjson
+from pydantic import JsonValue
 from yarl import URL
 
 from services.chassis import logs
@@ -17,7 +18,7 @@ from services.executor.model.failures import Category
 
 log = logs.get(__name__)
 
-Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
+Json: TypeAlias = JsonValue
 
 REPLY_LIMIT = 64 * 1024 * 1024
 MESSAGE_LIMIT = 500

@@ -217,9 +217,11 @@ def assemble_device(
     got = driver.capabilities
     automation = text_capability(got, "automationName").lower()
     if not automation:
-        return WebDriverDevice(info, driver, BrowserApp(driver, build, target.addresses), WebView(driver))
+        return WebDriverDevice(
+            info, driver, BrowserApp(driver, build, target.addresses), WebView(driver), target=target
+        )
     if automation == "fake":
-        return WebDriverDevice(info, driver, FakeApp(driver), FakeView(driver))
+        return WebDriverDevice(info, driver, FakeApp(driver), FakeView(driver), target=target)
     phone = _commands(driver, info.platform)
     cleaner = _cleaner(phone, driver, target, info, build, unclean) if unclean is not None else None
     asked = target.capabilities
@@ -227,7 +229,7 @@ def assemble_device(
     in_browser = bool(text_capability(got, "browserName"))
     view: View = WebView(driver, by_element=True) if in_browser else NativeView(driver, phone)
     control = PhoneApp(driver, phone, target, app_id=build.package_name or named, app=app, named=named, cleaner=cleaner)
-    return WebDriverDevice(info, driver, control, view, cleaner)
+    return WebDriverDevice(info, driver, control, view, cleaner, target=target, app_location=app)
 
 
 def _commands(driver: DriverSession, platform: str) -> PhoneCommands:

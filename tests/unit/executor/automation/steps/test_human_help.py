@@ -52,10 +52,9 @@ async def run(
         steps=list(steps),
         config=NEVER,
         step_seconds=3,
-        human=human,
         **fields,
     )
-    return await AttemptRunner(FakeDevices(device)).run(plan, evidence=evidence)
+    return await AttemptRunner(FakeDevices(device)).run(plan, evidence=evidence, human=human)
 
 
 def said(result: AttemptResult) -> Sequence[tuple[str, str]]:

@@ -122,6 +122,18 @@ def test_errors_point_to_the_wrong_field(text: str, line: int, column: int, mess
     assert (error.value.line, error.value.column) == (line, column)
 
 
+def elements(count: int) -> str:
+    return ", ".join(["{type: text, text: a}"] * count)
+
+
+def test_an_app_has_a_limited_number_of_elements_over_all_screens() -> None:
+    small = f"  a: {{elements: [{elements(1_000)}]}}\n"
+    assert read_model(HEAD + "screens:\n  first: {}\n" + small)
+    nested = f"  b: {{elements: [{elements(998)}, {{type: list, elements: [{elements(2)}]}}]}}\n"
+    with pytest.raises(DocumentError, match="more than 2000 elements: leave out"):
+        read_model(HEAD + "screens:\n  first: {}\n" + small + nested)
+
+
 @pytest.mark.parametrize(
     "content", [b"", b"PK\x03\x04rest", b"\x00\x01", b"hello: world", b"x: app_model", b"\xff\xfeapp_model:"]
 )

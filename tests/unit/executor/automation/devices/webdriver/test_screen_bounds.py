@@ -96,7 +96,7 @@ async def test_a_swipe_after_a_tap_notices_that_the_app_has_crashed() -> None:
     driver = fake_driver(hub)
     commands = AndroidCommands(driver)
     app = PhoneApp(driver, commands, TARGET, app_id="com.example.shop", app=None, clock=times.__next__)
-    device = WebDriverDevice(info, driver, app, NativeView(driver, commands))
+    device = WebDriverDevice(info, driver, app, NativeView(driver, commands), target=TARGET)
     await device.launch()
     await device.tap(HERE)
     with pytest.raises(DeviceFailure, match=r"com\.example\.shop is no longer running"):

@@ -1,0 +1,1 @@
+"""Attempts in processes of their own, which cannot keep the worker from renewing leases."""

@@ -1,0 +1,151 @@
+"""What a worker does for an attempt in another process: devices, storage, models and people."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from services.chassis import metrics
+from services.executor.automation.devices.handles import DeviceHandle, handle_of
+from services.executor.automation.devices.port import Build, Device, Devices, OnSession, Seed
+from services.executor.automation.llm.budget import BudgetTracker
+from services.executor.automation.llm.chat_protocol import ChatRequest
+from services.executor.automation.llm.conversation import ChatModel
+from services.executor.automation.ports import EvidenceStore, Human, ModelFailed
+from services.executor.automation.step_cache.entries import StepCacheStore
+from services.executor.model.attempts import Artifact, AttemptResult, StepResult
+from services.executor.model.failures import Failure
+from services.executor.worker.processes.messages import (
+    AcquireDevice,
+    AddEntry,
+    Answer,
+    AskHuman,
+    AskModel,
+    CacheChange,
+    DeviceAcquired,
+    Done,
+    FinishAttempt,
+    HumanAnswered,
+    InvalidMessage,
+    KeepEvidence,
+    LoadSentence,
+    ModelAnswered,
+    RawMessage,
+    ReadBuild,
+    RemoveEntries,
+    SentenceLoaded,
+    SetPlan,
+)
+
+REPORTS_LIMIT = 20_000
+"""Reports of progress of one attempt."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """What an attempt may use; None is not available. `budget` is that of `models`."""
+
+    devices: Devices
+    evidence: EvidenceStore
+    cache: StepCacheStore | None = None
+    models: ChatModel | None = None
+    budget: BudgetTracker | None = None
+    human: Human | None = None
+    on_session: OnSession | None = None
+
+
+class AttemptHost:
+    """Answers the calls of one attempt, and holds its device until the attempt has ended in whatever way."""
+
+    def __init__(self, services: Services, *, org_id: str, platform: str, build: Build, seed: Seed) -> None:
+        self._services = services
+        self._org_id = org_id
+        self._platform = platform
+        self._build = build
+        self._seed = seed
+        self._device: Device | None = None
+        self._reports: list[RawMessage] = []
+
+    async def answer(self, call: object, content: bytes) -> tuple[Answer, bytes]:
+        """The answer to a call. Raises DeviceFailure, InvalidMessage, and what storage raises."""
+        services = self._services
+        match call:
+            case AcquireDevice():
+                return DeviceAcquired(await self._acquire()), b""
+            case ReadBuild(limit) if self._build.read is not None:
+                return Done(), await self._build.read(limit)
+            case KeepEvidence(name, content_type):
+                await services.evidence.keep(name, content, content_type)
+            case AskModel(request) if services.models is not None and services.budget is not None:
+                return await _ask(services.models, services.budget, request), b""
+            case AskHuman(question) if services.human is not None:
+                return HumanAnswered(await services.human.ask(question)), b""
+            case LoadSentence(key) if services.cache is not None:
+                return SentenceLoaded(await services.cache.load(key)), b""
+            case AddEntry() | SetPlan() | RemoveEntries() if services.cache is not None:
+                await self._change_cache(services.cache, call)
+            case _:
+                raise InvalidMessage(f"{type(call).__name__} is not available")
+        return Done(), b""
+
+    async def _change_cache(self, cache: StepCacheStore, change: CacheChange) -> None:
+        match change:
+            case AddEntry(key, entry):
+                await cache.add(key, self._org_id, entry)
+            case SetPlan(key, plan):
+                await cache.set_plan(key, self._org_id, plan)
+            case RemoveEntries(key, screens):
+                await cache.remove(key, screens)
+
+    async def _acquire(self) -> DeviceHandle:
+        if self._device is not None:
+            raise InvalidMessage("an attempt has one device")
+        self._device = await self._services.devices.acquire(
+            self._platform, self._build, self._seed, on_session=self._services.on_session
+        )
+        return handle_of(self._device)
+
+    def report(self, progress: RawMessage) -> None:
+        """Remember a report of progress, which is read only if the attempt ends without a result."""
+        if len(self._reports) >= REPORTS_LIMIT:
+            raise InvalidMessage("too many reports")
+        self._reports.append(progress)
+
+    def finish(self, finished: FinishAttempt) -> None:
+        metrics.add_counts(finished.counts)
+
+    def progress(self) -> tuple[Sequence[StepResult], Sequence[Artifact]]:
+        """The steps and artifacts that were reported."""
+        steps: dict[int, StepResult] = {}
+        artifacts: Sequence[Artifact] = ()
+        for report in self._reports:
+            parsed = report.parse()
+            steps |= {step.index: step for step in parsed.steps}
+            artifacts = parsed.artifacts
+        return [steps[index] for index in sorted(steps)], artifacts
+
+    def early_end(self, failure: Failure) -> AttemptResult:
+        """The result of an attempt that cannot tell its own."""
+        steps, artifacts = self.progress()
+        info = self._device.info if self._device is not None else None
+        return AttemptResult(
+            failure=failure,
+            device=info.name if info is not None else None,
+            simulated=info is not None and info.simulated,
+            steps=tuple(steps),
+            artifacts=tuple(artifacts),
+        )
+
+    def release(self) -> asyncio.Task[None] | None:
+        """Close the device, in the background."""
+        device, self._device = self._device, None
+        if device is None:
+            return None
+        return asyncio.create_task(self._services.devices.release(device), name=f"release {device.info.name}")
+
+
+async def _ask(models: ChatModel, budget: BudgetTracker, request: ChatRequest) -> ModelAnswered:
+    try:
+        reply = await models.ask(request, budget)
+    except ModelFailed as failed:
+        return ModelAnswered(None, budget.spent, failed.category, failed.message)
+    return ModelAnswered(reply, budget.spent)

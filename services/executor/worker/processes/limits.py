@@ -1,0 +1,51 @@
+"""What an attempt may use of the machine."""
+
+import math
+import resource
+import sys
+from dataclasses import dataclass
+from time import monotonic, process_time
+
+EXTEND_SECONDS = 5.0
+"""How often an attempt gets the CPU time that it may use for the time that has passed."""
+
+
+@dataclass(frozen=True, slots=True)
+class CpuAllowance:
+    """CPU time of an attempt: `seconds`, plus a `share` of the time that it takes."""
+
+    seconds: float
+    share: float
+
+    def __str__(self) -> str:
+        return f"{self.seconds:g} s of CPU time plus {self.share:.0%} of its duration"
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptLimits:
+    """The limits of an attempt beside those of time."""
+
+    cpu: CpuAllowance
+    memory_bytes: int
+
+
+class CpuLimit:
+    """The limit of this process for one attempt, from now on: the kernel ends the process when it is exceeded."""
+
+    def __init__(self, allowance: CpuAllowance) -> None:
+        self._allowance = allowance
+        self._used = process_time()
+        self._began = monotonic()
+
+    def extend(self) -> None:
+        """Allow what the time passed so far gives. An attempt that computes all the time never gets here."""
+        passed = monotonic() - self._began
+        seconds = math.ceil(self._used + self._allowance.seconds + self._allowance.share * passed)
+        _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, hard))
+
+
+def peak_memory() -> int:
+    """The most memory that this process has used, in bytes."""
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most * 1024

@@ -1,0 +1,228 @@
+"""What a worker and the processes of its attempts send each other: JSON, and after it the bytes of a file.
+
+Both sides validate it. So nothing that happens in an attempt's process makes the worker run code.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pydantic import TypeAdapter
+
+from services.chassis.metrics import Count
+from services.executor.automation.attempt import AttemptRequest
+from services.executor.automation.devices.handles import DeviceHandle
+from services.executor.automation.llm.budget import ModelBudget
+from services.executor.automation.llm.chat_protocol import ChatRequest, Reply
+from services.executor.automation.ports import HumanQuestion, ModelUsage
+from services.executor.automation.screen.fingerprint import ScreenFingerprint
+from services.executor.automation.step_cache.entries import CachedSentence, CacheEntry
+from services.executor.model.attempts import Artifact, AttemptResult, StepResult
+from services.executor.model.failures import Category
+from services.executor.model.run_config import LlmConfig
+from services.executor.worker.processes.limits import CpuAllowance
+
+
+@dataclass(frozen=True, slots=True)
+class ModelOffer:
+    """The models that an attempt may ask through its worker."""
+
+    names: LlmConfig
+    budget: ModelBudget
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunAttempt:
+    """`request` has no callables: what it needs of them is asked of the worker, if the worker has it."""
+
+    request: AttemptRequest
+    cpu: CpuAllowance
+    model: ModelOffer | None = None
+    has_cache: bool = False
+    has_human: bool = False
+    has_build_file: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CancelAttempt:
+    """End the attempt; it has no result."""
+
+
+@dataclass(frozen=True, slots=True)
+class AcquireDevice:
+    """Answered by DeviceAcquired."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceAcquired:
+    handle: DeviceHandle
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBuild:
+    """Answered by Done with the first `limit` bytes of the build's file."""
+
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class KeepEvidence:
+    """The content follows. Answered by Done."""
+
+    name: str
+    content_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class LoadSentence:
+    """Answered by SentenceLoaded. Keys are those of the step cache."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceLoaded:
+    sentence: CachedSentence | None
+
+
+@dataclass(frozen=True, slots=True)
+class AddEntry:
+    """Answered by Done, as the two that follow."""
+
+    key: str
+    entry: CacheEntry
+
+
+@dataclass(frozen=True, slots=True)
+class SetPlan:
+    key: str
+    plan: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveEntries:
+    key: str
+    screens: tuple[ScreenFingerprint, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AskModel:
+    """Answered by ModelAnswered."""
+
+    request: ChatRequest
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAnswered:
+    """A reply, or why there is none, and what the models of the attempt have cost so far."""
+
+    reply: Reply | None
+    usage: ModelUsage
+    category: Category = Category.UNKNOWN
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AskHuman:
+    """Answered by HumanAnswered."""
+
+    question: HumanQuestion
+
+
+@dataclass(frozen=True, slots=True)
+class HumanAnswered:
+    """`text` is None if nobody answered in time."""
+
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Why a call failed; `category` is None for what the attempt can do nothing about."""
+
+    category: Category | None
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetCall:
+    """The attempt does not wait for the call with this number any more."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReportProgress:
+    """The steps that have changed since the last report, and all artifacts."""
+
+    steps: tuple[StepResult, ...]
+    artifacts: tuple[Artifact, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinishAttempt:
+    """`result` is None after a cancellation. `out_of_memory`: the attempt needed more than its process may have.
+
+    `clean`: it ended by itself, and nothing that it began goes on in the process. `counts` are the increments of the
+    process's metrics, `memory_bytes` the most that it has used.
+    """
+
+    result: AttemptResult | None
+    out_of_memory: bool = False
+    clean: bool = False
+    counts: tuple[Count, ...] = ()
+    memory_bytes: int = 0
+
+
+Order = RunAttempt | CancelAttempt
+Answer = DeviceAcquired | SentenceLoaded | ModelAnswered | HumanAnswered | Done | Refused
+CacheChange = AddEntry | SetPlan | RemoveEntries
+Call = (
+    AcquireDevice | ReadBuild | KeepEvidence | LoadSentence | AddEntry | SetPlan | RemoveEntries | AskModel | AskHuman
+)
+Note = ForgetCall | ReportProgress | FinishAttempt
+Message = Order | Answer | Call | Note
+
+_ADAPTERS: Final[dict[type[Any], TypeAdapter[Any]]] = {kind: TypeAdapter(kind) for kind in Message.__args__}
+_KINDS: Final[dict[bytes, type[Any]]] = {kind.__name__.encode(): kind for kind in _ADAPTERS}
+
+
+class InvalidMessage(Exception):
+    """What came from the other side is not one of the messages."""
+
+
+@dataclass(frozen=True, slots=True)
+class RawMessage:
+    """A message before its validation. An answer has the `number` of its call; what is not answered has 0."""
+
+    number: int
+    kind: type[Any]
+    body: memoryview
+    content: memoryview
+
+    def parse(self) -> Any:
+        """Raise InvalidMessage."""
+        try:
+            return _ADAPTERS[self.kind].validate_json(bytes(self.body))
+        except ValueError as error:
+            raise InvalidMessage(f"invalid {self.kind.__name__}: {error}") from error
+
+
+def encode(message: Message, *, number: int = 0, content: bytes = b"") -> bytes:
+    body = _ADAPTERS[type(message)].dump_json(message)
+    return b"".join((b"%d %b %d\n" % (number, type(message).__name__.encode(), len(body)), body, content))
+
+
+def decode(received: bytes) -> RawMessage:
+    """Raise InvalidMessage."""
+    head, _, _ = received[:100].partition(b"\n")
+    try:
+        number, kind, size = head.split(b" ")
+        rest = memoryview(received)[len(head) + 1 :]
+        return RawMessage(int(number), _KINDS[kind], rest[: int(size)], rest[int(size) :])
+    except (ValueError, KeyError) as error:
+        raise InvalidMessage("malformed message") from error

@@ -1,0 +1,97 @@
+"""The processes of a worker's attempts: started when they are needed, used again while nothing speaks against it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from services.executor import telemetry
+from services.executor.model.attempts import AttemptResult
+from services.executor.worker.processes.host import AttemptHost
+from services.executor.worker.processes.limits import AttemptLimits
+from services.executor.worker.processes.messages import FinishAttempt, RunAttempt
+from services.executor.worker.processes.process import AttemptConversation, Child
+
+ATTEMPTS_LIMIT = 100
+"""How many attempts a process runs."""
+MEMORY_LIMIT = 192 * 1024 * 1024
+"""A process that has used more is not used again."""
+
+StartProcess = Callable[[], Awaitable[Child]]
+
+
+@dataclass(slots=True)
+class AttemptChild:
+    """A process, and the organisation of its latest attempt."""
+
+    child: Child
+    org_id: str = ""
+    attempts: int = 0
+
+
+class AttemptProcesses:
+    """One attempt at a time in each process.
+
+    A process is used again, by another organisation too, only after an attempt that ended by itself and left nothing
+    behind.
+    """
+
+    def __init__(self, start: StartProcess, limits: AttemptLimits, *, idle: int) -> None:
+        """`idle` is how many processes are kept for later attempts."""
+        self._start = start
+        self._limits = limits
+        self._most_idle = idle
+        self._idle: list[AttemptChild] = []
+        self._ending: set[asyncio.Task[int]] = set()
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator["AttemptProcesses"]:
+        """Begins with one process, so that the fork server is ready; at the end of the block all processes end."""
+        self._idle.append(await self._start_child())
+        try:
+            yield self
+        finally:
+            while self._idle:
+                self._end(self._idle.pop())
+            if self._ending:
+                await asyncio.wait(self._ending)
+
+    async def run(self, order: RunAttempt, host: AttemptHost) -> AttemptResult:
+        """Run an attempt in a process; what happens to the process is in the result's failure."""
+        process = await self._take(order.request.org_id)
+        conversation = AttemptConversation(process.child, host, self._limits)
+        try:
+            return await conversation.run(order)
+        finally:
+            self._give_back(process, conversation.finished)
+
+    async def _take(self, org_id: str) -> AttemptChild:
+        """An idle process, of the same organisation if there is one; otherwise a new one."""
+        for dead in [idle for idle in self._idle if not idle.child.running]:
+            self._idle.remove(dead)
+            self._end(dead)
+        found = next((idle for idle in self._idle if idle.org_id == org_id), self._idle[-1] if self._idle else None)
+        if found is None:
+            found = await self._start_child()
+        else:
+            self._idle.remove(found)
+        found.org_id = org_id
+        return found
+
+    async def _start_child(self) -> AttemptChild:
+        child = await self._start()
+        telemetry.attempt_processes.labels("started").inc()
+        return AttemptChild(child)
+
+    def _give_back(self, process: AttemptChild, finished: FinishAttempt | None) -> None:
+        process.attempts += 1
+        clean = finished is not None and finished.clean and finished.memory_bytes < MEMORY_LIMIT
+        if not clean or process.attempts >= ATTEMPTS_LIMIT or len(self._idle) >= self._most_idle:
+            self._end(process)
+        else:
+            self._idle.append(process)
+
+    def _end(self, process: AttemptChild) -> None:
+        ending = asyncio.create_task(process.child.stop())
+        self._ending.add(ending)
+        ending.add_done_callback(self._ending.discard)

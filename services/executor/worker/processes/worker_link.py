@@ -1,0 +1,179 @@
+"""The worker as the process of an attempt sees it: calls, and the ports that are answered by them."""
+
+import asyncio
+from collections.abc import Sequence
+from itertools import count
+from typing import Any
+
+from services.chassis.message_stream import MessageStream
+from services.executor.automation.devices.handles import attach, detach
+from services.executor.automation.devices.port import Build, Device, DeviceFailure, OnSession, Seed
+from services.executor.automation.llm.budget import BudgetTracker
+from services.executor.automation.llm.chat_client import ModelEndpoint
+from services.executor.automation.llm.chat_protocol import ChatRequest, Reply
+from services.executor.automation.ports import HumanQuestion, ModelFailed
+from services.executor.automation.screen.fingerprint import ScreenFingerprint
+from services.executor.automation.step_cache.entries import CachedSentence, CacheEntry
+from services.executor.model.attempts import Artifact, StepResult
+from services.executor.model.run_config import LlmConfig
+from services.executor.worker.processes.messages import (
+    AcquireDevice,
+    AddEntry,
+    AskHuman,
+    AskModel,
+    Call,
+    DeviceAcquired,
+    ForgetCall,
+    HumanAnswered,
+    KeepEvidence,
+    LoadSentence,
+    ModelAnswered,
+    Note,
+    RawMessage,
+    ReadBuild,
+    Refused,
+    RemoveEntries,
+    ReportProgress,
+    SentenceLoaded,
+    SetPlan,
+    encode,
+)
+
+
+class CallFailed(Exception):
+    """The worker could not do what it was asked for."""
+
+
+class WorkerLink:
+    """Calls of the worker, any number at a time."""
+
+    def __init__(self, stream: MessageStream) -> None:
+        self._stream = stream
+        self._numbers = count(1)
+        self._waiting: dict[int, asyncio.Future[RawMessage]] = {}
+
+    async def call(self, call: Call, content: bytes = b"") -> Any:
+        """The worker's answer. Raise DeviceFailure for a refusal with a category, CallFailed for another one."""
+        answer, _ = await self._exchange(call, content)
+        return answer
+
+    async def read_build(self, limit: int) -> bytes:
+        """The beginning of the build's file. Raise as `call`."""
+        _, content = await self._exchange(ReadBuild(limit), b"")
+        return content
+
+    async def _exchange(self, call: Call, content: bytes) -> tuple[Any, bytes]:
+        number = next(self._numbers)
+        waiting = self._waiting[number] = asyncio.get_running_loop().create_future()
+        try:
+            await self._stream.send(encode(call, number=number, content=content))
+            received = await waiting
+        except asyncio.CancelledError:
+            await self.notify(ForgetCall(number))
+            raise
+        finally:
+            del self._waiting[number]
+        answer = received.parse()
+        if not isinstance(answer, Refused):
+            return answer, bytes(received.content)
+        if answer.category is None:
+            raise CallFailed(answer.message)
+        raise DeviceFailure(answer.category, answer.message)
+
+    async def notify(self, note: Note) -> None:
+        """Send what needs no answer."""
+        await self._stream.send(encode(note))
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def receive(self, answer: RawMessage) -> None:
+        """Give the answer to the call that waits for it, if it still does."""
+        waiting = self._waiting.get(answer.number)
+        if waiting is not None and not waiting.done():
+            waiting.set_result(answer)
+
+
+class WorkerDevices:
+    """The port `Devices`: the device that the worker has acquired for the attempt, whose session the worker ends."""
+
+    def __init__(self, link: WorkerLink) -> None:
+        self._link = link
+
+    async def acquire(self, platform: str, build: Build, seed: Seed, *, on_session: OnSession | None = None) -> Device:
+        acquired: DeviceAcquired = await self._link.call(AcquireDevice())
+        return attach(acquired.handle, build, seed)
+
+    async def release(self, device: Device) -> None:
+        await detach(device)
+
+
+class WorkerEvidence:
+    """The port `EvidenceStore`."""
+
+    def __init__(self, link: WorkerLink) -> None:
+        self._link = link
+
+    async def keep(self, name: str, content: bytes, content_type: str) -> None:
+        await self._link.call(KeepEvidence(name, content_type), content)
+
+
+class ProgressReporter:
+    """Reports the steps that have changed since the last report, and lets a cancellation come between two steps."""
+
+    def __init__(self, link: WorkerLink) -> None:
+        self._link = link
+        self._reported: Sequence[StepResult] = ()
+
+    async def __call__(self, steps: Sequence[StepResult], artifacts: Sequence[Artifact]) -> None:
+        known = self._reported
+        changed = (step for n, step in enumerate(steps) if n >= len(known) or known[n] is not step)
+        await self._link.notify(ReportProgress(tuple(changed), tuple(artifacts)))
+        self._reported = steps
+        await asyncio.sleep(0)
+
+
+class WorkerStepCache:
+    """The port `StepCacheStore`; the worker knows the organisation."""
+
+    def __init__(self, link: WorkerLink) -> None:
+        self._link = link
+
+    async def load(self, key: str) -> CachedSentence | None:
+        loaded: SentenceLoaded = await self._link.call(LoadSentence(key))
+        return loaded.sentence
+
+    async def add(self, key: str, org_id: str, entry: CacheEntry) -> None:
+        await self._link.call(AddEntry(key, entry))
+
+    async def set_plan(self, key: str, org_id: str, plan: Sequence[str]) -> None:
+        await self._link.call(SetPlan(key, tuple(plan)))
+
+    async def remove(self, key: str, screens: Sequence[ScreenFingerprint]) -> None:
+        await self._link.call(RemoveEntries(key, tuple(screens)))
+
+
+class WorkerModels:
+    """The port `ChatModel`; the worker keeps the key, and counts what models cost."""
+
+    def __init__(self, link: WorkerLink, names: LlmConfig) -> None:
+        self._link = link
+        self.endpoint = ModelEndpoint(base_url="", models=names)
+
+    async def ask(self, request: ChatRequest, budget: BudgetTracker) -> Reply:
+        answer: ModelAnswered = await self._link.call(AskModel(request))
+        budget.spent = answer.usage
+        if answer.reply is None:
+            raise ModelFailed(answer.category, answer.message)
+        return answer.reply
+
+
+class WorkerHuman:
+    """The port `Human`."""
+
+    def __init__(self, link: WorkerLink) -> None:
+        self._link = link
+
+    async def ask(self, question: HumanQuestion) -> str | None:
+        answer: HumanAnswered = await self._link.call(AskHuman(question))
+        return answer.text
