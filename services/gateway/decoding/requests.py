@@ -26,6 +26,8 @@ from services.gateway.decoding.validation_errors import (
 MAX_IGNORED = 100
 MAX_COUNTED = 5000
 """With more unknown and invalid fields a request is rejected at once: listing them takes 5 µs each."""
+VALUES_LIMIT = 25_000
+"""JSON values of one body: more than a test may have, and few enough to be converted in 40 ms."""
 _ATTRIBUTION = ("x-ci-", "x-service-")
 _UNKNOWN = "extra_forbidden"
 _PATH_PART = re.compile(r'\["([^"]*)"\]|\[(\d+)\]|([^.\[\]]+)')
@@ -158,13 +160,33 @@ class RequestDecoder:
 
 
 def parse_json(body: bytes) -> object:
-    """The JSON value of a body; an empty body is {}. MalformedBody has the position of the error."""
+    """The JSON value of a body; an empty body is {}. MalformedBody has the position of the error.
+
+    InvalidRequest when it has more than VALUES_LIMIT values: free-form fields cost microseconds for each.
+    """
     if not body or body.isspace():
         return {}
     try:
-        return from_json(body, allow_inf_nan=False)
+        found = from_json(body, allow_inf_nan=False)
     except ValueError as error:
         raise MalformedBody(f"The body is not valid JSON: {error}") from None
+    if len(body) > 2 * VALUES_LIMIT and _has_more_values(found, VALUES_LIMIT):
+        message = f"Input should have at most {VALUES_LIMIT} values in all objects and lists together"
+        raise InvalidRequest([FieldError(("body",), message, "too_long")])
+    return found
+
+
+def _has_more_values(json: object, limit: int) -> bool:
+    waiting = [json]
+    while waiting:
+        found = waiting.pop()
+        inner = list(found.values()) if isinstance(found, dict) else found
+        if isinstance(inner, list):
+            limit -= len(inner)
+            if limit < 0:
+                return True
+            waiting.extend(each for each in inner if isinstance(each, dict | list))
+    return False
 
 
 def _parameters(query: str) -> dict[str, str]:

@@ -319,6 +319,30 @@ def test_free_form_objects_that_are_too_deep_are_errors(wrap: Any, depth: int) -
     assert errors_of("UpdateBuild", body={"metadata": {"x": value}})[0][1] == "too_deep"
 
 
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        "[" + "1," * 524_000 + "1]",
+        "{" + ",".join(f'"k{n}":1' for n in range(30_000)) + "}",
+        "[" + "[]," * 30_000 + "1]",
+    ],
+    ids=["numbers", "fields", "lists"],
+)
+def test_a_body_with_too_many_values_is_an_error(metadata: str) -> None:
+    body = f'{{"metadata": {{"a": {metadata}}}}}'.encode()
+    assert [error[:2] for error in errors_of("UpdateBuild", body=body)] == [(("body",), "too_long")]
+
+
+def test_commas_in_a_text_are_no_values() -> None:
+    message: Any = decode("UpdateBuild", body={"metadata": {"a": "[," * 100_000}}).message
+    assert struct_to_json(message.metadata) == {"a": "[," * 100_000}
+
+
+def test_a_body_may_have_as_many_values_as_a_test() -> None:
+    message: Any = decode("UpdateBuild", body={"metadata": {"a": [1] * 20_000}}).message
+    assert struct_to_json(message.metadata) == {"a": [1] * 20_000}
+
+
 def test_deepest_valid_object_can_be_serialized_and_parsed() -> None:
     value: object = 1
     for _ in range(25):
