@@ -169,6 +169,16 @@ class Node:
             raise self.error(f"more than {limit} entries")
         return tuple(item.string(limit=each) for item in items)
 
+    def count_values(self) -> int:
+        """The number of scalars, lists and mappings in it, itself included."""
+        match self.value:
+            case tuple() as items:
+                return 1 + sum(item.count_values() for item in items)
+            case Mapping() as entries:
+                return 1 + sum(child.count_values() for child in entries.values())
+            case _:
+                return 1
+
     def _kind(self) -> str:
         match self.value:
             case None:

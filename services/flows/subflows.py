@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from services.flows.configuration import CONFIGURATION_KEYS, HOOKS
-from services.flows.documents import read_documents
+from services.flows.documents import DEFAULT_LIMITS, read_documents
 from services.flows.nodes import DocumentError, Node, suggest
 from services.flows.steps import STEP_LIMIT
 from services.flows.variables import COMMANDS, is_template
@@ -14,6 +14,8 @@ INCLUSIONS_LIMIT = 100
 DEPTH_LIMIT = 8
 CHARACTERS_LIMIT = 512 * 1024
 """Of all files together."""
+VALUES_LIMIT = 2 * DEFAULT_LIMITS.values
+"""Of the files each time that they are run, before they are read as steps; not all values of a file are stored."""
 
 
 def split_file(documents: Sequence[Node]) -> tuple[Node | None, Node]:
@@ -35,6 +37,8 @@ class SubflowExpander:
             raise DocumentError(root, 1, 1, f"the files are longer than {CHARACTERS_LIMIT} characters together")
         self._files = {posixpath.normpath(path): text for path, text in files.items()}
         self._read: dict[str, tuple[Node | None, Node]] = {}
+        self._sizes: dict[str, int] = {}
+        self._values_left = VALUES_LIMIT
         self._inclusions = 0
         self._steps = 0
 
@@ -83,9 +87,7 @@ class SubflowExpander:
         if COMMANDS in entries:
             raise file.error_at_key("either file or commands")
         path = self._find(file, stack)
-        if path not in self._read:
-            self._read[path] = split_file(read_documents(self._files[path], path, limit=2))
-        configuration, commands = self._read[path]
+        configuration, commands = self._read_file(path, file)
         fields = configuration.fields(CONFIGURATION_KEYS) if configuration is not None else {}
         if "onFlowComplete" in fields:
             raise fields["onFlowComplete"].error_at_key("only the flow of a test may have onFlowComplete")
@@ -94,6 +96,17 @@ class SubflowExpander:
             items = (*self.expand_steps(fields["onFlowStart"], (*stack, path)).items(), *items)
         entries.setdefault("label", Node(path, file.location, path))
         return _add_variables(replace(node, value=entries), fields, replace(commands, value=items), file)
+
+    def _read_file(self, path: str, file: Node) -> tuple[Node | None, Node]:
+        """The parts of a file, which is parsed once; its values count each time that it is run."""
+        if path not in self._read:
+            documents = read_documents(self._files[path], path, limit=2)
+            self._sizes[path] = sum(document.count_values() for document in documents)
+            self._read[path] = split_file(documents)
+        self._values_left -= self._sizes[path]
+        if self._values_left < 0:
+            raise file.error(f"more than {VALUES_LIMIT} values in the files that are run")
+        return self._read[path]
 
     def _find(self, file: Node, stack: tuple[str, ...]) -> str:
         """The path of a file that is named in another one."""

@@ -111,6 +111,14 @@ def test_a_large_file_that_runs_many_times_is_refused() -> None:
     assert "more than 524288 characters in all" in fault.message
 
 
+def test_the_values_of_a_file_count_each_time_that_it_is_run() -> None:
+    """Before its steps are read: the many values in this label would be read a hundred times."""
+    label = ", ".join(["1"] * 15_000)
+    problems = load_flow("- runFlow: f\n" * 100, {"f": f"- tapOn: {{text: x, label: [{label}]}}\n"}).problems
+    assert [problem.message for problem in problems] == ["more than 40000 values in the files that are run"]
+    assert problems[0].line == 3
+
+
 def test_files_that_run_each_other_are_limited() -> None:
     twice = {f"{n}.yaml": f"- runFlow: {n + 1}.yaml\n" * 2 for n in range(7)} | {"7.yaml": "- back"}
     with pytest.raises(DocumentError, match="more than 100 files are run"):
