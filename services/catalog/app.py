@@ -24,6 +24,7 @@ from mobiletest.catalog.v1 import (
 )
 
 from services.catalog.events import SOURCE, TOPICS
+from services.catalog.flow_reader import ChildFlowReader
 from services.catalog.grpc.apps import AppsServicer
 from services.catalog.grpc.builds import BuildsServicer
 from services.catalog.grpc.facts import CatalogFactsServicer
@@ -33,6 +34,7 @@ from services.catalog.grpc.resolution import ResolutionServicer
 from services.catalog.grpc.tests import TestsServicer
 from services.catalog.grpc.workflows import WorkflowsServicer
 from services.catalog.inspection.inspector import ProcessInspector
+from services.catalog.ports import FlowReader
 from services.catalog.settings import Settings
 from services.catalog.spool import Spool
 from services.catalog.storage.artifact_bytes import MongoArtifactBytes
@@ -91,7 +93,9 @@ async def start_app(settings: Settings) -> AsyncIterator[CatalogService]:
         objects = ObjectStore.open(settings.object_store)
         sweeper = ArtifactSweeper(mongo, objects, SystemClock())
         await stack.enter_async_context(background.run("sweeper", sweeper.run()))
-        servicers = _servicers(settings, mongo, outbox, objects)
+        flows = ChildFlowReader()
+        stack.push_async_callback(flows.close)
+        servicers = _servicers(settings, mongo, outbox, objects, flows)
         serving = grpc_server.serve(settings, servicers, health=health, idempotency=Idempotency(mongo))
         address = await stack.enter_async_context(serving)
         await stack.enter_async_context(health.mark_ready(background))
@@ -109,7 +113,9 @@ async def connect_migrated(settings: Settings) -> AsyncIterator[Mongo]:
         await mongo.close()
 
 
-def _servicers(settings: Settings, mongo: Mongo, outbox: Outbox, objects: ObjectStore) -> list[grpc_server.Servicer]:
+def _servicers(
+    settings: Settings, mongo: Mongo, outbox: Outbox, objects: ObjectStore, flows: FlowReader
+) -> list[grpc_server.Servicer]:
     clock = SystemClock()
     store = MongoStore(mongo, outbox, clock)
     limits, ledger = MongoLimits(mongo, clock, settings.limits), MongoArtifactBytes(mongo, clock)
@@ -119,7 +125,7 @@ def _servicers(settings: Settings, mongo: Mongo, outbox: Outbox, objects: Object
     uploads = UploadUseCases(store, objects, quota=quota, spool=spool, inspector=ProcessInspector(), clock=clock)
     builds = BuildsServicer(BuildUseCases(store, objects, clock), uploads)
     tests = TestsServicer(
-        TestUseCases(store, clock), AttachmentUseCases(store, clock), QuarantineUseCases(store, clock)
+        TestUseCases(store, clock, flows), AttachmentUseCases(store, clock), QuarantineUseCases(store, clock)
     )
     keys = ApiKeysServicer(KeyUseCases(store, MongoKeyRing(mongo), limits, clock), limits)
     workflows = WorkflowsServicer(WorkflowUseCases(store, limits, clock))

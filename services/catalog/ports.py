@@ -1,4 +1,5 @@
-"""What the use cases need: a store with one port per resource and transactions over them, and an inspector.
+"""What the use cases need: a store with one port per resource and transactions over them, an inspector, and a
+reader of flows.
 
 Everything is read and written as the caller of `chassis.context.current()`; only `KeyRing` works without a caller.
 """
@@ -14,9 +15,10 @@ from services.catalog.model.attachments import Attachment
 from services.catalog.model.builds import Build, Inspection, RejectedArtifact
 from services.catalog.model.keys import ApiKey, Organisation
 from services.catalog.model.limits import ArtifactBytes, OrganisationLimits
-from services.catalog.model.tests import Quarantine, Test, TestVersion
+from services.catalog.model.tests import Quarantine, ReadFlow, Step, Test, TestVersion
 from services.catalog.model.values import Counts, Page, Platform
 from services.catalog.model.workflows import Workflow
+from services.flows.loader import NO_FILES, Files
 
 T = TypeVar("T")
 E = TypeVar("E")
@@ -252,6 +254,16 @@ class Inspector(Protocol):
 
     async def inspect(self, path: Path) -> Inspection | RejectedArtifact:
         """What the artifact says of itself; never raises for what the artifact is."""
+
+
+class FlowReader(Protocol):
+    """Reads the steps of tests."""
+
+    async def read(self, source: str | Sequence[Step], files: Files = NO_FILES) -> ReadFlow:
+        """The flow in a Maestro file's text, with the files that it runs, or in a list of steps.
+
+        InvalidValue when it takes too much; ResourceExhausted and Unavailable when too many wait.
+        """
 
 
 class Records(Protocol):

@@ -171,13 +171,12 @@ class Node:
 
     def count_values(self) -> int:
         """The number of scalars, lists and mappings in it, itself included."""
-        match self.value:
-            case tuple() as items:
-                return 1 + sum(item.count_values() for item in items)
-            case Mapping() as entries:
-                return 1 + sum(child.count_values() for child in entries.values())
-            case _:
-                return 1
+        inside: Iterable[Node] = ()
+        if isinstance(self.value, tuple):
+            inside = self.value
+        elif isinstance(self.value, Mapping):
+            inside = self.value.values()
+        return 1 + sum(child.count_values() for child in inside)
 
     def _kind(self) -> str:
         match self.value:

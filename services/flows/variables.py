@@ -136,10 +136,14 @@ class Template:
 
     def fill(self, lookup: Lookup) -> str:
         """The text with all values filled in. Raise ExpressionError if one has none."""
-        text = "".join(part if isinstance(part, str) else to_text(part(lookup)) for part in self.parts)
-        if len(text) > TEXT_LIMIT:
-            raise ExpressionError(f"the text becomes longer than {TEXT_LIMIT} characters")
-        return text
+        texts: list[str] = []
+        left = TEXT_LIMIT
+        for part in self.parts:
+            texts.append(part if isinstance(part, str) else to_text(part(lookup)))
+            left -= len(texts[-1])
+            if left < 0:
+                raise ExpressionError(f"the text becomes longer than {TEXT_LIMIT} characters")
+        return "".join(texts)
 
 
 def parse_template(text: str) -> Template:

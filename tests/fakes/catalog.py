@@ -8,16 +8,18 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from services.catalog.flow_reader import read_flow
 from services.catalog.model.apps import App
 from services.catalog.model.attachments import Attachment, detach
 from services.catalog.model.builds import Build, Inspection, RejectedArtifact
 from services.catalog.model.keys import ApiKey, Organisation
-from services.catalog.model.tests import Quarantine, Test, TestVersion
+from services.catalog.model.tests import Quarantine, ReadFlow, Step, Test, TestVersion
 from services.catalog.model.text import fold_case
 from services.catalog.model.values import Counts, Page
 from services.catalog.model.workflows import Workflow
 from services.catalog.ports import AppFilter, Change, DuplicateValue, Fact, TestFilter
 from services.chassis import context
+from services.flows.loader import NO_FILES, Files
 
 R = TypeVar("R", App, Build, Test, Workflow, ApiKey)
 T = TypeVar("T")
@@ -317,6 +319,13 @@ class FakeKeyRing:
 
     async def add_organisation(self, organisation: Organisation) -> None:
         self.organisations.append(organisation)
+
+
+class FakeFlowReader:
+    """Reads flows in this process."""
+
+    async def read(self, source: str | Sequence[Step], files: Files = NO_FILES) -> ReadFlow:
+        return read_flow(source, files)
 
 
 @dataclass

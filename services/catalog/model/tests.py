@@ -69,6 +69,25 @@ class TestVersion:
     created_at: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class FlowProblem:
+    """A mistake in steps: the path to it, what is wrong, and both in one sentence, in a text with line and column."""
+
+    path: str
+    message: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFlow:
+    """The steps of a test as they are stored, with the name and tags of the flow they come from; or their problems."""
+
+    name: str | None = None
+    tags: tuple[str, ...] = ()
+    steps: tuple[Step, ...] = ()
+    problems: tuple[FlowProblem, ...] = ()
+
+
 def validate_tags(tags: tuple[str, ...]) -> tuple[str, ...]:
     """The trimmed tags without repetitions, in the order given; InvalidValue when empty, too long or too many."""
     for position, tag in enumerate(tags):

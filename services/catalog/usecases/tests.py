@@ -1,6 +1,5 @@
 """Creating, listing, changing and deleting tests."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -8,6 +7,7 @@ from typing import Any
 
 from services.catalog.model.attachments import detach
 from services.catalog.model.tests import (
+    ReadFlow,
     Step,
     Test,
     TestVersion,
@@ -17,15 +17,14 @@ from services.catalog.model.tests import (
 )
 from services.catalog.model.text import search_pattern, validate_name
 from services.catalog.model.values import Counts, InvalidValue, ListPage, Page, Platform
-from services.catalog.ports import Change, Store, TestFilter
+from services.catalog.ports import Change, FlowReader, Store, TestFilter
 from services.catalog.usecases.apps import update_app_attachment
 from services.catalog.usecases.attachments import AttachedTest, load_attachments
 from services.catalog.usecases.errors import invalid_argument, reports_violations, require
 from services.chassis.clock import Clock
 from services.chassis.context import current
 from services.chassis.ids import new_id
-from services.flows.loader import NO_FILES, Files, load_flow
-from services.flows.steps import Flow
+from services.flows.loader import NO_FILES, Files
 
 TestChanges = Mapping[str, Any]
 """New values of name, description, platform, tags, steps (or flow, with flow_files) and timeout_seconds.
@@ -53,14 +52,15 @@ class TestUseCases:
 
     __test__ = False
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: Store, clock: Clock, flows: FlowReader) -> None:
         self._store = store
         self._clock = clock
+        self._flows = flows
 
     @reports_violations
     async def create(self, new: NewTest) -> AttachedTest:
         """A new test. A repeat with the same idempotency key gives the existing test."""
-        new = await asyncio.to_thread(_prepare, new)
+        new = await self._prepare(new)
         now, caller = self._clock.now(), current()
         test = Test(
             id=new_id(),
@@ -126,7 +126,7 @@ class TestUseCases:
     @reports_violations
     async def update(self, test_id: str, changes: TestChanges) -> AttachedTest:
         """The test with the changes; other steps are a new version of them. NotFound."""
-        values = await asyncio.to_thread(_validate_changes, changes)
+        values = await self._validate(changes)
         now = self._clock.now()
 
         async def work(change: Change) -> Test:
@@ -158,6 +158,50 @@ class TestUseCases:
 
         await self._store.change(work)
 
+    async def _prepare(self, new: NewTest) -> NewTest:
+        """The new test with the steps, and what else is missing, of its flow."""
+        if new.flow is None:
+            _refuse_files(new.flow_files)
+            _refuse_missing(new)
+            await self._validate_steps(new.steps)
+            return new
+        if new.steps:
+            raise InvalidValue("flow", "a test has either steps or a flow")
+        flow = await self._load_flow(new.flow, new.flow_files)
+        if not (new.name or flow.name):
+            raise InvalidValue("name", "Field required: the flow has no name either", "missing")
+        return replace(new, name=new.name or flow.name or "", steps=flow.steps, tags=new.tags or flow.tags)
+
+    async def _load_flow(self, text: str, files: Files) -> ReadFlow:
+        """The flow in a Maestro file. Raise InvalidArgument with all its problems."""
+        flow = await self._flows.read(text, files)
+        if flow.problems:
+            raise invalid_argument([InvalidValue("flow", problem.sentence, "step") for problem in flow.problems])
+        return flow
+
+    async def _validate_steps(self, steps: Sequence[Step]) -> None:
+        problems = (await self._flows.read(steps)).problems
+        if problems:
+            raise invalid_argument([InvalidValue(problem.path, problem.message, "step") for problem in problems])
+
+    async def _validate(self, changes: TestChanges) -> dict[str, Any]:
+        values = dict(changes)
+        if "name" in values:
+            values["name"] = validate_name(values["name"] or "")
+        if "tags" in values:
+            values["tags"] = validate_tags(tuple(values["tags"] or ()))
+        flow, files = values.pop("flow", None), values.pop("flow_files", NO_FILES)
+        if flow is None:
+            _refuse_files(files)
+        elif "steps" in values:
+            raise InvalidValue("flow", "a test has either steps or a flow")
+        else:
+            return {**values, "steps": (await self._load_flow(flow, files)).steps}
+        if "steps" in values:
+            values["steps"] = tuple(values["steps"] or ())
+            await self._validate_steps(values["steps"])
+        return values
+
     async def _test(self, test_id: str) -> Test:
         return require(await self._store.tests.get(test_id), "Test")
 
@@ -175,60 +219,15 @@ class TestUseCases:
         return await load_attachments(self._store, tests, self._clock.now())
 
 
-def _prepare(new: NewTest) -> NewTest:
-    """The new test with the steps, and what else is missing, of its flow; takes up to a second for 1,000 steps."""
-    if new.flow is None:
-        _refuse_files(new.flow_files)
-        missing = [name for name in ("name", "steps") if not getattr(new, name)]
-        if missing:
-            raise invalid_argument([InvalidValue(name, "Field required", "missing") for name in missing])
-        _validate_steps(new.steps)
-        return new
-    if new.steps:
-        raise InvalidValue("flow", "a test has either steps or a flow")
-    flow, steps = _load_flow(new.flow, new.flow_files)
-    if not (new.name or flow.name):
-        raise InvalidValue("name", "Field required: the flow has no name either", "missing")
-    return replace(new, name=new.name or flow.name or "", steps=steps, tags=new.tags or flow.tags)
-
-
 def _refuse_files(files: Files) -> None:
     if files:
         raise InvalidValue("flow_files", "there is no flow that runs these files")
 
 
-def _load_flow(text: str, files: Files) -> tuple[Flow, tuple[Step, ...]]:
-    """The flow in a Maestro file, and its steps as they are stored. Raise InvalidArgument with all its problems."""
-    loaded = load_flow(text, files)
-    if loaded.flow is None:
-        raise invalid_argument([InvalidValue("flow", str(problem), "step") for problem in loaded.problems])
-    return loaded.flow, tuple(loaded.steps)  # type: ignore[arg-type]
-
-
-def _validate_steps(steps: Sequence[Step]) -> None:
-    problems = load_flow(steps, root="steps").problems
-    if problems:
-        raise invalid_argument([InvalidValue(problem.path, problem.message, "step") for problem in problems])
-
-
-def _validate_changes(changes: TestChanges) -> dict[str, Any]:
-    values = dict(changes)
-    if "name" in values:
-        values["name"] = validate_name(values["name"] or "")
-    if "tags" in values:
-        values["tags"] = validate_tags(tuple(values["tags"] or ()))
-    flow, files = values.pop("flow", None), values.pop("flow_files", NO_FILES)
-    if flow is None:
-        _refuse_files(files)
-    elif "steps" in values:
-        raise InvalidValue("flow", "a test has either steps or a flow")
-    else:
-        _, values["steps"] = _load_flow(flow, files)
-        return values
-    if "steps" in values:
-        values["steps"] = tuple(values["steps"] or ())
-        _validate_steps(values["steps"])
-    return values
+def _refuse_missing(new: NewTest) -> None:
+    missing = [name for name in ("name", "steps") if not getattr(new, name)]
+    if missing:
+        raise invalid_argument([InvalidValue(name, "Field required", "missing") for name in missing])
 
 
 async def _apply_change(change: Change, before: Test, after: Test, now: datetime) -> Test:

@@ -21,7 +21,7 @@ from services.catalog.usecases.workflows import WorkflowUseCases
 from services.chassis import context
 from services.chassis.context import Caller
 from services.chassis.object_store import ObjectStore
-from tests.fakes.catalog import FakeInspector, FakeKeyRing, FakeStore
+from tests.fakes.catalog import FakeFlowReader, FakeInspector, FakeKeyRing, FakeStore
 from tests.fakes.catalog_limits import FakeArtifactBytes, FakeLimits
 from tests.fakes.catalog_samples import ORG, at
 
@@ -55,7 +55,7 @@ class Catalog:
         self.ring = FakeKeyRing(self.store)
         self.apps = AppUseCases(self.store, self.clock)
         self.builds = BuildUseCases(self.store, self.objects, self.clock)
-        self.tests = TestUseCases(self.store, self.clock)
+        self.tests = TestUseCases(self.store, self.clock, FakeFlowReader())
         self.attachments = AttachmentUseCases(self.store, self.clock)
         self.quarantine = QuarantineUseCases(self.store, self.clock)
         self.limits = FakeLimits()

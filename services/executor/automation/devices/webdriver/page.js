@@ -106,7 +106,7 @@ const wordsOf = (node) => {
 };
 const labelsOf = (node) => {
   const ids = node.getAttribute("aria-labelledby");
-  const named = ids ? ids.split(/\s+/).map((id) => node.getRootNode().getElementById(id)) : [...((node.localName !== "form" && node.labels) || [])];
+  const named = ids ? [...new Set(ids.split(/\s+/).slice(0, 100))].map((id) => node.getRootNode().getElementById(id)) : [...((node.localName !== "form" && node.labels) || [])];
   return named.filter(Boolean).map((each) => wordsOf(each).slice(0, LIMITS.attribute));
 };
 const masked = (node) => node.localName === "input" && node.type === "password";
