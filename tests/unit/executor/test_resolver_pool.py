@@ -73,6 +73,24 @@ async def test_a_page_that_multiplies_its_texts_is_read_within_the_limits(pool: 
     assert found.action == "tap"
 
 
+@pytest.mark.parametrize(
+    "step",
+    [
+        'Tap "Go" in the "Go" list',
+        'Tap "Go" in the row of "Go"',
+        'Type "x" into the third "Go" field',
+        "Tap go in the go",
+    ],
+)
+async def test_a_screen_with_thousands_of_candidates_in_hundreds_of_levels_is_searched_within_the_limits(
+    pool: ResolverPool, step: str
+) -> None:
+    """A search that climbs from each candidate takes 8 million steps."""
+    levels = '<node class="a.X" bounds="[0,0][9,9]">'
+    source = f"<hierarchy>{levels * 390}{BUTTON * 15_000}{'</node>' * 390}</hierarchy>"
+    assert (await resolve(pool, request(source, step))).action == "none"
+
+
 async def test_a_source_that_takes_too_much_is_refused(strict_pool: ResolverPool) -> None:
     with pytest.raises(InvalidArgument) as error:
         await resolve(strict_pool, request(LARGE))

@@ -59,7 +59,7 @@ def locator_of(element: Element, outline: Outline, sentence: str, *, exact: bool
     mentioned = numbers_in(sentence)
     if element not in outline.visible or mentioned & numbers_in(own_id(element)):
         return None
-    row = _row_of(element, outline)
+    row = outline.row_of(element)
     x, y = _relative_position(element, outline)
     exact = exact or not id_shape(own_id(element)) or _needs_exact_text(element, mentioned)
     text, label, hint = _texts_of(element, exact=exact)
@@ -94,7 +94,7 @@ def locate(locator: Locator, outline: Outline) -> Element | None:
     if locator.equals > 1 and not _is_near(locator, element, outline):
         return None
     if locator.rows is not None:
-        row = _row_of(element, outline)
+        row = outline.row_of(element)
         if row is None or _hash_of_texts(_rows_around(row, outline)) != locator.rows:
             return None
     return element
@@ -128,7 +128,7 @@ def wording_hash(outline: Outline) -> str:
 
 def _matching_elements(locator: Locator, outline: Outline) -> list[Element]:
     words = cache(_row_words)
-    alike = ((each, _row_of(each, outline)) for each in outline.visible if _matches(locator, each))
+    alike = ((each, outline.row_of(each)) for each in outline.visible if _matches(locator, each))
     return [element for element, row in alike if (words(row) if row is not None else None) == locator.row]
 
 
@@ -163,17 +163,6 @@ def _needs_exact_text(element: Element, mentioned: frozenset[str]) -> bool:
         mentioned & numbers_in(text) or (text.strip() and not normalized_words(text) and not numbers_in(text))
         for text in texts
     )
-
-
-def _row_of(element: Element, outline: Outline) -> Element | None:
-    """The innermost row that is or contains the element."""
-    for each in (element, *outline.ancestors(element)):
-        if each.role is Role.CELL:
-            return each
-        parent = outline.parent(each)
-        if parent is not None and each.role is not Role.LIST and (parent.role is Role.LIST or outline.has_rows(parent)):
-            return each
-    return None
 
 
 def _rows_around(row: Element, outline: Outline) -> list[Element]:

@@ -1,6 +1,6 @@
 """The outline of a screen: an index of its tree of elements."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import cached_property
 
 from services.executor.automation.screen.elements import Element, Role, walk
@@ -25,7 +25,6 @@ class Outline:
         self._parents: dict[Element, Element] = {}
         self._before: dict[Element, Element] = {}
         self._order: dict[Element, int] = {}
-        self._rows: dict[Element, bool] = {}
         for position, element in enumerate(walk(root)):
             self._order[element] = position
             for child in element.children:
@@ -88,11 +87,32 @@ class Outline:
         """Whether the element or an ancestor is meant to be tapped."""
         return element in self._tappable
 
-    def has_rows(self, element: Element) -> bool:
-        """As the function `has_rows`; the children of an element are looked at once."""
-        if element not in self._rows:
-            self._rows[element] = has_rows(element)
-        return self._rows[element]
+    def closest_ancestors(
+        self, elements: Collection[Element], accepts: Callable[[Element], bool]
+    ) -> list[Element | None]:
+        """For each of the elements the innermost ancestor that is accepted; each ancestor is asked about once."""
+        found: dict[Element | None, Element | None] = {None: None}
+        for element in self._order if elements else ():
+            parent = self._parents.get(element)
+            found[element] = parent if parent is not None and accepts(parent) else found[parent]
+        return [found[element] for element in elements]
+
+    def row_of(self, element: Element) -> Element | None:
+        """The innermost row that is or contains the element."""
+        return self._rows.get(element)
+
+    @cached_property
+    def _rows(self) -> dict[Element, Element]:
+        """The row of each element that has one."""
+        rows: dict[Element, Element] = {}
+        lists = {element for element in self._order if element.role is Role.LIST or has_rows(element)}
+        for element in self._order:
+            parent = self._parents.get(element)
+            if element.role is Role.CELL or (element.role is not Role.LIST and parent in lists):
+                rows[element] = element
+            elif parent in rows:
+                rows[element] = rows[parent]
+        return rows
 
     def label_beside(self, element: Element) -> str:
         """The text directly before the element in the same container."""

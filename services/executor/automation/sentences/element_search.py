@@ -1,7 +1,7 @@
 """Finds the elements that a phrase names: exact texts first, then regardless of case, then hints, labels and ids."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from services.executor.automation.screen.elements import Element, Role
@@ -84,7 +84,7 @@ def _filter_roles(found: list[Element], roles: frozenset[Role], outline: Outline
     if exact:
         return exact
     if roles & _CONTAINER_ROLES:
-        containers = (next((above for above in outline.ancestors(each) if above.role in roles), None) for each in found)
+        containers = outline.closest_ancestors(found, lambda above: above.role in roles)
         return outline.in_order({container for container in containers if container is not None})
     if roles & _BUTTON_ROLES:
         return [element for element in found if element.clickable and element.role in _UNSPECIFIC_ROLES]
@@ -179,13 +179,10 @@ def _without_duplicates(found: list[Element], outline: Outline) -> list[Element]
     The outer one stays if only it is tappable.
     """
     among = set(found)
-    return outline.in_order({_tappable_of(each, among, outline): None for each in outline.innermost(found)})
-
-
-def _tappable_of(element: Element, found: set[Element], outline: Outline) -> Element:
-    if element.tappable:
-        return element
-    return next((above for above in outline.ancestors(element) if above in found and above.tappable), element)
+    innermost = outline.innermost(found)
+    outer = outline.closest_ancestors(innermost, lambda above: above in among and above.tappable)
+    kept = (each if each.tappable else above or each for each, above in zip(innermost, outer, strict=True))
+    return outline.in_order(dict.fromkeys(kept))
 
 
 def _apply_ordinal(found: list[Element], ordinal: int | None) -> list[Element]:
@@ -240,12 +237,8 @@ def _in_innermost_container(found: list[Element], anchor: Element, outline: Outl
     containers = [anchor, *outline.ancestors(anchor)][:-1]
     row = next((place for place, each in enumerate(containers) if each.role is Role.CELL), len(containers))
     places = {container: place for place, container in enumerate(containers[: row + 1])}
-    inside = [(place, each) for each in found if (place := _first_place(outline.ancestors(each), places)) is not None]
-    return nearest(inside)
-
-
-def _first_place(ancestors: list[Element], places: Mapping[Element, int]) -> int | None:
-    return next((places[ancestor] for ancestor in ancestors if ancestor in places), None)
+    around = outline.closest_ancestors(found, places.__contains__)
+    return nearest([(places[above], each) for each, above in zip(found, around, strict=True) if above is not None])
 
 
 def gap_between(element: Element, anchor: Element, relation: Relation) -> float | None:
