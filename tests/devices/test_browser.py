@@ -345,7 +345,7 @@ async def test_a_page_that_is_not_there_is_a_failed_launch(open_browser: OpenBro
     assert raised.value.category is Category.APP_LAUNCH_FAILED
     with pytest.raises(DeviceFailure, match=r"http://127\.0\.0\.1:9/ could not be opened"):
         await browser.launch(LaunchOptions(app_id="http://127.0.0.1:9/"))  # a port that browsers refuse
-    with pytest.raises(DeviceFailure, match="a browser cannot open myapp://item/1"):
+    with pytest.raises(DeviceFailure, match="a browser can only open http and https links"):
         await browser.open_link("myapp://item/1")
     with pytest.raises(DeviceFailure, match=r"a browser has no app com\.example"):
         await browser.launch(LaunchOptions(app_id="com.example"))

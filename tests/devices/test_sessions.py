@@ -189,7 +189,7 @@ async def test_a_hub_that_is_killed_is_noticed_at_once_and_closing_never_fails(o
         with pytest.raises(DeviceFailure) as raised:
             await order
         assert raised.value.category in (Category.SESSION_LOST, Category.NETWORK_ERROR)
-        assert own_appium.url in raised.value.message
+        assert "127.0.0.1" not in raised.value.message
     await device.close()
     assert monotonic() - began < 30
     assert not await delete_session(session)
@@ -221,7 +221,7 @@ async def test_what_a_hub_refuses_is_said(appium: Hub) -> None:
 async def test_a_hub_that_is_not_there_is_a_network_error() -> None:
     with Ports() as ports:
         url = f"http://127.0.0.1:{ports.take()}"
-        with pytest.raises(DeviceFailure, match=url) as raised:
+        with pytest.raises(DeviceFailure, match="the hub cannot be reached") as raised:
             await open_device(HubTarget(url=url, capabilities={}), PHONE, Build())
     assert raised.value.category is Category.NETWORK_ERROR
 
