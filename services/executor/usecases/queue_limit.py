@@ -1,7 +1,7 @@
 """Limits the waiting runs of an organisation."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from services.chassis.clock import Clock, SystemClock
@@ -26,9 +26,13 @@ class _Waiting:
     added: int = 0
     starting: int = 0
 
+    @property
+    def total(self) -> int:
+        return self.counted + self.added + self.starting
+
 
 class QueueLimit:
-    """Counts once a second per organisation, and adds what this process starts meanwhile.
+    """Counts once a second per organisation, adds what this process starts meanwhile, and recounts before a refusal.
 
     So the limit may be exceeded by what other processes start within a second.
     """
@@ -39,12 +43,12 @@ class QueueLimit:
         self._waiting: dict[str, _Waiting] = {}
         self._locks: KeyedLocks[str] = KeyedLocks()
 
-    async def refresh(self) -> None:
+    async def refresh(self, max_age: float = FRESH_SECONDS) -> None:
         """Count the waiting runs of the caller's organisation, unless that was done within the last second."""
         org_id = current().org_id
         async with self._locks[org_id]:
             known, now = self._waiting.get(org_id), self._clock.monotonic()
-            if known is not None and now - known.read_at < FRESH_SECONDS:
+            if known is not None and now - known.read_at < max_age:
                 return
             added = known.added if known is not None else 0
             counted = await self._executions.waiting_runs()
@@ -53,17 +57,19 @@ class QueueLimit:
             else:
                 known.read_at, known.counted, known.added = now, counted, known.added - added
 
-    @contextmanager
-    def room(self, runs: int, limit: int | None) -> Iterator[None]:
+    @asynccontextmanager
+    async def room(self, runs: int, limit: int | None) -> AsyncIterator[None]:
         """Inside the block so many runs of the caller's organisation are started; after `refresh`.
 
         ResourceExhausted: too many wait; PermissionDenied: there will never be room for so many.
         """
-        waiting = self._waiting.setdefault(current().org_id, _Waiting(0.0, 0))
         if limit is not None and runs > limit:
             raise limit_reached("queued_runs", limit, TOO_LARGE.format(_runs(runs)))
-        if limit is not None and waiting.counted + waiting.added + waiting.starting + runs > limit:
-            raise limit_reached("queued_runs", limit, FULL.format(_runs(runs)), retry_after=RETRY_SECONDS)
+        waiting = self._waiting.setdefault(current().org_id, _Waiting(0.0, 0))
+        if limit is not None and waiting.total + runs > limit:
+            await self.refresh(max_age=0.0)
+            if waiting.total + runs > limit:
+                raise limit_reached("queued_runs", limit, FULL.format(_runs(runs)), retry_after=RETRY_SECONDS)
         waiting.starting += runs
         try:
             yield

@@ -109,7 +109,7 @@ class ExecutionStarter:
         """Store a new execution with a run for each plan, and cancel the executions that it supersedes."""
         models = execution.run_config.llm_config
         check_models(limits.allowed_models, (models.primary_model, models.reflection_model, models.planning_model))
-        with self._queue.room(len(plans), limits.queued_runs):
+        async with self._queue.room(len(plans), limits.queued_runs):
             return await self._add(execution, plans)
 
     async def _add(self, execution: Execution, plans: Sequence[RunPlan]) -> Execution:

@@ -24,10 +24,10 @@ from mobiletest.types.v1 import platform_pb2
 
 from services.catalog.commands import bootstrap_organisation
 from services.chassis import context, grpc_server
-from services.chassis.context import Caller
+from services.chassis.context import ALL_SCOPES, Caller
 from services.chassis.error_status import from_rpc_error
 from services.chassis.mongo import Mongo
-from tests.integration.catalog.conftest import TOKEN, Service
+from tests.integration.catalog.conftest import TOKEN_OF_GATEWAY, Service
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -38,7 +38,7 @@ async def organisation(service: Service) -> AsyncIterator[str]:
     mongo = await Mongo.connect(service.settings.mongo_uri, service.settings.mongo_database)
     issued = await bootstrap_organisation(mongo, "Limited")
     await mongo.close()
-    with context.bind(Caller(org_id=issued.key.org_id)):
+    with context.bind(Caller(org_id=issued.key.org_id, scopes=ALL_SCOPES)):
         yield issued.value
 
 
@@ -72,7 +72,7 @@ async def test_use_is_shown(service: Service, organisation: str) -> None:
 async def test_limits_are_for_operators(service: Service, organisation: str) -> None:
     """A call on behalf of a key is refused, and so are limits that are not valid or of no organisation."""
     descriptors = [limits_pb2.DESCRIPTOR.services_by_name["Limits"]]
-    async with grpc_server.open_channel(service.address, TOKEN, services=descriptors, via_gateway=True) as channel:
+    async with grpc_server.open_channel(service.address, TOKEN_OF_GATEWAY, services=descriptors) as channel:
         stub: Any = limits_pb2_grpc.LimitsStub(channel)  # type: ignore[no-untyped-call]
         with pytest.raises(grpc.aio.AioRpcError) as refused:
             await stub.SetOrganisationLimits(limits_pb2.SetOrganisationLimitsRequest())
@@ -90,7 +90,7 @@ async def run_command(service: Service, *arguments: str) -> tuple[int, str, str]
     settings = service.settings
     environment = {
         **os.environ,
-        "MOBILETEST_SERVICE_TOKEN": TOKEN,
+        "MOBILETEST_CALLERS": settings.callers,
         "MOBILETEST_MONGO_URI": settings.mongo_uri,
         "MOBILETEST_CATALOG_DATABASE": settings.mongo_database,
     }

@@ -55,7 +55,7 @@ async def refusal(queue: QueueLimit, runs: int, limit: int | None) -> DomainErro
     """Why so many runs cannot be started; None when they are."""
     await queue.refresh()
     try:
-        with queue.room(runs, limit):
+        async with queue.room(runs, limit):
             return None
     except DomainError as error:
         return error
@@ -64,6 +64,7 @@ async def refusal(queue: QueueLimit, runs: int, limit: int | None) -> DomainErro
 async def test_runs_beyond_the_limit_are_refused_with_a_time_to_wait(queue: QueueLimit, counted: Counted) -> None:
     counted.waiting = 7
     assert await refusal(queue, 3, 10) is None
+    counted.waiting = 10
     refused = await refusal(queue, 1, 10)
     assert isinstance(refused, ResourceExhausted)
     assert (refused.reason, refused.retry_after, refused.metadata["limit"]) == ("LIMIT_REACHED", 30.0, "queued_runs")
@@ -79,18 +80,33 @@ async def test_runs_are_counted_once_a_second(queue: QueueLimit, counted: Counte
     for _ in range(10):
         assert await refusal(queue, 1, 10) is None
     assert counted.counts == 1
-    assert await refusal(queue, 1, 10) is not None
     clock.advance(FRESH_SECONDS)
     counted.waiting = 4
     assert await refusal(queue, 6, 10) is None
-    assert await refusal(queue, 1, 10) is not None
     assert counted.counts == 2
+
+
+async def test_runs_are_counted_again_before_a_refusal(queue: QueueLimit, counted: Counted) -> None:
+    """Those that were started may already have a device."""
+    assert await refusal(queue, 10, 10) is None
+    counted.waiting = 9
+    assert await refusal(queue, 1, 10) is None
+    counted.waiting = 10
+    assert await refusal(queue, 1, 10) is not None
+
+
+async def test_runs_that_start_at_the_same_time_count(queue: QueueLimit) -> None:
+    await queue.refresh()
+    async with queue.room(6, 10):
+        assert isinstance(await refusal(queue, 5, 10), ResourceExhausted)
+        assert await refusal(queue, 4, 10) is None
 
 
 async def test_a_start_that_fails_leaves_its_room(queue: QueueLimit) -> None:
     await queue.refresh()
-    with pytest.raises(RuntimeError), queue.room(10, 10):
-        raise RuntimeError
+    with pytest.raises(RuntimeError):
+        async with queue.room(10, 10):
+            raise RuntimeError
     assert await refusal(queue, 10, 10) is None
 
 
