@@ -1,7 +1,9 @@
 """Receives an uploaded file of any size with bounded memory: on local disk until it is complete and inspected."""
 
 import asyncio
+import fcntl
 import hashlib
+import os
 import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -16,7 +18,8 @@ from services.chassis.errors import InvalidArgument, Unavailable, Violation
 from services.chassis.limits import refusals
 
 CHUNK_BYTES = 1024 * 1024
-LEFTOVER_SECONDS = 24 * 3600
+LEFTOVER_SECONDS = 1.0
+"""A file is locked from this moment on at the latest."""
 PORTION_BYTES = 64 * 1024 * 1024
 """An upload of unknown size, or one larger than expected, takes so many more bytes of the spool at once."""
 FULL_RETRY_SECONDS = 10.0
@@ -39,13 +42,11 @@ class Spool:
         _spooled.set_function(lambda: self._taken)
 
     def prepare(self) -> None:
-        """Create the folder and remove files that killed processes left; uploads in progress are younger than a day."""
+        """Create the folder and remove files that killed processes left; those of uploads in progress are locked."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        yesterday = time.time() - LEFTOVER_SECONDS
         for path in self._folder.glob(f"{PREFIX}*"):
-            with suppress(FileNotFoundError):
-                if path.stat().st_mtime < yesterday:
-                    path.unlink()
+            with suppress(OSError):
+                _remove_unlocked(path)
 
     @asynccontextmanager
     async def receive(self, chunks: AsyncIterator[bytes], *, expected: int = 0) -> AsyncIterator[ReceivedFile]:
@@ -59,6 +60,7 @@ class Spool:
             tempfile.NamedTemporaryFile(dir=self._folder, prefix=PREFIX, delete=False) as file,
         ):
             path = Path(file.name)
+            fcntl.flock(file, fcntl.LOCK_EX)
             try:
                 yield await self._write(file, path, chunks, room)
             finally:
@@ -110,6 +112,14 @@ async def read(path: Path) -> AsyncIterator[bytes]:
     with path.open("rb") as file:
         while chunk := await asyncio.to_thread(file.read, CHUNK_BYTES):
             yield chunk
+
+
+def _remove_unlocked(path: Path) -> None:
+    """OSError: an upload in progress has the file, or has ended meanwhile."""
+    with path.open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if time.time() - os.fstat(file.fileno()).st_mtime > LEFTOVER_SECONDS:
+            path.unlink()
 
 
 def _remove(path: Path) -> None:

@@ -1,6 +1,7 @@
 """Files on their way in: whole or not there, and never larger than allowed."""
 
 import os
+import time
 from collections.abc import AsyncIterator
 from hashlib import sha256
 from pathlib import Path
@@ -50,16 +51,18 @@ async def test_a_file_that_is_too_large_is_cut_off(tmp_path: Path) -> None:
 
 
 async def test_leftovers_of_killed_processes_are_discarded(tmp_path: Path) -> None:
-    """Files of uploads that go on, and of others, stay."""
+    """Files of uploads that go on, however old, and of others, stay."""
     spool = spool_of(tmp_path, 5)
     async with spool.receive(chunks(b"abc")) as file:
-        old = file.path.with_name(file.path.name + "-old")
+        left = file.path.with_name(file.path.name + "-left")
+        new = file.path.with_name(file.path.name + "-new")
         other = tmp_path / "other"
-        for path in (old, other):
+        for path in (left, new, other):
             path.write_bytes(b"x")
-            os.utime(path, (0, file.path.stat().st_mtime - LEFTOVER_SECONDS - 1))
+        for path in (left, other, file.path):
+            os.utime(path, (0, time.time() - LEFTOVER_SECONDS - 1))
         spool.prepare()
-        assert inside(tmp_path) == sorted([file.path, other])
+        assert inside(tmp_path) == sorted([file.path, new, other])
 
 
 async def test_uploads_at_the_same_time_share_the_capacity(tmp_path: Path) -> None:
