@@ -9,7 +9,7 @@ from pathlib import Path
 
 import uvloop
 
-from benchmarks import claims, folding, http
+from benchmarks import claims, folding, http, limits
 from benchmarks.claims import Claims
 from benchmarks.folding import Rates
 from benchmarks.http import Comparison
@@ -22,7 +22,7 @@ from examples.client import Client
 
 async def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        async with stack.run_stack(Path(folder)) as running:
+        async with stack.run_stack(Path(folder), extra_env=limits.ENVIRONMENT) as running:
             target = Target(running.url, running.api_key)
             async with Client(running.url, running.api_key) as client:
                 seed = await plant(client)

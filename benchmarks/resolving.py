@@ -17,6 +17,7 @@ from xml.etree import ElementTree
 import aiohttp
 import uvloop
 
+from benchmarks import limits
 from deploy.local import stack
 from services.executor.automation.screen.page_source.reader import read_source
 from services.executor.automation.sentences.grounder import ground_sentence
@@ -90,7 +91,7 @@ async def requested(send: Callable[[], Awaitable[None]]) -> Spread:
 async def through_rest(source: str) -> tuple[Spread, Spread]:
     """Of resolving, and of an empty list."""
     with tempfile.TemporaryDirectory() as folder:
-        async with stack.run_stack(Path(folder)) as running:
+        async with stack.run_stack(Path(folder), extra_env=limits.ENVIRONMENT) as running:
             headers = {"Authorization": f"Bearer {running.api_key}"}
             async with aiohttp.ClientSession(running.url, headers=headers) as session:
                 return await _compared(session, source)
