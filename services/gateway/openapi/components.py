@@ -115,15 +115,21 @@ HEADERS: Part = {
     "Allow": {"description": "The methods that the path supports.", "schema": {"type": "string"}},
 }
 RATE_LIMIT = ("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
-"""The headers of every response to a request with a valid API key."""
+"""The headers of every response to a request with a valid API key and valid headers."""
 _ERROR_SCHEMAS = {"401": "AuthenticationError"}
 _ERROR_HEADERS = {
     "401": ("WWW-Authenticate",),
+    "403": RATE_LIMIT,
+    "404": RATE_LIMIT,
     "405": ("Allow",),
-    "409": ("Retry-After",),
+    "409": ("Retry-After", *RATE_LIMIT),
+    "413": RATE_LIMIT,
+    "415": RATE_LIMIT,
+    "422": RATE_LIMIT,
     "429": ("Retry-After", *RATE_LIMIT),
-    "503": ("Retry-After",),
-    "504": ("Retry-After",),
+    "500": RATE_LIMIT,
+    "503": ("Retry-After", *RATE_LIMIT),
+    "504": ("Retry-After", *RATE_LIMIT),
 }
 
 PARAMETERS: Part = {
