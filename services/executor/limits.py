@@ -17,6 +17,8 @@ from services.executor.model.limits import UNLIMITED, OrganisationLimits
 FRESH_SECONDS = 30.0
 RETRY_SECONDS = 5.0
 MAX_ORGANISATIONS = 10_000
+MAX_REFRESHES = 4
+"""Refreshes in the background at the same time; others are started when they are asked for again."""
 
 Load = Callable[[], Awaitable[limits_pb2.OrganisationLimits]]
 """The limits that an operator has set for the organisation of the current caller."""
@@ -40,7 +42,7 @@ class OrganisationLimitsCache:
     def known(self, org_id: str) -> OrganisationLimits:
         """The limits as far as they are known; what is missing or old is loaded in the background."""
         found = self._known.get(org_id)
-        if found is None or self._clock.monotonic() >= found[1]:
+        if (found is None or self._clock.monotonic() >= found[1]) and len(self._loading) < MAX_REFRESHES:
             self._start_loading(org_id)
         return found[0] if found is not None else self._defaults
 

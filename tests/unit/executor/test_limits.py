@@ -7,7 +7,7 @@ from mobiletest.types.v1 import limits_pb2
 
 from services.chassis.context import current
 from services.chassis.errors import Unavailable
-from services.executor.limits import FRESH_SECONDS, RETRY_SECONDS, OrganisationLimitsCache
+from services.executor.limits import FRESH_SECONDS, MAX_REFRESHES, RETRY_SECONDS, OrganisationLimitsCache
 from services.executor.model.limits import OrganisationLimits
 from tests.eventually import eventually
 from tests.fakes.chassis import FakeClock
@@ -74,6 +74,21 @@ async def test_nothing_waits_for_a_refresh(cache: OrganisationLimitsCache, catal
 
 async def test_unknown_limits_are_the_defaults_until_they_are_loaded(cache: OrganisationLimitsCache) -> None:
     assert cache.known("org") == DEFAULTS
+
+
+async def test_many_organisations_are_refreshed_a_few_at_a_time(
+    cache: OrganisationLimitsCache, catalog: Catalog
+) -> None:
+    for number in range(100):
+        cache.known(f"org {number}")
+    assert len(cache._loading) == MAX_REFRESHES
+
+    async def all_known() -> bool:
+        for number in range(100):
+            cache.known(f"org {number}")
+        return catalog.loads == 100
+
+    await eventually(all_known)
 
 
 async def test_limits_of_other_answers_are_kept(cache: OrganisationLimitsCache, catalog: Catalog) -> None:
