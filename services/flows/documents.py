@@ -7,6 +7,7 @@ dates are texts). Depth is checked before each descent, so deep documents are re
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import isfinite
 
 import yaml
 from yaml.events import (
@@ -33,7 +34,9 @@ _TOO_MANY = {
 }
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _BOOLEAN = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
-_INTEGER = re.compile(r"[-+]?[0-9]{1,18}")
+_INTEGER = re.compile(r"[-+]?[0-9]+")
+_EXACT_DIGITS = 15
+"""Longer integers are texts: steps are stored and sent as JSON, whose numbers are exact up to 2^53."""
 _FLOAT = re.compile(r"[-+]?(\.[0-9]{1,40}|[0-9]{1,40}(\.[0-9]{0,40})?)([eE][-+]?[0-9]{1,3})?")
 
 
@@ -198,8 +201,8 @@ def _scalar_value(event: ScalarEvent) -> Scalar:
     if text in _BOOLEAN:
         return _BOOLEAN[text]
     if _INTEGER.fullmatch(text):
-        return int(text)
-    return float(text) if _FLOAT.fullmatch(text) else text
+        return int(text) if len(text.lstrip("+-")) <= _EXACT_DIGITS else text
+    return float(text) if _FLOAT.fullmatch(text) and isfinite(float(text)) else text
 
 
 def _scalar_text(value: Scalar) -> str:

@@ -23,6 +23,12 @@ def test_scalars_are_those_of_yaml_1_2() -> None:
     assert plain(read_yaml(text, "x")) == [*expected, "12", 0.5]
 
 
+def test_numbers_that_json_would_change_are_texts() -> None:
+    """An account number of 16 digits is typed as it was written."""
+    kept = ["9007199254740993", "-1234567890123456", "123456789012345678901234567890", "1e400"]
+    assert plain(read_yaml(f"[{', '.join(kept)}, 999999999999999, -5]", "x")) == [*kept, 999_999_999_999_999, -5]
+
+
 def test_scalars_keep_their_raw_text() -> None:
     assert [node.raw for node in read_yaml("[007, 1.50, true, ' a ']", "x").items()] == [
         "007",
