@@ -13,6 +13,7 @@ from obstore.exceptions import BaseError
 from obstore.store import LocalStore, from_url
 
 from services.chassis import metrics
+from services.chassis.byte_ranges import FilePart
 from services.chassis.errors import NotFound, ResourceExhausted, Unavailable
 
 CHUNK_BYTES = 1024 * 1024
@@ -71,10 +72,11 @@ class ObjectStore:
         _bytes.labels("in").inc(counted.size)
         return StoredObject(key, counted.size, counted.hash.hexdigest())
 
-    async def get_stream(self, key: str) -> AsyncIterator[bytes]:
-        """The object in chunks of about 1 MiB; NotFound before the first one."""
+    async def get_stream(self, key: str, part: FilePart | None = None) -> AsyncIterator[bytes]:
+        """The object, or a part of it, in chunks of about 1 MiB; NotFound before the first one."""
+        options: Any = None if part is None or not part.is_range else {"range": (part.start, part.end)}
         try:
-            found = await obstore.get_async(self._store, key)
+            found = await obstore.get_async(self._store, key, options=options)
             async for chunk in found.stream(min_chunk_size=CHUNK_BYTES):
                 _bytes.labels("out").inc(len(chunk))
                 yield bytes(chunk)

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
+from services.chassis.byte_ranges import FilePart
 from services.chassis.object_store import ObjectStore
 
 PUT_SECONDS = 5.0
@@ -46,5 +47,5 @@ class ObjectStoreArtifacts:
         async with asyncio.timeout(PUT_SECONDS):
             await self._store.put_bytes(str(ArtifactKey(run_id, attempt, name)), content)
 
-    def read(self, run_id: str, attempt: int, name: str) -> AsyncIterator[bytes]:
-        return self._store.get_stream(str(ArtifactKey(run_id, attempt, name)))
+    def read(self, run_id: str, attempt: int, name: str, part: FilePart | None = None) -> AsyncIterator[bytes]:
+        return self._store.get_stream(str(ArtifactKey(run_id, attempt, name)), part)

@@ -96,11 +96,14 @@ class ExecutionsServicer(executions_pb2_grpc.ExecutionsServicer):
         return run_proto(*await self._control.run(request.execution_id.lower(), request.run_id.lower()))
 
     async def DownloadArtifact(self, request: pb.DownloadArtifactRequest, context: Any) -> AsyncIterator[HttpBody]:
-        artifact, chunks = await self._control.artifact(
-            request.execution_id.lower(), request.run_id.lower(), request.artifact_name
+        asked = read_optional(request, "range")
+        found = await self._control.artifact(
+            request.execution_id.lower(), request.run_id.lower(), request.artifact_name, asked
         )
-        async for chunk in chunks:
-            yield HttpBody(content_type=artifact.content_type, data=chunk)
+        if found.part is not None:
+            await context.send_initial_metadata(found.part.headers(found.etag))
+        async for chunk in found.chunks:
+            yield HttpBody(content_type=found.artifact.content_type, data=chunk)
 
     async def CancelExecution(self, request: pb.CancelExecutionRequest, context: Any) -> pb.Execution:
         return execution_proto(await self._control.cancel(request.execution_id.lower()))

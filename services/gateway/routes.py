@@ -28,6 +28,7 @@ from services.gateway.http.application import Route
 from services.gateway.http.authentication import AccessRule
 from services.gateway.http.json_responses import json_response
 from services.gateway.http.open_streams import OpenStreams
+from services.gateway.http.representations import entity_tag
 from services.gateway.settings import Settings
 from services.gateway.upstream.app_stats import AppStatsClient
 from services.gateway.upstream.rpcs import BatchReader, Upstreams, batch_method
@@ -167,8 +168,10 @@ def service_routes(health: Health, document: bytes) -> list[Route]:
     async def readyz(_: web.Request) -> web.StreamResponse:
         return _report_response(await health.readiness())
 
+    tag = entity_tag(document)
+
     async def openapi(_: web.Request) -> web.StreamResponse:
-        response = json_response(document)
+        response = json_response(document, etag=tag)
         response.headers["Cache-Control"] = "max-age=300"
         return response
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import uuid4
 
+from services.chassis.byte_ranges import FilePart
 from services.chassis.errors import NotFound
 from services.executor.model.attempts import AttemptResult
 from services.executor.model.executions import BuildConfig, ExecutionKind
@@ -101,10 +102,11 @@ class FakeArtifacts:
             raise self.down
         self.kept[run_id, attempt, name] = content
 
-    async def read(self, run_id: str, attempt: int, name: str) -> AsyncIterator[bytes]:
+    async def read(self, run_id: str, attempt: int, name: str, part: FilePart | None = None) -> AsyncIterator[bytes]:
         if (run_id, attempt, name) not in self.kept:
             raise NotFound("Object not found")
-        yield self.kept[run_id, attempt, name]
+        content = self.kept[run_id, attempt, name]
+        yield content if part is None else content[part.start : part.end]
 
 
 class FakeAttempts:

@@ -28,6 +28,7 @@ from tests.callers import callers
 TOKEN = "a service token for tests"
 
 Answer = Callable[[Any], Any]
+Metadata = tuple[tuple[str, str], ...]
 
 
 def new_key() -> str:
@@ -97,8 +98,8 @@ class FakeBackends:
     cancelled: list[str] = field(default_factory=list)
     addresses: dict[str, str] = field(default_factory=dict)
     org_ids: set[str] = field(default_factory=set)
-    initial_metadata: tuple[tuple[str, str], ...] = ()
-    trailing_metadata: tuple[tuple[str, str], ...] = ()
+    initial_metadata: Metadata | Callable[[Any], Metadata] = ()
+    trailing_metadata: Metadata = ()
     _stops: dict[str, AsyncExitStack] = field(default_factory=dict)
 
     def on(self, method: str, answer: Answer) -> None:
@@ -186,7 +187,8 @@ class FakeBackends:
     def _stream(self, name: str) -> Any:
         async def handle(request: Message, context: Any) -> AsyncIterator[Message]:
             self._record(name, request)
-            await context.send_initial_metadata(self.initial_metadata)
+            sent = self.initial_metadata
+            await context.send_initial_metadata(sent(request) if callable(sent) else sent)
             try:
                 async for answer in self.answers[name](request):
                     yield answer

@@ -49,10 +49,10 @@ class AppsServicer(apps_pb2_grpc.AppsServicer):
     async def UpdateApp(self, request: apps_pb2.UpdateAppRequest, context: Any) -> apps_pb2.App:
         fields = named_fields(request, request.update_mask.paths, _CHANGEABLE)
         changes = {field: read_optional(request, field) for field in fields}
-        return self._messages.of(await self._usecases.update(request.app_id, changes))
+        return self._messages.of(await self._usecases.update(request.app_id, changes, request.expected_revisions))
 
     async def DeleteApp(self, request: apps_pb2.DeleteAppRequest, context: Any) -> Empty:
-        await self._usecases.delete(request.app_id)
+        await self._usecases.delete(request.app_id, request.expected_revisions)
         return Empty()
 
 

@@ -15,6 +15,7 @@ from services.catalog.grpc.conversions import named_fields, page_of
 from services.catalog.model.builds import Build
 from services.catalog.usecases.builds import BuildUseCases
 from services.catalog.usecases.uploads import NewBuild, UploadUseCases
+from services.chassis.byte_ranges import FilePart
 from services.chassis.errors import Aborted, InvalidArgument
 from services.chassis.proto_values import json_to_struct, page_fields, read_optional, struct_to_json, to_timestamp
 
@@ -63,15 +64,16 @@ class BuildsServicer(builds_pb2_grpc.BuildsServicer):
         changes = {field: read_optional(request, field) for field in fields}
         if "metadata" in changes:
             changes["metadata"] = struct_to_json(request.metadata)
-        return build_message(await self._usecases.update(request.version_id, changes))
+        return build_message(await self._usecases.update(request.version_id, changes, request.expected_revisions))
 
     async def DeleteBuild(self, request: builds_pb2.DeleteBuildRequest, context: Any) -> Empty:
-        await self._usecases.delete(request.version_id)
+        await self._usecases.delete(request.version_id, request.expected_revisions)
         return Empty()
 
     async def DownloadBuild(self, request: builds_pb2.DownloadBuildRequest, context: Any) -> AsyncIterator[HttpBody]:
-        build, chunks = await self._usecases.download(request.version_id)
-        await context.send_initial_metadata(download_headers(build))
+        asked = read_optional(request, "range")
+        build, part, chunks = await self._usecases.download(request.version_id, asked)
+        await context.send_initial_metadata(download_headers(build, part))
         async for chunk in chunks:
             yield HttpBody(content_type=_CONTENT_TYPE, data=chunk)
 
@@ -160,13 +162,9 @@ def new_build_from_upload(metadata: builds_pb2.UploadBuildMetadata) -> NewBuild:
 _PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
 
 
-def download_headers(build: Build) -> tuple[tuple[str, str], ...]:
-    """Length, ETag (the content's SHA-256) and the name to save the file under."""
-    return (
-        ("http-content-length", str(build.size or 0)),
-        ("http-etag", f'"{build.sha256}"'),
-        ("http-content-disposition", _disposition(_file_name(build))),
-    )
+def download_headers(build: Build, part: FilePart) -> tuple[tuple[str, str], ...]:
+    """Length, range, ETag (the content's SHA-256) and the name to save the file under."""
+    return (*part.headers(build.sha256 or ""), ("http-content-disposition", _disposition(_file_name(build))))
 
 
 def _file_name(build: Build) -> str:

@@ -71,10 +71,10 @@ class TestsServicer(tests_pb2_grpc.TestsServicer):
     async def UpdateTest(self, request: tests_pb2.UpdateTestRequest, context: Any) -> tests_pb2.Test:
         fields = named_fields(request, request.update_mask.paths, _CHANGEABLE)
         changes = {field: _field_value(request, field) for field in fields}
-        return test_message(await self._usecases.update(request.test_id, changes))
+        return test_message(await self._usecases.update(request.test_id, changes, request.expected_revisions))
 
     async def DeleteTest(self, request: tests_pb2.DeleteTestRequest, context: Any) -> Empty:
-        await self._usecases.delete(request.test_id)
+        await self._usecases.delete(request.test_id, request.expected_revisions)
         return Empty()
 
     async def ListTestVersions(
@@ -95,10 +95,11 @@ class TestsServicer(tests_pb2_grpc.TestsServicer):
 
     async def QuarantineTest(self, request: tests_pb2.QuarantineTestRequest, context: Any) -> tests_pb2.Test:
         until = read_datetime(request, "until")
-        return test_message(await self._quarantine.begin(request.test_id, request.reason, until))
+        expected = request.expected_revisions
+        return test_message(await self._quarantine.begin(request.test_id, request.reason, until, expected))
 
     async def UnquarantineTest(self, request: tests_pb2.UnquarantineTestRequest, context: Any) -> Empty:
-        await self._quarantine.end(request.test_id)
+        await self._quarantine.end(request.test_id, request.expected_revisions)
         return Empty()
 
     async def ListAttachments(
@@ -141,6 +142,7 @@ def test_message(attached: AttachedTest) -> tests_pb2.Test:
         ],
         created_at=to_timestamp(test.created_at),
         updated_at=to_timestamp(test.updated_at),
+        revision=test.revision,
         quarantine=quarantine_message(attached.quarantine),
     )
 

@@ -48,10 +48,11 @@ class WorkflowsServicer(workflows_pb2_grpc.WorkflowsServicer):
     ) -> workflows_pb2.Workflow:
         fields = named_fields(request, request.update_mask.paths, _CHANGEABLE)
         changes = {field: _field_value(request, field) for field in fields}
-        return workflow_message(await self._usecases.update(request.workflow_id, changes))
+        expected = request.expected_revisions
+        return workflow_message(await self._usecases.update(request.workflow_id, changes, expected))
 
     async def DeleteWorkflow(self, request: workflows_pb2.DeleteWorkflowRequest, context: Any) -> Empty:
-        await self._usecases.delete(request.workflow_id)
+        await self._usecases.delete(request.workflow_id, request.expected_revisions)
         return Empty()
 
 
@@ -79,6 +80,7 @@ def workflow_message(workflow: Workflow) -> workflows_pb2.Workflow:
         max_parallel=workflow.max_parallel,
         created_at=to_timestamp(workflow.created_at),
         updated_at=to_timestamp(workflow.updated_at),
+        revision=workflow.revision,
     )
 
 

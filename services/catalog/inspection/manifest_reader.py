@@ -17,6 +17,7 @@ from services.catalog.inspection.archive_limits import (
     read_manifest_bytes,
 )
 from services.catalog.model.builds import Inspection
+from services.catalog.model.text import has_controls
 
 PARSERS = ("pyaxmlparser.axmlparser", "pyaxmlparser.constants")
 """What only an APK needs; the service itself does not import it."""
@@ -109,4 +110,4 @@ def _attributes(parser: Any) -> Inspection:
 
 def _text(value: object) -> str | None:
     text = str(value).strip() if isinstance(value, str | int | float) else ""
-    return text if 0 < len(text) <= _TEXT_LIMIT and "\x00" not in text else None
+    return text if 0 < len(text) <= _TEXT_LIMIT and not has_controls(text) else None

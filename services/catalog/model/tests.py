@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
-from services.catalog.model.text import validate_text
+from services.catalog.model.text import has_controls, validate_text
 from services.catalog.model.values import InvalidValue, Json, Platform
 
 Step: TypeAlias = "str | Mapping[str, Json]"
@@ -91,8 +91,9 @@ class ReadFlow:
 def validate_tags(tags: tuple[str, ...]) -> tuple[str, ...]:
     """The trimmed tags without repetitions, in the order given; InvalidValue when empty, too long or too many."""
     for position, tag in enumerate(tags):
-        if not 1 <= len(tag.strip()) <= TAG_LENGTH or "\x00" in tag:
-            raise InvalidValue(f"tags[{position}]", f"a tag must have 1 to {TAG_LENGTH} characters and no NUL")
+        if not 1 <= len(tag.strip()) <= TAG_LENGTH or has_controls(tag.strip()):
+            message = f"a tag must have 1 to {TAG_LENGTH} characters and no control characters"
+            raise InvalidValue(f"tags[{position}]", message)
     kept = tuple(dict.fromkeys(tag.strip() for tag in tags))
     if len(kept) > TAG_LIMIT:
         raise InvalidValue("tags", f"tags must have at most {TAG_LIMIT} entries", "too_long")
@@ -118,7 +119,7 @@ def grant_quarantine(
     """
     present = active_quarantine(before, now)
     return Quarantine(
-        reason=validate_text(reason, "reason", REASON_LIMIT),
+        reason=validate_text(reason, "reason", REASON_LIMIT, lines=True),
         until=_validate_end(until, now),
         by=by,
         since=present.since if present else now,

@@ -10,6 +10,7 @@ VERSION_LIMIT = 200
 # Case folding can turn one character into three (U+0390), so no name contains a longer search text than this.
 NEEDLE_LIMIT = 3 * NAME_LIMIT
 _NUL = "\x00"
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 def normalize(text: str) -> str:
@@ -23,23 +24,31 @@ def fold_case(text: str) -> str:
 
 
 def validate_name(name: str, field: str = "name") -> str:
-    """The trimmed, normalized name; InvalidValue unless it has 1 to 200 characters and no NUL."""
+    """The trimmed, normalized name; InvalidValue unless it has 1 to 200 characters and no control characters."""
     return validate_text(name, field, NAME_LIMIT)
 
 
 def validate_version(version: str, field: str = "version") -> str:
-    """The trimmed, normalized version string; InvalidValue unless it has 1 to 200 characters and no NUL."""
+    """The trimmed, normalized version; InvalidValue unless it has 1 to 200 characters and no control characters."""
     return validate_text(version, field, VERSION_LIMIT)
 
 
-def validate_text(text: str, field: str, limit: int) -> str:
-    """The trimmed, normalized text; InvalidValue unless it has 1 to `limit` characters and no NUL."""
+def validate_text(text: str, field: str, limit: int, *, lines: bool = False) -> str:
+    """The trimmed, normalized text; InvalidValue unless it has 1 to `limit` characters and no control characters.
+
+    Line breaks and tabs are allowed with `lines`. These are the rules of rules.proto, for texts from files.
+    """
     kept = normalize(text.strip())
     if not 1 <= len(kept) <= limit:
         raise InvalidValue(field, f"must have 1 to {limit} characters after trimming", "string_length")
-    if _NUL in kept:
-        raise InvalidValue(field, "must not contain a NUL character")
+    if has_controls(re.sub(r"[\t\n\r]", "", kept) if lines else kept):
+        raise InvalidValue(field, "must not contain control characters", "string_single_line")
     return kept
+
+
+def has_controls(text: str) -> bool:
+    """Whether the text contains control characters."""
+    return _CONTROLS.search(text) is not None
 
 
 def search_pattern(search: str) -> str | None:

@@ -1,6 +1,6 @@
 """Registering, listing, changing and deleting apps."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -10,7 +10,7 @@ from services.catalog.model.attachments import Attachment, detach, update_test_c
 from services.catalog.model.text import search_pattern, validate_name, validate_version
 from services.catalog.model.values import Counts, ListPage, Page, Platform, app_counts
 from services.catalog.ports import AppFilter, Change, Store
-from services.catalog.usecases.errors import reports_violations, require, validate_link
+from services.catalog.usecases.errors import reports_violations, require, require_revision, validate_link
 from services.chassis.clock import Clock
 from services.chassis.context import current
 from services.chassis.ids import new_id
@@ -63,13 +63,13 @@ class AppUseCases:
         return [found[app_id] for app_id in app_ids if app_id in found]
 
     @reports_violations
-    async def update(self, app_id: str, changes: AppChanges) -> App:
-        """The app with the changes; unchanged and unwritten when nothing differs. NotFound."""
+    async def update(self, app_id: str, changes: AppChanges, expected: Collection[int] = ()) -> App:
+        """The app with the changes; unwritten when nothing differs. NotFound; Aborted: its revision is not expected."""
         values = _validate_changes(changes)
         now = self._clock.now()
 
         async def work(change: Change) -> App:
-            app = require(await change.apps.get(app_id), "App")
+            app = require_revision(await change.apps.get(app_id), "App", expected)
             changed = await _resolve_current_build(change, replace(app, **values))
             if changed == app:
                 return app
@@ -77,12 +77,12 @@ class AppUseCases:
 
         return await self._store.change(work, of=app_id)
 
-    async def delete(self, app_id: str) -> None:
-        """Delete the app with its builds, and detach its tests. NotFound."""
+    async def delete(self, app_id: str, expected: Collection[int] = ()) -> None:
+        """Delete the app with its builds, and detach its tests. NotFound; Aborted as in `update`."""
         now = self._clock.now()
 
         async def work(change: Change) -> None:
-            app = require(await change.apps.get(app_id), "App")
+            app = require_revision(await change.apps.get(app_id), "App", expected)
             gone = mark_deleted(app, now)
             builds = [replace(b, deleted_at=now, revision=b.revision + 1) for b in await change.builds.of_app(app_id)]
             ended = [detach(attachment) for attachment in await change.attachments.of_app(app_id)]

@@ -1,9 +1,11 @@
 """Listing, changing, deleting and downloading builds; `uploads.py` creates them."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
+
+from mobiletest.types.v1.byte_range_pb2 import ByteRange
 
 from services.catalog.model import attachments, workflows
 from services.catalog.model.apps import App
@@ -12,7 +14,8 @@ from services.catalog.model.text import validate_version
 from services.catalog.model.values import ListPage, Page
 from services.catalog.ports import Change, DuplicateValue, Store
 from services.catalog.usecases.apps import update_app_builds
-from services.catalog.usecases.errors import reports_violations, require
+from services.catalog.usecases.errors import reports_violations, require, require_revision
+from services.chassis.byte_ranges import FilePart, find_part
 from services.chassis.clock import Clock
 from services.chassis.errors import AlreadyExists, FailedPrecondition
 from services.chassis.object_store import ObjectStore
@@ -50,13 +53,15 @@ class BuildUseCases:
         return [found[build_id] for build_id in build_ids if build_id in found]
 
     @reports_violations
-    async def update(self, build_id: str, changes: BuildChanges) -> Build:
-        """The build with the changes. NotFound; AlreadyExists: the app has another build of the new version."""
+    async def update(self, build_id: str, changes: BuildChanges, expected: Collection[int] = ()) -> Build:
+        """The build with the changes. NotFound; AlreadyExists: the app has another build of the new version; Aborted:
+        its revision is not expected.
+        """
         values = _validate_changes(changes)
         app_id, now = (await self.get(build_id)).app_id, self._clock.now()
 
         async def work(change: Change) -> Build:
-            build = require(await change.builds.get(build_id), "Build")
+            build = require_revision(await change.builds.get(build_id), "Build", expected)
             changed = replace(build, **values)
             if changed == build:
                 return build
@@ -67,12 +72,14 @@ class BuildUseCases:
         except DuplicateValue as taken:
             raise version_exists(values["version"]) from taken
 
-    async def delete(self, build_id: str) -> None:
-        """Delete the build; pins and pointers to its version stay, and its version may be used again. NotFound."""
+    async def delete(self, build_id: str, expected: Collection[int] = ()) -> None:
+        """Delete the build; pins and pointers to its version stay, and its version may be used again. NotFound; Aborted
+        as in `update`.
+        """
         app_id, now = (await self.get(build_id)).app_id, self._clock.now()
 
         async def work(change: Change) -> None:
-            build = require(await change.builds.get(build_id), "Build")
+            build = require_revision(await change.builds.get(build_id), "Build", expected)
             app = require(await change.apps.get(build.app_id), "Build")
             gone = replace(build, deleted_at=now, revision=build.revision + 1)
             await change.builds.replace(gone)
@@ -83,15 +90,20 @@ class BuildUseCases:
 
         await self._store.change(work, of=app_id)
 
-    async def download(self, build_id: str) -> tuple[Build, AsyncIterator[bytes]]:
-        """The build, and its artifact. NotFound; FailedPrecondition: it is stored elsewhere."""
+    async def download(
+        self, build_id: str, asked: ByteRange | None = None
+    ) -> tuple[Build, FilePart, AsyncIterator[bytes]]:
+        """The build, and the part of its artifact that was asked for. NotFound; FailedPrecondition: it is stored
+        elsewhere; InvalidArgument as in `find_part`.
+        """
         build = await self.get(build_id)
         if build.sha256 is None:
             raise FailedPrecondition(
                 "This build's artifact is stored elsewhere; download it from its artifact_url",
                 reason="ARTIFACT_ELSEWHERE",
             )
-        return build, self._objects.get_stream(artifact_key(build.org_id, build.sha256))
+        part = find_part(asked, size=build.size or 0, etag=build.sha256)
+        return build, part, self._objects.get_stream(artifact_key(build.org_id, build.sha256), part)
 
 
 def _validate_changes(changes: BuildChanges) -> dict[str, Any]:

@@ -1,15 +1,27 @@
 """Errors that the use cases share: NOT_FOUND for unknown ids, INVALID_ARGUMENT for violations of the domain's rules."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import ParamSpec, Protocol, TypeVar
 
 from services.catalog.model.values import InvalidValue
-from services.chassis.errors import InvalidArgument, NotFound, Violation
+from services.chassis.errors import Aborted, InvalidArgument, NotFound, Violation
 from services.chassis.web_addresses import AddressRefused, check_scheme
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+REVISION_MISMATCH = "REVISION_MISMATCH"
+
+
+class Revised(Protocol):
+    """An entity whose revision rises with every change."""
+
+    @property
+    def revision(self) -> int: ...
+
+
+R = TypeVar("R", bound=Revised)
 
 
 def require(entity: T | None, name: str) -> T:
@@ -17,6 +29,15 @@ def require(entity: T | None, name: str) -> T:
     if entity is None:
         raise NotFound(f"{name} not found")
     return entity
+
+
+def require_revision(entity: R | None, name: str, expected: Collection[int]) -> R:
+    """The entity; NotFound as in `require`; Aborted unless its revision is one of those expected, none: any."""
+    found = require(entity, name)
+    if expected and found.revision not in expected:
+        message = f"The {name.lower()} has been changed: read it again, and send the change with its new ETag"
+        raise Aborted(message, reason=REVISION_MISMATCH, metadata={"revision": str(found.revision)})
+    return found
 
 
 def reports_violations(behaviour: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:

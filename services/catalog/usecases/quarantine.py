@@ -1,12 +1,13 @@
 """What can be done with the quarantine of a test."""
 
+from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime
 
 from services.catalog.model.tests import INTERNAL, Quarantine, Test, active_quarantine, grant_quarantine
 from services.catalog.ports import Change, Store
 from services.catalog.usecases.attachments import AttachedTest, load_attachments
-from services.catalog.usecases.errors import reports_violations, require
+from services.catalog.usecases.errors import reports_violations, require_revision
 from services.chassis.clock import Clock
 from services.chassis.context import current
 
@@ -19,27 +20,29 @@ class QuarantineUseCases:
         self._clock = clock
 
     @reports_violations
-    async def begin(self, test_id: str, reason: str, until: datetime | None) -> AttachedTest:
+    async def begin(
+        self, test_id: str, reason: str, until: datetime | None, expected: Collection[int] = ()
+    ) -> AttachedTest:
         """The test in quarantine until then (None: for the usual time), set by the caller. NotFound.
 
-        InvalidArgument: no reason, or an end that is past or too far away.
+        InvalidArgument: no reason, or an end that is past or too far away. Aborted: the revision is not expected.
         """
         now = self._clock.now()
 
         async def work(change: Change) -> Test:
-            test = require(await change.tests.get(test_id), "Test")
+            test = require_revision(await change.tests.get(test_id), "Test", expected)
             granted = grant_quarantine(test.quarantine, now, reason=reason, until=until, by=await _caller_name(change))
             return await _write_quarantine(change, test, granted, now)
 
         [test] = await load_attachments(self._store, [await self._store.change(work)], now)
         return test
 
-    async def end(self, test_id: str) -> None:
-        """End the quarantine; does nothing if there is none or it has expired. NotFound."""
+    async def end(self, test_id: str, expected: Collection[int] = ()) -> None:
+        """End the quarantine; does nothing if there is none or it has expired. NotFound; Aborted as in `begin`."""
         now = self._clock.now()
 
         async def work(change: Change) -> None:
-            test = require(await change.tests.get(test_id), "Test")
+            test = require_revision(await change.tests.get(test_id), "Test", expected)
             if active_quarantine(test.quarantine, now) is not None:
                 await _write_quarantine(change, test, None, now)
 

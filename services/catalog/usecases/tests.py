@@ -1,6 +1,6 @@
 """Creating, listing, changing and deleting tests."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -20,7 +20,7 @@ from services.catalog.model.values import Counts, InvalidValue, ListPage, Page, 
 from services.catalog.ports import Change, FlowReader, Store, TestFilter
 from services.catalog.usecases.apps import update_app_attachment
 from services.catalog.usecases.attachments import AttachedTest, load_attachments
-from services.catalog.usecases.errors import invalid_argument, reports_violations, require
+from services.catalog.usecases.errors import invalid_argument, reports_violations, require, require_revision
 from services.chassis.clock import Clock
 from services.chassis.context import current
 from services.chassis.ids import new_id
@@ -124,25 +124,27 @@ class TestUseCases:
         return ListPage(await self._store.tests.versions(test_id, page, with_steps=with_steps), test.version_number)
 
     @reports_violations
-    async def update(self, test_id: str, changes: TestChanges) -> AttachedTest:
-        """The test with the changes; other steps are a new version of them. NotFound."""
+    async def update(self, test_id: str, changes: TestChanges, expected: Collection[int] = ()) -> AttachedTest:
+        """The test with the changes; other steps are a new version of them. NotFound; Aborted: its revision is not
+        expected.
+        """
         values = await self._validate(changes)
         now = self._clock.now()
 
         async def work(change: Change) -> Test:
-            test = require(await change.tests.get(test_id), "Test")
+            test = require_revision(await change.tests.get(test_id), "Test", expected)
             changed = replace(test, **values)
             return test if changed == test else await _apply_change(change, test, changed, now)
 
         [test] = await self._with_attachments([await self._store.change(work)])
         return test
 
-    async def delete(self, test_id: str) -> None:
-        """Delete the test, detach it from its apps and take it out of its workflows. NotFound."""
+    async def delete(self, test_id: str, expected: Collection[int] = ()) -> None:
+        """Delete the test, detach it from its apps, take it out of its workflows. NotFound; Aborted as in `update`."""
         now = self._clock.now()
 
         async def work(change: Change) -> None:
-            test = require(await change.tests.get(test_id), "Test")
+            test = require_revision(await change.tests.get(test_id), "Test", expected)
             for attachment in await change.attachments.of_tests([test_id]):
                 app = await change.apps.get(attachment.app_id)
                 if app is not None:

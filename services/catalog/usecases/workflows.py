@@ -1,6 +1,6 @@
 """Creating, listing, changing and deleting workflows."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,7 +10,7 @@ from services.catalog.model.text import search_pattern, validate_name
 from services.catalog.model.values import Counts, InvalidValue, Json, ListPage, Page, Platform
 from services.catalog.model.workflows import NO_BUILD_CONFIG, BuildConfig, Workflow
 from services.catalog.ports import Change, Limits, Records, Store
-from services.catalog.usecases.errors import invalid_argument, reports_violations, require
+from services.catalog.usecases.errors import invalid_argument, reports_violations, require, require_revision
 from services.chassis.clock import Clock
 from services.chassis.context import current
 from services.chassis.ids import new_id
@@ -92,14 +92,16 @@ class WorkflowUseCases:
         return require(await self._store.workflows.get(workflow_id), "Workflow")
 
     @reports_violations
-    async def update(self, workflow_id: str, changes: WorkflowChanges) -> Workflow:
-        """The workflow with the changes. NotFound; InvalidArgument and PermissionDenied as in `create`."""
+    async def update(self, workflow_id: str, changes: WorkflowChanges, expected: Collection[int] = ()) -> Workflow:
+        """The workflow with the changes. NotFound; InvalidArgument and PermissionDenied as in `create`; Aborted: its
+        revision is not expected.
+        """
         values = _validate_changes(changes)
         await self._check_models(values.get("run_config"))
         now = self._clock.now()
 
         async def work(change: Change) -> Workflow:
-            workflow = require(await change.workflows.get(workflow_id), "Workflow")
+            workflow = require_revision(await change.workflows.get(workflow_id), "Workflow", expected)
             changed = replace(workflow, **values)
             if changed == workflow:
                 return workflow
@@ -118,12 +120,12 @@ class WorkflowUseCases:
         if named:
             check_models((await self._limits.get()).allowed_models, named.values())
 
-    async def delete(self, workflow_id: str) -> None:
-        """Delete the workflow. NotFound."""
+    async def delete(self, workflow_id: str, expected: Collection[int] = ()) -> None:
+        """Delete the workflow. NotFound; Aborted as in `update`."""
         now = self._clock.now()
 
         async def work(change: Change) -> None:
-            workflow = require(await change.workflows.get(workflow_id), "Workflow")
+            workflow = require_revision(await change.workflows.get(workflow_id), "Workflow", expected)
             await change.workflows.replace(replace(workflow, deleted_at=now, revision=workflow.revision + 1))
             await change.counters.add(Counts(workflows=-1))
 

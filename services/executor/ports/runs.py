@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from enum import Enum, auto
 from typing import Protocol
 
+from services.chassis.byte_ranges import FilePart
 from services.executor.model.attempts import Artifact, AttemptResult, StepResult
 from services.executor.model.executions import Execution
 from services.executor.model.runs import Platform, Question, QuestionPrompt, Run, RunPlan, Session
@@ -170,8 +171,8 @@ class Artifacts(Protocol):
     async def put(self, run_id: str, attempt: int, name: str, content: bytes) -> None:
         """Raises Unavailable when the store is."""
 
-    def read(self, run_id: str, attempt: int, name: str) -> AsyncIterator[bytes]:
-        """In chunks; NotFound, Unavailable."""
+    def read(self, run_id: str, attempt: int, name: str, part: FilePart | None = None) -> AsyncIterator[bytes]:
+        """The file, or a part of it, in chunks; NotFound, Unavailable."""
 
 
 class RetainedRuns(Protocol):

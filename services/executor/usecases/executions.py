@@ -2,7 +2,12 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
 
+from mobiletest.types.v1.byte_range_pb2 import ByteRange
+
+from services.chassis.byte_ranges import FilePart, find_part
 from services.chassis.errors import NotFound
 from services.chassis.events import Event
 from services.executor import junit
@@ -14,6 +19,19 @@ from services.executor.ports.runs import Artifacts
 
 LOG_PAGE = 200
 WATCH_POLL_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class ArtifactDownload:
+    """An artifact, its ETag without quotes, and the chunks of the part that was asked for.
+
+    `part` is None for a whole artifact whose size is not known: the screenshot of an open question.
+    """
+
+    artifact: Artifact
+    etag: str
+    part: FilePart | None
+    chunks: AsyncIterator[bytes]
 
 
 class ExecutionControl:
@@ -72,19 +90,22 @@ class ExecutionControl:
         execution = await self._executions.get(execution_id)
         return junit.render(execution, await self._executions.all_runs(execution_id))
 
-    async def artifact(self, execution_id: str, run_id: str, name: str) -> tuple[Artifact, AsyncIterator[bytes]]:
-        """An artifact of a run, by its name within the run, and its content."""
-        run = await self._executions.run(execution_id, run_id)
-        for attempt in run.attempts:
-            for artifact in attempt.artifacts:
-                if artifact.name == name:
-                    return artifact, self._content(run_id, attempt.number, artifact)
-        screenshot = run.question.screenshot_artifact if run.question is not None else None
-        if screenshot is not None and screenshot.name == name:
-            return screenshot, self._content(run_id, run.attempt_number, screenshot)
-        raise NotFound("Artifact not found", reason="ARTIFACT_NOT_FOUND")
+    async def artifact(
+        self, execution_id: str, run_id: str, name: str, asked: ByteRange | None = None
+    ) -> ArtifactDownload:
+        """An artifact of a run, by its name within the run, or the part of it that was asked for.
 
-    async def _content(self, run_id: str, attempt: int, artifact: Artifact) -> AsyncIterator[bytes]:
+        InvalidArgument as in `find_part`.
+        """
+        attempt, artifact = _find_artifact(await self._executions.run(execution_id, run_id), name)
+        key = f"{run_id}/{attempt}/{name}/{artifact.size_bytes}"
+        etag = sha256(key.encode()).hexdigest()[:32]  # what is stored under a name never changes
+        part = find_part(asked, size=artifact.size_bytes, etag=etag) if artifact.size_bytes else None
+        return ArtifactDownload(artifact, etag, part, self._content(run_id, attempt, artifact, part))
+
+    async def _content(
+        self, run_id: str, attempt: int, artifact: Artifact, part: FilePart | None
+    ) -> AsyncIterator[bytes]:
         """NotFound says whether the artifact is gone or may still arrive."""
         if artifact.gone is ArtifactGone.EXPIRED:
             raise NotFound("Artifact expired: artifacts of old runs are deleted", reason="ARTIFACT_EXPIRED")
@@ -92,7 +113,7 @@ class ExecutionControl:
             message = "Artifact missing: the artifact store was unavailable for too long"
             raise NotFound(message, reason="ARTIFACT_MISSING")
         try:
-            async for chunk in self._artifacts.read(run_id, attempt, artifact.name):
+            async for chunk in self._artifacts.read(run_id, attempt, artifact.name, part):
                 yield chunk
         except NotFound as error:
             message = "Artifact not stored yet: it is uploaded when the artifact store is available again"
@@ -117,3 +138,15 @@ class ExecutionControl:
                     return
                 if not events:
                     await subscription.wait(WATCH_POLL_SECONDS)
+
+
+def _find_artifact(run: Run, name: str) -> tuple[int, Artifact]:
+    """The number of the attempt that made the artifact, and the artifact. NotFound."""
+    for attempt in run.attempts:
+        for artifact in attempt.artifacts:
+            if artifact.name == name:
+                return attempt.number, artifact
+    screenshot = run.question.screenshot_artifact if run.question is not None else None
+    if screenshot is not None and screenshot.name == name:
+        return run.attempt_number, screenshot
+    raise NotFound("Artifact not found", reason="ARTIFACT_NOT_FOUND")

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 
 from services.chassis import logs
+from services.chassis.byte_ranges import FilePart
 from services.chassis.object_store import ObjectStore
 from services.chassis.retry import backoff_seconds
 from services.executor import telemetry
@@ -56,8 +57,8 @@ class ArtifactUploader:
         await self._spool.add(str(ArtifactKey(run_id, attempt, name)), content)
         self._added.set()
 
-    def read(self, run_id: str, attempt: int, name: str) -> AsyncIterator[bytes]:
-        return self._direct.read(run_id, attempt, name)
+    def read(self, run_id: str, attempt: int, name: str, part: FilePart | None = None) -> AsyncIterator[bytes]:
+        return self._direct.read(run_id, attempt, name, part)
 
     async def run(self) -> None:
         """Upload what is spooled until cancelled, starting with what an earlier process left."""

@@ -24,7 +24,7 @@ def option(descriptor: Any, extension: Any) -> Any:
 class Rules:
     """The rules of protovalidate for one field; None where there is no rule. Lengths are in characters or items.
 
-    `choices` are the allowed values, if the rules list them.
+    `choices` are the allowed values, if the rules list them; `single_line` and `multi_line` are rules of our own.
     """
 
     required: bool = False
@@ -37,6 +37,8 @@ class Rules:
     uuid: bool = False
     choices: tuple[str | int, ...] = ()
     unique: bool = False
+    single_line: bool = False
+    multi_line: bool = False
     items: "Rules | None" = None
 
 
@@ -172,6 +174,8 @@ _RENAMED = {
     "max_items": "max_length",
     "uuid": "uuid",
     "unique": "unique",
+    "single_line": "single_line",
+    "multi_line": "multi_line",
 }
 
 

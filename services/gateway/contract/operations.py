@@ -30,6 +30,8 @@ FILES = (
 )
 EMPTY = "google.protobuf.Empty"
 HTTP_BODY = "google.api.HttpBody"
+REVISION = "revision"
+EXPECTED_REVISIONS = "expected_revisions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,23 @@ class Operation:
     def streams(self) -> bool:
         """Whether the service answers with a stream."""
         return bool(self.descriptor.server_streaming)
+
+    @property
+    def is_download(self) -> bool:
+        """Whether the response is a file, of which a client can ask for a part."""
+        return self.streams and self.output.full_name == HTTP_BODY
+
+    @property
+    def is_tagged(self) -> bool:
+        """Whether responses have an ETag: everything that is read but events, and resources that can be edited."""
+        if self.streams:
+            return self.is_download
+        return self.verb == "GET" or REVISION in self.output.fields_by_name
+
+    @property
+    def can_expect_revisions(self) -> bool:
+        """Whether the change can depend on the revision of the resource (If-Match)."""
+        return EXPECTED_REVISIONS in self.input.fields_by_name
 
     @property
     def path_fields(self) -> tuple[str, ...]:

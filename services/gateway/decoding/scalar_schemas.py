@@ -3,10 +3,10 @@
 import re
 from collections.abc import Mapping
 from enum import Enum
-from typing import Any
+from typing import Any, LiteralString
 
 from google.protobuf.descriptor import FieldDescriptor
-from pydantic_core import CoreSchema, PydanticKnownError, core_schema
+from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError, core_schema
 
 from services.chassis.proto_values import enum_spellings
 from services.gateway.contract.fields import Field, Rules
@@ -19,6 +19,32 @@ _INTEGERS = {
     FieldDescriptor.CPPTYPE_INT64: ("int64", -(2**63), 2**63 - 1),
     FieldDescriptor.CPPTYPE_UINT32: ("int32", 0, 2**32 - 1),
     FieldDescriptor.CPPTYPE_UINT64: ("int64", 0, 2**64 - 1),
+}
+
+
+class _ForbiddenCharacters:
+    """A rule about control characters as rules.proto has it, in the syntax of regular expressions."""
+
+    def __init__(self, rule: str, characters: str, message: LiteralString) -> None:
+        self.characters = characters
+        self._found_in = re.compile(f"[{characters}]").search
+        self._error = PydanticCustomError(f"string_{rule}", message)
+
+    def check(self, text: str) -> str:
+        if self._found_in(text):
+            raise self._error
+        return text
+
+
+_CONTROLS = {
+    "single_line": _ForbiddenCharacters(
+        "single_line", r"\x00-\x1f\x7f-\x9f", "String should not contain control characters"
+    ),
+    "multi_line": _ForbiddenCharacters(
+        "multi_line",
+        r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f",
+        "String should not contain control characters except tabs and line breaks",
+    ),
 }
 
 
@@ -65,13 +91,18 @@ def json_schema_updates(**updates: Any) -> dict[str, Any]:
 
 
 def _string(field: Field, rules: Rules) -> CoreSchema:
-    return core_schema.str_schema(
+    updates: dict[str, Any] = {"examples": [example]} if (example := field.contract.example) else {}
+    forbidden = next((_CONTROLS[name] for name in _CONTROLS if getattr(rules, name)), None)
+    if forbidden is not None:
+        updates["pattern"] = f"^[^{forbidden.characters}]*$"
+    text = core_schema.str_schema(
         min_length=rules.min_length or (1 if rules.required else None),
         max_length=rules.max_length,
         strip_whitespace=field.contract.trimmed,
         strict=True,
-        metadata=json_schema_updates(examples=[example]) if (example := field.contract.example) else None,
+        metadata=json_schema_updates(**updates) if updates else None,
     )
+    return text if forbidden is None else core_schema.no_info_after_validator_function(forbidden.check, text)
 
 
 def _uuid() -> CoreSchema:

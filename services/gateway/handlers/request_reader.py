@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import grpc
 from aiohttp import hdrs, web
@@ -13,6 +14,8 @@ from services.gateway.contract.fields import Field, request_fields
 from services.gateway.contract.operations import Operation
 from services.gateway.decoding.requests import Decoded, RequestDecoder, Source
 from services.gateway.decoding.validation_errors import InvalidRequest
+from services.gateway.http.json_responses import HttpError
+from services.gateway.http.representations import expected_revisions
 from services.gateway.http.request_body import read_json
 from services.gateway.http.request_context import REQUEST_CONTEXT, RequestContext
 from services.gateway.settings import Settings
@@ -28,6 +31,8 @@ class RequestReader:
         self._decoder = RequestDecoder.of(operation)
         self._request = operation.request
         self._takes_body = operation.takes_body
+        self._can_expect = operation.can_expect_revisions
+        self._is_read = operation.verb == "GET"
         self._can_wait = "wait" in operation.input.fields_by_name
         self._settings = settings
         self._max_body_bytes = _max_body_bytes(operation, settings.max_body_bytes)
@@ -42,9 +47,18 @@ class RequestReader:
         decoded = self._decoder.decode(source, strict=request_context.strict)
         if decoded.ignored:
             request_context.report_ignored(decoded.ignored)
+        if not self._is_read and (if_match := request.headers.getall(hdrs.IF_MATCH, ())):
+            self._expect(decoded.message, ",".join(if_match))
         if self._can_wait and request.method == hdrs.METH_HEAD:
             decoded.message.wait = 0  # type: ignore[attr-defined] # status and headers are known at once
         return decoded
+
+    def _expect(self, message: Any, if_match: str) -> None:
+        """The service compares the revision together with its write."""
+        if not self._can_expect:
+            reason = "If-Match is not supported here: this resource has no ETag"
+            raise HttpError(412, reason, "PRECONDITION_UNSUPPORTED")
+        message.expected_revisions.extend(expected_revisions(if_match))
 
     def parse(self, message: bytes) -> Message:
         """The request message with these bytes."""

@@ -1,21 +1,30 @@
 """RPCs that stream bytes (google.api.HttpBody): downloads, chunk by chunk."""
 
 import asyncio
+import re
+from collections.abc import Mapping
 from typing import Any
 
 from aiohttp import hdrs, web
+from mobiletest.types.v1.byte_range_pb2 import ByteRange
 
 from services.chassis import logs
 from services.gateway.handlers.request_reader import RequestReader
 from services.gateway.http.open_streams import OpenStreams
+from services.gateway.http.representations import REVALIDATE, is_current, not_modified
 from services.gateway.http.request_context import REQUEST_CONTEXT, REQUEST_ID
 from services.gateway.upstream.rpcs import Rpc
 
 _HEADERS = {
     "http-content-length": "Content-Length",
+    "http-content-range": "Content-Range",
     "http-etag": "ETag",
     "http-content-disposition": "Content-Disposition",
 }
+
+_RANGE = re.compile(r"bytes=(?=.*[0-9])([0-9]{0,30})-([0-9]{0,30})", re.ASCII | re.IGNORECASE)
+MAX_POSITION = 2**62
+MAX_TAG_LENGTH = 1000
 
 SANDBOX = {"Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'"}
 """Downloads are untrusted, such as the source of a page under test: they run no scripts in our origin."""
@@ -37,11 +46,16 @@ class DownloadHandler:
         decoded = await self._reader.read(request)
         timeout = self._reader.stream_timeout(request_context)
         with self._reader.call_scope(request_context, timeout):
+            if request.method == hdrs.METH_GET and (asked := parse_range(request.headers)) is not None:
+                decoded.message.range.CopyFrom(asked)  # type: ignore[attr-defined]
             call = self._rpc(decoded.message, timeout=timeout)
             try:
                 chunks = aiter(call)
                 first = await anext(chunks, None)
-                response = web.StreamResponse(headers=await _headers(call, first))
+                headers = await _headers(call, first)
+                if (known := request.headers.get(hdrs.IF_NONE_MATCH)) and is_current(headers.get("ETag"), known):
+                    return not_modified(headers["ETag"])
+                response = web.StreamResponse(status=206 if "Content-Range" in headers else 200, headers=headers)
                 await response.prepare(request)
                 if request.method != hdrs.METH_HEAD:
                     await self._send(first, chunks, response, request)
@@ -76,5 +90,26 @@ def abort_stream(request: web.Request, error: Exception) -> None:
 
 async def _headers(call: Any, first: Any) -> dict[str, str]:
     named = {_HEADERS[key]: value for key, value in await call.initial_metadata() if key in _HEADERS}
+    if "Content-Length" in named:
+        named["Accept-Ranges"] = "bytes"
+    if "ETag" in named:
+        named["Cache-Control"] = REVALIDATE
     content_type = first.content_type if first is not None else ""
     return {**SANDBOX, **named, "Content-Type": content_type or "application/octet-stream"}
+
+
+def parse_range(headers: Mapping[str, str]) -> ByteRange | None:
+    """The range that Range and If-Range ask for. Several ranges, and what is not valid, count as none."""
+    found = _RANGE.fullmatch(headers.get(hdrs.RANGE, ""))
+    if found is None:
+        return None
+    first, last = (min(int(text), MAX_POSITION) if text else None for text in found.groups())
+    if first is None:
+        asked = ByteRange(suffix_length=last)
+    elif last is None or first <= last:
+        asked = ByteRange(first=first, last=last)
+    else:
+        return None
+    if (if_range := headers.get(hdrs.IF_RANGE)) is not None:
+        asked.if_range = if_range[:MAX_TAG_LENGTH]
+    return asked

@@ -14,6 +14,7 @@ from services.gateway.encoding import ToJson
 from services.gateway.handlers.invocations import Invocation
 from services.gateway.handlers.request_reader import RequestReader
 from services.gateway.http.json_responses import json_response
+from services.gateway.http.representations import REVALIDATE, entity_tag
 from services.gateway.http.request_context import REQUEST_CONTEXT, RequestContext
 from services.gateway.upstream.batcher import Batcher
 
@@ -40,8 +41,8 @@ class UnaryHandler:
         return self._render(message)
 
 
-_CoalescedResponse = tuple[bytes, Mapping[str, str]]
-"""JSON text, and the headers that belong to it."""
+_CoalescedResponse = tuple[bytes, str, Mapping[str, str]]
+"""JSON text, its ETag, and the headers that belong to it."""
 
 
 class CoalescedReadHandler:
@@ -65,9 +66,9 @@ class CoalescedReadHandler:
         key = decoded.message.SerializeToString(deterministic=True)
         with self._reader.call_scope(request_context, timeout):
             batch = self._batcher.join(request_context.caller, (key,), question=key)
-            body, headers = (await batch.results(timeout))[key]
+            body, etag, headers = (await batch.results(timeout))[key]
         request_context.response_headers.update(headers)
-        return json_response(body)
+        return json_response(body, etag=etag)
 
     async def _call(self, keys: Sequence[bytes]) -> Mapping[bytes, _CoalescedResponse]:
         """A batch has one key, because requests are queued by key."""
@@ -75,7 +76,8 @@ class CoalescedReadHandler:
         shared = RequestContext(context.current())
         with context.limit_time(self._max_timeout):
             message = await self._invoke(self._reader.parse(key), shared, self._max_timeout)
-        return {key: (self._encode(message), shared.response_headers)}
+        body = self._encode(message)
+        return {key: (body, entity_tag(body, message), shared.response_headers)}
 
 
 def renderer(operation: Operation, make_encoder: Callable[[Descriptor], ToJson]) -> Render:
@@ -88,10 +90,11 @@ def renderer(operation: Operation, make_encoder: Callable[[Descriptor], ToJson])
 
 
 def _json_renderer(operation: Operation, encode: ToJson) -> Render:
-    status, location = operation.status, operation.location
+    status, location, is_tagged = operation.status, operation.location, operation.is_tagged
 
     def render(message: Message) -> web.StreamResponse:
-        response = json_response(encode(message), status)
+        body = encode(message)
+        response = json_response(body, status, etag=entity_tag(body, message) if is_tagged else "")
         if location:
             response.headers["Location"] = _NAME.sub(lambda name: str(getattr(message, name[1])), location)
         return response
@@ -101,5 +104,6 @@ def _json_renderer(operation: Operation, encode: ToJson) -> Render:
 
 def _body_response(body: Any, status: int) -> web.Response:
     """A google.api.HttpBody as it is."""
-    headers = {"Content-Type": body.content_type or "application/octet-stream"}
+    content_type = body.content_type or "application/octet-stream"
+    headers = {"Content-Type": content_type, "ETag": entity_tag(body.data, body), "Cache-Control": REVALIDATE}
     return web.Response(status=status, body=body.data, headers=headers)

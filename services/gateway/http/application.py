@@ -18,6 +18,7 @@ from services.gateway.http.middlewares import (
     assign_request_id,
     handle_errors,
 )
+from services.gateway.http.representations import negotiate
 
 _PARAMETER = re.compile(r"\{(\w+)\}")
 _VALUE = r"{\1:(?:[^/%]++|%2F|%25)+}"
@@ -37,7 +38,13 @@ class Route:
 def build_application(routes: Iterable[Route], authentication: Authentication) -> web.Application:
     """An application that answers everything in JSON; ValueError when two routes are the same."""
     app = web.Application(
-        middlewares=[assign_request_id, HttpMetrics().middleware, handle_errors, authentication.middleware]
+        middlewares=[
+            assign_request_id,
+            HttpMetrics().middleware,
+            negotiate,
+            handle_errors,
+            authentication.middleware,
+        ]
     )
     app.on_response_prepare.append(add_standard_headers)
     ordered = sorted(routes, key=_specificity)

@@ -11,6 +11,7 @@ from services.chassis import error_status, errors, logs
 from services.chassis.errors import DomainError
 from services.gateway.auth.api_keys import expired_api_key, invalid_api_key, missing_authorization
 from services.gateway.decoding.validation_errors import InvalidRequest, MalformedBody
+from services.gateway.http.representations import REVALIDATE
 
 STATUSES: dict[type[DomainError], int] = {
     errors.InvalidArgument: 422,
@@ -24,6 +25,8 @@ STATUSES: dict[type[DomainError], int] = {
     errors.Unavailable: 503,
     errors.DeadlineExceeded: 504,
 }
+STATUSES_OF_REASONS = {"REVISION_MISMATCH": 412, "RANGE_NOT_SATISFIABLE": 416}
+"""What HTTP has a status of its own for."""
 RETRY_AFTER: dict[type[DomainError], float] = {
     errors.Aborted: 1,
     errors.ResourceExhausted: 5,
@@ -65,9 +68,10 @@ class HttpError(Exception):
         self.close = close
 
 
-def json_response(body: bytes, status: int = 200) -> web.Response:
-    """A response with this JSON text."""
-    return web.Response(status=status, body=body, headers=_JSON_HEADERS)
+def json_response(body: bytes, status: int = 200, *, etag: str = "") -> web.Response:
+    """A response with this JSON text; one with an ETag may be kept by the client."""
+    headers = {**_JSON_HEADERS, hdrs.ETAG: etag, hdrs.CACHE_CONTROL: REVALIDATE} if etag else _JSON_HEADERS
+    return web.Response(status=status, body=body, headers=headers)
 
 
 def error_response(error: HttpError) -> web.Response:
@@ -109,6 +113,9 @@ def _from_domain_error(error: DomainError) -> HttpError:
     kind = next((kind for kind in STATUSES if isinstance(error, kind)), None)
     if kind is None:
         return HttpError(500, error.message, error.reason)
+    if (status := STATUSES_OF_REASONS.get(error.reason)) is not None:
+        size = {"Content-Range": f"bytes */{error.metadata['size']}"} if status == 416 else {}
+        return HttpError(status, error.message, error.reason, headers=size)
     headers = {"WWW-Authenticate": "Bearer"} if kind is errors.Unauthenticated else {}
     retry_after = error.retry_after if error.retry_after is not None else RETRY_AFTER.get(kind)
     if retry_after is not None:

@@ -4,7 +4,10 @@ from typing import Any
 
 Part = dict[str, Any]
 
-ABOUT = "Runs automated tests against builds of mobile apps. Paths work with and without a trailing slash."
+ABOUT = (
+    "Runs automated tests against builds of mobile apps. Paths work with and without a trailing slash. Every GET also "
+    "supports HEAD. JSON of 1 KiB and more is compressed with gzip if Accept-Encoding allows it."
+)
 SECURITY: Part = {
     "apiKey": {
         "type": "http",
@@ -27,9 +30,11 @@ ERRORS = {
         "used for a different request, or another request changed the resource at the same time. Only for the last one "
         "there is a Retry-After: repeating helps."
     ),
+    "412": "If-Match does not have the ETag of the resource: it has been changed. Read it again.",
     "413": "The body is too large.",
     "414": "The URL is too long.",
     "415": "The type or the encoding of the body is not supported.",
+    "416": "The range begins behind the end of the file; Content-Range has its size.",
     "422": "The request is not valid; detail lists every error.",
     "429": "A limit of the organisation is reached (code LIMIT_REACHED): requests, uploads, event streams or waiting "
     "runs; detail names it. Retry after the seconds in Retry-After.",
@@ -112,6 +117,15 @@ HEADERS: Part = {
         "schema": {"type": "integer", "minimum": 0},
     },
     "WWW-Authenticate": {"description": "Bearer", "schema": {"type": "string"}},
+    "ETag": {
+        "description": "The entity tag of this representation, for If-None-Match, If-Match and If-Range.",
+        "schema": {"type": "string", "examples": ['"7-1b2c3d4e"']},
+    },
+    "Accept-Ranges": {"description": "bytes", "schema": {"type": "string"}},
+    "Content-Range": {
+        "description": "Which bytes of how many these are: bytes 0-99/1000.",
+        "schema": {"type": "string"},
+    },
     "Allow": {"description": "The methods that the path supports.", "schema": {"type": "string"}},
 }
 RATE_LIMIT = ("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
@@ -125,6 +139,7 @@ _ERROR_HEADERS = {
     "409": ("Retry-After", *RATE_LIMIT),
     "413": RATE_LIMIT,
     "415": RATE_LIMIT,
+    "416": ("Content-Range", *RATE_LIMIT),
     "422": RATE_LIMIT,
     "429": ("Retry-After", *RATE_LIMIT),
     "500": RATE_LIMIT,
@@ -151,6 +166,33 @@ PARAMETERS: Part = {
         "in": "header",
         "description": "Seconds after which the client stops waiting, up to a limit of the server.",
         "schema": {"type": "number", "exclusiveMinimum": 0},
+    },
+    "IfNoneMatch": {
+        "name": "If-None-Match",
+        "in": "header",
+        "description": "ETags of representations that the client has. The response is 304 if one of them is current.",
+        "schema": {"type": "string"},
+    },
+    "IfMatch": {
+        "name": "If-Match",
+        "in": "header",
+        "description": (
+            "ETags that the resource may have, otherwise the response is 412 and nothing changes. Only the revision "
+            "before the hyphen is compared: statistics and attachments of other services do not count."
+        ),
+        "schema": {"type": "string"},
+    },
+    "Range": {
+        "name": "Range",
+        "in": "header",
+        "description": "The bytes to download: bytes=0-99, bytes=100- or bytes=-100. Several ranges are ignored.",
+        "schema": {"type": "string"},
+    },
+    "IfRange": {
+        "name": "If-Range",
+        "in": "header",
+        "description": "Range counts only if this is the ETag of the file; otherwise the whole file is sent.",
+        "schema": {"type": "string"},
     },
     "Prefer": {
         "name": "Prefer",
@@ -181,6 +223,9 @@ UPLOAD: Part = {
 def headers(*names: str) -> Part:
     """References to response headers; X-Request-ID is always among them."""
     return {name: {"$ref": f"#/components/headers/{name}"} for name in ("X-Request-ID", *names)}
+
+
+NOT_MODIFIED: Part = {"description": "The client has the current representation.", "headers": headers("ETag")}
 
 
 def error_responses() -> Part:

@@ -29,7 +29,7 @@ def operation_object(operation: Operation, schemas: Schemas) -> dict[str, Any]:
         "summary": comment.partition(". ")[0].rstrip(".:"),
         "description": f"{comment} Requires the scope {operation.rpc.required_scope}.",
         "parameters": _parameters(operation, fields, schemas),
-        "responses": {str(operation.status): _success(operation, schemas), **_errors(operation)},
+        "responses": {**_responses(operation, schemas), **_errors(operation)},
     }
     if operation.takes_body:
         described["requestBody"] = _body(operation, fields, schemas)
@@ -41,7 +41,7 @@ def _parameters(operation: Operation, fields: RequestFields, schemas: Schemas) -
     if not operation.takes_body:
         found += [_parameter("query", field.name, field, schemas) for field in fields.content]
     found += [_parameter("header", header.field.contract.header, header.field, schemas) for header in fields.headers]
-    shared = ["RequestId", "RequestTimeout", "Prefer"]
+    shared = ["RequestId", "RequestTimeout", "Prefer", *_conditions(operation)]
     if operation.rpc.takes_idempotency_key:
         shared.append("IdempotencyKey")
     return found + [{"$ref": f"#/components/parameters/{name}"} for name in shared]
@@ -64,10 +64,31 @@ def _body(operation: Operation, fields: RequestFields, schemas: Schemas) -> dict
     return {"required": any(field.required for field in fields.content), "content": content}
 
 
+def _conditions(operation: Operation) -> list[str]:
+    """The parameters of conditional requests and ranges."""
+    if operation.can_expect_revisions:
+        return ["IfMatch"]
+    tagged = ["IfNoneMatch"] if operation.is_tagged and operation.verb == "GET" else []
+    return [*tagged, "Range", "IfRange"] if operation.is_download else tagged
+
+
+def _responses(operation: Operation, schemas: Schemas) -> dict[str, Any]:
+    success = _success(operation, schemas)
+    found = {str(operation.status): success}
+    if operation.is_download:
+        headers = {**success["headers"], **components.headers("Content-Range")}
+        found["206"] = {**success, "description": "The part that was asked for.", "headers": headers}
+    if operation.is_tagged and operation.verb == "GET":
+        found["304"] = components.NOT_MODIFIED
+    return found
+
+
 def _success(operation: Operation, schemas: Schemas) -> dict[str, Any]:
     names = ["X-Ignored-Fields", *components.RATE_LIMIT]
     names += ["Idempotent-Replayed"] if operation.rpc.takes_idempotency_key else []
     names += ["Location"] if operation.location else []
+    names += ["ETag"] if operation.is_tagged else []
+    names += ["Accept-Ranges"] if operation.is_download else []
     names += ["Warning"] if operation.name in _WITH_WARNING else []
     response: dict[str, Any] = {"description": "Success.", "headers": components.headers(*names)}
     content = _content(operation, schemas)
@@ -96,4 +117,8 @@ def _errors(operation: Operation) -> dict[str, Any]:
         statuses |= components.WITH_PATH
     if operation.takes_body:
         statuses |= components.WITH_BODY
+    if operation.can_expect_revisions:
+        statuses.add("412")
+    if operation.is_download:
+        statuses.add("416")
     return components.error_references(*sorted(statuses))

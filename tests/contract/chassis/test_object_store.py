@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from services.chassis.byte_ranges import FilePart
 from services.chassis.errors import NotFound, ResourceExhausted
 from services.chassis.object_store import ObjectStore
 
@@ -55,6 +56,14 @@ async def test_a_large_object_is_read_in_chunks(store: ObjectStore) -> None:
     sizes = [len(chunk) async for chunk in store.get_stream("k")]
     assert max(sizes) <= 9 * MIB
     assert sum(sizes) == 9 * MIB
+
+
+@pytest.mark.parametrize(("start", "end"), [(0, 1), (0, 3 * MIB), (MIB - 1, MIB + 1), (3 * MIB - 1, 3 * MIB)])
+async def test_a_part_of_an_object_is_read(store: ObjectStore, start: int, end: int) -> None:
+    expected = b"".join([chunk async for chunk in chunks(3)])
+    await store.put_stream("k", chunks(3))
+    part = store.get_stream("k", FilePart(start, end, len(expected)))
+    assert b"".join([chunk async for chunk in part]) == expected[start:end]
 
 
 async def test_a_broken_stream_leaves_no_object(store: ObjectStore) -> None:

@@ -6,6 +6,7 @@ from hashlib import sha256
 from uuid import uuid4
 
 import pytest
+from mobiletest.types.v1.byte_range_pb2 import ByteRange
 
 from services.catalog.model.apps import App
 from services.catalog.model.builds import Build, Inspection, RejectedArtifact
@@ -13,6 +14,7 @@ from services.catalog.model.values import Page, Platform
 from services.catalog.model.workflows import AppChoice, BuildConfig
 from services.catalog.usecases.uploads import NewBuild
 from services.chassis import context, ids
+from services.chassis.byte_ranges import FilePart
 from services.chassis.context import Caller
 from services.chassis.errors import AlreadyExists, FailedPrecondition, InvalidArgument, NotFound
 from tests.fakes.catalog_samples import ORG, a_test, workflow
@@ -56,7 +58,7 @@ async def test_an_upload_is_stored_by_its_content(catalog: Catalog, app: App) ->
     assert (build.sha256, build.size, build.file_name) == (digest, 6, "shop.apk")
     assert (build.artifact_url, build.owner, build.was_reused) == (f"{ORG}/{digest}", KEY_ID, False)
     assert build.download_url == f"/api/v1/apps/builds/{build.id}/download"
-    _, artifact = await catalog.builds.download(build.id)
+    _, _, artifact = await catalog.builds.download(build.id)
     assert b"".join([chunk async for chunk in artifact]) == b"abcdef"
     now = await catalog.apps.get(app.id)
     assert (now.versions_count, now.latest_version, now.latest_build_id, now.revision) == (1, "1.0", build.id, 2)
@@ -178,6 +180,12 @@ async def test_a_referred_build_has_no_download(catalog: Catalog, app: App) -> N
     assert (build.artifact_url, build.download_url, build.sha256) == ("https://x.test/a.apk", None, None)
     with pytest.raises(FailedPrecondition, match="stored elsewhere"):
         await catalog.builds.download(build.id)
+
+
+async def test_a_part_of_an_artifact_is_downloaded(catalog: Catalog, app: App) -> None:
+    build = await catalog.uploads.upload(NewBuild(app.id, "1"), chunks(b"abc", b"def"))
+    _, part, artifact = await catalog.builds.download(build.id, ByteRange(first=2, last=3))
+    assert (part, b"".join([chunk async for chunk in artifact])) == (FilePart(2, 4, 6), b"cd")
 
 
 async def test_a_repeat_under_the_same_key_makes_one_build(catalog: Catalog, app: App) -> None:

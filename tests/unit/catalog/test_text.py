@@ -20,7 +20,7 @@ def test_a_name_is_trimmed_and_normalised(name: str, kept: str) -> None:
     assert validate_name(name) == kept
 
 
-@pytest.mark.parametrize("name", ["", "   ", "x" * 201, "a\x00b"])
+@pytest.mark.parametrize("name", ["", "   ", "x" * 201, "a\x00b", "a\nb", "a\x7fb", "a\x85b", "\x1b[0m"])
 def test_a_name_out_of_bounds_is_refused(name: str) -> None:
     """By the name of the field."""
     with pytest.raises(InvalidValue) as refusal:

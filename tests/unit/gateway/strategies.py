@@ -39,7 +39,10 @@ def scalar(field: FieldDescriptor) -> st.SearchStrategy[Any]:
     if field.enum_type is not None:
         return st.sampled_from(sorted(enum_spellings(field.enum_type)))
     if field.cpp_type == FieldDescriptor.CPPTYPE_STRING:
-        return st.text(st.characters(codec="utf-8"), min_size=field_rules(field).min_length or 0, max_size=8)
+        rules = field_rules(field)
+        without = ("Cc",) if rules.single_line or rules.multi_line else ()
+        characters = st.characters(codec="utf-8", exclude_categories=without)
+        return st.text(characters, min_size=rules.min_length or 0, max_size=8)
     if field.cpp_type == FieldDescriptor.CPPTYPE_BOOL:
         return st.booleans()
     if field.cpp_type == FieldDescriptor.CPPTYPE_DOUBLE:

@@ -102,6 +102,7 @@ def nested_fields(fields: Iterable[Field]) -> Iterator[Field]:
 
 def test_every_rule_of_a_request_is_one_that_the_decoder_checks() -> None:
     known = {"gt", "gte", "lt", "lte", "min_len", "max_len", "min_items", "max_items", "uuid", "unique", "in", "items"}
+    known |= {"single_line", "multi_line"}
     enums = {"defined_only", "not_in"}  # a spelling exists only for defined values other than 0
     for operation in all_operations():
         for field in nested_fields(request_fields(operation.input)):

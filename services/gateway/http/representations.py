@@ -1,0 +1,94 @@
+"""What a response is to a client that has an earlier one, or takes a compressed one: ETag, 304 and gzip.
+
+The ETag of JSON is made from its bytes. That of a resource which can be edited begins with its revision, the part that
+`If-Match` compares: "7-1b2c3d4e". Fields that other services add, such as statistics, change only the rest.
+"""
+
+import asyncio
+import re
+import zlib
+from functools import lru_cache
+
+from aiohttp import hdrs, web
+from aiohttp.typedefs import Handler
+from google.protobuf.message import Message
+
+MIN_COMPRESSED_BYTES = 1024
+MAX_INLINE_BYTES = 64 * 1024
+"""Larger bodies are compressed in a thread: one MiB takes 10 ms."""
+GZIP_LEVEL = 1
+REVALIDATE = "private, no-cache"
+"""Clients may keep the response, but must ask before they use it again."""
+_COMPRESSED_TYPES = ("application/json", "application/xml")
+_TAG = re.compile(r'(?:W/)?"([^"]*)"')
+_STRONG_REVISION = re.compile(r'"([0-9]{1,18})-[0-9a-f]{8}(?:-gzip)?"', re.ASCII)
+_GZIP_SUFFIX = "-gzip"
+_GZIP_WINDOW = 31
+_NO_REVISION = -1
+
+
+def entity_tag(body: bytes, message: Message | None = None) -> str:
+    """The strong ETag of a representation, of the message if it is one of a message."""
+    first: int = getattr(message, "revision", None) or len(body)
+    return f'"{first}-{zlib.crc32(body):08x}"'
+
+
+def expected_revisions(if_match: str) -> list[int]:
+    """The revisions that the header If-Match allows, none: any. A tag that is weak or not of ours matches nothing."""
+    tags = [tag.strip() for tag in if_match.split(",")]
+    if "*" in tags:
+        return []
+    return [int(found[1]) if (found := _STRONG_REVISION.fullmatch(tag)) else _NO_REVISION for tag in tags]
+
+
+def is_current(etag: str | None, if_none_match: str) -> bool:
+    """Whether a client with these representations has the one with this ETag, compressed or not."""
+    if etag is None:
+        return False
+    known = (tag.removesuffix(_GZIP_SUFFIX) for tag in _TAG.findall(if_none_match))
+    return if_none_match.strip() == "*" or etag.strip('"') in known
+
+
+def not_modified(etag: str) -> web.Response:
+    """The response to a client that has the current representation."""
+    return web.Response(status=304, headers={hdrs.ETAG: etag, hdrs.CACHE_CONTROL: REVALIDATE})
+
+
+@web.middleware
+async def negotiate(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Answer 304 for what the client has, and compress what is long for clients that take gzip; streams stay as is."""
+    response = await handler(request)
+    if not isinstance(response, web.Response):
+        return response
+    body, headers = response.body, response.headers
+    compress = False
+    if isinstance(body, bytes) and len(body) >= MIN_COMPRESSED_BYTES and response.content_type in _COMPRESSED_TYPES:
+        headers[hdrs.VARY] = hdrs.ACCEPT_ENCODING
+        compress = takes_gzip(request.headers.get(hdrs.ACCEPT_ENCODING, ""))
+    etag, known = headers.get(hdrs.ETAG), request.headers.get(hdrs.IF_NONE_MATCH)
+    if etag is not None and compress:
+        headers[hdrs.ETAG] = f'{etag[:-1]}{_GZIP_SUFFIX}"'
+    if known is not None and request.method in ("GET", "HEAD") and is_current(etag, known):
+        unchanged = not_modified(headers[hdrs.ETAG])
+        if hdrs.VARY in headers:
+            unchanged.headers[hdrs.VARY] = headers[hdrs.VARY]
+        return unchanged
+    if compress and isinstance(body, bytes):
+        headers[hdrs.CONTENT_ENCODING] = "gzip"
+        response.body = _gzip(body) if len(body) <= MAX_INLINE_BYTES else await asyncio.to_thread(_gzip, body)
+    return response
+
+
+@lru_cache(256)
+def takes_gzip(accept_encoding: str) -> bool:
+    """Whether the header Accept-Encoding allows gzip; the most specific coding decides, and q=0 forbids it."""
+    allowed = {}
+    for item in accept_encoding.lower().split(","):
+        coding, *parameters = (part.strip() for part in item.split(";"))
+        weight = next((text[2:] for text in parameters if text.startswith("q=")), "1")
+        allowed[coding] = weight.strip("0.") != ""
+    return allowed.get("gzip", allowed.get("x-gzip", allowed.get("*", False)))
+
+
+def _gzip(body: bytes) -> bytes:
+    return zlib.compress(body, GZIP_LEVEL, _GZIP_WINDOW)

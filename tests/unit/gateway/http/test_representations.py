@@ -1,0 +1,71 @@
+"""Entity tags, and what clients accept."""
+
+import pytest
+from mobiletest.catalog.v1 import apps_pb2
+
+from services.gateway.http.representations import entity_tag, expected_revisions, is_current, takes_gzip
+
+
+def test_tag_begins_with_the_revision_and_changes_with_the_bytes() -> None:
+    app = apps_pb2.App(revision=7)
+    first, second = entity_tag(b"a", app), entity_tag(b"b", app)
+    assert first.startswith('"7-')
+    assert first != second
+    assert entity_tag(b"a", app) == first
+    assert expected_revisions(first) == [7]
+
+
+@pytest.mark.parametrize(
+    ("if_match", "revisions"),
+    [
+        ("*", []),
+        ('"7-0123abcd"', [7]),
+        ('"7-0123abcd-gzip"', [7]),
+        ('"7-0123abcd" , "8-0123abcd"', [7, 8]),
+        ('W/"7-0123abcd"', [-1]),
+        ('"7"', [-1]),
+        ("7-0123abcd", [-1]),
+        ('""', [-1]),
+        ("", [-1]),
+        ('"99999999999999999999-0123abcd"', [-1]),
+    ],
+)
+def test_revisions_that_a_change_expects(if_match: str, revisions: list[int]) -> None:
+    assert expected_revisions(if_match) == revisions
+
+
+@pytest.mark.parametrize(
+    ("if_none_match", "current"),
+    [
+        ('"7-0123abcd"', True),
+        ('W/"7-0123abcd"', True),
+        ('"7-0123abcd-gzip"', True),
+        ('"1-x", "7-0123abcd"', True),
+        ("*", True),
+        ('"7-ffffffff"', False),
+        ("7-0123abcd", False),
+        ("", False),
+    ],
+)
+def test_representations_that_a_client_has(if_none_match: str, current: bool) -> None:
+    assert is_current('"7-0123abcd"', if_none_match) == current
+    assert not is_current(None, if_none_match)
+
+
+@pytest.mark.parametrize(
+    ("accept_encoding", "gzip"),
+    [
+        ("gzip", True),
+        ("deflate, GZIP;q=0.5, br", True),
+        ("x-gzip", True),
+        ("*", True),
+        ("br, *;q=0.1", True),
+        ("gzip;q=0", False),
+        ("gzip; q=0.000, *", False),
+        ("*;q=0", False),
+        ("identity", False),
+        ("", False),
+    ],
+)
+def test_clients_that_take_gzip(accept_encoding: str, gzip: bool) -> None:
+    assert takes_gzip(accept_encoding) == gzip
