@@ -11,7 +11,7 @@ from services.chassis import error_status, errors, logs
 from services.chassis.errors import DomainError
 from services.gateway.auth.api_keys import expired_api_key, invalid_api_key, missing_authorization
 from services.gateway.decoding.validation_errors import InvalidRequest, MalformedBody
-from services.gateway.http.representations import REVALIDATE
+from services.gateway.http.representations import ETAG, REVALIDATE
 
 STATUSES: dict[type[DomainError], int] = {
     errors.InvalidArgument: 422,
@@ -70,7 +70,7 @@ class HttpError(Exception):
 
 def json_response(body: bytes, status: int = 200, *, etag: str = "") -> web.Response:
     """A response with this JSON text; one with an ETag may be kept by the client."""
-    headers = {**_JSON_HEADERS, hdrs.ETAG: etag, hdrs.CACHE_CONTROL: REVALIDATE} if etag else _JSON_HEADERS
+    headers = {**_JSON_HEADERS, ETAG: etag, hdrs.CACHE_CONTROL: REVALIDATE} if etag else _JSON_HEADERS
     return web.Response(status=status, body=body, headers=headers)
 
 

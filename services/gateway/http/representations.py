@@ -12,7 +12,10 @@ from functools import lru_cache
 from aiohttp import hdrs, web
 from aiohttp.typedefs import Handler
 from google.protobuf.message import Message
+from multidict import istr
 
+ETAG = istr("ETag")
+"""As RFC 9110 writes it; aiohttp's own spelling is Etag."""
 MIN_COMPRESSED_BYTES = 1024
 MAX_INLINE_BYTES = 64 * 1024
 """Larger bodies are compressed in a thread: one MiB takes 10 ms."""
@@ -51,7 +54,7 @@ def is_current(etag: str | None, if_none_match: str) -> bool:
 
 def not_modified(etag: str) -> web.Response:
     """The response to a client that has the current representation."""
-    return web.Response(status=304, headers={hdrs.ETAG: etag, hdrs.CACHE_CONTROL: REVALIDATE})
+    return web.Response(status=304, headers={ETAG: etag, hdrs.CACHE_CONTROL: REVALIDATE})
 
 
 @web.middleware
@@ -65,11 +68,11 @@ async def negotiate(request: web.Request, handler: Handler) -> web.StreamRespons
     if isinstance(body, bytes) and len(body) >= MIN_COMPRESSED_BYTES and response.content_type in _COMPRESSED_TYPES:
         headers[hdrs.VARY] = hdrs.ACCEPT_ENCODING
         compress = takes_gzip(request.headers.get(hdrs.ACCEPT_ENCODING, ""))
-    etag, known = headers.get(hdrs.ETAG), request.headers.get(hdrs.IF_NONE_MATCH)
+    etag, known = headers.get(ETAG), request.headers.get(hdrs.IF_NONE_MATCH)
     if etag is not None and compress:
-        headers[hdrs.ETAG] = f'{etag[:-1]}{_GZIP_SUFFIX}"'
+        headers[ETAG] = f'{etag[:-1]}{_GZIP_SUFFIX}"'
     if known is not None and request.method in ("GET", "HEAD") and is_current(etag, known):
-        unchanged = not_modified(headers[hdrs.ETAG])
+        unchanged = not_modified(headers[ETAG])
         if hdrs.VARY in headers:
             unchanged.headers[hdrs.VARY] = headers[hdrs.VARY]
         return unchanged
