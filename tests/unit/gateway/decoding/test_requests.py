@@ -178,6 +178,51 @@ def test_whole_number_is_an_integer_however_it_is_written(text: bytes) -> None:
     assert message.max_parallel == 4
 
 
+CONTROLS = ["\x00", "\x07", "\x1b", "\x7f", "\x85"]
+LINE_BREAKS = ["\t", "\n", "\r"]
+
+
+@pytest.mark.parametrize("character", [*CONTROLS, *LINE_BREAKS])
+@pytest.mark.parametrize(
+    ("operation", "body"),
+    [
+        ("CreateApp", {"name": "a{}b", "platform": "iOS"}),
+        ("UpdateApp", {"name": "a{}b"}),
+        ("UpdateApp", {"current_version": "a{}b"}),
+        ("UpdateBuild", {"version": "a{}b"}),
+        ("UpdateBuild", {"package_name": "a{}b"}),
+        ("CreateTest", {"name": "a{}b"}),
+        ("CreateTest", {"tags": ["a{}b"]}),
+        ("CreateWorkflow", {"name": "a{}b"}),
+        ("UpdateWorkflow", {"tags": ["a{}b"]}),
+        ("CreateApiKey", {"name": "a{}b"}),
+    ],
+)
+def test_names_have_no_control_characters(operation: str, body: dict[str, Any], character: str) -> None:
+    text = orjson.dumps(body).replace(b"{}", orjson.dumps(character)[1:-1])
+    [(_, kind, message)] = errors_of(operation, body=text)
+    assert (kind, message) == ("string_single_line", "String should not contain control characters")
+
+
+@pytest.mark.parametrize(
+    ("operation", "body"),
+    [
+        ("CreateApp", {"name": "a", "platform": "iOS", "description": "a{}b"}),
+        ("UpdateApp", {"system_prompt": "a{}b"}),
+        ("UpdateTest", {"description": "a{}b"}),
+        ("UpdateWorkflow", {"description": "a{}b"}),
+        ("QuarantineTest", {"reason": "a{}b"}),
+    ],
+)
+def test_descriptions_have_no_control_characters_but_tabs_and_line_breaks(operation: str, body: dict[str, Any]) -> None:
+    for character in CONTROLS:
+        text = orjson.dumps(body).replace(b"{}", orjson.dumps(character)[1:-1])
+        assert [kind for _, kind, _ in errors_of(operation, body=text)] == ["string_multi_line"]
+    for character in LINE_BREAKS:
+        text = orjson.dumps(body).replace(b"{}", orjson.dumps(character)[1:-1])
+        assert find_violations(decode(operation, body=text).message) == []
+
+
 @pytest.mark.parametrize("value", ["true", 1, 0, None, []])
 def test_boolean_in_a_body_must_be_a_json_boolean(value: object) -> None:
     body = {"workflow_id": ID, "override_build_config": value}

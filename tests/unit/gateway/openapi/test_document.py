@@ -133,6 +133,44 @@ def test_every_operation_has_a_summary_errors_and_security() -> None:
     assert DOCUMENT["security"] == [{"apiKey": []}]
 
 
+def names_of_parameters(operation: Any) -> set[str]:
+    shared = DOCUMENT["components"]["parameters"]
+    found = (shared[one["$ref"].rpartition("/")[2]] if "$ref" in one else one for one in operation["parameters"])
+    return {one["name"] for one in found}
+
+
+@pytest.mark.parametrize(
+    ("verb", "path", "parameters", "statuses", "headers"),
+    [
+        ("get", "/api/v1/apps/{app_id}", {"If-None-Match"}, {"304"}, {"ETag"}),
+        ("get", "/api/v1/apps", {"If-None-Match"}, {"304"}, {"ETag"}),
+        ("patch", "/api/v1/apps/{app_id}", {"If-Match"}, {"412"}, {"ETag"}),
+        ("patch", "/api/v1/workflows/{workflow_id}", {"If-Match"}, {"412"}, {"ETag"}),
+        ("delete", "/api/v1/tests/{test_id}", {"If-Match"}, {"412"}, set()),
+        ("post", "/api/v1/apps", set(), {"501"}, {"ETag"}),
+        ("get", "/api/v1/executions/{execution_id}/events", set(), set(), set()),
+        (
+            "get",
+            "/api/v1/apps/builds/{version_id}/download",
+            {"If-None-Match", "Range", "If-Range"},
+            {"206", "304", "416"},
+            {"ETag", "Accept-Ranges"},
+        ),
+    ],
+)
+def test_conditions_and_ranges_are_described(
+    verb: str, path: str, parameters: set[str], statuses: set[str], headers: set[str]
+) -> None:
+    operation = DOCUMENT["paths"][path][verb]
+    conditions = {"If-Match", "If-None-Match", "Range", "If-Range"}
+    assert names_of_parameters(operation) & conditions == parameters
+    described = {"206", "304", "412", "416"} | ({"501"} if verb == "post" else set())
+    assert set(operation["responses"]) & described == statuses
+    assert {"414", "431"} <= set(operation["responses"])
+    success = next(response for status, response in operation["responses"].items() if status.startswith("2"))
+    assert set(success.get("headers", {})) & {"ETag", "Accept-Ranges"} == headers
+
+
 def test_every_property_has_a_description() -> None:
     for name, schema in DOCUMENT["components"]["schemas"].items():
         for key, value in schema.get("properties", {}).items():
