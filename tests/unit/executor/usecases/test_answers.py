@@ -64,13 +64,14 @@ async def test_a_question_is_shown_with_its_screenshot_while_the_attempt_is_runn
     assert (shown.id, shown.text, shown.step_index, list(shown.options)) == ("q1", "Which one?", 2, ["retry", "skip"])
     assert shown.screenshot_url.endswith(f"/runs/{claim.key.run_id}/artifacts/{SCREENSHOT}")
     assert (shown.expires_at.ToDatetime() - shown.asked_at.ToDatetime()).total_seconds() == 60
-    artifact, chunks = await control.artifact(claim.key.execution_id, claim.key.run_id, SCREENSHOT)
-    assert (artifact.content_type, [chunk async for chunk in chunks]) == ("image/png", [b"png"])
+    found = await control.artifact(claim.key.execution_id, claim.key.run_id, SCREENSHOT)
+    assert (found.artifact.content_type, [chunk async for chunk in found.chunks]) == ("image/png", [b"png"])
+    assert found.part is None  # its size is not known before the end of the attempt
     await control_of(store).answer(claim.key.execution_id, claim.key.run_id, None, "skip")
     answered = run_proto(*await control.run(claim.key.execution_id, claim.key.run_id))
     assert not answered.HasField("question")
-    _, chunks = await control.artifact(claim.key.execution_id, claim.key.run_id, SCREENSHOT)
-    assert [chunk async for chunk in chunks] == [b"png"]
+    found = await control.artifact(claim.key.execution_id, claim.key.run_id, SCREENSHOT)
+    assert [chunk async for chunk in found.chunks] == [b"png"]
 
 
 async def test_a_question_without_a_screenshot_has_no_link() -> None:

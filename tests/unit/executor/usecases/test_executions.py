@@ -5,7 +5,9 @@ from collections.abc import AsyncIterator, Iterator
 from uuid import uuid4
 
 import pytest
+from mobiletest.types.v1.byte_range_pb2 import ByteRange
 
+from services.chassis.byte_ranges import FilePart
 from services.chassis.context import bind
 from services.chassis.errors import FailedPrecondition, NotFound
 from services.chassis.events import Event
@@ -140,8 +142,10 @@ async def test_an_artifact_is_found_by_its_name(scene: Scene) -> None:
     key = scene.keys[0]
     await scene.end(key, AttemptResult(artifacts=(Artifact("attempt-1-step-003.png", "screenshot", "image/png", 3),)))
     await scene.artifacts.put(key.run_id, 1, "attempt-1-step-003.png", b"png")
-    artifact, chunks = await scene.control.artifact(scene.id, key.run_id, "attempt-1-step-003.png")
-    assert (artifact.content_type, await content(chunks)) == ("image/png", b"png")
+    found = await scene.control.artifact(scene.id, key.run_id, "attempt-1-step-003.png")
+    assert (found.artifact.content_type, await content(found.chunks)) == ("image/png", b"png")
+    part = await scene.control.artifact(scene.id, key.run_id, "attempt-1-step-003.png", ByteRange(suffix_length=2))
+    assert (part.part, part.etag, await content(part.chunks)) == (FilePart(1, 3, 3), found.etag, b"ng")
     for name in ("other.png", "../attempt-1-step-003.png", ""):
         with pytest.raises(NotFound, match=r"^Artifact not found$"):
             await scene.control.artifact(scene.id, key.run_id, name)
@@ -160,9 +164,9 @@ async def test_a_missing_artifact_says_whether_it_may_still_arrive(
 ) -> None:
     key = scene.keys[0]
     await scene.end(key, AttemptResult(artifacts=(Artifact("log.txt", "log", "text/plain", 3, gone),)))
-    _, chunks = await scene.control.artifact(scene.id, key.run_id, "log.txt")
+    found = await scene.control.artifact(scene.id, key.run_id, "log.txt")
     with pytest.raises(NotFound, match=words):
-        await content(chunks)
+        await content(found.chunks)
 
 
 async def test_junit_contains_every_run(scene: Scene) -> None:
