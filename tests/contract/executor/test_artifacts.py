@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from services.chassis.byte_ranges import FilePart
 from services.chassis.errors import NotFound
 from services.chassis.object_store import ObjectStore
 from services.executor.artifacts import ObjectStoreArtifacts
@@ -27,6 +28,12 @@ async def test_an_artifact_is_read_by_run_attempt_and_name(artifacts: Artifacts)
     await artifacts.put(RUN, 2, "shot.png", b"second" * 100_000)
     assert await content(artifacts, 1, "shot.png") == b"first"
     assert await content(artifacts, 2, "shot.png") == b"second" * 100_000
+
+
+async def test_a_part_of_an_artifact_is_read(artifacts: Artifacts) -> None:
+    await artifacts.put(RUN, 1, "log.txt", b"0123456789")
+    part = artifacts.read(RUN, 1, "log.txt", FilePart(2, 5, 10))
+    assert b"".join([chunk async for chunk in part]) == b"234"
 
 
 async def test_an_unknown_artifact_is_not_found(artifacts: Artifacts) -> None:
