@@ -1,4 +1,4 @@
-"""The command `run`: start the stack, print its addresses, load the examples, serve while all children live."""
+"""The command `run`: start the stack, print its addresses, load the examples, serve, and keep the children alive."""
 
 import asyncio
 import sys
@@ -10,13 +10,14 @@ from deploy.local.commands import CommandFailed, ExamplesFailed, load_examples
 from deploy.local.settings import StackSettings
 from deploy.local.stack import Stack, run_stack
 from deploy.local.state import AlreadyRunning
+from deploy.local.supervisor import keep_alive
 
-_WATCH_SECONDS = 0.2
 _EXPECTED = (AlreadyRunning, BinaryMissing, CommandFailed, ChildDied, TimeoutError)
 
 
 async def serve(settings: StackSettings, *, examples: bool, once: bool) -> int:
-    """Run the stack until it is cancelled or a child dies; with `once`, stop after the examples. Return the exit code.
+    """Run the stack until it is cancelled or a child dies too often; with `once`, stop after the examples. Return the
+    exit code.
 
     `examples`: load the example workspace and run its workflow.
     """
@@ -31,7 +32,7 @@ async def serve(settings: StackSettings, *, examples: bool, once: bool) -> int:
             package=settings.package,
         ) as stack:
             _print_addresses(stack, settings)
-            return await _run_while_alive(stack, _work(stack, examples=examples, once=once))
+            return await _run_supervised(stack, _work(stack, examples=examples, once=once))
     except _EXPECTED as error:
         return _report_failure(error)
 
@@ -53,19 +54,18 @@ async def _load_examples(stack: Stack) -> int:
     return 0
 
 
-async def _run_while_alive(stack: Stack, work: Coroutine[None, None, int]) -> int:
-    """Do the work as long as no child dies."""
-    task = asyncio.create_task(work)
+async def _run_supervised(stack: Stack, work: Coroutine[None, None, int]) -> int:
+    """Do the work, and start dead children again meanwhile. ChildDied when one dies too often."""
+    task, supervision = asyncio.create_task(work), asyncio.create_task(keep_alive(stack, _print))
     try:
-        while not task.done():
-            stack.check()
-            await asyncio.wait([task], timeout=_WATCH_SECONDS)
-    except ChildDied as death:
-        return _report_failure(death)
+        await asyncio.wait([task, supervision], return_when=asyncio.FIRST_COMPLETED)
+        if supervision.done():
+            supervision.result()
+        return task.result()
     finally:
         task.cancel()
-        await asyncio.wait([task])
-    return task.result()
+        supervision.cancel()
+        await asyncio.wait([task, supervision])
 
 
 def _report_failure(error: Exception) -> int:

@@ -1,10 +1,11 @@
-"""The command `run` with stand-ins for the services: start, failure and shutdown."""
+"""The command `run` with stand-ins for the services: start, restarts of children, and shutdown."""
 
 import asyncio
 import json
 import os
 import signal
 import stat
+import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -38,6 +39,12 @@ class Run:
                 if word == "pid":
                     self.pids[name] = int(value)
         return self
+
+    async def line(self) -> str:
+        """The next line of its output."""
+        assert self.process.stdout is not None
+        async with asyncio.timeout(60):
+            return (await self.process.stdout.readline()).decode().rstrip()
 
     async def ended(self) -> tuple[int, str]:
         """Its exit code and the rest of its output."""
@@ -100,16 +107,43 @@ async def check_stopped_by(run: Run, number: signal.Signals) -> None:
     assert not run.ready_file.exists()
 
 
-@pytest.mark.parametrize("name", ["catalog", "mongod"])
-async def test_a_dying_child_stops_the_stack_and_shows_its_last_log_lines(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize("name", ["catalog", "mongod", "broker"])
+async def test_a_dead_child_is_started_again(tmp_path: Path, name: str) -> None:
+    """It says so in one line; a broker is given its events again; all of it stops as before."""
     async with started(tmp_path) as run:
         await run.serving()
-        os.kill(run.pids[name], signal.SIGKILL)
-        code, output = await run.ended()
-        assert code == 1
-        assert f"{name} ended with signal SIGKILL" in output
-        assert "    " in output
-        assert not any(is_alive(pid) for pid in run.pids.values())
+        os.kill(dead := run.pids[name], signal.SIGKILL)
+        assert await run.line() == f"{name} ended with signal SIGKILL: starting {name} again in 0.5 s"
+        await eventually(lambda: child_of(run, name) not in (None, dead))
+        run.pids[name] = child_of(run, name) or 0
+        if name == "broker":
+            await eventually(lambda: republished(tmp_path) == ["catalog", "executor"])
+        check_ready_file(run.ready_file)
+        await check_stopped_by(run, signal.SIGTERM)
+
+
+async def test_a_run_can_be_stopped_while_it_starts_a_child_again(tmp_path: Path) -> None:
+    async with started(tmp_path) as run:
+        await run.serving()
+        os.kill(run.pids["reporting"], signal.SIGKILL)
+        assert "starting reporting again" in await run.line()
+        await check_stopped_by(run, signal.SIGINT)
+        assert child_of(run, "reporting") is None
+
+
+def child_of(run: Run, name: str) -> int | None:
+    """The pid of its child that runs this program, if there is one."""
+    module = {"mongod": "mongod", "broker": "tansu"}.get(name, f"tests.fakes.local.{name}")
+    listed = subprocess.run(["ps", "-eww", "-o", "pid=,ppid=,args="], capture_output=True, text=True, check=True).stdout
+    rows = [line.split(maxsplit=2) for line in listed.splitlines()]
+    found = [int(row[0]) for row in rows if int(row[1]) == run.process.pid and module in row[2]]
+    return found[0] if found else None
+
+
+def republished(state_dir: Path) -> list[str]:
+    """The services whose events were published again."""
+    file = state_dir / "republished"
+    return sorted(file.read_text().split()) if file.exists() else []
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a child with its parent")
