@@ -21,6 +21,11 @@ class ZeroWork:
     def places(self, platform: Platform) -> int:
         return 1000
 
+    async def reserve(self, platform: Platform, runs: int) -> int:
+        return min(runs, 1000)
+
+    def settle(self, platform: Platform, runs: int) -> None: ...
+
     async def run(self, claim: Claim, progress: Progress) -> AttemptResult:
         return AttemptResult(device="none", simulated=True)
 

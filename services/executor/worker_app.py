@@ -3,6 +3,7 @@
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from uuid import uuid4
 
 from services.chassis import child_process
 from services.chassis.child_process import ChildLimits
@@ -17,6 +18,7 @@ from services.executor.ports.runs import Attempts
 from services.executor.resources import Resources
 from services.executor.storage.model_usage import MongoModelUsage
 from services.executor.storage.runs import MongoRetainedRuns
+from services.executor.storage.slot_leases import MongoSlotLeases
 from services.executor.storage.step_cache import MongoStepCache
 from services.executor.storage.unclean_devices import MongoUncleanDevices
 from services.executor.worker.artifact_uploader import ArtifactUploader
@@ -42,6 +44,8 @@ NICENESS = 10
 """Of the processes of attempts: below that of the worker, which renews their leases."""
 MESSAGE_LIMIT = 96 * 1024 * 1024
 """Bytes of what an attempt sends at once: as evidence, a page source of at most 64 MiB."""
+SLOT_LEASE = 2
+"""How many lifetimes of a run's lease a slot is leased for: so the session of a lost worker ends first."""
 
 
 async def start_device_worker(shared: Resources) -> None:
@@ -132,11 +136,17 @@ async def _start_uploader(shared: Resources) -> ArtifactUploader:
 
 async def _open_pools(shared: Resources) -> PooledDevices:
     """Pools with health checks of their hubs; a hub that does not answer is not used at first."""
-    path, addresses = shared.settings.device_pools, shared.settings.allowed_addresses.split(",")
-    files = await _open_file_server(shared)
-    hubs = WebDriverHubs(MongoUncleanDevices(shared.mongo))
-    pools = PooledDevices.load(Path(path) if path else None, hubs=hubs, addresses=addresses, files=files)
+    settings, lease_seconds = shared.settings, SLOT_LEASE * shared.settings.lease_seconds
+    path = Path(settings.device_pools) if settings.device_pools else None
+    pools = PooledDevices.load(
+        path,
+        hubs=WebDriverHubs(MongoUncleanDevices(shared.mongo)),
+        addresses=settings.allowed_addresses.split(","),
+        files=await _open_file_server(shared),
+        leases=MongoSlotLeases(shared.mongo, str(uuid4()), seconds=lease_seconds),
+    )
     await pools.check()
+    await shared.start("slots", pools.share_slots(renewal=lease_seconds / 3))
     await shared.start("hubs", pools.watch())
     return pools
 

@@ -71,6 +71,14 @@ def test_a_pod_can_fill_its_slots_with_runs_of_either_platform(target: str) -> N
         assert slots <= sum(pool.slots for pool in pools if pool.platform == platform)
 
 
+def test_there_are_no_more_workers_than_the_hubs_have_slots_for() -> None:
+    """Hubs are shared by all workers, simulated devices are each worker's own."""
+    pools = worker_pools(PROD)
+    assert all(pool.hub is not None for pool in pools)
+    most = ceil(sum(pool.slots for pool in pools) / worker_slots(PROD))
+    assert scaled_objects()["executor-worker"]["maxReplicaCount"] <= most
+
+
 def test_the_target_of_the_formula_is_what_a_pod_can_hold() -> None:
     target = scaled_objects()["executor-worker"]["advanced"]["scalingModifiers"]["target"]
     assert int(target) == worker_slots(PROD)

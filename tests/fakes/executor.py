@@ -115,6 +115,8 @@ class FakeAttempts:
     def __init__(self, *results: AttemptResult | Exception, devices: int = 100, blocking: bool = False) -> None:
         self.results = list(results)
         self.devices = devices
+        self.left_by_others: int | None = None
+        self.settled: list[int] = []
         self.release = asyncio.Event()
         if not blocking:
             self.release.set()
@@ -131,6 +133,12 @@ class FakeAttempts:
 
     def places(self, platform: Platform) -> int:
         return self.devices
+
+    async def reserve(self, platform: Platform, runs: int) -> int:
+        return min(runs, self.devices if self.left_by_others is None else self.left_by_others)
+
+    def settle(self, platform: Platform, runs: int) -> None:
+        self.settled.append(runs)
 
     async def run(self, claim: Claim, progress: Progress) -> AttemptResult:
         self.begun.append(claim)

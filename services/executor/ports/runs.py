@@ -161,6 +161,15 @@ class Attempts(Protocol):
     def places(self, platform: Platform) -> int:
         """How many attempts can have a device at once."""
 
+    async def reserve(self, platform: Platform, runs: int) -> int:
+        """Keep devices for this many runs in all that are held or about to be claimed; returns for how many there are.
+
+        Devices may be shared with other workers, so only these runs find one at once. Storage errors are raised.
+        """
+
+    def settle(self, platform: Platform, runs: int) -> None:
+        """This many runs of the platform are held: let devices go that were kept for more."""
+
     async def run(self, claim: Claim, progress: Progress) -> AttemptResult:
         """One attempt. Never raises because of a test, an app or a device; releases the device when cancelled."""
 

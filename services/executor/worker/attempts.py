@@ -86,6 +86,12 @@ class AutomatedAttempts:
     def places(self, platform: Platform) -> int:
         return self._pools.slots(platform.lower())
 
+    async def reserve(self, platform: Platform, runs: int) -> int:
+        return await self._pools.reserve(platform.lower(), runs)
+
+    def settle(self, platform: Platform, runs: int) -> None:
+        self._pools.settle(platform.lower(), runs)
+
     async def run(self, claim: Claim, progress: Progress) -> AttemptResult:
         platform = claim.run.target.platform
         await self._sessions.delete_orphans(claim)

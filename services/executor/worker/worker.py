@@ -58,9 +58,13 @@ class Worker:
         """How many runs of the platform can be claimed now."""
         if self._draining or not self._can_execute():
             return 0
-        busy = Counter(active.claim.run.target.platform for active in self.active.values())
-        devices = self._attempts.places(platform) - busy[platform] - self._claiming[platform]
+        devices = self._attempts.places(platform) - self._held(platform)
         return max(0, min(self._slots - len(self.active) - self._claiming.total(), devices))
+
+    def _held(self, platform: Platform) -> int:
+        """How many runs of the platform are held or being claimed."""
+        busy = sum(active.claim.run.target.platform is platform for active in self.active.values())
+        return busy + self._claiming[platform]
 
     async def claim(self, keys: Sequence[RunKey], platform: Platform) -> int:
         """Claim as many of these runs as there are free slots and start to execute them; returns how many.
@@ -70,18 +74,26 @@ class Worker:
         """
         chosen = [key for key in keys if key.run_id not in self.active][: self.free_slots(platform)]
         self._claiming[platform] += len(chosen)
+        claimed: list[Claim] = []
         try:
-            claims = (self._runs.claim(key, self._name) for key in chosen)
+            claims = (self._runs.claim(key, self._name) for key in await self._with_devices(chosen, platform))
             answers = await asyncio.gather(*claims, return_exceptions=True)
+            claimed = [answer for answer in answers if isinstance(answer, Claim)]
         finally:
             self._claiming[platform] -= len(chosen)
-        claimed = [answer for answer in answers if isinstance(answer, Claim)]
-        for claim in claimed:
-            self._start(claim)
+            for claim in claimed:
+                self._start(claim)
+            self._attempts.settle(platform, self._held(platform))
         for error in answers:
             if isinstance(error, BaseException):
                 raise error
         return len(claimed)
+
+    async def _with_devices(self, keys: Sequence[RunKey], platform: Platform) -> Sequence[RunKey]:
+        """As many of the keys as there are devices for, now that all of them are being claimed."""
+        held = self._held(platform)
+        missing = max(0, held - await self._attempts.reserve(platform, held))
+        return keys[: max(0, len(keys) - missing)]
 
     def _start(self, claim: Claim) -> None:
         active = ActiveRun(claim)
@@ -93,7 +105,10 @@ class Worker:
             active.stop(StopReason.DRAIN)
 
     def _release(self, run_id: str, task: "asyncio.Task[None]") -> None:
-        del self.active[run_id], self._tasks[run_id]
+        platform = self.active.pop(run_id).claim.run.target.platform
+        del self._tasks[run_id]
+        if platform is not None:
+            self._attempts.settle(platform, self._held(platform))
         error = None if task.cancelled() else task.exception()
         if error is not None and not self.failed.done():
             log.error("work_failed", run_id=run_id, exc_info=error)

@@ -36,6 +36,11 @@ class Paced:
     def places(self, platform: Platform) -> int:
         return 100
 
+    async def reserve(self, platform: Platform, runs: int) -> int:
+        return min(runs, 100)
+
+    def settle(self, platform: Platform, runs: int) -> None: ...
+
     async def run(self, claim: Claim, progress: Progress) -> AttemptResult:
         org_id = claim.run.org_id
         self.begun.append(org_id)

@@ -37,6 +37,27 @@ async def test_a_worker_claims_at_most_its_free_devices() -> None:
     assert await working.claim([key], ANDROID) == 0
 
 
+async def test_a_worker_claims_at_most_the_devices_that_other_workers_leave() -> None:
+    store, attempts = FakeExecutions(), FakeAttempts(blocking=True)
+    keys = await started(store, plan(), plan(), plan())
+    working, attempts.left_by_others = worker(store, attempts, slots=3), 1
+    assert await working.claim(keys, ANDROID) == 1
+    assert await working.claim(keys[1:], ANDROID) == 0
+    attempts.left_by_others = 3
+    assert await working.claim(keys[1:], ANDROID) == 2
+
+
+async def test_devices_of_runs_that_others_claimed_or_that_ended_are_let_go() -> None:
+    store, attempts = FakeExecutions(), FakeAttempts(blocking=True)
+    mine, lost = await started(store, plan(), plan())
+    assert await store.claim(lost, "worker-2")
+    working = worker(store, attempts)
+    assert await working.claim([mine, lost], ANDROID) == 1
+    assert attempts.settled == [1]
+    attempts.release.set()
+    await eventually(lambda: attempts.settled == [1, 0])
+
+
 async def test_nothing_is_claimed_while_runs_cannot_be_executed() -> None:
     store, reachable = FakeExecutions(), False
     [key] = await started(store)

@@ -121,7 +121,7 @@ def _hub(node: Node, entries: Mapping[str, Node], addresses: Sequence[str]) -> H
     capabilities = read_optional(entries, "capabilities", read_capabilities)
     timeout = read_optional(entries, "new_command_timeout", lambda found: found.seconds(10, 3600))
     delivery = read_optional(entries, "app", lambda found: AppDelivery(found.choice(AppDelivery)))
-    usual = AppDelivery.PATH if _is_loopback(url.hostname or "") else AppDelivery.URL
+    usual = AppDelivery.PATH if is_loopback(url.hostname or "") else AppDelivery.URL
     return HubTarget(
         url=url.geturl().rstrip("/"),
         capabilities=capabilities or {},
@@ -162,7 +162,8 @@ def _url(node: Node) -> SplitResult:
     return url
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether the host is this machine."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:

@@ -3,16 +3,17 @@
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from services.chassis import logs
+from services.chassis.retry import log_transient
 from services.chassis.web_addresses import AddressRefused
 from services.executor import telemetry
 from services.executor.automation.devices.pools.config import load_pools
 from services.executor.automation.devices.pools.hub_health import HealthPolicy, HubHealth, watch
 from services.executor.automation.devices.pools.pool import FileServing, Pool, app_location
+from services.executor.automation.devices.pools.slots import DeviceSlot, PoolSlots, SlotLeases
 from services.executor.automation.devices.port import Build, Device, DeviceFailure, DeviceInfo, OnSession, Seed
 from services.executor.automation.devices.simulated.device import SimulatedDevice
 from services.executor.automation.devices.webdriver import sessions
@@ -26,6 +27,8 @@ BUSY_SECONDS = 900.0
 """Runs are claimed by platform, so more may be claimed than there are devices that fit their builds."""
 CLOSE_SECONDS = 60.0
 """Includes cleaning the device."""
+SHARE_SECONDS = 1.0
+"""How often a worker looks for slots that others freed."""
 
 _HUB_FAILURES = frozenset({Category.DEVICE_UNAVAILABLE, Category.NETWORK_ERROR, Category.SESSION_LOST})
 """Categories of a failed session that the hub, or its device, is to blame for."""
@@ -43,14 +46,6 @@ class Hubs(Protocol):
         """Whether the hub answers in time and accepts sessions; never raises."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DeviceSlot:
-    """One device of a pool; numbers begin at 1."""
-
-    pool: Pool
-    number: int
-
-
 class _HubFailure(DeviceFailure):
     """A session could not be opened; another hub may open it."""
 
@@ -64,13 +59,14 @@ class PooledDevices:
         *,
         hubs: Hubs = sessions,
         files: FileServing | None = None,
+        leases: SlotLeases | None = None,
         wait_seconds: float = WAIT_SECONDS,
         busy_seconds: float = BUSY_SECONDS,
         health_policy: HealthPolicy = HealthPolicy(),  # noqa: B008 (frozen)
     ) -> None:
         """A run waits up to `wait_seconds` for unhealthy hubs, up to `busy_seconds` for devices in use.
 
-        `files` is for hubs that cannot read this worker's disk.
+        `files` is for hubs that cannot read this worker's disk; `leases` share the slots of hubs between workers.
         """
         self._pools = tuple(pools)
         self._hubs = hubs
@@ -79,7 +75,7 @@ class PooledDevices:
         self._busy_seconds = busy_seconds
         urls = dict.fromkeys(pool.hub.url for pool in self._pools if pool.hub is not None)
         self._health = {url: HubHealth(url, policy=health_policy, changed=self._on_health_change) for url in urls}
-        self._in_use: set[DeviceSlot] = set()
+        self._slots = PoolSlots(self._pools, leases)
         self._holders: dict[Device, ExitStack] = {}
         self._freed = asyncio.Event()
         self._listeners: list[Callable[[], None]] = []
@@ -93,9 +89,10 @@ class PooledDevices:
         hubs: Hubs = sessions,
         addresses: Sequence[str] = (),
         files: FileServing | None = None,
+        leases: SlotLeases | None = None,
     ) -> "PooledDevices":
         """The pools of a YAML file, or DEFAULT_POOLS without one. Raise PoolFileError or OSError."""
-        return cls(load_pools(path, addresses), hubs=hubs, files=files)
+        return cls(load_pools(path, addresses), hubs=hubs, files=files, leases=leases)
 
     @property
     def platforms(self) -> Sequence[str]:
@@ -108,18 +105,40 @@ class PooledDevices:
 
     def slots(self, platform: str) -> int:
         """How many runs of the platform can go on at once; on an unhealthy hub only those that already run."""
-        return sum(pool.slots if self._is_healthy(pool) else self._count_in_use(pool) for pool in self._of(platform))
+        slots = self._slots
+        return sum(slots.places(pool) if self._is_healthy(pool) else slots.taken(pool) for pool in self._of(platform))
+
+    async def reserve(self, platform: str, runs: int) -> int:
+        """Take slots for this many runs in all, before they are claimed; returns for how many there are slots."""
+        found = await self._slots.reserve(
+            [pool for pool in self._of(platform) if self._is_healthy(pool)], platform, runs
+        )
+        self._update_metrics()
+        return found
+
+    def settle(self, platform: str, runs: int) -> None:
+        """Free the slots that were taken for more runs than these."""
+        self._slots.settle(platform, runs)
+        self._on_free_slot()
 
     def free(self, platform: str) -> int:
         return sum(self._free_slots(pool) for pool in self._of(platform))
 
     def on_change(self, call: Callable[[], None]) -> None:
-        """Call this whenever the health of a hub changes."""
+        """Call this whenever the health of a hub changes, or other workers free slots of a pool that had none."""
         self._listeners.append(call)
 
     async def check(self) -> None:
         """Check the status of every hub once."""
         await asyncio.gather(*(health.check(self._hubs.is_ready) for health in self._health.values()))
+
+    async def share_slots(self, *, renewal: float, every: float = SHARE_SECONDS) -> None:
+        """Until cancelled: renew the leases of slots every `renewal` seconds, and look for slots that others freed."""
+        try:
+            await self._slots.share(self._on_change, every=every, renewal=renewal)
+        finally:
+            with log_transient(log, "pool_slots_not_returned"):
+                await self._slots.renew()
 
     async def watch(self) -> None:
         """Check the hubs until cancelled."""
@@ -175,21 +194,19 @@ class PooledDevices:
 
     async def _take_slot(self, pools: Sequence[Pool], since: float, failure: DeviceFailure | None) -> DeviceSlot:
         """A slot in the pool with the most free slots, as soon as there is one."""
-        while not any(self._free_slots(pool) for pool in pools):
+        while True:
+            freed = self._freed
+            slot = await self._slots.take([pool for pool in pools if self._is_healthy(pool)])
+            if slot is not None:
+                self._update_metrics()
+                return slot
             busy = failure is None and any(self._is_healthy(pool) for pool in pools)
             patience = self._busy_seconds if busy else self._wait_seconds
-            self._freed.clear()
             try:
                 async with asyncio.timeout_at(since + patience):
-                    await self._freed.wait()
+                    await freed.wait()
             except TimeoutError as error:
                 raise failure or self._none_free(pools, patience) from error
-        pool = max(pools, key=self._free_slots)
-        numbers = {slot.number for slot in self._in_use if slot.pool is pool}
-        slot = DeviceSlot(pool, next(number for number in range(1, pool.slots + 1) if number not in numbers))
-        self._in_use.add(slot)
-        self._update_metrics()
-        return slot
 
     def _none_free(self, pools: Sequence[Pool], patience: float) -> DeviceFailure:
         unhealthy = [pool.name for pool in pools if not self._is_healthy(pool)]
@@ -227,8 +244,12 @@ class PooledDevices:
         return device
 
     def _free_slot(self, slot: DeviceSlot) -> None:
-        self._in_use.discard(slot)
-        self._freed.set()
+        self._slots.give_back(slot)
+        self._on_free_slot()
+
+    def _on_free_slot(self) -> None:
+        self._freed.set()  # each change has its own event, so that none is missed while slots are asked for
+        self._freed = asyncio.Event()
         self._update_metrics()
 
     def _hub_health(self, pool: Pool) -> HubHealth | None:
@@ -238,25 +259,25 @@ class PooledDevices:
         health = self._hub_health(pool)
         return health is None or health.healthy
 
-    def _count_in_use(self, pool: Pool) -> int:
-        return sum(slot.pool is pool for slot in self._in_use)
-
     def _free_slots(self, pool: Pool) -> int:
-        return pool.slots - self._count_in_use(pool) if self._is_healthy(pool) else 0
+        return self._slots.free(pool) if self._is_healthy(pool) else 0
 
     def _on_health_change(self) -> None:
-        self._freed.set()
-        self._update_metrics()
         for platform in self.platforms:
             if not any(self._is_healthy(pool) for pool in self._of(platform)):
                 log.warning("no_endpoint_is_up", platform=platform)
+        self._on_change()
+
+    def _on_change(self) -> None:
+        self._on_free_slot()
         for call in self._listeners:
             call()
 
     def _update_metrics(self) -> None:
         for pool in self._pools:
-            busy, free = self._count_in_use(pool), self._free_slots(pool)
-            for state, slots in (("busy", busy), ("free", free), ("resting", pool.slots - busy - free)):
+            busy, free = self._slots.taken(pool), self._free_slots(pool)
+            resting = self._slots.places(pool) - busy - free
+            for state, slots in (("busy", busy), ("free", free), ("resting", resting)):
                 telemetry.device_slots.labels(pool.name, state).set(slots)
 
 

@@ -1,0 +1,86 @@
+"""Many workers on one hub: no more sessions than it has, and no run that waits in a worker or loses an attempt."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+
+from services.chassis.lifecycle import Background
+from services.executor.automation.devices.pools.pool import Pool
+from services.executor.automation.devices.pools.pooled_devices import PooledDevices
+from services.executor.automation.devices.port import NO_BUILD, Seed
+from services.executor.automation.devices.webdriver.hub_target import HubTarget
+from services.executor.model.attempts import AttemptResult
+from services.executor.model.runs import Platform
+from services.executor.model.states import Status
+from services.executor.ports.runs import Claim, Progress
+from services.executor.worker.claim_loop import ClaimLoop
+from services.executor.worker.worker import Worker
+from tests.eventually import eventually
+from tests.fakes.executor import plan
+from tests.fakes.executor_executions import FakeExecutions
+from tests.fakes.hubs import FakeHubs
+from tests.fakes.slot_leases import FakeSlotLeases, SlotStore
+from tests.unit.executor.worker.builders import run_of, started
+
+WORKERS, SESSIONS, RUNS = 12, 3, 40
+
+
+class Sessions:
+    """How many runs use the hub, or wait for it, at once."""
+
+    def __init__(self) -> None:
+        self.open = self.most_open = self.claimed = self.most_claimed = 0
+
+    def count(self, *, opened: int = 0, claimed: int = 0) -> None:
+        self.open += opened
+        self.claimed += claimed
+        self.most_open, self.most_claimed = max(self.most_open, self.open), max(self.most_claimed, self.claimed)
+
+
+class HubAttempts:
+    """Attempts that only open and close a session."""
+
+    def __init__(self, pools: PooledDevices, sessions: Sessions) -> None:
+        self._pools = pools
+        self._sessions = sessions
+
+    @property
+    def platforms(self) -> Sequence[Platform]:
+        return (Platform.ANDROID,)
+
+    def places(self, platform: Platform) -> int:
+        return self._pools.slots("android")
+
+    async def reserve(self, platform: Platform, runs: int) -> int:
+        return await self._pools.reserve("android", runs)
+
+    def settle(self, platform: Platform, runs: int) -> None:
+        self._pools.settle("android", runs)
+
+    async def run(self, claim: Claim, progress: Progress) -> AttemptResult:
+        self._sessions.count(claimed=1)
+        device = await self._pools.acquire("android", NO_BUILD, Seed(claim.run.id, claim.attempt))
+        self._sessions.count(opened=1)
+        await asyncio.sleep(0.001)
+        self._sessions.count(opened=-1, claimed=-1)
+        await self._pools.release(device)
+        return AttemptResult(device=device.info.name, simulated=False)
+
+
+async def test_workers_share_a_hub_without_waiting_in_each_others_way() -> None:
+    store, shared, sessions = FakeExecutions(), SlotStore(), Sessions()
+    keys = await started(store, *(plan() for _ in range(RUNS)))
+    pool = Pool(name="phones", platform="android", slots=SESSIONS, hub=HubTarget(url="http://hub", capabilities={}))
+    async with AsyncExitStack() as stack:
+        background = await stack.enter_async_context(Background())
+        for number in range(WORKERS):
+            pools = PooledDevices([pool], hubs=FakeHubs(), leases=FakeSlotLeases(shared, f"worker-{number}"))
+            worker = Worker(store, HubAttempts(pools, sessions), name=f"worker-{number}", slots=1)
+            pools.on_change(worker.notify_free_slot)
+            background.start("slots", pools.share_slots(renewal=0.05, every=0.01))
+            background.start("claims", ClaimLoop(store, worker, every=0.01).run())
+        await eventually(lambda: all(run_of(store, key).status is Status.COMPLETED for key in keys))
+    runs = [run_of(store, key) for key in keys]
+    assert all(run.success and len(run.attempts) == 1 for run in runs)
+    assert len({run.attempts[0].worker for run in runs}) >= SESSIONS
+    assert (sessions.most_open, sessions.most_claimed) == (SESSIONS, SESSIONS)
