@@ -1,7 +1,7 @@
 """docs/settings.md, made from the settings classes: `make settings` writes it, a unit test compares it."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from types import UnionType
 from typing import Any, Literal, get_args, get_origin
@@ -35,18 +35,24 @@ def variable(name: str, field: FieldInfo) -> str:
 
 def reference() -> str:
     """The whole page."""
-    sections = [HEADER, _section("Every service", ProcessSettings, [])]
-    sections += [
-        _section(name.capitalize(), settings_of(name), list(ProcessSettings.model_fields)) for name in SERVICES
-    ]
+    common = ProcessSettings.model_fields
+    sections = [HEADER, _section("Every service", common)]
+    for name in SERVICES:
+        own = {
+            key: field for key, field in settings_of(name).model_fields.items() if not _is_same(field, common.get(key))
+        }
+        sections.append(_section(name.capitalize(), own))
     return "\n".join(sections)
 
 
-def _section(title: str, settings: type[BaseSettings], without: list[str]) -> str:
+def _is_same(field: FieldInfo, common: FieldInfo | None) -> bool:
+    """Whether a service has the setting as every service has it."""
+    return common is not None and field.description == common.description
+
+
+def _section(title: str, fields: Mapping[str, FieldInfo]) -> str:
     rows = "\n".join(
-        f"| `{variable(name, field)}` | {_default(field)} | {_description(field)} |"
-        for name, field in settings.model_fields.items()
-        if name not in without
+        f"| `{variable(name, field)}` | {_default(field)} | {_description(field)} |" for name, field in fields.items()
     )
     return f"## {title}\n\n| Variable | Default | |\n| --- | --- | --- |\n{rows}\n"
 
