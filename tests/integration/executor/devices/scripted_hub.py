@@ -20,6 +20,7 @@ class ScriptedHub:
     fetched: list[bytes] = field(default_factory=list)
     open: set[str] = field(default_factory=set)
     refuses: bool = False
+    slots: int = 100
 
     @property
     def apps(self) -> list[str | None]:
@@ -38,7 +39,7 @@ class ScriptedHub:
 
     async def _opened(self, capabilities: dict[str, Any]) -> web.Response:
         self.asked.append(capabilities)
-        if self.refuses:
+        if self.refuses or len(self.open) >= self.slots:
             error = {"error": "session not created", "message": "no device is connected", "stacktrace": ""}
             return web.json_response({"value": error}, status=500)
         if str(capabilities.get("appium:app", "")).startswith("http"):

@@ -109,3 +109,19 @@ async def test_a_failing_hub_costs_no_attempt_when_another_works(
                 assert [attempt.device for attempt in run.attempts] == ["b-1"]
             assert broken.asked
             assert len(good.asked) == 3
+
+
+async def test_workers_share_the_slots_of_a_hub(executor: Any, connect: Any, shelf: Shelf, tmp_path: Path) -> None:
+    """The hub refuses a session more than it has slots, and it is asked for none."""
+    async with serving_hub(ScriptedHub(slots=2)) as hub:
+        file = pools(tmp_path, hub, slots=2)
+        async with (
+            executor(device_pools=file) as app,
+            executor(device_pools=file, executor_role="worker"),
+            executor(device_pools=file, executor_role="worker"),
+            connect(app.grpc_address) as client,
+        ):
+            execution_id = await client.start(shelf.workflow(*(shelf.planned(SEE) for _ in range(8))))
+            assert (await client.ended(execution_id)).success
+            assert [run.attempt_number for run in await client.runs(execution_id)] == [1] * 8
+            assert len(hub.asked) == 8
