@@ -111,7 +111,7 @@ class Settings(ProcessSettings):
     organisation_model_tokens: int = Field(default=50_000_000, ge=0)
     """The maximum number of tokens in these calls, questions and answers together."""
     infrastructure_backoff_seconds: float = Field(default=1.0, ge=0)
-    """The wait before each of these attempts, except after the loss of a worker."""
+    """The wait before another attempt after a failure of the infrastructure, except after the loss of a worker."""
 
     @field_validator("allowed_addresses")
     @classmethod

@@ -8,12 +8,12 @@ from typing import Protocol
 
 from services.chassis import logs
 from services.chassis.retry import log_transient
-from services.chassis.web_addresses import AddressRefused
 from services.executor import telemetry
 from services.executor.automation.devices.pools.config import load_pools
 from services.executor.automation.devices.pools.hub_health import HealthPolicy, HubHealth, watch
 from services.executor.automation.devices.pools.pool import FileServing, Pool, app_location
 from services.executor.automation.devices.pools.slots import DeviceSlot, PoolSlots, SlotLeases
+from services.executor.automation.devices.pools.suitability import suitable_pools
 from services.executor.automation.devices.port import Build, Device, DeviceFailure, DeviceInfo, OnSession, Seed
 from services.executor.automation.devices.simulated.device import SimulatedDevice
 from services.executor.automation.devices.webdriver import sessions
@@ -149,7 +149,7 @@ class PooledDevices:
 
     async def acquire(self, platform: str, build: Build, seed: Seed, *, on_session: OnSession | None = None) -> Device:
         """Implement the port. If a hub cannot open a session, the run goes to another pool at once."""
-        left = self._suitable_pools(platform, build)
+        left = suitable_pools(self._of(platform), platform, build)
         since = asyncio.get_running_loop().time()
         failure: DeviceFailure | None = None
         while True:
@@ -174,23 +174,6 @@ class PooledDevices:
 
     def _of(self, platform: str) -> list[Pool]:
         return [pool for pool in self._pools if pool.platform == platform]
-
-    def _suitable_pools(self, platform: str, build: Build) -> list[Pool]:
-        """The pools that can run the build: browsers run only web builds, which prefer them."""
-        pools = [pool for pool in self._of(platform) if pool.accepts(build.org_id)]
-        if not pools:
-            raise DeviceFailure(Category.CONFIG_INVALID, f"no device pool for {platform} is configured")
-        if build.skips_install and build.static_url is None:
-            pools = _keeping_apps(pools)
-        browsers = [pool for pool in pools if pool.hub is not None and pool.hub.opens_browsers]
-        if build.static_url is not None:
-            return _allowing(browsers, build.static_url) if browsers else pools
-        if len(browsers) == len(pools):
-            raise DeviceFailure(
-                Category.CONFIG_INVALID,
-                f"every device pool for {platform} has browsers, which only run builds with a static_url",
-            )
-        return [pool for pool in pools if pool not in browsers]
 
     async def _take_slot(self, pools: Sequence[Pool], since: float, failure: DeviceFailure | None) -> DeviceSlot:
         """A slot in the pool with the most free slots, as soon as there is one."""
@@ -279,32 +262,3 @@ class PooledDevices:
             resting = self._slots.places(pool) - busy - free
             for state, slots in (("busy", busy), ("free", free), ("resting", resting)):
                 telemetry.device_slots.labels(pool.name, state).set(slots)
-
-
-def _keeping_apps(pools: Sequence[Pool]) -> list[Pool]:
-    """The pools on which a test may use an app that is already installed. Raise DeviceFailure if there are none."""
-    found = [pool for pool in pools if pool.hub is None or pool.organisation is not None]
-    if not found:
-        raise DeviceFailure(
-            Category.CONFIG_INVALID,
-            "skip_app_install needs devices that only your organisation uses, because others are cleaned after a run: "
-            "leave it out, or ask the operator to dedicate a device pool to your organisation",
-        )
-    return found
-
-
-def _allowing(browsers: Sequence[Pool], page: str) -> list[Pool]:
-    """The pools that may open the page. Raise DeviceFailure if there are none."""
-    found, refusal = list[Pool](), ""
-    for pool in browsers:
-        if pool.hub is None:
-            continue
-        try:
-            pool.hub.addresses.check(page)
-        except AddressRefused as error:
-            refusal = str(error)
-        else:
-            found.append(pool)
-    if not found:
-        raise DeviceFailure(Category.CONFIG_INVALID, f"the app's static_url cannot be opened: {refusal}")
-    return found
