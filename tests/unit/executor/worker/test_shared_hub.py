@@ -48,6 +48,9 @@ class HubAttempts:
     def platforms(self) -> Sequence[Platform]:
         return (Platform.ANDROID,)
 
+    def accepts(self, platform: Platform, org_id: str) -> bool:
+        return True
+
     def places(self, platform: Platform) -> int:
         return self._pools.slots("android")
 
