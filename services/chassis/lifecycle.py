@@ -10,6 +10,7 @@ from typing import Any, NoReturn, Protocol, TypeVar
 import uvloop
 
 from services.chassis import logs, metrics
+from services.chassis.certificate_expiry import show_certificate_expiry
 from services.chassis.settings import ProcessSettings, load
 
 CANCEL_AGAIN_SECONDS = 1.0
@@ -107,6 +108,7 @@ def main(start_app: StartApp[S], settings_class: type[S]) -> NoReturn:
     settings = load(settings_class)
     logs.configure(settings)
     metrics.describe_process(settings.version, settings.commit)
+    show_certificate_expiry(settings)
     gc.set_threshold(*COLLECT_EVERY)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         code = runner.run(serve(start_app, settings))
