@@ -110,16 +110,13 @@ class PooledDevices:
 
     async def reserve(self, platform: str, runs: int) -> int:
         """Take slots for this many runs in all, before they are claimed; returns for how many there are slots."""
-        found = await self._slots.reserve(
-            [pool for pool in self._of(platform) if self._is_healthy(pool)], platform, runs
-        )
-        self._update_metrics()
-        return found
+        healthy = [pool for pool in self._of(platform) if self._is_healthy(pool)]
+        return await self._slots.reserve(healthy, platform, runs)
 
     def settle(self, platform: str, runs: int) -> None:
         """Free the slots that were taken for more runs than these."""
-        self._slots.settle(platform, runs)
-        self._on_free_slot()
+        if self._slots.settle(platform, runs):
+            self._on_free_slot()
 
     def free(self, platform: str) -> int:
         return sum(self._free_slots(pool) for pool in self._of(platform))

@@ -74,13 +74,18 @@ class PoolSlots:
             self._spare.add(slot)
         return self._held(platform)
 
-    def settle(self, platform: str, runs: int) -> None:
-        """The worker holds this many runs of the platform: slots beyond that, which no device is in, become free."""
+    def settle(self, platform: str, runs: int) -> bool:
+        """The worker holds this many runs of the platform: slots beyond that, which no device is in, become free.
+
+        Returns whether there were any.
+        """
         self._runs[platform] = runs
-        for slot in [each for each in self._spare if each.pool.platform == platform]:
-            if self._held(platform) > runs:
-                self._spare.discard(slot)
-                self._free(slot)
+        spare = [slot for slot in self._spare if slot.pool.platform == platform]
+        surplus = spare[: max(0, self._held(platform) - runs)] if spare else []
+        for slot in surplus:
+            self._spare.discard(slot)
+            self._free(slot)
+        return bool(surplus)
 
     async def take(self, pools: Collection[Pool]) -> DeviceSlot | None:
         """A slot for a device: a spare one, else a free one; None when there is none, or storage is unavailable."""
