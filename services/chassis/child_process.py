@@ -19,7 +19,7 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 from services.chassis.message_stream import MessageStream
-from services.chassis.settings import PREFIX
+from services.chassis.settings import forget_settings
 
 MESSAGE_LIMIT = 8 * 1024 * 1024
 _FORKED = multiprocessing.get_context("forkserver")
@@ -162,7 +162,7 @@ def _run(main: ChildMain, parent: socket.socket, limits: ChildLimits) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)  # sent to the whole group on Ctrl-C: the parent decides
     _die_with_parent()
-    _forget_settings()
+    forget_settings()
     _apply(limits)
     main(parent)
 
@@ -180,12 +180,6 @@ def _die_with_parent() -> None:
     fcntl.fcntl(sentinel, fcntl.F_SETFL, fcntl.fcntl(sentinel, fcntl.F_GETFL) | os.O_ASYNC)
     if wait([sentinel], timeout=0):
         os._exit(1)
-
-
-def _forget_settings() -> None:
-    """A child gets no addresses and passwords of the service."""
-    for name in [name for name in os.environ if name.startswith(PREFIX)]:
-        del os.environ[name]
 
 
 def _apply(limits: ChildLimits) -> None:
