@@ -12,7 +12,7 @@ from services.chassis.context import current
 from services.chassis.fair_turns import FairTurns
 from services.flows.loader import NO_FILES, Files, load_flow
 
-LIMITS = JobLimits(cpu_seconds=5, wall_seconds=15, memory_bytes=256 * 2**20, answer_bytes=8 * 2**20)
+LIMITS = JobLimits(cpu_seconds=5, wall_seconds=15, memory_bytes=128 * 2**20, answer_bytes=8 * 2**20)
 CHILDREN = 2
 JOBS_PER_CHILD = 500
 PROBLEMS_LIMIT = 100

@@ -16,7 +16,7 @@ from services.executor.automation.sentences.grounder import Grounding
 from services.executor.model.runs import Platform
 from services.executor.usecases.step_resolver import resolve_step
 
-LIMITS = JobLimits(cpu_seconds=2, wall_seconds=8, memory_bytes=256 * 2**20, answer_bytes=2 * 2**20)
+LIMITS = JobLimits(cpu_seconds=2, wall_seconds=8, memory_bytes=128 * 2**20, answer_bytes=2 * 2**20)
 CHILDREN = 2
 JOBS_PER_CHILD = 500
 VALUE_LIMIT = 1_000

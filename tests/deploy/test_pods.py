@@ -5,7 +5,11 @@ import re
 import pytest
 
 from deploy.settings_reference import SERVICES
+from services.catalog import flow_reader
+from services.catalog.inspection import inspector
+from services.chassis.child_pool import JobLimits
 from services.chassis.settings import ProcessSettings
+from services.executor import resolver_pool
 from tests.deploy.kustomize import (
     OVERLAYS,
     ROOT,
@@ -205,3 +209,20 @@ def test_the_version_label_is_the_image_tag(target: str) -> None:
     for deployment in of_kind(target, "Deployment"):
         tag = container(deployment)["image"].rpartition(":")[2]
         assert deployment["metadata"]["labels"]["app.kubernetes.io/version"] == tag
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(
+    ("name", "pools"),
+    [
+        ("catalog", [(flow_reader.CHILDREN, flow_reader.LIMITS), (inspector.CHILDREN, inspector.LIMITS)]),
+        ("executor-api", [(resolver_pool.CHILDREN, resolver_pool.LIMITS)]),
+    ],
+)
+def test_children_with_all_their_memory_leave_half_a_pod_to_the_service(
+    target: str, name: str, pools: list[tuple[int, JobLimits]]
+) -> None:
+    """Kubernetes ends the whole container when its memory runs out, not the child that took it."""
+    limit = container(named(of_kind(target, "Deployment"))[f"mobiletest-{name}"])["resources"]["limits"]["memory"]
+    number, unit = limit[:-2], {"Mi": 2**20, "Gi": 2**30}[limit[-2:]]
+    assert sum(count * limits.memory_bytes for count, limits in pools) <= int(number) * unit / 2

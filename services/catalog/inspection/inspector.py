@@ -11,7 +11,7 @@ from services.chassis.child_process import preload
 from services.chassis.context import current
 from services.chassis.fair_turns import FairTurns
 
-LIMITS = JobLimits(cpu_seconds=2, wall_seconds=15, memory_bytes=256 * 2**20, answer_bytes=64 * 2**10)
+LIMITS = JobLimits(cpu_seconds=2, wall_seconds=15, memory_bytes=128 * 2**20, answer_bytes=64 * 2**10)
 CHILDREN = 2
 
 
