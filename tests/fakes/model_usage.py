@@ -1,11 +1,21 @@
-"""The port `ModelUsageLedger` in memory."""
+"""The ports of the limits on language models in memory."""
 
 from services.chassis.errors import Unavailable
 from services.executor.model.limits import ModelDay, ModelUse, OrganisationLimits
 
 
+class FixedLimits:
+    """The port `OrganisationLimitsSource`: the same limits for every organisation."""
+
+    def __init__(self, limits: OrganisationLimits) -> None:
+        self.limits = limits
+
+    async def get(self, org_id: str) -> OrganisationLimits:
+        return self.limits
+
+
 class FakeModelUsage:
-    """Counts the writes; `away` makes them fail."""
+    """The port `ModelUsageLedger`. Counts the writes; `away` makes them fail."""
 
     def __init__(self) -> None:
         self.accounts: dict[ModelDay, ModelUse] = {}

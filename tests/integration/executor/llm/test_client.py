@@ -15,9 +15,12 @@ from services.executor.automation.llm.chat_client import (
     ModelEndpoint,
 )
 from services.executor.automation.llm.chat_protocol import ChatRequest, Reply
+from services.executor.automation.llm.quota import ModelQuota
 from services.executor.automation.ports import ModelFailed
 from services.executor.model.failures import Category
+from services.executor.model.limits import OrganisationLimits
 from tests.fakes.llm import USAGE, Reaction, answers, body, call, floods, never, refuses, resets, says
+from tests.fakes.model_usage import FakeModelUsage, FixedLimits
 from tests.integration.executor.llm.conftest import KEY, World
 
 TOOL = {"type": "function", "function": {"name": "done", "parameters": {"type": "object"}}}
@@ -166,6 +169,19 @@ async def test_the_token_budget_is_checked_before_a_request(world: World) -> Non
     assert (error.category, len(world.endpoint.asked)) == (Category.LLM_BUDGET_EXCEEDED, 2)
     assert world.endpoint.asked[1]["max_tokens"] < world.endpoint.asked[0]["max_tokens"]
     assert USAGE["total_tokens"] * 2 == spending.spent.tokens
+
+
+async def test_the_quota_of_an_organisation_covers_all_its_attempts(world: World) -> None:
+    """A call that fails counts too; other organisations have their own."""
+    world.endpoint.add(refuses(500), *[call("done")] * 3)
+    limits = FixedLimits(OrganisationLimits(model_calls_per_day=3))
+    quota, client = ModelQuota(FakeModelUsage(), limits), await world.client()
+    for _ in range(2):
+        await ask(client, BudgetTracker(ModelBudget(), quota, "org"))
+    error = await failed(client, BudgetTracker(ModelBudget(), quota, "org"))
+    assert (error.category, "model_calls_per_day (3)" in error.message) == (Category.LLM_BUDGET_EXCEEDED, True)
+    assert len(world.endpoint.asked) == 3
+    await ask(client, BudgetTracker(ModelBudget(), quota, "another"))
 
 
 async def test_the_time_budget_covers_all_calls(world: World) -> None:

@@ -10,20 +10,10 @@ from services.executor.automation.ports import ModelFailed
 from services.executor.model.failures import Category
 from services.executor.model.limits import UNLIMITED, ModelDay, ModelUse, OrganisationLimits
 from tests.fakes.chassis import FakeClock
-from tests.fakes.model_usage import FakeModelUsage
+from tests.fakes.model_usage import FakeModelUsage, FixedLimits
 
 DAY = date(2026, 11, 22)
 TODAY = ModelDay("org", DAY)
-
-
-class Limits:
-    """The limits of every organisation."""
-
-    def __init__(self, limits: OrganisationLimits) -> None:
-        self.limits = limits
-
-    async def get(self, org_id: str) -> OrganisationLimits:
-        return self.limits
 
 
 @pytest.fixture
@@ -37,7 +27,7 @@ def clock() -> FakeClock:
 
 
 def worker(ledger: FakeModelUsage, clock: FakeClock, limits: OrganisationLimits) -> ModelQuota:
-    return ModelQuota(ledger, Limits(limits), clock)
+    return ModelQuota(ledger, FixedLimits(limits), clock)
 
 
 async def call(quota: ModelQuota, tokens: int = 100, org_id: str = "org") -> bool:
