@@ -33,6 +33,9 @@ class Paced:
         self.now: Counter[str] = Counter()
         self.most: Counter[str] = Counter()
 
+    def accepts(self, platform: Platform, org_id: str) -> bool:
+        return True
+
     def places(self, platform: Platform) -> int:
         return 100
 
