@@ -65,7 +65,8 @@ async def negotiate(request: web.Request, handler: Handler) -> web.StreamRespons
         return response
     body, headers = response.body, response.headers
     compress = False
-    if isinstance(body, bytes) and len(body) >= MIN_COMPRESSED_BYTES and response.content_type in _COMPRESSED_TYPES:
+    is_long = isinstance(body, bytes) and len(body) >= MIN_COMPRESSED_BYTES
+    if is_long and headers.get(hdrs.CONTENT_TYPE) in _COMPRESSED_TYPES:
         headers[hdrs.VARY] = hdrs.ACCEPT_ENCODING
         compress = takes_gzip(request.headers.get(hdrs.ACCEPT_ENCODING, ""))
     etag, known = headers.get(ETAG), request.headers.get(hdrs.IF_NONE_MATCH)
