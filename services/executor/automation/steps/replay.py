@@ -39,7 +39,7 @@ class StepReplay:
         retry: CacheRetryMode,
         secrets: SecretTexts,
     ) -> None:
-        """`retry` says what happens when a stored action fails; `secrets` are not stored."""
+        """`retry` says what happens when a stored action fails; values of secret variables are not stored."""
         self._secrets = secrets
         self._cache = cache
         self._key_of = key_of
@@ -61,7 +61,7 @@ class StepReplay:
         cost.cache = found.outcome
         if found.stored is None:
             return None
-        if isinstance(found.stored, StoredSteps) and not _is_recording(self._secrets.mask(goal), found.stored):
+        if isinstance(found.stored, StoredSteps) and not _is_recording(self._secrets.as_template(goal), found.stored):
             return StoredSteps(tuple(self._secrets.reveal_json(list(found.stored.steps))))
         cost.resolution = Resolution.CACHE
         try:
@@ -86,7 +86,7 @@ class StepReplay:
         if len(performed) == 1:
             await self._cache.store(self._key_of(sentence), performed[0].tree, performed[0].chosen)
             return
-        names = recording_names(self._secrets.mask(sentence), len(performed))
+        names = recording_names(self._secrets.as_template(sentence), len(performed))
         for name, each in zip(names, performed, strict=True):
             await self._cache.store(self._key_of(name), each.tree, each.chosen)
         if performed:
@@ -94,7 +94,7 @@ class StepReplay:
 
     async def store_plan(self, goal: str, sentences: tuple[str, ...]) -> None:
         await self._cache.store(
-            self._key_of(goal), self._screen.last, StoredSteps(tuple(map(self._secrets.mask, sentences)))
+            self._key_of(goal), self._screen.last, StoredSteps(tuple(map(self._secrets.as_template, sentences)))
         )
 
     async def _repeat(self, stored: ChosenAction | StoredSteps) -> StepOutcome:

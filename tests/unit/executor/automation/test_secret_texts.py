@@ -56,6 +56,12 @@ def test_what_a_model_was_shown_masked_can_be_put_back() -> None:
     assert found.reveal_json(shown) == {"messages": [{"content": f"Type {CANARY} and hunter2", "n": 1}]}
 
 
+def test_what_is_stored_for_later_attempts_has_only_the_templates_of_variables() -> None:
+    found = secrets(PASSWORD="s3cret")
+    found.add_typed("hunter2")
+    assert found.as_template('Type "s3cret" and "hunter2"') == 'Type "${PASSWORD}" and "hunter2"'
+
+
 async def attempt(platform: str, *steps: Any) -> tuple[AttemptResult, str]:
     """The result of an attempt on the built-in app, and everything that left it."""
     evidence, reports = FakeEvidence(), []
