@@ -25,7 +25,7 @@ from services.executor.model.failures import Category, Fault
 from services.executor.model.run_config import FallbackTrigger, LlmConfig, RunConfig
 from services.executor.worker.processes.attempt_process import AttemptProcess, LogFormat
 from services.executor.worker.processes.host import AttemptHost, Services
-from services.executor.worker.processes.limits import AttemptLimits, CpuAllowance
+from services.executor.worker.processes.limits import LOWEST_PRIORITY, AttemptLimits, CpuAllowance
 from services.executor.worker.processes.messages import ModelOffer, RunAttempt
 from services.executor.worker.processes.pool import AttemptProcesses
 from services.executor.worker.processes.process import OVERTIME_SECONDS, TOO_MUCH_CPU, TOO_MUCH_MEMORY
@@ -312,6 +312,16 @@ async def test_an_attempt_that_never_listens_has_a_limit_of_cpu() -> None:
     assert result.failure is not None
     assert result.failure.reason == TOO_MUCH_CPU
     assert await children.started[0].stop() == -signal.SIGXCPU
+
+
+async def test_an_attempt_that_computes_for_long_gives_way_to_others() -> None:
+    children = Children()
+    async with real_processes(children) as processes:
+        running = asyncio.create_task(World(processes).run(BUSY, build=CROWDED))
+        await eventually(lambda: os.getpriority(os.PRIO_PROCESS, children.started[0].pid) == LOWEST_PRIORITY)
+        running.cancel()
+        await asyncio.wait({running})
+        assert (await World(processes).run({"assertVisible": "Log in"})).failure is None
 
 
 async def test_a_process_that_died_while_it_was_idle_is_replaced() -> None:

@@ -81,14 +81,17 @@ async def serve(worker: socket.socket, *, limits: bool = True) -> None:
 async def _work(order: RunAttempt, link: WorkerLink, cache: StoredStepCache, *, limits: bool) -> None:
     """Run the attempt and report its end. If even that fails, the worker sees that the process ends."""
     before = asyncio.all_tasks()
-    extending = _limit_cpu(order) if limits else None
+    limit = CpuLimit(order.cpu) if limits else None
+    extending = asyncio.create_task(_extend(limit)) if limit is not None else None
     try:
+        if limit is not None:
+            limit.extend()
         finish = await _finish(order, link, cache)
         left = asyncio.all_tasks() - before - {extending}
         await link.notify(
             replace(
                 finish,
-                clean=finish.result is not None and not left,
+                clean=finish.result is not None and not left and not (limit is not None and limit.gave_way),
                 counts=tuple(metrics.take_counts()),
                 memory_bytes=peak_memory() if limits else 0,
             )
@@ -97,14 +100,9 @@ async def _work(order: RunAttempt, link: WorkerLink, cache: StoredStepCache, *, 
         link.close()
         raise
     finally:
-        if extending is not None:
+        if limit is not None and extending is not None:
+            limit.end()
             extending.cancel()
-
-
-def _limit_cpu(order: RunAttempt) -> "asyncio.Task[None]":
-    limit = CpuLimit(order.cpu)
-    limit.extend()
-    return asyncio.create_task(_extend(limit))
 
 
 async def _extend(limit: CpuLimit) -> None:

@@ -1,13 +1,18 @@
 """What an attempt may use of the machine."""
 
 import math
+import os
 import resource
+import signal
 import sys
 from dataclasses import dataclass
 from time import monotonic, process_time
 
 EXTEND_SECONDS = 5.0
 """How often an attempt gets the CPU time that it may use for the time that has passed."""
+HEAVY_SECONDS = 2.0
+"""An attempt that has used more CPU time than this gives way to the others."""
+LOWEST_PRIORITY = 19
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +35,26 @@ class AttemptLimits:
 
 
 class CpuLimit:
-    """The limit of this process for one attempt, from now on: the kernel ends the process when it is exceeded."""
+    """The limit of this process for one attempt, from now on: the kernel ends the process when it is exceeded.
+
+    `gave_way`: the process has the lowest priority from now on, and cannot get another one.
+    """
 
     def __init__(self, allowance: CpuAllowance) -> None:
         self._allowance = allowance
         self._used = process_time()
         self._began = monotonic()
+        self.gave_way = False
+        signal.signal(signal.SIGPROF, self._give_way)
+        signal.setitimer(signal.ITIMER_PROF, HEAVY_SECONDS)
+
+    def _give_way(self, *_: object) -> None:
+        os.setpriority(os.PRIO_PROCESS, 0, LOWEST_PRIORITY)
+        self.gave_way = True
+
+    def end(self) -> None:
+        """The attempt is over."""
+        signal.setitimer(signal.ITIMER_PROF, 0)
 
     def extend(self) -> None:
         """Allow what the time passed so far gives. An attempt that computes all the time never gets here."""
