@@ -51,7 +51,7 @@ def authorize(method: Method, metadata: Mapping[str, str], callers: Callers) -> 
     of events would refuse.
     """
     names = _names(metadata.get("authorization", ""), callers)
-    if not names & method.callers:
+    if names.isdisjoint(method.callers):
         raise PermissionDenied(f"{_either(names)} may not call {method.path}", reason=CALLER_NOT_ALLOWED)
     caller = _read_caller(metadata, via_gateway=GATEWAY in names)
     if method.needs_organisation and not caller.org_id:
