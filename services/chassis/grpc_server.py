@@ -61,6 +61,7 @@ async def serve(
         idempotency=idempotency,
         unavailable=lambda: health.unavailable,
     )
+    health.on_unavailable = interceptor.interrupt_stuck
     serving = grpc.aio.server(interceptors=[*interceptors, interceptor], options=[*OPTIONS, _connection_age(settings)])
     for add, servicer, _ in servicers:
         add(servicer, serving)

@@ -37,7 +37,8 @@ class Health:
 
     Not ready before `started()` and after `stopping()`. The outage of a dependency affects
     readiness, never liveness: a restart does not repair a database. While a readiness check raises Unavailable,
-    `unavailable` is that error, so that calls can be answered with it at once instead of waiting for the dependency.
+    `unavailable` is that error, so that calls can be answered with it at once instead of waiting for the dependency;
+    `on_unavailable` is called at each of these checks.
     """
 
     def __init__(self, check_timeout: float = 1.0) -> None:
@@ -45,6 +46,7 @@ class Health:
         self._timeout = check_timeout
         self._state = "starting"
         self.unavailable: Unavailable | None = None
+        self.on_unavailable: Callable[[], None] = lambda: None
         self.servicer = grpc_health.HealthServicer()
         self._services: list[str] = [""]
 
@@ -78,6 +80,8 @@ class Health:
         """Update grpc.health.v1 and `unavailable` from the readiness checks."""
         report = await self.readiness()
         self.unavailable, ok = report.unavailable, report.ok
+        if self.unavailable is not None:
+            self.on_unavailable()
         serving = health_pb2.HealthCheckResponse.SERVING if ok else health_pb2.HealthCheckResponse.NOT_SERVING
         for service in self._services:
             await self.servicer.set(service, serving)

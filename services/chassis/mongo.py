@@ -5,6 +5,7 @@ import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC
+from time import monotonic
 from typing import Any, Literal, TypeVar
 
 import stamina
@@ -32,6 +33,9 @@ T = TypeVar("T")
 
 RETRY_AFTER_SECONDS = 1.0
 TRANSACTION_SECONDS = 8.0
+ABORT_SECONDS = 0.5
+PING_SECONDS = 2.0
+"""A server that has not answered a ping for so long hangs. Drivers find that out after twice as long."""
 _SNAPSHOT_GONE = (239, 246)
 """SnapshotTooOld and SnapshotUnavailable: a retry reads from a newer snapshot."""
 _WRITE = WriteConcern(w="majority", j=True)
@@ -47,6 +51,9 @@ class Mongo:
         self._client = client
         self._motor = driver == "motor"
         self._collections: dict[str, Collection] = {}
+        self._pinging: asyncio.Task[None] | None = None
+        self._pinged_at = 0.0
+        self._ending: set[asyncio.Future[None]] = set()
         self.database = client.get_database(
             database,
             codec_options=CodecOptions(tz_aware=True, tzinfo=UTC),
@@ -80,15 +87,24 @@ class Mongo:
                 await self._ping()
 
     async def ping(self) -> None:
-        """The readiness check: Unavailable at once while the driver knows no primary."""
+        """The readiness check. Unavailable at once while the driver knows no primary, or while the primary has not
+        answered for PING_SECONDS; the checks share one ping.
+        """
         if not self._client.topology_description.has_writable_server():
             raise _unavailable()
-        await self._ping()
+        if self._pinging is None or self._pinging.done():
+            self._pinging, self._pinged_at = asyncio.create_task(self._ping()), monotonic()
+            self._pinging.add_done_callback(_retrieve)
+        elif monotonic() - self._pinged_at >= PING_SECONDS:
+            raise _unavailable()
+        await asyncio.shield(self._pinging)
 
     async def _ping(self) -> None:
         await self._client.admin.command("ping", read_preference=ReadPreference.PRIMARY)
 
     async def close(self) -> None:
+        if self._pinging is not None:
+            self._pinging.cancel()
         closing = self._client.close()
         if closing is not None:
             await closing
@@ -152,15 +168,26 @@ class Mongo:
         session = self._client.start_session()
         if self._motor:
             session = await session
-        async with session:
+        try:
             await self._begin(session)
-            try:
-                result = await work(session)
-            except BaseException:
-                await session.abort_transaction()
-                raise
+            result = await work(session)
             await _commit(session, deadline)
-            return result
+        except BaseException:
+            await self._abort(session)
+            raise
+        await session.end_session()
+        return result
+
+    async def _abort(self, session: Session) -> None:
+        """Abort the transaction if it is in progress. A server that hangs is not waited for."""
+        ending = asyncio.ensure_future(session.end_session())
+        self._ending.add(ending)
+        ending.add_done_callback(self._ended)
+        await asyncio.wait([ending], timeout=ABORT_SECONDS)
+
+    def _ended(self, ending: asyncio.Future[None]) -> None:
+        self._ending.discard(ending)
+        _retrieve(ending)
 
     async def _begin(self, session: Session) -> None:
         begun = session.start_transaction(
@@ -168,6 +195,12 @@ class Mongo:
         )
         if not self._motor:
             await begun
+
+
+def _retrieve(left: asyncio.Future[None]) -> None:
+    """Whoever started this may have stopped waiting for it."""
+    if not left.cancelled():
+        left.exception()
 
 
 async def _commit(session: Session, deadline: float) -> None:

@@ -6,7 +6,7 @@ idempotency; the servicer.
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import aclosing, contextmanager
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from time import perf_counter
 from typing import Any
 
@@ -22,6 +22,8 @@ from services.chassis.service_token import Callers, authorize, read_metadata
 from services.chassis.validation import validate_and_default
 
 DEFAULT_DEADLINE_SECONDS = 30.0
+STUCK_SECONDS = 2.0
+"""An election of MongoDB takes less: calls that wait for it go on."""
 REPLAYED = ("x-idempotent-replayed", "true")
 
 Context = Any  # grpc.aio.ServicerContext; generic only in the stubs
@@ -50,6 +52,14 @@ class RequestInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc, unus
         self._idempotency = idempotency
         self._unavailable = unavailable
         self._wrapped: dict[str, Any] = {}
+        self._running: dict[asyncio.Timeout, float] = {}
+
+    def interrupt_stuck(self) -> None:
+        """The database is away: end the unary calls that have waited for STUCK_SECONDS with `unavailable()`."""
+        before = perf_counter() - STUCK_SECONDS
+        for limit in [limit for limit, since in self._running.items() if since <= before]:
+            del self._running[limit]
+            limit.reschedule(0)
 
     async def intercept_service(
         self, continuation: Callable[[grpc.HandlerCallDetails], Awaitable[Any]], handler_call_details: Any
@@ -77,12 +87,26 @@ class RequestInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc, unus
 
     def _unary(self, method: Method, servicer: Callable[[Message, Context], Awaitable[Message]]) -> Any:
         async def handle(request: Message, context: Context) -> Message:
-            async with ErrorMapper(method, context), asyncio.timeout(_default_deadline(method, context)):
+            async with ErrorMapper(method, context), self._limited(method, context):
                 with self._admitted(method, context):
                     validate_and_default(request)
                     return await self._run_idempotently(method, request, context, servicer)
 
         return handle
+
+    @asynccontextmanager
+    async def _limited(self, method: Method, context: Context) -> AsyncIterator[None]:
+        """The default deadline, and what `interrupt_stuck` ends."""
+        limit = asyncio.timeout(_default_deadline(method, context))
+        try:
+            async with limit:
+                self._running[limit] = perf_counter()
+                try:
+                    yield
+                finally:
+                    self._running.pop(limit, None)
+        except TimeoutError as error:
+            raise self._unavailable() or error from None
 
     def _download(self, method: Method, servicer: Callable[[Message, Context], AsyncIterator[Message]]) -> Any:
         async def handle(request: Message, context: Context) -> None:
