@@ -59,15 +59,22 @@ class Producer:
         self._timeout = timeout
         self._producer: AIOKafkaProducer | None = None
         self._connecting = asyncio.Lock()
+        self._starting: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Try to connect once; without a broker `publish` tries again."""
+        """Begin to connect. A service is ready without waiting for that; without a broker `publish` tries again."""
+        self._starting = asyncio.create_task(self._try_to_connect())
+
+    async def _try_to_connect(self) -> None:
         with suppress(KafkaError, OSError, TimeoutError):
             async with asyncio.timeout(self._timeout):
                 await self._connected()
 
     async def stop(self) -> None:
         """Send pending records, within the time limit, and close."""
+        if self._starting is not None:
+            self._starting.cancel()
+            await asyncio.wait([self._starting])
         producer, self._producer = self._producer, None
         if producer is not None:
             await close_client(producer.stop(), self._timeout * 2)

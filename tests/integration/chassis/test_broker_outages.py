@@ -136,6 +136,18 @@ def counted_failures() -> float:
     return metrics.REGISTRY.get_sample_value(name, labels) or 0.0
 
 
+async def test_a_start_does_not_wait_for_a_frozen_broker(own_broker: Broker) -> None:
+    own_broker.child.send(signal.SIGSTOP)
+    try:
+        producer = Producer(own_broker.bootstrap, {TOPIC: 1}, idempotence=False, timeout=60.0)
+        async with asyncio.timeout(20):
+            await producer.start()
+    finally:
+        own_broker.child.send(signal.SIGCONT)
+    assert failures(await producer.publish_records([Record(TOPIC, None, b"x", [])])) == 0
+    await producer.stop()
+
+
 async def test_a_service_that_starts_before_its_broker_waits_for_it(
     mongo_uri: str, mongo_database: str, own_broker: Broker
 ) -> None:

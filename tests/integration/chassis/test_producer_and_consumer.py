@@ -237,6 +237,7 @@ async def test_topics_are_created_once_with_their_dlq(bench: Bench) -> None:
 
 
 async def test_dead_letters_are_kept_for_a_month(bench: Bench) -> None:
+    await bench.publish(1)
     admin = AIOKafkaAdminClient(bootstrap_servers=bench.bootstrap)
     await admin.start()
     try:
