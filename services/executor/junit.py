@@ -152,7 +152,7 @@ def _run_properties(execution: Execution, run: Run) -> dict[str, str]:
         "build_id": run.target.build_id,
         "build_version": run.target.resolved_build_version,
         "device": last.device if last else None,
-        "simulated": str(last.simulated).lower() if last else None,
+        "simulated": str(last.simulated).lower() if last and last.simulated is not None else None,
         "attempts": str(run.attempt_number),
         "flaky": "true" if run.flaky else None,
         "category": run.failure.category.value if run.failure else None,

@@ -142,7 +142,7 @@ class AttemptRunner:
         return AttemptResult(
             failure=failure and _masked(failure, secrets),
             device=device.info.name if device is not None else None,
-            simulated=device is not None and device.info.simulated,
+            simulated=device.info.simulated if device is not None else None,
             steps=recorder.masked_steps,
             artifacts=tuple(recorder.artifacts),
             cache_failed=recorder.cache_failed,

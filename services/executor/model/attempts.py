@@ -94,12 +94,13 @@ class StepResult:
 class AttemptResult:
     """What a worker reports at the end of an attempt, which passed when there is no failure.
 
-    `cache_failed`: an action from the step cache failed. `human_helped`: a person's answer let a step continue.
+    `simulated` is None without a device. `cache_failed`: an action from the step cache failed. `human_helped`: a person's
+    answer let a step continue.
     """
 
     failure: Failure | None = None
     device: str | None = None
-    simulated: bool = False
+    simulated: bool | None = None
     steps: tuple[StepResult, ...] = ()
     artifacts: tuple[Artifact, ...] = ()
     cache_failed: bool = False
@@ -120,7 +121,7 @@ class Attempt:
     success: bool | None = None
     completed_at: datetime | None = None
     device: str | None = None
-    simulated: bool = False
+    simulated: bool | None = None
     failure: Failure | None = None
     handed_back: bool = False
     mode: AttemptMode = AttemptMode.USUAL
@@ -164,7 +165,7 @@ def close_attempt(attempt: Attempt, result: AttemptResult, now: datetime) -> Att
         completed_at=now,
         failure=result.failure,
         device=result.device or attempt.device,
-        simulated=result.simulated or attempt.simulated,
+        simulated=attempt.simulated if result.simulated is None else result.simulated,
         steps=result.steps,
         artifacts=result.artifacts,
         cache_failed=result.cache_failed,

@@ -22,6 +22,8 @@ from tests.integration.gateway.conftest import Answer, Client
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 CONTENT = bytes(range(256)) * 40
+AN_ID = "5f0c2a8e-3b1d-4f6a-9c7e-8d2b4a6c0e13"
+"""In names of tests, which must be the same in every process."""
 IDENTITY = {"Accept-Encoding": "identity"}
 GZIP = {"Accept-Encoding": "gzip"}
 
@@ -81,7 +83,7 @@ async def test_other_statistics_are_another_representation_of_the_same_revision(
     [
         ("/api/v1/apps", "ListApps", apps_pb2.ListAppsResponse(total=1, page=1)),
         ("/api/v1/tests", "ListTests", tests_pb2.ListTestsResponse(total=1, page=1)),
-        (f"/api/v1/executions/{uuid4()}/junit.xml", "GetJUnit", httpbody_pb2.HttpBody(data=b"<testsuites/>")),
+        (f"/api/v1/executions/{AN_ID}/junit.xml", "GetJUnit", httpbody_pb2.HttpBody(data=b"<testsuites/>")),
         (DOCUMENT_PATH, "", None),
     ],
 )
@@ -195,7 +197,7 @@ async def test_events_are_not_compressed(client: Client, backends: FakeBackends)
     assert answer.headers["Cache-Control"] == "no-store"
 
 
-DOWNLOADS = [f"/api/v1/apps/builds/{uuid4()}/download", f"/api/v1/executions/{uuid4()}/runs/{uuid4()}/artifacts/a.png"]
+DOWNLOADS = [f"/api/v1/apps/builds/{AN_ID}/download", f"/api/v1/executions/{AN_ID}/runs/{AN_ID}/artifacts/a.png"]
 
 
 @pytest.mark.parametrize("path", DOWNLOADS, ids=["build", "artifact"])

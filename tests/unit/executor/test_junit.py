@@ -10,6 +10,7 @@ from services.executor import junit
 from services.executor.model import lifecycle
 from services.executor.model.attempts import Artifact, ArtifactGone, AttemptResult, StepResult, StepStatus
 from services.executor.model.failures import Category, Failure
+from services.executor.model.reports import metadata
 from services.executor.model.runs import Run
 from tests.unit.executor.model.builders import LIMITS, NOW, claimed_run, execution_of, failing, later, new_run, passing
 
@@ -34,6 +35,14 @@ def case(run: Run) -> ElementTree.Element:
 
 def children(element: ElementTree.Element) -> list[str]:
     return [child.tag for child in element if child.tag not in ("properties", "system-out")]
+
+
+def test_a_run_that_has_not_met_a_device_says_nothing_about_it() -> None:
+    unmet = finish(claimed_run(), AttemptResult(failure=Failure(Category.CONFIG_INVALID, "no app")))
+    for run in (claimed_run(), unmet):
+        names = {element.get("name") for element in case(run).iter("property")}
+        assert names.isdisjoint({"device", "simulated"})
+        assert "simulated" not in metadata(execution_of(run), run)
 
 
 def test_one_testcase_per_run_with_totals() -> None:

@@ -130,7 +130,7 @@ class AttemptHost:
         return AttemptResult(
             failure=failure,
             device=info.name if info is not None else None,
-            simulated=info is not None and info.simulated,
+            simulated=info.simulated if info is not None else None,
             steps=tuple(steps),
             artifacts=tuple(artifacts),
         )
