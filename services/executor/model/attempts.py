@@ -94,8 +94,8 @@ class StepResult:
 class AttemptResult:
     """What a worker reports at the end of an attempt, which passed when there is no failure.
 
-    `simulated` is None without a device. `cache_failed`: an action from the step cache failed. `human_helped`: a person's
-    answer let a step continue.
+    `simulated` is None without a device. `cache_failed`: an action from the step cache failed. `human_helped`: a
+    person's answer let a step continue.
     """
 
     failure: Failure | None = None
