@@ -223,6 +223,17 @@ def test_children_with_all_their_memory_leave_half_a_pod_to_the_service(
     target: str, name: str, pools: list[tuple[int, JobLimits]]
 ) -> None:
     """Kubernetes ends the whole container when its memory runs out, not the child that took it."""
+    children = sum(count * limits.memory_bytes for count, limits in pools)
+    assert children <= _memory_limit(target, name) / 2
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_attempts_with_all_their_memory_leave_half_a_gibibyte_to_the_worker(target: str) -> None:
+    settings = environment(target, named(of_kind(target, "Deployment"))["mobiletest-executor-worker"])
+    attempts = int(settings["MOBILETEST_EXECUTOR_SLOTS"]) * int(settings["MOBILETEST_ATTEMPT_MEMORY_BYTES"])
+    assert attempts + 2**29 <= _memory_limit(target, "executor-worker")
+
+
+def _memory_limit(target: str, name: str) -> int:
     limit = container(named(of_kind(target, "Deployment"))[f"mobiletest-{name}"])["resources"]["limits"]["memory"]
-    number, unit = limit[:-2], {"Mi": 2**20, "Gi": 2**30}[limit[-2:]]
-    assert sum(count * limits.memory_bytes for count, limits in pools) <= int(number) * unit / 2
+    return int(limit[:-2]) * {"Mi": 2**20, "Gi": 2**30}[limit[-2:]]
