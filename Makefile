@@ -47,6 +47,9 @@ protos-release: venv proto ## Release the protos: buf breaking compares with the
 fault: venv proto ## Run the fault tests, which kill and stop services and servers (docs/faults.md)
 	$(BIN)/pytest -n 2 tests/fault
 
+attack: venv proto ## Measure what one organisation can do to another (tests/attack)
+	$(BIN)/pytest -n 0 tests/attack
+
 bench: venv proto ## Run the benchmarks and print their table (docs/performance.md)
 	$(BIN)/python -m benchmarks
 
@@ -83,4 +86,4 @@ include deploy/deploy.mk
 clean: ## Remove generated files, but not the state of `make run`
 	rm -rf .venv gen build .mypy_cache .ruff_cache .pytest_cache
 
-.PHONY: help run test unit properties check lint types protos-check protos-release fault bench format lock venv proto clean
+.PHONY: help run test unit properties check lint types protos-check protos-release fault attack bench format lock venv proto clean

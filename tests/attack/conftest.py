@@ -1,10 +1,10 @@
-"""Attacks run against a stack of their own, on which one organisation attacks and another one works."""
+"""Attacks run against a stack of their own, on which one organisation after the other attacks, and another works."""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
-from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 from deploy.local.stack import Stack, run_stack
 from tests.attack.victim import Victim
@@ -12,10 +12,10 @@ from tests.e2e.client import Api, fresh
 from tests.e2e.world import World
 
 
-@pytest.fixture
-async def attacked(tmp_path: Path) -> AsyncIterator[Stack]:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def attacked(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stack]:
     """A stack with one worker and the limits that production has by default."""
-    async with run_stack(tmp_path / "state", workers=1) as stack:
+    async with run_stack(tmp_path_factory.mktemp("attacked"), workers=1) as stack:
         yield stack
 
 
@@ -24,13 +24,13 @@ async def _api(stack: Stack, name: str, closing: AsyncExitStack) -> Api:
     return await closing.enter_async_context(Api(stack.url, organisation.api_key))
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def attacker(attacked: Stack) -> AsyncIterator[World]:
     async with AsyncExitStack() as closing:
         yield World(await _api(attacked, "Attacker", closing))
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def victim(attacked: Stack) -> AsyncIterator[Victim]:
     async with AsyncExitStack() as closing:
         yield await Victim.prepare(World(await _api(attacked, "Victim", closing)))
