@@ -4,15 +4,19 @@ from collections.abc import Iterator
 
 import pytest
 
-from deploy.local.layout import Layout, plan_layout
+from deploy.local.layout import CALLERS, Layout, plan_layout
 from deploy.local.ports import Ports
 from deploy.local.service import ServiceSpec
+from services.chassis.service_token import parse_callers, token_digest
+from tests.callers import ALL
+
+TOKENS = {caller: f"the token of {caller}" for caller in CALLERS}
 
 
 @pytest.fixture
 def layout() -> Iterator[Layout]:
     with Ports() as ports:
-        yield plan_layout(ports, 8080, {"MOBILETEST_MONGO_URI": "mongodb://db"}, "services")
+        yield plan_layout(ports, 8080, {"MOBILETEST_MONGO_URI": "mongodb://db"}, TOKENS, "services")
 
 
 @pytest.fixture
@@ -46,3 +50,20 @@ def test_api_and_workers_are_one_program_in_two_roles(services: dict[str, Servic
 def test_the_gateway_listens_on_the_requested_port(layout: Layout, services: dict[str, ServiceSpec]) -> None:
     assert services["gateway"].env["MOBILETEST_HTTP_LISTEN"] == "127.0.0.1:8080"
     assert layout.url == "http://127.0.0.1:8080"
+
+
+def test_every_caller_has_a_token() -> None:
+    assert sorted(CALLERS) == sorted(ALL)
+
+
+def test_each_service_gets_its_own_token_and_no_other(services: dict[str, ServiceSpec]) -> None:
+    own = {"catalog": None, "executor": "executor-api", "worker-1": "executor-worker", "worker-2": "executor-worker"}
+    for spec in services.values():
+        token = TOKENS.get(own.get(spec.name, spec.name) or "")
+        assert spec.env.get("MOBILETEST_SERVICE_TOKEN") == token
+        assert not any(other in text for other in TOKENS.values() if other != token for text in spec.env.values())
+
+
+def test_services_that_are_called_know_the_callers(services: dict[str, ServiceSpec]) -> None:
+    known = {token_digest(token): frozenset({caller}) for caller, token in TOKENS.items()}
+    assert all(parse_callers(spec.env["MOBILETEST_CALLERS"]) == known for spec in services.values())
