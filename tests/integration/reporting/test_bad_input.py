@@ -157,7 +157,7 @@ async def test_too_many_invalid_messages_stop_only_their_partition(
     async with serving(settings, producer) as (app, service):
         await eventually(lambda: held_partitions(settings) == 1)
         await producer.publish([replace(event, key=key) for event in run_lifecycles(desk, 1)])
-        await service.publish(*run_lifecycles(desk, 2))
+        await service.publish(*(replace(event, key=desk.app_id) for event in run_lifecycles(desk, 2)))
         await service.applied()
         assert await service.executions(desk.app_id) == 2
         assert await status(f"http://{app.admin_address}/readyz") == 200
