@@ -75,7 +75,8 @@ class MessageSchemas:
                 yield f"{text}: {self.comment(names[number])}"
 
     def _request_property(self, field: Field) -> core_schema.TypedDictField:
-        updates: dict[str, Any] = {"description": self.description(field)}
+        trimmed = " White space at both ends is removed first." if field.contract.trimmed else ""
+        updates: dict[str, Any] = {"description": self.description(field) + trimmed}
         if (default := default_value(field)) is not None:
             updates["default"] = default
         metadata = json_schema_updates(**updates)

@@ -93,10 +93,13 @@ def json_schema_updates(**updates: Any) -> dict[str, Any]:
 def _string(field: Field, rules: Rules) -> CoreSchema:
     updates: dict[str, Any] = {"examples": [example]} if (example := field.contract.example) else {}
     forbidden = next((_CONTROLS[name] for name in _CONTROLS if getattr(rules, name)), None)
+    least = rules.min_length or (1 if rules.required else None)
     if forbidden is not None:
-        updates["pattern"] = f"^[^{forbidden.characters}]*$"
+        visible = rf"[^\s{forbidden.characters}]" if field.contract.trimmed and least else ""
+        allowed = f"[^{forbidden.characters}]*"
+        updates["pattern"] = f"^{allowed}{visible}{allowed}$" if visible else f"^{allowed}$"
     text = core_schema.str_schema(
-        min_length=rules.min_length or (1 if rules.required else None),
+        min_length=least,
         max_length=rules.max_length,
         strip_whitespace=field.contract.trimmed,
         strict=True,

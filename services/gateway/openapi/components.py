@@ -6,7 +6,8 @@ Part = dict[str, Any]
 
 ABOUT = (
     "Runs automated tests against builds of mobile apps. Paths work with and without a trailing slash. Every GET also "
-    "supports HEAD. JSON of 1 KiB and more is compressed with gzip if Accept-Encoding allows it."
+    "supports HEAD; for a method that a path does not support the status is 405, with those that it supports in Allow, "
+    "and for an unknown one 501. JSON of 1 KiB and more is compressed with gzip if Accept-Encoding allows it."
 )
 SECURITY: Part = {
     "apiKey": {
@@ -23,14 +24,14 @@ ERRORS = {
     "403": "The API key does not have the scope that the operation requires. Or a limit of the organisation is reached "
     "that waiting does not help with (code LIMIT_REACHED or MODEL_NOT_ALLOWED); detail names it and says what to do.",
     "404": "Nothing with this id exists in the organisation of the API key.",
-    "405": "The path does not support this method; Allow lists those that it supports.",
     "408": "The body did not arrive in time.",
     "409": (
         "code says why: the resource exists already, its state does not allow the operation, the Idempotency-Key was "
         "used for a different request, or another request changed the resource at the same time. Only for the last one "
         "there is a Retry-After: repeating helps."
     ),
-    "412": "If-Match does not have the ETag of the resource: it has been changed. Read it again.",
+    "412": "If-Match does not have the ETag of the resource: it has been changed. Read it again. Or (code "
+    "PRECONDITION_UNSUPPORTED) the operation does not support If-Match.",
     "413": "The body is too large.",
     "414": "The URL is too long.",
     "415": "The type or the encoding of the body is not supported.",
@@ -40,7 +41,7 @@ ERRORS = {
     "runs; detail names it. Retry after the seconds in Retry-After.",
     "431": "A header is too long, or there are too many.",
     "500": "An internal error. The log has it under the request id.",
-    "501": "The body has a Transfer-Encoding besides chunked. Unknown methods have this status too.",
+    "501": "The body has a Transfer-Encoding besides chunked.",
     "503": (
         "A service that the operation needs is not available, or (IDEMPOTENCY_KEY_IN_FLIGHT) the first request with "
         "this Idempotency-Key is still in progress. Retry after the seconds in Retry-After."
@@ -48,6 +49,7 @@ ERRORS = {
     "504": "The operation took too long. Retry after the seconds in Retry-After.",
 }
 ALWAYS = frozenset(("400", "401", "403", "414", "422", "429", "431", "500", "503", "504"))
+PUBLIC = ("400", "414", "422", "431", "500")
 WITH_PATH = frozenset(("404",))
 WITH_BODY = frozenset(("408", "409", "413", "415", "501"))
 
@@ -126,7 +128,6 @@ HEADERS: Part = {
         "description": "Which bytes of how many these are: bytes 0-99/1000.",
         "schema": {"type": "string"},
     },
-    "Allow": {"description": "The methods that the path supports.", "schema": {"type": "string"}},
 }
 RATE_LIMIT = ("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
 """The headers of every response to a request with a valid API key and valid headers."""
@@ -135,7 +136,6 @@ _ERROR_HEADERS = {
     "401": ("WWW-Authenticate",),
     "403": RATE_LIMIT,
     "404": RATE_LIMIT,
-    "405": ("Allow",),
     "409": ("Retry-After", *RATE_LIMIT),
     "413": RATE_LIMIT,
     "415": RATE_LIMIT,
@@ -202,6 +202,16 @@ PARAMETERS: Part = {
     },
 }
 
+BINARY: Part = {"type": "string", "format": "binary", "contentMediaType": "application/octet-stream"}
+"""A file. OpenAPI 3.1 needs no format, but generators of clients do: others take a file for text."""
+HEALTH: Part = {
+    "type": "object",
+    "properties": {
+        "status": {"type": "string", "enum": ["ok", "failing"]},
+        "failing": {"type": "array", "items": {"type": "string"}, "description": "The names of the checks that fail."},
+    },
+    "required": ["status", "failing"],
+}
 UPLOAD: Part = {
     "type": "object",
     "description": "The artifact and its description. The fields may come before or after the file.",
@@ -214,7 +224,7 @@ UPLOAD: Part = {
         },
         "metadata": {"type": "string", "contentMediaType": "application/json", "description": "A JSON object."},
         "package_name": {"type": "string", "maxLength": 500, "description": "The default is that of the artifact."},
-        "file": {"type": "string", "contentMediaType": "application/octet-stream"},
+        "file": BINARY,
     },
     "required": ["file"],
 }
@@ -249,14 +259,24 @@ def error_references(*statuses: str) -> Part:
 
 def service_paths() -> Part:
     """The paths of the gateway itself."""
+    document = _open("OpenApi", "This document.", {"type": "object"})
+    document["parameters"] = [{"$ref": "#/components/parameters/IfNoneMatch"}]
+    document["responses"] |= {"304": NOT_MODIFIED}
+    document["responses"]["200"]["headers"] = headers("ETag")
     return {
-        "/healthz": {"get": _open("Healthz", "Whether the process is alive.", "503")},
-        "/readyz": {"get": _open("Readyz", "Whether the process is ready for requests.", "503")},
-        "/api/v1/openapi.json": {"get": _open("OpenApi", "This document.")},
+        "/healthz": {"get": _open("Healthz", "Whether the process is alive.", HEALTH, "503")},
+        "/readyz": {"get": _open("Readyz", "Whether the process is ready for requests.", HEALTH, "503")},
+        "/api/v1/openapi.json": {"get": document},
     }
 
 
-def _open(name: str, summary: str, *failing: str) -> Part:
-    content = {"application/json": {"schema": {"type": "object"}}}
+def _open(name: str, summary: str, schema: Part, *failing: str) -> Part:
+    content = {"application/json": {"schema": schema}}
     responses = {code: {"description": summary, "headers": headers(), "content": content} for code in ("200", *failing)}
-    return {"operationId": name, "summary": summary, "tags": ["Service"], "security": [], "responses": responses}
+    return {
+        "operationId": name,
+        "summary": summary,
+        "tags": ["Service"],
+        "security": [],
+        "responses": {**responses, **error_references(*PUBLIC)},
+    }

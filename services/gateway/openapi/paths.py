@@ -100,8 +100,9 @@ def _content(operation: Operation, schemas: Schemas) -> dict[str, Any]:
     if output.full_name == EMPTY:
         return {}
     if output.full_name == HTTP_BODY:
-        kind = "application/octet-stream" if operation.streams else "application/xml"
-        return {kind: {"schema": {"type": "string", "contentMediaType": kind}}}
+        if operation.is_download:
+            return {"application/octet-stream": {"schema": components.BINARY}}
+        return {"application/xml": {"schema": {"type": "string", "contentMediaType": "application/xml"}}}
     if operation.streams:
         for event in output.oneofs[0].fields:
             if event.message_type is not None:
@@ -117,7 +118,7 @@ def _errors(operation: Operation) -> dict[str, Any]:
         statuses |= components.WITH_PATH
     if operation.takes_body:
         statuses |= components.WITH_BODY
-    if operation.can_expect_revisions:
+    if operation.verb != "GET":
         statuses.add("412")
     if operation.is_download:
         statuses.add("416")

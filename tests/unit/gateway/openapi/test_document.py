@@ -1,6 +1,7 @@
 """The OpenAPI document: valid, and the same as the routes and encoders."""
 
 import asyncio
+import re
 from typing import Any
 
 import orjson
@@ -147,7 +148,7 @@ def names_of_parameters(operation: Any) -> set[str]:
         ("patch", "/api/v1/apps/{app_id}", {"If-Match"}, {"412"}, {"ETag"}),
         ("patch", "/api/v1/workflows/{workflow_id}", {"If-Match"}, {"412"}, {"ETag"}),
         ("delete", "/api/v1/tests/{test_id}", {"If-Match"}, {"412"}, set()),
-        ("post", "/api/v1/apps", set(), {"501"}, {"ETag"}),
+        ("post", "/api/v1/apps", set(), {"412", "501"}, {"ETag"}),
         ("get", "/api/v1/executions/{execution_id}/events", set(), set(), set()),
         (
             "get",
@@ -180,6 +181,46 @@ def test_every_property_has_a_description() -> None:
 def test_upload_accepts_json_and_a_form() -> None:
     content = DOCUMENT["paths"]["/api/v1/apps/{app_id}/builds"]["post"]["requestBody"]["content"]
     assert set(content) == {"application/json", "multipart/form-data"}
+    file = content["multipart/form-data"]["schema"]["properties"]["file"]
+    assert (file["format"], file["contentMediaType"]) == ("binary", "application/octet-stream")
+
+
+@pytest.mark.parametrize(
+    ("schema", "name", "longest"),
+    [
+        ("CreateAppRequest", "name", 200),
+        ("UpdateTestRequest", "name", 200),
+        ("CreateBuildRequest", "version", 200),
+        ("QuarantineTestRequest", "reason", 1000),
+    ],
+)
+def test_trimmed_texts_have_a_visible_character(schema: str, name: str, longest: int) -> None:
+    described = SCHEMAS[schema]["properties"][name]
+    assert (described["minLength"], described["maxLength"]) == (1, longest)
+    validator = Draft202012Validator(described)
+    assert validator.is_valid(" a b ")
+    for wrong in ("", " ", "\u00a0", "a\x00", "x" * (longest + 1)):
+        assert not validator.is_valid(wrong), wrong
+    assert "White space at both ends is removed" in described["description"]
+
+
+@pytest.mark.parametrize(
+    ("schema", "name"), [("CreateBuildRequest", "artifact_url"), ("FlowFileInput", "path"), ("FlowFileInput", "text")]
+)
+def test_required_texts_are_not_empty(schema: str, name: str) -> None:
+    assert SCHEMAS[schema]["properties"][name]["minLength"] == 1
+
+
+def test_every_shared_component_is_used() -> None:
+    used = set(re.findall(r'"#/components/(\w+/[^"]+)"', orjson.dumps(DOCUMENT).decode()))
+    shared = {f"{kind}/{name}" for kind, parts in DOCUMENT["components"].items() for name in parts}
+    events = {f"schemas/{name}" for name in ("ExecutionEnd", "Heartbeat")}
+    assert shared - used - {"securitySchemes/apiKey"} <= events
+
+
+def test_the_paths_of_the_gateway_list_what_a_bad_request_gets() -> None:
+    for path in ("/healthz", "/readyz", "/api/v1/openapi.json"):
+        assert {"200", "400", "414", "422", "431"} <= DOCUMENT["paths"][path]["get"]["responses"].keys()
 
 
 @pytest.mark.parametrize(("name", "descriptor"), RESPONSES)
