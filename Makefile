@@ -6,6 +6,8 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 BUF_VERSION := 1.75.0
 BUF := build/tools/node_modules/.bin/buf
+REDOCLY_VERSION := 2.77.0
+REDOCLY := build/tools/redocly/node_modules/.bin/redocly
 UV_VERSION := 0.13.8
 # One more than cores, because tests also wait.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
@@ -27,7 +29,7 @@ unit: venv proto ## Run the unit tests: no servers, no sockets, few examples of 
 properties: venv proto ## Run the property tests with all their examples (`make test` tries a tenth)
 	MOBILETEST_TEST_EXAMPLES=1 $(BIN)/pytest -n $(WORKERS) -m hypothesis tests/unit tests/contract
 
-check: lint types protos-check ## Run all static checks: lint, types, protos-check
+check: lint types protos-check openapi-check ## Run all static checks: lint, types, protos-check, openapi-check
 
 lint: venv proto ## Check style (ruff) and imports (import-linter)
 	$(BIN)/ruff check .
@@ -41,8 +43,15 @@ protos-check: venv proto $(BUF) ## Check the protos: buf lint, and buf breaking 
 	$(BUF) lint build/protos.binpb --config buf.yaml
 	$(BUF) breaking build/protos.binpb --against protos/baseline.binpb --config buf.yaml
 
+openapi-check: venv proto $(REDOCLY) ## Check the OpenAPI document: redocly lint
+	$(BIN)/python -m services.gateway.openapi > build/openapi.json
+	$(REDOCLY) lint build/openapi.json --config redocly.yaml
+
 protos-release: venv proto ## Release the protos: buf breaking compares with these from now on
 	$(BIN)/python protos/generate.py --baseline
+
+api: venv proto ## Run schemathesis against the stack: the service does what its OpenAPI document says
+	$(BIN)/pytest tests/api
 
 fault: venv proto ## Run the fault tests, which kill and stop services and servers (docs/faults.md)
 	$(BIN)/pytest -n 2 tests/fault
@@ -81,9 +90,13 @@ gen/.ready: .venv/.ready protos/generate.py $(shell find protos -name '*.proto')
 $(BUF):
 	npm install --silent --no-fund --no-audit --prefix build/tools @bufbuild/buf@$(BUF_VERSION)
 
+# In a folder of its own: npm removes from a folder what another call has installed there.
+$(REDOCLY):
+	npm install --silent --no-fund --no-audit --prefix build/tools/redocly @redocly/cli@$(REDOCLY_VERSION)
+
 include deploy/deploy.mk
 
 clean: ## Remove generated files, but not the state of `make run`
 	rm -rf .venv gen build .mypy_cache .ruff_cache .pytest_cache
 
-.PHONY: help run test unit properties check lint types protos-check protos-release fault attack bench format lock venv proto clean
+.PHONY: help run test unit properties check lint types protos-check openapi-check protos-release api fault attack bench format lock venv proto clean

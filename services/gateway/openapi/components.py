@@ -158,8 +158,9 @@ PARAMETERS: Part = {
     "RequestId": {
         "name": "X-Request-ID",
         "in": "header",
-        "description": "The id of the request in the logs. It is generated if absent or not of this pattern.",
-        "schema": {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,128}$"},
+        "description": "The id of the request in the logs: 1 to 128 letters, digits, dots, underscores and hyphens. "
+        "Any other text is replaced by a new id.",
+        "schema": {"type": "string", "examples": ["build-4711"]},
     },
     "RequestTimeout": {
         "name": "X-Request-Timeout",

@@ -1,0 +1,55 @@
+"""schemathesis against a stack of its own: nothing that the document does not say, and no error of the server."""
+
+import asyncio
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from deploy.local.stack import run_stack
+from tests.e2e.client import Api
+
+CONFIG = Path(__file__).with_name("schemathesis.toml")
+EXAMPLES = os.environ.get("MOBILETEST_API_EXAMPLES", "5")
+"""The maximum of each operation in the phases `fuzzing` and `stateful`; the other phases know themselves."""
+SEED = os.environ.get("MOBILETEST_API_SEED", "1")
+CASES = 2000
+LIMITS = ("organisation_requests_per_second", "organisation_request_burst", "key_requests_per_second")
+UNLIMITED = {f"MOBILETEST_{name.upper()}": "1000000" for name in (*LIMITS, "key_request_burst")}
+
+
+@pytest.mark.timeout(7200)
+async def test_the_service_does_what_its_document_says(tmp_path: Path) -> None:
+    async with run_stack(tmp_path / "state", extra_env=UNLIMITED) as stack, Api(stack.url, stack.api_key) as api:
+        code, output = await run_schemathesis(stack.url, stack.api_key, tmp_path)
+        still_valid = (await api.get("/apps")).status == 200
+    assert code == 0, output
+    assert still_valid, "the suite has lost its API key"
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert {phase: found["status"] for phase, found in report["phases"].items()} == dict.fromkeys(
+        ("examples", "coverage", "fuzzing", "stateful"), "success"
+    )
+    assert report["test_cases"]["generated"] >= CASES, report["test_cases"]
+
+
+async def run_schemathesis(url: str, key: str, folder: Path) -> tuple[int | None, str]:
+    """Its exit code, and the end of what it prints."""
+    arguments = (
+        *("--config-file", CONFIG, "run", f"{url}/api/v1/openapi.json", "--url", url, "--seed", SEED),
+        *("--max-examples", EXAMPLES, "--continue-on-failure", "--no-shrink", "--suppress-health-check", "all"),
+        *("--warnings", "off", "--no-color", "--report", "json", "--report-json-path", folder / "report.json"),
+        *("--header", f"Authorization: Bearer {key}"),
+    )
+    process = await asyncio.create_subprocess_exec(
+        str(Path(sys.executable).with_name("schemathesis")),
+        *map(str, arguments),
+        cwd=folder,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    output, _ = await process.communicate()
+    text = output.decode()
+    print(text[text.rfind("= SUMMARY =") :])
+    return process.returncode, text[-20_000:]
