@@ -6,6 +6,7 @@ import hashlib
 import os
 import tempfile
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
@@ -14,8 +15,9 @@ from typing import IO
 
 from services.catalog.model.builds import ReceivedFile
 from services.chassis import metrics
+from services.chassis.context import current
 from services.chassis.errors import InvalidArgument, Unavailable, Violation
-from services.chassis.limits import refusals
+from services.chassis.limits import limit_reached, refusals
 
 CHUNK_BYTES = 1024 * 1024
 LEFTOVER_SECONDS = 1.0
@@ -31,7 +33,8 @@ _spooled = metrics.gauge("mobiletest_upload_spool_bytes", "Bytes of the spool th
 class Spool:
     """A folder for files being uploaded. Each file in it belongs to an upload in progress.
 
-    A file has at most `max_bytes`, all files together at most `capacity`. Other processes have folders of their own.
+    A file has at most `max_bytes`, all files together at most `capacity`, and those of one organisation a quarter of
+    that, or one file if that is more. Other processes have folders of their own.
     """
 
     def __init__(self, folder: Path, *, max_bytes: int, capacity: int) -> None:
@@ -39,6 +42,8 @@ class Spool:
         self._max_bytes = max_bytes
         self._capacity = capacity
         self._taken = 0
+        self._org_capacity = max(capacity // 4, max_bytes)
+        self._taken_by: Counter[str] = Counter()
         _spooled.set_function(lambda: self._taken)
 
     def prepare(self) -> None:
@@ -53,7 +58,8 @@ class Spool:
         """The complete file while the context lasts; afterwards, or after an upload that was cut, the file is removed.
 
         `expected` is its size or a bit more, 0 if unknown. InvalidArgument (ARTIFACT_TOO_LARGE) as soon as it is too
-        large; Unavailable (SPOOL_FULL) without room for it, if possible before the first chunk is read.
+        large; without room for it Unavailable (SPOOL_FULL), or ResourceExhausted when the organisation's own uploads
+        take it, if possible before the first chunk is read.
         """
         with (
             self._room(min(expected, self._max_bytes) or PORTION_BYTES) as room,
@@ -68,18 +74,25 @@ class Spool:
 
     @contextmanager
     def _room(self, size: int) -> Iterator["_Room"]:
-        room = _Room()
+        room = _Room(current().org_id)
         try:
             self._extend(room, size)
             yield room
         finally:
             self._taken -= room.size
+            self._taken_by[room.org_id] -= room.size
+            if not self._taken_by[room.org_id]:
+                del self._taken_by[room.org_id]
 
     def _extend(self, room: "_Room", size: int) -> None:
         if self._taken + size > self._capacity:
             refusals.labels("spool_bytes").inc()
             raise _spool_full(f"uploads under way fill the {self._capacity} bytes for them (MOBILETEST_SPOOL_BYTES)")
+        if self._taken_by[room.org_id] + size > self._org_capacity:
+            what = "wait until one of the organisation's uploads has ended"
+            raise limit_reached("spool_bytes", self._org_capacity, what, retry_after=FULL_RETRY_SECONDS)
         self._taken += size
+        self._taken_by[room.org_id] += size
         room.size += size
 
     async def _write(self, file: IO[bytes], path: Path, chunks: AsyncIterator[bytes], room: "_Room") -> ReceivedFile:
@@ -102,8 +115,9 @@ class Spool:
 
 @dataclass(slots=True)
 class _Room:
-    """The bytes of the spool that one upload has taken."""
+    """The bytes of the spool that one upload of an organisation has taken."""
 
+    org_id: str
     size: int = 0
 
 

@@ -63,6 +63,7 @@ class ChildProcess:
         self._process = process
         self._stream = stream
         self._exit_code: int | None = None
+        self._exit: asyncio.Task[int] | None = None
         self.pid = process.pid or 0
 
     @property
@@ -98,26 +99,28 @@ class ChildProcess:
     async def stop(self) -> int:
         """Kill the child if it runs, and release what it holds here; its exit code."""
         self.kill()
-        return await asyncio.shield(self._wait())
+        return await self._wait()
 
     async def _end(self) -> ChildEnded:
         """For a child whose socket has ended: it is about to exit by itself, which shows the cause."""
         with suppress(TimeoutError):
             async with asyncio.timeout(1):
-                await self._ended()
+                await self._wait()
         return ChildEnded(await self.stop())
 
     async def _wait(self) -> int:
-        await self._ended()
-        if self._exit_code is None:
-            self._exit_code = self._process.exitcode or 0
-            self._process.close()
-            self._stream.close()
-        return self._exit_code
+        """The exit code. One task waits for it, because a loop has one reader of a descriptor."""
+        if self._exit is None:
+            self._exit = asyncio.create_task(self._exited())
+        return await asyncio.shield(self._exit)
 
-    async def _ended(self) -> None:
+    async def _exited(self) -> int:
         while self.running:
             await _readable(self._process.sentinel)
+        self._exit_code = self._process.exitcode or 0
+        self._process.close()
+        self._stream.close()
+        return self._exit_code
 
 
 class BlockingMessages:

@@ -80,17 +80,25 @@ class FairTurns:
 
     def _grant(self) -> None:
         """Give a free turn to the first organisation that may have one; it is the last in the rotation then."""
-        org_id = next((each for each in self._queues if self._running[each] < self._per_org), None)
-        if not self._free or org_id is None:
+        for org_id in [each for each in self._queues if self._running[each] < self._per_org]:
+            if not self._free:
+                return
+            queue = self._queues.pop(org_id)
+            while queue and queue[0].done():  # cancelled, and about to be forgotten
+                queue.popleft()
+            if not queue:
+                continue
+            self._begin(org_id)
+            queue.popleft().set_result(None)
+            if queue:
+                self._queues[org_id] = queue
             return
-        queue = self._queues.pop(org_id)
-        self._begin(org_id)
-        queue.popleft().set_result(None)
-        if queue:
-            self._queues[org_id] = queue
 
     def _forget(self, org_id: str, turn: asyncio.Future[None]) -> None:
-        queue = self._queues[org_id]
-        queue.remove(turn)
+        queue = self._queues.get(org_id)
+        if queue is None:
+            return
+        if turn in queue:
+            queue.remove(turn)
         if not queue:
             del self._queues[org_id]

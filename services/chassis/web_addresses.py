@@ -52,8 +52,8 @@ _WEB = re.compile(r"https?://(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{0,5})?(?:[/
 _ODD = re.compile(r"[\x00-\x20\x7f\\]")
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*", re.IGNORECASE)
 _PRIVATE_NAMES = frozenset(["corp", "home", "internal", "intranet", "lan", "local", "localdomain", "localhost", "svc"])
-_PLATFORM_ADDRESSES = frozenset({IPv4Address("168.63.129.16")})
-"""Public addresses that a cloud answers inside its machines (Azure)."""
+_PLATFORM_NETWORKS = (IPv4Network("168.63.129.16/32"), IPv4Network("192.0.0.0/24"))
+"""Public addresses that a cloud answers inside its machines (Azure, Oracle)."""
 _NAT64 = IPv6Network("64:ff9b::/96")
 _HOW_TO_ALLOW = "MOBILETEST_ALLOWED_ADDRESSES, or allowed_addresses of a device pool, allows it"
 
@@ -188,4 +188,4 @@ def _meanings(address: Address) -> list[Address]:
 
 
 def _is_public(address: Address) -> bool:
-    return address.is_global and not address.is_multicast and address not in _PLATFORM_ADDRESSES
+    return address.is_global and not address.is_multicast and not any(address in each for each in _PLATFORM_NETWORKS)

@@ -40,6 +40,8 @@ DELETE_SECONDS = 5.0
 """For ending an orphaned session."""
 STOP_SEARCH_SECONDS = 2.0
 STOP_CONSUMER_SECONDS = 3.0
+CLOSE_SECONDS = 8.0
+"""For cleaning and closing the devices of the last runs."""
 NICENESS = 10
 """Of the processes of attempts: below that of the worker, which renews their leases."""
 MESSAGE_LIMIT = 96 * 1024 * 1024
@@ -51,7 +53,9 @@ SLOT_LEASE = 2
 async def start_device_worker(shared: Resources) -> None:
     """Execute runs on the device pools that the settings name."""
     pools = await _open_pools(shared)
-    worker = await start_worker(shared, await _automated_attempts(shared, pools))
+    attempts = await _automated_attempts(shared, pools)
+    shared.stack.push_async_callback(attempts.close, CLOSE_SECONDS)
+    worker = await start_worker(shared, attempts)
     pools.on_change(worker.notify_free_slot)
 
 

@@ -29,6 +29,7 @@ from services.gateway.http.authentication import AccessRule
 from services.gateway.http.json_responses import json_response
 from services.gateway.http.open_streams import OpenStreams
 from services.gateway.http.representations import entity_tag
+from services.gateway.http.request_body import BodyMemory
 from services.gateway.settings import Settings
 from services.gateway.upstream.app_stats import AppStatsClient
 from services.gateway.upstream.rpcs import BatchReader, Upstreams, batch_method
@@ -55,6 +56,7 @@ class OperationRoutes:
         self._closing = closing
         self._open_streams = open_streams
         self._uploads, self._streams = ConcurrencyLimit("uploads"), ConcurrencyLimit("streams")
+        self._bodies = BodyMemory()
         self._readers = {op.name: reader for op in self._operations if (reader := self._batch_reader(op)) is not None}
         self._invocations = self._special_invocations(AppStatsClient(upstreams, settings.stats_timeout_seconds, clock))
 
@@ -76,7 +78,7 @@ class OperationRoutes:
         return self._unary_handler(operation)
 
     def _unary_handler(self, operation: Operation) -> Handler:
-        reader = RequestReader(operation, self._settings)
+        reader = RequestReader(operation, self._settings, self._bodies)
         invoke = self._invocations.get(operation.name) or self._call_rpc(operation.name)
         is_batched = operation.name in self._readers
         if operation.verb == "GET" and not is_batched and operation.output.full_name != HTTP_BODY:
@@ -86,7 +88,7 @@ class OperationRoutes:
         return UnaryHandler(reader, invoke, renderer(operation, encoder)).handle
 
     def _stream_handler(self, operation: Operation) -> Handler:
-        reader = RequestReader(operation, self._settings)
+        reader = RequestReader(operation, self._settings, self._bodies)
         rpc = self._upstreams.rpc(operation.descriptor)
         if operation.output.full_name == HTTP_BODY:
             return DownloadHandler(
@@ -105,7 +107,7 @@ class OperationRoutes:
     def _upload_handler(self, operation: Operation) -> Handler:
         upload = builds_pb2.DESCRIPTOR.services_by_name["Builds"].methods_by_name["UploadBuild"]
         return UploadHandler(
-            RequestReader(operation, self._settings),
+            RequestReader(operation, self._settings, self._bodies),
             self._upstreams.rpc(upload),
             self._open_streams,
             limit=self._uploads,
@@ -120,7 +122,7 @@ class OperationRoutes:
         invoke = limits_in_use(
             self._call_rpc(operation.name), call_rpc(self._upstreams.rpc(runs)), (self._uploads, self._streams)
         )
-        reader = RequestReader(operation, self._settings)
+        reader = RequestReader(operation, self._settings, self._bodies)
         return UnaryHandler(reader, invoke, renderer(operation, response_encoder)).handle
 
     def _call_rpc(self, name: str) -> Invocation:
@@ -142,7 +144,9 @@ class OperationRoutes:
             "CreateApp": apps.create(rpc("CreateApp")),
             "UpdateApp": apps.update(rpc("UpdateApp")),
             "ListApps": apps.list(rpc("ListApps")),
-            "GetExecution": long_poll_or_batch(by_id["GetExecution"], rpc("GetExecution"), self._open_streams),
+            "GetExecution": long_poll_or_batch(
+                by_id["GetExecution"], rpc("GetExecution"), self._open_streams, self._streams
+            ),
             "GetAppWorkspace": reports.app_workspace(readers["GetApp"], rpc("GetAppWorkspace")),
             "GetTestMatrix": reports.app_report(readers["GetApp"], rpc("GetTestMatrix")),
             "GetAppCoverage": reports.app_report(readers["GetApp"], rpc("GetAppCoverage")),

@@ -52,8 +52,8 @@ class Settings(ProcessSettings):
     """How many requests with one API key may come at once after a pause."""
     organisation_uploads: int = Field(default=10, ge=0)
     """The maximum number of uploads of an organisation at the same time."""
-    organisation_streams: int = Field(default=100, ge=0)
-    """The maximum number of event streams of an organisation at the same time."""
+    organisation_streams: int = Field(default=500, ge=0)
+    """The maximum number of event streams and waiting long polls of an organisation at the same time."""
 
     @property
     def request_limits(self) -> RequestLimits:

@@ -230,7 +230,8 @@ def test_children_with_all_their_memory_leave_half_a_pod_to_the_service(
 @pytest.mark.parametrize("target", TARGETS)
 def test_attempts_with_all_their_memory_leave_half_a_gibibyte_to_the_worker(target: str) -> None:
     settings = environment(target, named(of_kind(target, "Deployment"))["mobiletest-executor-worker"])
-    attempts = int(settings["MOBILETEST_EXECUTOR_SLOTS"]) * int(settings["MOBILETEST_ATTEMPT_MEMORY_BYTES"])
+    slots, memory = settings["MOBILETEST_EXECUTOR_SLOTS"], settings["MOBILETEST_ATTEMPT_MEMORY_BYTES"]
+    attempts = int(slots or 0) * int(memory or 0)
     assert attempts + 2**29 <= _memory_limit(target, "executor-worker")
 
 

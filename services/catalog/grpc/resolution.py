@@ -2,7 +2,8 @@
 
 # ruff: noqa: N802 (gRPC names the methods)
 
-from collections.abc import AsyncIterator, Iterable
+import asyncio
+from collections.abc import AsyncIterator
 from typing import Any
 
 from mobiletest.catalog.v1 import resolution_pb2, resolution_pb2_grpc
@@ -16,9 +17,13 @@ from services.catalog.model.builds import Build
 from services.catalog.model.resolution import PlannedRun
 from services.catalog.ports import Limits
 from services.catalog.usecases.resolution import ResolutionUseCases, Resolved
+from services.chassis.error_status import TOO_LARGE
+from services.chassis.errors import InvalidArgument
 from services.chassis.proto_values import to_timestamp
 
 PART_BYTES = 1024 * 1024
+ANSWER_BYTES = 4 * 1024 * 1024
+"""A larger plan is sent in parts."""
 
 
 class ResolutionServicer(resolution_pb2_grpc.ResolutionServicer):
@@ -32,14 +37,20 @@ class ResolutionServicer(resolution_pb2_grpc.ResolutionServicer):
         self, request: resolution_pb2.ResolveRunsRequest, context: Any
     ) -> resolution_pb2.ResolveRunsResponse:
         resolved = await self._resolve(request)
-        return await self._message(resolved, map(_run, resolved.runs))
+        answer, size = await self._message(resolved), 0
+        async for run in _runs(resolved):
+            answer.runs.append(run)
+            size += run.ByteSize()
+            if size > ANSWER_BYTES:
+                raise InvalidArgument("The plan is too large for one message: use StreamRuns", reason=TOO_LARGE)
+        return answer
 
     async def StreamRuns(
         self, request: resolution_pb2.StreamRunsRequest, context: Any
     ) -> AsyncIterator[resolution_pb2.StreamRunsResponse]:
         resolved = await self._resolve(request.start)
-        part, size = await self._message(resolved, ()), 0
-        for run in map(_run, resolved.runs):
+        part, size = await self._message(resolved), 0
+        async for run in _runs(resolved):
             if part.runs and size + run.ByteSize() > PART_BYTES:
                 yield resolution_pb2.StreamRunsResponse(part=part)
                 part, size = resolution_pb2.ResolveRunsResponse(), 0
@@ -47,10 +58,8 @@ class ResolutionServicer(resolution_pb2_grpc.ResolutionServicer):
             size += run.ByteSize()
         yield resolution_pb2.StreamRunsResponse(part=part)
 
-    async def _message(
-        self, resolved: Resolved, runs: Iterable[resolution_pb2.PlannedRun]
-    ) -> resolution_pb2.ResolveRunsResponse:
-        message = _workflow_message(resolved, runs)
+    async def _message(self, resolved: Resolved) -> resolution_pb2.ResolveRunsResponse:
+        message = _workflow_message(resolved)
         message.limits.CopyFrom(limits_message(await self._limits.get()))
         return message
 
@@ -61,20 +70,24 @@ class ResolutionServicer(resolution_pb2_grpc.ResolutionServicer):
         return await self._usecases.of_test(request.test_id, requested, override=override)
 
 
-def _workflow_message(
-    resolved: Resolved, runs: Iterable[resolution_pb2.PlannedRun]
-) -> resolution_pb2.ResolveRunsResponse:
-    """These runs, and the workflow that they are of."""
+async def _runs(resolved: Resolved) -> AsyncIterator[resolution_pb2.PlannedRun]:
+    """The runs as messages; other requests have their turns in between."""
+    for run in resolved.runs:
+        yield _run(run)
+        await asyncio.sleep(0)
+
+
+def _workflow_message(resolved: Resolved) -> resolution_pb2.ResolveRunsResponse:
+    """The workflow that is started, without its runs."""
     workflow = resolved.workflow
     if workflow is None:
-        return resolution_pb2.ResolveRunsResponse(runs=runs)
+        return resolution_pb2.ResolveRunsResponse()
     return resolution_pb2.ResolveRunsResponse(
         workflow_id=workflow.id,
         workflow_name=workflow.name,
         run_config=run_config_message(workflow.run_config),
         build_config=build_config_message(workflow.build_config),
         max_parallel=workflow.max_parallel,
-        runs=runs,
     )
 
 

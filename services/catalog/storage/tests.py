@@ -1,8 +1,10 @@
 """Tests and the versions of their steps as documents."""
 
+import asyncio
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
+from typing import Any
 
 from services.catalog.model.tests import Quarantine, Step, Test, TestVersion
 from services.catalog.model.text import fold_case
@@ -10,6 +12,7 @@ from services.catalog.model.values import Page, Platform
 from services.catalog.ports import TestFilter
 from services.catalog.storage.documents import (
     IS_LIVE,
+    MOST_BYTES,
     NEWEST_FIRST,
     MongoLiveEntities,
     OrgRows,
@@ -24,6 +27,8 @@ TESTS = "tests"
 TEST_VERSIONS = "test_versions"
 
 NO_STEPS = "[]"
+MOST_BYTES_WITH_STEPS = 2 * 1024**2
+"""Of tests in one message: each mebibyte of steps costs a third of a second of CPU."""
 MOST_PLANNED_BYTES = 32 * 1024**2
 """The size of the tests of one execution."""
 _BY_NAME = [("name_folded", 1), ("_id", 1)]
@@ -39,24 +44,36 @@ class MongoTests(MongoLiveEntities[Test]):
     async def with_deleted(self, test_ids: Collection[str]) -> Sequence[Test]:
         if not test_ids:
             return ()
-        documents = await self._rows.find(id_condition(test_ids), most=MOST_PLANNED_BYTES)
-        return [from_document(document) for document in documents]
+        return await self._planned(id_condition(test_ids))
 
     async def existing(self, test_ids: Collection[str]) -> Collection[str]:
         found = await self._rows.find({**id_condition(test_ids), **IS_LIVE}, projection={"_id": 1})
         return {document["_id"] for document in found}
 
     async def quarantines(self, test_ids: Collection[str]) -> Mapping[str, Quarantine]:
-        documents = await self._rows.find({**id_condition(test_ids), **IS_LIVE, "quarantine": {"$ne": None}})
+        condition = {**id_condition(test_ids), **IS_LIVE, "quarantine": {"$ne": None}}
+        documents = await self._rows.find(condition, projection={"quarantine": 1})
         return {document["_id"]: Quarantine(**document["quarantine"]) for document in documents}
 
     async def tagged(self, tags: Collection[str]) -> Sequence[Test]:
         if not tags:
             return ()
-        return await self._find({"tags": {"$in": list(tags)}}, _BY_NAME, most=MOST_PLANNED_BYTES)
+        return await self._planned({"tags": {"$in": list(tags)}, **IS_LIVE}, _BY_NAME)
+
+    async def _planned(self, condition: Document, sort: Any = None) -> Sequence[Test]:
+        """Tests with all their steps, which take long to decode: other requests have their turns in between."""
+        tests = []
+        for document in await self._rows.find(condition, sort, most=MOST_PLANNED_BYTES):
+            tests.append(from_document(document))
+            await asyncio.sleep(0)
+        return tests
+
+    async def many(self, ids: Collection[str]) -> Sequence[Test]:
+        most = MOST_BYTES_WITH_STEPS if len(ids) > 1 else MOST_BYTES
+        return await self._find(id_condition(ids), most=most) if ids else ()
 
     async def page(self, filter: TestFilter, page: Page, *, with_steps: bool) -> Sequence[Test]:
-        return await self._find(_condition(filter), NEWEST_FIRST, page, projection=_projection(with_steps))
+        return await self._find(_condition(filter), NEWEST_FIRST, page, **_with(with_steps))
 
     async def count(self, filter: TestFilter) -> int:
         return await self._count(_condition(filter))
@@ -66,14 +83,14 @@ class MongoTests(MongoLiveEntities[Test]):
         await self._versions.put(document | {"steps": _encode_steps(version.steps)})
 
     async def versions(self, test_id: str, page: Page, *, with_steps: bool) -> Sequence[TestVersion]:
-        documents = await self._versions.find(
-            {"test_id": test_id}, [("version_number", -1)], page, projection=_projection(with_steps)
-        )
+        condition, newest_first = {"test_id": test_id}, [("version_number", -1)]
+        documents = await self._versions.find(condition, newest_first, page, **_with(with_steps))
         return [_version(document) for document in documents]
 
 
-def _projection(with_steps: bool) -> Document | None:
-    return None if with_steps else {"steps": 0}
+def _with(steps: bool) -> Document:
+    """The options of a read with steps, or without."""
+    return {"most": MOST_BYTES_WITH_STEPS} if steps else {"projection": {"steps": 0}}
 
 
 def _condition(filter: TestFilter) -> Document:

@@ -143,7 +143,7 @@ class AttemptRunner:
             failure=failure and _masked(failure, secrets),
             device=device.info.name if device is not None else None,
             simulated=device.info.simulated if device is not None else None,
-            steps=recorder.masked_steps,
+            steps=tuple(recorder.steps),
             artifacts=tuple(recorder.artifacts),
             cache_failed=recorder.cache_failed,
             human_helped=recorder.human_helped,

@@ -13,7 +13,6 @@ from services.executor.automation.screen.elements import Element, walk
 
 MIN_LENGTH = 3
 """Shorter texts are in every other text, and are not masked."""
-TEXTS_LIMIT = 200
 _SECRET_NAME = re.compile(
     r"passw(?:or)?d|passcode|passphrase|secret|token|credential|api_?key|private_?key|(?:^|_)(?:pwd|pin|otp)(?:_|\d|$)",
     re.IGNORECASE,
@@ -23,41 +22,49 @@ _SECRET_NAME = re.compile(
 class SecretTexts:
     """Masks secret texts in what leaves the attempt, and puts them back into what comes from a model.
 
-    A variable is shown as its template, `${PASSWORD}`, and what a password field holds as `[hidden 1]`.
+    A variable is shown as its template, `${PASSWORD}`, and what a password field holds as `[hidden 1]`. Each text is
+    shown in one way of its own, so that it can be put back.
     """
 
     def __init__(self) -> None:
         self._shown: dict[str, str] = {}
-        self._variables: dict[str, str] = {}
         self._spellings: dict[str, str] = {}
         self._masked: re.Pattern[str] | None = None
+        self._variables: dict[str, str] = {}
         self._typed = 0
 
+    def __len__(self) -> int:
+        return len(self._shown)
+
     def add_variables(self, values: Mapping[str, str]) -> None:
-        """Mask the values of those variables whose names say that they are secret: PASSWORD, API_TOKEN, pin."""
+        """Mask the values of those variables whose names say that they are secret: PASSWORD, API_TOKEN, pin.
+
+        Variables of these names have these values from now on; earlier values stay masked.
+        """
         for name, value in values.items():
-            if _SECRET_NAME.search(name):
-                self._variables[value] = f"${{{name}}}"
-                self._add(value, f"${{{name}}}")
+            if _SECRET_NAME.search(name) and len(value) >= MIN_LENGTH:
+                self._variables[name] = value
+                self._add(value, name)
 
     def add_typed(self, text: str) -> None:
         """Mask what was typed into a password field."""
-        if text not in self._shown:
+        if text not in self._shown and len(text) >= MIN_LENGTH:
             self._typed += 1
-            self._add(text, f"[hidden {self._typed}]")
+            self._mask_as(text, f"[hidden {self._typed}]")
 
-    def _add(self, text: str, shown: str) -> None:
-        if len(text) < MIN_LENGTH or len(self._shown) >= TEXTS_LIMIT:
+    def _add(self, text: str, name: str) -> None:
+        if text in self._shown:
             return
+        taken, shown, number = set(self._shown.values()), f"${{{name}}}", 1
+        while shown in taken:
+            number += 1
+            shown = f"${{{name} {number}}}"
+        self._mask_as(text, shown)
+
+    def _mask_as(self, text: str, shown: str) -> None:
         self._shown[text] = shown
-        for spelling in (
-            text,
-            json.dumps(text)[1:-1],
-            escape(text),
-            escape(text, quote=False),
-            quote(text),
-            quote_plus(text),
-        ):
+        in_markup = (escape(text), escape(text, quote=False))
+        for spelling in (text, json.dumps(text)[1:-1], *in_markup, quote(text), quote_plus(text)):
             self._spellings.setdefault(spelling, shown)
         longest_first = sorted(self._spellings, key=len, reverse=True)
         self._masked = re.compile("|".join(map(re.escape, longest_first)))
@@ -70,9 +77,14 @@ class SecretTexts:
 
     def as_template(self, text: str) -> str:
         """The text with secret variables instead of their values: what the test says, the same in every attempt."""
-        for value, template in self._variables.items():
-            if len(value) >= MIN_LENGTH:
-                text = text.replace(value, template)
+        for name, value in sorted(self._variables.items(), key=lambda item: -len(item[1])):
+            text = text.replace(value, f"${{{name}}}")
+        return text
+
+    def fill_template(self, text: str) -> str:
+        """The inverse of `as_template`, with the present values."""
+        for name, value in self._variables.items():
+            text = text.replace(f"${{{name}}}", value)
         return text
 
     def mask_json(self, value: Any) -> Any:
@@ -118,9 +130,6 @@ class Keyboard:
 
     async def _secret_field_has_focus(self) -> bool:
         """Drivers do not always say what has the focus; then any password field on the screen counts."""
-        seen = self._watcher.seen
-        if seen is not None and not any(element.secret for element in walk(seen.root)):
-            return False
         elements = list(walk((await self._watcher.look()).root))
         focused = [element for element in elements if element.focused and element.editable]
         return any(element.secret for element in focused or elements)

@@ -155,6 +155,11 @@ class AutomatedAttempts:
         enabled = claim.execution.run_config.execution_mode.human_in_the_loop
         return self._human_for(claim) if enabled and self._human_for is not None else None
 
+    async def close(self, seconds: float) -> None:
+        """Wait for the devices that are being closed."""
+        if self._releasing:
+            await asyncio.wait(set(self._releasing), timeout=seconds)
+
     async def _release(self, host: AttemptHost) -> None:
         """Close the device, in the background if it takes long."""
         releasing = host.release()

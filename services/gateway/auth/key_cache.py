@@ -63,7 +63,7 @@ class KeyCache:
 
     def get(self, fingerprint: bytes, now: float) -> CachedKey | None:
         """The answer, unless it has expired."""
-        found = self._valid.get(fingerprint) or self._invalid.get(fingerprint)
+        found = self._last_valid(fingerprint) or self._invalid.get(fingerprint)
         return found if found is not None and now < found.until else None
 
     def put_valid(self, fingerprint: bytes, holder: KeyHolder, now: float) -> bool:
@@ -78,15 +78,20 @@ class KeyCache:
 
     def knows(self, fingerprint: bytes) -> bool:
         """Whether the key was valid when it was verified last."""
-        return self._valid.get(fingerprint) is not None
+        return self._last_valid(fingerprint) is not None
 
     def hold(self, fingerprint: bytes, now: float) -> KeyHolder | None:
         """The holder of a key that was valid when it was verified last, for 5 more seconds; None once it is revoked."""
-        found = self._valid.get(fingerprint)
+        found = self._last_valid(fingerprint)
         if found is None:
             return None
         self._valid.put(fingerprint, CachedKey(found.holder, "", now + HELD_SECONDS))
         return found.holder
+
+    def _last_valid(self, fingerprint: bytes) -> CachedKey | None:
+        found = self._valid.get(fingerprint)
+        revoked = found is not None and found.holder is not None and self.is_revoked(found.holder.key_id)
+        return None if revoked else found
 
     def put_invalid(self, fingerprint: bytes, reason: str, now: float) -> None:
         """Cache a rejection for 5 s."""

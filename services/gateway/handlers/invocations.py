@@ -6,6 +6,7 @@ from typing import Any
 from google.protobuf.message import Message
 
 from services.chassis.request_interceptor import REPLAYED
+from services.gateway.handlers.concurrency import ConcurrencyLimit
 from services.gateway.http.open_streams import OpenStreams
 from services.gateway.http.request_context import RequestContext
 from services.gateway.upstream.rpcs import BatchReader, Rpc
@@ -36,13 +37,16 @@ def read_by_id(reader: BatchReader, id_field: str) -> Invocation:
     return invoke
 
 
-def long_poll_or_batch(batch: Invocation, long_poll: Invocation, open_streams: OpenStreams) -> Invocation:
+def long_poll_or_batch(
+    batch: Invocation, long_poll: Invocation, open_streams: OpenStreams, streams: ConcurrencyLimit
+) -> Invocation:
     """A Get that makes a call of its own when the client waits for a change, which ends when the client's key does."""
 
     async def invoke(message: Any, context: RequestContext, timeout: float) -> Any:
         if not message.wait:
             return await batch(message, context, timeout)
-        async with open_streams.while_valid(context):
-            return await long_poll(message, context, timeout)
+        with streams.enter(context):
+            async with open_streams.while_valid(context):
+                return await long_poll(message, context, timeout)
 
     return invoke

@@ -16,7 +16,7 @@ from services.gateway.decoding.requests import Decoded, RequestDecoder, Source
 from services.gateway.decoding.validation_errors import InvalidRequest
 from services.gateway.http.json_responses import HttpError
 from services.gateway.http.representations import expected_revisions
-from services.gateway.http.request_body import read_json
+from services.gateway.http.request_body import BodyMemory, read_json
 from services.gateway.http.request_context import REQUEST_CONTEXT, RequestContext
 from services.gateway.settings import Settings
 
@@ -27,7 +27,9 @@ WAIT_MARGIN_SECONDS = 5
 class RequestReader:
     """Reads the requests of one operation."""
 
-    def __init__(self, operation: Operation, settings: Settings) -> None:
+    def __init__(self, operation: Operation, settings: Settings, memory: BodyMemory) -> None:
+        """`memory` is that of all bodies of the process."""
+        self._memory = memory
         self._decoder = RequestDecoder.of(operation)
         self._request = operation.request
         self._takes_body = operation.takes_body
@@ -42,7 +44,13 @@ class RequestReader:
         request_context = request[REQUEST_CONTEXT]
         body = None
         if self._takes_body:
-            body = await read_json(request, self._max_body_bytes, self._settings.body_timeout_seconds)
+            body = await read_json(
+                request,
+                self._max_body_bytes,
+                self._settings.body_timeout_seconds,
+                memory=self._memory,
+                org_id=request_context.caller.org_id,
+            )
         source = Source(request.match_info, request.rel_url.raw_query_string, request.headers, body)
         decoded = self._decoder.decode(source, strict=request_context.strict)
         if decoded.ignored:

@@ -61,28 +61,28 @@ class Authentication:
         match = request.match_info
         if match.http_exception is None:
             rule = self._rules[match.route]
-            holder = await self._authenticate(request, rule.scope) if rule.scope else _ANONYMOUS
-            context = request[REQUEST_CONTEXT] = self._context(request, rule, holder)
+            holder = await self._authenticate(request) if rule.scope else _ANONYMOUS
+            response_headers: dict[str, str] = {}
             if rule.scope:
-                self._limiter.take(holder, context.response_headers)
+                request[REQUEST_CONTEXT] = RequestContext(Caller(holder.org_id), response_headers=response_headers)
+                self._limiter.take(holder, response_headers)
+                _check_scope(rule.scope, holder)
+            request[REQUEST_CONTEXT] = self._context(request, rule, holder, response_headers)
         return await handler(request)
 
-    async def _authenticate(self, request: web.Request, scope: str) -> KeyHolder:
+    async def _authenticate(self, request: web.Request) -> KeyHolder:
         """A timeout that is not valid is rejected only afterwards."""
         authorization = request.headers.getall(hdrs.AUTHORIZATION, ())
         text = request.headers.get(_TIMEOUT)
         timeout = self._seconds(text) if text is not None else 0.0
         if not timeout:
-            holder = await self._authenticator.holder(authorization)
-        else:
-            async with asyncio.timeout(timeout):
-                holder = await self._authenticator.holder(authorization)
-        if scope not in holder.scopes:
-            message = f"This API key lacks the scope {scope}"
-            raise PermissionDenied(message, reason="SCOPE_MISSING", metadata={"scope": scope})
-        return holder
+            return await self._authenticator.holder(authorization)
+        async with asyncio.timeout(timeout):
+            return await self._authenticator.holder(authorization)
 
-    def _context(self, request: web.Request, rule: AccessRule, holder: KeyHolder) -> RequestContext:
+    def _context(
+        self, request: web.Request, rule: AccessRule, holder: KeyHolder, response_headers: dict[str, str]
+    ) -> RequestContext:
         headers = request.headers
         prefer, timeout = headers.get(_PREFER), headers.get(_TIMEOUT)
         caller = Caller(
@@ -100,6 +100,7 @@ class Authentication:
             strict=prefer is not None and _STRICT.search(prefer) is not None,
             key_expires_at=holder.expires_at,
             limits=holder.limits,
+            response_headers=response_headers,
         )
 
     def _parse_timeout(self, text: str) -> float:
@@ -113,6 +114,12 @@ class Authentication:
     def _seconds(self, text: str) -> float | None:
         """At most the limit; None for what is no number."""
         return min(float(text), self._max_timeout) if _SECONDS.fullmatch(text) else None
+
+
+def _check_scope(scope: str, holder: KeyHolder) -> None:
+    if scope not in holder.scopes:
+        message = f"This API key lacks the scope {scope}"
+        raise PermissionDenied(message, reason="SCOPE_MISSING", metadata={"scope": scope})
 
 
 def _parse_idempotency_key(headers: Mapping[str, str]) -> str | None:

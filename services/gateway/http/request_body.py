@@ -1,16 +1,51 @@
 """Reads request bodies: bounded in size and in time."""
 
 import asyncio
+from collections import Counter
 
 from aiohttp import HttpVersion11, hdrs, web
 
 from services.gateway.http.json_responses import HttpError
 
 JSON_TYPE = "application/json"
+ORGANISATION_BYTES = 32 * 1024 * 1024
+PROCESS_BYTES = 128 * 1024 * 1024
+RETRY_AFTER = {"Retry-After": "1"}
 
 
-async def read_json(request: web.BaseRequest, max_bytes: int, seconds: float) -> bytes:
-    """The body of a request that may have JSON, empty without one; HttpError 400, 408, 413 or 415."""
+class BodyMemory:
+    """The bytes of the bodies that are being received, of each organisation and of all."""
+
+    def __init__(self, organisation_bytes: int = ORGANISATION_BYTES, process_bytes: int = PROCESS_BYTES) -> None:
+        self._organisation_bytes = organisation_bytes
+        self._process_bytes = process_bytes
+        self._of: Counter[str] = Counter()
+        self._all = 0
+
+    def take(self, org_id: str, size: int) -> None:
+        """Count bytes that have arrived; HttpError 429 or 503 when they are too many."""
+        if self._of[org_id] + size > self._organisation_bytes:
+            message = (
+                f"The bodies that your organisation sends now have over {self._organisation_bytes} bytes: send fewer"
+            )
+            raise HttpError(429, f"{message} at once", "TOO_MANY_BODIES", headers=RETRY_AFTER, close=True)
+        if self._all + size > self._process_bytes:
+            message = "Too many bodies are being received: try again"
+            raise HttpError(503, message, "TOO_MANY_BODIES", headers=RETRY_AFTER, close=True)
+        self._of[org_id] += size
+        self._all += size
+
+    def give(self, org_id: str, size: int) -> None:
+        self._all -= size
+        self._of[org_id] -= size
+        if not self._of[org_id]:
+            del self._of[org_id]
+
+
+async def read_json(
+    request: web.BaseRequest, max_bytes: int, seconds: float, *, memory: BodyMemory, org_id: str
+) -> bytes:
+    """The body of a request that may have JSON, empty without one; HttpError 400, 408, 413, 415, 429 or 503."""
     if not request.body_exists:
         return b""
     check_encoding(request)
@@ -22,13 +57,16 @@ async def read_json(request: web.BaseRequest, max_bytes: int, seconds: float) ->
     try:
         async with asyncio.timeout(seconds):
             async for chunk in request.content.iter_any():
-                body += chunk
-                if len(body) > max_bytes:
+                if len(body) + len(chunk) > max_bytes:
                     raise body_too_large(max_bytes)
+                memory.take(org_id, len(chunk))
+                body += chunk
     except TimeoutError:
         raise body_too_slow(seconds) from None
     except web.RequestPayloadError:
         raise broken_body() from None
+    finally:
+        memory.give(org_id, len(body))
     return bytes(body)
 
 

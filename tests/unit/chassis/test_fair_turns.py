@@ -100,3 +100,23 @@ async def test_a_turn_that_is_cancelled_as_it_is_given_goes_to_the_next() -> Non
     await asyncio.wait(tasks[:1])
     assert await eventually(lambda: work.running) == ["c1"]
     await work.end(tasks[1], "c1")
+
+
+async def test_a_request_that_gives_up_as_a_turn_becomes_free_costs_no_turn() -> None:
+    """Its future is cancelled at once, but its task runs only after the turn was to be given to it."""
+    turns = FairTurns(1, per_org=1, waiting_per_org=9, waiting=9)
+    end = asyncio.Event()
+
+    async def use() -> None:
+        async with turns.take("a"):
+            await end.wait()
+
+    first = asyncio.create_task(use())
+    await asyncio.sleep(0)
+    second, third = asyncio.create_task(use()), asyncio.create_task(use())
+    await eventually(lambda: turns.waiting == 2)
+    end.set()
+    second.cancel()
+    await asyncio.gather(first, second, third, return_exceptions=True)
+    async with asyncio.timeout(5), turns.take("b"):
+        assert turns.waiting == 0

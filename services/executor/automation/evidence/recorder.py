@@ -41,7 +41,8 @@ class StepRecorder:
         secrets: SecretTexts | None = None,
     ) -> None:
         """`secrets` are masked in everything that is recorded."""
-        self.secrets = secrets or SecretTexts()
+        self.secrets = SecretTexts() if secrets is None else secrets
+        self._masked_texts = 0
         self._attempt = attempt
         self._evidence = evidence
         self._now = now
@@ -59,14 +60,15 @@ class StepRecorder:
         """Whether a step failed by a cached action, and that failure was not tolerated."""
         return any(self.steps[index].status is StepStatus.FAILED for index in self._cache_failures)
 
-    @property
-    def masked_steps(self) -> tuple[StepResult, ...]:
-        """The steps without texts that were found to be secret only after them."""
-        mask = self.secrets.mask
-        return tuple(
-            replace(step, text=mask(step.text), message=mask(step.message), element=mask(step.element))
-            for step in self.steps
-        )
+    def _mask_again(self) -> None:
+        """Mask what was found to be secret only after it was recorded."""
+        if self._masked_texts == len(self.secrets):
+            return
+        self._masked_texts, mask = len(self.secrets), self.secrets.mask
+        for index, step in enumerate(self.steps):
+            masked = replace(step, text=mask(step.text), message=mask(step.message), element=mask(step.element))
+            if masked != step:
+                self.steps[index] = masked
 
     def begin(self, step: flows.Step, depth: int) -> int:
         """The index of the step. Until it ends, its message says that it is not finished."""
@@ -201,6 +203,7 @@ class StepRecorder:
         if index in self._remarks:
             remarks = f"({'; '.join(self._remarks.pop(index))})"
             fields["message"] = f"{fields.get('message') or ''} {remarks}".strip()
+        self._mask_again()
         for name in ("message", "element"):
             fields[name] = self.secrets.mask(str(fields.get(name) or ""))
         took = round(monotonic() - self._began.pop(index), 3)

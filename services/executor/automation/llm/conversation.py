@@ -151,7 +151,7 @@ class Conversation:
             try:
                 return use(self._valid_call(reply))
             except InvalidToolCall as error:
-                self._channel.writer.write("refused", why=str(error))
+                self._channel.writer.write("refused", why=self._secrets.mask(str(error)))
                 reply_to_call = self.say if self._pending_call is None else self.answer
                 reply_to_call(f"Your answer was not valid and nothing was done, because {error}.")
         raise ModelFailed(
@@ -169,7 +169,7 @@ class Conversation:
             channel.writer.write("failed", category=failed.category, message=failed.message)
             raise
         self._messages.append(reply.message())
-        channel.writer.write("reply", message=reply.message(), tokens=reply.tokens)
+        channel.writer.write("reply", message=self._secrets.mask_json(reply.message()), tokens=reply.tokens)
         return reply
 
     def _valid_call(self, reply: Reply) -> ValidToolCall:

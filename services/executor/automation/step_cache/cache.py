@@ -76,7 +76,8 @@ class StoredStepCache:
 
     async def _is_complete(self, key: StepCacheKey, steps: StoredSteps) -> bool:
         """Whether each action of a recording is stored: half a recording would fail each time."""
-        if steps.steps != recording_names(key.sentence, len(steps.steps)):
+        sentence = steps.steps[0].rpartition(" (action ")[0] if steps.steps else ""
+        if not sentence or steps.steps != recording_names(sentence, len(steps.steps)):
             return True
         recorded = [await self._load(replace(key, sentence=name)) for name in steps.steps]
         return all(cached is not None and cached.entries for cached in recorded)

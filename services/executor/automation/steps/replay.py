@@ -62,7 +62,7 @@ class StepReplay:
         if found.stored is None:
             return None
         if isinstance(found.stored, StoredSteps) and not _is_recording(self._secrets.as_template(goal), found.stored):
-            return StoredSteps(tuple(self._secrets.reveal_json(list(found.stored.steps))))
+            return StoredSteps(tuple(map(self._secrets.fill_template, found.stored.steps)))
         cost.resolution = Resolution.CACHE
         try:
             return await self._repeat(found.stored)

@@ -245,6 +245,7 @@ class StepRunner:
             await self._run_steps(flow.commands, depth)
         finally:
             self._scope = outer
+            self._recorder.secrets.add_variables(outer.values)
         return f"{len(flow.commands)} steps"
 
     async def _repeat(self, step: Step, depth: int) -> str:

@@ -12,6 +12,7 @@ from services.executor.worker.processes.limits import AttemptLimits
 from services.executor.worker.processes.messages import FinishAttempt, RunAttempt
 from services.executor.worker.processes.process import AttemptConversation, Child
 
+STOP_SECONDS = 5.0
 ATTEMPTS_LIMIT = 100
 """How many attempts a process runs."""
 MEMORY_LIMIT = 192 * 1024 * 1024
@@ -54,7 +55,7 @@ class AttemptProcesses:
             while self._idle:
                 self._end(self._idle.pop())
             if self._ending:
-                await asyncio.wait(self._ending)
+                await asyncio.wait(self._ending, timeout=STOP_SECONDS)
 
     async def run(self, order: RunAttempt, host: AttemptHost) -> AttemptResult:
         """Run an attempt in a process; what happens to the process is in the result's failure."""

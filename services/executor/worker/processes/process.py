@@ -3,6 +3,7 @@
 import asyncio
 import signal
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Protocol
 
 from services.chassis import logs
@@ -91,8 +92,10 @@ class AttemptConversation:
 
     async def _cancel(self, conversation: "asyncio.Task[AttemptResult]") -> None:
         if not conversation.done():
-            await self._send(encode(CancelAttempt()))
-            await asyncio.wait({conversation}, timeout=CANCEL_SECONDS)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(CANCEL_SECONDS):
+                    await self._send(encode(CancelAttempt()))
+                    await asyncio.wait({conversation})
         if self.finished is None:
             telemetry.attempt_processes.labels("cancelled").inc()
 

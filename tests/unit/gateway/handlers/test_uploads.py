@@ -18,6 +18,7 @@ from services.gateway.handlers.request_reader import RequestReader
 from services.gateway.handlers.uploads import UploadHandler
 from services.gateway.http.json_responses import HttpError
 from services.gateway.http.open_streams import OpenStreams
+from services.gateway.http.request_body import BodyMemory
 from services.gateway.http.request_context import REQUEST_CONTEXT, RequestContext
 from services.gateway.settings import Settings
 from tests.fakes.gateway import TOKEN
@@ -26,7 +27,7 @@ APP_ID = "7d444840-9dc0-41d1-b245-5ffdce74fad2"
 FILE = b'--b\r\nContent-Disposition: form-data; name="file"; filename="a.apk"\r\n\r\nbytes\r\n--b--\r\n'
 SETTINGS = Settings(service_token=TOKEN, max_body_bytes=1000, max_upload_bytes=1000)  # type: ignore[arg-type]
 OPEN_STREAMS = OpenStreams(KeyCache(), SystemClock())
-READER = RequestReader(find_operation(all_operations(), "CreateBuild"), SETTINGS)
+READER = RequestReader(find_operation(all_operations(), "CreateBuild"), SETTINGS, BodyMemory())
 
 
 def unused(*_: Any, **__: Any) -> Any:
