@@ -6,7 +6,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 BUF_VERSION := 1.75.0
 BUF := build/tools/node_modules/.bin/buf
-REDOCLY_VERSION := 2.77.0
+REDOCLY_VERSION := 1.34.5
 REDOCLY := build/tools/redocly/node_modules/.bin/redocly
 UV_VERSION := 0.13.8
 # One more than cores, because tests also wait.

@@ -42,7 +42,7 @@ class Spool:
         self._max_bytes = max_bytes
         self._capacity = capacity
         self._taken = 0
-        self._org_capacity = max(capacity // 4, max_bytes)
+        self._org_capacity = max(capacity // 4, max_bytes + PORTION_BYTES)
         self._taken_by: Counter[str] = Counter()
         _spooled.set_function(lambda: self._taken)
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from services.catalog.spool import LEFTOVER_SECONDS, PORTION_BYTES, Spool, read
-from services.chassis.errors import InvalidArgument, Unavailable
+from services.chassis.context import Caller, bind
+from services.chassis.errors import InvalidArgument, ResourceExhausted, Unavailable
 
 
 async def chunks(*parts: bytes) -> AsyncIterator[bytes]:
@@ -77,6 +78,20 @@ async def test_uploads_at_the_same_time_share_the_capacity(tmp_path: Path) -> No
             assert file.size == 4
     async with spool.receive(chunks(b"abcdefgh"), expected=10) as file:
         assert file.size == 8
+
+
+async def test_an_organisation_leaves_room_to_others(tmp_path: Path) -> None:
+    spool = spool_of(tmp_path, 1, capacity=8 * PORTION_BYTES)
+    with bind(Caller("org-1")):
+        async with spool.receive(chunks(b"a")), spool.receive(chunks(b"a")):
+            with pytest.raises(ResourceExhausted, match="spool_bytes") as refusal:
+                async with spool.receive(chunks(b"a")):
+                    pass
+            with bind(Caller("org-2")):
+                async with spool.receive(chunks(b"a")) as file:
+                    assert file.size == 1
+        async with spool.receive(chunks(b"a")):
+            assert refusal.value.retry_after == 10.0
 
 
 async def test_a_file_larger_than_expected_takes_more_room_or_is_cut_off(tmp_path: Path) -> None:

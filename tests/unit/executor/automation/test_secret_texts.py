@@ -62,6 +62,21 @@ def test_what_is_stored_for_later_attempts_has_only_the_templates_of_variables()
     assert found.as_template('Type "s3cret" and "hunter2"') == 'Type "${PASSWORD}" and "hunter2"'
 
 
+def test_values_of_one_name_and_names_of_one_value_are_put_back_as_they_were() -> None:
+    found = secrets(PASSWORD="first-pw", CONFIRM_PASSWORD="first-pw")
+    found.add_variables({"PASSWORD": "second-pw"})
+    for text in ("type first-pw", "type second-pw"):
+        assert found.reveal_json(found.mask(text)) == text
+    assert found.mask("second-pw") == "${PASSWORD 2}"
+
+
+def test_a_stored_template_is_filled_with_the_present_values() -> None:
+    found = secrets(PASSWORD="first-pw")
+    stored = found.as_template('Type "first-pw"')
+    found.add_variables({"PASSWORD": "second-pw"})
+    assert (stored, found.fill_template(stored)) == ('Type "${PASSWORD}"', 'Type "second-pw"')
+
+
 async def attempt(platform: str, *steps: Any) -> tuple[AttemptResult, str]:
     """The result of an attempt on the built-in app, and everything that left it."""
     evidence, reports = FakeEvidence(), []

@@ -1,0 +1,20 @@
+"""The memory of the bodies that are being received."""
+
+import pytest
+
+from services.gateway.http.json_responses import HttpError
+from services.gateway.http.request_body import BodyMemory
+
+
+def test_the_bodies_of_one_organisation_leave_room_to_others() -> None:
+    memory = BodyMemory(organisation_bytes=10, process_bytes=15)
+    memory.take("a", 10)
+    with pytest.raises(HttpError) as refused:
+        memory.take("a", 1)
+    assert (refused.value.status, refused.value.headers) == (429, {"Retry-After": "1"})
+    memory.take("b", 5)
+    with pytest.raises(HttpError) as full:
+        memory.take("c", 1)
+    assert full.value.status == 503
+    memory.give("a", 10)
+    memory.take("c", 10)
