@@ -87,7 +87,7 @@ async def service(
         object_store=f"file://{objects}",
         spool_folder=spool,
         artifact_max_bytes=8 * 1024 * 1024,
-        spool_bytes=8 * PORTION_BYTES,
+        spool_bytes=32 * PORTION_BYTES,
         shutdown_grace_seconds=1,
     )
     async with AsyncExitStack() as stack:

@@ -116,8 +116,10 @@ async def test_a_command_sets_and_shows_limits(service: Service, organisation: s
 
 
 class TestSpool:
-    async def test_an_upload_that_finds_the_spool_full_is_told_when_to_come_again(self, service: Service) -> None:
-        """Before its bytes are read. When the others have ended there is room."""
+    async def test_an_upload_that_finds_no_room_is_told_when_to_come_again(self, service: Service) -> None:
+        """Before its bytes are read: the uploads of the organisation have a quarter of the spool. When they have ended
+        there is room.
+        """
         request = apps_pb2.CreateAppRequest(name="Shop", platform=platform_pb2.PLATFORM_ANDROID)
         app, full = await service.apps.CreateApp(request), asyncio.Event()
 
@@ -132,8 +134,8 @@ class TestSpool:
         metadata = builds_pb2.UploadBuildMetadata(app_id=app.id, version="9", expected_bytes=1)
         refused = await _refused_upload(service, metadata)
         full.set()
-        assert (refused.reason, refused.retry_after) == ("SPOOL_FULL", 10.0)
-        assert "MOBILETEST_SPOOL_BYTES" in refused.message
+        assert (refused.reason, refused.retry_after) == ("LIMIT_REACHED", 10.0)
+        assert "spool_bytes" in refused.message
         assert "".join([(await upload).version for upload in first]) == "12345678"
         assert list(service.spool.iterdir()) == []
 
@@ -148,6 +150,6 @@ async def _refused_upload(service: Service, metadata: builds_pb2.UploadBuildMeta
         try:
             await service.builds.UploadBuild(messages())
         except grpc.aio.AioRpcError as error:
-            if error.code() is grpc.StatusCode.UNAVAILABLE:
+            if error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED:
                 return from_rpc_error(error)
     pytest.fail("the upload was never refused")
