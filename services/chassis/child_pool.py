@@ -120,7 +120,7 @@ class ChildPool:
 
 def _serve(answer: Answer, limits: JobLimits, parent: socket.socket) -> None:
     """The child: answer requests until the parent ends. SIGPROF ends a child that uses too much CPU for one."""
-    channel = BlockingMessages(parent)
+    channel, retire_at = BlockingMessages(parent), _peak_bytes() + limits.memory_bytes // 2
     while True:
         try:
             request = channel.receive()
@@ -132,7 +132,7 @@ def _serve(answer: Answer, limits: JobLimits, parent: socket.socket) -> None:
         except MemoryError:
             os._exit(_OUT_OF_MEMORY)
         signal.setitimer(signal.ITIMER_PROF, 0)
-        channel.send((_RETIRE if _peak_bytes() > limits.memory_bytes // 2 else _KEEP) + found)
+        channel.send((_RETIRE if _peak_bytes() > retire_at else _KEEP) + found)
 
 
 def _peak_bytes() -> int:

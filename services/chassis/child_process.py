@@ -38,8 +38,8 @@ It talks with `MessageStream.open(socket)`, or with `BlockingMessages(socket)` w
 class ChildLimits:
     """The limits of a child for the whole of its life; None is no limit.
 
-    `memory_bytes` is what it may allocate, `file_bytes` the size of a file that it may write. A child that exceeds
-    `cpu_seconds` is killed by the kernel.
+    `memory_bytes` is what it may allocate besides what it shares with the fork server, `file_bytes` the size of a file
+    that it may write. A child that exceeds `cpu_seconds` is killed by the kernel.
     """
 
     memory_bytes: int | None = None
@@ -187,7 +187,7 @@ def _die_with_parent() -> None:
 
 def _apply(limits: ChildLimits) -> None:
     kinds = {
-        resource.RLIMIT_DATA: limits.memory_bytes,
+        resource.RLIMIT_DATA: None if limits.memory_bytes is None else _data_bytes() + limits.memory_bytes,
         resource.RLIMIT_CPU: limits.cpu_seconds,
         resource.RLIMIT_FSIZE: limits.file_bytes,
         resource.RLIMIT_CORE: 0,
@@ -199,6 +199,15 @@ def _apply(limits: ChildLimits) -> None:
     os.nice(limits.niceness)
     with suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000")  # before the service, when memory runs out
+
+
+def _data_bytes() -> int:
+    """What RLIMIT_DATA counts of this process now; 0 where that is not known."""
+    with suppress(OSError):
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("VmData:"):
+                return int(line.split()[1]) * 1024
+    return 0
 
 
 async def _readable(descriptor: int) -> None:

@@ -27,6 +27,7 @@ from services.chassis import context, grpc_server
 from services.chassis.context import ALL_SCOPES, Caller
 from services.chassis.error_status import from_rpc_error
 from services.chassis.mongo import Mongo
+from tests.eventually import eventually
 from tests.integration.catalog.conftest import TOKEN_OF_GATEWAY, Service
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -132,6 +133,7 @@ class TestSpool:
 
         first = [asyncio.ensure_future(service.builds.UploadBuild(slow(version))) for version in "12345678"]
         metadata = builds_pb2.UploadBuildMetadata(app_id=app.id, version="9", expected_bytes=1)
+        await eventually(lambda: len(list(service.spool.iterdir())) == len(first))
         refused = await _refused_upload(service, metadata)
         full.set()
         assert (refused.reason, refused.retry_after) == ("LIMIT_REACHED", 10.0)
@@ -141,15 +143,11 @@ class TestSpool:
 
 
 async def _refused_upload(service: Service, metadata: builds_pb2.UploadBuildMetadata) -> Any:
-    """The error of an upload that never sends a byte; repeated until the uploads before it have taken the spool."""
-    for _ in range(100):
+    """The error of an upload that never sends a byte."""
 
-        async def messages() -> AsyncIterator[builds_pb2.UploadBuildRequest]:
-            yield builds_pb2.UploadBuildRequest(metadata=metadata)
+    async def messages() -> AsyncIterator[builds_pb2.UploadBuildRequest]:
+        yield builds_pb2.UploadBuildRequest(metadata=metadata)
 
-        try:
-            await service.builds.UploadBuild(messages())
-        except grpc.aio.AioRpcError as error:
-            if error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED:
-                return from_rpc_error(error)
-    pytest.fail("the upload was never refused")
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await service.builds.UploadBuild(messages())
+    return from_rpc_error(refused.value)
