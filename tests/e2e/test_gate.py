@@ -249,7 +249,14 @@ class TestRefusals:
     async def test_a_base_of_another_app_is_a_422(self, api: Api, world: World) -> None:
         _, build, _, _ = await world.passing_app()
         _, other, _, _ = await world.passing_app()
-        answer = await api.get(f"/apps/builds/{build['id']}/compare", params={"base": other["id"]})
+
+        async def compared() -> Answer | None:
+            """503 until reporting has heard of both builds."""
+            answer = await api.get(f"/apps/builds/{build['id']}/compare", params={"base": other["id"]})
+            return answer if answer.status != 503 else None
+
+        answer = await eventually(compared)
+        assert answer is not None
         assert (answer.status, answer.locations()) == (422, [["query", "base"]])
         assert answer.detail[0]["msg"] == "The base is a build of another app; only builds of one app can be compared"
 

@@ -14,7 +14,7 @@ import pytest
 
 from tests.e2e.client import Api, fresh
 from tests.e2e.test_human_in_the_loop import ASKING, SECOND, TWO_BUTTONS
-from tests.e2e.world import ENDED, FAILING, PASSING
+from tests.e2e.world import ENDED, FAILING, PASSING, World
 from tests.eventually import eventually
 
 PACKAGE = "mobiletest_client"
@@ -92,6 +92,7 @@ async def test_a_generated_client_runs_every_operation(generated: GeneratedClien
     await run_service(generated)
     app, tests = await run_catalog(generated)
     await run_executions(generated, app, tests)
+    await cancel_an_execution(generated, World(api))
     await run_question(generated)
     await delete_all(generated, app, tests)
     assert generated.succeeded == set(operations_of((await api.get("/openapi.json")).body))
@@ -166,10 +167,16 @@ async def run_executions(client: GeneratedClient, app: Any, tests: list[Any]) ->
     await read_artifact(client, failed)
     assert "<testsuites" in await client.call("GetJUnit", execution.id)
     await read_reports(client, app, tests[0], execution)
-    again = await client.call("RerunExecution", execution.id, status=202, body={})
-    await client.call("CancelExecution", again.id, status=202, body={})
+    await client.call("RerunExecution", execution.id, status=202, body={})
     await client.call("StartTest", body={"test_id": str(tests[0].id), "app_id": str(app.id)})
     await client.call("DeleteWorkflow", workflow.id, status=204)
+
+
+async def cancel_an_execution(client: GeneratedClient, world: World) -> None:
+    """One that takes minutes, so that it cannot end before."""
+    workflow = await world.slow_workflow(minutes=5)
+    execution = await client.call("StartWorkflow", body={"workflow_id": workflow["id"]})
+    await client.call("CancelExecution", execution.id, status=202, body={})
 
 
 async def read_artifact(client: GeneratedClient, run: Any) -> None:

@@ -65,9 +65,11 @@ def run_history(owners: BatchReader, id_field: str, report: Invocation) -> Invoc
 
 
 def build_comparison(builds: BatchReader, apps: BatchReader, report: Invocation) -> Invocation:
-    """A report with `version_id` and `min_app_revision` in its request."""
+    """A report with `version_id`, `base` and `min_app_revision` in its request."""
 
     async def invoke(message: Any, context: RequestContext, timeout: float) -> Any:
+        if message.HasField("base"):
+            await builds.get(context.caller, message.base, timeout)
         build = await builds.get(context.caller, message.version_id, timeout)
         app = await apps.get(context.caller, build.app_id, timeout)
         message.min_app_revision = app.revision

@@ -76,19 +76,26 @@ class Comparisons:
         """The build compared with the base, or with the newest build before it that it can be compared with.
 
         `min_revision` waits (bounded) until the copy of the app has that revision. NotFound: no such build, or none
-        before it with a verdict. InvalidArgument: the base is of another app. Unavailable: the build is not known yet,
-        although a caller that knows a revision knows that it exists.
+        before it with a verdict. InvalidArgument: the base is of another app. Unavailable: one of the builds is not
+        known yet, although a caller that knows a revision knows that both exist.
         """
         build = await self._build(build_id, min_revision)
         side = await self._side(build)
-        base = await self._requested_base(build, base_id) if base_id else await self._default_base(side)
+        if base_id:
+            base = await self._requested_base(build, base_id, exists=min_revision is not None)
+        else:
+            base = await self._default_base(side)
         return await self._compare(side, side if base.build_id == build_id else await self._side(base))
 
     async def _build(self, build_id: str, min_revision: int | None) -> BuildSnapshot:
         if min_revision is not None:
             await poll_until(bool, lambda: self._has_revision(build_id, min_revision), self._revision_wait)
+        return await self._known_build(build_id, exists=min_revision is not None)
+
+    async def _known_build(self, build_id: str, *, exists: bool) -> BuildSnapshot:
+        """A build that is not deleted; `exists`: the caller knows that there is one."""
         found = (await self._read.builds_by_id([build_id])).get(build_id)
-        if found is None and min_revision is not None:
+        if found is None and exists:
             raise Unavailable(BUILD_UNKNOWN, retry_after=RETRY_AFTER_SECONDS)
         if found is None or found.deleted:
             raise NotFound("Build not found")
@@ -103,10 +110,8 @@ class Comparisons:
         build = (await self._read.builds_by_id([build_id])).get(build_id)
         return None if build is None or build.deleted else build
 
-    async def _requested_base(self, build: BuildSnapshot, base_id: str) -> BuildSnapshot:
-        base = await self._existing_build(base_id)
-        if base is None:
-            raise NotFound("Build not found")
+    async def _requested_base(self, build: BuildSnapshot, base_id: str, *, exists: bool) -> BuildSnapshot:
+        base = await self._known_build(base_id, exists=exists)
         if base.app_id != build.app_id:
             raise InvalidArgument(OTHER_APP, violations=[Violation("base", OTHER_APP, "other_app")])
         return base

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import resource
 import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -248,17 +249,19 @@ async def test_an_attempt_that_uses_too_much_cpu_fails_with_what_it_did_and_harm
         assert world.devices.free("android") == 4
 
 
-def data_bytes(child: ChildProcess) -> int:
-    """The memory of a process that RLIMIT_DATA counts."""
+def allocated_bytes(child: ChildProcess) -> int:
+    """What a process that was started with LIMITS has allocated besides what it shares with the fork server."""
     lines = Path(f"/proc/{child.pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmData"))
+    now = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmData"))
+    most, _ = resource.prlimit(child.pid, resource.RLIMIT_DATA)
+    return now - (most - LIMITS.memory_bytes)
 
 
 async def test_an_attempt_that_needs_too_much_memory_fails_by_itself_and_its_process_is_not_used_again() -> None:
     measured = Children()
     async with real_processes(measured) as processes:
         await World(processes).run({"assertVisible": "Log in"})
-        usual = data_bytes(measured.started[0])
+        usual = allocated_bytes(measured.started[0])
     children = Children(memory_bytes=usual + 2**20)
     async with real_processes(children, replace(LIMITS, memory_bytes=2**20)) as processes:
         world = World(processes)

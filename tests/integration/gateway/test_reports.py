@@ -186,7 +186,7 @@ async def test_a_comparison_waits_for_the_revision_of_the_app(client: Client, ba
     backends.on(
         "BatchGetBuilds",
         lambda request: builds_pb2.BatchGetBuildsResponse(
-            builds=[builds_pb2.Build(id=id_, app_id=app.id) for id_ in request.version_ids if id_ == build]
+            builds=[builds_pb2.Build(id=id_, app_id=app.id) for id_ in request.version_ids if id_ in (build, base)]
         ),
     )
     row = reports_pb2.ComparedTest(test_name="Pay", status="LAST_STATUS_FAILED", base_status="LAST_STATUS_NOT_RUN")
@@ -199,5 +199,6 @@ async def test_a_comparison_waits_for_the_revision_of_the_app(client: Client, ba
     assert (shown["status"], shown["base_status"], shown["execution_id"]) == ("failed", "not_run", None)
     assert (shown["breakage"]["commit_range"], shown["breakage"]["last_passing"]) == ("a..b", None)
     assert answer.json["fixed"] == answer.json["flaky"] == answer.json["not_run"] == []
-    unknown = await client("GET", f"/api/v1/apps/builds/{uuid4()}/compare")
-    assert (unknown.status, unknown.json["detail"]) == (404, "Build not found")
+    for path in (f"{uuid4()}/compare", f"{build}/compare?base={uuid4()}"):
+        unknown = await client("GET", f"/api/v1/apps/builds/{path}")
+        assert (unknown.status, unknown.json["detail"]) == (404, "Build not found")

@@ -10,6 +10,7 @@ import pytest
 from mobiletest.reporting.v1 import reports_pb2 as pb
 
 from services.chassis.context import ALL_SCOPES, Caller, bind
+from services.reporting.usecases.compare import BUILD_UNKNOWN
 from tests.eventually import eventually
 from tests.fakes.reporting_event_log import EventLog, with_duplicates
 from tests.integration.reporting.conftest import Service
@@ -122,6 +123,14 @@ async def test_unknown_and_foreign_resources_are_not_found(service: Service, des
             (service.reports.CompareBuilds, pb.CompareBuildsRequest(version_id=other[0]), "Build not found"),
         ):
             assert await refusal(method, request) == (grpc.StatusCode.NOT_FOUND, message)
+
+
+async def test_a_base_that_is_known_elsewhere_only_is_not_called_missing(service: Service, desk: EventLog) -> None:
+    build = a_build("1")
+    await on(service, desk, "main", build, 1, {str(uuid4()): "passed"})
+    await service.applied()
+    request = pb.CompareBuildsRequest(version_id=build[0], base=str(uuid4()), min_app_revision=0)
+    assert await refusal(service.reports.CompareBuilds, request) == (grpc.StatusCode.UNAVAILABLE, BUILD_UNKNOWN)
 
 
 @pytest.mark.parametrize(
