@@ -44,6 +44,7 @@ from services.catalog.storage.keys import MongoKeyRing
 from services.catalog.storage.limits import MongoLimits
 from services.catalog.storage.migrations import MIGRATIONS
 from services.catalog.storage.store import MongoStore
+from services.catalog.upload_rate import UploadRate
 from services.catalog.usecases.apps import AppUseCases
 from services.catalog.usecases.artifact_quota import ArtifactQuota
 from services.catalog.usecases.attachments import AttachmentUseCases
@@ -122,7 +123,10 @@ def _servicers(
     spool = Spool(settings.spool_folder, max_bytes=settings.artifact_max_bytes, capacity=settings.spool_bytes)
     spool.prepare()
     quota = ArtifactQuota(ledger, limits, clock)
-    uploads = UploadUseCases(store, objects, quota=quota, spool=spool, inspector=ProcessInspector(), clock=clock)
+    rate = UploadRate(settings.organisation_upload_bytes_per_second, clock)
+    uploads = UploadUseCases(
+        store, objects, quota=quota, spool=spool, rate=rate, inspector=ProcessInspector(), clock=clock
+    )
     builds = BuildsServicer(BuildUseCases(store, objects, clock), uploads)
     tests = TestsServicer(
         TestUseCases(store, clock, flows), AttachmentUseCases(store, clock), QuarantineUseCases(store, clock)

@@ -27,6 +27,8 @@ class Settings(ProcessSettings):
     """Where uploads are written while they are inspected; by default the folder for temporary files."""
     spool_bytes: int = Field(default=8 * 1024**3, ge=1)
     """The maximum number of bytes of uploads under way: what the volume of `spool_folder` must have room for."""
+    organisation_upload_bytes_per_second: int = Field(default=32 * 1024**2, ge=1)
+    """How fast one organisation uploads to this process, after a burst of two seconds; faster uploads wait."""
     organisation_artifact_bytes: int = Field(default=100 * 1024**3, ge=0)
     """The maximum number of bytes of the artifacts that one organisation's builds use."""
     organisation_api_keys: int = Field(default=100, ge=1)

@@ -19,7 +19,6 @@ from services.chassis.context import current
 from services.chassis.errors import InvalidArgument, Unavailable, Violation
 from services.chassis.limits import limit_reached, refusals
 
-CHUNK_BYTES = 1024 * 1024
 LEFTOVER_SECONDS = 1.0
 """A file is locked from this moment on at the latest."""
 PORTION_BYTES = 64 * 1024 * 1024
@@ -119,13 +118,6 @@ class _Room:
 
     org_id: str
     size: int = 0
-
-
-async def read(path: Path) -> AsyncIterator[bytes]:
-    """The file's bytes, a mebibyte at a time."""
-    with path.open("rb") as file:
-        while chunk := await asyncio.to_thread(file.read, CHUNK_BYTES):
-            yield chunk
 
 
 def _remove_unlocked(path: Path) -> None:

@@ -2,8 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -14,21 +12,15 @@ from obstore.store import LocalStore, from_url
 
 from services.chassis import metrics
 from services.chassis.byte_ranges import FilePart
-from services.chassis.errors import NotFound, ResourceExhausted, Unavailable
+from services.chassis.errors import NotFound, Unavailable
 
 CHUNK_BYTES = 1024 * 1024
+PART_BYTES = 8 * 1024 * 1024
+"""What is larger is sent in parts of this size; S3 takes no smaller ones than 5 MiB."""
+PARTS_AT_ONCE = 2
 DELETE_CHUNK = 50
 
 _bytes = metrics.counter("mobiletest_artifact_bytes_total", "Bytes stored (in) and read (out)", ["direction"])
-
-
-@dataclass(frozen=True, slots=True)
-class StoredObject:
-    """A stored object; `sha256` is hexadecimal."""
-
-    key: str
-    size: int
-    sha256: str
 
 
 class ObjectStore:
@@ -50,27 +42,24 @@ class ObjectStore:
             return cls(LocalStore(folder, automatic_cleanup=True))
         return cls(from_url(url))
 
-    async def put_bytes(self, key: str, content: bytes) -> StoredObject:
+    async def put_bytes(self, key: str, content: bytes) -> None:
         """Store `content`; replaces an existing object."""
+        await self._put(key, content)
+
+    async def put_file(self, key: str, path: Path) -> None:
+        """Store a local file; replaces an existing object. FileNotFoundError: there is no such file.
+
+        After any failure there is no object, or the earlier one: the new one becomes visible when it is complete.
+        """
+        await self._put(key, path)
+
+    async def _put(self, key: str, content: bytes | Path) -> None:
+        size = _size(content)
         try:
-            await obstore.put_async(self._store, key, content)
+            await obstore.put_async(self._store, key, content, chunk_size=PART_BYTES, max_concurrency=PARTS_AT_ONCE)
         except (BaseError, OSError) as error:
             raise _domain_error(error, key) from error
-        _bytes.labels("in").inc(len(content))
-        return StoredObject(key, len(content), sha256(content).hexdigest())
-
-    async def put_stream(self, key: str, chunks: AsyncIterator[bytes], *, max_bytes: int | None = None) -> StoredObject:
-        """Store the chunks. ResourceExhausted (OBJECT_TOO_LARGE) beyond `max_bytes`.
-
-        After any failure there is no object: it becomes visible only when it is complete.
-        """
-        counted = _CountedStream(chunks, max_bytes)
-        try:
-            await obstore.put_async(self._store, key, counted, chunk_size=CHUNK_BYTES, max_concurrency=2)
-        except (BaseError, OSError) as error:
-            raise counted.failure or _domain_error(error, key) from error
-        _bytes.labels("in").inc(counted.size)
-        return StoredObject(key, counted.size, counted.hash.hexdigest())
+        _bytes.labels("in").inc(size)
 
     async def get_stream(self, key: str, part: FilePart | None = None) -> AsyncIterator[bytes]:
         """The object, or a part of it, in chunks of about 1 MiB; NotFound before the first one."""
@@ -104,35 +93,8 @@ class ObjectStore:
             raise _domain_error(error, key) from error
 
 
-class _CountedStream:
-    """Passes chunks on, counts and hashes them, and stores the error that ended them."""
-
-    def __init__(self, chunks: AsyncIterator[bytes], max_bytes: int | None) -> None:
-        self._chunks = chunks
-        self._max = max_bytes
-        self.size = 0
-        self.hash = sha256()
-        self.failure: Exception | None = None
-
-    def __aiter__(self) -> "_CountedStream":
-        return self
-
-    async def __anext__(self) -> bytes:
-        try:
-            chunk = await anext(self._chunks)
-            self._count(chunk)
-        except StopAsyncIteration:
-            raise
-        except Exception as error:
-            self.failure = error
-            raise
-        return chunk
-
-    def _count(self, chunk: bytes) -> None:
-        self.size += len(chunk)
-        if self._max is not None and self.size > self._max:
-            raise ResourceExhausted(f"The file is larger than {self._max} bytes", reason="OBJECT_TOO_LARGE")
-        self.hash.update(chunk)
+def _size(content: bytes | Path) -> int:
+    return content.stat().st_size if isinstance(content, Path) else len(content)
 
 
 def _domain_error(error: Exception, key: str) -> Exception:

@@ -5,7 +5,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
-from services.catalog import spool
 from services.catalog.model.builds import (
     METADATA_ERROR,
     Build,
@@ -19,6 +18,7 @@ from services.catalog.model.text import validate_version
 from services.catalog.model.values import InvalidValue, Json
 from services.catalog.ports import Change, DuplicateValue, Inspector, Store
 from services.catalog.spool import Spool
+from services.catalog.upload_rate import UploadRate
 from services.catalog.usecases.apps import update_app_builds
 from services.catalog.usecases.artifact_quota import ArtifactQuota
 from services.catalog.usecases.builds import version_exists
@@ -52,6 +52,7 @@ class UploadUseCases:
         *,
         quota: ArtifactQuota,
         spool: Spool,
+        rate: UploadRate,
         inspector: Inspector,
         clock: Clock,
     ) -> None:
@@ -59,6 +60,7 @@ class UploadUseCases:
         self._objects = objects
         self._quota = quota
         self._spool = spool
+        self._rate = rate
         self._inspector = inspector
         self._clock = clock
 
@@ -87,7 +89,7 @@ class UploadUseCases:
             await self._check_room(build.app_id, build.version)
             reused = await self._store.artifacts.expect(file.sha256, file.size)
             if not reused:
-                await self._objects.put_stream(artifact_key(build.org_id, file.sha256), spool.read(file.path))
+                await self._objects.put_file(artifact_key(build.org_id, file.sha256), file.path)
                 await self._store.artifacts.stored(file.sha256)
             return await self._save(replace(build, was_reused=reused))
 
@@ -95,7 +97,7 @@ class UploadUseCases:
     async def _received(self, new: NewBuild, chunks: AsyncIterator[bytes]) -> AsyncIterator[ReceivedFile]:
         """The file, whose bytes stay reserved inside the block."""
         async with self._quota.reserve(new.expected_bytes) as reservation:
-            counted = reservation.count(chunks)
+            counted = reservation.count(self._rate.limit(chunks))
             async with self._spool.receive(counted, expected=new.expected_bytes) as file:
                 yield file
 

@@ -16,8 +16,6 @@ IDLE_SECONDS = 30.0
 MAX_PAUSE_SECONDS = 10.0
 """The longest pause between two tries."""
 UPLOAD_SECONDS = 60.0
-SINGLE_REQUEST_BYTES = 8 * 1024 * 1024
-"""Larger artifacts are streamed, which takes three or more requests in the cloud."""
 FLUSH_SECONDS = 2.0
 
 log = logs.get(__name__)
@@ -96,17 +94,10 @@ class ArtifactUploader:
     async def _upload(self, item: SpooledArtifact) -> None:
         with suppress(FileNotFoundError):
             async with asyncio.timeout(UPLOAD_SECONDS):
-                await self._put_file(item)
+                await self._store.put_file(item.key, item.path)
             telemetry.artifacts_delivered.inc()
             log.info("artifact_delivered", key=item.key, waited_seconds=round(item.age(), 1))
         await self._spool.remove(item)
-
-    async def _put_file(self, item: SpooledArtifact) -> None:
-        chunks = self._spool.read(item)
-        if item.size > SINGLE_REQUEST_BYTES:
-            await self._store.put_stream(item.key, chunks)
-        else:
-            await self._store.put_bytes(item.key, b"".join([chunk async for chunk in chunks]))
 
     async def _give_up(self, item: SpooledArtifact) -> None:
         key = ArtifactKey.parse(item.key)

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,6 @@ from services.chassis.errors import Unavailable
 from services.executor import telemetry
 
 _SUFFIX = ".artifact"
-_CHUNK = 1024 * 1024
 _HALF_WRITTEN_SECONDS = 600.0
 
 
@@ -96,15 +94,6 @@ class Spool:
             return []
         found = (_read_entry(entry) for entry in entries if entry.name.endswith(_SUFFIX))
         return sorted((item for item in found if item is not None), key=lambda item: item.since)
-
-    async def read(self, item: SpooledArtifact) -> AsyncIterator[bytes]:
-        """The content in chunks; FileNotFoundError when another process has uploaded it."""
-        file = await asyncio.to_thread(item.path.open, "rb")
-        try:
-            while chunk := await asyncio.to_thread(file.read, _CHUNK):
-                yield chunk
-        finally:
-            file.close()
 
     async def remove(self, item: SpooledArtifact) -> None:
         await asyncio.to_thread(item.path.unlink, missing_ok=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from services.catalog.spool import Spool
+from services.catalog.upload_rate import UploadRate
 from services.catalog.usecases.apps import AppUseCases
 from services.catalog.usecases.artifact_quota import ArtifactQuota
 from services.catalog.usecases.attachments import AttachmentUseCases
@@ -68,6 +69,7 @@ class Catalog:
             self.objects,
             quota=ArtifactQuota(self.ledger, self.limits, self.clock),
             spool=Spool(self.spool_folder, max_bytes=1000, capacity=1 << 30),
+            rate=UploadRate(1 << 30, self.clock),
             inspector=self.inspector,
             clock=self.clock,
         )

@@ -1,5 +1,6 @@
 """Files on their way in: whole or not there, and never larger than allowed."""
 
+import asyncio
 import os
 import time
 from collections.abc import AsyncIterator
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from services.catalog.spool import LEFTOVER_SECONDS, PORTION_BYTES, Spool, read
+from services.catalog.spool import LEFTOVER_SECONDS, PORTION_BYTES, Spool
 from services.chassis.context import Caller, bind
 from services.chassis.errors import InvalidArgument, ResourceExhausted, Unavailable
 
@@ -38,7 +39,7 @@ async def test_a_file_is_there_while_it_is_needed(tmp_path: Path) -> None:
     """With its size and hash; gone afterwards."""
     async with spool_of(tmp_path, 6).receive(chunks(b"abc", b"", b"def")) as file:
         assert (file.size, file.sha256) == (6, sha256(b"abcdef").hexdigest())
-        assert [part async for part in read(file.path)] == [b"abcdef"]
+        assert await asyncio.to_thread(file.path.read_bytes) == b"abcdef"
     assert inside(tmp_path) == []
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import pytest
 
 from services.chassis.errors import Unavailable
 from services.executor.artifacts import ArtifactKey
-from services.executor.worker.artifact_uploader import SINGLE_REQUEST_BYTES, ArtifactUploader
+from services.executor.worker.artifact_uploader import ArtifactUploader
 from services.executor.worker.spool import Spool
 from tests.eventually import eventually
 
@@ -22,7 +21,6 @@ class FakeStore:
         self.kept: dict[str, bytes] = {}
         self.down: Exception | None = None
         self.tried = 0
-        self.streamed = 0
 
     async def put_bytes(self, key: str, content: bytes) -> None:
         self.tried += 1
@@ -30,9 +28,8 @@ class FakeStore:
             raise self.down
         self.kept[key] = content
 
-    async def put_stream(self, key: str, chunks: AsyncIterator[bytes]) -> None:
-        self.streamed += 1
-        await self.put_bytes(key, b"".join([chunk async for chunk in chunks]))
+    async def put_file(self, key: str, path: Path) -> None:
+        await self.put_bytes(key, await asyncio.to_thread(path.read_bytes))
 
 
 class FakeMissing:
@@ -85,16 +82,6 @@ async def test_after_a_store_failure_artifacts_go_straight_to_the_spool(scene: S
     assert await scene.artifacts.upload_spooled()
     await scene.artifacts.put("run", 1, "after.png", b"x")
     assert (len(scene.store.kept), await scene.waiting()) == (6, [])
-
-
-async def test_large_artifacts_are_streamed(tmp_path: Path) -> None:
-    scene = Scene(tmp_path, max_bytes=SINGLE_REQUEST_BYTES * 2)
-    scene.store.down = AWAY
-    await scene.artifacts.put("run", 1, "large", b"x" * (SINGLE_REQUEST_BYTES + 1))
-    await scene.artifacts.put("run", 1, "small", b"x" * 1000)
-    scene.store.down = None
-    assert await scene.artifacts.upload_spooled()
-    assert (scene.store.streamed, len(scene.store.kept)) == (1, 2)
 
 
 async def test_the_background_task_uploads_spooled_artifacts(scene: Scene) -> None:
