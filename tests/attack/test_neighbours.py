@@ -18,8 +18,8 @@ from tests.attack.victim import Measured, Victim
 from tests.e2e.world import World
 from tests.fault.counting import record
 
-IDLE_SECONDS = 6.0
-ATTACK_SECONDS = 9.0
+IDLE_SECONDS = 10.0
+ATTACK_SECONDS = 20.0
 FACTOR = 3
 NOISE_SECONDS = 0.15
 """Differences below this are noise of a machine on which everything shares two cores."""
@@ -87,7 +87,7 @@ async def test_repeated_calls_do_not_slow_a_neighbour(
     await compare(name, attacked, victim, attacking(attack, attacker, at_once))
 
 
-@pytest.mark.parametrize("elements", [12_000, 2_000, 500])
+@pytest.mark.parametrize("elements", [12_000, 2_000])
 async def test_heavy_runs_do_not_slow_the_runs_of_a_neighbour(
     attacked: Stack, attacker: World, victim: Victim, elements: int
 ) -> None:

@@ -12,7 +12,7 @@ from tests.e2e.client import Answer, fresh
 from tests.e2e.world import World
 
 READ_EVERY = 0.05
-UPLOAD_EVERY = 0.5
+UPLOAD_EVERY = 0.2
 SCREEN = (
     '<hierarchy><node class="android.widget.Button" text="Log in" bounds="[0,0][100,50]" clickable="true"/></hierarchy>'
 )
