@@ -33,6 +33,9 @@ class Settings(ProcessSettings):
     """How long a JSON body may take to arrive."""
     idle_timeout_seconds: float = Field(default=30, gt=0)
     """How long an upload may pause before it is refused."""
+    min_upload_bytes_per_second: int = Field(default=16 * 1024, ge=0)
+    """An upload that is slower on average is refused, once its bytes have been waited for longer than the idle timeout;
+    0 allows any."""
     heartbeat_seconds: float = Field(default=15, gt=0)
     """The time between heartbeats on a silent event stream."""
     max_body_bytes: int = Field(default=MEBIBYTE, gt=0)

@@ -1,9 +1,11 @@
 """Multipart forms with one file, read as a stream."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from time import monotonic
+from typing import TypeVar
 
 from aiohttp import BodyPartReader, MultipartReader, web
 from aiohttp.http_exceptions import HttpProcessingError
@@ -20,6 +22,8 @@ FORM_TYPE = "multipart/form-data"
 CHUNK_BYTES = 256 * 1024
 MAX_FIELDS = 100
 
+T = TypeVar("T")
+
 
 @dataclass(slots=True)
 class MultipartForm:
@@ -27,8 +31,12 @@ class MultipartForm:
 
     reader: MultipartReader
     settings: Settings
+    clock: Callable[[], float] = monotonic
     fields: dict[str, str] = field(default_factory=dict)
     _fields_bytes: int = 0
+    _received_bytes: int = 0
+    _waited_seconds: float = 0.0
+    """For the client only: a slow consumer does not make the client slow."""
 
     async def next_file(self) -> BodyPartReader | None:
         """Read fields up to the next file; None at the end of the form."""
@@ -50,8 +58,8 @@ class MultipartForm:
         size = 0
         while not part.at_eof():
             with self._map_errors():
-                async with asyncio.timeout(self.settings.idle_timeout_seconds):
-                    chunk = await part.read_chunk(CHUNK_BYTES)
+                chunk = await self._receive(part.read_chunk(CHUNK_BYTES))
+            self._check_rate(len(chunk))
             size += len(chunk)
             if size > self.settings.max_upload_bytes:
                 raise request_body.body_too_large(self.settings.max_upload_bytes)
@@ -74,13 +82,27 @@ class MultipartForm:
 
     async def _next_part(self) -> BodyPartReader | None:
         with self._map_errors():
-            async with asyncio.timeout(self.settings.idle_timeout_seconds):
-                part = await self.reader.next()
+            part = await self._receive(self.reader.next())
             if isinstance(part, BodyPartReader):
                 _ = part.name, part.filename  # aiohttp parses them on first use, and raises ValueError for broken ones
         if isinstance(part, MultipartReader):
             raise request_body.broken_body()
         return part
+
+    async def _receive(self, reading: Awaitable[T]) -> T:
+        began = self.clock()
+        async with asyncio.timeout(self.settings.idle_timeout_seconds):
+            received = await reading
+        self._waited_seconds += self.clock() - began
+        return received
+
+    def _check_rate(self, size: int) -> None:
+        """Count bytes that have arrived; HttpError 408 when they are few for the time that they took."""
+        self._received_bytes += size
+        settings = self.settings
+        expected = (self._waited_seconds - settings.idle_timeout_seconds) * settings.min_upload_bytes_per_second
+        if self._received_bytes < expected:
+            raise request_body.upload_too_slow(settings.min_upload_bytes_per_second)
 
     @contextmanager
     def _map_errors(self) -> Iterator[None]:

@@ -78,6 +78,11 @@ def body_too_slow(seconds: float) -> HttpError:
     return HttpError(408, f"The body did not arrive within {seconds:g} s", "BODY_TOO_SLOW", close=True)
 
 
+def upload_too_slow(bytes_per_second: int) -> HttpError:
+    message = f"The upload is slower than {bytes_per_second} bytes per second: send it over a faster connection"
+    return HttpError(408, message, "BODY_TOO_SLOW", close=True)
+
+
 def broken_body() -> HttpError:
     return HttpError(400, "The body ends before it is complete or is not valid HTTP", "BODY_BROKEN", close=True)
 

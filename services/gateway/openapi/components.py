@@ -24,7 +24,7 @@ ERRORS = {
     "403": "The API key does not have the scope that the operation requires. Or a limit of the organisation is reached "
     "that waiting does not help with (code LIMIT_REACHED or MODEL_NOT_ALLOWED); detail names it and says what to do.",
     "404": "Nothing with this id exists in the organisation of the API key.",
-    "408": "The body did not arrive in time.",
+    "408": "The body did not arrive in time, or arrives too slowly.",
     "409": (
         "code says why: the resource exists already, its state does not allow the operation, the Idempotency-Key was "
         "used for a different request, or another request changed the resource at the same time. Only for the last one "

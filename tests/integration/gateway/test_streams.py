@@ -354,6 +354,28 @@ async def test_a_client_that_only_writes_gets_the_answer_to_a_refused_upload(
     assert await asyncio.to_thread(post) == 409
 
 
+async def test_an_upload_of_a_few_bytes_a_second_is_a_408_and_cuts_the_upload(
+    client: Client, backends: FakeBackends, gateway: App
+) -> None:
+    """It would keep its place among the organisation's uploads, and its share of the spool."""
+    keep_upload(backends)
+    reader, writer = await asyncio.open_connection(*gateway.http_address.split(":"))
+    writer.write(
+        f"POST /api/v1/apps/{uuid4()}/builds HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {client.key}\r\n"
+        "Content-Type: multipart/form-data; boundary=b\r\nContent-Length: 1000000\r\n\r\n"
+        '--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n'.encode()
+    )
+    answering = asyncio.create_task(reader.read())
+    while not (await asyncio.wait({answering}, timeout=0.05))[0]:
+        writer.write(b"x")
+    assert answering.result().startswith(b"HTTP/1.1 408")
+    assert b"BODY_TOO_SLOW" in answering.result()
+    assert b"slower than 16384 bytes per second" in answering.result()
+    uploads = backends.requests("UploadBuild")
+    assert not any(message.HasField("end") for messages in uploads for message in messages)
+    writer.close()
+
+
 @pytest.mark.parametrize("file_at", [0, 1])
 async def test_a_file_in_a_field_of_another_name_is_a_422_that_says_so(client: Client, file_at: int) -> None:
     data = aiohttp.FormData()

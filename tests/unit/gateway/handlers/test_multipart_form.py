@@ -1,0 +1,68 @@
+"""An upload has to have a minimum average rate."""
+
+from itertools import repeat
+from typing import cast
+
+import pytest
+from aiohttp import BodyPartReader, MultipartReader
+
+from services.gateway.handlers.multipart_form import MultipartForm
+from services.gateway.http.json_responses import HttpError
+from services.gateway.settings import Settings
+from tests.fakes.gateway import TOKEN
+
+RATE, GRACE = 1000, 30
+
+
+class SlowPart:
+    """A part whose chunks take a second each to arrive, on a clock of its own."""
+
+    def __init__(self, *chunks: bytes) -> None:
+        self.now = 0.0
+        self._chunks = list(chunks)
+
+    def at_eof(self) -> bool:
+        return not self._chunks
+
+    async def read_chunk(self, _: int) -> bytes:
+        self.now += 1
+        return self._chunks.pop(0)
+
+
+async def receive(part: SlowPart, *, seconds_per_chunk: float = 0, rate: int = RATE) -> int:
+    """The size of the part, whose receiver takes so long for each chunk."""
+    settings = Settings(service_token=TOKEN, idle_timeout_seconds=GRACE, min_upload_bytes_per_second=rate)  # type: ignore[arg-type]
+    form, size = MultipartForm(cast(MultipartReader, None), settings, clock=lambda: part.now), 0
+    async for chunk in form.chunks(cast(BodyPartReader, part)):
+        size += len(chunk)
+        part.now += seconds_per_chunk
+    return size
+
+
+async def test_a_byte_a_second_is_refused_after_the_grace() -> None:
+    part = SlowPart(*repeat(b"x", 1000))
+    with pytest.raises(HttpError, match="slower than 1000 bytes per second") as refused:
+        await receive(part)
+    assert (refused.value.status, refused.value.code, part.now) == (408, "BODY_TOO_SLOW", GRACE + 1)
+
+
+@pytest.mark.parametrize(
+    "chunks",
+    [
+        [b"x" * RATE] * 1000,
+        [b"x"] * GRACE,
+        [b"x" * RATE * 100, *[b"x"] * 100],
+        [*[b""] * GRACE, *[b"x" * RATE] * 100],
+    ],
+    ids=["steady", "within the grace", "slow at the end", "late"],
+)
+async def test_a_fast_enough_upload_is_received(chunks: list[bytes]) -> None:
+    assert await receive(SlowPart(*chunks)) == sum(map(len, chunks))
+
+
+async def test_a_slow_receiver_does_not_make_the_client_slow() -> None:
+    assert await receive(SlowPart(*repeat(b"x", GRACE)), seconds_per_chunk=1000) == GRACE
+
+
+async def test_a_rate_of_0_allows_any() -> None:
+    assert await receive(SlowPart(*repeat(b"x", 1000)), rate=0) == 1000
