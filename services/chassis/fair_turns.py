@@ -6,8 +6,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from services.chassis.errors import ResourceExhausted, Unavailable
+from services.chassis.limits import refusals
 
 RETRY_SECONDS = 1.0
+LIMIT = "waiting_requests"
+TOO_MANY_WAITING = "TOO_MANY_WAITING"
 
 
 class FairTurns:
@@ -60,12 +63,15 @@ class FairTurns:
 
     def _check_room(self, org_id: str) -> None:
         if len(self._queues.get(org_id, ())) >= self._waiting_per_org:
+            refusals.labels(LIMIT).inc()
             message = (
                 f"{self._waiting_per_org} such requests of this organisation are waiting already: send fewer at once"
             )
-            raise ResourceExhausted(message, reason="TOO_MANY_WAITING", retry_after=RETRY_SECONDS)
+            raise ResourceExhausted(message, reason=TOO_MANY_WAITING, retry_after=RETRY_SECONDS)
         if self.waiting >= self._waiting_limit:
-            raise Unavailable("Too many such requests are waiting: try again", retry_after=RETRY_SECONDS)
+            refusals.labels(LIMIT).inc()
+            message = "Too many such requests are waiting: try again"
+            raise Unavailable(message, reason=TOO_MANY_WAITING, retry_after=RETRY_SECONDS)
 
     def _begin(self, org_id: str) -> None:
         self._free -= 1

@@ -5,11 +5,13 @@ from collections import Counter
 
 from aiohttp import HttpVersion11, hdrs, web
 
+from services.chassis.limits import refusals
 from services.gateway.http.json_responses import HttpError
 
 JSON_TYPE = "application/json"
 ORGANISATION_BYTES = 32 * 1024 * 1024
 PROCESS_BYTES = 128 * 1024 * 1024
+LIMIT = "body_bytes"
 RETRY_AFTER = {"Retry-After": "1"}
 
 
@@ -25,11 +27,13 @@ class BodyMemory:
     def take(self, org_id: str, size: int) -> None:
         """Count bytes that have arrived; HttpError 429 or 503 when they are too many."""
         if self._of[org_id] + size > self._organisation_bytes:
+            refusals.labels(LIMIT).inc()
             message = (
                 f"The bodies that your organisation sends now have over {self._organisation_bytes} bytes: send fewer"
             )
             raise HttpError(429, f"{message} at once", "TOO_MANY_BODIES", headers=RETRY_AFTER, close=True)
         if self._all + size > self._process_bytes:
+            refusals.labels(LIMIT).inc()
             message = "Too many bodies are being received: try again"
             raise HttpError(503, message, "TOO_MANY_BODIES", headers=RETRY_AFTER, close=True)
         self._of[org_id] += size

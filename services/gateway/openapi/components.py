@@ -38,7 +38,8 @@ ERRORS = {
     "416": "The range begins behind the end of the file; Content-Range has its size.",
     "422": "The request is not valid; detail lists every error.",
     "429": "A limit of the organisation is reached (code LIMIT_REACHED): requests, uploads, event streams or waiting "
-    "runs; detail names it. Retry after the seconds in Retry-After.",
+    "runs; detail names it. Or too many of its requests are waiting (TOO_MANY_WAITING) or being received "
+    "(TOO_MANY_BODIES). Retry after the seconds in Retry-After.",
     "431": "A header is too long, or there are too many.",
     "500": "An internal error. The log has it under the request id.",
     "501": "The body has a Transfer-Encoding besides chunked.",

@@ -2,9 +2,14 @@ import asyncio
 
 import pytest
 
+from services.chassis import metrics
 from services.chassis.errors import ResourceExhausted, Unavailable
 from services.chassis.fair_turns import FairTurns
 from tests.eventually import eventually
+
+
+def refusals() -> float:
+    return metrics.REGISTRY.get_sample_value("mobiletest_limit_refusals_total", {"limit": "waiting_requests"}) or 0
 
 
 class Work:
@@ -61,10 +66,11 @@ async def test_one_organisation_leaves_turns_to_others() -> None:
 
 async def test_too_many_requests_of_an_organisation_are_refused() -> None:
     work = Work(FairTurns(1, per_org=1, waiting_per_org=1, waiting=9))
-    tasks = await work.start("a1", "a2", "b1")
+    tasks, before = await work.start("a1", "a2", "b1"), refusals()
     with pytest.raises(ResourceExhausted) as refusal:
         await work.run("a3")
     assert (refusal.value.reason, refusal.value.retry_after) == ("TOO_MANY_WAITING", 1.0)
+    assert refusals() == before + 1
     for task, name in zip(tasks, ("a1", "a2", "b1"), strict=True):
         await eventually(lambda name=name: name in work.running)  # type: ignore[misc]
         await work.end(task, name)
@@ -72,9 +78,11 @@ async def test_too_many_requests_of_an_organisation_are_refused() -> None:
 
 async def test_too_many_requests_of_all_together_are_refused() -> None:
     work = Work(FairTurns(1, per_org=1, waiting_per_org=9, waiting=1))
-    tasks = await work.start("a1", "b1")
-    with pytest.raises(Unavailable):
+    tasks, before = await work.start("a1", "b1"), refusals()
+    with pytest.raises(Unavailable) as refusal:
         await work.run("c1")
+    assert (refusal.value.reason, refusal.value.retry_after) == ("TOO_MANY_WAITING", 1.0)
+    assert refusals() == before + 1
     await work.end(tasks[0], "a1")
     await work.end(tasks[1], "b1")
 
