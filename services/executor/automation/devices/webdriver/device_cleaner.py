@@ -30,7 +30,6 @@ class DeviceCleaner:
         self._phone = phone
         self._records = records
         self._device = device
-        self.installed_before: frozenset[str] | None = None
 
     async def prepare(self) -> None:
         """Clean what an earlier session left, and mark the device. Raise DeviceFailure: it must not be used."""
@@ -39,8 +38,8 @@ class DeviceCleaner:
         if left is not None and not stays and not await clean(self._phone, self._records, left):
             message = "the device still holds something of an earlier run, which could not be removed"
             raise DeviceFailure(Category.DEVICE_UNAVAILABLE, message)
-        self.installed_before = await self._phone.list_apps()
-        marked = replace(self._device, installed_before=self.installed_before)
+        installed_before = await self._phone.list_apps()
+        marked = replace(self._device, installed_before=installed_before)
         if left is not None and stays:
             marked = replace(marked, installed_before=left.installed_before, apps=marked.apps | left.apps)
         self._device = marked

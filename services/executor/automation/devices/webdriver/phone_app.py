@@ -6,7 +6,6 @@ from time import monotonic
 
 from services.chassis.web_addresses import web_host
 from services.executor.automation.devices.port import Build, DeviceFailure, LaunchOptions, Orientation, script_error
-from services.executor.automation.devices.webdriver.device_cleaner import DeviceCleaner
 from services.executor.automation.devices.webdriver.driver_session import DriverSession
 from services.executor.automation.devices.webdriver.hub_connection import DriverError
 from services.executor.automation.devices.webdriver.hub_target import HubTarget, check_address
@@ -28,7 +27,6 @@ class PhoneApp:
         app_id: str | None,
         app: str | None,
         named: str | None = None,
-        cleaner: DeviceCleaner | None = None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         """`app_id` is that of the app under test, if known; `app` is where the hub can read the app.
@@ -40,7 +38,6 @@ class PhoneApp:
         self._target = target
         self._app_id = app_id
         self._app = app
-        self._cleaner = cleaner
         self._usable = phone.browsers | phone.system_apps | target.allowed_apps
         self._own = {named}
         self._clock = clock
@@ -66,9 +63,7 @@ class PhoneApp:
 
     async def _check_is_absent(self, app_id: str) -> None:
         """A clean device has no apps but its own, which no test may replace."""
-        before = self._cleaner.installed_before if self._cleaner is not None else None
-        there = app_id in before if before is not None else await self._phone.is_installed(app_id) is True
-        if there or app_id in self._usable:
+        if app_id in self._usable or await self._phone.is_installed(app_id) is True:
             message = f"{app_id} is an app of the device, which tests cannot replace: ask the operator to remove it"
             raise DeviceFailure(Category.CONFIG_INVALID, message)
 

@@ -228,7 +228,7 @@ def assemble_device(
     named = text_capability(asked, "bundleId") or text_capability(asked, "appPackage") or None
     in_browser = bool(text_capability(got, "browserName"))
     view: View = WebView(driver, by_element=True) if in_browser else NativeView(driver, phone)
-    control = PhoneApp(driver, phone, target, app_id=build.package_name or named, app=app, named=named, cleaner=cleaner)
+    control = PhoneApp(driver, phone, target, app_id=build.package_name or named, app=app, named=named)
     return WebDriverDevice(info, driver, control, view, cleaner, target=target, app_location=app)
 
 
