@@ -1,4 +1,7 @@
-"""A hub over HTTP with one Android phone, which keeps apps, their data, its clipboard and its log over sessions."""
+"""A hub over HTTP with one phone, which keeps apps, their data, its clipboard and its log over sessions.
+
+It shows the source of an Android phone; of iOS it knows the arguments of commands.
+"""
 
 import base64
 import json
@@ -23,7 +26,7 @@ def app_file(app_id: str, *, secret: str = "") -> bytes:
 
 @dataclass
 class PhoneHub:
-    """What UiAutomator2 answers. `asked` are the commands in their order, `broken` those that fail."""
+    """What the drivers answer. `asked` are the commands in their order, `broken` those that fail."""
 
     url: str = ""
     asked: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
@@ -73,7 +76,7 @@ class PhoneHub:
         if capabilities.get("appium:clearDeviceLogsOnStart"):
             self.log.clear()
         device = {"deviceUDID": "emulator-5554"} if self.names_device else {}
-        got = {"platformName": "Android", "automationName": "UiAutomator2", **device}
+        got = {"automationName": capabilities["appium:automationName"], **device}
         return _value({"sessionId": f"session-{self.opened}", "capabilities": got})
 
     def _look(self, what: str) -> Any:
@@ -87,24 +90,25 @@ class PhoneHub:
 
     def _execute(self, command: str, given: dict[str, Any]) -> web.Response:
         self.asked.append((command, given))
+        app_id = given.get("appId") or given.get("bundleId") or ""
         if command in self.broken:
             return _error("unknown error", f"{command} failed", 500)
         known: dict[str, Callable[[dict[str, Any]], Any]] = {
             "installApp": self._install,
-            "removeApp": lambda given: self.apps.pop(given["appId"], None) is not None,
+            "removeApp": lambda given: self.apps.pop(app_id, None) is not None,
             "listApps": lambda given: {app_id: {"packageName": app_id} for app_id in self.apps},
-            "isAppInstalled": lambda given: given["appId"] in self.apps,
-            "queryAppState": lambda given: 4 if self.shown == given["appId"] else 1,
-            "clearApp": lambda given: self.apps.update({given["appId"]: ""}),
+            "isAppInstalled": lambda given: app_id in self.apps,
+            "queryAppState": lambda given: 4 if self.shown == app_id else 1,
+            "clearApp": lambda given: self.apps.update({app_id: ""}),
             "setClipboard": lambda given: setattr(self, "clipboard", base64.b64decode(given["content"]).decode()),
-            "activateApp": lambda given: setattr(self, "shown", given["appId"]),
+            "activateApp": lambda given: setattr(self, "shown", app_id),
         }
-        if command == "activateApp" and given["appId"] not in self.apps:
+        if command == "activateApp" and app_id not in self.apps:
             return _error("unknown error", "the app is not installed", 500)
         return _value(known.get(command, lambda given: None)(given))
 
     def _install(self, given: dict[str, Any]) -> None:
-        file = json.loads(Path(given["appPath"]).read_bytes())
+        file = json.loads(Path(given.get("appPath") or given["app"]).read_bytes())
         self.apps[file["id"]] = file["secret"]
 
 

@@ -23,6 +23,7 @@ from tests.integration.executor.devices.phone_hub import OWN, PhoneHub, app_file
 SECRET = "the account of Ada"
 SHOP, OTHER = "com.example.shop", "com.example.other"
 PHONE = DeviceInfo("phone-1", "android", simulated=False)
+SIMULATOR = DeviceInfo("simulator-1", "ios", simulated=False)
 SKIP = run_config_pb2.RunConfig(execution_mode=run_config_pb2.ExecutionMode(skip_app_install=True, retries=0))
 ONCE = run_config_pb2.RunConfig(execution_mode=run_config_pb2.ExecutionMode(retries=0))
 
@@ -43,18 +44,24 @@ Use = Callable[..., Any]
 
 @pytest.fixture
 def use(hub: PhoneHub, unclean: FakeUncleanDevices, tmp_path: Path) -> Use:
-    """Opens the phone for an organisation, and installs the shop unless `app_id` is None."""
+    """Opens the phone for an organisation, and installs the shop unless `app_id` is None.
+
+    With `named`, the bundle id that the pool names, the phone is an iOS simulator.
+    """
 
     async def open_phone(
-        org_id: str, *, app_id: str | None = SHOP, package: str | None = SHOP, **fields: Any
+        org_id: str, *, app_id: str | None = SHOP, package: str | None = SHOP, named: str | None = None, **fields: Any
     ) -> Device:
         file = tmp_path / "app.apk"
         file.write_bytes(app_file(app_id or "", secret=SECRET))
         capabilities: Any = {"platformName": "Android", "appium:automationName": "UiAutomator2"}
+        if named is not None:
+            hub.broken.add("listApps")
+            capabilities = {"platformName": "iOS", "appium:automationName": "XCUITest", "appium:bundleId": named}
         target = HubTarget(url=hub.url, capabilities=capabilities, **fields)
         build = Build(org_id=org_id, package_name=package)
         app = str(file) if app_id is not None else None
-        device = await open_device(target, PHONE, build, app=app, unclean=unclean)
+        device = await open_device(target, SIMULATOR if named else PHONE, build, app=app, unclean=unclean)
         try:
             await device.install(build)
         except BaseException:
@@ -187,6 +194,43 @@ async def test_a_file_with_another_id_than_its_build_is_refused_and_removed(hub:
         await use("a", app_id=OTHER)
     assert raised.value.category is Category.ARTIFACT_INVALID
     assert set(hub.apps) == set(OWN)
+
+
+async def test_a_simulator_is_cleaned_of_the_app_that_only_the_pool_names(
+    hub: PhoneHub, use: Use, unclean: FakeUncleanDevices
+) -> None:
+    device = await use("a", package=None, named=SHOP)
+    assert hub.holds(SECRET)
+    await device.close()
+    assert hub.commands()[-3:] == ["removeApp", "setClipboard", "delete"]
+    assert (set(hub.apps), unclean.marked) == (set(OWN), {})
+
+
+async def test_a_killed_workers_simulator_is_cleaned_of_the_app_that_only_the_pool_names(
+    hub: PhoneHub, use: Use, unclean: FakeUncleanDevices
+) -> None:
+    await use("a", package=None, named=SHOP)
+    assert await delete_session(Session(hub.url, "session-1"), unclean=unclean)
+    assert (set(hub.apps), unclean.marked) == (set(OWN), {})
+
+
+async def test_the_app_of_a_build_is_removed_rather_than_the_one_that_the_pool_names(hub: PhoneHub, use: Use) -> None:
+    hub.apps[OTHER] = ""
+    await (await use("a", named=OTHER)).close()
+    assert set(hub.apps) == {*OWN, OTHER}
+
+
+async def test_apps_of_a_simulator_are_neither_replaced_nor_removed(
+    hub: PhoneHub, use: Use, unclean: FakeUncleanDevices
+) -> None:
+    """Though the simulator cannot list them."""
+    hub.apps[OTHER] = SECRET
+    for package in (OTHER, None):
+        with pytest.raises(DeviceFailure, match=f"{OTHER} is an app of the device"):
+            await use("a", app_id=OTHER, package=package, named=OTHER)
+        await (await use("a", app_id=None, package=package, named=OTHER)).close()
+    assert "removeApp" not in hub.commands()
+    assert (set(hub.apps), unclean.marked) == ({*OWN, OTHER}, {})
 
 
 async def test_a_dedicated_phone_keeps_its_apps_until_another_organisation_gets_it(hub: PhoneHub, use: Use) -> None:

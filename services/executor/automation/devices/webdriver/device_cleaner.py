@@ -26,7 +26,7 @@ class DeviceCleaner:
     """Keeps the device of one session clean."""
 
     def __init__(self, phone: PhoneCommands, records: UncleanDevices, device: UncleanDevice) -> None:
-        """`device` is what this session is going to leave, as far as it is known."""
+        """`device` is what this session is going to leave, as far as it is known; `apps` is what it may install."""
         self._phone = phone
         self._records = records
         self._device = device
@@ -40,10 +40,16 @@ class DeviceCleaner:
             raise DeviceFailure(Category.DEVICE_UNAVAILABLE, message)
         installed_before = await self._phone.list_apps()
         marked = replace(self._device, installed_before=installed_before)
+        if installed_before is None:
+            marked = replace(marked, apps=await self._missing(marked.apps))
         if left is not None and stays:
             marked = replace(marked, installed_before=left.installed_before, apps=marked.apps | left.apps)
         self._device = marked
         await self._stored(self._records.mark(marked))
+
+    async def _missing(self, apps: frozenset[str]) -> frozenset[str]:
+        """Those that are not installed: others belong to the device."""
+        return frozenset({app_id for app_id in apps if await self._phone.is_installed(app_id) is not True})
 
     async def finish(self) -> None:
         """Clean the device at the end of its session; what fails is left to the next session. Never raises."""

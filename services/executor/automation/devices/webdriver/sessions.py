@@ -223,12 +223,16 @@ def assemble_device(
     if automation == "fake":
         return WebDriverDevice(info, driver, FakeApp(driver), FakeView(driver), target=target)
     phone = _commands(driver, info.platform)
-    cleaner = _cleaner(phone, driver, target, info, build, unclean) if unclean is not None else None
     asked = target.capabilities
     named = text_capability(asked, "bundleId") or text_capability(asked, "appPackage") or None
+    app_id = build.package_name or named
+    installs = frozenset({app_id} if app is not None and app_id is not None else ())
+    cleaner = None
+    if unclean is not None:
+        cleaner = _cleaner(phone, driver, target, info, unclean, org_id=build.org_id, installs=installs)
     in_browser = bool(text_capability(got, "browserName"))
     view: View = WebView(driver, by_element=True) if in_browser else NativeView(driver, phone)
-    control = PhoneApp(driver, phone, target, app_id=build.package_name or named, app=app, named=named)
+    control = PhoneApp(driver, phone, target, app_id=app_id, app=app, named=named)
     return WebDriverDevice(info, driver, control, view, cleaner, target=target, app_location=app)
 
 
@@ -241,8 +245,10 @@ def _cleaner(
     driver: DriverSession,
     target: HubTarget,
     info: DeviceInfo,
-    build: Build,
     unclean: UncleanDevices,
+    *,
+    org_id: str,
+    installs: frozenset[str],
 ) -> DeviceCleaner | None:
     """None for a device without a name of its own, which can only be used by one organisation."""
     device = text_capability(driver.capabilities, "deviceUDID") or text_capability(driver.capabilities, "udid")
@@ -251,15 +257,14 @@ def _cleaner(
     if not device:
         message = "the hub did not name its device (capability udid or deviceUDID), so it cannot be kept clean"
         raise DeviceFailure(Category.DEVICE_UNAVAILABLE, message)
-    apps = frozenset({build.package_name} if build.package_name is not None else ())
     left = UncleanDevice(
         hub=target.url,
         device=device,
         session=driver.id,
         platform=info.platform,
-        org_id=build.org_id,
+        org_id=org_id,
         dedicated=target.dedicated,
-        apps=apps,
+        apps=installs,
     )
     return DeviceCleaner(phone, unclean, left)
 

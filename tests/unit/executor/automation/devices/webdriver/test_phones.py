@@ -60,7 +60,7 @@ def arguments(hub: FakeHub, name: str) -> Mapping[str, Any]:
 @BOTH
 async def test_only_documented_driver_commands_are_used(platform: str) -> None:
     hub = FakeHub({"mobile: queryAppState": 4, "mobile: isKeyboardShown": True, "GET /element/active": dict(FIELD)})
-    installed = iter([False, True, False])
+    installed = iter([False, False, True, False])
     hub.replies["mobile: isAppInstalled"] = lambda _: next(installed)
     device = phone(platform, hub, target=SHARED, unclean=FakeUncleanDevices())
     await device.prepare()
