@@ -269,16 +269,18 @@ class FakeCache:
 
 
 class FakeEvidence:
-    """Stores in memory, or raises `failure`."""
+    """Stores in memory without `secret`, or raises `failure`."""
 
-    def __init__(self, failure: Exception | None = None) -> None:
+    def __init__(self, failure: Exception | None = None, *, secret: bytes | None = None) -> None:
         self.failure = failure
+        self.secret = secret
         self.kept: dict[str, bytes] = {}
 
-    async def keep(self, name: str, content: bytes, content_type: str) -> None:
+    async def keep(self, name: str, content: bytes, content_type: str) -> int:
         if self.failure is not None:
             raise self.failure
-        self.kept[name] = content
+        self.kept[name] = content if self.secret is None else content.replace(self.secret, b"")
+        return len(self.kept[name])
 
 
 def names(elements: Sequence[Element]) -> list[str]:

@@ -244,15 +244,18 @@ class Human(Protocol):
 class EvidenceStore(Protocol):
     """Where screenshots and other artifacts go."""
 
-    async def keep(self, name: str, content: bytes, content_type: str) -> None:
-        """Store under a name that is unique within the run. May raise: verdicts do not depend on it."""
+    async def keep(self, name: str, content: bytes, content_type: str) -> int:
+        """Store under a name that is unique within the run; how many bytes were stored, after secrets were masked.
+
+        May raise: verdicts do not depend on it.
+        """
 
 
 class NoEvidenceStore:
     """Stores nothing."""
 
-    async def keep(self, name: str, content: bytes, content_type: str) -> None:
-        return None
+    async def keep(self, name: str, content: bytes, content_type: str) -> int:
+        return len(content)
 
 
 OnProgress = Callable[[Sequence[StepResult], Sequence[Artifact]], Awaitable[None]]

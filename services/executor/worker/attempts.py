@@ -178,7 +178,7 @@ class AttemptEvidence:
         self._claim = claim
         self._secrets = [secret.get_secret_value().encode() for secret in secrets if secret.get_secret_value()]
 
-    async def keep(self, name: str, content: bytes, content_type: str) -> None:
+    async def keep(self, name: str, content: bytes, content_type: str) -> int:
         """Store an artifact. The caller survives a failure: it costs the artifact, never the verdict."""
         run_id, attempt = self._claim.run.id, self._claim.attempt
         if content_type == JSON_LINES:
@@ -190,3 +190,4 @@ class AttemptEvidence:
             telemetry.artifact_failures.inc()
             log.warning("artifact_not_kept", run_id=run_id, attempt=attempt, name=name, error=repr(error))
             raise
+        return len(content)

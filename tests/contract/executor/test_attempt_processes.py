@@ -168,6 +168,14 @@ async def test_a_failing_attempt_leaves_evidence_with_the_worker(world: World) -
     assert any(content.startswith(b"\x89PNG") for content in world.evidence.kept.values())
 
 
+async def test_the_size_of_an_artifact_is_that_of_what_the_worker_stores(world: World) -> None:
+    world.evidence.secret = b"PNG"
+    result = await world.run({"assertVisible": "Nowhere"})
+    assert {artifact.name: artifact.size_bytes for artifact in result.artifacts} == {
+        name: len(content) for name, content in world.evidence.kept.items()
+    }
+
+
 async def test_the_build_is_read_by_the_worker(world: World) -> None:
     result = await world.run({"assertVisible": "My shop"}, build=app(1, "My shop"))
     assert result.failure is None

@@ -23,7 +23,9 @@ def calls_of(run: runs_pb2.Run) -> int:
 async def test_a_goal_calls_the_model_once_and_stores_the_conversation(
     executor: Any, connect: Any, shelf: Shelf
 ) -> None:
-    workflow_id = shelf.workflow(shelf.planned(GOAL, build_id=shelf.build(SHOP)))
+    planned = shelf.planned(GOAL, build_id=shelf.build(SHOP))
+    planned.app.system_prompt = "The key is sk-secret"
+    workflow_id = shelf.workflow(planned)
     async with FakeEndpoint(mind=shopper).serving() as endpoint:
         models = {"llm_base_url": endpoint.url, "llm_api_key": "sk-secret", "llm_primary_model": "small"}
         async with executor(**models, llm_planning_model="large") as app, connect(app.grpc_address) as client:
@@ -34,15 +36,17 @@ async def test_a_goal_calls_the_model_once_and_stores_the_conversation(
             second_id = await client.start(workflow_id, run_config=PLANNING)
             assert (await client.ended(second_id)).success
             [second] = await client.runs(second_id)
-            [name] = [each.name for each in first.attempts[-1].artifacts if each.kind == "transcript"]
-            request = pb.DownloadArtifactRequest(execution_id=first_id, run_id=first.id, artifact_name=name)
+            [transcript] = [each for each in first.attempts[-1].artifacts if each.kind == "transcript"]
+            request = pb.DownloadArtifactRequest(execution_id=first_id, run_id=first.id, artifact_name=transcript.name)
             content = b"".join([chunk.data async for chunk in client.stub.DownloadArtifact(request)])
     assert (calls_of(first), calls_of(second), len(endpoint.asked)) == (asked, 0, asked)
     assert {question["model"] for question in endpoint.asked} == {"large"}
     assert set(endpoint.keys) == {"Bearer sk-secret"}
     assert [step.depth for step in first.attempts[-1].steps] == [0, *[1] * 10]
     assert b"Buy a blue mug" in content
+    assert b"The key is [hidden]" in content
     assert b"sk-secret" not in content
+    assert transcript.size_bytes == len(content)
 
 
 async def test_without_a_model_a_run_fails_and_names_the_setting(executor: Any, connect: Any, shelf: Shelf) -> None:

@@ -184,7 +184,7 @@ class StepRecorder:
         if len(others) >= ARTIFACTS_LIMIT or sum(a.size_bytes for a in others) + size > ARTIFACT_BYTES_LIMIT:
             return ""
         try:
-            await self._evidence.keep(name, content, content_type)
+            size = await self._evidence.keep(name, content, content_type)
         except Exception:
             return ""
         self.artifacts[:] = [*others, Artifact(name=name, kind=kind, content_type=content_type, size_bytes=size)]

@@ -23,6 +23,7 @@ from services.executor.worker.processes.messages import (
     CacheChange,
     DeviceAcquired,
     Done,
+    EvidenceKept,
     FinishAttempt,
     HumanAnswered,
     InvalidMessage,
@@ -74,7 +75,7 @@ class AttemptHost:
             case ReadBuild(limit) if self._build.read is not None:
                 return Done(), await self._build.read(limit)
             case KeepEvidence(name, content_type):
-                await services.evidence.keep(name, content, content_type)
+                return EvidenceKept(await services.evidence.keep(name, content, content_type)), b""
             case AskModel(request) if services.models is not None and services.budget is not None:
                 return await _ask(services.models, services.budget, request), b""
             case AskHuman(question) if services.human is not None:

@@ -66,10 +66,17 @@ class ReadBuild:
 
 @dataclass(frozen=True, slots=True)
 class KeepEvidence:
-    """The content follows. Answered by Done."""
+    """The content follows. Answered by EvidenceKept."""
 
     name: str
     content_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceKept:
+    """`size` is in bytes, of what was stored."""
+
+    size: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +186,7 @@ class FinishAttempt:
 
 
 Order = RunAttempt | CancelAttempt
-Answer = DeviceAcquired | SentenceLoaded | ModelAnswered | HumanAnswered | Done | Refused
+Answer = DeviceAcquired | EvidenceKept | SentenceLoaded | ModelAnswered | HumanAnswered | Done | Refused
 CacheChange = AddEntry | SetPlan | RemoveEntries
 Call = (
     AcquireDevice | ReadBuild | KeepEvidence | LoadSentence | AddEntry | SetPlan | RemoveEntries | AskModel | AskHuman

@@ -23,6 +23,7 @@ from services.executor.worker.processes.messages import (
     AskModel,
     Call,
     DeviceAcquired,
+    EvidenceKept,
     ForgetCall,
     HumanAnswered,
     KeepEvidence,
@@ -114,8 +115,9 @@ class WorkerEvidence:
     def __init__(self, link: WorkerLink) -> None:
         self._link = link
 
-    async def keep(self, name: str, content: bytes, content_type: str) -> None:
-        await self._link.call(KeepEvidence(name, content_type), content)
+    async def keep(self, name: str, content: bytes, content_type: str) -> int:
+        kept: EvidenceKept = await self._link.call(KeepEvidence(name, content_type), content)
+        return kept.size
 
 
 class ProgressReporter:
