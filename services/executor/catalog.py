@@ -19,6 +19,7 @@ from mobiletest.types.v1 import platform_pb2
 from services.chassis import grpc_server, logs
 from services.chassis.context import Caller, bind, current
 from services.chassis.error_status import TOO_LARGE, to_domain_error
+from services.chassis.errors import Unavailable
 from services.chassis.grpc_server import Channel
 from services.chassis.proto_values import read_optional, to_datetime, to_enum_member, value_to_json
 from services.chassis.tls import TlsFiles
@@ -75,9 +76,20 @@ class RemoteCatalog:
             known = to_domain_error(error)
             if known is None or known.reason != TOO_LARGE:
                 raise
+        return await self._resolve_in_parts(request)
+
+    async def _resolve_in_parts(self, request: resolution_pb2.ResolveRunsRequest) -> ResolvedRuns:
+        """Each part is released once it has been read."""
         stream = self._resolution.StreamRuns(resolution_pb2.StreamRunsRequest(start=request), timeout=RESOLVE_SECONDS)
-        parts = [answer.part async for answer in stream]
-        return replace(self._resolved(parts[0]), plans=tuple(_plan(run) for part in parts for run in part.runs))
+        first: ResolvedRuns | None = None
+        plans: list[RunPlan] = []
+        async for answer in stream:
+            resolved = self._resolved(answer.part) if first is None else resolved_runs(answer.part)
+            first = first or replace(resolved, plans=())
+            plans += resolved.plans
+        if first is None:
+            raise Unavailable("The catalog ended the plan before its first part: try again", retry_after=1.0)
+        return replace(first, plans=tuple(plans))
 
     def _resolved(self, answer: resolution_pb2.ResolveRunsResponse) -> ResolvedRuns:
         return replace(resolved_runs(answer), limits=self.limits.put(current().org_id, answer.limits))

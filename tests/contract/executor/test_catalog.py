@@ -6,11 +6,12 @@ from uuid import uuid4
 
 import grpc
 import pytest
+from mobiletest.catalog.v1 import resolution_pb2
 from mobiletest.types.v1 import platform_pb2
 
 from services.chassis.context import current
 from services.chassis.error_status import to_domain_error
-from services.chassis.errors import NotFound
+from services.chassis.errors import NotFound, Unavailable
 from services.executor.catalog import RemoteCatalog, open_catalog_channel
 from services.executor.model.executions import BuildConfig, ExecutionKind
 from services.executor.model.runs import Platform, ResolvedRuns
@@ -56,6 +57,29 @@ async def test_a_workflow_resolves_to_its_runs_in_order(scene: Scene) -> None:
 async def test_a_test_resolves_without_a_workflow(scene: Scene) -> None:
     found = await scene.catalog.resolve(ExecutionKind.TEST, scene.test_id, BuildConfig(), override_build_config=False)
     assert (found.workflow_id, len(found.plans)) == ("", 1)
+
+
+async def test_a_large_plan_comes_in_parts() -> None:
+    shelf, workflow_id = Shelf(), str(uuid4())
+    first, *others = [resolution_pb2.ResolveRunsResponse(runs=[shelf.planned("a"), shelf.planned(n)]) for n in "bcd"]
+    first.workflow_id, first.workflow_name, first.max_parallel = workflow_id, "Nightly", 3
+    shelf.parts[workflow_id] = [first, *others]
+    async with serving(shelf), open_catalog_channel(shelf.address, TOKEN) as to:
+        found = await RemoteCatalog(to).resolve(
+            ExecutionKind.WORKFLOW, workflow_id, BuildConfig(), override_build_config=False
+        )
+    assert (found.workflow_id, found.workflow_name, found.max_parallel) == (workflow_id, "Nightly", 3)
+    assert [plan.steps for plan in found.plans] == [("a",), ("b",), ("a",), ("c",), ("a",), ("d",)]
+
+
+async def test_a_large_plan_without_any_part_is_worth_another_try() -> None:
+    shelf, workflow_id = Shelf(), str(uuid4())
+    shelf.parts[workflow_id] = []
+    async with serving(shelf), open_catalog_channel(shelf.address, TOKEN) as to:
+        with pytest.raises(Unavailable, match="ended the plan before its first part: try again"):
+            await RemoteCatalog(to).resolve(
+                ExecutionKind.WORKFLOW, workflow_id, BuildConfig(), override_build_config=False
+            )
 
 
 async def test_the_beginning_of_a_file_is_read(scene: Scene) -> None:

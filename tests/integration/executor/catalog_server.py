@@ -16,7 +16,8 @@ from mobiletest.types.v1 import platform_pb2
 from pydantic import SecretStr
 
 from services.chassis import grpc_server
-from services.chassis.errors import NotFound
+from services.chassis.error_status import TOO_LARGE
+from services.chassis.errors import InvalidArgument, NotFound
 from services.chassis.health import Health
 from services.chassis.settings import ProcessSettings
 from tests.callers import callers
@@ -33,6 +34,8 @@ class Shelf:
     answers: dict[str, resolution_pb2.ResolveRunsResponse] = field(default_factory=dict)
     files: dict[str, bytes] = field(default_factory=dict)
     address: str = ""
+    parts: dict[str, list[resolution_pb2.ResolveRunsResponse]] = field(default_factory=dict)
+    """The parts of plans that are too large for one answer, by workflow id."""
 
     def build(self, content: bytes) -> str:
         """The id of a new build with this file."""
@@ -85,11 +88,19 @@ class _Resolution(resolution_pb2_grpc.ResolutionServicer):
         self._shelf = shelf
 
     async def ResolveRuns(self, request: Any, context: Any) -> resolution_pb2.ResolveRunsResponse:  # noqa: N802
+        if request.workflow_id in self._shelf.parts:
+            raise InvalidArgument("too large", reason=TOO_LARGE)
         kind = "Workflow" if request.workflow_id else "Test"
         answer = self._shelf.answers.get(request.workflow_id or request.test_id)
         if answer is None:
             raise NotFound(f"{kind} not found")
         return answer
+
+    async def StreamRuns(  # noqa: N802
+        self, request: Any, context: Any
+    ) -> AsyncIterator[resolution_pb2.StreamRunsResponse]:
+        for part in self._shelf.parts[request.start.workflow_id]:
+            yield resolution_pb2.StreamRunsResponse(part=part)
 
 
 class _Builds(builds_pb2_grpc.BuildsServicer):
