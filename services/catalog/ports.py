@@ -15,7 +15,7 @@ from services.catalog.model.attachments import Attachment
 from services.catalog.model.builds import Build, Inspection, RejectedArtifact
 from services.catalog.model.keys import ApiKey, Organisation
 from services.catalog.model.limits import ArtifactBytes, OrganisationLimits
-from services.catalog.model.tests import Quarantine, ReadFlow, Step, Test, TestVersion
+from services.catalog.model.tests import PLAN_BYTES, Quarantine, ReadFlow, Step, Test, TestVersion
 from services.catalog.model.values import Counts, Page, Platform
 from services.catalog.model.workflows import Workflow
 from services.flows.loader import NO_FILES, Files
@@ -135,8 +135,8 @@ class TestFilter:
 class Tests(LiveEntities[Test], Protocol):
     """The live tests."""
 
-    async def with_deleted(self, test_ids: Collection[str]) -> Sequence[Test]:
-        """Those of the tests that exist or once existed, in any order."""
+    async def with_deleted(self, test_ids: Collection[str], *, most_bytes: int = PLAN_BYTES) -> Sequence[Test]:
+        """Those of the tests that exist or once existed, in any order. InvalidArgument (TOO_LARGE): they are larger."""
 
     async def existing(self, test_ids: Collection[str]) -> Collection[str]:
         """Which of the tests exist."""
@@ -144,8 +144,8 @@ class Tests(LiveEntities[Test], Protocol):
     async def quarantines(self, test_ids: Collection[str]) -> Mapping[str, Quarantine]:
         """The quarantines of those of the tests that have one, by the test's id; some may be over."""
 
-    async def tagged(self, tags: Collection[str]) -> Sequence[Test]:
-        """The tests that carry any of the tags, by name, ids breaking ties."""
+    async def tagged(self, tags: Collection[str], *, most_bytes: int = PLAN_BYTES) -> Sequence[Test]:
+        """The tests that carry any of the tags, by name, ids breaking ties. InvalidArgument as for `with_deleted`."""
 
     async def page(self, filter: TestFilter, page: Page, *, with_steps: bool) -> Sequence[Test]:
         """One page of the tests that fit, newest first, ids breaking ties; without their steps unless asked for."""

@@ -28,6 +28,7 @@ from services.executor.messages import build_config_proto, read_run_config
 from services.executor.model.executions import BuildConfig, ExecutionKind
 from services.executor.model.limits import UNLIMITED, OrganisationLimits
 from services.executor.model.runs import BuildArtifact, Platform, ResolvedRuns, RunPlan, RunTarget
+from services.executor.ports.executions import PlanTooLarge
 
 RESOLVE_SECONDS = 5.0
 LIMITS_SECONDS = 2.0
@@ -63,20 +64,27 @@ class RemoteCatalog:
         return reachable
 
     async def resolve(
-        self, kind: ExecutionKind, subject_id: str, build_config: BuildConfig, *, override_build_config: bool
+        self,
+        kind: ExecutionKind,
+        subject_id: str,
+        build_config: BuildConfig,
+        *,
+        override_build_config: bool,
+        large: bool = False,
     ) -> ResolvedRuns:
         request = resolution_pb2.ResolveRunsRequest(
             build_config=build_config_proto(build_config), override_build_config=override_build_config
         )
         setattr(request, f"{kind.value}_id", subject_id)
+        if large:
+            return await self._resolve_in_parts(request)
         try:
-            answer = await self._resolution.ResolveRuns(request, timeout=RESOLVE_SECONDS)
-            return self._resolved(answer)
+            return self._resolved(await self._resolution.ResolveRuns(request, timeout=RESOLVE_SECONDS))
         except grpc.aio.AioRpcError as error:
             known = to_domain_error(error)
-            if known is None or known.reason != TOO_LARGE:
-                raise
-        return await self._resolve_in_parts(request)
+            if known is not None and known.reason == TOO_LARGE:
+                raise PlanTooLarge from error
+            raise
 
     async def _resolve_in_parts(self, request: resolution_pb2.ResolveRunsRequest) -> ResolvedRuns:
         """Each part is released once it has been read."""

@@ -1,6 +1,7 @@
 """The catalog's store in memory: the same ports, the same unique values, changes that happen wholly or not at all."""
 
 import copy
+import json
 import re
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,12 +14,14 @@ from services.catalog.model.apps import App
 from services.catalog.model.attachments import Attachment, detach
 from services.catalog.model.builds import Build, Inspection, RejectedArtifact
 from services.catalog.model.keys import ApiKey, Organisation
-from services.catalog.model.tests import Quarantine, ReadFlow, Step, Test, TestVersion
+from services.catalog.model.tests import PLAN_BYTES, Quarantine, ReadFlow, Step, Test, TestVersion
 from services.catalog.model.text import fold_case
 from services.catalog.model.values import Counts, Page
 from services.catalog.model.workflows import Workflow
 from services.catalog.ports import AppFilter, Change, DuplicateValue, Fact, TestFilter
 from services.chassis import context
+from services.chassis.error_status import TOO_LARGE
+from services.chassis.errors import InvalidArgument
 from services.flows.loader import NO_FILES, Files
 
 R = TypeVar("R", App, Build, Test, Workflow, ApiKey)
@@ -147,13 +150,20 @@ class FakeArtifacts:
             await self.use(sha256, -1)
 
 
+def _not_larger(tests: Sequence[Test], most_bytes: int) -> Sequence[Test]:
+    if len(json.dumps([test.steps for test in tests])) > most_bytes:
+        raise InvalidArgument("larger", reason=TOO_LARGE)
+    return tests
+
+
 class FakeTests(_Table[Test]):
     def __init__(self) -> None:
         super().__init__()
         self.kept_versions: dict[tuple[str, int], TestVersion] = {}
 
-    async def with_deleted(self, test_ids: Collection[str]) -> Sequence[Test]:
-        return [test for test in self.rows.values() if test.id in test_ids and test.org_id == _org()]
+    async def with_deleted(self, test_ids: Collection[str], *, most_bytes: int = PLAN_BYTES) -> Sequence[Test]:
+        found = [test for test in self.rows.values() if test.id in test_ids and test.org_id == _org()]
+        return _not_larger(found, most_bytes)
 
     async def existing(self, test_ids: Collection[str]) -> Collection[str]:
         return {test.id for test in await self.many(test_ids)}
@@ -161,9 +171,9 @@ class FakeTests(_Table[Test]):
     async def quarantines(self, test_ids: Collection[str]) -> Mapping[str, Quarantine]:
         return {test.id: test.quarantine for test in await self.many(test_ids) if test.quarantine is not None}
 
-    async def tagged(self, tags: Collection[str]) -> Sequence[Test]:
+    async def tagged(self, tags: Collection[str], *, most_bytes: int = PLAN_BYTES) -> Sequence[Test]:
         fitting = [test for test in self.live() if set(test.tags) & set(tags)]
-        return sorted(fitting, key=lambda test: (fold_case(test.name), test.id))
+        return _not_larger(sorted(fitting, key=lambda test: (fold_case(test.name), test.id)), most_bytes)
 
     async def page(self, filter: TestFilter, page: Page, *, with_steps: bool) -> Sequence[Test]:
         found = _cut(_newest_first(self._fitting(filter)), page)

@@ -17,6 +17,7 @@ from services.executor.model.runs import (
     RunPlan,
     RunTarget,
 )
+from services.executor.ports.executions import PlanTooLarge
 from services.executor.ports.runs import Claim, Progress
 
 
@@ -44,6 +45,8 @@ class FakeCatalog:
         self.files: dict[str, bytes] = {}
         self.limits = UNLIMITED
         """Of every organisation."""
+        self.large: set[str] = set()
+        """The ids of what has a large plan."""
         self.reads = 0
         self.outages: list[Exception] = []
         """Errors of the next reads of files."""
@@ -62,10 +65,18 @@ class FakeCatalog:
         )
 
     async def resolve(
-        self, kind: ExecutionKind, subject_id: str, build_config: BuildConfig, *, override_build_config: bool
+        self,
+        kind: ExecutionKind,
+        subject_id: str,
+        build_config: BuildConfig,
+        *,
+        override_build_config: bool,
+        large: bool = False,
     ) -> ResolvedRuns:
         if (kind, subject_id) not in self._known:
             raise NotFound(f"{kind.capitalize()} not found")
+        if subject_id in self.large and not large:
+            raise PlanTooLarge
         return replace(self._known[kind, subject_id], limits=self.limits)
 
     async def organisation_limits(self) -> OrganisationLimits:

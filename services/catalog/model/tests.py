@@ -14,6 +14,8 @@ from services.catalog.model.values import InvalidValue, Json, Platform
 Step: TypeAlias = "str | Mapping[str, Json]"
 
 TAG_LIMIT = 50
+PLAN_BYTES = 32 * 1024**2
+"""The size of the tests of one execution."""
 TAG_LENGTH = 100
 DEFAULT_DAYS = 14
 MOST_DAYS = 366

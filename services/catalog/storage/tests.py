@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from services.catalog.model.tests import Quarantine, Step, Test, TestVersion
+from services.catalog.model.tests import PLAN_BYTES, Quarantine, Step, Test, TestVersion
 from services.catalog.model.text import fold_case
 from services.catalog.model.values import Page, Platform
 from services.catalog.ports import TestFilter
@@ -29,8 +29,6 @@ TEST_VERSIONS = "test_versions"
 NO_STEPS = "[]"
 MOST_BYTES_WITH_STEPS = 2 * 1024**2
 """Of tests in one message: each mebibyte of steps costs a third of a second of CPU."""
-MOST_PLANNED_BYTES = 32 * 1024**2
-"""The size of the tests of one execution."""
 _BY_NAME = [("name_folded", 1), ("_id", 1)]
 
 
@@ -41,10 +39,10 @@ class MongoTests(MongoLiveEntities[Test]):
         super().__init__(rows, to_document, from_document)
         self._versions = versions
 
-    async def with_deleted(self, test_ids: Collection[str]) -> Sequence[Test]:
+    async def with_deleted(self, test_ids: Collection[str], *, most_bytes: int = PLAN_BYTES) -> Sequence[Test]:
         if not test_ids:
             return ()
-        return await self._planned(id_condition(test_ids))
+        return await self._planned(id_condition(test_ids), most_bytes)
 
     async def existing(self, test_ids: Collection[str]) -> Collection[str]:
         found = await self._rows.find({**id_condition(test_ids), **IS_LIVE}, projection={"_id": 1})
@@ -55,15 +53,15 @@ class MongoTests(MongoLiveEntities[Test]):
         documents = await self._rows.find(condition, projection={"quarantine": 1})
         return {document["_id"]: Quarantine(**document["quarantine"]) for document in documents}
 
-    async def tagged(self, tags: Collection[str]) -> Sequence[Test]:
+    async def tagged(self, tags: Collection[str], *, most_bytes: int = PLAN_BYTES) -> Sequence[Test]:
         if not tags:
             return ()
-        return await self._planned({"tags": {"$in": list(tags)}, **IS_LIVE}, _BY_NAME)
+        return await self._planned({"tags": {"$in": list(tags)}, **IS_LIVE}, most_bytes, _BY_NAME)
 
-    async def _planned(self, condition: Document, sort: Any = None) -> Sequence[Test]:
+    async def _planned(self, condition: Document, most_bytes: int, sort: Any = None) -> Sequence[Test]:
         """Tests with all their steps, which take long to decode: other requests have their turns in between."""
         tests = []
-        for document in await self._rows.find(condition, sort, most=MOST_PLANNED_BYTES):
+        for document in await self._rows.find(condition, sort, most=most_bytes):
             tests.append(from_document(document))
             await asyncio.sleep(0)
         return tests

@@ -8,7 +8,7 @@ from services.catalog.model.apps import App
 from services.catalog.model.attachments import Attachment
 from services.catalog.model.builds import Build
 from services.catalog.model.resolution import BuildRequest, Candidates, PlannedRun, plan_runs
-from services.catalog.model.tests import Test
+from services.catalog.model.tests import PLAN_BYTES, Test
 from services.catalog.model.values import InvalidValue, Platform
 from services.catalog.model.workflows import AppChoice, BuildConfig, Workflow
 from services.catalog.ports import Store
@@ -30,10 +30,15 @@ class ResolutionUseCases:
         self._store = store
 
     @reports_violations
-    async def of_workflow(self, workflow_id: str, requested: BuildConfig, *, override: bool) -> Resolved:
-        """The runs of a workflow. NotFound; InvalidArgument: an unknown app or version is requested, or no test."""
+    async def of_workflow(
+        self, workflow_id: str, requested: BuildConfig, *, override: bool, most_bytes: int = PLAN_BYTES
+    ) -> Resolved:
+        """The runs of a workflow.
+
+        NotFound; InvalidArgument: an unknown app or version is requested, no test, or (TOO_LARGE) larger tests.
+        """
         workflow = require(await self._store.workflows.get(workflow_id), "Workflow")
-        tests, attachments = await self._selected(workflow)
+        tests, attachments = await self._selected(workflow, most_bytes)
         if not tests:
             raise InvalidValue("workflow_id", f'the workflow "{workflow.name}" selects no tests; add test_ids or tags')
         request = BuildRequest(requested, override, workflow.build_config)
@@ -48,14 +53,14 @@ class ResolutionUseCases:
         tests, request = [require(test, "Test")], BuildRequest(requested, override)
         return Resolved(None, plan_runs(tests, await self._candidates(attachments, request), request))
 
-    async def _selected(self, workflow: Workflow) -> tuple[list[Test], Sequence[Attachment]]:
+    async def _selected(self, workflow: Workflow, most_bytes: int) -> tuple[list[Test], Sequence[Attachment]]:
         """Tests with their attachments: those listed, in order, then those tagged, by name, each once.
 
         Listed tests that were deleted are included.
         """
         kept, tagged, attached = await asyncio.gather(
-            self._store.tests.with_deleted(workflow.test_ids),
-            self._store.tests.tagged(workflow.tags),
+            self._store.tests.with_deleted(workflow.test_ids, most_bytes=most_bytes),
+            self._store.tests.tagged(workflow.tags, most_bytes=most_bytes),
             self._store.attachments.of_tests(workflow.test_ids),
         )
         listed = {test.id: test for test in kept}

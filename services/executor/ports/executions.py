@@ -100,13 +100,26 @@ class Supersessions(Protocol):
         """As `Executions.supersede`."""
 
 
+class PlanTooLarge(Exception):
+    """A plan that takes so much memory that only a few starts at a time may have one."""
+
+
 class Catalog(Protocol):
     """What to run, and the files of builds."""
 
     async def resolve(
-        self, kind: ExecutionKind, subject_id: str, build_config: BuildConfig, *, override_build_config: bool
+        self,
+        kind: ExecutionKind,
+        subject_id: str,
+        build_config: BuildConfig,
+        *,
+        override_build_config: bool,
+        large: bool = False,
     ) -> ResolvedRuns:
-        """The runs that a start comprises. NotFound, InvalidArgument, Unavailable, DeadlineExceeded."""
+        """The runs that a start comprises. PlanTooLarge, unless it may be `large`.
+
+        NotFound, InvalidArgument, ResourceExhausted, Unavailable, DeadlineExceeded.
+        """
 
     async def organisation_limits(self) -> OrganisationLimits:
         """The limits of the caller's organisation; they may be half a minute old."""

@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from services.chassis import logs
 from services.chassis.context import current
 from services.chassis.errors import FailedPrecondition, InvalidArgument, Violation
+from services.chassis.fair_turns import FairTurns
 from services.chassis.ids import new_id
 from services.chassis.limits import check_models
 from services.chassis.retry import log_transient, run_every
@@ -21,7 +23,7 @@ from services.executor.model.limits import OrganisationLimits
 from services.executor.model.retries import extra_modes
 from services.executor.model.run_config import RunConfig, with_defaults
 from services.executor.model.runs import ResolvedRuns, Run, RunPlan
-from services.executor.ports.executions import Catalog, Executions, PageRequest, Supersessions
+from services.executor.ports.executions import Catalog, Executions, PageRequest, PlanTooLarge, Supersessions
 from services.executor.usecases.queue_limit import QueueLimit
 
 ALL_RUNS = PageRequest(1, 100_000)
@@ -57,13 +59,15 @@ class ExecutionStarter:
         self._catalog = catalog
         self._executions = executions
         self._queue = QueueLimit(executions)
+        self._large_turns = FairTurns(2, per_org=1, waiting_per_org=64, waiting=256)
+        """For plans that are large, and those of reruns, whose size is known only when they have been read."""
 
     async def start(self, wanted: StartRequest) -> Execution:
         """The stored execution: queued, or already ended when none of its runs can be started.
 
         NotFound: no such workflow or test; InvalidArgument: build_config names an unknown app or version, the workflow
         has no tests, the URL of the CI run is not one, or cancel_previous is set without a pull request or branch;
-        PermissionDenied: llm_config names a model that is not allowed; ResourceExhausted: too many runs wait.
+        PermissionDenied: llm_config names a model that is not allowed; ResourceExhausted: too many runs or starts wait.
         Repeated with the same idempotency key, returns the execution created before.
         """
         if not is_run_url(wanted.ci.run_url or ""):
@@ -71,12 +75,19 @@ class ExecutionStarter:
         if wanted.cancel_previous and not has_lane(wanted.ci):
             raise InvalidArgument(NO_CHANGE, violations=[Violation("cancel_previous", NO_CHANGE, "missing")])
         execution_id = new_id()
+        with suppress(PlanTooLarge):
+            return await self._start(wanted, execution_id)
+        async with self._large_turns.take(current().org_id):
+            return await self._start(wanted, execution_id, large=True)
+
+    async def _start(self, wanted: StartRequest, execution_id: str, *, large: bool = False) -> Execution:
         resolved, now, _ = await asyncio.gather(
             self._catalog.resolve(
                 wanted.kind,
                 wanted.subject_id,
                 wanted.build_config,
                 override_build_config=wanted.override_build_config,
+                large=large,
             ),
             self._executions.now(),
             self._queue.refresh(),
@@ -99,11 +110,12 @@ class ExecutionStarter:
         runs = [run for run in found if not failed_only or run.success is not True]
         if not runs:
             raise FailedPrecondition("Nothing failed: every run of the execution passed", reason="NOTHING_FAILED")
-        plans, limits, _ = await asyncio.gather(
-            self._executions.plans_of(execution_id), self._catalog.organisation_limits(), self._queue.refresh()
-        )
-        rerun = _rerun_of(earlier, rerun_id, service_client, await self._executions.now())
-        return await self._store(rerun, [plans[run.id] for run in runs], limits)
+        async with self._large_turns.take(current().org_id):
+            plans, limits, _ = await asyncio.gather(
+                self._executions.plans_of(execution_id), self._catalog.organisation_limits(), self._queue.refresh()
+            )
+            rerun = _rerun_of(earlier, rerun_id, service_client, await self._executions.now())
+            return await self._store(rerun, [plans[run.id] for run in runs], limits)
 
     async def _store(self, execution: Execution, plans: Sequence[RunPlan], limits: OrganisationLimits) -> Execution:
         """Store a new execution with a run for each plan, and cancel the executions that it supersedes."""

@@ -1,6 +1,7 @@
 """The ports Tests and Attachments, in memory and on MongoDB."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -9,6 +10,8 @@ from services.catalog.model.tests import Quarantine, Step, TestVersion
 from services.catalog.model.text import search_pattern
 from services.catalog.model.values import Page, Platform
 from services.catalog.ports import DuplicateValue, Store, TestFilter
+from services.chassis.error_status import TOO_LARGE
+from services.chassis.errors import InvalidArgument
 from tests.contract.catalog.conftest import foreign
 from tests.fakes.catalog_samples import a_test, at, attachment, org
 
@@ -39,6 +42,15 @@ async def test_a_deleted_test_is_seen_on_demand_only(store: Store) -> None:
     assert await store.tests.get("test") is None
     assert await store.tests.many(["test"]) == []
     assert await store.tests.with_deleted(["test"]) == [gone]
+
+
+async def test_no_more_steps_than_asked_for_are_read(store: Store) -> None:
+    await store.tests.add(a_test(tags=("x",), steps=("s" * 2000,)))
+    for read in (partial(store.tests.with_deleted, ["test"]), partial(store.tests.tagged, ["x"])):
+        assert len(await read(most_bytes=10_000)) == 1
+        with pytest.raises(InvalidArgument) as refusal:
+            await read(most_bytes=1000)
+        assert refusal.value.reason == TOO_LARGE
 
 
 FILTERS = [

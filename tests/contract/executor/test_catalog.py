@@ -15,7 +15,7 @@ from services.chassis.errors import NotFound, Unavailable
 from services.executor.catalog import RemoteCatalog, open_catalog_channel
 from services.executor.model.executions import BuildConfig, ExecutionKind
 from services.executor.model.runs import Platform, ResolvedRuns
-from services.executor.ports.executions import Catalog
+from services.executor.ports.executions import Catalog, PlanTooLarge
 from tests.fakes.executor import FakeCatalog, plan
 from tests.integration.executor.catalog_server import TOKEN, Shelf, serving
 
@@ -59,15 +59,21 @@ async def test_a_test_resolves_without_a_workflow(scene: Scene) -> None:
     assert (found.workflow_id, len(found.plans)) == ("", 1)
 
 
+async def resolve(catalog: Catalog, workflow_id: str, *, large: bool = False) -> ResolvedRuns:
+    return await catalog.resolve(
+        ExecutionKind.WORKFLOW, workflow_id, BuildConfig(), override_build_config=False, large=large
+    )
+
+
 async def test_a_large_plan_comes_in_parts() -> None:
     shelf, workflow_id = Shelf(), str(uuid4())
     first, *others = [resolution_pb2.ResolveRunsResponse(runs=[shelf.planned("a"), shelf.planned(n)]) for n in "bcd"]
     first.workflow_id, first.workflow_name, first.max_parallel = workflow_id, "Nightly", 3
     shelf.parts[workflow_id] = [first, *others]
     async with serving(shelf), open_catalog_channel(shelf.address, TOKEN) as to:
-        found = await RemoteCatalog(to).resolve(
-            ExecutionKind.WORKFLOW, workflow_id, BuildConfig(), override_build_config=False
-        )
+        with pytest.raises(PlanTooLarge):
+            await resolve(RemoteCatalog(to), workflow_id)
+        found = await resolve(RemoteCatalog(to), workflow_id, large=True)
     assert (found.workflow_id, found.workflow_name, found.max_parallel) == (workflow_id, "Nightly", 3)
     assert [plan.steps for plan in found.plans] == [("a",), ("b",), ("a",), ("c",), ("a",), ("d",)]
 
@@ -77,9 +83,7 @@ async def test_a_large_plan_without_any_part_is_worth_another_try() -> None:
     shelf.parts[workflow_id] = []
     async with serving(shelf), open_catalog_channel(shelf.address, TOKEN) as to:
         with pytest.raises(Unavailable, match="ended the plan before its first part: try again"):
-            await RemoteCatalog(to).resolve(
-                ExecutionKind.WORKFLOW, workflow_id, BuildConfig(), override_build_config=False
-            )
+            await resolve(RemoteCatalog(to), workflow_id, large=True)
 
 
 async def test_the_beginning_of_a_file_is_read(scene: Scene) -> None:

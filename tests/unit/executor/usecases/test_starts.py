@@ -1,20 +1,26 @@
 """Starting workflows and tests."""
 
+import asyncio
+from collections import Counter
+from collections.abc import Mapping
+from itertools import product
 from uuid import uuid4
 
 import pytest
 
-from services.chassis.context import Caller, bind
+from services.chassis.context import Caller, bind, current
 from services.chassis.errors import InvalidArgument, NotFound
 from services.chassis.ids import derive_ids
 from services.executor.model.attribution import Ci, ExecutionSource
+from services.executor.model.changes import Change
 from services.executor.model.executions import BuildConfig, Execution, ExecutionKind
 from services.executor.model.failures import NO_PLATFORM
 from services.executor.model.run_config import ExecutionMode, RunConfig
-from services.executor.model.runs import ResolvedRuns
+from services.executor.model.runs import ResolvedRuns, RunPlan
 from services.executor.model.states import Status
 from services.executor.ports.executions import ExecutionFilter, PageRequest
 from services.executor.usecases.starts import ExecutionStarter, StartRequest
+from tests.eventually import eventually
 from tests.fakes.executor import FakeCatalog, plan
 from tests.fakes.executor_executions import FakeExecutions
 
@@ -31,6 +37,7 @@ async def start(
     config: RunConfig | None = None,
     ci: Ci | None = None,
     client: str | None = None,
+    starter: ExecutionStarter | None = None,
 ) -> Execution:
     wanted = StartRequest(
         kind=kind,
@@ -41,7 +48,7 @@ async def start(
         ci=ci or Ci(),
     )
     with bind(caller):
-        return await ExecutionStarter(catalog, store).start(wanted)
+        return await (starter or ExecutionStarter(catalog, store)).start(wanted)
 
 
 def requests(store: FakeExecutions) -> int:
@@ -58,6 +65,55 @@ async def test_a_workflow_start_queues_and_requests_a_run_per_plan() -> None:
     )
     assert [run.target.test_name for run in store.stored.values()] == ["One", "Two"]
     assert requests(store) == 2
+
+
+class HeldExecutions(FakeExecutions):
+    """Stores starts once they are let go; `storing` counts them by organisation."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.storing: Counter[str] = Counter()
+        self.go_on = asyncio.Event()
+
+    async def add(self, change: Change, plans: Mapping[str, RunPlan]) -> Execution:
+        self.storing[current().org_id] += 1
+        await self.go_on.wait()
+        return await super().add(change, plans)
+
+
+async def test_few_large_plans_are_held_at_once_until_they_are_stored() -> None:
+    store, catalog = HeldExecutions(), FakeCatalog()
+    starter, large, small = ExecutionStarter(catalog, store), catalog.workflow(plan("One")), catalog.workflow(plan())
+    catalog.large.add(large)
+    starting = []
+    for org_id, subject_id in [*product("abc", [large, large]), *product("d", [small] * 5)]:
+        caller = Caller(org_id=org_id, via_gateway=True)
+        starting.append(asyncio.create_task(start(store, catalog, subject_id, caller=caller, starter=starter)))
+    await eventually(lambda: store.storing == {"a": 1, "b": 1, "d": 5})
+    store.go_on.set()
+    assert {execution.status for execution in await asyncio.gather(*starting)} == {Status.QUEUED}
+    assert store.storing == {"a": 2, "b": 2, "c": 2, "d": 5}
+
+
+async def test_few_reruns_hold_their_plans_at_once() -> None:
+    store, catalog = HeldExecutions(), FakeCatalog()
+    starter, workflow_id = ExecutionStarter(catalog, store), catalog.workflow(plan("One"))
+    store.go_on.set()
+    ended = {}
+    for org_id in "abc":
+        with bind(Caller(org_id=org_id)) as caller:
+            ended[org_id] = (await start(store, catalog, workflow_id, caller=caller)).id
+            await store.cancel(ended[org_id])
+    store.go_on.clear()
+    store.storing.clear()
+    reruns = []
+    for org_id, execution_id in [*ended.items()] * 2:
+        with bind(Caller(org_id=org_id)):
+            reruns.append(asyncio.create_task(starter.rerun(execution_id, failed_only=False)))
+    await eventually(lambda: store.storing == {"a": 1, "b": 1})
+    store.go_on.set()
+    await asyncio.gather(*reruns)
+    assert store.storing == {"a": 2, "b": 2, "c": 2}
 
 
 async def test_a_test_has_no_workflow() -> None:
