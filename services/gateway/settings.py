@@ -43,7 +43,7 @@ class Settings(ProcessSettings):
     max_upload_bytes: int = Field(default=2 * 1024 * MEBIBYTE, gt=0)
     """The largest upload."""
     max_connections: int = Field(default=10_000, gt=0)
-    """Connections beyond this number are closed at once."""
+    """For a connection beyond this number an idle one is closed; without an idle one it is closed at once."""
     organisation_requests_per_second: int = Field(default=500, ge=1)
     """The requests of one organisation per second. This and the following are defaults of limits that hold in each
     process: N replicas allow up to N times as much."""

@@ -117,7 +117,11 @@ class _Runner(web.AppRunner):
 
 
 class _Server(web.Server):
-    """Makes hardened connections, up to a limit; a connection beyond it is closed at once."""
+    """Makes hardened connections, up to a limit.
+
+    For one beyond it the oldest idle one is closed, so that clients without a request keep no others out; without an
+    idle one, it is closed itself.
+    """
 
     def __init__(self, made: web.Server, settings: Settings) -> None:
         super().__init__(made.request_handler, request_factory=made.request_factory, handler_cancellation=True)
@@ -139,6 +143,16 @@ class _Server(web.Server):
 
     def connection_made(self, handler: web.RequestHandler, transport: Any) -> None:
         super().connection_made(handler, transport)
-        if len(self._connections) > self._settings.max_connections:
+        if len(self._connections) <= self._settings.max_connections:
+            return
+        idle = next((each for each in self._connections if _is_idle(each)), None)
+        if idle is not None:
+            idle.force_close()
+        else:
             log.warning("connection_refused", connections=len(self._connections))
             transport.abort()
+
+
+def _is_idle(connection: web.RequestHandler) -> bool:
+    """Whether it waits for a request, or for the rest of its header."""
+    return connection._waiter is not None and not connection._waiter.done()

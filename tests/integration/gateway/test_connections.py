@@ -114,18 +114,49 @@ async def test_a_chunked_body_that_is_broken_is_a_400(client: Client, gateway: A
     assert answer[9:12] == b"400"
 
 
-async def test_more_connections_than_allowed_are_closed_at_once(backends: FakeBackends) -> None:
+HEALTH = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+async def test_idle_connections_give_way_to_new_ones_the_oldest_first(backends: FakeBackends) -> None:
+    """Anyone can open connections, so those without a whole header must not keep out those with one."""
     async with run_gateway(backends, max_connections=20) as gateway:
         held = [await connect(gateway) for _ in range(20)]
-        reader, writer = await connect(gateway)
-        try:
-            writer.write(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
-            assert await reader.read() == b""
-        except ConnectionResetError:
-            pass
-        finally:
-            for _, one in [*held, (reader, writer)]:
-                one.close()
+        for _, writer in held[::2]:
+            writer.write(b"GET /healthz HTTP/1.1\r\nX-Slow: ")
+        new = [await connect(gateway) for _ in range(5)]
+        for reader, writer in [*new, held[19]]:
+            writer.write(HEALTH)
+            assert (await asyncio.wait_for(reader.readuntil(b"\r\n"), 30)).startswith(b"HTTP/1.1 200")
+        for reader, _ in held[:5]:
+            assert await asyncio.wait_for(reader.read(), 30) == b""
+        assert not any(reader.at_eof() for reader, _ in held[5:])
+        for _, writer in [*held, *new]:
+            writer.close()
+
+
+async def test_connections_beyond_the_limit_are_closed_at_once_while_all_have_requests(backends: FakeBackends) -> None:
+    waiting, gate = 0, asyncio.Event()
+
+    async def page(_: object) -> apps_pb2.ListAppsResponse:
+        nonlocal waiting
+        waiting += 1
+        await gate.wait()
+        return apps_pb2.ListAppsResponse(page=1)
+
+    backends.on("ListApps", page)
+    request = f"GET /api/v1/apps HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {script_api_key(backends)}\r\n\r\n"
+    async with run_gateway(backends, max_connections=3) as gateway:
+        busy = []
+        for number in range(3):
+            busy.append(await connect(gateway))
+            busy[-1][1].write(request.encode())
+            await eventually(lambda number=number: waiting == number + 1)  # type: ignore[misc]
+        with suppress(ConnectionResetError):
+            assert await send_raw(gateway, HEALTH) == b""
+        gate.set()
+        for reader, writer in busy:
+            assert (await asyncio.wait_for(reader.readuntil(b"\r\n"), 30)).startswith(b"HTTP/1.1 200")
+            writer.close()
 
 
 async def test_pipelined_requests_are_answered_in_order(client: Client, gateway: App) -> None:
