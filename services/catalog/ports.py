@@ -5,18 +5,17 @@ Everything is read and written as the caller of `chassis.context.current()`; onl
 """
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol, TypeAlias, TypeVar
 
-from services.catalog.model.apps import App
+from services.catalog.model.apps import App, AppFilter
 from services.catalog.model.attachments import Attachment
 from services.catalog.model.builds import Build, Inspection, RejectedArtifact
 from services.catalog.model.keys import ApiKey, Organisation
 from services.catalog.model.limits import ArtifactBytes, OrganisationLimits
-from services.catalog.model.tests import PLAN_BYTES, Quarantine, ReadFlow, Step, Test, TestVersion
-from services.catalog.model.values import Counts, Page, Platform
+from services.catalog.model.tests import PLAN_BYTES, Quarantine, ReadFlow, Step, Test, TestFilter, TestVersion
+from services.catalog.model.values import Counts, Page
 from services.catalog.model.workflows import Workflow
 from services.flows.loader import NO_FILES, Files
 
@@ -29,14 +28,6 @@ class DuplicateValue(Exception):
 
 
 Fact: TypeAlias = App | Build | Test | Attachment | ApiKey
-
-
-@dataclass(frozen=True, slots=True)
-class AppFilter:
-    """Which apps: of a platform, and with a folded name that the pattern (see `text.search_pattern`) finds."""
-
-    platform: Platform | None = None
-    pattern: str | None = None
 
 
 class LiveEntities(Protocol[E]):
@@ -118,18 +109,6 @@ class KeyRing(Protocol):
 
     async def add_organisation(self, organisation: Organisation) -> None:
         """Store a new organisation."""
-
-
-@dataclass(frozen=True, slots=True)
-class TestFilter:
-    """Which tests: that run on a platform (of it, or of none), carry a tag, are among `ids`, fit a name pattern."""
-
-    __test__ = False
-
-    platform: Platform | None = None
-    tag: str | None = None
-    ids: tuple[str, ...] | None = None
-    pattern: str | None = None
 
 
 class Tests(LiveEntities[Test], Protocol):

@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from services.catalog.flow_reader import read_flow
-from services.catalog.model.apps import App
+from services.catalog.model.apps import App, AppFilter
 from services.catalog.model.attachments import Attachment, detach
 from services.catalog.model.builds import Build, Inspection, RejectedArtifact
 from services.catalog.model.keys import ApiKey, Organisation
-from services.catalog.model.tests import PLAN_BYTES, Quarantine, ReadFlow, Step, Test, TestVersion
+from services.catalog.model.tests import PLAN_BYTES, Quarantine, ReadFlow, Step, Test, TestFilter, TestVersion
 from services.catalog.model.text import fold_case
 from services.catalog.model.values import Counts, Page
 from services.catalog.model.workflows import Workflow
-from services.catalog.ports import AppFilter, Change, DuplicateValue, Fact, TestFilter
+from services.catalog.ports import Change, DuplicateValue, Fact
 from services.chassis import context
 from services.chassis.error_status import TOO_LARGE
 from services.chassis.errors import InvalidArgument

@@ -34,6 +34,14 @@ class App:
     deleted_at: datetime | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class AppFilter:
+    """Which apps: of a platform, and with a folded name that the pattern (see `text.search_pattern`) finds."""
+
+    platform: Platform | None = None
+    pattern: str | None = None
+
+
 def raise_revision(app: App, at: datetime) -> App:
     """The app as it is written after a change: one revision later."""
     return replace(app, revision=app.revision + 1, updated_at=at)

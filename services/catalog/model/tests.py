@@ -72,6 +72,18 @@ class TestVersion:
 
 
 @dataclass(frozen=True, slots=True)
+class TestFilter:
+    """Which tests: that run on a platform (of it, or of none), carry a tag, are among `ids`, fit a name pattern."""
+
+    __test__ = False
+
+    platform: Platform | None = None
+    tag: str | None = None
+    ids: tuple[str, ...] | None = None
+    pattern: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class FlowProblem:
     """A mistake in steps: the path to it, what is wrong, and both in one sentence, in a text with line and column."""
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from services.catalog.model.apps import App
+from services.catalog.model.apps import App, AppFilter
 from services.catalog.model.text import fold_case
 from services.catalog.model.values import Counts, Page, Platform
-from services.catalog.ports import AppFilter, Counters
+from services.catalog.ports import Counters
 from services.catalog.storage.documents import (
     IS_LIVE,
     NEWEST_FIRST,

@@ -6,10 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from services.catalog.model.tests import PLAN_BYTES, Quarantine, Step, Test, TestVersion
+from services.catalog.model.tests import PLAN_BYTES, Quarantine, Step, Test, TestFilter, TestVersion
 from services.catalog.model.text import fold_case
 from services.catalog.model.values import Page, Platform
-from services.catalog.ports import TestFilter
 from services.catalog.storage.documents import (
     IS_LIVE,
     MOST_BYTES,

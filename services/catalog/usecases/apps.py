@@ -5,11 +5,11 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from services.catalog.model.apps import App, mark_deleted, raise_revision
+from services.catalog.model.apps import App, AppFilter, mark_deleted, raise_revision
 from services.catalog.model.attachments import Attachment, detach, update_test_counts
 from services.catalog.model.text import search_pattern, validate_name, validate_version
 from services.catalog.model.values import Counts, ListPage, Page, Platform, app_counts
-from services.catalog.ports import AppFilter, Change, Store
+from services.catalog.ports import Change, Store
 from services.catalog.usecases.errors import reports_violations, require, require_revision, validate_link
 from services.chassis.clock import Clock
 from services.chassis.context import current

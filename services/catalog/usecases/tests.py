@@ -10,6 +10,7 @@ from services.catalog.model.tests import (
     ReadFlow,
     Step,
     Test,
+    TestFilter,
     TestVersion,
     active_quarantine,
     is_platform_compatible,
@@ -17,7 +18,7 @@ from services.catalog.model.tests import (
 )
 from services.catalog.model.text import search_pattern, validate_name
 from services.catalog.model.values import Counts, InvalidValue, ListPage, Page, Platform
-from services.catalog.ports import Change, FlowReader, Store, TestFilter
+from services.catalog.ports import Change, FlowReader, Store
 from services.catalog.usecases.apps import update_app_attachment
 from services.catalog.usecases.attachments import AttachedTest, load_attachments
 from services.catalog.usecases.errors import invalid_argument, reports_violations, require, require_revision

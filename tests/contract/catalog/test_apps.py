@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from services.catalog.model.apps import AppFilter
 from services.catalog.model.text import search_pattern
 from services.catalog.model.values import Counts, Page, Platform
-from services.catalog.ports import AppFilter, DuplicateValue, Store
+from services.catalog.ports import DuplicateValue, Store
 from tests.contract.catalog.conftest import foreign
 from tests.fakes.catalog_samples import app, at
 

@@ -6,10 +6,10 @@ from functools import partial
 import pytest
 
 from services.catalog.model.attachments import detach
-from services.catalog.model.tests import Quarantine, Step, TestVersion
+from services.catalog.model.tests import Quarantine, Step, TestFilter, TestVersion
 from services.catalog.model.text import search_pattern
 from services.catalog.model.values import Page, Platform
-from services.catalog.ports import DuplicateValue, Store, TestFilter
+from services.catalog.ports import DuplicateValue, Store
 from services.chassis.error_status import TOO_LARGE
 from services.chassis.errors import InvalidArgument
 from tests.contract.catalog.conftest import foreign
