@@ -32,20 +32,14 @@ from services.executor.automation.steps.goal_runner import GoalRunner
 from services.executor.automation.steps.human_help import HumanHelp
 from services.executor.automation.steps.model_access import NO_MODEL, ModelAccess
 from services.executor.automation.steps.replay import StepReplay
+from services.executor.automation.steps.resolution_policy import needs_model, resolution_policy
 from services.executor.automation.steps.runner import StepRunner
 from services.executor.automation.steps.screen_reader import ScreenReader
 from services.executor.automation.steps.sentence_actions import REFUSAL_SECONDS, SentenceActions
-from services.executor.automation.steps.sentence_runner import ResolutionPolicy, SentenceRunner
+from services.executor.automation.steps.sentence_runner import SentenceRunner
 from services.executor.model.attempts import AttemptResult
 from services.executor.model.failures import Category, Failure
-from services.executor.model.run_config import (
-    DEFAULTS,
-    CacheRetryMode,
-    FallbackTrigger,
-    Grounder,
-    RunConfig,
-    with_defaults,
-)
+from services.executor.model.run_config import DEFAULTS, CacheRetryMode, Grounder, RunConfig, with_defaults
 from services.flows.commands import LaunchApp
 from services.flows.loader import parse_flow
 from services.flows.nodes import DocumentError
@@ -122,7 +116,7 @@ class AttemptRunner:
         secrets = SecretTexts()
         secrets.add_variables(scope.values)
         session = self._open_session(request, config, secrets)
-        if session is None and _needs_model(request, config):
+        if session is None and needs_model(config, ask_model=request.ask_model):
             return AttemptResult(failure=Failure(Category.CONFIG_INVALID, NO_MODEL, NO_MODEL))
         recorder = StepRecorder(
             attempt=request.attempt,
@@ -215,8 +209,8 @@ class _Attempt:
         return await self._step_runner(device).run(self.flow)
 
     def _step_runner(self, device: Device) -> StepRunner:
-        request, policy, watcher = self.request, self._policy(), Watcher(device)
-        secrets = self.recorder.secrets
+        request, secrets, watcher = self.request, self.recorder.secrets, Watcher(device)
+        policy = resolution_policy(self.config, ask_model=request.ask_model)
         keyboard = Keyboard(device, watcher, secrets)
         actions = DeviceActions(device, watcher, keyboard, request.build.app_name)
         screen = ScreenReader(device, watcher, pictures=policy.sees_pictures)
@@ -252,18 +246,7 @@ class _Attempt:
             transcripts=self.transcripts,
             scope=self.scope,
             seconds=request.step_seconds,
-            human_help=HumanHelp(self.human, device, watcher, actions, self.recorder)
-            if self.human is not None
-            else None,
-        )
-
-    def _policy(self) -> ResolutionPolicy:
-        mode = self.config.execution_mode
-        return ResolutionPolicy(
-            grounder=mode.grounder_type or Grounder.ACCESSIBILITY,
-            fallback=self.request.ask_model and self.config.fallback_trigger is not FallbackTrigger.NEVER,
-            planning=bool(mode.enable_planning),
-            reflections=(mode.reflection_retries or 0) if mode.enable_reflection else None,
+            human_help=HumanHelp(self.human, device, watcher, actions, self.recorder) if self.human else None,
         )
 
     def _cache_key(self, sentence: str) -> StepCacheKey:
@@ -287,13 +270,6 @@ class _Attempt:
 
 def _masked(failure: Failure, secrets: SecretTexts) -> Failure:
     return replace(failure, message=secrets.mask(failure.message), reason=secrets.mask(failure.reason))
-
-
-def _needs_model(request: AttemptRequest, config: RunConfig) -> bool:
-    """Whether the attempt asks a model by its configuration, or by its mode."""
-    mode = config.execution_mode
-    asks = mode.enable_planning or mode.enable_reflection or mode.grounder_type is not Grounder.ACCESSIBILITY
-    return asks or (request.ask_model and config.fallback_trigger is FallbackTrigger.FINAL_FAIL)
 
 
 def _launches_app(step: Step) -> bool:

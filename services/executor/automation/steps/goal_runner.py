@@ -17,8 +17,8 @@ from services.executor.automation.sentences.grounder import ground_sentence
 from services.executor.automation.sentences.intents import Action, NotUnderstood
 from services.executor.automation.steps.model_access import ModelAccess, model_time_limit
 from services.executor.automation.steps.replay import StepReplay
+from services.executor.automation.steps.resolution_policy import ResolutionPolicy
 from services.executor.automation.steps.screen_reader import ScreenReader
-from services.executor.automation.steps.sentence_runner import ResolutionPolicy
 from services.executor.model.attempts import Resolution
 from services.executor.model.failures import Category, Failure
 

@@ -9,72 +9,18 @@ from services.executor.automation.screen.elements import Element
 from services.executor.automation.screen.fingerprint import screen_state
 from services.executor.automation.screen.outline import Outline
 from services.executor.automation.sentences.grammar import parse_sentence
-from services.executor.automation.sentences.intents import ELEMENT_CHECKS, Action, Intent, NotUnderstood
+from services.executor.automation.sentences.intents import Action, Intent, NotUnderstood
 from services.executor.automation.steps.device_actions import DeviceActions
 from services.executor.automation.steps.model_access import ModelAccess, model_time_limit
 from services.executor.automation.steps.model_runner import ModelStepRunner, PerformedAction
 from services.executor.automation.steps.replay import StepReplay, actions_to_store
+from services.executor.automation.steps.resolution_policy import SELF_CHECKING, Meaning, ResolutionPolicy
 from services.executor.automation.steps.screen_reader import ScreenReader
 from services.executor.automation.steps.sentence_actions import SentenceActions, Undecided
 from services.executor.model.attempts import CacheOutcome, Resolution
 from services.executor.model.failures import Category
-from services.executor.model.run_config import Grounder
 
-SELF_CHECKING = frozenset(
-    {Action.ASSERT_VISIBLE, Action.ASSERT_NOT_VISIBLE, Action.WAIT_FOR, Action.SCREENSHOT, *ELEMENT_CHECKS}
-)
-"""Actions that have reached their aim when they are done, because they are checks themselves."""
-
-Meaning = Intent | NotUnderstood
 Performed = tuple[PerformedAction, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResolutionPolicy:
-    """Whether rules or the model are tried first, and when to fall back to the other.
-
-    `fallback` allows a model where the rules have no answer. `reflections` is how often a step that missed its aim is
-    repeated, None if no model judges that.
-    """
-
-    grounder: Grounder = Grounder.ACCESSIBILITY
-    fallback: bool = True
-    planning: bool = False
-    reflections: int | None = None
-
-    @property
-    def sees_pictures(self) -> bool:
-        """Whether models get screenshots."""
-        return self.grounder is Grounder.VISION
-
-    @property
-    def may_ask_model(self) -> bool:
-        """Whether a model is asked where the rules have no answer."""
-        return self.fallback or self.grounder is not Grounder.ACCESSIBILITY
-
-    def rules_first(self, meaning: Meaning) -> bool:
-        """Whether the rules are tried before a model.
-
-        A model that reads the same list of elements cannot check better than the rules; one that sees pictures can.
-        """
-        if self.grounder is Grounder.LLM:
-            return isinstance(meaning, Intent) and meaning.action in SELF_CHECKING
-        return self.grounder is Grounder.ACCESSIBILITY
-
-    def cache_first(self, meaning: Meaning) -> bool:
-        """Whether the step cache is asked before the rules, because a hit saves a call of a model.
-
-        Where the rules alone carry a sentence out, the cache would cost a read and save nothing.
-        """
-        if isinstance(meaning, NotUnderstood) or not self.rules_first(meaning):
-            return True
-        return self.reflections is not None and meaning.action not in SELF_CHECKING
-
-    def checkable(self, meaning: Meaning) -> Intent | None:
-        """What a model has to prove when it says that it is done; by pictures it cannot prove checks."""
-        if isinstance(meaning, NotUnderstood):
-            return None
-        return None if self.sees_pictures and meaning.action in SELF_CHECKING else meaning
 
 
 @dataclass(slots=True)
