@@ -15,10 +15,10 @@ from pymongo import MongoClient
 from deploy.local.broker import Broker, broker
 from deploy.local.child import Child, ChildSpec
 from deploy.local.mongod import Mongod, mongod
-from services.chassis.topics import DEAD_LETTERS
+from services.chassis.topics import DEAD_LETTERS, committed_offsets
 from services.reporting.consumer import TOPICS
 from tests.callers import callers
-from tests.group_offsets import PublishedOffsets, committed_offsets
+from tests.published_offsets import PublishedOffsets
 
 ROOT = Path(__file__).parents[3]
 DATABASE = "reporting"
@@ -77,7 +77,7 @@ class Replicas:
 
         That needs no wait for the broker to notice that members are dead, which must be before it takes their offsets.
         """
-        ends = await committed_offsets(self.broker.bootstrap, self.group, list(self.published.ends))
+        ends = await committed_offsets(self.broker.bootstrap, self.group, self.published.ends)
         self.group = f"reporting-{uuid4().hex[:8]}"
         consumer = AIOKafkaConsumer(
             bootstrap_servers=self.broker.bootstrap, group_id=self.group, enable_auto_commit=False

@@ -24,7 +24,7 @@ from services.reporting.consumer import TOPICS
 from services.reporting.settings import Settings
 from services.reporting.storage.schema import MIGRATIONS
 from tests.callers import callers
-from tests.group_offsets import PublishedOffsets
+from tests.published_offsets import PublishedOffsets
 
 TOKEN = "t" * 20
 

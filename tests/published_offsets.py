@@ -7,11 +7,10 @@ be used: other tests publish to shared topics, and Tansu's end offsets are wrong
 from collections.abc import Iterable, Sequence
 
 from aiokafka import TopicPartition
-from aiokafka.admin import AIOKafkaAdminClient
-from aiokafka.errors import GroupCoordinatorNotAvailableError
 
 from services.chassis.events import Event
 from services.chassis.producer import PublishResult, Record
+from services.chassis.topics import committed_offsets
 from tests.eventually import eventually
 
 
@@ -30,30 +29,16 @@ class PublishedOffsets:
 
     async def behind(self, bootstrap: str, group: str) -> dict[TopicPartition, int]:
         """How many records of each partition the group has not committed; empty when it has dealt with all."""
-        found = await committed_offsets(bootstrap, group, list(self.ends))
-        left = {place: end - max(found.get(place, 0), 0) for place, end in self.ends.items()}
+        committed = await committed_offsets(bootstrap, group, self.ends)
+        left = {place: end - committed[place] for place, end in self.ends.items()}
         return {place: count for place, count in left.items() if count > 0}
 
     async def applied(self, bootstrap: str, group: str, *, within: float = 60.0) -> None:
         """Wait until the group has committed all of it."""
 
         async def caught_up() -> bool:
-            try:
-                left = await self.behind(bootstrap, group)
-            except GroupCoordinatorNotAvailableError:
-                return False  # Apache Kafka creates its topic of offsets when the first group joins
+            left = await self.behind(bootstrap, group)
             assert not left, f"{group} has not committed {left}"
             return True
 
         await eventually(caught_up, within=within, every=0.05)
-
-
-async def committed_offsets(bootstrap: str, group: str, places: list[TopicPartition]) -> dict[TopicPartition, int]:
-    """The committed offsets of the group; -1 where it has committed nothing."""
-    admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
-    await admin.start()
-    try:
-        found = await admin.list_consumer_group_offsets(group, partitions=places) if places else {}
-    finally:
-        await admin.close()
-    return {place: item.offset for place, item in found.items()}
