@@ -30,7 +30,6 @@ LISTENERS = {
     "http": "MOBILETEST_HTTP_LISTEN",
     "files": "MOBILETEST_EXECUTOR_FILES_LISTEN",
 }
-PART_OF = "app.kubernetes.io/part-of"
 
 
 def ports(deployment: Manifest) -> dict[str, int]:

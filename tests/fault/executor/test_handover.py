@@ -19,7 +19,6 @@ from tests.integration.executor.conftest import Client
 
 FREEZES = int(os.environ.get("KILLS", "3"))
 GRACE_SECONDS = 10
-DRAIN_SECONDS = GRACE_SECONDS - 5
 
 
 async def _under_way(client: Client, execution_id: str) -> str:

@@ -24,10 +24,6 @@ def find(tree: Element, name: str, nth: int = 0) -> Element:
     return [each for each in walk(tree) if name in (each.text, each.label, each.id.rsplit("/", 1)[-1])][nth]
 
 
-def row_with(tree: Element, name: str) -> Element:
-    return next(each for each in walk(tree) if each.role is Role.CELL and find(each, name))
-
-
 async def recalled(cache: StoredStepCache, sentence: str, tree: Element, **fields: str) -> CacheLookup:
     async def look() -> Element:
         return tree
