@@ -25,7 +25,7 @@ from deploy.local.child import Child, ChildSpec
 from deploy.local.mongod import mongod
 from services.chassis.context import Caller, bind
 from services.chassis.lifecycle import Background
-from services.chassis.migrations import migrate
+from services.chassis.migrations import open_migrated
 from services.chassis.mongo import Mongo
 from services.chassis.outbox import Outbox
 from services.chassis.outbox_relay import OutboxRelay
@@ -119,9 +119,7 @@ async def bench(folder: Path, worker_module: str) -> AsyncIterator[Bench]:
     async with AsyncExitStack() as stack:
         server = await stack.enter_async_context(mongod(folder / "mongod"))
         kafka = await stack.enter_async_context(broker(folder / "broker.log"))
-        mongo = await Mongo.connect(server.uri, "engine")
-        stack.push_async_callback(mongo.close)
-        await migrate(mongo, MIGRATIONS)
+        mongo = await stack.enter_async_context(open_migrated(server.uri, "engine", MIGRATIONS))
         producer = await stack.enter_async_context(Producer(kafka.bootstrap, topics(PARTITIONS), idempotence=False))
         outbox = Outbox(mongo, "benchmark")
         background = await stack.enter_async_context(Background())

@@ -16,7 +16,7 @@ import uvloop
 from mobiletest.reporting.v1 import reports_pb2
 from mobiletest.types.v1 import execution_pb2
 
-from services.chassis.migrations import migrate
+from services.chassis.migrations import open_migrated
 from services.chassis.mongo import Mongo
 from services.reporting.model.attempts import BuildRef
 from services.reporting.model.batch import Batch, Snapshot
@@ -207,13 +207,9 @@ class Writer:
 
 async def fill(uri: str, database: str, rounds: int, other_apps: int) -> None:
     """A whole database. Apps with numbers from 1 are the others."""
-    mongo = await Mongo.connect(uri, database, "pymongo")
-    try:
-        await migrate(mongo, MIGRATIONS)
+    async with open_migrated(uri, database, MIGRATIONS, "pymongo") as mongo:
         for number in range(1 + other_apps):
             await Writer(mongo).history(app(number), rounds if not number else rounds // 10, random.Random(number))
-    finally:
-        await mongo.close()
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from uuid import uuid4
 import uvloop
 
 from deploy.local.mongod import mongod
-from services.chassis.migrations import migrate
+from services.chassis.migrations import open_migrated
 from services.chassis.mongo import Document, Mongo
 from services.executor.model import lifecycle
 from services.executor.model.runs import Platform, Run, RunLimits, RunTarget
@@ -76,16 +76,16 @@ async def plain(mongo: Mongo, wanted: int) -> float:
 async def main() -> None:
     print("| organisations | 1 run wanted, ms | 8 wanted, ms | plain query of 8, ms |\n| --- | --- | --- | --- |")
     with tempfile.TemporaryDirectory() as folder:
-        async with mongod(Path(folder) / "mongod") as server:
-            mongo = await Mongo.connect(server.uri, "queue")
-            await migrate(mongo, MIGRATIONS)
+        async with (
+            mongod(Path(folder) / "mongod") as server,
+            open_migrated(server.uri, "queue", MIGRATIONS) as mongo,
+        ):
             for organisations in (1, 10, 100, 1000):
                 await mongo.collection(RUNS).delete_many({})
                 await mongo.collection(RUNS).insert_many(documents(organisations))
                 queue = FairQueue(mongo, LeasedRuns(mongo), lambda _: None)
                 one, eight = await milliseconds(queue, 1), await milliseconds(queue, 8)
                 print(f"| {organisations} | {one:.1f} | {eight:.1f} | {await plain(mongo, 8):.1f} |", flush=True)
-            await mongo.close()
 
 
 if __name__ == "__main__":

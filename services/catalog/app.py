@@ -1,7 +1,7 @@
 """The catalog's composition root: the only place that constructs its adapters."""
 
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 from mobiletest.catalog.v1 import (
@@ -61,7 +61,7 @@ from services.chassis.clock import SystemClock
 from services.chassis.health import AdminServer, Health
 from services.chassis.idempotency import Idempotency
 from services.chassis.lifecycle import Background
-from services.chassis.migrations import migrate
+from services.chassis.migrations import open_migrated
 from services.chassis.mongo import Mongo
 from services.chassis.object_store import ObjectStore
 from services.chassis.outbox import Outbox
@@ -85,7 +85,7 @@ async def start_app(settings: Settings) -> AsyncIterator[CatalogService]:
         background = await stack.enter_async_context(Background())
         health = Health()
         admin = await stack.enter_async_context(AdminServer(settings.admin_listen, health))
-        mongo = await stack.enter_async_context(connect_migrated(settings))
+        mongo = await stack.enter_async_context(open_database(settings))
         health.register("mongodb", mongo.ping)
         outbox = Outbox(mongo, SOURCE)
         producer = Producer(settings.kafka, TOPICS, idempotence=settings.kafka_idempotence)
@@ -103,15 +103,9 @@ async def start_app(settings: Settings) -> AsyncIterator[CatalogService]:
         yield CatalogService(address, admin.address, background)
 
 
-@asynccontextmanager
-async def connect_migrated(settings: Settings) -> AsyncIterator[Mongo]:
+def open_database(settings: Settings) -> AbstractAsyncContextManager[Mongo]:
     """The catalog's database with its schema migrated; waits until MongoDB is reachable."""
-    mongo = await Mongo.connect(settings.mongo_uri, settings.mongo_database, settings.mongo_driver)
-    try:
-        await migrate(mongo, MIGRATIONS)
-        yield mongo
-    finally:
-        await mongo.close()
+    return open_migrated(settings.mongo_uri, settings.mongo_database, MIGRATIONS, settings.mongo_driver)
 
 
 def _servicers(

@@ -10,7 +10,7 @@ from typing import Any
 from google.protobuf.json_format import ParseDict, ParseError
 from mobiletest.types.v1 import limits_pb2
 
-from services.catalog.app import connect_migrated
+from services.catalog.app import open_database
 from services.catalog.events import SOURCE, TOPICS
 from services.catalog.grpc.limits import limits_message, limits_of
 from services.catalog.model.limits import OrganisationLimits
@@ -61,7 +61,7 @@ def _add_limits(commands: Any) -> None:
 
 async def _limits(settings: Settings, parsed: argparse.Namespace) -> int:
     with context.bind(Caller(org_id=parsed.org_id)):
-        async with connect_migrated(settings) as mongo:
+        async with open_database(settings) as mongo:
             stored = MongoLimits(mongo, SystemClock(), OrganisationLimits())
             try:
                 limits = limits_message(await stored.overrides())
@@ -101,12 +101,12 @@ def _check_name(name: str) -> None:
 
 
 async def _migrate(settings: Settings) -> None:
-    async with connect_migrated(settings):
+    async with open_database(settings):
         pass
 
 
 async def _bootstrap(settings: Settings, name: str) -> None:
-    async with connect_migrated(settings) as mongo:
+    async with open_database(settings) as mongo:
         issued = await bootstrap_organisation(mongo, name)
     sys.stdout.write(json.dumps({"org_id": issued.key.org_id, "api_key": issued.value}) + "\n")
 

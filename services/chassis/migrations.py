@@ -1,8 +1,10 @@
 """Schema migrations: applied in order, once each, by one process at a time."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Literal
 from uuid import uuid4
 
 from services.chassis import logs
@@ -27,6 +29,19 @@ class Migration:
 
 class SchemaIsNewer(Exception):
     """A newer version of this service migrated the database: this version must not use it."""
+
+
+@asynccontextmanager
+async def open_migrated(
+    uri: str, database: str, migrations: Sequence[Migration], driver: Literal["motor", "pymongo"] = "motor"
+) -> AsyncIterator[Mongo]:
+    """The database with its schema migrated; waits without limit until MongoDB answers. SchemaIsNewer."""
+    mongo = await Mongo.connect(uri, database, driver)
+    try:
+        await migrate(mongo, migrations)
+        yield mongo
+    finally:
+        await mongo.close()
 
 
 async def migrate(mongo: Mongo, migrations: Sequence[Migration], *, wait_seconds: float = 0.5) -> None:

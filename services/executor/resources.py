@@ -7,7 +7,7 @@ from typing import Any
 
 from services.chassis.health import AdminServer, Health
 from services.chassis.lifecycle import Background
-from services.chassis.migrations import migrate
+from services.chassis.migrations import open_migrated
 from services.chassis.mongo import Mongo
 from services.chassis.object_store import ObjectStore
 from services.chassis.outbox import Outbox
@@ -50,7 +50,9 @@ async def open_resources(settings: Settings, stack: AsyncExitStack) -> Resources
     background = await stack.enter_async_context(Background())
     health = Health()
     admin = await stack.enter_async_context(AdminServer(settings.admin_listen, health))
-    mongo = await _open_mongo(settings, stack, health)
+    database = open_migrated(settings.mongo_uri, settings.executor_database, MIGRATIONS, settings.mongo_driver)
+    mongo = await stack.enter_async_context(database)
+    health.register("mongodb", mongo.ping)
     partitions = topics(settings.run_request_partitions)
     producer = Producer(settings.kafka, partitions, idempotence=settings.kafka_idempotence)
     await stack.enter_async_context(producer)
@@ -74,11 +76,3 @@ async def open_resources(settings: Settings, stack: AsyncExitStack) -> Resources
         catalog=catalog,
         objects=ObjectStore.open(settings.object_store),
     )
-
-
-async def _open_mongo(settings: Settings, stack: AsyncExitStack, health: Health) -> Mongo:
-    mongo = await Mongo.connect(settings.mongo_uri, settings.executor_database, settings.mongo_driver)
-    stack.push_async_callback(mongo.close)
-    health.register("mongodb", mongo.ping)
-    await migrate(mongo, MIGRATIONS)
-    return mongo

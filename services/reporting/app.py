@@ -1,7 +1,7 @@
 """Reporting's composition root: the only place that constructs its adapters."""
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from uuid import uuid4
 
@@ -15,7 +15,7 @@ from services.chassis.group_progress import GroupProgress
 from services.chassis.health import AdminServer, Health
 from services.chassis.leases import Lease
 from services.chassis.lifecycle import Background
-from services.chassis.migrations import migrate
+from services.chassis.migrations import open_migrated
 from services.chassis.mongo import Mongo
 from services.chassis.producer import Producer
 from services.reporting.consumer import CATALOG_EVENTS, EXECUTION_EVENTS, TOPICS, EventHandler
@@ -77,15 +77,9 @@ async def start_app(settings: Settings) -> AsyncIterator[App]:
         yield App(address, admin.address, background)
 
 
-@asynccontextmanager
-async def open_database(settings: Settings) -> AsyncIterator[Mongo]:
-    """The read models' database with its schema up to date; waits for a MongoDB that is not there yet."""
-    mongo = await Mongo.connect(settings.mongo_uri, settings.mongo_database, settings.mongo_driver)
-    try:
-        await migrate(mongo, MIGRATIONS)
-        yield mongo
-    finally:
-        await mongo.close()
+def open_database(settings: Settings) -> AbstractAsyncContextManager[Mongo]:
+    """The read models' database with its schema migrated; waits until MongoDB is reachable."""
+    return open_migrated(settings.mongo_uri, settings.mongo_database, MIGRATIONS, settings.mongo_driver)
 
 
 @asynccontextmanager

@@ -19,7 +19,7 @@ from services.catalog.storage.store import MongoStore
 from services.chassis import context
 from services.chassis.clock import SystemClock
 from services.chassis.context import Caller
-from services.chassis.migrations import migrate
+from services.chassis.migrations import open_migrated
 from services.chassis.mongo import Mongo
 from services.chassis.outbox import OUTBOX, Outbox
 from tests.fakes.catalog import FakeKeyRing, FakeStore
@@ -56,9 +56,8 @@ def migrated_database(mongo_uri: str, mongo_client: MongoClient[dict[str, Any]])
 
 
 async def _migrate(uri: str, database: str) -> None:
-    mongo = await Mongo.connect(uri, database)
-    await migrate(mongo, MIGRATIONS)
-    await mongo.close()
+    async with open_migrated(uri, database, MIGRATIONS):
+        pass
 
 
 @asynccontextmanager

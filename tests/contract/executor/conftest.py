@@ -11,7 +11,7 @@ import pytest
 from pymongo import MongoClient
 
 from services.chassis.context import ALL_SCOPES, Caller, bind
-from services.chassis.migrations import migrate
+from services.chassis.migrations import open_migrated
 from services.chassis.mongo import Mongo
 from services.chassis.outbox import Outbox
 from services.executor.model.runs import RunLimits
@@ -80,20 +80,18 @@ class MongoWorld(World):
 async def on_mongo(
     uri: str, database: str, driver: Literal["motor", "pymongo"], limits: RunLimits = LIMITS
 ) -> AsyncIterator[MongoWorld]:
-    mongo = await Mongo.connect(uri, database, driver)
-    await migrate(mongo, MIGRATIONS)
-    for collection in (EXECUTIONS, RUNS, PLANS, STEPS):
-        await mongo.collection(collection).delete_many({})
-    outbox = Outbox(mongo, "test")
-    transactions = ExecutionTransactions(mongo, outbox, limits)
-    yield MongoWorld(
-        MongoExecutions(transactions, outbox),
-        MongoRuns(transactions),
-        MongoSupersessions(transactions),
-        mongo,
-        transactions.durations,
-    )
-    await mongo.close()
+    async with open_migrated(uri, database, MIGRATIONS, driver) as mongo:
+        for collection in (EXECUTIONS, RUNS, PLANS, STEPS):
+            await mongo.collection(collection).delete_many({})
+        outbox = Outbox(mongo, "test")
+        transactions = ExecutionTransactions(mongo, outbox, limits)
+        yield MongoWorld(
+            MongoExecutions(transactions, outbox),
+            MongoRuns(transactions),
+            MongoSupersessions(transactions),
+            mongo,
+            transactions.durations,
+        )
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 from pymongo import MongoClient
 
-from services.chassis.migrations import migrate
+from services.chassis.migrations import open_migrated
 from services.chassis.mongo import Mongo
 from services.executor.automation.ports import ChosenAction, StepCacheKey
 from services.executor.automation.screen.elements import Element, Role
@@ -45,10 +45,8 @@ async def store(request: pytest.FixtureRequest) -> AsyncIterator[StepCacheStore]
         yield FakeStepCacheStore()
         return
     uri, database = request.getfixturevalue("mongo_uri"), request.getfixturevalue("shared_database")
-    mongo = await Mongo.connect(uri, database, request.param)
-    await migrate(mongo, MIGRATIONS)
-    yield MongoStepCache(mongo, DAYS)
-    await mongo.close()
+    async with open_migrated(uri, database, MIGRATIONS, request.param) as mongo:
+        yield MongoStepCache(mongo, DAYS)
 
 
 @pytest.fixture
@@ -105,19 +103,16 @@ async def test_use_extends_the_life_of_a_sentence(
     age_days: float,
     renewed: bool,
 ) -> None:
-    mongo = await Mongo.connect(mongo_uri, shared_database, "motor")
-    await migrate(mongo, MIGRATIONS)
     pages = mongo_client[shared_database][STEP_MEMORIES]
-    store = MongoStepCache(mongo, DAYS)
-    await store.add(key, ORG, entry())
     now = datetime.now(UTC)
-    expiry = now + timedelta(days=DAYS - age_days)
-    pages.update_one({"_id": key}, {"$set": {"expires_at": expiry}})
-    assert await store.load(key) == CachedSentence((entry(),))
+    async with open_migrated(mongo_uri, shared_database, MIGRATIONS) as mongo:
+        store = MongoStepCache(mongo, DAYS)
+        await store.add(key, ORG, entry())
+        pages.update_one({"_id": key}, {"$set": {"expires_at": now + timedelta(days=DAYS - age_days)}})
+        assert await store.load(key) == CachedSentence((entry(),))
     left = pages.find_one({"_id": key})["expires_at"].replace(tzinfo=UTC) - now  # type: ignore[index]
     assert (left > timedelta(days=DAYS - 0.25)) is renewed
     assert pages.index_information()["expiry"]["expireAfterSeconds"] == 0
-    await mongo.close()
 
 
 @pytest.mark.parametrize("driver", ["motor", "pymongo"])

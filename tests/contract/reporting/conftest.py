@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 from pymongo import MongoClient
 
-from services.chassis.migrations import migrate
+from services.chassis.migrations import open_migrated
 from services.chassis.mongo import Mongo
 from services.reporting.model.tables import CounterKey, Tables
 from services.reporting.ports import CatalogTests, ExpirableRuns, Projections, ReadModels, Verdicts
@@ -95,9 +95,7 @@ async def store(request: pytest.FixtureRequest) -> AsyncIterator[Store]:
         yield MemoryStore()
         return
     uri, database = request.getfixturevalue("mongo_uri"), request.getfixturevalue("read_models_database")
-    mongo = await Mongo.connect(uri, database, request.param)
-    await migrate(mongo, MIGRATIONS)
-    store = MongoStore(mongo)
-    await store.clear()
-    yield store
-    await mongo.close()
+    async with open_migrated(uri, database, MIGRATIONS, request.param) as mongo:
+        store = MongoStore(mongo)
+        await store.clear()
+        yield store

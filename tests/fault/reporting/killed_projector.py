@@ -19,7 +19,7 @@ from typing import Any
 from pymongo import MongoClient, monitoring
 
 from services.chassis.events import Event
-from services.chassis.migrations import migrate
+from services.chassis.migrations import open_migrated
 from services.chassis.mongo import Mongo
 from services.chassis.retry import is_transient
 from services.reporting.events import parse_event
@@ -81,9 +81,8 @@ class ProjectorRun:
         return events[: len(events) // 2], events[len(events) // 2 :]
 
     async def migrate(self) -> None:
-        mongo = await Mongo.connect(self.uri, self.database)
-        await migrate(mongo, MIGRATIONS)
-        await mongo.close()
+        async with open_migrated(self.uri, self.database, MIGRATIONS):
+            pass
 
     async def die(self, org_id: str, death: KillAtCommand) -> None:
         """Fold both batches, the second one armed."""

@@ -8,17 +8,15 @@ import pytest
 from pymongo.errors import WriteError
 
 from services.catalog.storage.migrations import MIGRATIONS, RULES
-from services.chassis.migrations import migrate
+from services.chassis.migrations import open_migrated
 from services.chassis.mongo import Mongo
 
 
 @pytest.fixture
 async def mongo(mongo_uri: str, mongo_database: str) -> AsyncIterator[Mongo]:
     """A migrated database."""
-    connected = await Mongo.connect(mongo_uri, mongo_database)
-    await migrate(connected, MIGRATIONS)
-    yield connected
-    await connected.close()
+    async with open_migrated(mongo_uri, mongo_database, MIGRATIONS) as mongo:
+        yield mongo
 
 
 async def test_a_migration_that_died_in_the_middle_runs_again(mongo: Mongo) -> None:

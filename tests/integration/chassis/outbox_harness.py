@@ -9,7 +9,7 @@ from mobiletest.catalog.v1 import apps_pb2
 from services.chassis.consumer import Consumer
 from services.chassis.events import Event
 from services.chassis.lifecycle import Background
-from services.chassis.migrations import migrate
+from services.chassis.migrations import open_migrated
 from services.chassis.mongo import Mongo, Session
 from services.chassis.outbox import MIGRATION, OUTBOX, Outbox
 from services.chassis.outbox_relay import OutboxRelay, RelayIntervals
@@ -76,11 +76,9 @@ class OutboxHarness:
 @asynccontextmanager
 async def outbox_harness(mongo_uri: str, database: str, bootstrap: str, topic: str) -> AsyncIterator[OutboxHarness]:
     """A harness whose relay and consumer do not run yet."""
-    mongo = await Mongo.connect(mongo_uri, database)
-    await migrate(mongo, [MIGRATION])
-    producer = Producer(bootstrap, {topic: PARTITIONS}, idempotence=False, timeout=2.0)
-    try:
-        async with producer, Background() as background:
-            yield OutboxHarness(mongo, Outbox(mongo, "tests"), producer, background, topic)
-    finally:
-        await mongo.close()
+    async with (
+        open_migrated(mongo_uri, database, [MIGRATION]) as mongo,
+        Producer(bootstrap, {topic: PARTITIONS}, idempotence=False, timeout=2.0) as producer,
+        Background() as background,
+    ):
+        yield OutboxHarness(mongo, Outbox(mongo, "tests"), producer, background, topic)

@@ -10,8 +10,7 @@ from mobiletest.catalog.v1 import apps_pb2, apps_pb2_grpc
 from services.chassis import grpc_server, outbox
 from services.chassis.health import AdminServer, Health
 from services.chassis.lifecycle import Background, main
-from services.chassis.migrations import migrate
-from services.chassis.mongo import Mongo
+from services.chassis.migrations import open_migrated
 from services.chassis.outbox_relay import OutboxRelay
 from services.chassis.producer import Producer
 from services.chassis.settings import ProcessSettings
@@ -56,10 +55,11 @@ async def start_app(settings: Settings) -> AsyncIterator[App]:
         health = Health()
         admin = await stack.enter_async_context(AdminServer(settings.admin_listen, health))
         (settings.sample_folder / "admin").write_text(admin.address)
-        mongo = await Mongo.connect(settings.mongo_uri, settings.sample_database, settings.mongo_driver)
-        stack.push_async_callback(mongo.close)
+        database = open_migrated(
+            settings.mongo_uri, settings.sample_database, [outbox.MIGRATION], settings.mongo_driver
+        )
+        mongo = await stack.enter_async_context(database)
         health.register("mongodb", mongo.ping)
-        await migrate(mongo, [outbox.MIGRATION])
         producer = await stack.enter_async_context(Producer(settings.kafka_bootstrap, {}, idempotence=False))
         relay = OutboxRelay(mongo, outbox.Outbox(mongo, "sample"), producer)
         await stack.enter_async_context(background.run("relay", relay.run()))

@@ -9,8 +9,7 @@ from services.chassis import errors
 from services.chassis.context import ALL_SCOPES, Caller, bind
 from services.chassis.error_status import to_domain_error
 from services.chassis.idempotency import MIGRATION, Idempotency
-from services.chassis.migrations import migrate
-from services.chassis.mongo import Mongo
+from services.chassis.migrations import open_migrated
 from tests.integration.chassis.probe import Probe, serving
 
 REQUEST = apps_pb2.CreateAppRequest(name="a", platform=1)
@@ -18,11 +17,11 @@ REQUEST = apps_pb2.CreateAppRequest(name="a", platform=1)
 
 @pytest.fixture
 async def probe(mongo_uri: str, mongo_database: str) -> AsyncIterator[Probe]:
-    mongo = await Mongo.connect(mongo_uri, mongo_database)
-    await migrate(mongo, [MIGRATION])
-    async with serving(idempotency=Idempotency(mongo)) as probe:
+    async with (
+        open_migrated(mongo_uri, mongo_database, [MIGRATION]) as mongo,
+        serving(idempotency=Idempotency(mongo)) as probe,
+    ):
         yield probe
-    await mongo.close()
 
 
 async def test_a_replayed_response_is_marked(probe: Probe) -> None:

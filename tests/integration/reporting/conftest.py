@@ -16,7 +16,7 @@ from pymongo import MongoClient
 
 from services.chassis import grpc_server
 from services.chassis.events import Event
-from services.chassis.migrations import migrate
+from services.chassis.migrations import open_migrated
 from services.chassis.mongo import Mongo
 from services.chassis.producer import Producer
 from services.reporting.app import start_app
@@ -56,10 +56,8 @@ class Service:
 @pytest.fixture
 async def mongo(mongo_uri: str, mongo_database: str) -> AsyncIterator[Mongo]:
     """A database of the test's own with empty read models."""
-    mongo = await Mongo.connect(mongo_uri, mongo_database)
-    await migrate(mongo, MIGRATIONS)
-    yield mongo
-    await mongo.close()
+    async with open_migrated(mongo_uri, mongo_database, MIGRATIONS) as mongo:
+        yield mongo
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from services.chassis.clock import truncate_to_milliseconds
 from services.chassis.context import ALL_SCOPES, Caller, bind
 from services.chassis.errors import Aborted, FailedPrecondition
 from services.chassis.leases import Lease
-from services.chassis.migrations import migrate
+from services.chassis.migrations import migrate, open_migrated
 from services.chassis.mongo import Mongo
 from services.reporting.events import parse_event
 from services.reporting.model import counters
@@ -126,10 +126,9 @@ class World:
 
 @pytest.fixture
 async def world(request: pytest.FixtureRequest, mongo_uri: str, mongo_database: str) -> AsyncIterator[World]:
-    mongo = await Mongo.connect(mongo_uri, mongo_database, getattr(request, "param", "motor"))
-    await migrate(mongo, MIGRATIONS)
-    yield World(mongo)
-    await mongo.close()
+    driver = getattr(request, "param", "motor")
+    async with open_migrated(mongo_uri, mongo_database, MIGRATIONS, driver) as mongo:
+        yield World(mongo)
 
 
 async def test_verify_finds_no_difference_in_intact_read_models(world: World) -> None:
