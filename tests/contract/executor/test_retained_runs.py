@@ -15,7 +15,7 @@ from services.executor.ports.runs import RunKey
 from services.executor.storage.runs import MongoRetainedRuns
 from services.executor.storage.transactions import ExecutionTransactions
 from tests.contract.executor.conftest import LIMITS, MongoWorld, on_mongo
-from tests.contract.executor.test_ports import claimed, keys_of, start
+from tests.contract.executor.executions import claimed, keys_of, start
 from tests.fakes.executor import plan
 
 PICTURE = Artifact("attempt-1-step-000.png", "screenshot", "image/png", 3)

@@ -1,0 +1,214 @@
+"""The port Executions, on the fake and on MongoDB: starts, the log, lists and cancelling."""
+
+import asyncio
+from collections.abc import Sequence
+from uuid import uuid4
+
+import pytest
+from mobiletest.executor.v1 import events_pb2
+
+from services.chassis.context import Caller, bind
+from services.chassis.errors import FailedPrecondition, NotFound
+from services.chassis.ids import derive_ids
+from services.executor.events import to_execution_event
+from services.executor.model.attempts import Artifact, AttemptResult, StepResult, StepStatus
+from services.executor.model.attribution import Ci, ExecutionSource
+from services.executor.model.executions import Execution
+from services.executor.model.failures import Category, Failure
+from services.executor.model.states import Status
+from services.executor.ports.executions import ExecutionFilter, PageRequest
+from services.executor.ports.runs import StopReason
+from tests.contract.executor.conftest import World
+from tests.contract.executor.executions import (
+    ALL,
+    claimed,
+    facts,
+    keys_of,
+    runs_of,
+    start,
+)
+from tests.fakes.executor import plan
+
+
+async def test_a_started_execution_has_its_runs_and_its_log(world: World) -> None:
+    execution = await start(world, plan("One"), plan("Two"))
+    assert (execution.status, execution.counts.queued) == (Status.QUEUED, 2)
+    assert await world.executions.get(execution.id) == execution
+    assert [run.target.test_name for run in await runs_of(world, execution)] == ["One", "Two"]
+    assert await facts(world, execution) == [(1, "run", "queued"), (2, "run", "queued"), (3, "execution", "queued")]
+
+
+async def test_a_repeated_start_returns_the_stored_execution(world: World) -> None:
+    execution = await start(world, plan())
+    again = (await world.executions.page(ExecutionFilter(), ALL))[0]
+    assert [found.id for found in again] == [execution.id]
+
+
+async def start_in(org_id: str, world: World, key: str | None = None) -> Execution:
+    """A start of an organisation; one with the same `key` is a repeat."""
+    with bind(Caller(org_id=org_id, via_gateway=True)), derive_ids(org_id, "StartWorkflow", key or str(uuid4())):
+        return await start(world, plan("One"))
+
+
+async def test_concurrent_starts_of_organisations_are_stored_separately(world: World) -> None:
+    organisations = [str(uuid4()) for _ in range(12)]
+    executions = await asyncio.gather(*(start_in(org_id, world) for org_id in organisations))
+    assert [execution.org_id for execution in executions] == organisations
+    for execution in executions:
+        with bind(Caller(org_id=execution.org_id)):
+            assert await world.executions.get(execution.id) == execution
+            assert [run.org_id for run in await runs_of(world, execution)] == [execution.org_id]
+            assert [told[1:] for told in await facts(world, execution)] == [("run", "queued"), ("execution", "queued")]
+
+
+async def test_a_repeated_start_in_a_group_returns_the_stored_execution(world: World) -> None:
+    org_id, key = str(uuid4()), str(uuid4())
+    first = await start_in(org_id, world, key)
+    again, *others = await asyncio.gather(start_in(org_id, world, key), *(start_in(org_id, world) for _ in range(5)))
+    assert again.id == first.id
+    with bind(Caller(org_id=org_id)):
+        assert (await world.executions.page(ExecutionFilter(), ALL))[1] == 6
+    assert len({first.id, *(other.id for other in others)}) == 6
+
+
+async def test_a_run_with_a_config_error_fails_at_once(world: World) -> None:
+    execution = await start(world, plan(config_error="Attach the test to an app."), plan())
+    assert execution.status is Status.QUEUED
+    wrong, good = await runs_of(world, execution)
+    assert (wrong.status, good.status) == (Status.FAILED, Status.QUEUED)
+    assert wrong.failure is not None
+    assert (wrong.failure.category, wrong.failure.message) == (Category.CONFIG_INVALID, "Attach the test to an app.")
+
+
+async def test_an_execution_without_runnable_runs_has_ended(world: World) -> None:
+    execution = await start(world, plan(config_error="Attach it.", platform=None))
+    assert (execution.status, execution.success) == (Status.FAILED, None)
+    assert (await facts(world, execution))[-1] == (2, "execution", "failed")
+
+
+async def test_the_log_is_numbered_without_gaps_and_ends_with_the_execution_at_its_revision(world: World) -> None:
+    execution = await start(world, plan(), plan())
+    for key in await keys_of(world, execution):
+        claim = await claimed(world, key)
+        await world.runs.finish(key, claim.run.fencing_token, AttemptResult())
+    told = await facts(world, execution)
+    assert [number for number, _, _ in told] == list(range(1, len(told) + 1))
+    assert told[-1] == ((await world.executions.get(execution.id)).revision, "execution", "completed")
+    later = await world.executions.log(execution.id, told[-3][0], 1)
+    assert [event.sequence for event in later] == [told[-2][0]]
+
+
+async def test_every_event_of_a_run_has_a_higher_revision(world: World) -> None:
+    execution = await start(world, plan())
+    [key] = await keys_of(world, execution)
+    claim = await claimed(world, key)
+    await world.runs.finish(key, claim.run.fencing_token, AttemptResult())
+    events = await world.executions.log(execution.id, 0, 100)
+    revisions = [events_pb2.RunChanged.FromString(e.payload).revision for e in events if e.type.endswith("RunChanged")]
+    assert revisions == sorted(set(revisions))
+    assert len(revisions) == 3
+
+
+async def test_steps_and_artifacts_are_returned_with_the_run_only(world: World) -> None:
+    execution = await start(world, plan())
+    [key] = await keys_of(world, execution)
+    claim = await claimed(world, key)
+    now = await world.executions.now()
+    step = StepResult(index=0, kind="sentence", text="Tap it", status=StepStatus.FAILED, started_at=now, message="No.")
+    artifact = Artifact("attempt-1-step-000.png", "screenshot", "image/png", 12)
+    await world.runs.finish(key, claim.run.fencing_token, AttemptResult(steps=(step,), artifacts=(artifact,)))
+    run = await world.executions.run(execution.id, key.run_id)
+    assert (run.attempts[0].steps, run.attempts[0].artifacts) == ((step,), (artifact,))
+    assert await world.executions.all_runs(execution.id) == [run]
+    assert (await runs_of(world, execution))[0].attempts[0].steps == ()
+    told = [to_execution_event(event) for event in await world.executions.log(execution.id, 0, 100)]
+    assert all(not a.steps and not a.artifacts for event in told if event for a in event.run.attempts)
+
+
+async def test_cancelling_ends_waiting_runs_and_notifies_workers(world: World) -> None:
+    execution = await start(world, plan("1"), plan("2"), plan("3"), max_parallel=2)
+    running, queued, waiting = await keys_of(world, execution)
+    claim = await claimed(world, running)
+    asked = await world.executions.cancel(execution.id)
+    assert (asked.status, asked.counts.cancelled, asked.counts.running) == (Status.RUNNING, 2, 1)
+    assert asked.cancel_requested_at is not None
+    assert await world.runs.notices({running.run_id: claim.run.fencing_token}) == {running.run_id: StopReason.CANCEL}
+    cancelled = Failure(Category.CANCELLED_BY_USER, "Stopped.")
+    await world.runs.finish(running, claim.run.fencing_token, AttemptResult(failure=cancelled))
+    statuses = [run.status for run in await runs_of(world, execution)]
+    assert statuses == [Status.CANCELLED] * 3
+    assert (await world.executions.get(execution.id)).status is Status.CANCELLED
+    assert queued != waiting
+
+
+async def test_cancelling_is_idempotent_and_refused_after_the_end(world: World) -> None:
+    execution = await start(world, plan())
+    [key] = await keys_of(world, execution)
+    claim = await claimed(world, key)
+    assert await world.executions.cancel(execution.id) == await world.executions.cancel(execution.id)
+    await world.runs.finish(key, claim.run.fencing_token, AttemptResult())
+    with pytest.raises(FailedPrecondition):
+        await world.executions.cancel(execution.id)
+
+
+async def test_lists_are_newest_first_and_filtered(world: World) -> None:
+    one = await start(world, plan(), ci=Ci(branch="main", commit_sha="abc", pr_number=7))
+    two = await start(world, plan())
+
+    async def found(wanted: ExecutionFilter, page: PageRequest = ALL) -> list[str]:
+        return [execution.id for execution in (await world.executions.page(wanted, page))[0]]
+
+    both = await found(ExecutionFilter())
+    assert sorted(both) == sorted([one.id, two.id])
+    assert await found(ExecutionFilter(), PageRequest(2, 1)) == both[1:]
+    assert await found(ExecutionFilter(), PageRequest(3, 1)) == []
+    assert await found(ExecutionFilter(status=Status.QUEUED)) == both
+    assert await found(ExecutionFilter(status=Status.RUNNING)) == []
+    assert await found(ExecutionFilter(workflow_id=one.workflow_id)) == [one.id]
+    assert await found(ExecutionFilter(app_id=two.app_ids[0])) == [two.id]
+    assert await found(ExecutionFilter(source=ExecutionSource.CI)) == [one.id]
+    assert await found(ExecutionFilter(branch="main", commit_sha="abc", pr_number=7)) == [one.id]
+    assert await found(ExecutionFilter(branch=".*")) == []
+    assert (await world.executions.page(ExecutionFilter(), PageRequest(1, 1)))[1] == 2
+
+
+async def test_batch_returns_known_executions_in_order(world: World) -> None:
+    one, two = await start(world, plan()), await start(world, plan())
+    found = await world.executions.batch([two.id, str(uuid4()), one.id])
+    assert [execution.id for execution in found] == [two.id, one.id]
+
+
+async def test_runs_are_paged_in_their_order(world: World) -> None:
+    execution = await start(world, *(plan(str(number)) for number in range(5)))
+    page, total = await world.executions.runs(execution.id, PageRequest(2, 2))
+    assert ([run.target.test_name for run in page], total) == (["2", "3"], 5)
+
+
+async def test_ids_of_other_organisations_are_not_found(world: World) -> None:
+    execution = await start(world, plan())
+    [key] = await keys_of(world, execution)
+    with bind(Caller(org_id=str(uuid4()))):
+        for execution_id in (execution.id, str(uuid4())):
+            await _is_unknown(world, execution_id, key.run_id)
+        assert await world.executions.batch([execution.id]) == []
+        assert await world.executions.page(ExecutionFilter(), ALL) == ([], 0)
+        assert await world.executions.runs(execution.id, ALL) == ([], 0)
+        assert await world.executions.all_runs(execution.id) == []
+
+
+async def _is_unknown(world: World, execution_id: str, run_id: str) -> None:
+    calls: Sequence[tuple[str, object]] = (
+        ("Execution not found", world.executions.get(execution_id)),
+        ("Execution not found", world.executions.cancel(execution_id)),
+        ("Run not found", world.executions.run(execution_id, run_id)),
+    )
+    for message, call in calls:
+        with pytest.raises(NotFound, match=f"^{message}$"):
+            await call  # type: ignore[misc]
+
+
+async def test_a_run_is_found_under_its_own_execution_only(world: World) -> None:
+    one, two = await start(world, plan()), await start(world, plan())
+    [key] = await keys_of(world, one)
+    with pytest.raises(NotFound, match=r"^Run not found$"):
+        await world.executions.run(two.id, key.run_id)

@@ -1,0 +1,205 @@
+"""The port Runs, on the fake and on MongoDB: claims, attempts, leases and what ends a run."""
+
+from uuid import uuid4
+
+import pytest
+
+from services.executor.model.attempts import AttemptResult
+from services.executor.model.failures import Category
+from services.executor.model.lifecycle import Fenced
+from services.executor.model.runs import Platform
+from services.executor.model.states import Status
+from services.executor.ports.runs import RunKey, StopReason
+from tests.contract.executor.conftest import LIMITS, World
+from tests.contract.executor.executions import BROKEN, FAILED, claimed, facts, keys_of, start
+from tests.fakes.executor import plan
+
+
+async def test_a_run_can_be_claimed_once(world: World) -> None:
+    made = plan()
+    execution = await start(world, made)
+    [key] = await keys_of(world, execution)
+    claim = await claimed(world, key)
+    assert claim.plan == made
+    assert (claim.run.status, claim.run.fencing_token, claim.attempt) == (Status.RUNNING, 1, 1)
+    assert claim.seconds_left == LIMITS.run_timeout.total_seconds()
+    assert claim.execution.status is Status.RUNNING
+    assert await world.runs.claim(key, "worker-2") is None
+
+
+async def test_an_unknown_run_cannot_be_claimed(world: World) -> None:
+    assert await world.runs.claim(RunKey(str(uuid4()), str(uuid4())), "worker-1") is None
+
+
+async def test_a_passing_attempt_ends_run_and_execution(world: World) -> None:
+    execution = await start(world, plan())
+    [key] = await keys_of(world, execution)
+    claim = await claimed(world, key)
+    run = await world.runs.finish(key, claim.run.fencing_token, AttemptResult(device="phone-1", simulated=True))
+    assert (run.status, run.success) == (Status.COMPLETED, True)
+    ended = await world.executions.get(execution.id)
+    assert (ended.status, ended.success, ended.counts.passed) == (Status.COMPLETED, True, 1)
+    assert [kind_status[1:] for kind_status in await facts(world, execution)] == [
+        ("run", "queued"),
+        ("execution", "queued"),
+        ("run", "running"),
+        ("execution", "running"),
+        ("run", "completed"),
+        ("execution", "completed"),
+    ]
+
+
+async def test_a_retry_has_a_new_token_and_keeps_the_failed_attempt(world: World) -> None:
+    execution = await start(world, plan())
+    [key] = await keys_of(world, execution)
+    first = await claimed(world, key)
+    run = await world.runs.finish(key, first.run.fencing_token, FAILED)
+    assert (run.status, run.lease) == (Status.RUNNING, None)
+    second = await claimed(world, key)
+    assert second.attempt == 2
+    assert second.run.fencing_token > first.run.fencing_token
+    run = await world.runs.finish(key, second.run.fencing_token, AttemptResult())
+    assert (run.success, run.flaky, run.attempts[0].failure) == (True, True, FAILED.failure)
+
+
+async def test_a_worker_with_an_old_token_cannot_write(world: World) -> None:
+    execution = await start(world, plan())
+    [key] = await keys_of(world, execution)
+    zombie = await claimed(world, key)
+    await world.advance(16)
+    [due] = await world.runs.due(100)
+    await world.runs.expire(due)
+    owner = await claimed(world, key, "worker-2")
+    for write in (world.runs.finish(key, zombie.run.fencing_token, AttemptResult()), world.runs.hand_back(key, 1)):
+        with pytest.raises(Fenced):
+            await write
+    assert await world.runs.notices({key.run_id: zombie.run.fencing_token}) == {key.run_id: StopReason.LOST}
+    run = await world.runs.finish(key, owner.run.fencing_token, FAILED)
+    assert [attempt.number for attempt in run.attempts] == [1, 2]
+
+
+async def test_a_lease_is_renewed_only_with_its_own_token(world: World) -> None:
+    execution = await start(world, plan(), plan())
+    keys = await keys_of(world, execution)
+    held = [await claimed(world, key) for key in keys]
+    await world.advance(10)
+    await world.runs.renew({keys[0].run_id: held[0].run.fencing_token, keys[1].run_id: 99})
+    await world.advance(10)
+    assert await world.runs.due(100) == [keys[1]]
+
+
+async def test_renewing_does_not_keep_a_run_beyond_its_deadline(world: World) -> None:
+    execution = await start(world, plan())
+    [key] = await keys_of(world, execution)
+    claim = await claimed(world, key)
+    await world.advance(LIMITS.run_timeout.total_seconds() + 1)
+    await world.runs.renew({key.run_id: claim.run.fencing_token})
+    await world.advance(LIMITS.lease_ttl.total_seconds())
+    await world.runs.expire(key)
+    run = await world.executions.run(execution.id, key.run_id)
+    assert run.failure is not None
+    assert (run.status, run.failure.category) == (Status.FAILED, Category.RUN_TIMEOUT)
+
+
+async def test_an_unclaimed_run_ends_after_the_queue_timeout(world: World) -> None:
+    execution = await start(world, plan())
+    await world.advance(LIMITS.queue_timeout.total_seconds() - 60)
+    assert await world.runs.due(100) == []
+    await world.advance(61)
+    for key in await world.runs.due(100):
+        await world.runs.expire(key)
+    ended = await world.executions.get(execution.id)
+    assert ended.failure is not None
+    assert (ended.status, ended.failure.category) == (Status.FAILED, Category.QUEUE_TIMEOUT)
+
+
+async def test_expiring_a_run_that_is_not_due_changes_nothing(world: World) -> None:
+    execution = await start(world, plan())
+    [key] = await keys_of(world, execution)
+    claim = await claimed(world, key)
+    before = await world.executions.get(execution.id)
+    await world.runs.expire(key)
+    assert await world.executions.get(execution.id) == before
+    assert await world.runs.notices({key.run_id: claim.run.fencing_token}) == {}
+
+
+async def test_retries_are_claimed_before_first_attempts(world: World) -> None:
+    begun = await start(world, plan())
+    [key] = await keys_of(world, begun)
+    await start(world, plan())
+    claim = await claimed(world, key)
+    await world.runs.hand_back(key, claim.run.fencing_token)
+    assert await world.runs.claimable(Platform.ANDROID, 10) == [key]
+    await claimed(world, key)
+    assert len(await world.runs.claimable(Platform.ANDROID, 10)) == 1
+
+
+async def test_claimable_runs_are_found_by_platform_and_oldest_first(world: World) -> None:
+    executions = []
+    for platform in (Platform.IOS, Platform.ANDROID, Platform.IOS):
+        executions.append(await start(world, plan(platform=platform)))
+        await world.advance(1)
+    found = await world.runs.claimable(Platform.IOS, 10)
+    assert [key.execution_id for key in found] == [executions[0].id, executions[2].id]
+    assert len(await world.runs.claimable(Platform.IOS, 1)) == 1
+
+
+async def test_an_infrastructure_failure_delays_the_next_claim(world: World) -> None:
+    execution = await start(world, plan())
+    [key] = await keys_of(world, execution)
+    claim = await claimed(world, key)
+    await world.runs.finish(key, claim.run.fencing_token, BROKEN)
+    assert await world.runs.claimable(Platform.ANDROID, 10) == []
+    assert await world.runs.claim(key, "worker-1") is None
+    await world.advance(1.1)
+    assert await world.runs.claimable(Platform.ANDROID, 10) == [key]
+
+
+async def test_still_claimable_leaves_out_claimed_ended_and_unknown_runs(world: World) -> None:
+    execution = await start(world, plan(), plan())
+    taken, waiting = await keys_of(world, execution)
+    await claimed(world, taken)
+    unknown = RunKey(execution.id, str(uuid4()))
+    assert await world.runs.still_claimable([taken, waiting, unknown]) == [waiting]
+
+
+async def test_max_parallel_releases_one_run_for_each_that_ends(world: World) -> None:
+    execution = await start(world, plan("1"), plan("2"), plan("3"), max_parallel=1)
+    for _ in range(3):
+        [key] = await world.runs.claimable(Platform.ANDROID, 10)
+        claim = await claimed(world, key)
+        assert await world.runs.claimable(Platform.ANDROID, 10) == []
+        await world.runs.finish(key, claim.run.fencing_token, AttemptResult())
+    assert (await world.executions.get(execution.id)).status is Status.COMPLETED
+
+
+async def test_a_retry_does_not_release_another_run(world: World) -> None:
+    execution = await start(world, plan("1"), plan("2"), max_parallel=1)
+    key, _ = await keys_of(world, execution)
+    claim = await claimed(world, key)
+    await world.runs.finish(key, claim.run.fencing_token, FAILED)
+    assert await world.runs.claimable(Platform.ANDROID, 10) == [key]
+
+
+async def test_a_cancelled_run_of_a_lost_worker_ends_as_cancelled(world: World) -> None:
+    execution = await start(world, plan())
+    [key] = await keys_of(world, execution)
+    await claimed(world, key)
+    await world.executions.cancel(execution.id)
+    await world.advance(16)
+    await world.runs.expire(key)
+    assert (await world.executions.get(execution.id)).status is Status.CANCELLED
+
+
+async def test_the_backlog_has_the_oldest_wait_and_the_stuck_runs(world: World) -> None:
+    empty = await world.runs.backlog()
+    assert (empty.oldest_seconds, empty.stuck) == (0.0, 0)
+    execution = await start(world, plan(), plan())
+    key, _ = await keys_of(world, execution)
+    await claimed(world, key)
+    await world.advance(70)
+    backlog = await world.runs.backlog()
+    assert 70 <= backlog.oldest_seconds < 100
+    assert backlog.stuck == 0
+    await world.advance(10)
+    assert (await world.runs.backlog()).stuck == 1
