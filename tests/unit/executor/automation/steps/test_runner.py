@@ -1,17 +1,13 @@
-"""Attempts: what passes, what fails with which category, what is recorded, and how they end early."""
-
-import asyncio
-from collections.abc import Sequence
-from typing import Any
+"""Attempts: what passes, what fails with which category, and what is recorded."""
 
 import pytest
 
-from services.executor.automation.attempt import AttemptRequest, AttemptRunner
+from services.executor.automation.attempt import AttemptRunner
 from services.executor.automation.devices.port import DeviceFailure
 from services.executor.automation.ports import ChosenAction
 from services.executor.automation.screen.elements import Element, Role
 from services.executor.automation.sentences.intents import Action
-from services.executor.model.attempts import Artifact, AttemptResult, Resolution, StepResult, StepStatus
+from services.executor.model.attempts import Resolution, StepStatus
 from services.executor.model.failures import Category, Fault
 from services.executor.model.run_config import (
     ExecutionMode,
@@ -19,24 +15,8 @@ from services.executor.model.run_config import (
     Grounder,
     RunConfig,
 )
-from tests.eventually import eventually
 from tests.fakes.devices import FakeDevice, FakeDevices, FakeEvidence, FakeModel, button, screen
-
-NEVER = RunConfig(fallback_trigger=FallbackTrigger.NEVER)
-
-
-def plan(steps: Sequence[object], **fields: Any) -> AttemptRequest:
-    return AttemptRequest(
-        **{"run_id": "run", "attempt": 2, "platform": "android", "steps": list(steps), "step_seconds": 10, **fields}
-    )
-
-
-async def run(device: FakeDevice, *steps: object, config: RunConfig = NEVER, **ports: Any) -> AttemptResult:
-    return await AttemptRunner(FakeDevices(device), **ports).run(plan(steps, config=config))
-
-
-def statuses(result: AttemptResult) -> list[str]:
-    return [f"{'  ' * step.depth}{step.kind} {step.status}" for step in result.steps]
+from tests.unit.executor.automation.steps.attempts import NEVER, plan, run, statuses
 
 
 async def test_a_test_passes_when_every_step_does_what_it_says() -> None:
@@ -50,59 +30,37 @@ async def test_a_test_passes_when_every_step_does_what_it_says() -> None:
     assert (result.device, result.simulated, device.closed) == ("fake-1", False, 1)
 
 
+ACTIONS = [
+    ("Double tap Pay", "double_tap Pay"),
+    ("Long press Pay for 2 seconds", "long_press Pay 2"),
+    ("Clear Name", "clear Name"),
+    ('Type "x"', "type x into Name"),
+    ("Press enter", "press enter"),
+    ("Hide the keyboard", "hide keyboard"),
+    ("Open link app://x", "open app://x"),
+    ("Swipe left", "swipe 324,320 36,320"),
+    ("Swipe up on Pay", "swipe 0,0 1,1"),
+    ("Scroll", "swipe 180,480 180,160"),
+    ("Scroll to the bottom", "swipe 180,480 180,160"),
+    ("Stop the app", "stop"),
+    ("Launch com.other", "launch com.other"),
+    ("Go back", "back"),
+    ({"launchApp": {"clearState": True, "stopApp": False}}, "launch clear resume"),
+    ({"stopApp": "com.other"}, "stop com.other"),
+    ({"tapOn": "Pay"}, "tap Pay"),
+    ({"inputText": "y"}, "type y"),
+    ({"eraseText": 3}, "clear 3"),
+    ({"swipe": {"start": "50%, 50%", "end": "0%, 0%"}}, "swipe 180,320 0,0"),
+    ({"swipe": {"start": "10, 20", "end": "30, 40"}}, "swipe 10,20 30,40"),
+    ({"swipe": {"direction": "right", "from": "Pay"}}, "swipe 0,0 144,1"),
+    ("scroll", "swipe 180,480 180,160"),
+]
+
+
 async def test_every_action_reaches_the_device() -> None:
     device = FakeDevice(screen(button("Pay"), Element(role=Role.FIELD, label="Name", focused=True)))
-    await run(
-        device,
-        "Double tap Pay",
-        "Long press Pay for 2 seconds",
-        "Clear Name",
-        'Type "x"',
-        "Press enter",
-        "Hide the keyboard",
-        "Open link app://x",
-        "Swipe left",
-        "Swipe up on Pay",
-        "Scroll",
-        "Scroll to the bottom",
-        "Stop the app",
-        "Launch com.other",
-        "Go back",
-        {"launchApp": {"clearState": True, "stopApp": False}},
-        {"stopApp": "com.other"},
-        {"tapOn": "Pay"},
-        {"inputText": "y"},
-        {"eraseText": 3},
-        {"swipe": {"start": "50%, 50%", "end": "0%, 0%"}},
-        {"swipe": {"start": "10, 20", "end": "30, 40"}},
-        {"swipe": {"direction": "right", "from": "Pay"}},
-        "scroll",
-    )
-    assert device.done[2:] == [
-        "double_tap Pay",
-        "long_press Pay 2",
-        "clear Name",
-        "type x into Name",
-        "press enter",
-        "hide keyboard",
-        "open app://x",
-        "swipe 324,320 36,320",
-        "swipe 0,0 1,1",
-        "swipe 180,480 180,160",
-        "swipe 180,480 180,160",
-        "stop",
-        "launch com.other",
-        "back",
-        "launch clear resume",
-        "stop com.other",
-        "tap Pay",
-        "type y",
-        "clear 3",
-        "swipe 180,320 0,0",
-        "swipe 10,20 30,40",
-        "swipe 0,0 144,1",
-        "swipe 180,480 180,160",
-    ]
+    await run(device, *(step for step, _ in ACTIONS))
+    assert device.done == ["install", "launch", *(done for _, done in ACTIONS)]
 
 
 async def test_steps_wait_for_their_elements() -> None:
@@ -250,89 +208,6 @@ async def test_an_optional_step_may_fail() -> None:
     assert result.steps[0].message.startswith('"Later" was not found')
 
 
-async def test_conditions_decide_whether_a_flow_runs() -> None:
-    def flow(**when: object) -> object:
-        return {"runFlow": {"when": when, "commands": ["back"]}}
-
-    steps = [
-        flow(visible="Pay"),
-        flow(visible="Later"),
-        flow(notVisible="Later"),
-        flow(notVisible="Pay"),
-        flow(platform="Android"),
-        flow(platform="iOS"),
-        {"runFlow": {"commands": ["back"]}},
-    ]
-    result = await run(FakeDevice(screen(button("Pay"))), *steps)
-    assert result.failure is None
-    assert statuses(result) == [
-        "runFlow passed",
-        "  back passed",
-        "runFlow skipped",
-        "runFlow passed",
-        "  back passed",
-        "runFlow skipped",
-        "runFlow passed",
-        "  back passed",
-        "runFlow skipped",
-        "runFlow passed",
-        "  back passed",
-    ]
-
-
-async def test_repetitions_by_number_and_by_condition() -> None:
-    device = FakeDevice(lambda now: screen(button("More")) if now < 3 else screen())
-    steps = [
-        {"repeat": {"times": 3, "commands": ["back"]}},
-        {"repeat": {"while": {"visible": "More"}, "commands": ["Wait 1 s"]}},
-    ]
-    result = await run(device, *steps, {"repeat": {"times": 0, "commands": ["back"]}})
-    assert result.failure is None
-    assert device.done.count("back") == 3
-    assert statuses(result)[-5:] == ["repeat passed", *["  sentence passed"] * 3, "repeat skipped"]
-    assert [step.message for step in result.steps if step.kind == "repeat"] == [
-        "3 rounds",
-        "3 rounds",
-        "its condition does not hold",
-    ]
-
-
-async def test_an_endless_repetition_is_the_tests_fault() -> None:
-    result = await run(
-        FakeDevice(screen(button("More"))), {"repeat": {"while": {"visible": "More"}, "commands": ["back"]}}
-    )
-    assert result.failure is not None
-    assert (result.failure.category, result.failure.step_index) == (Category.SCRIPT_ERROR, 0)
-    assert "still held after 1000 rounds" in result.failure.message
-    nested = {"repeat": {"times": 100, "commands": [{"repeat": {"times": 100, "commands": ["back"]}}]}}
-    many = await run(FakeDevice(), nested)
-    assert many.failure is not None
-    assert "more than 2000 steps" in many.failure.message
-
-
-async def test_the_last_try_of_a_retry_counts() -> None:
-    device = FakeDevice(lambda now: screen(button("Pay")) if now > 25 else screen())
-    retry = {"retry": {"maxRetries": 3, "commands": ["back", "Tap Pay"]}}
-    result = await run(device, retry)
-    assert result.failure is None
-    assert result.steps[0].message == "passed at try 3"
-    assert [step.status for step in result.steps if step.text == "Tap Pay"] == ["warned", "warned", "passed"]
-    failing = await run(FakeDevice(), retry)
-    assert failing.failure is not None
-    assert (failing.failure.step_index, failing.steps[8].text) == (8, "Tap Pay")
-    assert [step.status for step in failing.steps] == [
-        "failed",
-        "passed",
-        "warned",
-        "passed",
-        "warned",
-        "passed",
-        "warned",
-        "passed",
-        "failed",
-    ]
-
-
 async def test_a_sentence_beyond_the_rules_without_a_model() -> None:
     steps = ("Buy the cheapest mug",)
     never = await run(FakeDevice(), *steps)
@@ -409,102 +284,6 @@ async def test_what_a_model_checks_is_checked(answer: ChosenAction, passes: bool
     device = FakeDevice(screen(answer.element) if answer.element is not None else screen())
     result = await run(device, "Look at it", config=config, model=FakeModel([answer]))
     assert (result.failure is None) is passes
-
-
-async def test_progress_is_reported_after_each_step() -> None:
-    reports: list[list[tuple[int, str]]] = []
-
-    async def progress(steps: Sequence[StepResult], artifacts: Sequence[Artifact]) -> None:
-        reports.append([(step.index, step.status) for step in steps])
-
-    automation = AttemptRunner(FakeDevices(FakeDevice()))
-    await automation.run(plan(["back", {"retry": {"commands": ["back"]}}]), progress=progress)
-    assert reports == [
-        [(0, "passed")],
-        [(0, "passed"), (1, "warned"), (2, "passed")],
-        [(0, "passed"), (1, "passed"), (2, "passed")],
-    ]
-
-
-async def test_progress_that_fails_ends_the_attempt_and_frees_the_device() -> None:
-    async def progress(steps: Sequence[StepResult], artifacts: Sequence[Artifact]) -> None:
-        raise ConnectionError("lease lost")
-
-    devices = FakeDevices(FakeDevice())
-    with pytest.raises(ConnectionError):
-        await AttemptRunner(devices).run(plan(["back"]), progress=progress)
-    assert len(devices.released) == 1
-
-
-class SlowDevice(FakeDevice):
-    """Its taps never end, and closing takes a moment."""
-
-    def __init__(self) -> None:
-        super().__init__(screen(button("Pay")))
-        self.tapping = asyncio.Event()
-
-    async def tap(self, target: object) -> None:
-        self.tapping.set()
-        await asyncio.Event().wait()
-
-    async def close(self) -> None:
-        for _ in range(10):
-            await asyncio.sleep(0)
-        await super().close()
-
-
-async def test_cancelling_closes_the_device_first() -> None:
-    device = SlowDevice()
-    devices = FakeDevices(device)
-    task = asyncio.create_task(AttemptRunner(devices).run(plan(["Tap Pay"])))
-    await device.tapping.wait()
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert (device.closed, devices.released) == (1, [device])
-
-
-async def test_a_device_that_does_not_close_delays_nothing() -> None:
-    class Stuck(SlowDevice):
-        """Closes when it is allowed to."""
-
-        let_go = asyncio.Event()
-
-        async def close(self) -> None:
-            await self.let_go.wait()
-            self.closed += 1
-
-    device = Stuck()
-    task = asyncio.create_task(AttemptRunner(FakeDevices(device), release_seconds=0.01).run(plan(["Tap Pay"])))
-    await device.tapping.wait()
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert device.closed == 0
-    device.let_go.set()
-    await eventually(lambda: device.closed == 1)
-
-
-async def test_cancelling_works_while_waiting_on_a_virtual_clock() -> None:
-    device = FakeDevice()
-    task = asyncio.create_task(AttemptRunner(FakeDevices(device)).run(plan(["Tap Pay"], step_seconds=1e9)))
-    await eventually(lambda: device.timer.now() > 100)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert device.closed == 1
-
-
-async def test_a_run_that_takes_too_long_ends_without_a_verdict() -> None:
-    device = SlowDevice()
-    result = await AttemptRunner(FakeDevices(device)).run(
-        plan(["back", {"retry": {"commands": ["Tap Pay"]}}], run_seconds=0.05)
-    )
-    assert result.failure is not None
-    assert (result.failure.category, result.failure.step_index) == (Category.RUN_TIMEOUT, 2)
-    assert [step.status for step in result.steps] == ["passed", "failed", "failed"]
-    assert [step.category for step in result.steps[1:]] == [Category.RUN_TIMEOUT, Category.RUN_TIMEOUT]
-    assert device.closed == 1
 
 
 async def test_an_element_replaced_by_a_similar_one_is_not_gone() -> None:

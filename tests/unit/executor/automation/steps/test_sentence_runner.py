@@ -1,26 +1,18 @@
 """Sentences: when a model is asked, what it may do, what is cached, and what fails the step."""
 
-from collections.abc import Sequence
-from typing import Any
-
 import pytest
 
-from services.executor.automation.attempt import AttemptRequest, AttemptRunner
 from services.executor.automation.devices.port import DeviceFailure
 from services.executor.automation.ports import (
     CannotContinue,
     ChosenAction,
-    GoalReached,
-    Judgement,
     ModelFailed,
-    NextSteps,
-    StoredSteps,
     TaskDone,
 )
 from services.executor.automation.screen.elements import Element, Point, Role
 from services.executor.automation.sentences.intents import Action
 from services.executor.automation.step_cache.cache import StoredStepCache
-from services.executor.model.attempts import AttemptResult, CacheOutcome, Resolution, StepStatus
+from services.executor.model.attempts import CacheOutcome, Resolution, StepStatus
 from services.executor.model.failures import Category, Fault
 from services.executor.model.run_config import (
     CacheRetryMode,
@@ -30,33 +22,9 @@ from services.executor.model.run_config import (
     LlmConfig,
     RunConfig,
 )
-from tests.fakes.devices import FakeCache, FakeDevice, FakeDevices, FakeModel, button, screen
+from tests.fakes.devices import FakeCache, FakeDevice, FakeModel, button, screen
 from tests.fakes.step_cache import FakeStepCacheStore
-
-PAY = button("Pay")
-ASKING = RunConfig()
-PLANNING = RunConfig(execution_mode=ExecutionMode(enable_planning=True))
-
-
-def reflecting(retries: int) -> RunConfig:
-    return RunConfig(execution_mode=ExecutionMode(enable_reflection=True, reflection_retries=retries))
-
-
-async def run(
-    device: FakeDevice, *steps: object, config: RunConfig = ASKING, ask: bool = True, **ports: Any
-) -> AttemptResult:
-    plan = AttemptRequest(
-        run_id="run", attempt=1, platform="android", steps=list(steps), config=config, step_seconds=10, ask_model=ask
-    )
-    return await AttemptRunner(FakeDevices(device), **ports).run(plan)
-
-
-def category(result: AttemptResult) -> Category | None:
-    return result.failure.category if result.failure else None
-
-
-def counts(result: AttemptResult) -> list[tuple[int, int]]:
-    return [(step.model_calls, step.model_tokens) for step in result.steps]
+from tests.unit.executor.automation.steps.sentences import PAY, category, counts, run
 
 
 async def test_a_model_is_asked_where_the_rules_have_no_answer() -> None:
@@ -264,162 +232,6 @@ async def test_a_device_failure_does_not_discard_a_cached_action() -> None:
     device.failing["tap"] = DeviceFailure(Category.SESSION_LOST, "gone")
     assert category(await run(device, "Buy it", cache=cache)) is Category.SESSION_LOST
     assert "Buy it" in cache.kept
-
-
-async def test_reflection_repeats_a_step_that_missed_its_aim() -> None:
-    missed, reached = Judgement(False, "the cart is empty"), Judgement(True, "")
-    device, model, cache = FakeDevice(screen(PAY)), FakeModel(verdicts=[missed, reached]), FakeCache()
-    result = await run(device, "Tap Pay", 'I see "Pay"', config=reflecting(1), model=model, cache=cache)
-    assert (category(result), device.done.count("tap Pay"), model.judged) == (None, 2, ["Tap Pay", "Tap Pay"])
-    assert counts(result) == [(2, 20), (0, 0)]
-    assert "Tap Pay" in cache.kept
-
-
-async def test_a_step_that_reflection_rejects_fails_and_is_not_cached() -> None:
-    model, cache = FakeModel(verdicts=[Judgement(False, "the cart is empty")] * 3), FakeCache()
-    result = await run(FakeDevice(screen(PAY)), "Tap Pay", config=reflecting(2), model=model, cache=cache)
-    assert result.failure is not None
-    assert result.failure.category is Category.GOAL_NOT_REACHED
-    assert "the cart is empty" in result.failure.message
-    assert (cache.kept, model.verdicts) == ({}, [])
-
-
-async def test_a_model_gets_the_reason_why_reflection_rejected_the_step() -> None:
-    model = FakeModel(
-        [ChosenAction(Action.TAP, PAY), TaskDone()], verdicts=[Judgement(False, "wrong one"), Judgement(True, "")]
-    )
-    assert category(await run(FakeDevice(screen(PAY)), "Buy it", config=reflecting(1), model=model)) is None
-    assert "wrong one" in model.tasks[1].why
-
-
-async def test_a_check_after_an_action_does_not_prove_the_action() -> None:
-    moves = [ChosenAction(Action.TAP, PAY), ChosenAction(Action.ASSERT_VISIBLE, PAY), TaskDone()]
-    model = FakeModel(moves, verdicts=[Judgement(False, "nothing was bought")])
-    result = await run(FakeDevice(screen(PAY)), "Buy it", config=reflecting(0), model=model)
-    assert (category(result), model.judged) == (Category.GOAL_NOT_REACHED, ["Buy it"])
-
-
-@pytest.mark.parametrize(
-    ("sentence", "answers", "passes"),
-    [
-        ('Tap "Buy"', [], False),
-        ('Tap "Buy"', [ChosenAction(Action.WAIT_FOR, value="1")], False),
-        ('Tap "Buy"', [TaskDone("it was so already"), ChosenAction(Action.TAP, PAY)], True),
-        ('"Buy" is enabled', [], False),
-        ('"Buy" is enabled', [ChosenAction(Action.TAP, PAY)], False),
-        ('"Buy" is enabled', [ChosenAction(Action.ASSERT_VISIBLE, PAY)], True),
-        ('"Buy" is disabled', [ChosenAction(Action.ASSERT_VISIBLE, PAY)], False),
-        ('The text of "Buy" is "Pay"', [ChosenAction(Action.ASSERT_TEXT, PAY, "Pay")], True),
-        ('The text of "Buy" is "Paid"', [ChosenAction(Action.ASSERT_TEXT, PAY, "Pay")], False),
-        ('I do not see "off"', [], False),
-        ('I do not see "off"', [ChosenAction(Action.ASSERT_NOT_VISIBLE, value="Gone")], False),
-        ('I do not see "off"', [ChosenAction(Action.ASSERT_NOT_VISIBLE, value="Off by 1")], True),
-        ("If there is a banner, close it", [], True),
-    ],
-)
-async def test_a_model_must_do_what_the_rules_know_to_be_missing(
-    sentence: str, answers: list[ChosenAction | TaskDone], passes: bool
-) -> None:
-    shown = screen(PAY, Element(role=Role.TEXT, text="Turn off the light"))
-    result = await run(FakeDevice(shown), sentence, model=FakeModel(answers))
-    assert category(result) is (None if passes else Category.GOAL_NOT_REACHED)
-
-
-async def test_the_rules_check_where_a_model_sees_the_same_elements() -> None:
-    config = RunConfig(execution_mode=ExecutionMode(grounder_type=Grounder.LLM))
-    for sentence in ('I see "Paid"', 'I do not see "Pay"', '"Pay" is disabled'):
-        model = FakeModel()
-        result = await run(FakeDevice(screen(PAY)), sentence, config=config, model=model)
-        assert (category(result), model.tasks) == (Category.ASSERTION_FAILED, [])
-    model = FakeModel([ChosenAction(Action.TAP, PAY)])
-    never = RunConfig(execution_mode=config.execution_mode, fallback_trigger=FallbackTrigger.NEVER)
-    assert category(await run(FakeDevice(screen(PAY)), "I see that all is well", config=never, model=model)) is None
-    assert len(model.tasks) == 1
-
-
-async def test_cached_actions_are_not_judged() -> None:
-    cache = FakeCache({"Tap Pay": ChosenAction(Action.TAP, PAY)})
-    result = await run(FakeDevice(screen(PAY)), "Tap Pay", config=reflecting(1), model=FakeModel(), cache=cache)
-    assert (category(result), counts(result)) == (None, [(0, 0)])
-
-
-def kinds(result: AttemptResult) -> Sequence[str]:
-    return [f"{'  ' * step.depth}{step.text} {step.status}" for step in result.steps]
-
-
-async def test_a_goal_is_planned_run_as_inner_steps_and_cached() -> None:
-    device, cache = FakeDevice(screen(PAY)), FakeCache()
-    model = FakeModel(plans=[NextSteps(("Tap Pay", "Go back")), GoalReached("Pay")])
-    first = await run(device, "Buy a mug", config=PLANNING, model=model, cache=cache)
-    assert category(first) is None
-    assert kinds(first) == ["Buy a mug passed", "  Tap Pay passed", "  Go back passed", '  I see "Pay" passed']
-    assert counts(first) == [(2, 20), (0, 0), (0, 0), (0, 0)]
-    assert first.steps[0].resolution is Resolution.MODEL
-    assert cache.kept["Buy a mug"] == StoredSteps(("Tap Pay", "Go back", 'I see "Pay"'))
-    second = await run(device, "Buy a mug", config=PLANNING, model=model, cache=cache)
-    assert (category(second), kinds(second), sum(calls for calls, _ in counts(second))) == (None, kinds(first), 0)
-    assert (second.steps[0].resolution, second.steps[0].cache) == (Resolution.CACHE, CacheOutcome.HIT)
-
-
-async def test_a_failing_plan_is_replaced_once() -> None:
-    device, cache = FakeDevice(screen(PAY)), FakeCache()
-    model = FakeModel(plans=[NextSteps(("Tap Pay", "Tap Nowhere")), NextSteps(("Go back",)), GoalReached("Pay")])
-    config = RunConfig(execution_mode=ExecutionMode(enable_planning=True), fallback_trigger=FallbackTrigger.NEVER)
-    result = await run(device, "Buy a mug", config=config, model=model, cache=cache)
-    assert category(result) is None
-    assert kinds(result)[2] == "  Tap Nowhere warned"
-    assert "this step failed: Tap Nowhere" in model.reported[1]
-    assert cache.kept["Buy a mug"] == StoredSteps(("Tap Pay", "Go back", 'I see "Pay"'))
-    twice = FakeModel(plans=[NextSteps(("Tap Nowhere",)), NextSteps(("Tap Anywhere",))])
-    failing = await run(device, "Buy a cup", config=config, model=twice, cache=cache)
-    assert failing.failure is not None
-    assert (failing.failure.category, failing.failure.step_index) == (Category.GOAL_NOT_REACHED, 0)
-    assert "Tap Anywhere" not in cache.kept
-    assert "Buy a cup" not in cache.kept
-
-
-async def test_a_goal_needs_visible_proof() -> None:
-    model = FakeModel(plans=[GoalReached("Thank you"), GoalReached("Thank you")])
-    result = await run(FakeDevice(screen(PAY)), "Buy a mug", config=PLANNING, model=model)
-    assert category(result) is Category.GOAL_NOT_REACHED
-    assert "does not show the text 'Thank you'" in model.reported[1]
-
-
-async def test_a_goal_that_reflection_rejects_is_not_reached() -> None:
-    config = RunConfig(execution_mode=ExecutionMode(enable_planning=True, enable_reflection=True))
-    model = FakeModel(plans=[GoalReached("Pay")] * 2, verdicts=[Judgement(False, "nothing was bought")] * 2)
-    result = await run(FakeDevice(screen(PAY)), "Buy a mug", config=config, model=model)
-    assert result.failure is not None
-    assert result.failure.category is Category.GOAL_NOT_REACHED
-    assert "nothing was bought" in result.failure.message
-
-
-@pytest.mark.parametrize(
-    ("mode", "expected"), [(CacheRetryMode.STEP, None), (CacheRetryMode.FULL_RERUN, Category.ELEMENT_NOT_FOUND)]
-)
-async def test_a_cached_plan_that_fails_is_discarded_and_replaced_if_configured(
-    mode: CacheRetryMode, expected: Category | None
-) -> None:
-    cache = FakeCache({"Buy a mug": StoredSteps(("Tap Nowhere",))})
-    config = RunConfig(
-        execution_mode=ExecutionMode(enable_planning=True),
-        cache_retry_mode=mode,
-        fallback_trigger=FallbackTrigger.NEVER,
-    )
-    model = FakeModel(plans=[NextSteps(("Tap Pay",)), GoalReached("Pay")])
-    result = await run(FakeDevice(screen(PAY)), "Buy a mug", config=config, model=model, cache=cache)
-    assert (category(result), result.cache_failed) == (expected, expected is not None)
-    assert result.steps[0].cache is CacheOutcome.STALE
-    assert ("Buy a mug" in cache.kept) is (expected is None)
-
-
-async def test_a_device_lost_in_a_goal_is_the_failure() -> None:
-    device = FakeDevice(screen(PAY))
-    device.failing["tap"] = DeviceFailure(Category.SESSION_LOST, "gone")
-    result = await run(device, "Buy a mug", config=PLANNING, model=FakeModel(plans=[NextSteps(("Tap Pay",))]))
-    assert result.failure is not None
-    assert (result.failure.category, result.failure.step_index) == (Category.SESSION_LOST, 1)
-    assert [step.status for step in result.steps] == [StepStatus.FAILED, StepStatus.FAILED]
 
 
 async def test_a_cache_failure_that_was_retried_does_not_count() -> None:

@@ -1,0 +1,88 @@
+"""Steps that hold other steps: conditions, repetitions and retries."""
+
+from services.executor.model.failures import Category
+from tests.fakes.devices import FakeDevice, button, screen
+from tests.unit.executor.automation.steps.attempts import run, statuses
+
+
+async def test_conditions_decide_whether_a_flow_runs() -> None:
+    def flow(**when: object) -> object:
+        return {"runFlow": {"when": when, "commands": ["back"]}}
+
+    steps = [
+        flow(visible="Pay"),
+        flow(visible="Later"),
+        flow(notVisible="Later"),
+        flow(notVisible="Pay"),
+        flow(platform="Android"),
+        flow(platform="iOS"),
+        {"runFlow": {"commands": ["back"]}},
+    ]
+    result = await run(FakeDevice(screen(button("Pay"))), *steps)
+    assert result.failure is None
+    assert statuses(result) == [
+        "runFlow passed",
+        "  back passed",
+        "runFlow skipped",
+        "runFlow passed",
+        "  back passed",
+        "runFlow skipped",
+        "runFlow passed",
+        "  back passed",
+        "runFlow skipped",
+        "runFlow passed",
+        "  back passed",
+    ]
+
+
+async def test_repetitions_by_number_and_by_condition() -> None:
+    device = FakeDevice(lambda now: screen(button("More")) if now < 3 else screen())
+    steps = [
+        {"repeat": {"times": 3, "commands": ["back"]}},
+        {"repeat": {"while": {"visible": "More"}, "commands": ["Wait 1 s"]}},
+    ]
+    result = await run(device, *steps, {"repeat": {"times": 0, "commands": ["back"]}})
+    assert result.failure is None
+    assert device.done.count("back") == 3
+    assert statuses(result)[-5:] == ["repeat passed", *["  sentence passed"] * 3, "repeat skipped"]
+    assert [step.message for step in result.steps if step.kind == "repeat"] == [
+        "3 rounds",
+        "3 rounds",
+        "its condition does not hold",
+    ]
+
+
+async def test_an_endless_repetition_is_the_tests_fault() -> None:
+    result = await run(
+        FakeDevice(screen(button("More"))), {"repeat": {"while": {"visible": "More"}, "commands": ["back"]}}
+    )
+    assert result.failure is not None
+    assert (result.failure.category, result.failure.step_index) == (Category.SCRIPT_ERROR, 0)
+    assert "still held after 1000 rounds" in result.failure.message
+    nested = {"repeat": {"times": 100, "commands": [{"repeat": {"times": 100, "commands": ["back"]}}]}}
+    many = await run(FakeDevice(), nested)
+    assert many.failure is not None
+    assert "more than 2000 steps" in many.failure.message
+
+
+async def test_the_last_try_of_a_retry_counts() -> None:
+    device = FakeDevice(lambda now: screen(button("Pay")) if now > 25 else screen())
+    retry = {"retry": {"maxRetries": 3, "commands": ["back", "Tap Pay"]}}
+    result = await run(device, retry)
+    assert result.failure is None
+    assert result.steps[0].message == "passed at try 3"
+    assert [step.status for step in result.steps if step.text == "Tap Pay"] == ["warned", "warned", "passed"]
+    failing = await run(FakeDevice(), retry)
+    assert failing.failure is not None
+    assert (failing.failure.step_index, failing.steps[8].text) == (8, "Tap Pay")
+    assert [step.status for step in failing.steps] == [
+        "failed",
+        "passed",
+        "warned",
+        "passed",
+        "warned",
+        "passed",
+        "warned",
+        "passed",
+        "failed",
+    ]
