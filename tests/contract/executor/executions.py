@@ -17,9 +17,7 @@ from tests.contract.executor.conftest import World
 from tests.fakes.executor import FakeCatalog
 
 ALL = PageRequest(1, 500)
-
 FAILED = AttemptResult(failure=Failure(Category.ASSERTION_FAILED, "Not there.", reason="Not there.", step_index=1))
-
 BROKEN = AttemptResult(failure=Failure(Category.DEVICE_UNAVAILABLE, "No phone."))
 
 

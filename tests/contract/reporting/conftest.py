@@ -10,7 +10,7 @@ from pymongo import MongoClient
 
 from services.chassis.migrations import open_migrated
 from services.chassis.mongo import Mongo
-from services.reporting.model.tables import CounterKey, Tables
+from services.reporting.model.tables import Tables
 from services.reporting.ports import CatalogTests, ExpirableRuns, Projections, ReadModels, Verdicts
 from services.reporting.storage.documents import COUNTERS, TABLE_CODECS
 from services.reporting.storage.expirable_runs import MongoExpirableRuns
@@ -18,6 +18,7 @@ from services.reporting.storage.projections import MongoProjections
 from services.reporting.storage.read_models import MongoCatalogTests, MongoReadModels
 from services.reporting.storage.schema import MIGRATIONS
 from services.reporting.storage.verdicts import MongoVerdicts
+from tests.contract.reporting.tables import read_tables
 from tests.fakes.reporting_catalog_tests import FakeCatalogTests
 from tests.fakes.reporting_expirable_runs import FakeExpirableRuns
 from tests.fakes.reporting_read_models import FakeProjections, FakeReadModels
@@ -58,13 +59,7 @@ class MongoStore:
 
     async def tables(self) -> Tables:
         """Everything that is stored."""
-        tables = Tables()
-        for kind in TABLE_CODECS:
-            documents = await self._mongo.collection(kind.collection).find().to_list(None)
-            getattr(tables, kind.table).load(map(kind.decode, documents))
-        counters = await self._mongo.collection(COUNTERS).find().to_list(None)
-        tables.counters.load(_counter(row) for row in counters)
-        return tables
+        return await read_tables(self._mongo)
 
     async def clear(self) -> None:
         """Delete everything."""
@@ -73,11 +68,6 @@ class MongoStore:
 
 
 Store = MemoryStore | MongoStore
-
-
-def _counter(row: dict[str, Any]) -> tuple[CounterKey, dict[str, int]]:
-    org_id: str = row.pop("org_id")
-    return (org_id, row.pop("_id").removeprefix(f"{org_id}:")), row
 
 
 @pytest.fixture(scope="module")

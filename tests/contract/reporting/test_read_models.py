@@ -1,6 +1,5 @@
 """Folding and looking up work the same in memory and in MongoDB, and equal a recount."""
 
-from dataclasses import fields
 from random import Random
 
 from hypothesis import HealthCheck, given, settings
@@ -11,10 +10,10 @@ from services.reporting.model.batch import Batch, Snapshot
 from services.reporting.model.flaky import FlakyRules
 from services.reporting.model.projection import Rules
 from services.reporting.model.snapshots import BuildSnapshot
-from services.reporting.model.tables import Table, Tables
 from services.reporting.ports import Page, ReadModels
 from services.reporting.usecases.projector import Projector
 from tests.contract.reporting.conftest import Store
+from tests.contract.reporting.tables import contents
 from tests.examples import examples
 from tests.fakes.reporting_attempts import START
 from tests.fakes.reporting_read_models import FakeReadModels
@@ -27,16 +26,6 @@ EXAMPLES = settings(
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-
-
-def contents(tables: Tables) -> dict[str, dict[object, object]]:
-    """Everything in the tables; counters without their zeros."""
-    found: dict[str, dict[object, object]] = {}
-    for field in fields(tables):
-        table: Table[object, object] = getattr(tables, field.name)
-        found[field.name] = {key: row for key, row in table.rows() if row != {}}
-    counted = {key: {name: n for name, n in row.items() if n} for key, row in tables.counters.rows()}
-    return found | {"counters": {key: row for key, row in counted.items() if row}}
 
 
 @EXAMPLES

@@ -13,7 +13,8 @@ from services.reporting.ports import ExpirableRuns, Page
 from services.reporting.usecases.projector import Projector
 from services.reporting.usecases.retention import RetentionSweeper
 from tests.contract.reporting.conftest import Store
-from tests.contract.reporting.test_read_models import EXAMPLES, RULES, contents, fold_in_pieces
+from tests.contract.reporting.tables import contents
+from tests.contract.reporting.test_read_models import EXAMPLES, RULES, fold_in_pieces
 from tests.fakes.reporting_attempts import START
 from tests.fakes.reporting_expirable_runs import FakeExpirableRuns, FakeLease
 from tests.fakes.reporting_recount import recount

@@ -24,6 +24,7 @@ from services.reporting.consumer import TOPICS
 from services.reporting.settings import Settings
 from services.reporting.storage.schema import MIGRATIONS
 from tests.callers import callers
+from tests.integration.reporting.rebuild_world import World
 from tests.published_offsets import PublishedOffsets
 
 TOKEN = "t" * 20
@@ -58,6 +59,13 @@ async def mongo(mongo_uri: str, mongo_database: str) -> AsyncIterator[Mongo]:
     """A database of the test's own with empty read models."""
     async with open_migrated(mongo_uri, mongo_database, MIGRATIONS) as mongo:
         yield mongo
+
+
+@pytest.fixture
+async def world(request: pytest.FixtureRequest, mongo_uri: str, mongo_database: str) -> AsyncIterator[World]:
+    driver = getattr(request, "param", "motor")
+    async with open_migrated(mongo_uri, mongo_database, MIGRATIONS, driver) as mongo:
+        yield World(mongo)
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from services.reporting.rebuild.state import Operation, ReplaySource
 from services.reporting.rebuild.store import MongoRebuildStore, newest_state
 from services.reporting.storage.documents import CELLS, COUNTERS
 from services.reporting.storage.projections import MongoProjections
-from tests.integration.reporting.test_rebuild import World
+from tests.integration.reporting.rebuild_world import World
 
 
 class Halting:

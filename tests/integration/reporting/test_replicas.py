@@ -11,8 +11,7 @@ from services.reporting.consumer import EventHandler
 from services.reporting.events import parse_event
 from services.reporting.storage.projections import MongoProjections
 from services.reporting.usecases.projector import Projector
-from tests.contract.reporting.conftest import MongoStore
-from tests.contract.reporting.test_read_models import contents
+from tests.contract.reporting.tables import contents, read_tables
 from tests.fakes.reporting_event_log import EventLog
 from tests.fakes.reporting_recount import recount
 
@@ -53,4 +52,4 @@ async def test_the_read_models_equal_a_recount(mongo: Mongo) -> None:
     events = made_events(random, runs=60)
     await asyncio.gather(*(replica(mongo, random.sample(events, len(events))) for _ in range(3)))
     told = [snapshot for event in events if (snapshot := parse_event(event))]
-    assert contents(await MongoStore(mongo).tables()) == contents(recount(told))
+    assert contents(await read_tables(mongo)) == contents(recount(told))

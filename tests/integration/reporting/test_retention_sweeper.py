@@ -18,8 +18,7 @@ from services.reporting.storage.expirable_runs import MongoExpirableRuns
 from services.reporting.storage.projections import MongoProjections
 from services.reporting.usecases.projector import Projector
 from services.reporting.usecases.retention import RetentionSweeper
-from tests.contract.reporting.conftest import MongoStore
-from tests.contract.reporting.test_read_models import contents
+from tests.contract.reporting.tables import contents, read_tables
 from tests.fakes.reporting_recount import recount
 from tests.fakes.reporting_story import NOW, StillClock, Story
 
@@ -51,7 +50,7 @@ async def test_runs_that_expire_while_their_events_are_folded_count_once(mongo: 
         *(folding.apply_events(Batch.of(some)) for some in again),
     )
     await expiring(mongo, "one", RetentionLimits(age=timedelta(days=6))).sweep()
-    stored = await MongoStore(mongo).tables()
+    stored = await read_tables(mongo)
     expected = recount([*story.told, *(one for some in again for one in some)])
     gone = {run_id for run_id, row in stored.runs.rows() if row.expired}
     expire_runs(expected, gone)
@@ -65,7 +64,7 @@ async def test_two_sweeps_at_once_do_no_harm(mongo: Mongo, story: Story) -> None
     await Projector(MongoProjections(mongo)).apply_events(Batch.of(story.told))
     bounds = RetentionLimits(per_test=5)
     await asyncio.gather(*(expiring(mongo, name, bounds).sweep() for name in ("one", "two")))
-    stored = await MongoStore(mongo).tables()
+    stored = await read_tables(mongo)
     expected = recount(story.told)
     expire_runs(expected, [run_id for run_id, row in stored.runs.rows() if row.expired])
     assert contents(stored) == contents(expected)

@@ -10,9 +10,7 @@ from services.gateway.decoding.requests import RequestDecoder, Source
 from services.gateway.decoding.validation_errors import InvalidRequest
 
 OPERATIONS = {operation.name: operation for operation in all_operations()}
-
 DECODERS = {name: RequestDecoder.of(operation) for name, operation in OPERATIONS.items()}
-
 ID = "7d444840-9dc0-41d1-b245-5ffdce74fad2"
 
 

@@ -11,7 +11,6 @@ from services.executor.model.run_config import (
 from tests.fakes.devices import FakeDevice, FakeDevices, button
 
 PAY = button("Pay")
-
 ASKING = RunConfig()
 
 
