@@ -1,4 +1,4 @@
-"""Invalid requests, and the errors of services as HTTP responses."""
+"""Invalid requests, what every response carries, health and metrics."""
 
 import asyncio
 from typing import Any
@@ -6,31 +6,14 @@ from uuid import uuid4
 
 import pytest
 from mobiletest.catalog.v1 import apps_pb2, workflows_pb2
-from mobiletest.executor.v1 import executions_pb2
 
-from services.chassis.errors import (
-    Aborted,
-    AlreadyExists,
-    FailedPrecondition,
-    InvalidArgument,
-    PermissionDenied,
-    ResourceExhausted,
-    Violation,
-)
 from services.gateway.app import App
 from tests.eventually import eventually
 from tests.fakes.gateway import FakeBackends, script_api_key
 from tests.integration.gateway.conftest import Client
+from tests.integration.gateway.operations import APPS, START, started
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-
-APPS = "/api/v1/apps"
-START = "/api/v1/execution/api/execute_workflow_id_async"
-
-
-def started(request: executions_pb2.StartWorkflowRequest) -> executions_pb2.ExecutionStart:
-    id_ = str(uuid4())
-    return executions_pb2.ExecutionStart(status="EXECUTION_STATUS_QUEUED", message="Queued", id=id_, task_id=id_)
 
 
 @pytest.fixture(scope="module")
@@ -210,149 +193,6 @@ async def test_an_integer_header_with_text_is_a_422(client: Client) -> None:
     answer = await client("POST", START, json={"workflow_id": str(uuid4())}, headers={"X-CI-PR-Number": "seven"})
     assert answer.json["detail"][0]["loc"] == ["header", "x-ci-pr-number"]
     assert answer.json["detail"][0]["type"] == "int_parsing"
-
-
-@pytest.mark.parametrize(
-    ("error", "status", "retry_after"),
-    [
-        (AlreadyExists("The app has this version", reason="VERSION_EXISTS"), 409, None),
-        (FailedPrecondition("It has ended"), 409, None),
-        (Aborted("Still under way", retry_after=1.0), 409, "1"),
-        (ResourceExhausted("Too many", retry_after=9.2), 429, "10"),
-        (PermissionDenied("No"), 403, None),
-        (InvalidArgument("No version can be told"), 422, None),
-    ],
-)
-async def test_errors_of_services_have_their_status(
-    client: Client, backends: FakeBackends, error: Exception, status: int, retry_after: str | None
-) -> None:
-    def fail(_: object) -> object:
-        raise error
-
-    backends.on("ListApps", fail)
-    answer = await client("GET", APPS)
-    assert answer.status == status
-    assert answer.json["detail"] == str(error)
-    assert answer.headers.get("Retry-After") == retry_after
-
-
-async def test_violations_reported_by_a_service_get_their_location(client: Client, backends: FakeBackends) -> None:
-    def fail(_: object) -> object:
-        found = [
-            Violation("build_config.ios_build.pinned_version", "The app has no build 9", "unknown_version"),
-            Violation("ci.pr_number", "too large", "custom.rule"),
-        ]
-        raise InvalidArgument("no", violations=found)
-
-    backends.on("StartWorkflow", fail)
-    answer = await client("POST", START, json={"workflow_id": str(uuid4())})
-    assert answer.status == 422
-    assert answer.json["detail"] == [
-        {
-            "loc": ["body", "build_config", "ios_build", "pinned_version"],
-            "msg": "The app has no build 9",
-            "type": "unknown_version",
-        },
-        {"loc": ["header", "x-ci-pr-number"], "msg": "too large", "type": "custom_rule"},
-    ]
-
-
-async def test_an_unexpected_error_shows_only_the_request_id(client: Client, backends: FakeBackends) -> None:
-    def fail(_: object) -> object:
-        raise RuntimeError("secret inner workings")
-
-    backends.on("ListApps", fail)
-    answer = await client("GET", APPS, headers={"X-Request-ID": "find-me"})
-    assert answer.status == 500
-    assert answer.json == {"detail": "Internal error (request find-me)", "code": "INTERNAL"}
-
-
-async def test_an_idempotency_key_is_passed_on_and_a_replay_is_marked(client: Client, backends: FakeBackends) -> None:
-    backends.on("StartWorkflow", started)
-    backends.trailing_metadata = (("x-idempotent-replayed", "true"),)
-    answer = await client("POST", START, json={"workflow_id": str(uuid4())}, headers={"Idempotency-Key": "night-7"})
-    assert answer.headers["Idempotent-Replayed"] == "true"
-    assert backends.of("StartWorkflow")[0].caller.idempotency_key == "night-7"
-
-
-@pytest.mark.parametrize("key", ["", "x" * 256, "two words", "ümlaut"])
-async def test_an_invalid_idempotency_key_is_a_422(client: Client, key: str) -> None:
-    answer = await client("POST", START, json={"workflow_id": str(uuid4())}, headers={"Idempotency-Key": key})
-    assert answer.status == 422
-    assert answer.json["detail"][0]["loc"] == ["header", "idempotency-key"]
-
-
-async def test_a_call_that_takes_too_long_is_a_504(client: Client, backends: FakeBackends) -> None:
-    never = asyncio.Event()
-
-    async def hang(_: object) -> None:
-        await never.wait()
-
-    backends.on("ListApps", hang)
-    answer = await client("GET", APPS, headers={"X-Request-Timeout": "0.2"})
-    assert answer.status == 504
-    assert answer.headers["Retry-After"]
-
-
-async def test_a_batched_read_keeps_its_own_deadline(client: Client, backends: FakeBackends) -> None:
-    never = asyncio.Event()
-
-    async def hang(_: object) -> None:
-        await never.wait()
-
-    backends.on("BatchGetTests", hang)
-    answer = await client("GET", f"/api/v1/tests/{uuid4()}", headers={"X-Request-Timeout": "0.2"})
-    assert answer.status == 504
-
-
-@pytest.mark.parametrize("value", ["9999999", "0.1234567", "1e2", "1e999", "5."])
-async def test_a_timeout_is_any_positive_number_up_to_a_cap(client: Client, backends: FakeBackends, value: str) -> None:
-    backends.on("ListApps", lambda request: apps_pb2.ListAppsResponse(page=request.page))
-    assert (await client("GET", APPS, headers={"X-Request-Timeout": value})).status == 200
-
-
-@pytest.mark.parametrize("value", ["0", "-1", "soon", "nan", "inf", "1e-999", "1_0", "1e9999999999"])
-async def test_an_invalid_timeout_is_a_422(client: Client, value: str) -> None:
-    answer = await client("GET", APPS, headers={"X-Request-Timeout": value})
-    assert answer.json["detail"][0]["loc"] == ["header", "x-request-timeout"]
-
-
-async def test_a_client_that_disconnects_cancels_the_call(client: Client, backends: FakeBackends) -> None:
-    reached, never = asyncio.Event(), asyncio.Event()
-
-    async def hang(_: object) -> None:
-        reached.set()
-        await never.wait()
-
-    backends.on("ListApps", hang)
-    request = asyncio.create_task(client("GET", APPS))
-    await reached.wait()
-    request.cancel()
-    await eventually(lambda: "ListApps" in backends.cancelled)
-
-
-async def test_a_created_resource_has_status_201_and_a_location(client: Client, backends: FakeBackends) -> None:
-    id_ = str(uuid4())
-    backends.on("CreateWorkflow", lambda request: workflows_pb2.Workflow(id=id_, name=request.name))
-    answer = await client("POST", "/api/v1/workflows/", json={"name": "Nightly"})
-    assert (answer.status, answer.headers["Location"]) == (201, f"/api/v1/workflows/{id_}")
-
-
-async def test_a_cancellation_has_status_202(client: Client, backends: FakeBackends) -> None:
-    backends.on(
-        "CancelExecution",
-        lambda request: executions_pb2.Execution(id=request.execution_id, status="EXECUTION_STATUS_RUNNING"),
-    )
-    answer = await client("POST", f"/api/v1/executions/{uuid4()}/cancel")
-    assert (answer.status, answer.json["status"]) == (202, "running")
-
-
-async def test_a_long_poll_makes_its_own_call(client: Client, backends: FakeBackends) -> None:
-    backends.on("GetExecution", lambda request: executions_pb2.Execution(id=request.execution_id))
-    answer = await client("GET", f"/api/v1/executions/{uuid4()}?wait=30&after_revision=4")
-    assert answer.status == 200
-    assert backends.requests("GetExecution")[0].after_revision == 4
-    assert backends.of("BatchGetExecutions") == []
 
 
 async def test_health_needs_no_key(client: Client, gateway: App) -> None:
