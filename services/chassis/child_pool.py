@@ -19,7 +19,7 @@ Answer = Callable[[bytes], bytes]
 
 _OUT_OF_MEMORY = 3
 _KEEP, _RETIRE = b"\x00", b"\x01"
-_NICENESS = 2
+_NICENESS = 5
 
 _jobs = metrics.counter(
     "mobiletest_child_jobs_total", "Requests answered in child processes, by what became of them", ["pool", "outcome"]
