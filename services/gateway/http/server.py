@@ -145,8 +145,8 @@ class _Server(web.Server):
         super().connection_made(handler, transport)
         if len(self._connections) <= self._settings.max_connections:
             return
-        idle = next((each for each in self._connections if _is_idle(each)), None)
-        if idle is not None:
+        idle = next((each for each in self._connections if _is_idle(each)), handler)
+        if idle is not handler:
             idle.force_close()
         else:
             log.warning("connection_refused", connections=len(self._connections))
@@ -154,5 +154,5 @@ class _Server(web.Server):
 
 
 def _is_idle(connection: web.RequestHandler) -> bool:
-    """Whether it waits for a request, or for the rest of its header."""
-    return connection._waiter is not None and not connection._waiter.done()
+    """Whether it has no request that is being answered: none at all, half a header, or the rest of a refused body."""
+    return not (connection._request_in_progress or connection._messages or connection._force_close)
