@@ -35,7 +35,7 @@ class ResolutionServicer(resolution_pb2_grpc.ResolutionServicer):
     def __init__(self, usecases: ResolutionUseCases, limits: Limits) -> None:
         self._usecases = usecases
         self._limits = limits
-        self._turns = FairTurns(8, per_org=4, waiting_per_org=1000, waiting=10_000)
+        self._turns = FairTurns(16, per_org=8, waiting_per_org=1000, waiting=10_000)
         self._large_turns = FairTurns(2, per_org=1, waiting_per_org=8, waiting=32)
 
     async def ResolveRuns(

@@ -49,7 +49,7 @@ def start(servicer: ResolutionServicer, resolve: Resolve, org_id: str) -> asynci
 
 
 @pytest.mark.parametrize(
-    ("resolve", "own", "together", "size"), [(in_one_message, 4, 8, ANSWER_BYTES), (in_parts, 1, 2, PLAN_BYTES)]
+    ("resolve", "own", "together", "size"), [(in_one_message, 8, 16, ANSWER_BYTES), (in_parts, 1, 2, PLAN_BYTES)]
 )
 async def test_so_many_plans_of_this_size_are_made_at_once(
     resolve: Resolve, own: int, together: int, size: int
@@ -58,10 +58,10 @@ async def test_so_many_plans_of_this_size_are_made_at_once(
     servicer = ResolutionServicer(cast(ResolutionUseCases, plans), FakeLimits())
     tasks = [start(servicer, resolve, "a") for _ in range(9)]
     await eventually(lambda: plans.made == [size] * own)
-    tasks += [start(servicer, resolve, org_id) for org_id in "bcdef"]
+    tasks += [start(servicer, resolve, org_id) for org_id in "bcdefghijk"]
     await eventually(lambda: plans.made == [size] * together)
     plans.go_on.set()
-    assert len(await asyncio.gather(*tasks)) == 14
+    assert len(await asyncio.gather(*tasks)) == 19
 
 
 async def test_large_plans_that_are_given_up_leave_their_places() -> None:
