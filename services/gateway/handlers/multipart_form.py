@@ -33,6 +33,7 @@ class MultipartForm:
     settings: Settings
     clock: Callable[[], float] = monotonic
     fields: dict[str, str] = field(default_factory=dict)
+    _fields_read: int = 0
     _fields_bytes: int = 0
     _received_bytes: int = 0
     _waited_seconds: float = 0.0
@@ -68,7 +69,8 @@ class MultipartForm:
 
     async def _read_field(self, part: BodyPartReader) -> None:
         content, name = bytearray(), (part.name or "").encode(errors="replace").decode()
-        if len(self.fields) == MAX_FIELDS:
+        self._fields_read += 1
+        if self._fields_read > MAX_FIELDS:
             raise HttpError(413, f"The form has more than {MAX_FIELDS} fields", "BODY_TOO_LARGE", close=True)
         async for chunk in self.chunks(part):
             content += chunk
