@@ -126,6 +126,20 @@ async def under_load(world: World, workflow: Any, until: asyncio.Event) -> list[
     return started
 
 
+async def kill_in_phase(stack: Stack, phase: str, after: int) -> None:
+    """Kill a rebuild at the line of the phase with this number, counted over all calls that it takes."""
+
+    def late_enough(line: Line) -> bool:
+        nonlocal after
+        after -= line.get("progress", {}).get("phase") == phase
+        return after <= 0
+
+    async def is_killed() -> bool:
+        return await kill_command(stack, "rebuild", late_enough)
+
+    await eventually(is_killed, within=120, every=1)
+
+
 @pytest.mark.timeout(900)
 async def test_killed_jobs_are_resumed_correctly(stack: Stack) -> None:
     """A rebuild is killed in each phase under load and resumed; verify then finds injected differences only."""
@@ -149,17 +163,7 @@ async def test_killed_jobs_are_resumed_correctly(stack: Stack) -> None:
             load = asyncio.create_task(under_load(world, workflow, enough))
             kills = 0
             for phase in ("replaying", "comparing", "swapping")[:KILLS]:
-                after = chance.randint(1, 3)
-
-                def late_enough(line: Line, phase: str = phase) -> bool:
-                    nonlocal after
-                    after -= line.get("progress", {}).get("phase") == phase
-                    return after <= 0
-
-                async def is_killed(when: Callable[[Line], bool] = late_enough) -> bool:
-                    return await kill_command(stack, "rebuild", when)
-
-                await eventually(is_killed, within=120, every=1)
+                await kill_in_phase(stack, phase, chance.randint(1, 3))
                 kills += 1
             code, lines = await run_command(stack, "rebuild")
             assert code == 0, lines[-1]

@@ -10,10 +10,11 @@ from bson.errors import InvalidDocument
 from pymongo.errors import AutoReconnect, OperationFailure
 
 from services.chassis.batch_bisector import MAX_ATTEMPTS, is_bug
-from services.chassis.consumer import MAX_POLL_AGE_SECONDS, Consumer
+from services.chassis.consumer import MAX_POLL_AGE_SECONDS
 from services.chassis.dead_letters.limit import DlqLimit
 from services.chassis.events import Event, InvalidMessage, TransientError
 from tests.fakes.chassis import FakeClock, FakeGroupMember, FakeProducer, raw_record, record_of
+from tests.unit.chassis.consumers import make_consumer
 from tests.unit.chassis.samples import an_event
 
 HALF_OF_200 = DlqLimit(0.5, 200)
@@ -41,19 +42,8 @@ class Bench:
         self.producer = FakeProducer()
         self.clock = FakeClock()
         self.member = FakeGroupMember(list(self.records), self.clock)
-        self.consumer = Consumer(
-            ["t"],
-            "g",
-            self.handle,
-            kafka="nowhere:1",
-            instance_id=None,
-            dlq=self.producer,  # type: ignore[arg-type]
-            capacity=self.capacity,
-            dlq_limit=self.dlq_limit,
-            clock=self.clock,
-            join=self.member.join,  # type: ignore[arg-type]
-        )
-        self.member.on_empty = self.consumer.stop
+        limits = {"capacity": self.capacity, "dlq_limit": self.dlq_limit}
+        self.consumer = make_consumer(self.member, self.handle, self.producer, self.clock, **limits)
 
     async def handle(self, events: list[Event]) -> None:
         self.calls += 1

@@ -30,7 +30,17 @@ def android(
     field = node(
         "android.widget.EditText", "[0,160][1080,260]", resource_id="com.shop:id/search", text=typed, hint="Search"
     )
-    rows = "".join(
+    listing = node("androidx.recyclerview.widget.RecyclerView", "[0,300][1080,2000]", _rows(names), scrollable="true")
+    kind = "com.google.android.material.bottomnavigation.BottomNavigationView"
+    system = node("android.widget.TextView", "[0,2310][200,2400]", text=clock, package="com.android.systemui")
+    return (
+        '<?xml version="1.0"?><hierarchy width="1080" height="2400" rotation="0">'
+        f"{bar}{field}{listing}{node(kind, '[0,2100][1080,2300]', _tabs(tab))}{system}</hierarchy>"
+    )
+
+
+def _rows(names: tuple[str, ...]) -> str:
+    return "".join(
         node(
             "android.view.ViewGroup",
             f"[0,{300 + 200 * n}][1080,{490 + 200 * n}]",
@@ -40,22 +50,18 @@ def android(
         )
         for n, name in enumerate(names)
     )
-    listing = node("androidx.recyclerview.widget.RecyclerView", "[0,300][1080,2000]", rows, scrollable="true")
-    tabs = "".join(
+
+
+def _tabs(selected: str) -> str:
+    return "".join(
         node(
             "android.widget.FrameLayout",
             f"[{500 * n},2100][{500 * n + 499},2300]",
             content_desc=name,
             clickable="true",
-            selected=str(name == tab).lower(),
+            selected=str(name == selected).lower(),
         )
         for n, name in enumerate(("Home", "Offers"))
-    )
-    kind = "com.google.android.material.bottomnavigation.BottomNavigationView"
-    system = node("android.widget.TextView", "[0,2310][200,2400]", text=clock, package="com.android.systemui")
-    return (
-        '<?xml version="1.0"?><hierarchy width="1080" height="2400" rotation="0">'
-        f"{bar}{field}{listing}{node(kind, '[0,2100][1080,2300]', tabs)}{system}</hierarchy>"
     )
 
 

@@ -32,10 +32,9 @@ def test_a_minimal_model() -> None:
     assert model.pace is None
 
 
-def test_a_model_with_every_field() -> None:
-    model = read_model(
-        HEAD
-        + """
+EVERY_FIELD = (
+    HEAD
+    + """
 launch: {delay: 1s, crash: no memory, chance: 0.1}
 pace: {step: 500ms, scale: 0.5}
 state: {n: 0, name: "", on: false}
@@ -62,7 +61,11 @@ screens:
         swipe_left: second
   second: {}
 """
-    )
+)
+
+
+def test_a_model_with_every_field() -> None:
+    model = read_model(EVERY_FIELD)
     row = model.screens["first"].widgets[3]
     assert (row.role, row.key, row.after, row.chance) == (Role.CELL, "first/3", 1.0, 0.5)
     assert [child.key for child in row.widgets] == ["first/3/0", "first/3/1"]
