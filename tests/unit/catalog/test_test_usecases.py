@@ -1,11 +1,9 @@
 """Writing, listing, changing, deleting, attaching and detaching tests."""
 
-from collections.abc import Iterator
 from typing import Any
 from uuid import uuid4
 
 import pytest
-import yaml
 
 from services.catalog.model.apps import App
 from services.catalog.model.attachments import Relationship
@@ -20,7 +18,9 @@ from services.chassis.errors import InvalidArgument, NotFound
 from tests.unit.catalog.conftest import Catalog
 
 IOS, ANDROID = Platform.IOS, Platform.ANDROID
+
 STEPS: tuple[Step, ...] = ('Tap "Log in"', {"tapOn": "Next"})
+
 FIRST = Page(1, 50)
 
 
@@ -225,81 +225,3 @@ async def test_a_batch_of_tests(catalog: Catalog) -> None:
     """In the order asked for, without the unknown."""
     a, b = await written(catalog, "a"), await written(catalog, "b")
     assert [each.test for each in await catalog.tests.many([b.id, "unknown", a.id])] == [b, a]
-
-
-MAESTRO = """appId: com.example.shop
-name: Log in
-tags: [smoke]
----
-- launchApp:
-    clearState: true
-- tapOn: Log in
-- inputText: 007
-"""
-
-
-async def test_a_flow_gives_the_steps_and_the_fields_that_are_not_sent(catalog: Catalog) -> None:
-    """Its configuration is the first step; a name or tags of the request go before those of the flow."""
-    test = (await catalog.tests.create(NewTest(flow=MAESTRO))).test
-    assert (test.name, test.tags) == ("Log in", ("smoke",))
-    assert test.steps == (
-        {"appId": "com.example.shop", "name": "Log in", "tags": ["smoke"]},
-        {"launchApp": {"clearState": True}},
-        {"tapOn": "Log in"},
-        {"inputText": "007"},
-    )
-    named = (await catalog.tests.create(NewTest("Mine", flow=MAESTRO, tags=("own",)))).test
-    assert (named.name, named.tags) == ("Mine", ("own",))
-    changed = (await catalog.tests.update(test.id, {"flow": "- back"})).test
-    assert (changed.steps, changed.version_number, changed.name) == (("back",), 2, "Log in")
-
-
-async def test_a_flow_is_parsed_once(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
-    parsed: list[str] = []
-    parse_yaml = yaml.parse
-
-    def parse(text: str, **options: Any) -> Iterator[Any]:
-        parsed.append(text)
-        return parse_yaml(text, **options)
-
-    monkeypatch.setattr(yaml, "parse", parse)
-    test = (await catalog.tests.create(NewTest(flow=MAESTRO))).test
-    await catalog.tests.update(test.id, {"flow": "- back"})
-    assert parsed == [MAESTRO, "- back"]
-
-
-async def test_a_flow_brings_the_files_that_it_runs(catalog: Catalog) -> None:
-    """Their commands stand where they are run; without a flow there is nothing that runs them."""
-    files = {"log-in.yaml": "- tapOn: Log in"}
-    run = {"runFlow": {"label": "log-in.yaml", "commands": [{"tapOn": "Log in"}]}}
-    test = (await catalog.tests.create(NewTest("t", flow="- runFlow: log-in.yaml", flow_files=files))).test
-    assert test.steps == (run,)
-    changed = (
-        await catalog.tests.update(test.id, {"flow": "- back\n- runFlow: log-in.yaml", "flow_files": files})
-    ).test
-    assert changed.steps == ("back", run)
-    with pytest.raises(InvalidArgument, match="there is no flow that runs these files"):
-        await catalog.tests.update(test.id, {"flow_files": files})
-
-
-@pytest.mark.parametrize(
-    ("new", "fields", "message"),
-    [
-        (NewTest("t", STEPS, flow_files={"a": "- back"}), ["flow_files"], "there is no flow"),
-        (NewTest("t", flow="- runFlow: a", flow_files={"a": "- tapp: x"}), ["flow"], "line 1, column 3 (a[0])"),
-        (NewTest("t", flow="- back\n- evalScript: ${1}\n- tap: x"), ["flow", "flow"], "line 2, column 3"),
-        (NewTest("t", flow="- ["), ["flow"], "not valid YAML"),
-        (NewTest("t", STEPS, flow="- back"), ["flow"], "either steps or a flow"),
-        (NewTest(flow="- back"), ["name"], "the flow has no name either"),
-        (NewTest(), ["name", "steps"], "Field required"),
-        (NewTest("t", ({"appId": "a", "evn": {}}, "back")), ["steps[0].evn"], "did you mean env?"),
-        (NewTest("t", ("back", {"appId": "a"})), ["steps[1]"], "must be the first entry"),
-    ],
-)
-async def test_a_flow_that_cannot_be_read_is_refused_with_its_place(
-    catalog: Catalog, new: NewTest, fields: list[str], message: str
-) -> None:
-    with pytest.raises(InvalidArgument) as refusal:
-        await catalog.tests.create(new)
-    assert [violation.field for violation in refusal.value.violations] == fields
-    assert message in refusal.value.violations[0].message

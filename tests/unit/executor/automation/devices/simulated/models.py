@@ -1,7 +1,9 @@
-"""Small app models for tests."""
+"""Small app models for tests, and what devices show of them."""
 
 from services.executor.automation.devices.port import Build, DeviceInfo, Seed
 from services.executor.automation.devices.simulated.device import SimulatedDevice
+from services.executor.automation.screen.elements import Element, walk
+from services.executor.automation.screen.outline import Outline
 
 HEAD = """
 app_model: 1
@@ -25,3 +27,13 @@ async def started(text: str, *, run_id: str = "run", attempt: int = 1, platform:
     device = SimulatedDevice(info, build(text), Seed(run_id, attempt))
     await device.launch()
     return device
+
+
+async def element(device: SimulatedDevice, identifier: str) -> Element:
+    """The element with this id."""
+    return next(found for found in walk(await device.tree()) if found.id == identifier)
+
+
+async def shown(device: SimulatedDevice) -> list[str]:
+    """The texts on the screen."""
+    return [found.text for found in Outline(await device.tree()).visible if found.text]

@@ -8,11 +8,9 @@ import pytest
 from services.executor.automation.devices.port import NO_BUILD, Build, DeviceFailure, DeviceInfo, LaunchOptions, Seed
 from services.executor.automation.devices.simulated.app_model import FILLED_LIMIT
 from services.executor.automation.devices.simulated.device import SimulatedDevice
-from services.executor.automation.devices.simulated.running_app import draw
-from services.executor.automation.screen.elements import Element, Point, Role, walk
-from services.executor.automation.screen.outline import Outline
+from services.executor.automation.screen.elements import Point, walk
 from services.executor.model.failures import Category
-from tests.unit.executor.automation.devices.simulated.models import HEAD, build, started
+from tests.unit.executor.automation.devices.simulated.models import HEAD, build, element, shown, started
 
 FORM = (
     HEAD
@@ -46,14 +44,6 @@ screens:
 links: {"test://second": second}
 """
 )
-
-
-async def element(device: SimulatedDevice, identifier: str) -> Element:
-    return next(found for found in walk(await device.tree()) if found.id == identifier)
-
-
-async def shown(device: SimulatedDevice) -> list[str]:
-    return [found.text for found in Outline(await device.tree()).visible if found.text]
 
 
 async def test_typing_clearing_and_keys() -> None:
@@ -170,109 +160,6 @@ async def test_other_apps_are_not_installed() -> None:
     await device.launch(LaunchOptions(app_id="com.example.test"))
     with pytest.raises(DeviceFailure, match=r"com\.other is not installed; the app under test is com\.example\.test"):
         await device.launch(LaunchOptions(app_id="com.other"))
-
-
-async def test_a_slow_screen_and_a_late_element_take_virtual_time() -> None:
-    device = await started(
-        HEAD
-        + """
-screens:
-  first:
-    delay: 2s
-    elements: [{type: text, text: Now}, {type: text, text: Later, appears: {after: 3s}}]
-"""
-    )
-    assert [found.role for found in Outline(await device.tree()).visible] == [Role.PROGRESS]
-    await device.timer.sleep(2)
-    assert await shown(device) == ["Now"]
-    await device.timer.sleep(3)
-    assert await shown(device) == ["Now", "Later"]
-
-
-CRASHING = (
-    HEAD
-    + """
-screens:
-  first:
-    elements:
-      - {type: button, id: crash, text: Crash, tap: {crash: null pointer}}
-      - {type: button, id: hang, text: Hang, tap: {freeze: 60s}}
-      - {type: button, id: slow, text: Slow, tap: {freeze: 3s}}
-"""
-)
-
-
-async def test_a_crash_lasts_until_the_next_launch() -> None:
-    device = await started(CRASHING)
-    await device.tap(await element(device, "crash"))
-    for _ in range(2):
-        with pytest.raises(DeviceFailure, match="Test crashed: null pointer") as error:
-            await device.tree()
-        assert error.value.category is Category.APP_CRASH
-    assert (await device.screenshot()).startswith(b"\x89PNG")
-    await device.launch()
-    assert "Crash" in await shown(device)
-
-
-async def test_a_frozen_app_stops_responding_after_a_while() -> None:
-    device = await started(CRASHING)
-    await device.tap(await element(device, "slow"))
-    before = device.timer.now()
-    await device.tree()
-    assert device.timer.now() == before + 3
-    await device.tap(await element(device, "hang"))
-    with pytest.raises(DeviceFailure, match="did not respond for 5 s") as error:
-        await device.tree()
-    assert error.value.category is Category.APP_NOT_RESPONDING
-
-
-async def test_an_app_may_fail_to_start() -> None:
-    screens = "screens: {first: {}}\n"
-    for more in ("launch: {crash: no memory}", "state: {a: 1}"):
-        text = HEAD.replace("start: first", "start: [{when: a == 2, go: first}]") if "a: 1" in more else HEAD
-        with pytest.raises(DeviceFailure, match="Test did not start") as error:
-            await started(text + screens + more)
-        assert error.value.category is Category.APP_LAUNCH_FAILED
-
-
-FLAKY = (
-    HEAD
-    + """
-screens:
-  first:
-    elements:
-      - {type: text, text: Sometimes, appears: {chance: 0.5}}
-      - {type: button, id: next, text: Next, tap: [{chance: 0.5, go: second}, {nothing: lost}]}
-  second: {title: Second}
-"""
-)
-
-
-async def test_chances_differ_between_attempts_and_repeat_for_the_same_attempt() -> None:
-    async def seen(run: int, attempt: int) -> bool:
-        return "Sometimes" in await shown(await started(FLAKY, run_id=f"r{run}", attempt=attempt))
-
-    seen_first = [await seen(run, 1) for run in range(60)]
-    seen_second = [await seen(run, 2) for run in range(60)]
-    assert 15 <= sum(seen_first) <= 45
-    assert seen_first != seen_second
-    assert seen_first == [await seen(run, 1) for run in range(60)]
-
-
-async def test_chances_are_drawn_once_per_visit_of_a_screen() -> None:
-    device = await started(FLAKY)
-    seen = []
-    for _ in range(30):
-        await device.launch()
-        seen.append("Sometimes" in await shown(device))
-        assert ("Sometimes" in await shown(device)) is seen[-1]
-    assert 5 <= sum(seen) <= 25
-
-
-def test_draws_are_uniform() -> None:
-    drawn = [draw(Seed("run", 1), "x", number) for number in range(2_000)]
-    assert all(0 <= number < 1 for number in drawn)
-    assert 0.45 < sum(drawn) / len(drawn) < 0.55
 
 
 async def test_elements_have_the_attributes_of_their_platform() -> None:
