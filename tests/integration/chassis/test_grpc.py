@@ -149,7 +149,7 @@ async def test_every_call_has_a_deadline(probe: Probe) -> None:
     await probe.stub.ListApps(apps_pb2.ListAppsRequest())
     (left,) = probe.apps.time_left
     assert left is not None
-    assert 0 < left <= 5.0
+    assert 0 < left <= 5.1  # gRPC rounds a timeout up
 
 
 async def test_an_outgoing_call_is_limited_by_the_deadline_of_its_request(probe: Probe) -> None:
