@@ -44,8 +44,9 @@ class MongoArtifacts:
         staying = {"_id": _own_id(sha256), "state": {"$ne": REMOVING}}
         try:
             await self._rows.update(staying, {"$set": {"touched_at": now}, "$setOnInsert": first}, upsert=True)
-        except DuplicateKeyError:
-            await self._reclaim(sha256, now)
+        except DuplicateKeyError:  # another upload of the same file came first, or the file is being removed
+            if not await self._rows.update(staying, {"$set": {"touched_at": now}}):
+                await self._reclaim(sha256, now)
         document = await self._rows.one({"_id": _own_id(sha256)})
         return document is not None and document["state"] == STORED
 

@@ -1,5 +1,6 @@
 """Artifacts that nothing uses: claimed by one sweeper and removed from the object store, but never during an upload."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import timedelta
@@ -128,3 +129,9 @@ async def test_a_claim_that_died_is_taken_back_by_the_next_upload(storage: Stora
     await storage.sweeper.forget(context.current().org_id, SHA)
     await storage.store.artifacts.stored(SHA)
     assert await storage.store.artifacts.expect(SHA, 1)
+
+
+async def test_uploads_of_the_same_file_at_the_same_moment_are_all_expected(storage: Storage) -> None:
+    for number in range(5):
+        sha256 = f"{number:02}" * 32
+        assert not any(await asyncio.gather(*(storage.store.artifacts.expect(sha256, 1) for _ in range(10))))

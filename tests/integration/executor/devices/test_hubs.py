@@ -102,13 +102,14 @@ async def test_a_failing_hub_costs_no_attempt_when_another_works(
     async with serving_hub(ScriptedHub(refuses=True)) as broken, serving_hub(ScriptedHub()) as good:
         file = pools(tmp_path, broken, good)
         async with executor(device_pools=file) as app, connect(app.grpc_address) as client:
-            for _ in range(3):
+            runs = 0
+            while runs < 3 or not broken.asked:  # its slot may count as taken at first
                 execution_id = await client.start(app_run(shelf))
                 assert (await client.ended(execution_id)).success
                 [run] = await client.runs(execution_id)
                 assert [attempt.device for attempt in run.attempts] == ["b-1"]
-            assert broken.asked
-            assert len(good.asked) == 3
+                runs += 1
+            assert len(good.asked) == runs
 
 
 async def test_workers_share_the_slots_of_a_hub(executor: Any, connect: Any, shelf: Shelf, tmp_path: Path) -> None:
