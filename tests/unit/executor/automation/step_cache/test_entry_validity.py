@@ -158,7 +158,6 @@ async def test_an_element_named_by_a_number_needs_that_number_again() -> None:
     first, then = pager("1", "2", "3"), pager("2", "3", "4")
     found = await after('Tap "3"', first, ChosenAction(Action.TAP, find(first, "3")), then)
     assert found.stored in (None, ChosenAction(Action.TAP, find(then, "3")))
-    answer = ChosenAction(Action.TAP, find(seat(12), "seat"))
     first = seat(12)
     answer = ChosenAction(Action.TAP, find(first, "seat"))
     assert (await after('Tap "Seat 12"', first, answer, seat(13))).outcome is STALE
