@@ -1,7 +1,7 @@
 """Creates builds: from an uploaded artifact, or with the URL of one that is stored elsewhere."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
@@ -25,8 +25,9 @@ from services.catalog.usecases.builds import version_exists
 from services.catalog.usecases.errors import reports_violations, require, validate_link
 from services.chassis.clock import Clock
 from services.chassis.context import current
+from services.chassis.fair_turns import FairTurns
 from services.chassis.ids import new_id
-from services.chassis.object_store import ObjectStore
+from services.chassis.object_store import PART_BYTES, ObjectStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,8 @@ class UploadUseCases:
         self._rate = rate
         self._inspector = inspector
         self._clock = clock
+        self._large_turns = FairTurns(4, per_org=1, waiting_per_org=1000, waiting=10_000)
+        """For files that are stored in more than one part: an organisation's uploads often end at the same moment."""
 
     @reports_violations
     async def refer(self, new: NewBuild) -> Build:
@@ -89,7 +92,7 @@ class UploadUseCases:
             await self._check_room(build.app_id, build.version)
             reused = await self._store.artifacts.expect(file.sha256, file.size)
             if not reused:
-                await self._objects.put_file(artifact_key(build.org_id, file.sha256), file.path)
+                await self._put(artifact_key(build.org_id, file.sha256), file)
                 await self._store.artifacts.stored(file.sha256)
             return await self._save(replace(build, was_reused=reused))
 
@@ -100,6 +103,11 @@ class UploadUseCases:
             counted = reservation.count(self._rate.limit(chunks))
             async with self._spool.receive(counted, expected=new.expected_bytes) as file:
                 yield file
+
+    async def _put(self, key: str, file: ReceivedFile) -> None:
+        turn = self._large_turns.take(current().org_id) if file.size > PART_BYTES else nullcontext()
+        async with turn:
+            await self._objects.put_file(key, file.path)
 
     async def _check_room(self, app_id: str, version: str | None) -> None:
         """Refuse early what the unique index would refuse at the end."""

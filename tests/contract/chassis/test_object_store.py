@@ -1,5 +1,7 @@
 """One suite for every kind of store that runs without a cloud."""
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -39,6 +41,34 @@ async def test_a_stored_object_can_be_read(store: ObjectStore) -> None:
 async def test_a_file_of_several_parts_is_stored(store: ObjectStore, file: Path) -> None:
     await store.put_file("k", file)
     assert await content(store, "k") == CONTENT
+
+
+async def test_a_folder_takes_a_file_of_the_same_file_system(tmp_path: Path, file: Path) -> None:
+    store = ObjectStore.open((tmp_path / "store").as_uri())
+    await store.put_bytes("org/key", b"before")
+    await store.put_file("org/key", file)
+    assert await content(store, "org/key") == CONTENT
+    assert os.listdir(tmp_path) == ["store"]
+
+
+async def test_a_folder_copies_a_file_of_another_file_system(
+    tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Path, "replace", _another_file_system)
+    store = ObjectStore.open((tmp_path / "store").as_uri())
+    await store.put_file("org/key", file)
+    assert await content(store, "org/key") == CONTENT
+
+
+def _another_file_system(path: Path, target: Path) -> None:
+    raise OSError(errno.EXDEV, "another file system", str(target))
+
+
+async def test_a_file_never_leaves_the_folder(tmp_path: Path, file: Path) -> None:
+    store = ObjectStore.open((tmp_path / "store").as_uri())
+    with pytest.raises((ValueError, Unavailable)):
+        await store.put_file("../outside", file)
+    assert sorted(os.listdir(tmp_path)) == ["file", "store"]
 
 
 async def test_an_empty_file_is_an_empty_object(store: ObjectStore, tmp_path: Path) -> None:
