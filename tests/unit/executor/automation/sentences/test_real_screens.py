@@ -23,7 +23,7 @@ from services.executor.automation.sentences.intents import ELEMENT_CHECKS, Actio
 CORPUS = Path(__file__).parent / "corpus"
 KEYS = {"say", "do", "why", "is", "nth", "value", "role", "holds", "or_refused"}
 TAPS = (Action.TAP, Action.DOUBLE_TAP, Action.LONG_PRESS)
-PARTS = (Action.ASSERT_VISIBLE, Action.ASSERT_ENABLED, Action.ASSERT_DISABLED)
+PARTS = (Action.ASSERT_VISIBLE, Action.ASSERT_NOT_VISIBLE, Action.ASSERT_ENABLED, Action.ASSERT_DISABLED)
 """Checks for which a container and its own text are one thing."""
 _LIMIT = re.compile(r"(\d+) s")
 
@@ -129,11 +129,12 @@ def is_meant(entry: Entry, found: Grounding) -> bool:
 
 
 def is_same_control(page: Path, found: Element, meant: Element, action: Action) -> bool:
-    """Whether a tap on either lands on the same element; other actions ask for a container and its part."""
+    """Whether a tap on either lands on the same element; for a check, whether one is a part of the other."""
     receiver = tap_receiver(page, found)
-    if receiver is None or receiver is not tap_receiver(page, meant):
-        return False
-    return action in TAPS or found in walk(meant) or meant in walk(found)
+    together = receiver is not None and receiver is tap_receiver(page, meant)
+    if action in TAPS:
+        return together
+    return (together or found.text == meant.text) and (found in walk(meant) or meant in walk(found))
 
 
 def has_value(entry: Entry, value: str | None) -> bool:
@@ -154,7 +155,7 @@ def verdict(entry: Entry, found: Grounding) -> bool | None:
     if found.action is Action.ASSERT_NOT_VISIBLE:
         return found.element is None
     if found.action not in ELEMENT_CHECKS:
-        return False if found.reason is RefusalReason.NOT_FOUND else None
+        return None
     parsed = parse_sentence(entry.sentence)
     said = isinstance(parsed, Intent) and parsed.action is found.action
     intent = parsed if isinstance(parsed, Intent) and said else Intent(action=found.action, value=found.value)
