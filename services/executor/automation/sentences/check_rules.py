@@ -31,8 +31,10 @@ _PLACE = r"(?:\s+(?:on|in)\s+(?:the\s+)?(?:current\s+)?(?:screen|page|app|displa
 _VISIBLE_WORD = r"(?:visible|displayed|shown|present|showing|rendered|there)"
 _VISIBLE = rf"(?:{_VISIBLE_WORD}{_PLACE}?|on\s+(?:the\s+)?(?:screen|page)|in\s+view)"
 _HIDDEN = rf"(?:hidden|invisible|gone|absent|dismissed){_PLACE}?"
-_ENABLED = r"(?:enabled|clickable|tappable)"
-_DISABLED = r"(?:disabled|gr[ae]yed[\s-]+out)"
+_ENABLED = r"enabled"
+_DISABLED = r"disabled"
+_USABLE = r"(?:clickable|tappable|usable|interactive)"
+_UNUSABLE = r"(?:gr[ae]yed[\s-]+out|unclickable|unusable)"
 _CHECKED = r"(?:checked|ticked|selected|on|(?:turned|switched|toggled)\s+on)"
 _UNCHECKED = r"(?:unchecked|unticked|deselected|off|(?:turned|switched|toggled)\s+off)"
 _MODAL = r"(?:(?:should|must|will|can|could|to)\s+)?"
@@ -69,8 +71,9 @@ def reject_vague(phrase: str) -> NotUnderstood | None:
     return None
 
 
-def _check(action: Action, value: str | None = None) -> Reader:
-    return lambda sentence, found: _checked(sentence, found["target"], Intent(action=action, value=value))
+def _check(action: Action, value: str | None = None, *, usable: bool = False) -> Reader:
+    intent = Intent(action=action, value=value, usable=usable)
+    return lambda sentence, found: _checked(sentence, found["target"], intent)
 
 
 def _checked(sentence: NormalizedSentence, phrase: str, intent: Intent) -> Meaning:
@@ -128,12 +131,16 @@ CLAUSES = (
     rule(rf"{_T}\s+{_BE_NOT}\s+{_HIDDEN}", _check(Action.ASSERT_VISIBLE)),
     rule(rf"{_T}\s+{_BE_NOT}\s+{_ENABLED}", _check(Action.ASSERT_DISABLED)),
     rule(rf"{_T}\s+{_BE_NOT}\s+{_DISABLED}", _check(Action.ASSERT_ENABLED)),
+    rule(rf"{_T}\s+{_BE_NOT}\s+{_USABLE}", _check(Action.ASSERT_DISABLED, usable=True)),
+    rule(rf"{_T}\s+{_BE_NOT}\s+{_UNUSABLE}", _check(Action.ASSERT_ENABLED, usable=True)),
     rule(rf"{_T}\s+{_BE_NOT}\s+{_CHECKED}", _check(Action.ASSERT_UNCHECKED)),
     rule(rf"{_T}\s+{_BE_NOT}\s+{_UNCHECKED}", _check(Action.ASSERT_CHECKED)),
     rule(rf"{_T}\s+{_BE}\s+{_VISIBLE}", _check(Action.ASSERT_VISIBLE)),
     rule(rf"{_T}\s+{_BE}\s+{_HIDDEN}", _check(Action.ASSERT_NOT_VISIBLE)),
     rule(rf"{_T}\s+{_BE}\s+{_ENABLED}", _check(Action.ASSERT_ENABLED)),
     rule(rf"{_T}\s+{_BE}\s+{_DISABLED}", _check(Action.ASSERT_DISABLED)),
+    rule(rf"{_T}\s+{_BE}\s+{_USABLE}", _check(Action.ASSERT_ENABLED, usable=True)),
+    rule(rf"{_T}\s+{_BE}\s+{_UNUSABLE}", _check(Action.ASSERT_DISABLED, usable=True)),
     rule(rf"{_T}\s+{_BE}\s+{_CHECKED}", _check(Action.ASSERT_CHECKED)),
     rule(rf"{_T}\s+{_BE}\s+{_UNCHECKED}", _check(Action.ASSERT_UNCHECKED)),
     rule(

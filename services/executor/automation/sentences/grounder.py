@@ -10,9 +10,10 @@ from enum import StrEnum
 
 from services.executor.automation.screen.elements import CHECKABLE, Element, Role, walk
 from services.executor.automation.screen.outline import Outline
+from services.executor.automation.screen.row_labels import RowLabels
 from services.executor.automation.sentences.element_search import ElementFilter, find_anchors, find_elements
 from services.executor.automation.sentences.grammar import parse_sentence
-from services.executor.automation.sentences.intents import Action, ElementReference, Intent, NotUnderstood
+from services.executor.automation.sentences.intents import Action, ElementReference, Intent, NotUnderstood, text_of
 from services.executor.automation.sentences.rule import is_certain
 from services.flows.nodes import quote
 
@@ -88,9 +89,11 @@ def _ground(intent: Intent, outline: Outline) -> Grounding:
         case Action.ASSERT_VISIBLE | Action.WAIT_FOR | Action.SCROLL_UNTIL_VISIBLE:
             return _ground_presence(intent, outline)
         case Action.ASSERT_CHECKED | Action.ASSERT_UNCHECKED:
-            return _ground_state(intent, outline, lambda element: element.on is not None or element.role in CHECKABLE)
-        case Action.ASSERT_ENABLED | Action.ASSERT_DISABLED | Action.ASSERT_TEXT:
-            return _ground_state(intent, outline, lambda element: True)
+            return _ground_checked(intent, outline)
+        case Action.ASSERT_ENABLED | Action.ASSERT_DISABLED:
+            return _ground_enabled(intent, outline)
+        case Action.ASSERT_TEXT:
+            return _ground_text(intent, outline)
         case _:
             return Grounding(action=intent.action, value=intent.value)
 
@@ -141,8 +144,11 @@ def _ground_tap(intent: Intent, outline: Outline) -> Grounding:
         found = tappable
     found = [element for element in found if _is_tap_candidate(element, outline)]
     if intent.checked is not None or intent.toggles:
-        found = [element for element in found if element.checked is not None] or found
+        found = _controls(found, outline) or found
     answer = _ground_single(intent, found)
+    if intent.toggles and answer.element is not None and not _toggles(answer.element):
+        why = f"{answer.element.describe()} cannot be switched: name the switch, or tap it"
+        return replace(needs_model(why), candidates=(answer.element,))
     if intent.checked is None or answer.element is None:
         return answer
     return _ground_toggle(intent, answer, answer.element)
@@ -151,6 +157,10 @@ def _ground_tap(intent: Intent, outline: Outline) -> Grounding:
 def _is_tap_candidate(element: Element, outline: Outline) -> bool:
     """Not a heading, which does nothing, and not a container, whose middle may be anything."""
     return outline.tappable(element) or (element.role is not Role.HEADING and not element.children)
+
+
+def _toggles(element: Element) -> bool:
+    return element.checked is not None or element.role is Role.BUTTON
 
 
 def _ground_toggle(intent: Intent, answer: Grounding, element: Element) -> Grounding:
@@ -198,7 +208,7 @@ def _ground_presence(intent: Intent, outline: Outline) -> Grounding:
     if intent.target is None:
         return Grounding(action=intent.action, value=intent.value)
     found = _find_visible(intent, outline)
-    value = intent.value if intent.action is Action.SCROLL_UNTIL_VISIBLE else intent.target.name or intent.target.phrase
+    value = intent.value if intent.action is Action.SCROLL_UNTIL_VISIBLE else _shown(intent, intent.target)
     if intent.whole_phrase and not found:
         return _not_found(intent)
     return ground_first(intent.action, found, value, "" if found else f"{intent.target} is not on this screen")
@@ -222,7 +232,12 @@ def _ground_absence(intent: Intent, outline: Outline) -> Grounding:
             message=f"no text is exactly {target}, but there is {shown}; say the whole text, "
             f'or: I do not see a text containing "{target.name}", or use assertNotVisible, which means the exact text',
         )
-    return ground_first(intent.action, found, target.name or target.phrase)
+    return ground_first(intent.action, found, _shown(intent, target))
+
+
+def _shown(intent: Intent, target: ElementReference) -> str:
+    """What is waited or looked for; the limit, where the sentence says one."""
+    return target.name or target.phrase if intent.seconds is None else f"{intent.seconds:g} s"
 
 
 def _uncertain_part(target: ElementReference, outline: Outline) -> ElementReference | None:
@@ -248,14 +263,86 @@ def _words(text: str) -> str:
     return " ".join("".join(c if c.isalnum() or c in "'-_" else " " for c in text.casefold()).split())
 
 
-def _ground_state(intent: Intent, outline: Outline, accepts: ElementFilter) -> Grounding:
-    """For checks of a state: there must be exactly one element."""
-    found = _find_visible(intent, outline, accepts)
+def _ground_state(intent: Intent, found: list[Element]) -> Grounding:
+    """For checks of a state: there must be exactly one element, or exactly one that is made for tapping."""
     if len(found) > 1:
         made_for_tapping = [element for element in found if element.tappable]
         found = made_for_tapping if len(made_for_tapping) == 1 else found
-    answer = _ground_single(intent, found)
-    if answer.reason is RefusalReason.NOT_FOUND and _find_visible(intent, outline):
-        element = _find_visible(intent, outline)[0]
-        return replace(needs_model(f"{element.describe()} does not have this state"), candidates=(element,))
-    return answer
+    return _ground_single(intent, found)
+
+
+def _ground_checked(intent: Intent, outline: Outline) -> Grounding:
+    """The state of an element, or of the control that a text labels."""
+    found = _find_visible(intent, outline, lambda element: element.on is not None or element.role in CHECKABLE)
+    if found:
+        return _ground_state(intent, found)
+    named = _find_visible(intent, outline)
+    controls = _controls(named, outline)
+    if named and not controls:
+        why = f"{named[0].describe()} does not have this state"
+        return replace(needs_model(why), candidates=(named[0],))
+    return _ground_state(intent, controls)
+
+
+def _controls(found: Sequence[Element], outline: Outline) -> list[Element]:
+    """The switches, checkboxes and radio buttons that are among the elements, or that these label."""
+    labels = RowLabels(outline)
+    controls = (each if each.checked is not None else labels.control_of(each) for each in found)
+    return list(dict.fromkeys(control for control in controls if control is not None))
+
+
+def _ground_enabled(intent: Intent, outline: Outline) -> Grounding:
+    """Of a switch, a checkbox and what labels them "enabled" says that it is on, of others that they can be used."""
+    found = _find_visible(intent, outline)
+    controls = [] if intent.usable else _controls(found, outline)
+    if controls:
+        return _ground_switched(intent, controls)
+    answer = _ground_state(intent, found)
+    element = answer.element
+    if element is None or not element.enabled or element.editable or outline.tappable(element):
+        return answer
+    why = f"{element.describe()} reacts to nothing, so it is neither enabled nor disabled: name what it belongs to"
+    return replace(needs_model(why), candidates=(element,))
+
+
+_SWITCHED = {Action.ASSERT_ENABLED: Action.ASSERT_CHECKED, Action.ASSERT_DISABLED: Action.ASSERT_UNCHECKED}
+
+
+def _ground_switched(intent: Intent, controls: list[Element]) -> Grounding:
+    answer = _ground_state(intent, controls)
+    element = answer.element
+    if element is None:
+        return answer
+    if element.enabled:
+        return replace(answer, action=_SWITCHED[intent.action])
+    why = f'{element.describe()} is on, but cannot be switched: write "is on" or "is greyed out"'
+    return answer if element.checked is False else replace(needs_model(why), candidates=(element,))
+
+
+def _ground_text(intent: Intent, outline: Outline) -> Grounding:
+    """The text of an element; of a label, what belongs to it: its own text is known already."""
+    found = _find_visible(intent, outline)
+    labels = RowLabels(outline)
+    values = list(dict.fromkeys(value for each in found if (value := _value(intent, each, labels)) is not None))
+    if values or not found:
+        return _ground_state(intent, values)
+    why = f"nothing beside or below {found[0].describe()} is certainly its value: name the element that shows it"
+    return replace(needs_model(why), candidates=tuple(found[:1]))
+
+
+def _value(intent: Intent, element: Element, labels: RowLabels) -> Element | None:
+    if element.editable or not _is_named_by_text(intent, element):
+        return element
+    return labels.value_of(element)
+
+
+def _is_named_by_text(intent: Intent, element: Element) -> bool:
+    """Whether it was found by the text that would be compared."""
+    target = intent.target
+    if target is None or target.by_id or target.partly or target.related is not None:
+        return False
+    own = " ".join(text_of(element).casefold().split())
+    return any(not reading.roles - _TEXT_ROLES and own == reading.name.casefold() for reading in target.readings)
+
+
+_TEXT_ROLES = frozenset({Role.TEXT, Role.HEADING, Role.OTHER})

@@ -117,7 +117,8 @@ class Intent:
     The rest restricts the action. `checked` is the state that a tap should bring about; an element without a state is
     refused, unless `if_checkable`. `toggles` prefers elements with a state to texts, `tappable_only` excludes what is
     not tappable. `whole_phrase` allows only an element that is named exactly like the target's phrase, because the
-    words could also mean something else. `replaces` clears the field before the value is typed.
+    words could also mean something else. `replaces` clears the field before the value is typed. `usable`: "enabled"
+    cannot mean "switched on".
     """
 
     action: Action
@@ -131,6 +132,7 @@ class Intent:
     tappable_only: bool = False
     whole_phrase: bool = False
     replaces: bool = False
+    usable: bool = False
 
     @property
     def needs_screen(self) -> bool:

@@ -1,5 +1,7 @@
 """Performs what a sentence means, waiting for the elements that it needs."""
 
+from dataclasses import replace
+
 from services.executor.automation.devices.gestures import scroll_until
 from services.executor.automation.devices.port import Device
 from services.executor.automation.devices.watcher import Watcher
@@ -146,7 +148,7 @@ class SentenceActions:
         last = condition.last
         if last.element is None:
             raise not_found_error(str(intent.target), seconds, self._watcher.seen)
-        mismatch = describe_mismatch(intent, last.element)
+        mismatch = describe_mismatch(replace(intent, action=last.action), last.element)
         raise StepFailed(
             Category.ASSERTION_FAILED, f"{mismatch} (waited {seconds:g} s)", reason=mismatch, element=last.element
         )
@@ -182,7 +184,6 @@ class _Decision:
         self._timer = device.timer
         self._patience = patience
         self._needs_enabled = needs_enabled
-        self._check = ELEMENT_CHECKS.get(intent.action)
         self._refused_since: float | None = None
         self.last = Grounding(reason=RefusalReason.NOT_FOUND)
 
@@ -196,7 +197,8 @@ class _Decision:
         element = grounding.element
         if element is not None and self._needs_enabled and not element.enabled:
             return None
-        if element is not None and self._check is not None and not self._check(self._intent, element):
+        check = ELEMENT_CHECKS.get(grounding.action)
+        if element is not None and check is not None and not check(self._intent, element):
             return None
         return grounding
 

@@ -1,0 +1,107 @@
+"""Which text of a row labels which control or value: settings, forms, receipts and lists of definitions."""
+
+import re
+from collections.abc import Callable, Iterable
+
+from services.executor.automation.screen.elements import Element, Role, walk
+from services.executor.automation.screen.outline import Outline
+
+MOST_TEXTS = 3
+"""A row has a label and at most two more texts, such as a value and an explanation."""
+_TEXTS = frozenset({Role.TEXT, Role.HEADING, Role.OTHER})
+_VALUES = _TEXTS | {Role.FIELD, Role.PICKER, Role.SLIDER, Role.PROGRESS}
+_REMARK = re.compile(r"\W*(?:required|mandatory|optional)?\W*", re.IGNORECASE)
+"""What forms write beside a label, which is neither a label nor a value."""
+
+
+class RowLabels:
+    """Labels and what belongs to them, on one screen. Nothing belongs to a label where two things could."""
+
+    def __init__(self, outline: Outline) -> None:
+        self._outline = outline
+        self._visible = set(outline.visible)
+
+    def control_of(self, label: Element) -> Element | None:
+        """The switch, checkbox or radio button that the text labels."""
+        if not _is_text(label):
+            return None
+        return self._labelled(label, lambda each: each.checked is not None)
+
+    def value_of(self, label: Element) -> Element | None:
+        """What a row shows for the text: the field that it labels, or a text after it."""
+        field = self._labelled(label, lambda each: each.editable)
+        if field is not None:
+            return field
+        for container in self._containers(label):
+            shown = self._inside(container, lambda each: each is label or _is_value(each))
+            if len(shown) > 1:
+                return _value_among(shown, label)
+        return None
+
+    def _labelled(self, label: Element, fits: Callable[[Element], bool]) -> Element | None:
+        """The only one that fits in the row of the label, or on its line if there are several rows."""
+        for container in self._containers(label):
+            found = self._inside(container, fits)
+            if not found:
+                continue
+            texts = self._inside(container, _is_text)
+            if len(found) == 1 and len(texts) <= MOST_TEXTS:
+                return found[0] if texts[0] is label else None
+            return _only(each for each in found if label is _nearest_on_line(each, texts))
+        return None
+
+    def _containers(self, label: Element) -> Iterable[Element]:
+        """From the innermost up to the cell of a list, or to all but the screen."""
+        for container in self._outline.ancestors(label)[:-1]:
+            yield container
+            if container.role is Role.CELL:
+                return
+
+    def _inside(self, container: Element, fits: Callable[[Element], bool]) -> list[Element]:
+        return [each for each in walk(container) if each in self._visible and fits(each)]
+
+
+def _value_among(shown: list[Element], label: Element) -> Element | None:
+    """The value, of a label and one value, or of several pairs of both."""
+    place = shown.index(label)
+    if len(shown) % 2 or place % 2:
+        return _only(each for each in shown if _is_right_of(each, label)) if place == 0 else None
+    pairs = list(zip(shown[::2], shown[1::2], strict=True))
+    alike = len(pairs) == 1 or len({_is_right_of(value, name) for name, value in pairs}) == 1
+    return shown[place + 1] if alike else None
+
+
+def _is_text(element: Element) -> bool:
+    text = element.text or element.label
+    return element.role in _TEXTS and bool(text) and not element.children and not _REMARK.fullmatch(text)
+
+
+def _is_value(element: Element) -> bool:
+    """A text that is empty may be a value too."""
+    if element.role not in _VALUES or element.children or element.clickable:
+        return False
+    text = element.text or element.label
+    return not _REMARK.fullmatch(text) if text else element.role is not Role.OTHER
+
+
+def _is_on_line(one: Element, other: Element) -> bool:
+    middle = other.bounds.center.y
+    return one.bounds.height > 0 and one.bounds.y <= middle <= one.bounds.bottom
+
+
+def _is_right_of(one: Element, other: Element) -> bool:
+    return _is_on_line(one, other) and one.bounds.x >= other.bounds.right
+
+
+def _nearest_on_line(control: Element, texts: list[Element]) -> Element | None:
+    beside = [each for each in texts if _is_on_line(control, each)]
+    return min(beside, key=lambda each: _distance(each, control), default=None)
+
+
+def _distance(one: Element, other: Element) -> float:
+    return max(one.bounds.x - other.bounds.right, other.bounds.x - one.bounds.right, 0.0)
+
+
+def _only(found: Iterable[Element]) -> Element | None:
+    all_found = list(found)
+    return all_found[0] if len(all_found) == 1 else None
