@@ -8,6 +8,9 @@ from services.executor.automation.screen.elements import Element, Role, walk
 _CARDS = 3
 """This many siblings of one role, each with children, are rows of a list."""
 
+_FULL = 0.9
+"""The share of the screen that a layer covers."""
+
 
 def has_rows(element: Element) -> bool:
     """Whether its children are rows: all of one role, each with children."""
@@ -113,6 +116,26 @@ class Outline:
             elif parent in rows:
                 rows[element] = rows[parent]
         return rows
+
+    @cached_property
+    def top_layer(self) -> Element | None:
+        """The open dialog, or what covers the whole screen; None if nothing is covered."""
+        dialogs = [element for element in self.visible if element.role is Role.DIALOG]
+        covers = dialogs or [element for element in self.visible if self._covers_others(element)]
+        return covers[-1] if covers else None
+
+    def _covers_others(self, element: Element) -> bool:
+        """Whether it fills the screen after a sibling that does so too."""
+        before = self._before.get(element)
+        return (
+            before is not None
+            and before.visible
+            and all(each.children and self._fills_screen(each) for each in (before, element))
+        )
+
+    def _fills_screen(self, element: Element) -> bool:
+        shown, screen = element.bounds.intersection(self.root.bounds), self.root.bounds
+        return shown is not None and shown.width * shown.height >= _FULL * screen.width * screen.height
 
     def label_beside(self, element: Element) -> str:
         """The text directly before the element in the same container."""

@@ -10,6 +10,7 @@ from services.executor.automation.screen.text_cache import cache_short_texts
 from services.executor.automation.sentences.intents import ElementReference, NameReading, Relation, RelativeReference
 
 ElementFilter = Callable[[Element], bool]
+NameTest = Callable[[Element, str], bool]
 
 
 def find_elements(
@@ -23,10 +24,25 @@ def find_elements(
     """The elements that the phrase names, in order; several if they match equally well.
 
     `accepts` selects the elements to consider. `whole_phrase`: only elements named exactly like the whole phrase count.
-    `by_text_only`: ids do not count.
+    `by_text_only`: ids do not count. An open dialog outranks what it covers.
     """
     levels = _name_tests(target, outline, by_text_only=by_text_only)
     pool = [element for element in outline.visible if accepts(element)]
+    layer = outline.top_layer
+    above = outline.descendants_among(pool, {layer}) if layer is not None else []
+    found = _find_in(above, target, outline, accepts, levels, whole_phrase=whole_phrase) if above else []
+    return found or _find_in(pool, target, outline, accepts, levels, whole_phrase=whole_phrase)
+
+
+def _find_in(
+    pool: list[Element],
+    target: ElementReference,
+    outline: Outline,
+    accepts: ElementFilter,
+    levels: Sequence[NameTest],
+    *,
+    whole_phrase: bool,
+) -> list[Element]:
     if whole_phrase:
         return _find_by_name(levels, target.readings[:2], pool, outline)
     plain = tuple(reading for reading in target.readings if reading.ordinal is None and reading.name)
@@ -39,9 +55,6 @@ def find_elements(
     if not found and target.related is not None:
         found = _find_related(target.related, outline, accepts)
     return _without_duplicates(found, outline)
-
-
-NameTest = Callable[[Element, str], bool]
 
 
 def _find_by_name(
@@ -84,17 +97,37 @@ def _filter_roles(found: list[Element], roles: frozenset[Role], outline: Outline
     if exact:
         return exact
     if roles & _CONTAINER_ROLES:
-        containers = outline.closest_ancestors(found, lambda above: above.role in roles)
-        return outline.in_order({container for container in containers if container is not None})
+        return _containers(found, roles, outline)
     if roles & _BUTTON_ROLES:
-        return [element for element in found if element.clickable and element.role in _UNSPECIFIC_ROLES]
+        return _holders(found, outline)
     return []
+
+
+def _containers(found: list[Element], roles: frozenset[Role], outline: Outline) -> list[Element]:
+    """The dialogs, rows or lists around the elements; something clickable with several of them is a row too."""
+    containers = outline.closest_ancestors(found, lambda above: above.role in roles)
+    kept = {container for container in containers if container is not None}
+    layer = outline.top_layer
+    if not kept and Role.DIALOG in roles and layer is not None and outline.descendants_among(found, {layer}):
+        kept = {layer}
+    return outline.in_order(kept) or (_holders(found, outline) if Role.CELL in roles else [])
+
+
+def _holders(found: list[Element], outline: Outline) -> list[Element]:
+    """What is clickable without a role, of the elements or around them."""
+
+    def holds(element: Element) -> bool:
+        return element.clickable and element.role in _UNSPECIFIC_ROLES
+
+    around = outline.closest_ancestors(found, lambda above: above.tappable)
+    held = (each if holds(each) else above for each, above in zip(found, around, strict=True))
+    return outline.in_order({each for each in held if each is not None and holds(each)})
 
 
 _CONTAINER_ROLES = frozenset({Role.CELL, Role.DIALOG, Role.LIST})
 
 
-_BUTTON_ROLES = frozenset({Role.BUTTON, Role.LINK})
+_BUTTON_ROLES = frozenset({Role.BUTTON, Role.LINK, Role.TAB})
 _UNSPECIFIC_ROLES = frozenset({Role.OTHER, Role.TEXT, Role.IMAGE})
 
 
@@ -203,6 +236,8 @@ def _find_related(related: RelativeReference, outline: Outline, accepts: Element
     found = find_elements(_without_ordinals(related.this), outline, accepts)
     around = {anchor, *outline.ancestors(anchor)}
     others = [element for element in found if element not in around]
+    if related.relation is Relation.INSIDE and _is_container(anchor, outline):
+        return _apply_ordinal(outline.descendants_among(others, {anchor}), ordinal)
     if related.relation is Relation.INSIDE:
         return _apply_ordinal(_in_innermost_container(others, anchor, outline), ordinal)
     if related.relation is Relation.IN_ROW_OF:
@@ -211,6 +246,11 @@ def _find_related(related: RelativeReference, outline: Outline, accepts: Element
     if ordinal is not None:
         return _nth([element for _, element in sorted(gaps, key=lambda pair: pair[0])], ordinal)
     return nearest(gaps)
+
+
+def _is_container(element: Element, outline: Outline) -> bool:
+    """Whether only what is really inside it is "in" it: not so with a text, which stands for its container."""
+    return element.role in _CONTAINER_ROLES or element is outline.top_layer
 
 
 def find_anchors(related: RelativeReference, outline: Outline) -> list[Element]:

@@ -32,7 +32,11 @@ _ROLES_OF_WORDS: Mapping[tuple[str, ...], frozenset[Role]] = {
     ("slider",): frozenset({Role.SLIDER}),
     ("heading", "header", "title"): frozenset({Role.HEADING, Role.TEXT}),
     ("text", "label", "message"): frozenset({Role.TEXT, Role.HEADING, Role.LINK, Role.CELL, Role.DIALOG, Role.OTHER}),
-    ("dialog",): frozenset({Role.DIALOG}),
+    (
+        *("dialog", "dialog box", "popup", "pop-up", "modal", "alert", "sheet", "bottom sheet", "action sheet"),
+        *("confirmation dialog", "alert dialog"),
+    ): frozenset({Role.DIALOG}),
+    ("chip", "filter", "pill"): frozenset({Role.BUTTON, Role.CHECKBOX, Role.RADIO, Role.TAB}),
     ("list",): frozenset({Role.LIST}),
 }
 ROLES = {word: roles for words, roles in _ROLES_OF_WORDS.items() for word in words}
