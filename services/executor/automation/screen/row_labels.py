@@ -20,16 +20,32 @@ class RowLabels:
     def __init__(self, outline: Outline) -> None:
         self._outline = outline
         self._visible = set(outline.visible)
+        self._labels: dict[Element, str] = {}
 
     def control_of(self, label: Element) -> Element | None:
         """The switch, checkbox or radio button that the text labels."""
         if not _is_text(label):
             return None
-        return self._labelled(label, lambda each: each.checked is not None)
+        return self._labelled(label, _is_control)
+
+    def label_of(self, element: Element) -> str:
+        """The text that labels a field or a control; empty without one."""
+        if element not in self._labels:
+            self._labels[element] = self._find_label(element)
+        return self._labels[element]
+
+    def _find_label(self, element: Element) -> str:
+        kind = _is_field if element.editable else _is_control
+        for container in self._containers(element):
+            texts = self._inside(container, _is_text)
+            if texts:
+                label = next((each for each in texts if self._labelled(each, kind) is element), None)
+                return "" if label is None else label.text or label.label
+        return ""
 
     def value_of(self, label: Element) -> Element | None:
         """What a row shows for the text: the field that it labels, or a text after it."""
-        field = self._labelled(label, lambda each: each.editable)
+        field = self._labelled(label, _is_field)
         if field is not None:
             return field
         for container in self._containers(label):
@@ -69,6 +85,14 @@ def _value_among(shown: list[Element], label: Element) -> Element | None:
     pairs = list(zip(shown[::2], shown[1::2], strict=True))
     alike = len(pairs) == 1 or len({_is_right_of(value, name) for name, value in pairs}) == 1
     return shown[place + 1] if alike else None
+
+
+def _is_control(element: Element) -> bool:
+    return element.checked is not None
+
+
+def _is_field(element: Element) -> bool:
+    return element.editable
 
 
 def _is_text(element: Element) -> bool:

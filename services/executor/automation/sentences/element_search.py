@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from services.executor.automation.screen.elements import Element, Role
 from services.executor.automation.screen.outline import Outline
+from services.executor.automation.screen.row_labels import RowLabels
 from services.executor.automation.screen.text_cache import cache_short_texts
 from services.executor.automation.sentences.intents import ElementReference, NameReading, Relation, RelativeReference
 
@@ -60,13 +61,19 @@ def _find_in(
 def _find_by_name(
     levels: Sequence[NameTest], readings: Sequence[NameReading], pool: list[Element], outline: Outline
 ) -> list[Element]:
-    for fits in levels:
-        for reading in readings:
-            named = [element for element in pool if fits(element, reading.name)]
-            found = _filter_roles(named, reading.roles, outline)
-            if found:
-                return found
+    tabs = [replace(reading, roles=_TAB) for reading in readings if Role.TAB in reading.roles]
+    for wanted in (tabs, readings):
+        for fits in levels if wanted else ():
+            for reading in wanted:
+                named = [element for element in pool if fits(element, reading.name)]
+                found = _filter_roles(named, reading.roles, outline)
+                if found:
+                    return found
     return []
+
+
+_TAB = frozenset({Role.TAB})
+"""A tab is one before anything else is."""
 
 
 def _name_tests(target: ElementReference, outline: Outline, *, by_text_only: bool) -> Sequence[NameTest]:
@@ -75,10 +82,12 @@ def _name_tests(target: ElementReference, outline: Outline, *, by_text_only: boo
         return (_has_id,)
     if target.partly:
         return (_contains,)
+    labels = RowLabels(outline)
     by_text: tuple[NameTest, ...] = (
         _has_text,
         _has_folded_text,
-        lambda element, name: _has_hint_or_label_beside(element, name, outline),
+        _has_line,
+        lambda element, name: _has_hint_or_label_beside(element, name, outline, labels),
     )
     if by_text_only:
         return by_text
@@ -140,7 +149,15 @@ def _has_folded_text(element: Element, name: str) -> bool:
     return bool(folded) and folded in (_fold(element.text), _fold(element.label))
 
 
-def _has_hint_or_label_beside(element: Element, name: str, outline: Outline) -> bool:
+def _has_line(element: Element, name: str) -> bool:
+    """Flutter puts the texts of a control into one label, each on a line of its own."""
+    folded = _fold(name)
+    return bool(folded) and any(
+        folded == _fold(line) for text in (element.text, element.label) if "\n" in text for line in text.split("\n")
+    )
+
+
+def _has_hint_or_label_beside(element: Element, name: str, outline: Outline, labels: RowLabels) -> bool:
     """Named by its hint, or, for a field or a switch, by the text beside it."""
     folded = _fold(name)
     if not folded:
@@ -148,7 +165,9 @@ def _has_hint_or_label_beside(element: Element, name: str, outline: Outline) -> 
     if folded == _fold(element.hint):
         return True
     nameless = element.editable or element.checked is not None
-    return nameless and not element.label and folded == _fold(outline.label_beside(element))
+    if not nameless or element.label:
+        return False
+    return folded in (_fold(outline.label_beside(element)), _fold(labels.label_of(element)))
 
 
 def _has_id(element: Element, name: str) -> bool:
@@ -275,7 +294,9 @@ def _without_ordinals(target: ElementReference) -> ElementReference:
 def _in_innermost_container(found: list[Element], anchor: Element, outline: Outline) -> list[Element]:
     """Those inside the anchor or its innermost possible container, which is within its row and not the whole screen."""
     containers = [anchor, *outline.ancestors(anchor)][:-1]
-    row = next((place for place, each in enumerate(containers) if each.role is Role.CELL), len(containers))
+    row_of = outline.row_of(anchor)
+    rows = (place for place, each in enumerate(containers) if each.role is Role.CELL or each is row_of)
+    row = next(rows, len(containers))
     places = {container: place for place, container in enumerate(containers[: row + 1])}
     around = outline.closest_ancestors(found, places.__contains__)
     return nearest([(places[above], each) for each, above in zip(found, around, strict=True) if above is not None])

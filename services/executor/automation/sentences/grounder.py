@@ -341,8 +341,8 @@ def _is_named_by_text(intent: Intent, element: Element) -> bool:
     target = intent.target
     if target is None or target.by_id or target.partly or target.related is not None:
         return False
-    own = " ".join(text_of(element).casefold().split())
-    return any(not reading.roles - _TEXT_ROLES and own == reading.name.casefold() for reading in target.readings)
+    lines = {" ".join(line.casefold().split()) for line in (text_of(element), *text_of(element).split("\n"))}
+    return any(not reading.roles - _TEXT_ROLES and reading.name.casefold() in lines for reading in target.readings)
 
 
 _TEXT_ROLES = frozenset({Role.TEXT, Role.HEADING, Role.OTHER})

@@ -27,6 +27,10 @@ _ROLES_OF_ENDINGS: Mapping[tuple[str, ...], Role] = {
 """The first that fits counts: a RadioButton is also a Button."""
 
 
+_TAB_OF = re.compile(r"\nTab \d+ of \d+$")
+"""How Flutter describes a tab."""
+
+
 def read_uiautomator(root: SourceNode) -> Element:
     """The hierarchy as elements; its root is the screen."""
     screen = _screen(root)
@@ -76,6 +80,8 @@ def _role(node: SourceNode) -> Role:
     role = _role_of_class(has.get("class") or node.tag)
     if role is Role.TEXT and has.get("heading") == "true":
         return Role.HEADING
+    if role in (Role.OTHER, Role.TEXT, Role.IMAGE) and _TAB_OF.search(has.get("content-desc", "")):
+        return Role.TAB
     if role in (Role.OTHER, Role.TEXT):
         if has.get("editable") == "true" or has.get("password") == "true":
             return Role.FIELD
