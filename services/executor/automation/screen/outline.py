@@ -12,11 +12,20 @@ _FULL = 0.9
 """The share of the screen that a layer covers."""
 
 
+_ALIKE = 4
+"""Rows differ at most by this factor in width and in height."""
+
+
 def has_rows(element: Element) -> bool:
-    """Whether its children are rows: all of one role, each with children."""
+    """Whether its children are rows: all of one role, each with children, and of similar sizes."""
     children = element.children
+    if len(children) < _CARDS or len({child.role for child in children}) > 1:
+        return False
+    sizes = [child.bounds for child in children]
     return (
-        len(children) >= _CARDS and len({child.role for child in children}) == 1 and all(c.children for c in children)
+        all(child.children for child in children)
+        and max(size.width for size in sizes) <= _ALIKE * min(size.width for size in sizes)
+        and max(size.height for size in sizes) <= _ALIKE * min(size.height for size in sizes)
     )
 
 

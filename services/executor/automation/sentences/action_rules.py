@@ -17,7 +17,8 @@ from services.executor.automation.sentences.rule import (
 )
 from services.executor.automation.sentences.targets import may_say_more
 
-_ON = r"(?:\s+(?:on(?:to)?|in(?:to)?|at))?"
+_ON = r"(?:\s+(?-i:on(?:to)?|in(?:to)?|at))?"
+"""Not "On": with a capital it begins a name, such as "On sale"."""
 _APP = r"(?:the\s+|my\s+|our\s+|this\s+)?(?:app|application)(?:\s+under\s+test)?"
 _LAUNCH = r"(?:launch|open|start|run|restart|relaunch|reopen)(?:e?s)?(?:\s+up)?"
 _STOP = r"(?:stop|close|kill|quit|exit|terminate|force[- ]?(?:stop|close|quit))(?:e?s)?"
@@ -134,9 +135,9 @@ ACTION_RULES = (
         _long_press,
     ),
     rule(rf"(?:tap|click|press|touch|hit|push)(?:e?s)?{_ON}\s+(?P<target>.+)", with_target_group(_TAP)),
+    rule(r"(?:turn|switch|toggle|flip)(?:e?s)?\s+(?P<verb>on|off)\s+(?P<target>.+)", _set_checked),
+    rule(r"(?:turn|switch|toggle|flip|set)(?:e?s)?\s+(?P<target>.+?)\s+(?:to\s+)?(?P<verb>on|off)", _set_checked),
     rule(r"(?:toggle|flip)s?\s+(?P<target>.+)", with_target_group(replace(_TAP, toggles=True))),
-    rule(r"(?:turn|switch|toggle)(?:e?s)?\s+(?P<verb>on|off)\s+(?P<target>.+)", _set_checked),
-    rule(r"(?:turn|switch|toggle)(?:e?s)?\s+(?P<target>.+)\s+(?P<verb>on|off)", _set_checked),
     rule(
         r"(?P<verb>check(?!\s+(?:out|in)\b)|uncheck|tick|untick|deselect|enable|disable)s?\s+(?P<target>.+)",
         _set_checked,
@@ -202,8 +203,10 @@ TEXT_RULES = (
     rule(r"(?:type|enter|input|write|key\s+in)(?:e?s)?\s+(?P<value>\S+(?:\s+\S+)*)\s+in\s+(?P<target>.+)", _type),
     rule(r"(?:type|enter|input|use)(?:e?s)?\s+(?P<value>\S+)\s+as\s+(?P<target>.+)", _type),
     rule(rf"fills?(?:\s+(?:in|out|up))?\s+(?P<target>.+?)\s+with\s+{_A_TEXT}(?P<value>{QUOTED}|\S+)", _replace),
+    rule(r"fills?(?:\s+(?:in|out|up))?\s+(?P<target>.+?)\s+with\s+(?P<value>\S+(?:\s+\S+)+)", _replace),
     rule(rf"fills?(?:\s+in)?\s+(?P<value>{QUOTED})\s+{_INTO}\s+(?P<target>.+)", _type),
     rule(rf"(?:set|change|update)s?\s+{_HELD}(?P<target>.+?)\s+to\s+{_A_TEXT}(?P<value>{QUOTED})", _replace),
+    rule(rf"(?:set|change|update)s?\s+{_HELD}(?P<target>.+?)\s+to\s+(?P<value>[-+]?\d[\d\s.,:/()-]*)", _replace),
     rule(rf"replaces?\s+{_HELD}(?P<target>.+?)\s+(?:with|by)\s+{_A_TEXT}(?P<value>{QUOTED})", _replace),
     rule(rf"in(?:to)?\s+(?P<target>.+?)\s*,?\s+{_TYPE}\s+{_A_TEXT}(?P<value>{QUOTED})", _type),
     rule(rf"{_TYPE}\s+(?P<target>[^{QUOTED[1:-1]}]+?)\s*:?\s+(?P<value>{QUOTED})", _type),

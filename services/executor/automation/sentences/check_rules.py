@@ -95,9 +95,28 @@ def _part_of_screen(sentence: NormalizedSentence, found: re.Match[str]) -> Meani
 
 
 _T = r"(?P<target>.+?)"
-_Q = rf"(?P<value>{QUOTED})"
+_AMOUNT = r"[-+−]?(?:[£$€¥₹]\s?)?\d(?:[\d.,:/-]*\d)?(?:\s?(?:%|[£$€¥₹]|kr\b))?"
+_Q = rf"(?P<value>{QUOTED}|{_AMOUNT})"
+_SPOT = (
+    r"(?P<spot>(?:in|inside|within|on|next\s+to|beside|below|under|above)\s+"
+    r"(?!(?:the\s+)?(?:screen|page|app|display)\b).+)"
+)
+_OVERLAY = r"(?P<overlay>(?:the\s+)?(?:dialog(?:\s+box)?|pop-?up|modal|alert|(?:bottom\s+|action\s+)?sheet))"
+
+
+def _at_spot(action: Action) -> Reader:
+    intent = Intent(action=action)
+    return lambda sentence, found: _checked(sentence, f"{found['target']} {found['spot']}", intent)
+
+
+def _in_overlay(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
+    return _checked(sentence, f"{found['value']} in {found['overlay']}", Intent(action=Action.ASSERT_VISIBLE))
+
 
 CLAUSES = (
+    rule(rf"{_T}\s+{_BE_NOT}\s+{_VISIBLE_WORD}\s+{_SPOT}", _at_spot(Action.ASSERT_NOT_VISIBLE)),
+    rule(rf"{_T}\s+{_BE}\s+{_VISIBLE_WORD}\s+{_SPOT}", _at_spot(Action.ASSERT_VISIBLE)),
+    rule(rf"{_OVERLAY}\s+(?:{_SAYS}|{_CONTAINS})\s+{_ITS_TEXT}(?P<value>{QUOTED})", _in_overlay),
     rule(rf"(?:the\s+)?(?:presence|visibility|existence)\s+of\s+{_T}", _check(Action.ASSERT_VISIBLE)),
     rule(rf"(?:the\s+)?absence\s+of\s+{_T}", _check(Action.ASSERT_NOT_VISIBLE)),
     rule(

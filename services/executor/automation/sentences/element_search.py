@@ -45,7 +45,8 @@ def _find_in(
     whole_phrase: bool,
 ) -> list[Element]:
     if whole_phrase:
-        return _find_by_name(levels, target.readings[:2], pool, outline)
+        exact = [reading for reading in target.readings if reading.ordinal is None and reading.name]
+        return _without_duplicates(_find_by_name(levels, exact, pool, outline), outline)
     plain = tuple(reading for reading in target.readings if reading.ordinal is None and reading.name)
     found = _find_by_name(levels, plain, pool, outline)
     for reading in target.readings:
@@ -116,10 +117,30 @@ def _containers(found: list[Element], roles: frozenset[Role], outline: Outline) 
     """The dialogs, rows or lists around the elements; something clickable with several of them is a row too."""
     containers = outline.closest_ancestors(found, lambda above: above.role in roles)
     kept = {container for container in containers if container is not None}
-    layer = outline.top_layer
-    if not kept and Role.DIALOG in roles and layer is not None and outline.descendants_among(found, {layer}):
-        kept = {layer}
+    if not kept and Role.DIALOG in roles:
+        kept = _unmarked_dialogs(found, outline)
     return outline.in_order(kept) or (_holders(found, outline) if Role.CELL in roles else [])
+
+
+def _unmarked_dialogs(found: list[Element], outline: Outline) -> set[Element]:
+    """What lies above the rest of the screen, or else the outermost containers whose ids say that they are dialogs."""
+    layer = outline.top_layer
+    if layer is not None:
+        return {layer} if outline.descendants_among(found, {layer}) else set()
+    called = [element for element in outline.visible if element.children and _is_called_dialog(element)]
+    outermost = {
+        element for element in called if not any(_is_called_dialog(each) for each in outline.ancestors(element))
+    }
+    around = outline.closest_ancestors(found, outermost.__contains__)
+    return {container for container in around if container is not None}
+
+
+def _is_called_dialog(element: Element) -> bool:
+    """Dialogs without the role of one often have an id that says so."""
+    return not _DIALOG_WORDS.isdisjoint(_id_words(_short_id(element.id)))
+
+
+_DIALOG_WORDS = frozenset({"dialog", "popup", "modal", "alert", "sheet"})
 
 
 def _holders(found: list[Element], outline: Outline) -> list[Element]:
@@ -202,11 +223,14 @@ def _collapse_spaces(text: str) -> str:
     return text if text.isalnum() else " ".join(text.split())
 
 
+_REMARK = re.compile(r"\s*\((?:mandatory|required|optional)\)\s*$")
+
+
 @cache_short_texts
 def _fold(text: str) -> str:
     """For comparisons without case, typographic quotes and punctuation at the end."""
     plain = " ".join(text.split()).casefold().replace("’", "'").replace("“", '"').replace("”", '"')
-    return plain.rstrip(" .:…!?*") or plain
+    return _REMARK.sub("", plain).rstrip(" .:…!?*") or plain
 
 
 def _short_id(identifier: str) -> str:
@@ -264,12 +288,15 @@ def _find_related(related: RelativeReference, outline: Outline, accepts: Element
     gaps = [(gap, each) for each in others if (gap := gap_between(each, anchor, related.relation)) is not None]
     if ordinal is not None:
         return _nth([element for _, element in sorted(gaps, key=lambda pair: pair[0])], ordinal)
+    if not gaps and related.relation is Relation.NEXT_TO:
+        row = outline.row_of(anchor)
+        return outline.descendants_among(others, {row}) if row is not None else []
     return nearest(gaps)
 
 
 def _is_container(element: Element, outline: Outline) -> bool:
     """Whether only what is really inside it is "in" it: not so with a text, which stands for its container."""
-    return element.role in _CONTAINER_ROLES or element is outline.top_layer
+    return element.role in _CONTAINER_ROLES or element is outline.top_layer or _is_called_dialog(element)
 
 
 def find_anchors(related: RelativeReference, outline: Outline) -> list[Element]:
@@ -281,7 +308,8 @@ def find_anchors(related: RelativeReference, outline: Outline) -> list[Element]:
 
 def _in_row_of(found: list[Element], anchor: Element, outline: Outline) -> list[Element]:
     """Those in the anchor's row; without rows, those beside it."""
-    row = next((each for each in (anchor, *outline.ancestors(anchor)) if each.role is Role.CELL), None)
+    cell = next((each for each in (anchor, *outline.ancestors(anchor)) if each.role is Role.CELL), None)
+    row = cell or outline.row_of(anchor)
     if row is not None:
         return outline.descendants_among(found, {row})
     return [element for element in found if gap_between(element, anchor, Relation.NEXT_TO) is not None]

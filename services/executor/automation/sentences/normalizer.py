@@ -53,12 +53,14 @@ _LEADING = re.compile(
     | [-*•]\s+
     | (?:please|kindly)\s*,?\s+(?={VERBS})
     | (?:let\s+us|try\s+to)\s+(?={VERBS})
+    | (?:can|could|would|will)\s+you\s+(?:please\s+|kindly\s+)?(?={VERBS})
     | (?:you|we|I|(?:the\s+)?user)\s+
          (?:(?:then|now|also|needs?\s+to|want\s+to|have\s+to|has\s+to|must|should)\s+)?(?={VERBS})
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-_TRAILING = re.compile(r"[\s.!;]+$|\s*,\s*please$", re.IGNORECASE)
+_TRAILING = re.compile(r"[\s.!;]+$|\s*,?\s*please$", re.IGNORECASE)
+_ASKED = re.compile(r"(?:can|could|would|will)\s+you\b.*\?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,7 @@ def normalize(sentence: str) -> NormalizedSentence | None:
 
 def _strip_filler(text: str) -> str:
     """Without an introduction ("Then please ...", "I ...") and the full stop."""
+    text = text.rstrip("? ") if _ASKED.fullmatch(text) else text
     while True:
         begun = _LEADING.match(text)
         shorter = _TRAILING.sub("", text[begun.end() :] if begun else text)

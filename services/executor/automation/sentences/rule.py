@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from services.executor.automation.sentences.intents import ElementReference, Intent, NotUnderstood
+from services.executor.automation.sentences.intents import Action, ElementReference, Intent, NotUnderstood
 from services.executor.automation.sentences.normalizer import QUOTED, NormalizedSentence
 from services.executor.automation.sentences.targets import is_screen_point, may_say_more, parse_target
 
@@ -66,11 +66,17 @@ def with_target(sentence: NormalizedSentence, phrase: str, intent: Intent) -> Me
 def check_of_target(sentence: NormalizedSentence, phrase: str, intent: Intent) -> Meaning:
     """As `with_target`, for checks: they refuse a phrase that could mean more than a name."""
     meaning = with_target(sentence, phrase, intent)
-    if isinstance(meaning, Intent) and meaning.whole_phrase:
+    if isinstance(meaning, Intent) and meaning.whole_phrase and intent.action not in _OF_ONE_ELEMENT:
         return NotUnderstood(
             "the sentence may say more than one thing: check one thing at a time, with its text in quotes"
         )
     return meaning
+
+
+_OF_ONE_ELEMENT = frozenset(
+    {Action.ASSERT_ENABLED, Action.ASSERT_DISABLED, Action.ASSERT_CHECKED, Action.ASSERT_UNCHECKED}
+)
+"""Checks that need an element with exactly that name."""
 
 
 def seconds_of(found: "re.Match[str]") -> float | None:

@@ -38,7 +38,7 @@ def _scroll(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
 
 
 def _scroll_to_end(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
-    return Intent(action=Action.SCROLL, value={"bottom": "bottom", "end": "bottom"}.get(found["end"].lower(), "top"))
+    return Intent(action=Action.SCROLL, value="top" if found["end"].lower() in ("top", "up") else "bottom")
 
 
 def _until(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
@@ -78,6 +78,7 @@ SWIPE_RULES = (
         _until,
     ),
     rule(r"scrolls?\s+(?P<target>.+?)\s+into\s+view", _until),
+    rule(rf"scrolls?\s+(?:{_SURFACE}\s+)?(?:all\s+the\s+way|fully|completely)\s+(?P<end>down|up)", _scroll_to_end),
     rule(
         rf"scrolls?\s+(?:(?:down|up)\s+)?(?:all\s+the\s+way\s+)?(?:down\s+|up\s+)?to\s+(?:the\s+)?(?:very\s+)?(?P<end>bottom|top|end)"
         rf"(?:\s+of\s+{_SURFACE})?",

@@ -42,6 +42,24 @@ _ROLES_OF_WORDS: Mapping[tuple[str, ...], frozenset[Role]] = {
 ROLES = {word: roles for words, roles in _ROLES_OF_WORDS.items() for word in words}
 """The words for kinds of elements, and the roles that they may have."""
 
+ROW_WORDS = (
+    *(
+        "message",
+        "email",
+        "e-mail",
+        "mail",
+        "conversation",
+        "chat",
+        "comment",
+        "note",
+        "post",
+        "article",
+        "notification",
+    ),
+    *("item", "list item", "product", "order", "contact", "result", "search result", "entry", "row", "cell", "card"),
+)
+"""What people call the rows of a list, when they count them."""
+
 _KIND = "|".join(sorted(map(re.escape, ROLES), key=len, reverse=True))
 _ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8}
 _ORDINALS |= {"ninth": 9, "tenth": 10, "last": -1}
@@ -89,6 +107,8 @@ _PARTLY = _compile(
     rf"(?:containing|contains|that\s+contains|which\s+contains|including)\s+(?:the\s+text\s+)?(?P<mark>{QUOTED})"
 )
 _KIND_ONLY = _compile(rf"{_ARTICLE}(?:(?:only|{_ORDINAL})\s+)?(?P<kind>{_KIND})")
+_COUNTED = _compile(rf"{_ARTICLE}{_ORDINAL}\s+(?:{'|'.join(sorted(ROW_WORDS, key=len, reverse=True))})")
+_NOT = _compile(r"\b(do|does|is|are|can) not\b")
 _ARTICLE_ONLY = _compile(r"^(?:the|a|an|my|your|this|that)\s+")
 _WITH_KIND = _compile(rf"(?P<name>\S.*?)\s+(?P<kind>{_KIND})")
 _WITH_ORDINAL = _compile(rf"{_ORDINAL}\s+(?P<name>\S.*)")
@@ -186,10 +206,14 @@ def _parse_unquoted(sentence: NormalizedSentence, phrase: str) -> ElementReferen
             phrase=phrase, readings=(NameReading(by_id["mark"], _roles(by_id["kind"])),), by_id=True
         )
     kind_only = _KIND_ONLY.fullmatch(phrase)
-    if kind_only is not None:
+    if kind_only is not None and not (kind_only["ordinal"] and _COUNTED.fullmatch(phrase)):
         roles, ordinal = _roles_of_kind(kind_only["kind"]), _ordinal(kind_only["ordinal"])
         names = dict.fromkeys((phrase, _ARTICLE_ONLY.sub("", phrase)))
         return ElementReference(phrase=phrase, readings=(*map(NameReading, names), NameReading("", roles, ordinal)))
+    counted = _COUNTED.fullmatch(phrase)
+    if counted is not None:
+        row = NameReading("", frozenset({Role.CELL}), _ordinal(counted["ordinal"]))
+        return ElementReference(phrase=phrase, readings=(NameReading(phrase), row))
     readings = tuple(dict.fromkeys(_readings(phrase)))
     if not readings or not any(re.search(r"[^\s\W]|[^\w\s,.]", reading.name) for reading in readings):
         return None
@@ -202,6 +226,8 @@ def _readings(phrase: str) -> Iterator[NameReading]:
     for shorter in (phrase, _ON_SCREEN.sub("", phrase)):
         bare = _ARTICLE_ONLY.sub("", shorter)
         yield NameReading(bare)
+        if _NOT.search(bare):
+            yield from _readings(_NOT.sub(r"\1n't", bare))
         kind = _WITH_KIND.fullmatch(bare)
         if kind is not None:
             yield NameReading(kind["name"], _roles(kind["kind"]))
