@@ -12,7 +12,7 @@ from services.chassis.errors import InvalidArgument, Violation
 from services.chassis.fair_turns import FairTurns
 from services.chassis.proto_values import json_to_struct, to_enum_member, value_to_json
 from services.executor.automation.screen.elements import Element
-from services.executor.automation.sentences.grounder import Grounding
+from services.executor.automation.sentences.grounding import Grounding
 from services.executor.model.runs import Platform
 from services.executor.usecases.step_resolver import resolve_step
 

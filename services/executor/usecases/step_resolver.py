@@ -6,7 +6,7 @@ from services.executor.automation.commands.selector_search import SIMPLER_SELECT
 from services.executor.automation.screen.elements import Element, walk
 from services.executor.automation.screen.page_source.nodes import SourceError
 from services.executor.automation.screen.page_source.reader import read_source
-from services.executor.automation.sentences.grounder import Grounding
+from services.executor.automation.sentences.grounding import Grounding
 from services.executor.model.runs import Platform
 from services.flows.loader import parse_flow
 from services.flows.nodes import DocumentError

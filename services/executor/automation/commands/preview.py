@@ -4,7 +4,8 @@ from services.executor.automation.commands.context import action_of
 from services.executor.automation.commands.selector_search import find_by_selector
 from services.executor.automation.screen.elements import Element, walk
 from services.executor.automation.screen.outline import Outline
-from services.executor.automation.sentences.grounder import Grounding, RefusalReason, ground_first, ground_sentence
+from services.executor.automation.sentences.grounder import ground_sentence
+from services.executor.automation.sentences.grounding import Grounding, RefusalReason, ground_first
 from services.executor.automation.sentences.intents import Action
 from services.flows import commands
 from services.flows.selectors import Selector

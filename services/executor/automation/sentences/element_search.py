@@ -1,17 +1,14 @@
 """Finds the elements that a phrase names: exact texts first, then regardless of case, then hints, labels and ids."""
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from services.executor.automation.screen.elements import Element, Role
 from services.executor.automation.screen.outline import Outline
-from services.executor.automation.screen.row_labels import RowLabels
-from services.executor.automation.screen.text_cache import cache_short_texts
 from services.executor.automation.sentences.intents import ElementReference, NameReading, Relation, RelativeReference
+from services.executor.automation.sentences.name_tests import NameTest, id_words, name_tests, short_id
 
 ElementFilter = Callable[[Element], bool]
-NameTest = Callable[[Element, str], bool]
 
 
 def find_elements(
@@ -27,7 +24,7 @@ def find_elements(
     `accepts` selects the elements to consider. `whole_phrase`: only elements named exactly like the whole phrase count.
     `by_text_only`: ids do not count. An open dialog outranks what it covers.
     """
-    levels = _name_tests(target, outline, by_text_only=by_text_only)
+    levels = name_tests(target, outline, by_text_only=by_text_only)
     pool = [element for element in outline.visible if accepts(element)]
     layer = outline.top_layer
     above = outline.descendants_among(pool, {layer}) if layer is not None else []
@@ -77,25 +74,6 @@ _TAB = frozenset({Role.TAB})
 """A tab is one before anything else is."""
 
 
-def _name_tests(target: ElementReference, outline: Outline, *, by_text_only: bool) -> Sequence[NameTest]:
-    """The ways in which an element can match a name, the best first."""
-    if target.by_id:
-        return (_has_id,)
-    if target.partly:
-        return (_contains,)
-    labels = RowLabels(outline)
-    by_text: tuple[NameTest, ...] = (
-        _has_text,
-        _has_folded_text,
-        _has_line,
-        lambda element, name: _has_hint_or_label_beside(element, name, outline, labels),
-    )
-    if by_text_only:
-        return by_text
-    loosely = () if target.quoted else (_has_same_letters,)
-    return (*by_text, _has_id_in_words, *loosely, _is_search_field)
-
-
 def _filter_roles(found: list[Element], roles: frozenset[Role], outline: Outline) -> list[Element]:
     """Those with one of the roles, or their containers: the "Blue mug" row is the row that contains that text.
 
@@ -137,7 +115,7 @@ def _unmarked_dialogs(found: list[Element], outline: Outline) -> set[Element]:
 
 def _is_called_dialog(element: Element) -> bool:
     """Dialogs without the role of one often have an id that says so."""
-    return not _DIALOG_WORDS.isdisjoint(_id_words(_short_id(element.id)))
+    return not _DIALOG_WORDS.isdisjoint(id_words(short_id(element.id)))
 
 
 _DIALOG_WORDS = frozenset({"dialog", "popup", "modal", "alert", "sheet"})
@@ -159,94 +137,6 @@ _CONTAINER_ROLES = frozenset({Role.CELL, Role.DIALOG, Role.LIST})
 
 _BUTTON_ROLES = frozenset({Role.BUTTON, Role.LINK, Role.TAB})
 _UNSPECIFIC_ROLES = frozenset({Role.OTHER, Role.TEXT, Role.IMAGE})
-
-
-def _has_text(element: Element, name: str) -> bool:
-    return not name or name in (_collapse_spaces(element.text), _collapse_spaces(element.label))
-
-
-def _has_folded_text(element: Element, name: str) -> bool:
-    folded = _fold(name)
-    return bool(folded) and folded in (_fold(element.text), _fold(element.label))
-
-
-def _has_line(element: Element, name: str) -> bool:
-    """Flutter puts the texts of a control into one label, each on a line of its own."""
-    folded = _fold(name)
-    return bool(folded) and any(
-        folded == _fold(line) for text in (element.text, element.label) if "\n" in text for line in text.split("\n")
-    )
-
-
-def _has_hint_or_label_beside(element: Element, name: str, outline: Outline, labels: RowLabels) -> bool:
-    """Named by its hint, or, for a field or a switch, by the text beside it."""
-    folded = _fold(name)
-    if not folded:
-        return False
-    if folded == _fold(element.hint):
-        return True
-    nameless = element.editable or element.checked is not None
-    if not nameless or element.label:
-        return False
-    return folded in (_fold(outline.label_beside(element)), _fold(labels.label_of(element)))
-
-
-def _has_id(element: Element, name: str) -> bool:
-    return bool(element.id) and name in (element.id, _short_id(element.id))
-
-
-def _has_id_in_words(element: Element, name: str) -> bool:
-    return _has_id(element, name) or (bool(element.id) and _id_words(name) == _id_words(_short_id(element.id)) != ())
-
-
-def _has_same_letters(element: Element, name: str) -> bool:
-    """ "Log-in" and "login" are "Log in"."""
-    letters = _letters(name)
-    return len(letters) > 2 and letters in (_letters(element.text), _letters(element.label), _letters(element.hint))
-
-
-def _is_search_field(element: Element, name: str) -> bool:
-    """A search field says so somewhere, for example "Search products"."""
-    if name.casefold() != "search" or not element.editable:
-        return False
-    kinds = (element.attributes.get("type", ""), element.attributes.get("class", ""))
-    names = _id_words(f"{element.label} {element.hint} {_short_id(element.id)}")
-    return "search" in names or any("search" in kind.casefold() for kind in kinds)
-
-
-def _contains(element: Element, name: str) -> bool:
-    folded = _collapse_spaces(name).casefold()
-    return any(folded in _collapse_spaces(text).casefold() for text in (element.text, element.label) if text)
-
-
-def _collapse_spaces(text: str) -> str:
-    return text if text.isalnum() else " ".join(text.split())
-
-
-_REMARK = re.compile(r"\s*\((?:mandatory|required|optional)\)\s*$")
-
-
-@cache_short_texts
-def _fold(text: str) -> str:
-    """For comparisons without case, typographic quotes and punctuation at the end."""
-    plain = " ".join(text.split()).casefold().replace("’", "'").replace("“", '"').replace("”", '"')
-    return _REMARK.sub("", plain).rstrip(" .:…!?*") or plain
-
-
-def _short_id(identifier: str) -> str:
-    return identifier.rsplit("/", 1)[-1]
-
-
-@cache_short_texts
-def _letters(text: str) -> str:
-    return "".join(filter(str.isalnum, text.casefold())) if len(text) < 200 else text
-
-
-@cache_short_texts
-def _id_words(identifier: str) -> tuple[str, ...]:
-    """log_in, log-in and logIn are the words of "log in"."""
-    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", identifier)
-    return tuple(re.findall(r"[^\W_]+", spaced.casefold()))
 
 
 def _without_duplicates(found: list[Element], outline: Outline) -> list[Element]:

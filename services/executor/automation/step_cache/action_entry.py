@@ -18,7 +18,8 @@ from services.executor.automation.screen.locators import (
 )
 from services.executor.automation.screen.outline import Outline
 from services.executor.automation.sentences.grammar import parse_sentence
-from services.executor.automation.sentences.grounder import RefusalReason, ground_intent
+from services.executor.automation.sentences.grounder import ground_intent
+from services.executor.automation.sentences.grounding import RefusalReason
 from services.executor.automation.sentences.intents import ELEMENT_CHECKS, Action, Intent, text_of
 from services.executor.automation.step_cache.entries import CacheEntry, RelativePoint, SentenceSpan
 

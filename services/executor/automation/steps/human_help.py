@@ -14,7 +14,8 @@ from services.executor.automation.ports import Human, HumanQuestion
 from services.executor.automation.screen.elements import Element
 from services.executor.automation.screen.outline import Outline
 from services.executor.automation.sentences.grammar import parse_sentence
-from services.executor.automation.sentences.grounder import RefusalReason, ground_intent
+from services.executor.automation.sentences.grounder import ground_intent
+from services.executor.automation.sentences.grounding import RefusalReason
 from services.executor.automation.sentences.intents import Action, Intent
 from services.executor.automation.steps.device_actions import DeviceActions
 from services.executor.model.attempts import Resolution

@@ -13,7 +13,8 @@ from services.executor.automation.outcome import (
 )
 from services.executor.automation.screen.elements import Element
 from services.executor.automation.screen.outline import Outline
-from services.executor.automation.sentences.grounder import Grounding, RefusalReason, ground_intent
+from services.executor.automation.sentences.grounder import ground_intent
+from services.executor.automation.sentences.grounding import Grounding, RefusalReason
 from services.executor.automation.sentences.intents import ELEMENT_CHECKS, Action, Intent, describe_mismatch
 from services.executor.automation.steps.device_actions import DeviceActions
 from services.executor.model.failures import Category

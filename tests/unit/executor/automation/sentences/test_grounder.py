@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from services.executor.automation.screen.elements import Bounds, Element, Role, walk
 from services.executor.automation.screen.outline import Outline
-from services.executor.automation.sentences.grounder import RefusalReason, ground_sentence
+from services.executor.automation.sentences.grounder import ground_sentence
+from services.executor.automation.sentences.grounding import RefusalReason
 from services.executor.automation.sentences.intents import Action
 from tests.examples import examples
 from tests.unit.executor.automation.sentences.corpus_screen import SCREEN

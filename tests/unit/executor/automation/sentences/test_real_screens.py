@@ -17,7 +17,8 @@ import yaml
 from services.executor.automation.screen.elements import Element, walk
 from services.executor.automation.screen.page_source.reader import read_source
 from services.executor.automation.sentences.grammar import parse_sentence
-from services.executor.automation.sentences.grounder import Grounding, RefusalReason, ground_sentence
+from services.executor.automation.sentences.grounder import ground_sentence
+from services.executor.automation.sentences.grounding import Grounding, RefusalReason
 from services.executor.automation.sentences.intents import ELEMENT_CHECKS, Action, Intent
 
 CORPUS = Path(__file__).parent / "corpus"
