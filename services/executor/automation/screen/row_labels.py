@@ -36,8 +36,8 @@ class RowLabels:
 
     def _find_label(self, element: Element) -> str:
         kind = _is_field if element.editable else _is_control
-        for container in self._containers(element):
-            texts = self._inside(container, _is_text)
+        for container in (element, *self._containers(element)):
+            texts = self._texts(container)
             if texts:
                 label = next((each for each in texts if self._labelled(each, kind) is element), None)
                 return "" if label is None else label.text or label.label
@@ -50,9 +50,18 @@ class RowLabels:
             return field
         for container in self._containers(label):
             shown = self._inside(container, lambda each: each is label or _is_value(each))
+            shown = [each for each in shown if each is label or not self._is_in_control(each, container)]
             if len(shown) > 1:
-                return _value_among(shown, label)
+                return self._whole(_value_among(shown, label))
         return None
+
+    def _whole(self, value: Element | None) -> Element | None:
+        """The outermost element with nothing but this text."""
+        while value is not None and (around := self._outline.parent(value)) is not None and around.text == value.text:
+            if around.role not in _TEXTS or len(around.children) > 1:
+                break
+            value = around
+        return value
 
     def _labelled(self, label: Element, fits: Callable[[Element], bool]) -> Element | None:
         """The only one that fits in the row of the label, or on its line if there are several rows."""
@@ -60,9 +69,9 @@ class RowLabels:
             found = self._inside(container, fits)
             if not found:
                 continue
-            texts = self._inside(container, _is_text)
+            texts = self._texts(container)
             if len(found) == 1 and len(texts) <= MOST_TEXTS:
-                return found[0] if texts[0] is label else None
+                return found[0] if texts and texts[0] is label else None
             return _only(each for each in found if label is _nearest_on_line(each, texts))
         return None
 
@@ -72,6 +81,18 @@ class RowLabels:
             yield container
             if container.role is Role.CELL:
                 return
+
+    def _texts(self, container: Element) -> list[Element]:
+        """The texts in a container, but those of the controls in it."""
+        return [each for each in self._inside(container, _is_text) if not self._is_in_control(each, container)]
+
+    def _is_in_control(self, element: Element, container: Element) -> bool:
+        for above in self._outline.ancestors(element):
+            if above is container:
+                return False
+            if above.tappable:
+                return True
+        return False
 
     def _inside(self, container: Element, fits: Callable[[Element], bool]) -> list[Element]:
         return [each for each in walk(container) if each in self._visible and fits(each)]

@@ -144,11 +144,25 @@ def _without_duplicates(found: list[Element], outline: Outline) -> list[Element]
 
     The outer one stays if only it is tappable.
     """
+    found = [element for element in found if not _is_shadow(element, found)]
     among = set(found)
     innermost = outline.innermost(found)
     outer = outline.closest_ancestors(innermost, lambda above: above in among and above.tappable)
     kept = (each if each.tappable else above or each for each, above in zip(innermost, outer, strict=True))
     return outline.in_order(dict.fromkeys(kept))
+
+
+def _is_shadow(element: Element, found: list[Element]) -> bool:
+    """Whether it is the area around a control, which iOS lists as a second one with the same label and state."""
+    if element.checked is None:
+        return False
+    return any(
+        each is not element
+        and (each.role, each.label, each.checked) == (element.role, element.label, element.checked)
+        and each.bounds.width * each.bounds.height < element.bounds.width * element.bounds.height
+        and element.bounds.contains(each.bounds.center)
+        for each in found
+    )
 
 
 def _apply_ordinal(found: list[Element], ordinal: int | None) -> list[Element]:
@@ -169,6 +183,8 @@ def _find_related(related: RelativeReference, outline: Outline, accepts: Element
     found = find_elements(_without_ordinals(related.this), outline, accepts)
     around = {anchor, *outline.ancestors(anchor)}
     others = [element for element in found if element not in around]
+    if anchor in found and related.relation in (Relation.INSIDE, Relation.IN_ROW_OF):
+        return [anchor]
     if related.relation is Relation.INSIDE and _is_container(anchor, outline):
         return _apply_ordinal(outline.descendants_among(others, {anchor}), ordinal)
     if related.relation is Relation.INSIDE:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 
-from services.executor.automation.screen.elements import Element
+from services.executor.automation.screen.elements import Element, Role
 from services.executor.automation.screen.outline import Outline
 from services.executor.automation.screen.row_labels import RowLabels
 from services.executor.automation.screen.text_cache import cache_short_texts
@@ -27,8 +27,9 @@ def name_tests(target: ElementReference, outline: Outline, *, by_text_only: bool
     )
     if by_text_only:
         return by_text
-    loosely = () if target.quoted else (_has_same_letters,)
-    return (*by_text, _has_id_in_words, *loosely, _is_search_field)
+    if target.quoted:
+        return (*by_text, _has_id_in_words, _is_search_field)
+    return (*by_text, _has_id_in_words, _has_same_letters, _is_search_field, _is_usual_icon)
 
 
 def _has_text(element: Element, name: str) -> bool:
@@ -82,6 +83,30 @@ def _is_search_field(element: Element, name: str) -> bool:
     kinds = (element.attributes.get("type", ""), element.attributes.get("class", ""))
     names = id_words(f"{element.label} {element.hint} {short_id(element.id)}")
     return "search" in names or any("search" in kind.casefold() for kind in kinds)
+
+
+_BACK = frozenset({"back", "go back", "navigate up"})
+_MENU = frozenset({"menu", "open menu", "main menu", "navigation menu", "open navigation drawer"})
+_PROFILE = frozenset({"profile", "avatar", "account"})
+_USUAL_ICONS = {
+    **dict.fromkeys(("back arrow", "back button", "back icon"), _BACK),
+    **dict.fromkeys(("hamburger menu", "burger menu", "hamburger icon", "menu icon"), _MENU),
+    **dict.fromkeys(("profile picture", "profile photo", "profile icon", "avatar"), _PROFILE),
+}
+_ICON = re.compile(r"(?P<name>.+?)\s+(?:icon|button)", re.IGNORECASE)
+
+
+def _is_usual_icon(element: Element, name: str) -> bool:
+    """A picture to tap: by what its kind is usually called, or because its label begins with the name."""
+    if element.text or element.children or not (element.tappable or element.role is Role.IMAGE):
+        return False
+    names = {_fold(element.label), " ".join(id_words(short_id(element.id)))}
+    usual = _USUAL_ICONS.get(_fold(name))
+    if usual is not None:
+        return not names.isdisjoint(usual) or not usual.isdisjoint(id_words(short_id(element.id)))
+    called = _ICON.fullmatch(name)
+    words = id_words(called["name"]) if called else ()
+    return bool(words) and id_words(element.label)[: len(words)] == words
 
 
 def _contains(element: Element, name: str) -> bool:
