@@ -162,6 +162,9 @@ def _has_text(intent: Intent, element: Element) -> bool:
     return expected == actual
 
 
+SWITCHED = {Action.ASSERT_ENABLED: Action.ASSERT_CHECKED, Action.ASSERT_DISABLED: Action.ASSERT_UNCHECKED}
+"""What "enabled" and "disabled" say of something that can be switched."""
+
 ELEMENT_CHECKS: Mapping[Action, ElementCheck] = {
     Action.ASSERT_ENABLED: lambda intent, element: element.enabled,
     Action.ASSERT_DISABLED: lambda intent, element: not element.enabled,
@@ -169,6 +172,14 @@ ELEMENT_CHECKS: Mapping[Action, ElementCheck] = {
     Action.ASSERT_UNCHECKED: lambda intent, element: element.on is False,
     Action.ASSERT_TEXT: _has_text,
 }
+
+
+def is_as_said(intent: Intent, element: Element) -> bool:
+    """Whether an element that a model has chosen is as the check says. Of a switch, "enabled" says that it is on."""
+    action = intent.action
+    if element.checked is not None and not intent.usable:
+        action = SWITCHED.get(action, action)
+    return ELEMENT_CHECKS[action](intent, element) and (action not in SWITCHED or element.tappable)
 
 
 def describe_mismatch(intent: Intent, element: Element) -> str:

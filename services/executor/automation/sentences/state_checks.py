@@ -10,7 +10,7 @@ from services.executor.automation.screen.elements import CHECKABLE, Element, Rol
 from services.executor.automation.screen.outline import Outline
 from services.executor.automation.screen.row_labels import RowLabels
 from services.executor.automation.sentences.grounding import Grounding, find_visible, ground_single, needs_model
-from services.executor.automation.sentences.intents import Action, Intent, text_of
+from services.executor.automation.sentences.intents import SWITCHED, Intent, text_of
 
 
 def _ground_state(intent: Intent, found: list[Element]) -> Grounding:
@@ -55,16 +55,13 @@ def ground_enabled(intent: Intent, outline: Outline) -> Grounding:
     return replace(needs_model(why), candidates=(element,))
 
 
-_SWITCHED = {Action.ASSERT_ENABLED: Action.ASSERT_CHECKED, Action.ASSERT_DISABLED: Action.ASSERT_UNCHECKED}
-
-
 def _ground_switched(intent: Intent, controls: list[Element]) -> Grounding:
     answer = _ground_state(intent, controls)
     element = answer.element
     if element is None:
         return answer
     if element.enabled:
-        return replace(answer, action=_SWITCHED[intent.action])
+        return replace(answer, action=SWITCHED[intent.action])
     why = f'{element.describe()} is on, but cannot be switched: write "is on" or "is greyed out"'
     return answer if element.checked is False else replace(needs_model(why), candidates=(element,))
 

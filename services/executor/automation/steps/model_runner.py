@@ -21,7 +21,7 @@ from services.executor.automation.screen.fingerprint import screen_state
 from services.executor.automation.screen.locators import locate, locator_of
 from services.executor.automation.screen.outline import Outline
 from services.executor.automation.sentences.grounder import ground_sentence
-from services.executor.automation.sentences.intents import ELEMENT_CHECKS, Action, Intent
+from services.executor.automation.sentences.intents import ELEMENT_CHECKS, Action, Intent, is_as_said
 from services.executor.automation.steps.device_actions import DeviceActions
 from services.executor.automation.steps.screen_reader import ScreenReader
 from services.executor.model.attempts import Resolution
@@ -168,7 +168,7 @@ def missing_work(intent: Intent | None, performed: Sequence[PerformedAction]) ->
 def _is_checked_by(intent: Intent, chosen: ChosenAction) -> bool:
     """Whether the model checked an element that is as the sentence says."""
     is_check = chosen.action is Action.ASSERT_VISIBLE or chosen.action in ELEMENT_CHECKS
-    return is_check and chosen.element is not None and ELEMENT_CHECKS[intent.action](intent, chosen.element)
+    return is_check and chosen.element is not None and is_as_said(intent, chosen.element)
 
 
 def describe_action(chosen: ChosenAction) -> str:

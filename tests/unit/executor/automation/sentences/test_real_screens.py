@@ -208,6 +208,19 @@ def test_clear_sentences_are_resolved_and_no_action_is_wrong() -> None:
     assert counts["clear", "acted", True] == clear
 
 
+@pytest.mark.parametrize("folder", ["screens_dev"])
+def test_sentences_of_testers_are_carried_out_or_refused_but_never_misread(folder: str) -> None:
+    read = entries(Path(__file__).parent / folder)
+    wrong = [
+        (entry.screen, entry.sentence)
+        for entry in read
+        if did(entry).reason is None and not is_right(entry, did(entry))
+    ]
+    right = sum(is_right(entry, did(entry)) for entry in read)
+    assert wrong == []
+    assert right / len(read) > 0.95
+
+
 def test_the_corpus_has_each_sentence_once_for_a_screen() -> None:
     twice = [said for said, count in Counter((entry.screen, entry.sentence) for entry in ENTRIES).items() if count > 1]
     assert twice == []
