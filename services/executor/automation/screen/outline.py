@@ -109,6 +109,17 @@ class Outline:
             found[element] = parent if parent is not None and accepts(parent) else found[parent]
         return [found[element] for element in elements]
 
+    def size_of(self, element: Element) -> int:
+        """How many elements it consists of, with itself."""
+        return self._sizes[element]
+
+    @cached_property
+    def _sizes(self) -> dict[Element, int]:
+        sizes: dict[Element, int] = {}
+        for element in reversed(self._order):
+            sizes[element] = 1 + sum(sizes[child] for child in element.children)
+        return sizes
+
     def row_of(self, element: Element) -> Element | None:
         """The innermost row that is or contains the element."""
         return self._rows.get(element)

@@ -6,12 +6,18 @@ from collections.abc import Callable, Iterable
 from services.executor.automation.screen.elements import Element, Role, walk
 from services.executor.automation.screen.outline import Outline
 
+MOST_LEVELS = 10
+MOST_ELEMENTS = 200
+"""What is further up, or larger, is no row, form or receipt; both bound the work on hostile screens."""
 MOST_TEXTS = 3
 """A row has a label and at most two more texts, such as a value and an explanation."""
 _TEXTS = frozenset({Role.TEXT, Role.HEADING, Role.OTHER})
 _VALUES = _TEXTS | {Role.FIELD, Role.PICKER, Role.SLIDER, Role.PROGRESS}
 _REMARK = re.compile(r"\W*(?:required|mandatory|optional)?\W*", re.IGNORECASE)
 """What forms write beside a label, which is neither a label nor a value."""
+
+
+Kind = Callable[[Element], bool]
 
 
 class RowLabels:
@@ -21,12 +27,14 @@ class RowLabels:
         self._outline = outline
         self._visible = set(outline.visible)
         self._labels: dict[Element, str] = {}
+        self._found: dict[tuple[Element, Kind], list[Element]] = {}
+        self._owned: dict[tuple[Element, Kind], Element | None] = {}
 
     def control_of(self, label: Element) -> Element | None:
         """The switch, checkbox or radio button that the text labels."""
         if not _is_text(label):
             return None
-        return self._labelled(label, _is_control)
+        return self._owned_by(label, _is_control)
 
     def label_of(self, element: Element) -> str:
         """The text that labels a field or a control; empty without one."""
@@ -39,18 +47,19 @@ class RowLabels:
         for container in (element, *self._containers(element)):
             texts = self._texts(container)
             if texts:
-                label = next((each for each in texts if self._labelled(each, kind) is element), None)
+                label = next((each for each in texts if self._owned_by(each, kind) is element), None)
                 return "" if label is None else label.text or label.label
         return ""
 
     def value_of(self, label: Element) -> Element | None:
         """What a row shows for the text: the field that it labels, or a text after it."""
-        field = self._labelled(label, _is_field)
+        field = self._owned_by(label, _is_field)
         if field is not None:
             return field
         for container in self._containers(label):
-            shown = self._inside(container, lambda each: each is label or _is_value(each))
-            shown = [each for each in shown if each is label or not self._is_in_control(each, container)]
+            shown = [each for each in self._inside(container, _is_value) if not self._is_in_control(each, container)]
+            if label not in shown:
+                return None
             if len(shown) > 1:
                 return self._whole(_value_among(shown, label))
         return None
@@ -63,10 +72,15 @@ class RowLabels:
             value = around
         return value
 
-    def _labelled(self, label: Element, fits: Callable[[Element], bool]) -> Element | None:
+    def _owned_by(self, label: Element, kind: Kind) -> Element | None:
+        if (label, kind) not in self._owned:
+            self._owned[label, kind] = self._find_owned(label, kind)
+        return self._owned[label, kind]
+
+    def _find_owned(self, label: Element, kind: Kind) -> Element | None:
         """The only one that fits in the row of the label, or on its line if there are several rows."""
         for container in self._containers(label):
-            found = self._inside(container, fits)
+            found = self._inside(container, kind)
             if not found:
                 continue
             texts = self._texts(container)
@@ -77,25 +91,33 @@ class RowLabels:
 
     def _containers(self, label: Element) -> Iterable[Element]:
         """From the innermost up to the cell of a list, or to all but the screen."""
-        for container in self._outline.ancestors(label)[:-1]:
-            yield container
-            if container.role is Role.CELL:
+        container = self._outline.parent(label)
+        for _ in range(MOST_LEVELS):
+            if container is None or container is self._outline.root:
                 return
+            if self._outline.size_of(container) > MOST_ELEMENTS:
+                return
+            yield container
+            container = None if container.role is Role.CELL else self._outline.parent(container)
 
     def _texts(self, container: Element) -> list[Element]:
         """The texts in a container, but those of the controls in it."""
         return [each for each in self._inside(container, _is_text) if not self._is_in_control(each, container)]
 
     def _is_in_control(self, element: Element, container: Element) -> bool:
-        for above in self._outline.ancestors(element):
-            if above is container:
-                return False
+        above = self._outline.parent(element) if element is not container else None
+        while above is not None and above is not container:
             if above.tappable:
                 return True
+            above = self._outline.parent(above)
         return False
 
-    def _inside(self, container: Element, fits: Callable[[Element], bool]) -> list[Element]:
-        return [each for each in walk(container) if each in self._visible and fits(each)]
+    def _inside(self, container: Element, kind: Kind) -> list[Element]:
+        """In order; asked for each container and kind once."""
+        if (container, kind) not in self._found:
+            visible = (each for each in walk(container) if each in self._visible)
+            self._found[container, kind] = [each for each in visible if kind(each)]
+        return self._found[container, kind]
 
 
 def _value_among(shown: list[Element], label: Element) -> Element | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from services.executor.automation.screen.elements import Element, Role
 from services.executor.automation.screen.outline import Outline
@@ -105,11 +106,9 @@ def _unmarked_dialogs(found: list[Element], outline: Outline) -> set[Element]:
     layer = outline.top_layer
     if layer is not None:
         return {layer} if outline.descendants_among(found, {layer}) else set()
-    called = [element for element in outline.visible if element.children and _is_called_dialog(element)]
-    outermost = {
-        element for element in called if not any(_is_called_dialog(each) for each in outline.ancestors(element))
-    }
-    around = outline.closest_ancestors(found, outermost.__contains__)
+    called = {element for element in outline.visible if element.children and _is_called_dialog(element)}
+    inner = set(outline.descendants_among(called, called))
+    around = outline.closest_ancestors(found, (called - inner).__contains__)
     return {container for container in around if container is not None}
 
 
@@ -144,7 +143,7 @@ def _without_duplicates(found: list[Element], outline: Outline) -> list[Element]
 
     The outer one stays if only it is tappable.
     """
-    found = [element for element in found if not _is_shadow(element, found)]
+    found = _without_shadows(found)
     among = set(found)
     innermost = outline.innermost(found)
     outer = outline.closest_ancestors(innermost, lambda above: above in among and above.tappable)
@@ -152,17 +151,16 @@ def _without_duplicates(found: list[Element], outline: Outline) -> list[Element]
     return outline.in_order(dict.fromkeys(kept))
 
 
-def _is_shadow(element: Element, found: list[Element]) -> bool:
-    """Whether it is the area around a control, which iOS lists as a second one with the same label and state."""
-    if element.checked is None:
-        return False
-    return any(
-        each is not element
-        and (each.role, each.label, each.checked) == (element.role, element.label, element.checked)
-        and each.bounds.width * each.bounds.height < element.bounds.width * element.bounds.height
-        and element.bounds.contains(each.bounds.center)
-        for each in found
-    )
+def _without_shadows(found: list[Element]) -> list[Element]:
+    """Without the area around a control, which iOS lists before it as another one with the same label and state."""
+    shadows = {
+        one
+        for one, other in pairwise(found)
+        if one.checked is not None
+        and (one.role, one.label, one.checked) == (other.role, other.label, other.checked)
+        and one.bounds.contains(other.bounds.center)
+    }
+    return [element for element in found if element not in shadows] if shadows else found
 
 
 def _apply_ordinal(found: list[Element], ordinal: int | None) -> list[Element]:
