@@ -27,7 +27,9 @@ class RowLabels:
         self._outline = outline
         self._visible = set(outline.visible)
         self._labels: dict[Element, str] = {}
+        self._free_texts: dict[Element, list[Element]] = {}
         self._found: dict[tuple[Element, Kind], list[Element]] = {}
+        self._lines: dict[tuple[Element, Kind], dict[Element, list[Element]]] = {}
         self._owned: dict[tuple[Element, Kind], Element | None] = {}
 
     def control_of(self, label: Element) -> Element | None:
@@ -86,8 +88,19 @@ class RowLabels:
             texts = self._texts(container)
             if len(found) == 1 and len(texts) <= MOST_TEXTS:
                 return found[0] if texts and texts[0] is label else None
-            return _only(each for each in found if label is _nearest_on_line(each, texts))
+            return _only(self._by_line(container, kind).get(label, ()))
         return None
+
+    def _by_line(self, container: Element, kind: Kind) -> dict[Element, list[Element]]:
+        """What fits, by the nearest text on its line."""
+        if (container, kind) not in self._lines:
+            lines = self._lines[container, kind] = {}
+            texts = self._texts(container)
+            for each in self._inside(container, kind):
+                nearest = _nearest_on_line(each, texts)
+                if nearest is not None:
+                    lines.setdefault(nearest, []).append(each)
+        return self._lines[container, kind]
 
     def _containers(self, label: Element) -> Iterable[Element]:
         """From the innermost up to the cell of a list, or to all but the screen."""
@@ -102,7 +115,10 @@ class RowLabels:
 
     def _texts(self, container: Element) -> list[Element]:
         """The texts in a container, but those of the controls in it."""
-        return [each for each in self._inside(container, _is_text) if not self._is_in_control(each, container)]
+        if container not in self._free_texts:
+            texts = self._inside(container, _is_text)
+            self._free_texts[container] = [each for each in texts if not self._is_in_control(each, container)]
+        return self._free_texts[container]
 
     def _is_in_control(self, element: Element, container: Element) -> bool:
         above = self._outline.parent(element) if element is not container else None
