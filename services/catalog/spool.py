@@ -69,7 +69,7 @@ class Spool:
             try:
                 yield await self._write(file, path, chunks, room)
             finally:
-                await asyncio.to_thread(_remove, path)  # a large file takes a while
+                await asyncio.shield(asyncio.to_thread(_remove, path))  # a large file takes a while
 
     @contextmanager
     def _room(self, size: int) -> Iterator["_Room"]:
