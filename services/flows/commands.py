@@ -1,11 +1,8 @@
 """The commands that hold no other steps, by their names in Maestro."""
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 from services.flows.selectors import Direction, Position, Selector
-
-Argument: TypeAlias = str | int | float | bool
 
 
 class BaseCommand:
@@ -21,36 +18,6 @@ class BaseCommand:
     def declared_seconds(self) -> float:
         """How long the command may take by its own arguments; 0 if they say nothing."""
         return 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class _AppCommand(BaseCommand):
-    app_id: str | None = None
-
-    @property
-    def subject(self) -> str:
-        return self.app_id or ""
-
-
-@dataclass(frozen=True, slots=True)
-class LaunchApp(_AppCommand):
-    """Start the app under test, or `app_id`; a running one is stopped first unless `stop_app` is false."""
-
-    clear_state: bool = False
-    stop_app: bool = True
-    permissions: tuple[tuple[str, str], ...] = ()
-    arguments: tuple[tuple[str, Argument], ...] = ()
-    clear_keychain: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class StopApp(_AppCommand):
-    pass
-
-
-@dataclass(frozen=True, slots=True)
-class ClearState(_AppCommand):
-    """Delete what the app has stored; a running app is stopped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,12 +117,16 @@ class LongPressOn(_Tap):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Swipe(BaseCommand):
-    """Swipe from `start` to `end`, or in the direction of the finger across the screen or from the element `source`."""
+    """Swipe from `start` to `end`, or in the direction of the finger across the screen or from the element `source`.
+
+    `source_point` is relative to the element; its middle without one.
+    """
 
     direction: Direction | None = None
     start: Position | None = None
     end: Position | None = None
     source: Selector | None = None
+    source_point: Position | None = None
     seconds: float = 0.4
     settle_seconds: float = 0.0
 
@@ -253,42 +224,3 @@ class WaitForAnimationToEnd(BaseCommand):
     @property
     def declared_seconds(self) -> float:
         return self.timeout_seconds
-
-
-@dataclass(frozen=True, slots=True)
-class TakeScreenshot(BaseCommand):
-    name: str | None = None
-
-    @property
-    def subject(self) -> str:
-        return self.name or ""
-
-
-@dataclass(frozen=True, slots=True)
-class OpenLink(BaseCommand):
-    link: str
-
-    @property
-    def subject(self) -> str:
-        return self.link
-
-
-@dataclass(frozen=True, slots=True)
-class SetLocation(BaseCommand):
-    """Degrees: latitude -90..90, longitude -180..180."""
-
-    latitude: float
-    longitude: float
-
-    @property
-    def subject(self) -> str:
-        return f"{self.latitude:g}, {self.longitude:g}"
-
-
-@dataclass(frozen=True, slots=True)
-class SetOrientation(BaseCommand):
-    orientation: Literal["portrait", "landscape"]
-
-    @property
-    def subject(self) -> str:
-        return self.orientation

@@ -3,10 +3,12 @@
 import re
 from collections.abc import Callable, Collection, Mapping
 
-from services.flows.nodes import Node, quote, read_optional
+from services.flows.environment import is_secret_name
+from services.flows.nodes import Node, Notice, quote, read_optional, suggest
 from services.flows.selectors import VALUE_LIMIT
 from services.flows.steps import Flow, Step
-from services.flows.variables import mark_pending
+from services.flows.templates import is_template
+from services.flows.variables import check_template, mark_pending
 
 CONFIGURATION_KEYS = ("appId", "url", "name", "tags", "env", "onFlowStart", "onFlowComplete")
 HOOKS = ("onFlowStart", "onFlowComplete")
@@ -15,11 +17,13 @@ HOOKS = ("onFlowStart", "onFlowComplete")
 NAME_LIMIT = 200
 TAGS_LIMIT = 50
 TAG_LIMIT = 100
-APP_LIMIT = 500
+APP_LIMIT = 4_096
+NOTICES_LIMIT = 20
 ENV_LIMIT = 200
 
 _PLATFORMS = ("android", "ios", "web")
-_VARIABLE = re.compile(r"[A-Za-z_]\w{0,99}", re.ASCII)
+_ENV_NAME = re.compile(r"[A-Za-z_][\w-]{0,99}", re.ASCII)
+"""A name with a hyphen cannot be used in an expression, but a flow may have it."""
 
 StepsReader = Callable[[Node], tuple[Step, ...]]
 
@@ -33,22 +37,57 @@ def is_configuration(node: Node, commands: Collection[str]) -> bool:
     )
 
 
-def read_configuration(node: Node, inside: StepsReader) -> Flow:
+def known_entries(node: Node, notices: list[Notice]) -> dict[str, Node]:
+    """The entries of a configuration that have a meaning here. Append notices of the others, as Maestro does, and of
+    secrets that are written into the flow.
+    """
+    entries = node.mapping()
+    unknown = [key for key in entries if key not in CONFIGURATION_KEYS]
+    for key in unknown[:NOTICES_LIMIT]:
+        location = entries[key].key_location or entries[key].location
+        notices.append(location.notice(f"{quote(key)} has no effect here{suggest(key, CONFIGURATION_KEYS)}"))
+    if len(unknown) > NOTICES_LIMIT:
+        notices.append(node.location.notice(f"{len(unknown) - NOTICES_LIMIT} more keys have no effect here"))
+    if "env" in entries and entries["env"].is_mapping:
+        notices.extend(_secret_notices(entries["env"].mapping()))
+    return {key: child for key, child in entries.items() if key in CONFIGURATION_KEYS}
+
+
+def _secret_notices(variables: Mapping[str, Node]) -> list[Notice]:
+    """Of values that everybody who can read the flow reads, and whose names say that they are secret."""
+    written = [
+        (name, value)
+        for name, value in variables.items()
+        if is_secret_name(name) and value.raw and not is_template(value.raw)
+    ]
+    advice = "delete it, and set the variable in env of the test, as a reference to a secret"
+    return [
+        (value.key_location or value.location).notice(
+            f"{quote(name)} has a secret's name, and its value is stored: {advice}"
+        )
+        for name, value in written[:NOTICES_LIMIT]
+    ]
+
+
+def read_configuration(node: Node, inside: StepsReader, notices: list[Notice]) -> Flow:
     """A flow without steps. Raise DocumentError."""
-    node.fields(CONFIGURATION_KEYS)
-    without_hooks = {name: child for name, child in node.mapping().items() if name not in HOOKS}
+    hooks = known_entries(node, notices)
+    without_hooks = {name: child for name, child in hooks.items() if name not in HOOKS}
     entries = mark_pending(Node(without_hooks, node.location))[0].mapping()
-    hooks = node.mapping()
     return Flow(
         steps=(),
         app_ids=(read_optional(entries, "appId", _read_app_ids) or frozenset())
         | (read_optional(entries, "url", _read_app_ids) or frozenset()),
         name=read_optional(entries, "name", lambda value: value.string(limit=NAME_LIMIT).strip()) or None,
-        tags=read_optional(entries, "tags", lambda value: value.texts(limit=TAGS_LIMIT, each=TAG_LIMIT)) or (),
+        tags=read_optional(entries, "tags", _read_tags) or (),
         env=read_optional(entries, "env", read_env) or (),
         on_start=read_optional(hooks, "onFlowStart", inside) or (),
         on_complete=read_optional(hooks, "onFlowComplete", inside) or (),
     )
+
+
+def _read_tags(node: Node) -> tuple[str, ...]:
+    return () if node.is_null else node.texts(limit=TAGS_LIMIT, each=TAG_LIMIT)
 
 
 def _read_app_ids(node: Node) -> frozenset[str]:
@@ -58,13 +97,22 @@ def _read_app_ids(node: Node) -> frozenset[str]:
 
 
 def read_env(node: Node) -> tuple[tuple[str, str], ...]:
-    """Names and values of variables; numbers are taken as they were written."""
+    """Names and templates of variables; numbers are taken as they were written."""
     entries = node.mapping()
     if len(entries) > ENV_LIMIT:
         raise node.error(f"more than {ENV_LIMIT} variables")
     for name, value in entries.items():
-        if not _VARIABLE.fullmatch(name):
+        if not _ENV_NAME.fullmatch(name):
             raise value.error_at_key(
-                f"{quote(name)} is not a name for a variable: use letters, digits and _, not beginning with a digit"
+                f"{quote(name)} is not a name for a variable: use letters, digits, _ and -, not beginning with a digit"
             )
-    return tuple((name, "" if value.is_null else value.string(limit=VALUE_LIMIT)) for name, value in entries.items())
+    return tuple((name, _read_value(value)) for name, value in entries.items())
+
+
+def _read_value(node: Node) -> str:
+    """The template of a value; null is an empty text."""
+    if node.is_null:
+        return ""
+    node.string(limit=VALUE_LIMIT)
+    check_template(node)
+    return node.raw

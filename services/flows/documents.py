@@ -1,7 +1,7 @@
 """Reads YAML text and JSON values into nodes, within limits.
 
-YAML is restricted to plain data: no aliases, anchors, tags or duplicate keys, and the scalars of YAML 1.2 (`no` and
-dates are texts). Depth is checked before each descent, so deep documents are refused and do not overflow the stack.
+YAML is restricted to plain data: no aliases, no duplicate keys, only the usual tags, and the scalars of YAML 1.2 (`no`
+and dates are texts). Depth is checked before each descent, so deep documents are refused and do not overflow the stack.
 """
 
 import re
@@ -32,6 +32,7 @@ _TOO_MANY = {
     1: "only one document is expected: remove what comes after ---",
     2: "a flow has a configuration and a list of commands: remove what comes after this ---",
 }
+_PLAIN_TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "seq", "map"))
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _BOOLEAN = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 _INTEGER = re.compile(r"[-+]?[0-9]+")
@@ -87,34 +88,38 @@ def read_yaml(text: str, root: str, limits: Limits = DEFAULT_LIMITS) -> Node:
 def read_documents(text: str, root: str, limits: Limits = DEFAULT_LIMITS, *, limit: int) -> tuple[Node, ...]:
     """The 1 to `limit` documents of a YAML text, which share the limits. Raise DocumentError."""
     if len(text) > limits.characters:
-        raise DocumentError(root, 1, 1, f"the text is longer than {limits.characters} characters")
+        raise DocumentError(root, 1, 1, f"the text is longer than {limits.characters} characters", root)
     try:
-        found = _YamlReader(text, limits).read_documents(root, limit)
+        found = _YamlReader(text, root, limits).read_documents(limit)
     except yaml.MarkedYAMLError as error:
         raise _syntax_error(root, error) from error
     except (yaml.YAMLError, UnicodeError) as error:
-        raise DocumentError(root, 1, 1, "the text has characters that YAML does not allow") from error
-    return found or (Node(None, Location(root, 1, 1)),)
+        raise DocumentError(root, 1, 1, "the text has characters that YAML does not allow", root) from error
+    return found or (Node(None, Location(root, 1, 1, root)),)
 
 
 class _YamlReader:
     """Makes nodes of the events of a YAML parser."""
 
-    def __init__(self, text: str, limits: Limits) -> None:
+    def __init__(self, text: str, root: str, limits: Limits) -> None:
         self._events: Iterator[Event] = iter(yaml.parse(text, Loader=LOADER))
+        self._root = root
         self._size = SizeCounter(limits)
 
-    def read_documents(self, root: str, limit: int) -> tuple[Node, ...]:
+    def read_documents(self, limit: int) -> tuple[Node, ...]:
         found: list[Node] = []
         for event in self._events:
             if isinstance(event, DocumentStartEvent):
-                if len(found) == limit:
-                    raise _location(root, event).error(_TOO_MANY[limit])
-                found.append(self._read(next(self._events), root))
+                location = self._location(self._root, event)
+                document = self._read(next(self._events), self._root)
+                if len(found) < limit:
+                    found.append(document)
+                elif not document.is_null:
+                    raise location.error(_TOO_MANY[limit])
         return tuple(found)
 
     def _read(self, event: Event, path: str, key_location: Location | None = None, depth: int = 0) -> Node:
-        location = _location(path, event)
+        location = self._location(path, event)
         _check_plain(event, location)
         if isinstance(event, ScalarEvent):
             self._size.add_scalar(event.value, location)
@@ -133,13 +138,18 @@ class _YamlReader:
     def _read_entries(self, path: str, depth: int) -> dict[str, Node]:
         entries: dict[str, Node] = {}
         while not isinstance(event := next(self._events), MappingEndEvent):
-            location = _location(path, event)
+            location = self._location(path, event)
             _check_plain(event, location)
             key = _checked_key(event.value if isinstance(event, ScalarEvent) else None, location)
             if key in entries:
                 raise location.error(f'"{key}" is given twice')
             entries[key] = self._read(next(self._events), f"{path}.{key}", location, depth)
         return entries
+
+    def _location(self, path: str, event: Event) -> Location:
+        mark = event.start_mark
+        assert mark is not None, "the events of a parser have marks"  # noqa: S101
+        return Location(path, mark.line + 1, mark.column + 1, self._root)
 
 
 def read_json(value: object, root: str, limits: Limits = DEFAULT_LIMITS) -> Node:
@@ -178,17 +188,9 @@ def _checked_key(key: object, location: Location) -> str:
 def _check_plain(event: Event, location: Location) -> None:
     if isinstance(event, AliasEvent):
         raise location.error("aliases (*name) are not allowed: repeat the value")
-    if isinstance(event, ScalarEvent | SequenceStartEvent | MappingStartEvent):
-        if event.anchor is not None:
-            raise location.error("anchors (&name) are not allowed: repeat the value")
-        if event.tag is not None:
-            raise location.error(f"tags ({event.tag}) are not allowed")
-
-
-def _location(path: str, event: Event) -> Location:
-    mark = event.start_mark
-    assert mark is not None, "the events of a parser have marks"  # noqa: S101
-    return Location(path, mark.line + 1, mark.column + 1)
+    tag = event.tag if isinstance(event, ScalarEvent | SequenceStartEvent | MappingStartEvent) else None
+    if tag is not None and tag not in _PLAIN_TAGS:
+        raise location.error(f"tags ({tag}) are not allowed")
 
 
 def _scalar_value(event: ScalarEvent) -> Scalar:
@@ -224,4 +226,4 @@ def _syntax_error(root: str, error: yaml.MarkedYAMLError) -> DocumentError:
     line, column = (1, 1) if mark is None else (mark.line + 1, mark.column + 1)
     problem = " ".join(filter(None, (error.problem, f"({error.context})" if error.context else "")))
     hint = "; put a sentence that has a colon or begins with a quote into quotes as a whole"
-    return DocumentError(root, line, column, f"this is not valid YAML: {problem}{hint}")
+    return DocumentError(root, line, column, f"this is not valid YAML: {problem}{hint}", root)

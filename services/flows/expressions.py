@@ -1,25 +1,23 @@
-"""The expressions in ${...} of flows and in the conditions of app models.
+"""The conditions of app models. (The ${...} of flows are JavaScript, see `templates`.)
 
-A small language without loops, assignments or calls, so that every expression ends. It has names (`NAME`,
-`maestro.copiedText`), quoted texts, numbers, true, false, null, the operators `== != < <= > >= && || !` and
-`+ - * / %`, and parentheses. `a || b` is a if a is true, otherwise b; there, and in `!a`, an unknown name counts as
-null.
+A small language without loops, assignments or calls, so that every condition ends. It has names, quoted texts,
+numbers, true, false, null, the operators `== != < <= > >= && || !` and `+ - * / %`, and parentheses. `a || b` is a if
+a is true, otherwise b.
 
-A condition may also be written in words: `and`, `or`, `not` (which binds more loosely than comparisons do), and
-`contains`, which ignores case.
+It may also be written in words: `and`, `or`, `not` (which binds more loosely than comparisons do), and `contains`,
+which ignores case.
 """
 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TypeAlias
 
 from services.flows.nodes import quote
-from services.flows.values import OPERATORS, ExpressionError, UnknownVariable, Value, is_true
+from services.flows.values import OPERATORS, ExpressionError, Value, is_true
 
 Lookup: TypeAlias = Callable[[str], Value]
-"""Returns the value of a name; raises UnknownVariable when there is no such name."""
+"""Returns the value of a name."""
 
 Evaluate: TypeAlias = Callable[[Lookup], Value]
 
@@ -31,7 +29,7 @@ WORDS: Mapping[str, str] = {"and": "&&", "or": "||", "not": "not", "contains": "
 
 _TOKEN = re.compile(
     r"""\s*(?:(?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|(?P<number>\d{1,15}(?:\.\d{1,15})?(?![\w.]))"""
-    r"""|(?P<word>[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)*)|(?P<sign>===|!==|==|!=|<=|>=|&&|\|\||[-<>()!+*/%}]))""",
+    r"""|(?P<word>[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)*)|(?P<sign>===|!==|==|!=|<=|>=|&&|\|\||[-<>()!+*/%]))""",
     re.DOTALL,
 )
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
@@ -60,22 +58,11 @@ class ConditionExpression:
             return False
 
 
-def parse_expression(text: str, begin: int) -> tuple[Evaluate, int]:
-    """The expression that begins at `begin`, and the position after its closing brace. Raise ExpressionError."""
-    parser = _Parser(text, begin)
-    evaluate = parser.parse_or(0)
-    if parser.symbol != "}" or parser.kind != "sign":
-        raise parser.error()
-    if parser.end - begin > LENGTH_LIMIT:
-        raise ExpressionError(f"an expression has at most {LENGTH_LIMIT} characters", begin + LENGTH_LIMIT)
-    return evaluate, parser.end
-
-
 def parse_condition(source: str) -> ConditionExpression:
     """The condition that the whole text is. Raise ExpressionError."""
     if len(source) > LENGTH_LIMIT:
         raise ExpressionError(f"a condition has at most {LENGTH_LIMIT} characters", LENGTH_LIMIT)
-    parser = _Parser(source, 0, words=WORDS)
+    parser = _Parser(source)
     evaluate = parser.parse_or(0)
     if parser.kind or parser.symbol:
         raise parser.error()
@@ -85,12 +72,11 @@ def parse_condition(source: str) -> ConditionExpression:
 class _Parser:
     """Recursive descent: or, and, not, the binary operators, sign, operand."""
 
-    def __init__(self, source: str, begin: int, words: Mapping[str, str] = MappingProxyType({})) -> None:
+    def __init__(self, source: str) -> None:
         self.source = source
         self.names: set[str] = set()
-        self.begin = self.end = begin
+        self.begin = self.end = 0
         self.kind = self.symbol = ""
-        self._words = words
         self._advance()
 
     def parse_or(self, depth: int) -> Evaluate:
@@ -151,7 +137,7 @@ class _Parser:
             raise ExpressionError(f"{quote(symbol + '(...)')} cannot be called here: {_NO_SCRIPT}", begin)
         if kind == "word" and symbol not in _CONSTANTS:
             self.names.add(symbol)
-            return _Name(symbol)
+            return lambda lookup: lookup(symbol)
         return _constant(kind, symbol)
 
     def _take(self, *operators: str) -> str:
@@ -172,18 +158,15 @@ class _Parser:
         self.kind = found.lastgroup or ""
         self.symbol = found[self.kind]
         self.begin, self.end = found.start(self.kind), found.end()
-        if self.kind == "word" and self.symbol in self._words:
-            self.kind, self.symbol = "sign", self._words[self.symbol]
+        if self.kind == "word" and self.symbol in WORDS:
+            self.kind, self.symbol = "sign", WORDS[self.symbol]
         elif self.kind == "sign":
             self.symbol = _SAME.get(self.symbol, self.symbol)
 
     def error(self) -> ExpressionError:
         """The error about the current token."""
-        in_template = not self._words
         if not self.symbol:
-            message = "a closing brace is missing after ${" if in_template else "something is missing at the end"
-        elif self.symbol == "}" and in_template:
-            message = "something is missing before the closing brace of ${...}"
+            message = "something is missing at the end"
         else:
             token = self.source[self.begin : self.end] if self.kind else self.symbol
             message = f"{quote(token)} is not expected here: {_NO_SCRIPT}"
@@ -198,37 +181,17 @@ def _constant(kind: str, symbol: str) -> Evaluate:
     return lambda _: constant
 
 
-class _Name:
-    """The value of a variable."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __call__(self, lookup: Lookup) -> Value:
-        return lookup(self._name)
-
-
 def _or(branches: Sequence[Evaluate]) -> Evaluate:
-    """The first that is true, otherwise the last. A bare name before the last may be unknown."""
+    """The first that is true, otherwise the last."""
 
     def evaluate(lookup: Lookup) -> Value:
         for branch in branches[:-1]:
-            value = _value_or_null(branch, lookup)
+            value = branch(lookup)
             if is_true(value):
                 return value
         return branches[-1](lookup)
 
     return evaluate
-
-
-def _value_or_null(expression: Evaluate, lookup: Lookup) -> Value:
-    """The value; null for a bare name that is unknown."""
-    try:
-        return expression(lookup)
-    except UnknownVariable:
-        if not isinstance(expression, _Name):
-            raise
-        return None
 
 
 def _and(left: Evaluate, right: Evaluate) -> Evaluate:
@@ -240,7 +203,7 @@ def _and(left: Evaluate, right: Evaluate) -> Evaluate:
 
 
 def _not(expression: Evaluate) -> Evaluate:
-    return lambda lookup: not is_true(_value_or_null(expression, lookup))
+    return lambda lookup: not is_true(expression(lookup))
 
 
 def _binary(operator: Callable[[Value, Value], Value], left: Evaluate, right: Evaluate) -> Evaluate:

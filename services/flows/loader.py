@@ -1,20 +1,23 @@
 """Loads a flow, from the text of a Maestro file or from the JSON values that are stored of a test."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TypeAlias
 
+from services.flows.configuration import is_configuration
+from services.flows.constant_conditions import constant_conditions
 from services.flows.documents import Limits, SizeCounter, read_documents, read_json
-from services.flows.nodes import DocumentError, Node
-from services.flows.parser import read_flow
+from services.flows.nodes import DocumentError, Node, Notice
+from services.flows.parser import COMMANDS, read_flow, split_steps
 from services.flows.patterns import limit_compile_cost
 from services.flows.steps import Flow
 from services.flows.subflows import SubflowExpander, split_file
+from services.flows.workspace_media import FlowMedia, MediaFile, WorkspaceMedia
 
 Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
 Files: TypeAlias = Mapping[str, str]
-"""Texts by their paths, relative to the folder of the flow."""
+"""Texts by their paths: from the root of the workspace, or relative to the folder of a flow whose path is unknown."""
 
 NO_FILES: Files = MappingProxyType({})
 JSON_LIMITS = Limits(characters=512 * 1024)
@@ -23,11 +26,17 @@ JSON_LIMITS = Limits(characters=512 * 1024)
 
 @dataclass(frozen=True, slots=True)
 class LoadedFlow:
-    """A flow with the JSON values of its steps, the configuration first; or its problems."""
+    """A flow with the JSON values of its steps, the configuration first; or its problems.
+
+    `notices` are about what is kept, but has no effect, and about conditions that are always true. `files` are the
+    pictures and videos that it needs.
+    """
 
     steps: list[Json]
     flow: Flow | None
     problems: tuple[DocumentError, ...] = ()
+    notices: tuple[Notice, ...] = ()
+    files: tuple[MediaFile, ...] = ()
 
     def require(self) -> Flow:
         """The flow. Raise DocumentError for the first problem."""
@@ -36,20 +45,40 @@ class LoadedFlow:
         return self.flow
 
 
-def load_flow(source: object, files: Files = NO_FILES, root: str = "flow") -> LoadedFlow:
+def load_flow(
+    source: object,
+    files: Files = NO_FILES,
+    root: str = "flow",
+    *,
+    path: str = "",
+    media: WorkspaceMedia | None = None,
+) -> LoadedFlow:
     """The flow in a Maestro file's text, with the files that it runs, or in a list of JSON values.
 
     The problems, at most one for each step, have line and column if `source` is a text; `root` begins their paths.
+    `path` is that of the flow in its workspace, from whose root all files are named then, also those of `media`.
     """
     problems: list[DocumentError] = []
+    notices: list[Notice] = []
+    flow: Flow | None = None
+    steps: list[Json] = []
+    flow_media = FlowMedia(media, notices)
     try:
-        configuration, commands = _read_nodes(source, files, root)
+        if isinstance(source, str):
+            expander = SubflowExpander(files, root, path, flow_media, problems, notices)
+            configuration, commands = expander.expand_file(*split_file(read_documents(source, root, limit=2)))
+        else:
+            configuration, commands = split_steps(read_json(source, root, JSON_LIMITS))
         with limit_compile_cost():
-            flow = read_flow(configuration, commands, problems)
+            flow = read_flow(configuration, commands, problems, notices)
+        for node in (configuration, commands):
+            notices += constant_conditions(node) if node is not None else ()
         steps = _to_json(source, configuration, commands) if flow is not None else []
     except DocumentError as error:
-        return LoadedFlow([], None, (*problems, error))
-    return LoadedFlow(steps, flow, tuple(problems))
+        problems.append(error)
+    unique = tuple({str(problem): problem for problem in problems}.values())
+    noted, used = tuple(dict.fromkeys(notices)), tuple(flow_media.files.values())
+    return LoadedFlow([], None, unique, noted) if unique else LoadedFlow(steps, flow, (), noted, used)
 
 
 def parse_flow(source: object, root: str = "steps") -> Flow:
@@ -57,25 +86,22 @@ def parse_flow(source: object, root: str = "steps") -> Flow:
     return load_flow(source, root=root).require()
 
 
-def _read_nodes(source: object, files: Files, root: str) -> tuple[Node | None, Node]:
-    """The configuration and the commands, with those of the files that the flow runs in their places."""
-    if not isinstance(source, str):
-        return None, read_json(source, root, JSON_LIMITS)
-    configuration, commands = split_file(read_documents(source, root, limit=2))
-    if files:
-        expander = SubflowExpander(files, root)
-        commands = expander.expand_steps(commands)
-        configuration = expander.expand_configuration(configuration) if configuration is not None else None
-    return configuration, commands
-
-
 def _to_json(source: object, configuration: Node | None, commands: Node) -> list[Json]:
     """JSON values, within the limits with which they are read again."""
     if isinstance(source, list | tuple):
         return list(source)
     size = SizeCounter(JSON_LIMITS, values=1, note=" in all, with the files that are run")
-    nodes = (configuration, *commands.items()) if configuration else commands.items()
+    nodes = (*_storable(configuration), *commands.items())
     return [_write_json(node, size, depth=1) for node in nodes]
+
+
+def _storable(configuration: Node | None) -> tuple[Node, ...]:
+    """The configuration without the unknown keys that would make it look like a step when it is read again."""
+    if configuration is None:
+        return ()
+    entries = {name: child for name, child in configuration.mapping().items() if name not in COMMANDS}
+    kept = replace(configuration, value=entries)
+    return (kept,) if is_configuration(kept, COMMANDS) else ()
 
 
 def _write_json(node: Node, size: SizeCounter, depth: int) -> Json:

@@ -9,6 +9,9 @@ from typing import TypeVar
 T = TypeVar("T")
 
 _DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)\s*(ms|s|m)?")
+WIDE = 1e6
+"""Bounds of numbers from here on are no help in a message."""
+
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
 Scalar = str | int | float | bool | None
@@ -17,33 +20,55 @@ Scalar = str | int | float | bool | None
 class DocumentError(ValueError):
     """An error at one location of a document.
 
-    `path` leads from the root to the value ("steps[3].tapOn"). `line` and `column` count from 1; they are None for
-    values that did not come from text.
+    `path` leads from the root to the value ("steps[3].tapOn"). `line` and `column` count from 1 in the text of `file`;
+    they are None, and `file` is empty, for values that did not come from text.
     """
 
-    def __init__(self, path: str, line: int | None, column: int | None, message: str) -> None:
-        super().__init__(path, line, column, message)
+    def __init__(self, path: str, line: int | None, column: int | None, message: str, file: str = "") -> None:
+        super().__init__(path, line, column, message, file)
         self.path = path
         self.line = line
         self.column = column
         self.message = message
+        self.file = file
 
     def __str__(self) -> str:
-        where = self.path if self.line is None else f"line {self.line}, column {self.column} ({self.path})"
-        return f"{where}: {self.message}"
+        return f"{_where(self.path, self.line, self.column)}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something in a document that has no effect or may be a mistake; the fields are those of DocumentError."""
+
+    path: str
+    line: int | None
+    column: int | None
+    message: str
+    file: str = ""
+
+    def __str__(self) -> str:
+        return f"{_where(self.path, self.line, self.column)}: {self.message}"
+
+
+def _where(path: str, line: int | None, column: int | None) -> str:
+    return path if line is None else f"line {line}, column {column} ({path})"
 
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Where a value is in its document."""
+    """Where a value is in its document; `file` is the name of a document that is a text."""
 
     path: str
     line: int | None = None
     column: int | None = None
+    file: str = ""
 
     def error(self, message: str) -> DocumentError:
         """The error to raise about the value at this location."""
-        return DocumentError(self.path, self.line, self.column, message)
+        return DocumentError(self.path, self.line, self.column, message, self.file)
+
+    def notice(self, message: str) -> Notice:
+        return Notice(self.path, self.line, self.column, message, self.file)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +76,8 @@ class Node:
     """A scalar, a list or a mapping, and its location.
 
     `raw` is a scalar as it was written ("007"). A scalar with variables is `pending` until they are filled in, and
-    until then reads as some allowed value; `template` is the text that it was filled in from.
+    until then reads as some allowed value; `template` is the text that it was filled in from. `pending_key`: the key of
+    this value in its mapping has variables.
     """
 
     value: "Scalar | tuple[Node, ...] | Mapping[str, Node]"
@@ -59,6 +85,7 @@ class Node:
     raw: str = ""
     key_location: Location | None = None
     pending: bool = False
+    pending_key: bool = False
     template: str = ""
 
     def error(self, message: str) -> DocumentError:
@@ -115,8 +142,11 @@ class Node:
         return self.raw
 
     def boolean(self) -> bool:
+        """True or false, possibly in quotes."""
         if self.pending:
             return False
+        if isinstance(self.value, str) and self.value.lower() in ("true", "false"):
+            return self.value.lower() == "true"
         if not isinstance(self.value, bool):
             raise self.error(f"expected true or false, not {self._kind()}")
         return self.value
@@ -139,7 +169,8 @@ class Node:
         except ValueError:
             number = float("nan")
         if not low <= number <= high:
-            raise self.error(f"expected a number from {low} to {high}, not {self._kind()}")
+            bounds = f" from {low} to {high}" if high < WIDE else ""
+            raise self.error(f"expected a number{bounds}, not {self._kind()}")
         return number
 
     def seconds(self, low: float, high: float) -> float:

@@ -1,8 +1,8 @@
 """Regular expressions of selectors, matched by RE2 in time linear in the text.
 
 As in Maestro, a pattern matches a whole text, ignoring case, and "." also matches a line break. Text that is not a
-regular expression ("+", "Total (2") matches itself. Look-around, back-references and possessive quantifiers, which RE2
-does not have, are errors: matching them as literal text would let assertNotVisible pass.
+regular expression ("+", "Total (2") matches itself. Look-around, back-references, possessive quantifiers and classes
+in classes, which RE2 does not have, are errors: matching them otherwise would let assertNotVisible pass.
 """
 
 import re
@@ -14,6 +14,8 @@ from functools import lru_cache
 from typing import Protocol
 
 import re2
+
+from services.flows.java_patterns import UnsupportedPattern, to_re2
 
 MEMORY_LIMIT = 256 * 1024
 """Bytes that one compiled pattern and its matching may use; RE2 refuses patterns that need more."""
@@ -154,7 +156,9 @@ def _compile_within_budget(source: str) -> None:
 def _compile(source: str) -> _Regex | None:
     """The compiled pattern; None for text that is not a regular expression and only matches itself."""
     try:
-        regex: _Regex = re2.compile((_MULTILINE + source).encode(errors="surrogatepass"), _options())
+        regex: _Regex = re2.compile((_MULTILINE + to_re2(source)).encode(errors="surrogatepass"), _options())
+    except UnsupportedPattern as error:
+        raise PatternError(str(error)) from None
     except re2.error as error:
         refusal = _refusal(error.args[0].decode(errors="replace"))
         if refusal is not None:

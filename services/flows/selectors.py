@@ -5,12 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Literal, TypeAlias, cast
 
-from services.flows.nodes import Node, read_optional
+from services.flows.css_syntax import css_problem
+from services.flows.nodes import Node, quote, read_optional
 from services.flows.patterns import Pattern, PatternError, compile_pattern
 
 Direction: TypeAlias = Literal["up", "down", "left", "right"]
 
-PATTERN_LIMIT = 500
+PATTERN_LIMIT = 2_000
 NESTING_LIMIT = 6
 INDEX_LIMIT = 1_000
 DESCENDANTS_LIMIT = 20
@@ -23,27 +24,28 @@ COMMON_FIELDS = ("label", "optional")
 _STATES = ("enabled", "checked", "focused", "selected")
 _SIZES = ("width", "height", "tolerance")
 _RELATIONS = ("below", "above", "leftOf", "rightOf", "childOf", "containsChild", "containsDescendants")
-CRITERIA = ("text", "id", "index", *_STATES, *_SIZES, *_RELATIONS)
-_UNSUPPORTED = {
-    "traits": "use text or id",
-    "css": "use text or id",
-    "timeout": "use extendedWaitUntil, which has a timeout",
-    "waitUntilVisible": "every command waits for its element",
-    "point": "only tapOn, doubleTapOn and longPressOn have it",
-}
-_POSITION = re.compile(r"\s*(\d{1,5}(?:\.\d{1,3})?)\s*(%?)\s*,\s*(\d{1,5}(?:\.\d{1,3})?)\s*(%?)\s*")
+CRITERIA = ("text", "id", "css", "index", "traits", *_STATES, *_SIZES, *_RELATIONS)
+TAP_FIELDS = ("point", "retryTapIfNoChange", "waitToSettleTimeoutMs", "repeat", "delay")
+WITHOUT_EFFECT = (*TAP_FIELDS, "waitUntilVisible", "start", "end", *COMMON_FIELDS)
+"""Fields that Maestro accepts in every selector, and that mean nothing there."""
+
+TRAITS = ("text", "long-text", "square")
+_POSITION = re.compile(r"\s*(-?\d{1,5}(?:\.\d{1,3})?)\s*(%?)\s*,\s*(-?\d{1,5}(?:\.\d{1,3})?)\s*(%?)\s*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selector:
     """Selects the elements that meet all the criteria; `index` picks one of them, counted from 0, from the top.
 
-    `width` and `height` are pixels, and may differ by `tolerance`.
+    A negative index counts from the bottom, -1 is the last. `css` is a selector of CSS, for web pages only. `traits`
+    are text, long-text and square. `width` and `height` are pixels, and may differ by `tolerance`.
     """
 
     text: Pattern | None = None
     id: Pattern | None = None
+    css: str | None = None
     index: int | None = None
+    traits: tuple[str, ...] | None = None
     enabled: bool | None = None
     checked: bool | None = None
     focused: bool | None = None
@@ -71,8 +73,12 @@ def _criterion(name: str, value: object) -> str:
             return f'"{value.source}"'
         case _, Pattern():
             return f'{words} "{value.source}"'
+        case "css", _:
+            return f'css "{value}"'
         case _, Selector():
             return f"{words} ({value})"
+        case "traits", tuple():
+            return f"traits {' '.join(value)}"
         case _, tuple():
             return f"{words} ({'; '.join(map(str, value))})"
         case _, bool():
@@ -97,7 +103,7 @@ class Position:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
-    """All parts must hold; `platform` is android or ios, `truth` a text that must count as true."""
+    """All parts must hold; `platform` is android, ios or web, `truth` a text that must count as true."""
 
     visible: Selector | None = None
     not_visible: Selector | None = None
@@ -105,14 +111,19 @@ class Condition:
     truth: str | None = None
 
 
-def read_selector(node: Node, *, also: tuple[str, ...] = (), depth: int = 0, required: bool = True) -> Selector:
-    """A selector: a text, or a mapping of criteria that may also have the fields `also`."""
+ALWAYS = Condition()
+
+
+def read_selector(node: Node, *, depth: int = 0, required: bool = True) -> Selector:
+    """A selector: a text, or a mapping of criteria."""
     if not node.is_mapping:
         return Selector(text=read_pattern(node))
     if depth > NESTING_LIMIT:
         raise node.error(f"selectors may be nested at most {NESTING_LIMIT} deep")
-    _refuse_unsupported(node.mapping(), also)
-    entries = node.fields((*CRITERIA, *also))
+    if "timeout" in node.mapping():
+        wrong = "timeout is not supported here: use extendedWaitUntil, which has a timeout"
+        raise node.mapping()["timeout"].error_at_key(wrong)
+    entries = node.fields((*CRITERIA, *WITHOUT_EFFECT))
     if required and not set(entries) & set(CRITERIA):
         raise node.error(f"a selector needs at least one of {', '.join(CRITERIA)}")
 
@@ -128,7 +139,9 @@ def read_selector(node: Node, *, also: tuple[str, ...] = (), depth: int = 0, req
     return Selector(
         text=read_optional(entries, "text", read_pattern),
         id=read_optional(entries, "id", read_pattern),
-        index=read_optional(entries, "index", lambda value: value.integer(0, INDEX_LIMIT)),
+        css=read_optional(entries, "css", _read_css),
+        index=read_optional(entries, "index", lambda value: value.integer(-INDEX_LIMIT, INDEX_LIMIT)),
+        traits=read_optional(entries, "traits", _read_traits),
         enabled=state("enabled"),
         checked=state("checked"),
         focused=state("focused"),
@@ -148,10 +161,19 @@ def read_selector(node: Node, *, also: tuple[str, ...] = (), depth: int = 0, req
     )
 
 
-def _refuse_unsupported(entries: Mapping[str, Node], also: tuple[str, ...]) -> None:
-    for name, instead in _UNSUPPORTED.items():
-        if name in entries and name not in also:
-            raise entries[name].error_at_key(f"{name} is not supported here: {instead}")
+def _read_css(node: Node) -> str:
+    source = node.string(limit=PATTERN_LIMIT)
+    if not node.pending and (problem := css_problem(source)):
+        raise node.error(f"{quote(source)} is not a CSS selector: {problem}")
+    return source
+
+
+def _read_traits(node: Node) -> tuple[str, ...]:
+    """Words with blanks between them; LONG_TEXT is long-text."""
+    words = tuple(word.lower().replace("_", "-") for word in node.string(limit=100).split())
+    if not node.pending and (not words or not set(words) <= set(TRAITS)):
+        raise node.error(f"expected one or more of {', '.join(TRAITS)}, not {quote(node.raw)}")
+    return words
 
 
 def _read_descendants(node: Node, depth: int) -> tuple[Selector, ...]:
@@ -176,22 +198,19 @@ def read_pattern(node: Node) -> Pattern:
 
 
 def read_condition(node: Node) -> Condition:
-    """A condition of `when` or `while`."""
-    allowed = ("visible", "notVisible", "platform", "true")
-    entries = node.fields(allowed)
-    if not entries:
-        raise node.error(f"a condition needs at least one of {', '.join(allowed)}")
+    """A condition of `when` or `while`; without any part it holds. Its label and optional have no effect."""
+    entries = node.fields(("visible", "notVisible", "platform", "true", *COMMON_FIELDS))
     return Condition(
         visible=read_optional(entries, "visible", read_element),
         not_visible=read_optional(entries, "notVisible", read_element),
-        platform=read_optional(entries, "platform", lambda value: value.choice(("android", "ios"))),
+        platform=read_optional(entries, "platform", lambda value: value.choice(("android", "ios", "web"))),
         truth=read_optional(entries, "true", lambda value: value.string(limit=VALUE_LIMIT)),
     )
 
 
 def read_element(node: Node) -> Selector:
     """The selector of an argument, which may itself be marked as optional (see `is_optional`)."""
-    return read_selector(node, also=COMMON_FIELDS)
+    return read_selector(node)
 
 
 def is_optional(entries: Mapping[str, Node]) -> bool:
@@ -206,14 +225,14 @@ def read_direction(node: Node) -> Direction:
 
 
 def read_position(node: Node) -> Position:
-    """A point: "50%, 90%" of the screen, or "120, 400" in pixels."""
+    """A point: "50%, 90%" of the screen, or "120, 400" in pixels; one percent sign counts for both."""
     if node.pending:
         return Position(0, 0, True)
     found = _POSITION.fullmatch(node.string(limit=100))
-    if found is None or found[2] != found[4]:
+    if found is None:
         raise node.error('expected a point such as "50%, 90%" or "120, 400"')
-    relative = found[2] == "%"
+    relative = "%" in (found[2], found[4])
     x, y = float(found[1]), float(found[3])
-    if relative and not (x <= 100 and y <= 100):
+    if relative and not (0 <= x <= 100 and 0 <= y <= 100):
         raise node.error("the percentages of a point are between 0% and 100%")
     return Position(x / 100, y / 100, relative) if relative else Position(x, y, relative)

@@ -1,12 +1,15 @@
 """Steps and flows: sentences, commands, and the commands that hold other steps."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from services.flows import commands
+from services.flows import commands, device_commands
+from services.flows.capture_commands import AiCommand, CaptureCommand, InputRandom
 from services.flows.commands import BaseCommand
 from services.flows.nodes import Node
-from services.flows.selectors import Condition
+from services.flows.script_commands import EvalScript, RunScript
+from services.flows.selectors import ALWAYS, Condition
 
 STEP_LIMIT = 1_000
 """How many steps a test may have, including those inside other steps."""
@@ -17,16 +20,14 @@ class Sentence(BaseCommand):
     text: str
 
 
-ALWAYS = Condition()
-
-
 @dataclass(frozen=True, slots=True)
 class RunFlow(BaseCommand):
-    """Run the commands if `when` holds; `env` are additional variables for them."""
+    """Run the commands if `when` holds, then `on_complete`, also after a failure; `env` are additional variables."""
 
     commands: "tuple[Step, ...]"
     when: Condition = ALWAYS
     env: tuple[tuple[str, str], ...] = ()
+    on_complete: "tuple[Step, ...]" = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +45,11 @@ class Repeat(BaseCommand):
 
 @dataclass(frozen=True, slots=True)
 class Retry(BaseCommand):
+    """Run the commands again if they fail; `env` are additional variables for them."""
+
     commands: "tuple[Step, ...]"
     max_retries: int = 1
+    env: tuple[tuple[str, str], ...] = ()
 
     @property
     def subject(self) -> str:
@@ -68,20 +72,40 @@ TextCommand: TypeAlias = (
     | commands.CopyTextFrom
     | commands.SetClipboard
     | commands.PasteText
+    | InputRandom
 )
 AppCommand: TypeAlias = (
-    commands.LaunchApp
-    | commands.StopApp
-    | commands.ClearState
-    | commands.OpenLink
-    | commands.SetLocation
-    | commands.SetOrientation
+    device_commands.LaunchApp
+    | device_commands.StopApp
+    | device_commands.KillApp
+    | device_commands.ClearState
+    | device_commands.ClearKeychain
+    | device_commands.SetPermissions
+    | device_commands.OpenLink
+    | device_commands.OpenBrowser
+    | device_commands.SetLocation
+    | device_commands.Travel
+    | device_commands.AddMedia
+    | device_commands.SetMode
+    | device_commands.AssertMode
+    | device_commands.SetOrientation
     | commands.Back
     | commands.HideKeyboard
-    | commands.TakeScreenshot
 )
+ScriptCommand: TypeAlias = EvalScript | RunScript
 BlockCommand: TypeAlias = RunFlow | Repeat | Retry
-Command: TypeAlias = TapCommand | SwipeCommand | AssertionCommand | TextCommand | AppCommand | BlockCommand | Sentence
+Command: TypeAlias = (
+    TapCommand
+    | SwipeCommand
+    | AssertionCommand
+    | TextCommand
+    | AppCommand
+    | CaptureCommand
+    | AiCommand
+    | ScriptCommand
+    | BlockCommand
+    | Sentence
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,3 +149,16 @@ class Flow:
     env: tuple[tuple[str, str], ...] = ()
     on_start: tuple[Step, ...] = ()
     on_complete: tuple[Step, ...] = ()
+
+    def every_step(self) -> Iterator[Step]:
+        """All steps in order, those inside other steps after the one that holds them."""
+        return _walk((*self.on_start, *self.steps, *self.on_complete))
+
+
+def _walk(steps: Iterable[Step]) -> Iterator[Step]:
+    for step in steps:
+        yield step
+        if isinstance(step.command, BlockCommand):
+            yield from _walk(step.command.commands)
+        if isinstance(step.command, RunFlow):
+            yield from _walk(step.command.on_complete)

@@ -4,18 +4,26 @@ import posixpath
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from services.flows.configuration import CONFIGURATION_KEYS, HOOKS
+from services.flows.configuration import CONFIGURATION_KEYS, HOOKS, known_entries
 from services.flows.documents import DEFAULT_LIMITS, read_documents
-from services.flows.nodes import DocumentError, Node, suggest
+from services.flows.nodes import DocumentError, Node, Notice, suggest
+from services.flows.parser import split_steps
+from services.flows.script_readers import with_named_argument
 from services.flows.steps import STEP_LIMIT
-from services.flows.variables import COMMANDS, is_template
+from services.flows.templates import is_template
+from services.flows.variables import COMMANDS, ON_COMPLETE
+from services.flows.workspace_media import FlowMedia
 
 INCLUSIONS_LIMIT = 100
 DEPTH_LIMIT = 8
 CHARACTERS_LIMIT = 512 * 1024
-"""Of all files together."""
+"""Of all files that are run together, each counted once."""
 VALUES_LIMIT = 2 * DEFAULT_LIMITS.values
 """Of the files each time that they are run, before they are read as steps; not all values of a file are stored."""
+
+
+class LimitExceeded(DocumentError):
+    """The files are too many or too large, and nothing more is read of them."""
 
 
 def split_file(documents: Sequence[Node]) -> tuple[Node | None, Node]:
@@ -23,51 +31,80 @@ def split_file(documents: Sequence[Node]) -> tuple[Node | None, Node]:
     commands = documents[-1]
     if commands.is_mapping and set(commands.mapping()) & set(CONFIGURATION_KEYS):
         raise commands.error("the commands are missing: after the configuration comes ---, and then their list")
-    return (documents[0] if len(documents) > 1 and not documents[0].is_empty else None), commands
+    if len(documents) > 1 and not documents[0].is_empty:
+        return documents[0], commands
+    return split_steps(commands)
 
 
 class SubflowExpander:
-    """The files of one test, by their paths relative to the folder of the test's own file.
+    """The files of one flow, whose `path` is empty if it is unknown; `root` is the name of its text in messages.
 
-    `stack` are the files around a step, outermost first.
+    With a path, all files have normal names from the root of the workspace: it may have thousands, of which each flow
+    runs a few. Otherwise they are named relative to the folder of the flow.
+    What is wrong with a step is appended to `problems`, and the step is left out. `stack` are the files around a step,
+    outermost first.
     """
 
-    def __init__(self, files: Mapping[str, str], root: str) -> None:
-        if sum(map(len, files.values())) > CHARACTERS_LIMIT:
-            raise DocumentError(root, 1, 1, f"the files are longer than {CHARACTERS_LIMIT} characters together")
-        self._files = {posixpath.normpath(path): text for path, text in files.items()}
+    def __init__(
+        self,
+        files: Mapping[str, str],
+        root: str,
+        path: str,
+        media: FlowMedia,
+        problems: list[DocumentError],
+        notices: list[Notice],
+    ) -> None:
+        self._files = files if path else {posixpath.normpath(name): text for name, text in files.items()}
+        self._root = root
+        self._path = posixpath.normpath(path) if path else ""
+        self._own_folder: str | None = None
+        self._media = media
+        self._problems = problems
+        self._notices = notices
         self._read: dict[str, tuple[Node | None, Node]] = {}
         self._sizes: dict[str, int] = {}
+        self._characters_left = CHARACTERS_LIMIT
         self._values_left = VALUES_LIMIT
         self._inclusions = 0
         self._steps = 0
 
-    def expand_steps(self, node: Node, stack: tuple[str, ...] = ("",)) -> Node:
-        """A list of steps with the commands of the files that it runs. Raise DocumentError."""
+    def expand_file(self, configuration: Node | None, commands: Node) -> tuple[Node | None, Node]:
+        """The parts of the flow with the commands of the files that it runs in its steps and hooks."""
+        expanded = self._expand_steps(commands, (self._path,))
+        if configuration is None or not configuration.is_mapping:
+            return configuration, expanded
+        entries = configuration.mapping()
+        hooks = {name: self._expand_steps(entries[name], (self._path,)) for name in HOOKS if name in entries}
+        return replace(configuration, value={**entries, **hooks}), expanded
+
+    def _expand_steps(self, node: Node, stack: tuple[str, ...]) -> Node:
+        """A list of steps with the commands of the files that it runs."""
         if not isinstance(node.value, tuple):
             return node
         self._steps += len(node.value)
         if self._steps > STEP_LIMIT:
-            raise node.error(f"a test may have at most {STEP_LIMIT} steps")
-        return replace(node, value=tuple(self._expand_step(item, stack) for item in node.value))
+            raise _exceeded(node, f"a test may have at most {STEP_LIMIT} steps")
+        expanded = (self._expand_step(item, stack) for item in node.value)
+        return replace(node, value=tuple(step for step in expanded if step is not None))
 
-    def expand_configuration(self, node: Node) -> Node:
-        """A configuration with the commands of the files that its hooks run. Raise DocumentError."""
+    def _expand_step(self, node: Node, stack: tuple[str, ...]) -> Node | None:
         if not node.is_mapping:
             return node
-        entries = node.mapping()
-        return replace(node, value={**entries, **{n: self.expand_steps(entries[n]) for n in HOOKS if n in entries}})
-
-    def _expand_step(self, node: Node, stack: tuple[str, ...]) -> Node:
-        if not node.is_mapping:
-            return node
-        return replace(
-            node, value={name: self._expand_arguments(name, child, stack) for name, child in node.mapping().items()}
-        )
+        try:
+            entries = {name: self._expand_arguments(name, child, stack) for name, child in node.mapping().items()}
+        except LimitExceeded:
+            raise
+        except DocumentError as error:
+            self._problems.append(error)
+            return None
+        return replace(node, value=entries)
 
     def _expand_arguments(self, name: str, node: Node, stack: tuple[str, ...]) -> Node:
         if name == "runFlow" and isinstance(node.value, str):
             return self._include(Node({}, node.location, key_location=node.key_location), node, stack)
+        if name == "runScript":
+            return self._embed_script(with_named_argument(name, node), stack)
+        node = self._media.resolve(name, node, posixpath.dirname(stack[-1]))
         if not node.is_mapping:
             return node
         entries = node.mapping()
@@ -79,7 +116,18 @@ class SubflowExpander:
             return replace(node, value={**_without(entries, "file"), COMMANDS: commands})
         if COMMANDS not in entries:
             return node
-        return replace(node, value={**entries, COMMANDS: self.expand_steps(entries[COMMANDS], stack)})
+        return replace(node, value={**entries, COMMANDS: self._expand_steps(entries[COMMANDS], stack)})
+
+    def _embed_script(self, node: Node, stack: tuple[str, ...]) -> Node:
+        """The arguments of runScript with the text of the file that they name."""
+        entries = node.mapping() if node.is_mapping else {}
+        if "file" not in entries or "script" in entries:
+            return node
+        file = entries["file"]
+        path = self._find(file, stack)
+        text = self._files[path]
+        named = {"file": Node(path, file.location, path), "script": Node(text, file.location, text)}
+        return replace(node, value={**entries, **named})
 
     def _include(self, node: Node, file: Node, stack: tuple[str, ...]) -> Node:
         """The arguments of runFlow with the file's commands and variables instead of its name."""
@@ -88,24 +136,28 @@ class SubflowExpander:
             raise file.error_at_key("either file or commands")
         path = self._find(file, stack)
         configuration, commands = self._read_file(path, file)
-        fields = configuration.fields(CONFIGURATION_KEYS) if configuration is not None else {}
-        if "onFlowComplete" in fields:
-            raise fields["onFlowComplete"].error_at_key("only the flow of a test may have onFlowComplete")
-        items = self.expand_steps(commands, (*stack, path)).items()
+        fields = known_entries(configuration, self._notices) if configuration is not None else {}
+        items = self._expand_steps(commands, (*stack, path)).items()
         if "onFlowStart" in fields:
-            items = (*self.expand_steps(fields["onFlowStart"], (*stack, path)).items(), *items)
+            items = (*self._expand_steps(fields["onFlowStart"], (*stack, path)).items(), *items)
+        contents = {COMMANDS: replace(commands, value=items)}
+        if ON_COMPLETE in fields:
+            contents[ON_COMPLETE] = self._expand_steps(fields[ON_COMPLETE], (*stack, path))
         entries.setdefault("label", Node(path, file.location, path))
-        return _add_variables(replace(node, value=entries), fields, replace(commands, value=items), file)
+        return _add_variables(replace(node, value=entries), fields, contents, file)
 
     def _read_file(self, path: str, file: Node) -> tuple[Node | None, Node]:
         """The parts of a file, which is parsed once; its values count each time that it is run."""
         if path not in self._read:
+            self._characters_left -= len(self._files[path])
+            if self._characters_left < 0:
+                raise _exceeded(file, f"the files that are run are longer than {CHARACTERS_LIMIT} characters together")
             documents = read_documents(self._files[path], path, limit=2)
             self._sizes[path] = sum(document.count_values() for document in documents)
             self._read[path] = split_file(documents)
         self._values_left -= self._sizes[path]
         if self._values_left < 0:
-            raise file.error(f"more than {VALUES_LIMIT} values in the files that are run")
+            raise _exceeded(file, f"more than {VALUES_LIMIT} values in the files that are run")
         return self._read[path]
 
     def _find(self, file: Node, stack: tuple[str, ...]) -> str:
@@ -113,40 +165,67 @@ class SubflowExpander:
         name = file.string(limit=500).strip()
         if is_template(name):
             raise file.error("the name of a file cannot have variables")
-        path = posixpath.normpath(posixpath.join(posixpath.dirname(stack[-1]), name))
-        if path not in self._files:
-            hint = suggest(path, self._files) or ", and no other file was either" * (not self._files)
-            raise file.error(f"the file {path} was not sent along{hint}")
+        named = posixpath.normpath(posixpath.join(posixpath.dirname(stack[-1]), name))
+        path = named if self._path else self._find_relative(named)
         if path in stack:
             raise file.error(f"{path} runs itself")
+        if path not in self._files:
+            raise file.error(self._describe_missing(path))
         if len(stack) > DEPTH_LIMIT:
-            raise file.error(f"files run each other more than {DEPTH_LIMIT} files deep")
+            raise _exceeded(file, f"files run each other more than {DEPTH_LIMIT} files deep")
         self._inclusions += 1
         if self._inclusions > INCLUSIONS_LIMIT:
-            raise file.error(f"more than {INCLUSIONS_LIMIT} files are run")
+            raise _exceeded(file, f"more than {INCLUSIONS_LIMIT} files are run")
         return path
+
+    def _find_relative(self, path: str) -> str:
+        """The file of a path that leaves the folder of the flow, which is unknown, and perhaps comes back to it.
+
+        "../shared/x.yaml" may be sent as "shared/x.yaml", and as "x.yaml" if the flow itself is in shared/. Only one
+        name is taken for that of the flow's folder.
+        """
+        inside = path.removeprefix("../")
+        folder, _, rest = inside.partition("/")
+        if path in self._files or inside == path or folder == "..":
+            return path
+        if rest and inside in self._files:
+            return inside
+        if rest in self._files and self._own_folder in (None, folder):
+            self._own_folder = folder
+            return rest
+        return path
+
+    def _describe_missing(self, path: str) -> str:
+        if self._path and path.startswith(("../", "/")):
+            return f"{path} is outside the folder of the workspace"
+        hint = suggest(path, self._files) or ", and no other file was either" * (not self._files)
+        return f"the file {path} was not sent along{hint}"
+
+
+def _exceeded(node: Node, message: str) -> LimitExceeded:
+    where = node.location
+    return LimitExceeded(where.path, where.line, where.column, message, where.file)
 
 
 def _without(entries: Mapping[str, Node], name: str) -> dict[str, Node]:
     return {key: child for key, child in entries.items() if key != name}
 
 
-def _add_variables(node: Node, configuration: Mapping[str, Node], commands: Node, file: Node) -> Node:
-    """The arguments of runFlow with the commands and the variables of a file; those given to runFlow come first.
+def _add_variables(node: Node, configuration: Mapping[str, Node], contents: Mapping[str, Node], file: Node) -> Node:
+    """The arguments of runFlow with the steps and the variables of a file, which hide those given to runFlow.
 
     If the file's variables use others, these may be among those given; then they belong to another flow inside.
     """
     entries = node.mapping()
     given = entries["env"].mapping() if "env" in entries else {}
     own = configuration["env"].mapping() if "env" in configuration else {}
-    own = {name: value for name, value in own.items() if name not in given}
     if given and any(is_template(value.raw) for value in own.values()):
         inner = {
             "label": Node(file.raw, file.location, file.raw),
             "env": Node(own, file.location),
-            COMMANDS: commands,
+            **contents,
         }
-        commands = Node((Node({"runFlow": Node(inner, file.location)}, file.location),), file.location)
-        own = {}
-    env = {"env": Node({**own, **given}, file.location)} if own or given else {}
-    return replace(node, value={**entries, **env, COMMANDS: commands})
+        run = Node({"runFlow": Node(inner, file.location)}, file.location)
+        contents, own = {COMMANDS: Node((run,), file.location)}, {}
+    env = {"env": Node({**given, **own}, file.location)} if own or given else {}
+    return replace(node, value={**entries, **env, **contents})

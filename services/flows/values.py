@@ -12,6 +12,8 @@ Value: TypeAlias = str | int | float | bool | None
 
 TEXT_LIMIT = 10_000
 
+_ZERO = re.compile(r"[+-]?(?:0+(?:\.0*)?|\.0+)(?:e[+-]?\d+)?[fd]?", re.ASCII)
+"""What Java reads as the number 0."""
 _NUMBER = re.compile(r"\s*-?\d+(\.\d+)?\s*", re.ASCII)
 
 
@@ -27,14 +29,11 @@ class ExpressionError(ValueError):
         self.position = position
 
 
-class UnknownVariable(ExpressionError):
-    """There is no variable with this name."""
-
-
 def is_true(value: Value) -> bool:
     """Whether a value counts as true: it is not empty, "false", "null", "undefined" or zero."""
     if isinstance(value, str):
-        return value.strip().lower() not in ("", "false", "null", "undefined") and _number(value) != 0
+        text = value.strip().lower()
+        return text not in ("", "false", "null", "undefined") and _ZERO.fullmatch(text) is None
     return bool(value)
 
 

@@ -1,34 +1,37 @@
-"""Variables and the ${...} that use them: checked when a step is read, filled in when it runs."""
+"""Variables, and the scalars of steps that use them: marked when a step is read, filled in when it runs."""
 
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from services.flows.expressions import Evaluate, Lookup, parse_expression
-from services.flows.nodes import DocumentError, Node, quote, suggest
-from services.flows.values import ExpressionError, UnknownVariable, Value, to_text
+from services.flows.nodes import Node
+from services.flows.templates import is_template, parse_template
+from services.flows.values import ExpressionError
 
-COPIED = "maestro.copiedText"
-PLATFORM = "maestro.platform"
-APP_ID = "MAESTRO_APP_ID"
-_WHY_MISSING = {
-    COPIED: "nothing has been copied: use copyTextFrom first",
-    PLATFORM: "there is no device",
-    APP_ID: "the build has no package name",
-}
-
-OPENING = "${"
-TEXT_LIMIT = 20_000
+VARIABLE_NAME = re.compile(r"[A-Za-z_]\w{0,99}", re.ASCII)
+VARIABLE_NAME_HINT = "use letters, digits and _, not beginning with a digit"
 COMMANDS = "commands"
-"""The argument that holds other steps, whose variables are filled in when those steps run."""
+ON_COMPLETE = "onFlowComplete"
+"""The arguments that hold other steps, whose variables are filled in when those steps run."""
+UNFILLED = (COMMANDS, ON_COMPLETE, "env", "script")
+"""Arguments that are evaluated by the command itself: other steps, variables in their order, and scripts."""
 
 
 @dataclass(slots=True)
 class BuiltInVariables:
-    """The values of the built-in variables, shared by all steps of an attempt; None if there is no value (yet)."""
+    """The values of the built-in variables, shared by all steps of an attempt.
+
+    `copied` is None until something is copied; `named` are those with names of their own, MAESTRO_APP_ID and others.
+    """
 
     platform: str = ""
-    app_id: str | None = None
     copied: str | None = None
+    named: Mapping[str, str] = field(default_factory=dict)
+
+    def add_device(self, platform: str, udid: str) -> None:
+        """The device that runs the flow: its platform is android, ios or web."""
+        self.platform = platform
+        self.named = {**self.named, "MAESTRO_DEVICE_UDID": udid}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,40 +41,14 @@ class Scope:
     built_in: BuiltInVariables = field(default_factory=BuiltInVariables)
     values: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """All values by name; no variable hides a built-in one."""
+        return {**self.values, **self.built_in.named}
+
     def within(self, values: Mapping[str, str]) -> "Scope":
         """The scope of a flow that runs inside this one; its values hide those of the same names."""
         return Scope(self.built_in, {**self.values, **values})
-
-    def lookup(self, name: str) -> Value:
-        """The value of a variable. Raise UnknownVariable, with the most similar name, if it has none (yet)."""
-        value = self._built_in().get(name, self.values.get(name))
-        if value is not None:
-            return value
-        if name in _WHY_MISSING:
-            raise UnknownVariable(f"{name} has no value: {_WHY_MISSING[name]}")
-        known = sorted({*_WHY_MISSING, *self.values})
-        hint = suggest(name, known) or (
-            f"; known: {', '.join(known[:20])}. Set variables under env of the flow or of runFlow"
-        )
-        raise UnknownVariable(f"there is no variable {quote(name)}{hint}")
-
-    def _built_in(self) -> Mapping[str, str | None]:
-        return {COPIED: self.built_in.copied, PLATFORM: self.built_in.platform, APP_ID: self.built_in.app_id}
-
-
-def initial_scope(env: Iterable[tuple[str, str]], built_in: BuiltInVariables) -> Scope:
-    """The variables that a flow begins with; each may use those before it. Raise DocumentError.
-
-    `NAME: ${NAME}` declares a variable that is set from outside; if it is not, it remains unknown.
-    """
-    values: dict[str, str] = {}
-    for name, raw in env:
-        try:
-            values[name] = parse_template(raw).fill(Scope(built_in, values).lookup)
-        except ExpressionError as error:
-            if not (isinstance(error, UnknownVariable) and raw.strip() == f"${{{name}}}"):
-                raise DocumentError(f"env.{name}", None, None, str(error)) from error
-    return Scope(built_in, values)
 
 
 def mark_pending(node: Node) -> tuple[Node, bool]:
@@ -80,28 +57,41 @@ def mark_pending(node: Node) -> tuple[Node, bool]:
     def mark(scalar: Node) -> Node:
         if not isinstance(scalar.value, str) or not is_template(scalar.value):
             return scalar
-        try:
-            parse_template(scalar.value)
-        except ExpressionError as error:
-            raise scalar.error(str(error)) from error
+        check_template(scalar)
         return replace(scalar, pending=True)
 
     changed = _map_scalars(node, mark)
     return changed, changed is not node
 
 
-def fill_node(node: Node, fill: Callable[[str], str]) -> Node:
-    """The node with its pending scalars filled in; the texts true and false become booleans."""
+def check_template(scalar: Node) -> None:
+    """Raise DocumentError if a ${ in the text has no end."""
+    try:
+        parse_template(scalar.raw)
+    except ExpressionError as error:
+        raise scalar.error(str(error)) from error
+
+
+def pending_scalars(node: Node) -> tuple[Node, ...]:
+    """The scalars of a node that have variables, in the order in which `fill_node` takes their texts."""
+    found: list[Node] = []
+
+    def collect(scalar: Node) -> Node:
+        found.extend((scalar,) * scalar.pending)
+        return scalar
+
+    _map_scalars(node, collect)
+    return tuple(found)
+
+
+def fill_node(node: Node, texts: Sequence[str]) -> Node:
+    """The node with the texts of its pending scalars; the texts true and false become booleans."""
+    left: Iterator[str] = iter(texts)
 
     def put(scalar: Node) -> Node:
         if not scalar.pending:
             return scalar
-        try:
-            text = fill(scalar.raw)
-        except UnknownVariable as error:
-            raise scalar.error(str(error)) from error
-        except ExpressionError as error:
-            raise scalar.error(f"{error}, in {scalar.raw}") from error
+        text = next(left)
         value = {"true": True, "false": False}.get(text, text)
         return replace(scalar, value=value, raw=text, pending=False, template=scalar.raw)
 
@@ -109,14 +99,12 @@ def fill_node(node: Node, fill: Callable[[str], str]) -> Node:
 
 
 def _map_scalars(node: Node, change: Callable[[Node], Node], *, outermost: bool = True) -> Node:
-    """The node with its scalars changed, except those of inner steps; the same object if nothing changes."""
+    """The node with its scalars changed, except UNFILLED ones; the same object if nothing changes."""
     match node.value:
         case Mapping() as entries:
-            changed = {
-                name: child if outermost and name == COMMANDS else _map_scalars(child, change, outermost=False)
-                for name, child in entries.items()
-            }
-            return replace(node, value=changed) if any(changed[name] is not entries[name] for name in changed) else node
+            changed = _map_entries(entries, change, outermost=outermost)
+            same = len(changed) == len(entries) and all(entries.get(name) is changed[name] for name in changed)
+            return node if same else replace(node, value=changed)
         case tuple() as items:
             others = tuple(_map_scalars(item, change, outermost=False) for item in items)
             return replace(node, value=others) if any(a is not b for a, b in zip(others, items, strict=True)) else node
@@ -124,38 +112,14 @@ def _map_scalars(node: Node, change: Callable[[Node], Node], *, outermost: bool 
             return change(node)
 
 
-def is_template(text: str) -> bool:
-    return OPENING in text
-
-
-@dataclass(frozen=True, slots=True)
-class Template:
-    """A text with ${...} in it, as literal texts and expressions in order; \\${ is a literal ${."""
-
-    parts: tuple[str | Evaluate, ...]
-
-    def fill(self, lookup: Lookup) -> str:
-        """The text with all values filled in. Raise ExpressionError if one has none."""
-        texts: list[str] = []
-        left = TEXT_LIMIT
-        for part in self.parts:
-            texts.append(part if isinstance(part, str) else to_text(part(lookup)))
-            left -= len(texts[-1])
-            if left < 0:
-                raise ExpressionError(f"the text becomes longer than {TEXT_LIMIT} characters")
-        return "".join(texts)
-
-
-def parse_template(text: str) -> Template:
-    """The template. Raise ExpressionError if the content of ${...} is not an expression."""
-    parts: list[str | Evaluate] = []
-    position = 0
-    while (found := text.find(OPENING, position)) >= 0:
-        if text[position:found].endswith("\\"):
-            parts.append(text[position : found - 1] + OPENING)
-            position = found + len(OPENING)
+def _map_entries(entries: Mapping[str, Node], change: Callable[[Node], Node], *, outermost: bool) -> dict[str, Node]:
+    """Entries with changed values, and changed keys where these are given by the test (`arguments` of launchApp)."""
+    changed: dict[str, Node] = {}
+    for name, child in entries.items():
+        if outermost:
+            changed[name] = child if name in UNFILLED else _map_scalars(child, change, outermost=False)
             continue
-        parts.append(text[position:found])
-        expression, position = parse_expression(text, found + len(OPENING))
-        parts.append(expression)
-    return Template((*parts, text[position:]))
+        key = change(Node(name, child.key_location or child.location, name, pending=child.pending_key))
+        value = _map_scalars(child, change, outermost=False)
+        changed[key.raw] = value if key.pending == child.pending_key else replace(value, pending_key=key.pending)
+    return changed

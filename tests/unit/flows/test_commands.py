@@ -4,14 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from services.flows import commands
+from services.flows import capture_commands as captures
+from services.flows import commands, device_commands
+from services.flows.device_commands import Mode
 from services.flows.loader import parse_flow
 from services.flows.nodes import DocumentError
-from services.flows.parser import COMMANDS, fill_step
+from services.flows.parser import COMMANDS
 from services.flows.patterns import Pattern
 from services.flows.selectors import Condition, Position, Selector
 from services.flows.steps import Command, Repeat, Retry, RunFlow
-from services.flows.variables import BuiltInVariables, Scope
+from tests.unit.flows.filling import fill
 
 PAY = Selector(text=Pattern("Pay"))
 
@@ -25,13 +27,13 @@ def read(text: str) -> Command:
     ("text", "command"),
     [
         ("launchApp: {permissions: {all: deny, camera: ALLOW}, arguments: {a: 1, b: true, c: x, d: 0.5}}",
-         commands.LaunchApp(permissions=(("all", "deny"), ("camera", "allow")),
+         device_commands.LaunchApp(permissions=(("all", "deny"), ("camera", "allow")),
                            arguments=(("a", 1), ("b", True), ("c", "x"), ("d", 0.5)))),
-        ("launchApp: {clearKeychain: true, label: x}", commands.LaunchApp(clear_keychain=True)),
-        ("stopApp", commands.StopApp()),
-        ("clearState", commands.ClearState()),
-        ("clearState: com.a", commands.ClearState("com.a")),
-        ("clearState: {appId: com.a, optional: true}", commands.ClearState("com.a")),
+        ("launchApp: {clearKeychain: true, label: x}", device_commands.LaunchApp(clear_keychain=True)),
+        ("stopApp", device_commands.StopApp()),
+        ("clearState", device_commands.ClearState()),
+        ("clearState: com.a", device_commands.ClearState("com.a")),
+        ("clearState: {appId: com.a, optional: true}", device_commands.ClearState("com.a")),
         ("tapOn: {point: '50%, 20%'}", commands.TapOn(point=Position(0.5, 0.2, True))),
         ("tapOn: {text: Pay, point: '5, 6'}", commands.TapOn(PAY, point=Position(5, 6, False))),
         ("tapOn: {text: Pay, repeat: 3, delay: 500}", commands.TapOn(PAY, times=3, pause_seconds=0.5)),
@@ -59,12 +61,62 @@ def read(text: str) -> Command:
         ("assertTrue: {condition: 1}", commands.AssertTrue("1")),
         ("waitForAnimationToEnd", commands.WaitForAnimationToEnd(15)),
         ("waitForAnimationToEnd: {timeout: 500}", commands.WaitForAnimationToEnd(0.5)),
-        ("takeScreenshot: {path: a/b}", commands.TakeScreenshot("a/b")),
-        ("openLink: ' shop://x '", commands.OpenLink("shop://x")),
-        ("openLink: {link: shop://x, browser: false}", commands.OpenLink("shop://x")),
-        ("setLocation: {latitude: 52.5, longitude: '-4'}", commands.SetLocation(52.5, -4)),
-        ("setOrientation: LANDSCAPE_RIGHT", commands.SetOrientation("landscape")),
-        ("setOrientation: {orientation: portrait}", commands.SetOrientation("portrait")),
+        ("openLink: ' shop://x '", device_commands.OpenLink("shop://x")),
+        ("openLink: {link: shop://x, browser: false}", device_commands.OpenLink("shop://x")),
+        ("setLocation: {latitude: 52.5, longitude: '-4'}", device_commands.SetLocation(52.5, -4)),
+        ("setOrientation: LANDSCAPE_RIGHT", device_commands.SetOrientation("landscape_right")),
+        ("setOrientation: landscapeLeft", device_commands.SetOrientation("landscape_left")),
+        ("setOrientation: LANDSCAPE", device_commands.SetOrientation("landscape_left")),
+        ("setOrientation: UPSIDE_DOWN", device_commands.SetOrientation("upside_down")),
+        ("openLink: {link: a, browser: true}", device_commands.OpenLink("a", in_browser=True)),
+        ("openLink: {link: a, autoVerify: true}", device_commands.OpenLink("a", in_own_app=True)),
+        ("launchApp: {url: 'https://a.b/c?d=1'}", device_commands.LaunchApp("https://a.b/c?d=1")),
+        ("launchApp: https://a.b", device_commands.LaunchApp("https://a.b")),
+        ("setAirplaneMode: enabled", device_commands.SetMode(Mode.AIRPLANE, on=True)),
+        ("setAirplaneMode: {value: Disabled, optional: true}", device_commands.SetMode(Mode.AIRPLANE, on=False)),
+        ("toggleAirplaneMode", device_commands.SetMode(Mode.AIRPLANE)),
+        ("setDarkMode: disabled", device_commands.SetMode(Mode.DARK, on=False)),
+        ("toggleDarkMode: {label: x}", device_commands.SetMode(Mode.DARK)),
+        ("assertDarkMode", device_commands.AssertMode(Mode.DARK, on=True)),
+        ("assertLightMode", device_commands.AssertMode(Mode.DARK, on=False)),
+        ("travel: {points: ['0.0,0.5', '-1, 2'], speed: 1000}",
+         device_commands.Travel((device_commands.GeoPoint(0, 0.5), device_commands.GeoPoint(-1, 2)), 1000)),
+        ("addMedia: [a.png, b/c.MP4]", device_commands.AddMedia(("a.png", "b/c.MP4"))),
+        ("addMedia: {files: [a.jpg]}", device_commands.AddMedia(("a.jpg",))),
+        ("openBrowser: https://a.b/c", device_commands.OpenBrowser("https://a.b/c")),
+        ("killApp", device_commands.KillApp()),
+        ("killApp: com.a", device_commands.KillApp("com.a")),
+        ("clearKeychain", device_commands.ClearKeychain()),
+        ("setPermissions: {url: com.a, permissions: {location: Always, photos: limited, camera: never}}",
+         device_commands.SetPermissions("com.a", (("location", "always"), ("photos", "limited"), ("camera", "never")))),
+        ("action: hideKeyboard", commands.HideKeyboard()),
+        ("action: clearKeychain", device_commands.ClearKeychain()),
+        ("hide keyboard", commands.HideKeyboard()),
+        ("pressKey: Remote Media Play Pause", commands.PressKey("remote media play pause")),
+        ("swipe: {direction: LEFT, from: {text: Pay, point: '90%,50%'}}",
+         commands.Swipe(direction="left", source=PAY, source_point=Position(0.9, 0.5, True))),
+        ("setOrientation: {orientation: portrait}", device_commands.SetOrientation("portrait")),
+        ("takeScreenshot: {path: a/b}", captures.TakeScreenshot("a/b")),
+        ("takeScreenshot: {path: a, cropOn: {text: Pay}}", captures.TakeScreenshot("a", PAY)),
+        ("inputRandomText", captures.InputRandom("text", 8)),
+        ("inputRandomText: {length: 12}", captures.InputRandom("text", 12)),
+        ("inputRandomNumber: {length: 0}", captures.InputRandom("number", 8)),
+        ("inputRandomEmail", captures.InputRandom("email")),
+        ("inputRandomPersonName: {label: x}", captures.InputRandom("person name")),
+        ("inputRandomCityName", captures.InputRandom("city name")),
+        ("inputRandomCountryName", captures.InputRandom("country name")),
+        ("inputRandomColorName: {optional: true}", captures.InputRandom("color name")),
+        ("assertScreenshot: a/home", captures.AssertScreenshot("a/home", 0.95)),
+        ("assertScreenshot: {path: home, thresholdPercentage: '99.5', cropOn: Pay}",
+         captures.AssertScreenshot("home", 0.995, PAY)),
+        ("startRecording: a", captures.StartRecording("a")),
+        ("startRecording: {path: a, label: b}", captures.StartRecording("a")),
+        ("stopRecording: {label: a}", captures.StopRecording()),
+        ("assertWithAI: It is free", captures.AssertWithAI("It is free")),
+        ("assertWithAI: {assertion: ' x ', label: y}", captures.AssertWithAI("x")),
+        ("assertNoDefectsWithAI", captures.AssertNoDefectsWithAI()),
+        ("extractTextWithAI: the code", captures.ExtractTextWithAI("the code", "aiOutput")),
+        ("extractTextWithAI: {query: the code, outputVariable: CODE}", captures.ExtractTextWithAI("the code", "CODE")),
         ("assertVisible: {text: Pay, width: 10, height: '20', tolerance: 1.5}",
          commands.AssertVisible(Selector(text=Pattern("Pay"), width=10, height=20, tolerance=1.5))),
         ("assertVisible: {containsDescendants: [Pay, {text: Pay}]}",
@@ -96,21 +148,20 @@ def test_an_inner_flow_has_conditions_and_variables() -> None:
         ("stopApp: {app: a}", 11, "did you mean appId?"),
         ("clearState: a b", 13, "the id of an app"),
         ("tapOn: {text: Pay, retry: true}", 20, "unknown field"),
-        ("tapOn: {text: Pay, repeat: 0}", 28, "from 1 to 100"),
         ("tapOn: {text: Pay, delay: x}", 27, "expected a number"),
         ("tapOn: {point: 5}", 16, "expected a point"),
-        ("tapOn: {text: Pay, traits: button}", 20, "traits is not supported here: use text or id"),
-        ("tapOn: {css: .pay}", 9, "css is not supported"),
+        ("tapOn: {text: Pay, css: //button}", 25, '"//button" is not a CSS selector: "/" has no meaning there'),
+        ("tapOn: {below: {css: ''}}", 22, '"" is not a CSS selector: a part of the list is empty'),
+        ("tapOn: {css: [a]}", 14, "expected text, not a list"),
         ("doubleTapOn: {}", 14, "at least one of"),
         ("longPressOn: {id: }", 19, "expected text, not nothing"),
         ("inputText: {txt: x}", 13, "did you mean text?"),
         ("inputText:", 11, "expected text, not nothing"),
-        ("eraseText: {charactersToErase: 0}", 32, "from 1 to 10000"),
         ("copyTextFrom: []", 15, "expected text"),
         ("setClipboard: [x]", 15, "expected text"),
         ("pasteText: x", 12, "expected a mapping"),
         ("pressKey: Entre", 11, "did you mean enter?"),
-        ("pressKey: Remote Dpad Up", 11, "expected one of enter"),
+        ("pressKey: Remote Dpad", 11, "expected one of enter"),
         ("back: x", 7, "expected a mapping"),
         ("hideKeyboard: {x: 1}", 16, "unknown field"),
         ("swipe: {direction: UPP}", 20, "did you mean up?"),
@@ -118,36 +169,65 @@ def test_an_inner_flow_has_conditions_and_variables() -> None:
         ("scroll: down", 9, "expected a mapping"),
         ("scrollUntilVisible: Pay", 21, "expected a mapping"),
         ("scrollUntilVisible: {direction: UP}", 21, "element is missing"),
-        ("scrollUntilVisible: {element: Pay, speed: 101}", 43, "from 0 to 100"),
-        ("scrollUntilVisible: {element: Pay, visibilityPercentage: x}", 58, "from 0 to 100"),
+        ("scrollUntilVisible: {element: Pay, visibilityPercentage: x}", 58, "expected a number"),
         ("scrollUntilVisible: {element: Pay, centerElement: 1}", 51, "true or false"),
         ("assertVisible: {text: Pay, timeout: 5}", 28, "use extendedWaitUntil"),
-        ("assertNotVisible: {point: '1,2'}", 20, "only tapOn, doubleTapOn and longPressOn have it"),
+        ("assertNotVisible: {text: ''}", 26, "is empty"),
         ("assertVisible: {containsDescendants: []}", 38, "1 to 20 selectors"),
         ("assertVisible: {text: Pay, width: -1}", 35, "expected a number"),
         ("assertTrue:", 12, "expected text"),
         ("assertTrue: {value: 1}", 14, "unknown field"),
         ("extendedWaitUntil: {visible: Pay, timeout: soon}", 44, "expected a number"),
         ("waitForAnimationToEnd: 5", 24, "expected a mapping"),
-        ("waitForAnimationToEnd: {timeout: -1}", 34, "expected a number"),
         ("takeScreenshot: {name: x}", 18, "unknown field"),
+        ("takeScreenshot: {path: x, cropOn: {}}", 35, "at least one of"),
+        ("assertScreenshot: ' '", 19, "the name of the baseline is empty"),
+        ("assertScreenshot: {path: a, thresholdPercentage: 101}", 50, "from 0 to 100"),
+        ("assertScreenshot: {cropOn: a}", 19, "path is missing"),
+        ("startRecording", 1, "expected text, not nothing"),
+        ("startRecording: ' '", 17, "the name of the recording is empty"),
+        ("stopRecording: a", 16, "expected a mapping"),
+        ("assertWithAI: ' '", 15, "the text for the model is empty"),
+        ("assertWithAI: {optional: true}", 15, "assertion is missing"),
+        ("assertNoDefectsWithAI: x", 24, "expected a mapping"),
+        ("extractTextWithAI: {query: x, outputVariable: a-b}", 47, '"a-b" is not a name for a variable'),
+        ("inputRandomText: {length: 1001}", 27, "from -1000 to 1000"),
+        ("inputRandomText: {size: 8}", 19, "unknown field"),
+        ("inputRandomEmail: {length: 8}", 20, "unknown field"),
         ("openLink: ' '", 11, "the link is empty"),
-        ("openLink: {link: a, autoVerify: true}", 21, "autoVerify is not supported"),
-        ("openLink: {browser: true, link: a}", 12, "browser is not supported"),
+        ("openLink: {link: a, autoVerify: 2}", 33, "true or false"),
+        ("launchApp: {appId: a, url: b}", 23, "url is another name for appId"),
+        ("launchApp: {permissions: {camera: sometimes}}", 35, "expected one of allow, deny, unset, always"),
+        ("setPermissions: {appId: a}", 17, "permissions is missing"),
+        ("setAirplaneMode: maybe", 18, "expected one of enabled, disabled"),
+        ("travel: {points: [], speed: 1}", 18, "1 to 100 points"),
+        ("travel: {points: ['1,2', '91,2']}", 26, "a latitude and a longitude"),
+        ("travel: {points: ['1,2', '3,4'], speed: 0}", 41, "expected a number"),
+        ("travel: {points: ['0,0', '0,90']}", 18, "use a higher speed or fewer points"),
+        ("addMedia: [a.txt]", 12, "a file that ends in .png"),
+        ("addMedia: []", 11, "there are no files"),
+        ("addMedia: a.png", 11, "expected a list"),
+        ("openBrowser: shop://cart", 14, "the address of a web page"),
+        ("killApp: a b", 10, "expected the id of an app"),
+        ("action: jump", 9, "expected one of back"),
+        ("swipe: {direction: UP, from: {point: '1,2'}}", 30, "at least one of text"),
         ("setLocation: {latitude: 91, longitude: 0}", 25, "from -90 to 90"),
         ("setLocation: {latitude: 1}", 14, "longitude is missing"),
-        ("setOrientation: UPSIDE_DOWN", 17, "expected one of portrait"),
+        ("setOrientation: SIDEWAYS", 17, "expected one of portrait"),
         ("runFlow: {commands: [back], when: {true: [a]}}", 42, "expected text"),
         ("runFlow: {commands: [back], when: {visibel: a}}", 36, "did you mean visible?"),
         ("runFlow: {commands: [back], env: {a b: 1}}", 35, "is not a name for a variable"),
         ("runFlow: {commands: [back], env: [1]}", 34, "expected a mapping"),
         ("repeat: {times: x, commands: [back]}", 17, "expected a number"),
         ("repeat: {times: 1, commands: back}", 30, "expected a list"),
-        ("retry: {maxRetries: 2, file: a.yaml}", 24, "list its commands under commands"),
+        ("retry: {maxRetries: 2, file: a.yaml}", 30, "the file a.yaml was not sent along"),
         ("retry: {commands: [bakc]}", 20, "did you mean back?"),
         ("tapOn: {text: Pay, label: [x]}", 27, "expected text"),
         ("back: {optional: 1}", 18, "true or false"),
-        ("tapOn: '${a b}'", 8, '"b" is not expected'),
+        ("tapOn: '${a'", 8, "a closing brace is missing"),
+        ("evalScript: ${1", 13, "a closing brace is missing"),
+        ("runScript: login.js", 12, "the file login.js was not sent along"),
+        ("runScript: {script: '1', env: {A: '${B'}}", 35, "a closing brace is missing"),
     ],
 )
 def test_a_wrong_argument_is_refused_at_its_location(text: str, column: int, message: str) -> None:
@@ -172,34 +252,29 @@ def test_every_command_has_an_example_here() -> None:
         ("eraseText: '${N}'", commands.EraseText(2)),
         ("pressKey: '${K}'", commands.PressKey("enter")),
         ("swipe: {direction: '${D}'}", commands.Swipe(direction="left")),
-        ("setLocation: {latitude: '${N}', longitude: '-${N}.5'}", commands.SetLocation(2, -2.5)),
+        ("setLocation: {latitude: '${N}', longitude: '-${N}.5'}", device_commands.SetLocation(2, -2.5)),
         ("launchApp: {appId: 'com.${A}', arguments: {x: '${N}'}}",
-         commands.LaunchApp("com.Pay", arguments=(("x", "2"),))),
+         device_commands.LaunchApp("com.Pay", arguments=(("x", "2"),))),
+        ("launchApp: {arguments: {'${A}s': 1, b: true, 'c${N}': '${K}'}}",
+         device_commands.LaunchApp(arguments=(("Pays", 1), ("b", True), ("c2", "Enter")))),
         ("assertTrue: '${N > 1}'", commands.AssertTrue("true", "${N > 1}")),
     ],
 )  # fmt: skip
 def test_any_argument_may_be_a_variable(text: str, command: Command) -> None:
     (step,) = parse_flow(f"- {text}").steps
-    scope = Scope(BuiltInVariables(), {"A": "Pay", "N": "2", "T": "true", "K": "Enter", "D": "LEFT"})
-    filled = fill_step(step, scope)
+    values = {"A": "Pay", "N": "2", "T": "true", "K": "Enter", "D": "LEFT", "N > 1": "true"}
+    filled = fill(step, values)
     assert filled.command == command
-    assert fill_step(filled, scope).command == command
+    assert fill(filled, values).command == command
 
 
 def test_variables_of_inner_steps_stay_pending() -> None:
     repeat = {"times": "${N}", "label": "${N} times", "commands": [{"inputText": "${X}"}]}
     (step,) = parse_flow([{"repeat": repeat}]).steps
-    filled = fill_step(step, Scope(BuiltInVariables(), {"N": "2"}))
+    filled = fill(step, {"N": "2"})
     assert isinstance(filled.command, Repeat)
     assert (filled.command.times, filled.title) == (2, "2 times")
     assert filled.command.commands[0].command == commands.InputText("${X}")
-
-
-def test_an_element_can_mark_its_command_as_optional() -> None:
-    flow = parse_flow(
-        [{"scrollUntilVisible": {"element": {"id": "x", "optional": True}}}, {"extendedWaitUntil": {"visible": "x"}}]
-    )
-    assert [step.optional for step in flow.steps] == [True, False]
 
 
 def test_max_retries_may_be_zero() -> None:

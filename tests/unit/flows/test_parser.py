@@ -1,5 +1,6 @@
 """Steps are read from JSON and from YAML with the same meaning."""
 
+from services.flows.capture_commands import TakeScreenshot
 from services.flows.commands import (
     AssertNotVisible,
     AssertVisible,
@@ -7,13 +8,11 @@ from services.flows.commands import (
     EraseText,
     ExtendedWaitUntil,
     InputText,
-    LaunchApp,
     Scroll,
-    StopApp,
     Swipe,
-    TakeScreenshot,
     TapOn,
 )
+from services.flows.device_commands import LaunchApp, StopApp
 from services.flows.loader import parse_flow
 from services.flows.patterns import Pattern
 from services.flows.selectors import Condition, Position, Selector

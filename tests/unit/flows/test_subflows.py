@@ -4,9 +4,8 @@ import pytest
 
 from services.flows.loader import load_flow, parse_flow
 from services.flows.nodes import DocumentError
-from services.flows.parser import fill_step
+from services.flows.script_commands import RunScript
 from services.flows.steps import RunFlow
-from services.flows.variables import BuiltInVariables, initial_scope
 from tests.fakes.flows import stored_steps
 
 LOG_IN = """appId: com.example.shop
@@ -33,27 +32,48 @@ def test_commands_of_other_files_are_inlined() -> None:
     assert [step.title for step in parse_flow(steps).steps] == ["sub/log-in.yaml", "back"]
 
 
-def test_variables_given_to_a_file_override_its_own() -> None:
-    flow = "- runFlow: {file: sub/log-in.yaml, label: In, when: {visible: x}, env: {EMAIL: grace@example.com}}"
+def test_variables_of_a_file_hide_those_given_to_it() -> None:
+    """As in Maestro; ${NAME || "..."} in the file is how it takes what is given."""
+    flow = "- runFlow: {file: sub/log-in.yaml, label: In, when: {visible: x}, env: {EMAIL: grace@example.com, A: b}}"
     (step,) = stored_steps(flow, FILES)
     assert isinstance(step, dict)
     run = step["runFlow"]
     assert isinstance(run, dict)
     assert (run["label"], run["when"]) == ("In", {"visible": "x"})
-    assert run["env"] == {"EMAIL": "grace@example.com", "PASSWORD": "secret"}
+    assert run["env"] == {"EMAIL": "ada@example.com", "A": "b", "PASSWORD": "secret"}
 
 
 @pytest.mark.parametrize("around", ["", "env: {NAME: Bob}\n---\n"])
 def test_variables_of_a_file_can_use_those_given_to_it(around: str) -> None:
-    files = {"sub.yaml": 'env: {NAME: Nobody, HELLO: "Hello ${NAME}"}\n---\n- back\n'}
+    files = {"sub.yaml": 'env: {NAME: "${NAME || \'Nobody\'}", HELLO: "Hello ${NAME}"}\n---\n- back\n'}
     flow = parse_flow(stored_steps(f"{around}- runFlow: {{file: sub.yaml, env: {{NAME: Ada}}}}\n", files))
-    scope = initial_scope(flow.env, BuiltInVariables())
-    outer = fill_step(flow.steps[0], scope).command
+    outer = flow.steps[0].command
     assert isinstance(outer, RunFlow)
-    inner = fill_step(outer.commands[0], scope.within(dict(outer.env))).command
+    inner = outer.commands[0].command
     assert isinstance(inner, RunFlow)
-    assert (outer.env, inner.env) == ((("NAME", "Ada"),), (("HELLO", "Hello Ada"),))
+    assert (outer.env, inner.env) == (
+        (("NAME", "Ada"),),
+        (("NAME", "${NAME || 'Nobody'}"), ("HELLO", "Hello ${NAME}")),
+    )
     assert [step.name for step in inner.commands] == ["back"]
+
+
+def test_scripts_are_embedded() -> None:
+    files = {
+        "sub/log-in.yaml": "- runScript: {file: ../scripts/log-in.js, env: {A: '${B}'}}\n- runScript: local.js\n",
+        "scripts/log-in.js": "output.user = `${A}`",
+        "sub/local.js": "1",
+        "top.js": "2",
+    }
+    flow = "- runFlow: sub/log-in.yaml\n- runScript: top.js\n- evalScript: ${output.a = {}}\n"
+    steps = parse_flow(stored_steps(flow, files)).steps
+    assert isinstance(steps[0].command, RunFlow)
+    assert [step.command for step in (*steps[0].command.commands, steps[1])] == [
+        RunScript("output.user = `${A}`", "scripts/log-in.js", env=(("A", "${B}"),)),
+        RunScript("1", "sub/local.js"),
+        RunScript("2", "top.js"),
+    ]
+    assert (steps[1].title, steps[2].title) == ("runScript: top.js", "evalScript: ${output.a = {}}")
 
 
 def test_files_are_inlined_in_hooks_retries_and_inner_steps() -> None:
@@ -71,7 +91,10 @@ def test_files_are_inlined_in_hooks_retries_and_inner_steps() -> None:
 @pytest.mark.parametrize(
     ("flow", "files", "place", "message"),
     [
-        ("- runFlow: a.yaml", {}, (1, 12, "flow[0].runFlow"), "not supported in steps"),
+        ("- runFlow: a.yaml", {}, (1, 12, "flow[0].runFlow"), "no other file was either"),
+        ("- runScript: a.js", {}, (1, 14, "flow[0].runScript"), "no other file was either"),
+        ("- runScript: a.js", {"b.js": ""}, (1, 14, "flow[0].runScript"), "the file a.js was not sent along"),
+        ("- runScript: {file: '${A}.js'}", {"b.js": ""}, (1, 21, "flow[0].runScript.file"), "cannot have variables"),
         (
             "- runFlow: a.yml",
             {"a.yaml": ACCEPT},
@@ -85,9 +108,9 @@ def test_files_are_inlined_in_hooks_retries_and_inner_steps() -> None:
         ("- runFlow: a.yaml", {"a.yaml": "- runFlow: a.yaml"}, (1, 12, "a.yaml[0].runFlow"), "a.yaml runs itself"),
         (
             "- runFlow: a.yaml",
-            {"a.yaml": "onFlowComplete: [back]\n---\n- back"},
-            (1, 1, "a.yaml"),
-            "may have onFlowComplete",
+            {"a.yaml": "onFlowComplete: [bakc]\n---\n- back"},
+            (1, 18, "a.yaml"),
+            "did you mean back",
         ),
         ("- runFlow: ${A}.yaml", {"a.yaml": ACCEPT}, (1, 12, "flow[0].runFlow"), "cannot have variables"),
         ("- runFlow: {file: a.yaml, commands: [back]}", {"a.yaml": ACCEPT}, (1, 13, "flow[0].runFlow"), "either file"),
@@ -129,8 +152,97 @@ def test_files_that_run_each_other_are_limited() -> None:
     long = {"a.yaml": "- back\n" * 400}
     with pytest.raises(DocumentError, match="at most 1000 steps"):
         stored_steps("- runFlow: a.yaml\n" * 3, long)
+    large = dict.fromkeys("abc", "- back\n#" + "#" * 250000)
     with pytest.raises(DocumentError, match="longer than 524288 characters together"):
-        stored_steps("- back", {"a": "#" * 300_000, "b": "#" * 300_000})
+        stored_steps("- runFlow: a\n- runFlow: b\n- runFlow: c", large)
+    assert len(stored_steps("- runFlow: a\n- runFlow: b\n- runFlow: a", large)) == 3
     wide = {"a.yaml": "".join(f"- tapOn: {{text: a, id: b, label: c{n}}}\n" for n in range(400))}
     with pytest.raises(DocumentError, match="steps"):
         stored_steps("- runFlow: a.yaml\n" * 99, wide)
+
+
+def messages(flow: str, files: dict[str, str], path: str = "") -> list[str]:
+    return [str(problem) for problem in load_flow(flow, files, path, path=path).problems]
+
+
+@pytest.mark.parametrize(
+    ("path", "file", "files"),
+    [
+        ("shared/main.yaml", "../shared/x.yaml", {"shared/x.yaml": "- back"}),
+        ("tests/core/t.yaml", "../../shared/a", {"shared/a": "- runFlow: ../tests/b", "tests/b": "- back"}),
+        ("main.yaml", "./sub/../x.yaml", {"x.yaml": "- back", "main.yaml": "- runFlow: x.yaml"}),
+        ("", "../shared/x.yaml", {"shared/x.yaml": "- back"}),
+        ("", "../shared/x.yaml", {"x.yaml": "- back"}),
+        ("", "../common/a.yaml", {"../common/a.yaml": "- runFlow: ../tests/b.yaml", "b.yaml": "- back"}),
+    ],
+)  # fmt: skip
+def test_paths_lead_through_the_folders_of_the_workspace(path: str, file: str, files: dict[str, str]) -> None:
+    assert messages(f"- runFlow: {file}", files, path) == []
+
+
+def test_only_one_folder_is_taken_for_that_of_a_flow_without_a_path() -> None:
+    """Otherwise a forgotten file of another folder would be replaced by one of the same name."""
+    files = {"x.yaml": "- back", "y.yaml": "- back"}
+    (problem,) = messages("- runFlow: ../shared/x.yaml\n- runFlow: ../common/y.yaml", files)
+    assert "../common/y.yaml was not sent along" in problem
+
+
+def test_a_path_above_the_workspace_is_refused() -> None:
+    (problem,) = messages("- runFlow: ../../x.yaml", {"x.yaml": "- back"}, "tests/main.yaml")
+    assert problem.startswith("line 1, column 12 (tests/main.yaml[0].runFlow): ../x.yaml is outside the folder")
+
+
+def test_a_loop_through_the_flow_itself_is_found() -> None:
+    files = {"parts/b.yaml": "- runFlow: ../a.yaml", "a.yaml": "- runFlow: parts/b.yaml"}
+    (problem,) = messages("- runFlow: parts/b.yaml", files, "a.yaml")
+    assert problem == "line 1, column 12 (parts/b.yaml[0].runFlow): a.yaml runs itself"
+
+
+def test_all_problems_of_a_flow_and_its_files_are_reported_once() -> None:
+    steps = "- runFlow: gone.yaml\n- tapOnn: x\n- retry: {file: lost.yaml}\n- runFlow: a.yaml\n- runFlow: a.yaml"
+    flow = "env: [x]\n---\n" + steps
+    problems = load_flow(flow, {"a.yaml": "- runFlow: far.yaml\n- bakc"}).problems
+    found = {(problem.file, problem.line, problem.column) for problem in problems}
+    assert len(problems) == len(found) == 6
+    assert {
+        ("flow", 1, 6),
+        ("flow", 3, 12),
+        ("flow", 4, 3),
+        ("flow", 5, 17),
+        ("a.yaml", 1, 12),
+        ("a.yaml", 2, 3),
+    } == found
+
+
+def test_hooks_of_a_configuration_in_the_list_run_files_too() -> None:
+    flow = "- appId: a.b\n  onFlowStart: [{runFlow: a.yaml}]\n- back"
+    assert [step.title for step in parse_flow(stored_steps(flow, {"a.yaml": "- back"})).on_start] == ["a.yaml"]
+
+
+def test_unknown_keys_of_configurations_are_kept_with_a_notice() -> None:
+    flow = "appId: a.b\nowner: {team: x}\nretry: 2\n---\n- runFlow: a.yaml\n- runFlow: a.yaml\n"
+    loaded = load_flow(flow, {"a.yaml": "onFlowStrat: [x]\n---\n- inputText: ${A}"})
+    assert [(notice.file, notice.line, notice.column) for notice in loaded.notices] == [
+        ("a.yaml", 1, 1), ("flow", 2, 1), ("flow", 3, 1)
+    ]  # fmt: skip
+    assert str(loaded.notices[0]) == (
+        'line 1, column 1 (a.yaml): "onFlowStrat" has no effect here; did you mean onFlowStart?'
+    )
+    assert loaded.steps[0] == {"appId": "a.b", "owner": {"team": "x"}}
+    assert load_flow(loaded.steps).require().app_ids == {"a.b"}
+    assert load_flow("owner: x\n---\n- back").steps == ["back"]
+
+
+def test_many_unknown_keys_are_counted() -> None:
+    notices = load_flow("".join(f"key{n}: x\n" for n in range(1000)) + "---\n- back").notices
+    assert len(notices) == 21
+    assert "980 more keys" in notices[-1].message
+
+
+def test_values_of_variables_that_are_named_like_secrets_are_noticed() -> None:
+    """With file, line and column, but without the value; not what comes from outside of the flow."""
+    flow = "env:\n  USER: ada\n  PASSWORD: hunter2\n  API_TOKEN: ${TOKEN}\n  PIN:\n---\n- runFlow: a.yaml"
+    notices = load_flow(flow, {"a.yaml": "env: {api_key: 0042}\n---\n- back"}).notices
+    assert [(notice.file, notice.line, notice.column) for notice in notices] == [("a.yaml", 1, 7), ("flow", 3, 3)]
+    assert str(notices[1]).startswith('line 3, column 3 (flow.env): "PASSWORD" has a secret\'s name, ')
+    assert "hunter2" not in str(notices)

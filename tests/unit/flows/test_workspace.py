@@ -1,0 +1,255 @@
+"""Folders of flows: which files are flows, under which names and tags, and what is said of the others."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from services.flows.workspace import InvalidWorkspace, Workspace, WorkspaceFlow, find_root, repeated_names
+
+FOLDERS = Path(__file__).parent / "workspaces"
+FLOW = "appId: com.example.notes\n---\n- launchApp\n"
+
+
+ACCEPTED = {
+    "notes": {
+        "tests/account/sign_up.yaml",
+        "tests/account/wrong_password.yaml",
+        "tests/photos/attach.yaml",
+        "tests/scroll_far.yml",
+        "tests/write_note.yaml",
+    },
+    "web-shop": {"flows/api.yaml", "flows/buy.yaml", "flows/search.yaml"},
+    "both": {"first.yaml", "no_header.yaml", "second.yaml"},
+}
+REFUSED = {"both": {"bad_command.yaml", "bad_path.yaml", "loop_a.yaml", "loop_b.yaml"}}
+
+
+def read_folder(name: str) -> Workspace:
+    texts, others = {}, {}
+    for file in (FOLDERS / name).rglob("*"):
+        path = file.relative_to(FOLDERS / name).as_posix()
+        if file.suffix == ".png" or file.suffix == ".jpg":
+            others[path] = file.read_bytes()
+        elif file.is_file():
+            texts[path] = file.read_text()
+    return Workspace(texts, others)
+
+
+def by_path(workspace: Workspace) -> dict[str, WorkspaceFlow]:
+    return {flow.path: flow for flow in workspace.flows()}
+
+
+def select(config: str, *paths: str) -> list[str]:
+    """The flows of a folder with these files."""
+    return list(by_path(Workspace({"config.yaml": config, **dict.fromkeys(paths, FLOW)})))
+
+
+def refusal(texts: Mapping[str, str]) -> str:
+    with pytest.raises(InvalidWorkspace) as refused:
+        Workspace(texts)
+    remark = refused.value.remark
+    return f"{remark.file} {remark.line}:{remark.column} {remark.message}"
+
+
+@pytest.mark.parametrize("name", list(ACCEPTED))
+def test_folder_has_the_tests_that_maestro_finds(name: str) -> None:
+    flows = by_path(read_folder(name))
+    refused = {path for path, flow in flows.items() if flow.problems}
+    assert set(flows) == ACCEPTED[name] | REFUSED.get(name, set())
+    assert refused == REFUSED.get(name, set())
+
+
+def test_globs_and_tags_select_the_flows_of_notes() -> None:
+    workspace = read_folder("notes")
+    flows = by_path(workspace)
+    assert list(flows) == [
+        "tests/account/sign_up.yaml",
+        "tests/account/wrong_password.yaml",
+        "tests/photos/attach.yaml",
+        "tests/scroll_far.yml",
+        "tests/write_note.yaml",
+    ]
+    assert flows["tests/account/sign_up.yaml"].name == "Create an account"
+    assert flows["tests/account/sign_up.yaml"].tags == ("ready", "smoke")
+    assert flows["tests/account/wrong_password.yaml"].name == "wrong_password"
+    assert not workspace.config.continue_on_failure
+    assert not workspace.config.notices
+
+
+def test_files_beside_and_above_a_flow_are_found() -> None:
+    flows = by_path(read_folder("notes"))
+    sign_up = flows["tests/account/sign_up.yaml"]
+    assert not sign_up.problems
+    assert "Log in" in str(sign_up.steps)
+    assert "clearState" in str(sign_up.steps)
+
+
+def test_order_names_paths() -> None:
+    names = [("tests/account/sign_up.yaml", "Create an account"), ("tests/write_note.yaml", "write_note")]
+    assert read_folder("notes").order(names) == (("tests/account/sign_up.yaml", "tests/write_note.yaml"), ())
+
+
+def test_other_ending_of_the_configuration() -> None:
+    workspace = read_folder("web-shop")
+    flows = by_path(workspace)
+    assert {path: flow.name for path, flow in flows.items() if path.endswith("search.yaml")} == {
+        "flows/search.yaml": "search"
+    }
+    assert list(flows) == ["flows/api.yaml", "flows/buy.yaml", "flows/search.yaml"]
+    assert [notice.message.split('"')[1] for notice in workspace.config.notices] == ["customTeam", "appId", "env"]
+    assert {notice.file for notice in workspace.config.notices} == {"config.yml"}
+
+
+def test_wrong_flows_do_not_stop_the_others() -> None:
+    workspace = read_folder("both")
+    flows = by_path(workspace)
+    refused = {
+        p: (f.problems[0].file, f.problems[0].line, f.problems[0].column) for p, f in flows.items() if f.problems
+    }
+    assert refused["bad_command.yaml"] == ("bad_command.yaml", 4, 3)
+    assert refused["bad_path.yaml"] == ("bad_path.yaml", 4, 12)
+    assert flows["bad_path.yaml"].problems[0].message.endswith("is outside the folder of the workspace")
+    assert refused["loop_a.yaml"] == ("loop_b.yaml", 3, 12)
+    assert refused["loop_b.yaml"] == ("loop_a.yaml", 4, 12)
+    assert flows["second.yaml"].name == "Second"
+    assert [(notice.line, notice.column) for notice in workspace.config.notices] == [(3, 1)]
+
+
+def test_unknown_keys_of_flows_and_their_parts_are_noticed() -> None:
+    texts = {"a.yaml": "jsEngine: graaljs\n---\n- runFlow: p/b.yaml", "p/b.yaml": "owner: me\n---\n- back"}
+    (flow,) = Workspace({"config.yaml": "flows: a.yaml", **texts}).flows()
+    assert not flow.problems
+    assert {(notice.file, notice.line) for notice in flow.notices} == {("a.yaml", 1), ("p/b.yaml", 1)}
+
+
+def test_order_ends_at_a_name_that_no_flow_has() -> None:
+    workspace = read_folder("both")
+    order, (notice,) = workspace.order([("first.yaml", "first"), ("second.yaml", "Second")])
+    assert order == ("first.yaml",)
+    assert (notice.file, notice.line) == ("config.yaml", 6)
+    assert notice.message.endswith("did you mean Second?")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "runFlow: {}",
+        "runFlow: '{}'",
+        "runFlow: {{file: {}, env: {{A: b}}}}",
+        "runFlow: {{'file': '{}'}}",
+        "runFlow:\n    file: {} # why",
+        "retry:\n    file: {}",
+    ],
+)
+@pytest.mark.parametrize("name", ["../parts/p 1.yaml", "./../x/../parts/p 1.yaml"])
+def test_files_are_found_however_they_are_written(command: str, name: str) -> None:
+    """Also back into the folder of the flow, which the names do not show."""
+    part = "- runFlow: ../tests/deep/other.yaml\n- runFlow: p2.yaml\n"
+    texts = {
+        "config.yaml": "flows: tests/*",
+        "tests/a.yaml": f"- {command.format(name)}\n",
+        "tests/deep/other.yaml": "- tapOn: Other\n",
+        "parts/p 1.yaml": part,
+        "parts/p2.yaml": "- tapOn: Second\n",
+    }
+    flow = by_path(Workspace(texts))["tests/a.yaml"]
+    assert not flow.problems
+    assert "Other" in str(flow.steps)
+    assert "Second" in str(flow.steps)
+
+
+def test_problem_in_a_part_names_the_part() -> None:
+    config = {"config.yaml": "flows: tests/*", "tests/a.yaml": "- runFlow: ../p/q.yaml"}
+    (flow,) = Workspace({**config, "p/q.yaml": "- back\n- {tapp: x}"}).flows()
+    assert [(problem.file, problem.line, problem.column) for problem in flow.problems] == [("p/q.yaml", 2, 4)]
+
+
+def test_large_workspace_counts_only_what_a_flow_runs() -> None:
+    parts = {f"parts/{number}.yaml": f"# {'x' * 9000}\n- back\n" for number in range(100)}
+    (flow,) = Workspace({"a.yaml": "- runFlow: parts/7.yaml", **parts}).flows()
+    assert not flow.problems
+
+
+@pytest.mark.parametrize(
+    ("globs", "found"),
+    [
+        ("'*'", ["a.yaml"]),
+        ("'**'", ["a.yaml", "b/b.yml", "b/c/d.yaml"]),
+        ("'b/*'", ["b/b.yml"]),
+        ("b/**", ["b/b.yml", "b/c/d.yaml"]),
+        ("['**', '!b/c/**']", ["a.yaml", "b/b.yml"]),
+        ("['!b/c/**', '**']", ["a.yaml", "b/b.yml"]),
+        ("'{a,b/b}.{yaml,yml}'", ["a.yaml", "b/b.yml"]),
+        ("'[!b].yaml'", ["a.yaml"]),
+        ("'[a-c].yaml'", ["a.yaml"]),
+        ("'**/?.y?ml'", ["b/c/d.yaml"]),
+        ("'./a.yaml'", ["a.yaml"]),
+        ("a.+", []),
+    ],
+)
+def test_globs_are_those_of_maestro(globs: str, found: list[str]) -> None:
+    paths = ("a.yaml", "b/b.yml", "b/c/d.yaml", "b/config.yaml", "b/e.YAML", "b/f.txt")
+    if found:
+        assert select(f"flows: {globs}", *paths) == found
+    else:
+        assert "no file fits" in refusal({"config.yaml": f"flows: {globs}", **dict.fromkeys(paths, FLOW)})
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ("flows: ['!a/**']", "config.yaml 1:8 every entry excludes files"),
+        ("flows: 'a[b'", 'config.yaml 1:8 "a[b" is no pattern of paths: the ] of a [ is missing'),
+        ("flows: 'a{b'", 'config.yaml 1:8 "a{b" is no pattern of paths: the } of a { is missing'),
+        ("flows: 'a\\'", 'config.yaml 1:8 "a\\" is no pattern of paths: a character is missing'),
+        ("flows: {a: b}", "config.yaml 1:8 expected text, not a mapping"),
+        ("flows: nothing/*", "config.yaml 1:8 no file fits"),
+        ("executionOrder:\n  flowOrder: [a]", 'config.yaml 2:3 unknown field "flowOrder"; did you mean flowsOrder?'),
+        ("executionOrder: {continueOnFailure: perhaps}", "config.yaml 1:37 expected true or false"),
+        ("- a", "config.yaml 1:1 expected a mapping"),
+        ("a: [", "config.yaml 2:1 this is not valid YAML"),
+    ],
+)
+def test_wrong_configuration_is_refused_with_its_place(config: str, message: str) -> None:
+    assert refusal({"config.yaml": config, "a.yaml": FLOW}).startswith(message)
+
+
+def test_folder_without_flows_is_refused() -> None:
+    assert "no file of the folder ends with .yaml or .yml" in refusal({"README.md": "x"})
+    assert "(found: tests/a.yaml)" in refusal({"README.md": "x", "tests/a.yaml": FLOW})
+
+
+def test_empty_values_of_the_configuration_are_none() -> None:
+    assert select("flows:\nincludeTags:\nexecutionOrder:\n", "a.yaml") == ["a.yaml"]
+
+
+def test_tags_of_a_flow_with_problems_still_exclude_it() -> None:
+    wrong = "tags: [wip]\n---\n- tapp: x\n"
+    assert not by_path(Workspace({"config.yaml": "excludeTags: wip", "a.yaml": wrong}))
+
+
+def test_flow_that_is_no_text_is_refused() -> None:
+    (flow,) = Workspace({"b.txt": ""}, {"a.yaml": b"\xff"}).flows()
+    assert flow.problems[0].message == "this is no text in UTF-8 of at most 1 MiB"
+
+
+@pytest.mark.parametrize(
+    ("paths", "root"),
+    [
+        (["config.yaml", "a/b.yaml"], ""),
+        (["notes/config.yaml", "notes/tests/a.yaml"], "notes/"),
+        (["x/y/config.yml", "x/y/a.yaml"], "x/y/"),
+        (["x/y/a.yaml", "x/y/z/b.yaml"], "x/y/"),
+        (["a.yaml"], ""),
+        (["a/a.yaml", "b/b.yaml"], ""),
+        ([], ""),
+    ],
+)
+def test_root_is_below_the_folders_around_all_files(paths: list[str], root: str) -> None:
+    assert find_root(paths) == root
+
+
+def test_second_flow_of_a_name_is_noticed() -> None:
+    (notice,) = repeated_names([("a.yaml", "A"), ("b.yaml", "B"), ("c.yaml", "A")])
+    assert (notice.file, notice.message.partition(":")[0]) == ("c.yaml", 'a.yaml has the same name "A"')

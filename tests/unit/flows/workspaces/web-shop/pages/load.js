@@ -1,0 +1,4 @@
+// The page objects.
+output.pages = {
+  list: { firstMug: '.product:first-child a' },
+}
