@@ -17,6 +17,8 @@ from mobiletest.catalog.v1 import (
     limits_pb2_grpc,
     resolution_pb2,
     resolution_pb2_grpc,
+    secrets_pb2,
+    secrets_pb2_grpc,
     tests_pb2,
     tests_pb2_grpc,
     workflows_pb2,
@@ -31,10 +33,12 @@ from services.catalog.grpc.facts import CatalogFactsServicer
 from services.catalog.grpc.keys import ApiKeysServicer
 from services.catalog.grpc.limits import LimitsServicer
 from services.catalog.grpc.resolution import ResolutionServicer
+from services.catalog.grpc.secrets import SecretsServicer
 from services.catalog.grpc.tests import TestsServicer
 from services.catalog.grpc.workflows import WorkflowsServicer
 from services.catalog.inspection.inspector import ProcessInspector
-from services.catalog.ports import FlowReader
+from services.catalog.reader_ports import FlowReader
+from services.catalog.secret_cipher import SecretCipher, parse_keys
 from services.catalog.settings import Settings
 from services.catalog.spool import Spool
 from services.catalog.storage.artifact_bytes import MongoArtifactBytes
@@ -43,19 +47,24 @@ from services.catalog.storage.facts import MongoFacts
 from services.catalog.storage.keys import MongoKeyRing
 from services.catalog.storage.limits import MongoLimits
 from services.catalog.storage.migrations import MIGRATIONS
+from services.catalog.storage.secrets import MongoSecrets
 from services.catalog.storage.store import MongoStore
 from services.catalog.upload_rate import UploadRate
 from services.catalog.usecases.apps import AppUseCases
 from services.catalog.usecases.artifact_quota import ArtifactQuota
 from services.catalog.usecases.attachments import AttachmentUseCases
 from services.catalog.usecases.builds import BuildUseCases
+from services.catalog.usecases.imports import ImportUseCases
 from services.catalog.usecases.keys import KeyUseCases
 from services.catalog.usecases.limits import LimitUseCases
 from services.catalog.usecases.quarantine import QuarantineUseCases
 from services.catalog.usecases.resolution import ResolutionUseCases
+from services.catalog.usecases.secrets import SecretUseCases
 from services.catalog.usecases.tests import TestUseCases
 from services.catalog.usecases.uploads import UploadUseCases
 from services.catalog.usecases.workflows import WorkflowUseCases
+from services.catalog.usecases.workspace_files import WorkspaceFileStore
+from services.catalog.workspace_reader import ChildWorkspaceReader
 from services.chassis import grpc_server
 from services.chassis.clock import SystemClock
 from services.chassis.health import AdminServer, Health
@@ -122,12 +131,20 @@ def _servicers(
         store, objects, quota=quota, spool=spool, rate=rate, inspector=ProcessInspector(), clock=clock
     )
     builds = BuildsServicer(BuildUseCases(store, objects, clock), uploads)
+    workspaces = ChildWorkspaceReader()
+    files = WorkspaceFileStore(store, objects, quota=quota, workspaces=workspaces)
     tests = TestsServicer(
-        TestUseCases(store, clock, flows), AttachmentUseCases(store, clock), QuarantineUseCases(store, clock)
+        TestUseCases(store, clock, flows),
+        AttachmentUseCases(store, clock),
+        QuarantineUseCases(store, clock),
+        ImportUseCases(store, files, spool=spool, rate=rate, workspaces=workspaces, clock=clock),
+        files,
     )
     keys = ApiKeysServicer(KeyUseCases(store, MongoKeyRing(mongo), limits, clock), limits)
     workflows = WorkflowsServicer(WorkflowUseCases(store, limits, clock))
     resolution = ResolutionServicer(ResolutionUseCases(store), limits)
+    cipher = SecretCipher(parse_keys(settings.secret_keys.get_secret_value()))
+    secrets = SecretsServicer(SecretUseCases(MongoSecrets(mongo), cipher, clock))
     shown_limits = LimitsServicer(LimitUseCases(store, limits, ledger))
     facts = CatalogFactsServicer(MongoFacts(mongo))
     services = (
@@ -138,6 +155,7 @@ def _servicers(
         (resolution_pb2_grpc.add_ResolutionServicer_to_server, resolution, resolution_pb2, "Resolution"),
         (facts_pb2_grpc.add_CatalogFactsServicer_to_server, facts, facts_pb2, "CatalogFacts"),
         (api_keys_pb2_grpc.add_ApiKeysServicer_to_server, keys, api_keys_pb2, "ApiKeys"),
+        (secrets_pb2_grpc.add_SecretsServicer_to_server, secrets, secrets_pb2, "Secrets"),
         (limits_pb2_grpc.add_LimitsServicer_to_server, shown_limits, limits_pb2, "Limits"),
     )
     return [(add, servicer, file.DESCRIPTOR.services_by_name[name]) for add, servicer, file, name in services]

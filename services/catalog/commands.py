@@ -1,4 +1,4 @@
-"""Commands of the catalog: migrate the database, create an organisation with its first key, set limits, republish."""
+"""Commands of the catalog: migrate the database, create an organisation, set limits, rotate secrets, republish."""
 
 import argparse
 import asyncio
@@ -14,15 +14,17 @@ from services.catalog.app import open_database
 from services.catalog.events import SOURCE, TOPICS
 from services.catalog.grpc.limits import limits_message, limits_of
 from services.catalog.model.limits import OrganisationLimits
+from services.catalog.secret_cipher import SecretCipher, parse_keys
 from services.catalog.settings import Settings
 from services.catalog.storage.keys import MongoKeyRing
 from services.catalog.storage.limits import MongoLimits
+from services.catalog.storage.secrets import MongoSecretRotation
 from services.catalog.storage.store import MongoStore
 from services.catalog.usecases.keys import IssuedKey, KeyUseCases
 from services.chassis import context, logs, republish
 from services.chassis.clock import SystemClock
 from services.chassis.context import Caller
-from services.chassis.errors import DomainError, InvalidArgument
+from services.chassis.errors import DomainError, FailedPrecondition, InvalidArgument
 from services.chassis.mongo import Mongo
 from services.chassis.outbox import Outbox
 from services.chassis.settings import load
@@ -37,6 +39,7 @@ def run_command(arguments: Sequence[str]) -> int:
     bootstrap = commands.add_parser("bootstrap", help="create an organisation with an API key that has all scopes")
     bootstrap.add_argument("--name", required=True, help="the organisation's name")
     _add_limits(commands)
+    commands.add_parser("rotate-secrets", help="encrypt all secrets with the first of the keys")
     republish.add_command(commands)
     parsed = parser.parse_args(arguments)
     settings = load(Settings)
@@ -45,6 +48,8 @@ def run_command(arguments: Sequence[str]) -> int:
         return republish.run_command(settings, settings.mongo_database, TOPICS, parsed)
     if parsed.command == "limits":
         return asyncio.run(_limits(settings, parsed))
+    if parsed.command == "rotate-secrets":
+        return asyncio.run(_rotate_secrets(settings))
     asyncio.run(_bootstrap(settings, parsed.name) if parsed.command == "bootstrap" else _migrate(settings))
     return 0
 
@@ -75,6 +80,10 @@ async def _limits(settings: Settings, parsed: argparse.Namespace) -> int:
     return 0
 
 
+LISTS = ("allowed_models", "script_hosts")
+"""Limits whose values are separated by commas."""
+
+
 def changed_limits(
     limits: limits_pb2.OrganisationLimits, assignments: Sequence[str], unset: Sequence[str]
 ) -> limits_pb2.OrganisationLimits:
@@ -85,7 +94,7 @@ def changed_limits(
         values.pop(name, None)
     for name, _, value in (assignment.partition("=") for assignment in assignments):
         _check_name(name)
-        values[name] = value.split(",") if name == "allowed_models" else value
+        values[name] = value.split(",") if name in LISTS else value
     try:
         changed = ParseDict(values, limits_pb2.OrganisationLimits())
     except ParseError as error:
@@ -98,6 +107,32 @@ def _check_name(name: str) -> None:
     names = limits_pb2.OrganisationLimits.DESCRIPTOR.fields_by_name
     if name not in names:
         raise InvalidArgument(f"unknown limit {name!r}; the limits are {', '.join(names)}")
+
+
+async def _rotate_secrets(settings: Settings) -> int:
+    cipher = SecretCipher(parse_keys(settings.secret_keys.get_secret_value()))
+    try:
+        async with open_database(settings) as mongo:
+            rotated = await rotate_secrets(mongo, cipher)
+    except DomainError as error:
+        sys.stderr.write(f"{error.message}\n")
+        return 1
+    sys.stdout.write(json.dumps({"rotated": rotated}) + "\n")
+    return 0
+
+
+async def rotate_secrets(mongo: Mongo, cipher: SecretCipher) -> int:
+    """Encrypt all secrets with the first key; how many were not. FailedPrecondition: the key of one is missing."""
+    rotation, rotated = MongoSecretRotation(mongo), 0
+    async for secret in rotation.not_encrypted_with(cipher.key_id):
+        try:
+            value = cipher.decrypt(secret.value, secret.org_id, secret.name)
+        except FailedPrecondition as error:
+            where = f"organisation {secret.org_id}, key {secret.value.key_id}"
+            raise FailedPrecondition(f"{error.message} ({where}; {rotated} were rotated)") from error
+        await rotation.replace(secret, cipher.encrypt(value, secret.org_id, secret.name))
+        rotated += 1
+    return rotated
 
 
 async def _migrate(settings: Settings) -> None:

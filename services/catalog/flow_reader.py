@@ -11,6 +11,7 @@ from services.chassis.child_process import preload
 from services.chassis.context import current
 from services.chassis.fair_turns import FairTurns
 from services.flows.loader import NO_FILES, Files, load_flow
+from services.flows.nodes import DocumentError, Notice
 
 LIMITS = JobLimits(cpu_seconds=5, wall_seconds=15, memory_bytes=128 * 2**20, answer_bytes=8 * 2**20)
 CHILDREN = 2
@@ -26,15 +27,16 @@ class ChildFlowReader:
         turns = FairTurns(CHILDREN, per_org=1, waiting_per_org=32, waiting=128)
         self._children = ChildPool("flows", answer, turns, limits, jobs_per_child=JOBS_PER_CHILD)
 
-    async def read(self, source: str | Sequence[Step], files: Files = NO_FILES) -> ReadFlow:
+    async def read(self, source: str | Sequence[Step], files: Files = NO_FILES, path: str = "") -> ReadFlow:
         """See the port."""
-        request = json.dumps((source, dict(files)), ensure_ascii=False).encode(errors="surrogatepass")
+        request = json.dumps((source, dict(files), path), ensure_ascii=False).encode(errors="surrogatepass")
         try:
             found = json.loads(await self._children.call(current().org_id, request))
         except JobFailed as failure:
             field = "flow" if isinstance(source, str) else "steps"
             raise InvalidValue(field, f"reading it failed: {failure}; make several tests of it", "too_long") from None
-        found["problems"] = tuple(FlowProblem(**each) for each in found["problems"])
+        for field in ("problems", "notices"):
+            found[field] = tuple(FlowProblem(**each) for each in found[field])
         return ReadFlow(**{**found, "tags": tuple(found["tags"]), "steps": tuple(found["steps"])})
 
     async def close(self) -> None:
@@ -43,15 +45,22 @@ class ChildFlowReader:
 
 def answer(request: bytes) -> bytes:
     """What a child does with a request."""
-    source, files = json.loads(request.decode(errors="surrogatepass"))
-    return json.dumps(asdict(read_flow(source, files))).encode()
+    return json.dumps(asdict(read_flow(*json.loads(request.decode(errors="surrogatepass"))))).encode()
 
 
-def read_flow(source: str | Sequence[Step], files: Files = NO_FILES) -> ReadFlow:
+def read_flow(source: str | Sequence[Step], files: Files = NO_FILES, path: str = "") -> ReadFlow:
     """The flow that a text or a list of steps is, or its problems."""
-    loaded = load_flow(source, files, root="flow" if isinstance(source, str) else "steps")
+    root = path or ("flow" if isinstance(source, str) else "steps")
+    loaded = load_flow(source, files, root=root, path=path)
+    notices = _located(loaded.notices)
     if loaded.flow is None:
-        shown = loaded.problems[:PROBLEMS_LIMIT]
-        return ReadFlow(problems=tuple(FlowProblem(each.path, each.message, str(each)) for each in shown))
+        return ReadFlow(problems=_located(loaded.problems), notices=notices)
     steps = tuple(loaded.steps)
-    return ReadFlow(name=loaded.flow.name, tags=loaded.flow.tags, steps=steps)  # type: ignore[arg-type]
+    return ReadFlow(loaded.flow.name, loaded.flow.tags, steps, notices=notices)  # type: ignore[arg-type]
+
+
+def _located(found: Sequence[DocumentError | Notice]) -> tuple[FlowProblem, ...]:
+    return tuple(
+        FlowProblem(each.path, each.message, str(each), each.file, each.line, each.column)
+        for each in found[:PROBLEMS_LIMIT]
+    )

@@ -1,23 +1,20 @@
-"""What the use cases need: a store with one port per resource and transactions over them, an inspector, and a
-reader of flows.
+"""What the use cases need of storage: a store with one port per resource, and transactions over them.
 
 Everything is read and written as the caller of `chassis.context.current()`; only `KeyRing` works without a caller.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import Protocol, TypeAlias, TypeVar
 
 from services.catalog.model.apps import App, AppFilter
 from services.catalog.model.attachments import Attachment
-from services.catalog.model.builds import Build, Inspection, RejectedArtifact
+from services.catalog.model.builds import Build
 from services.catalog.model.keys import ApiKey, Organisation
 from services.catalog.model.limits import ArtifactBytes, OrganisationLimits
-from services.catalog.model.tests import PLAN_BYTES, Quarantine, ReadFlow, Step, Test, TestFilter, TestVersion
+from services.catalog.model.tests import PLAN_BYTES, Quarantine, Test, TestFilter, TestVersion
 from services.catalog.model.values import Counts, Page
 from services.catalog.model.workflows import Workflow
-from services.flows.loader import NO_FILES, Files
 
 T = TypeVar("T")
 E = TypeVar("E")
@@ -112,7 +109,7 @@ class KeyRing(Protocol):
 
 
 class Tests(LiveEntities[Test], Protocol):
-    """The live tests."""
+    """The live tests. The path in a workspace from which a test was imported is unique."""
 
     async def with_deleted(self, test_ids: Collection[str], *, most_bytes: int = PLAN_BYTES) -> Sequence[Test]:
         """Those of the tests that exist or once existed, in any order. InvalidArgument (TOO_LARGE): they are larger."""
@@ -132,11 +129,23 @@ class Tests(LiveEntities[Test], Protocol):
     async def count(self, filter: TestFilter) -> int:
         """How many tests fit."""
 
+    async def elsewhere(self, workspace: str, paths: Collection[str], most: int) -> Sequence[Test]:
+        """The tests of other paths of the workspace, by path, at most so many, without their steps and env."""
+
+    async def stored_files(self, workspace: str, sha256s: Collection[str]) -> Collection[str]:
+        """Those of the contents that tests of the workspace have."""
+
+    async def at_paths(self, workspace: str, paths: Collection[str]) -> Sequence[Test]:
+        """The tests that were imported from these paths of the workspace, in any order."""
+
     async def add_version(self, version: TestVersion) -> None:
         """Store a version of a test's steps."""
 
     async def versions(self, test_id: str, page: Page, *, with_steps: bool) -> Sequence[TestVersion]:
         """One page of the test's versions, newest first; without their steps unless asked for."""
+
+    async def kept_files(self, test_id: str) -> frozenset[str]:
+        """The SHA-256 of each file that a version of the test needs."""
 
 
 class Attachments(Protocol):
@@ -181,7 +190,7 @@ class Workflows(LiveEntities[Workflow], Protocol):
 
 
 class Artifacts(Protocol):
-    """Which artifacts are stored, and how many live builds use each."""
+    """Which artifacts are stored, and how many live builds and tests use each."""
 
     async def expect(self, sha256: str, size: int) -> bool:
         """Announce that the artifact is about to be used; whether it is stored already.
@@ -226,23 +235,6 @@ class ArtifactBytesLedger(Protocol):
 
     async def release(self, upload_id: str) -> None:
         """End a reservation."""
-
-
-class Inspector(Protocol):
-    """Looks into artifacts without trusting them."""
-
-    async def inspect(self, path: Path) -> Inspection | RejectedArtifact:
-        """What the artifact says of itself; never raises for what the artifact is."""
-
-
-class FlowReader(Protocol):
-    """Reads the steps of tests."""
-
-    async def read(self, source: str | Sequence[Step], files: Files = NO_FILES) -> ReadFlow:
-        """The flow in a Maestro file's text, with the files that it runs, or in a list of steps.
-
-        InvalidValue when it takes too much; ResourceExhausted and Unavailable when too many wait.
-        """
 
 
 class Records(Protocol):

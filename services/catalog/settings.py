@@ -3,9 +3,10 @@
 import tempfile
 from pathlib import Path
 
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, field_validator
 
 from services.catalog.model.limits import OrganisationLimits
+from services.catalog.secret_cipher import parse_keys
 from services.chassis.limits import ANY_MODEL
 from services.chassis.settings import ProcessSettings
 
@@ -33,8 +34,17 @@ class Settings(ProcessSettings):
     """The maximum number of bytes of the artifacts that one organisation's builds use."""
     organisation_api_keys: int = Field(default=100, ge=1)
     """The maximum number of API keys of one organisation."""
+    secret_keys: SecretStr = SecretStr("")
+    """The keys that encrypt secrets, as ID=KEY separated by commas; a key is 32 random bytes in base64. The first one
+    encrypts, the others only decrypt (see `rotate-secrets`). Empty: secrets cannot be stored."""
     organisation_models: str = ANY_MODEL
     """The models that llm_config may name, separated by commas; * allows any."""
+
+    @field_validator("secret_keys")
+    @classmethod
+    def _check_secret_keys(cls, value: SecretStr) -> SecretStr:
+        parse_keys(value.get_secret_value())
+        return value
 
     @property
     def limits(self) -> OrganisationLimits:

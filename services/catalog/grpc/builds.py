@@ -99,7 +99,7 @@ class _Upload:
                 raise InvalidArgument(message, reason="METADATA_REPEATED")
             size += len(request.chunk)
             yield request.chunk
-        raise _upload_cut(f"it stopped after {size} bytes")
+        raise upload_cut(f"it stopped after {size} bytes")
 
     def final(self) -> NewBuild:
         """The complete description; only after the last chunk."""
@@ -107,12 +107,13 @@ class _Upload:
 
     def _finish(self, request: builds_pb2.UploadBuildRequest, size: int) -> None:
         if request.end.size != size:
-            raise _upload_cut(f"{size} of {request.end.size} bytes arrived")
+            raise upload_cut(f"{size} of {request.end.size} bytes arrived")
         if request.HasField("metadata"):
             self._metadata = request.metadata
 
 
-def _upload_cut(how: str) -> Aborted:
+def upload_cut(how: str) -> Aborted:
+    """The error for an upload whose messages are not complete."""
     return Aborted(f"The upload was cut: {how}; send it again", reason="UPLOAD_CUT")
 
 

@@ -3,12 +3,14 @@
 from collections.abc import Iterable
 
 from google.protobuf.message import Message
+from google.protobuf.struct_pb2 import Struct
 from mobiletest.types.v1 import platform_pb2, quarantine_pb2
 
 from services.catalog.model.tests import Quarantine
 from services.catalog.model.values import Page, Platform
 from services.chassis.errors import InvalidArgument, Violation
-from services.chassis.proto_values import PageRequest, to_timestamp
+from services.chassis.proto_values import PageRequest, json_to_struct, to_timestamp
+from services.flows.environment import Environment
 
 
 def page_of(request: PageRequest) -> Page:
@@ -27,6 +29,11 @@ def named_fields(request: Message, paths: Iterable[str], known: Iterable[str]) -
         return asked
     present = {descriptor.name for descriptor, _ in request.ListFields()}
     return [name for name in known if name in present]
+
+
+def env_message(env: Environment) -> Struct | None:
+    """The variables for a field of a message; none leave the field unset."""
+    return json_to_struct(env) if env else None
 
 
 _NUMBERS = {Platform.IOS: platform_pb2.PLATFORM_IOS, Platform.ANDROID: platform_pb2.PLATFORM_ANDROID}

@@ -48,4 +48,5 @@ def limits_message(limits: OrganisationLimits) -> types_pb2.OrganisationLimits:
 def limits_of(message: types_pb2.OrganisationLimits) -> OrganisationLimits:
     """The limits that the message sets."""
     values: dict[str, Any] = {field.name: value for field, value in message.ListFields()}
-    return OrganisationLimits(**{**values, "allowed_models": tuple(message.allowed_models)})
+    lists = {"allowed_models": tuple(message.allowed_models), "script_hosts": tuple(message.script_hosts)}
+    return OrganisationLimits(**{**values, **lists})

@@ -3,19 +3,20 @@
 # ruff: noqa: N802 (gRPC names the methods)
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from mobiletest.catalog.v1 import resolution_pb2, resolution_pb2_grpc
 
-from services.catalog.grpc.conversions import platform_number
+from services.catalog.grpc.conversions import env_message, platform_number
 from services.catalog.grpc.limits import limits_message
-from services.catalog.grpc.tests import step_messages
+from services.catalog.grpc.tests import file_messages, step_messages
 from services.catalog.grpc.workflows import build_config, build_config_message, run_config_message
 from services.catalog.model.apps import App
 from services.catalog.model.builds import Build
 from services.catalog.model.resolution import PlannedRun
 from services.catalog.model.tests import PLAN_BYTES
+from services.catalog.model.workflows import Workflow
 from services.catalog.ports import Limits
 from services.catalog.usecases.resolution import ResolutionUseCases, Resolved
 from services.chassis.context import current
@@ -94,10 +95,17 @@ def _workflow_message(resolved: Resolved) -> resolution_pb2.ResolveRunsResponse:
     return resolution_pb2.ResolveRunsResponse(
         workflow_id=workflow.id,
         workflow_name=workflow.name,
-        run_config=run_config_message(workflow.run_config),
+        run_config=run_config_message(_with_env(workflow)),
         build_config=build_config_message(workflow.build_config),
         max_parallel=workflow.max_parallel,
     )
+
+
+def _with_env(workflow: Workflow) -> Mapping[str, Any] | None:
+    """The run configuration with the variables of the workflow, which its own override."""
+    config: Mapping[str, Any] = workflow.run_config or {}
+    env = {**workflow.env, **config.get("env", {})}
+    return {**config, "env": env} if env else workflow.run_config
 
 
 def _run(run: PlannedRun) -> resolution_pb2.PlannedRun:
@@ -111,6 +119,9 @@ def _run(run: PlannedRun) -> resolution_pb2.PlannedRun:
         app=_app(run.app),
         build=_build(run.build),
         config_error=run.config_error or "",
+        env=env_message(run.test.env),
+        files=file_messages(run.test.files),
+        source_path=run.test.source_path or "",
     )
 
 

@@ -1,6 +1,6 @@
 """The gRPC service Tests."""
 
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
 
 # ruff: noqa: N802 (gRPC names the methods)
 from typing import Any
@@ -9,23 +9,36 @@ from google.protobuf.empty_pb2 import Empty
 from google.protobuf.struct_pb2 import Value
 from mobiletest.catalog.v1 import tests_pb2, tests_pb2_grpc
 
-from services.catalog.grpc.conversions import named_fields, page_of, platform, platform_number, quarantine_message
+from services.catalog.grpc.conversions import (
+    env_message,
+    named_fields,
+    page_of,
+    platform,
+    platform_number,
+    quarantine_message,
+)
+from services.catalog.grpc.imports import read_chunks, read_import, report_message
 from services.catalog.model.tests import Step, TestVersion
 from services.catalog.usecases.attachments import AttachedTest, AttachmentUseCases, TargetedAttachment
+from services.catalog.usecases.imports import ImportUseCases
 from services.catalog.usecases.quarantine import QuarantineUseCases
 from services.catalog.usecases.tests import NewTest, TestUseCases
+from services.catalog.usecases.workspace_files import WorkspaceFileStore
 from services.chassis.errors import InvalidArgument, Violation
 from services.chassis.proto_values import (
     json_to_value,
     page_fields,
     read_datetime,
     read_optional,
+    struct_to_json,
     to_enum_number,
     to_timestamp,
     value_to_json,
 )
+from services.flows.environment import mask_environment
+from services.flows.workspace_media import MediaFile
 
-_CHANGEABLE = ("name", "description", "platform", "tags", "steps", "timeout_seconds", "flow", "flow_files")
+_CHANGEABLE = ("name", "description", "platform", "tags", "steps", "timeout_seconds", "flow", "flow_files", "env")
 
 
 class TestsServicer(tests_pb2_grpc.TestsServicer):
@@ -33,8 +46,17 @@ class TestsServicer(tests_pb2_grpc.TestsServicer):
 
     __test__ = False
 
-    def __init__(self, usecases: TestUseCases, attachments: AttachmentUseCases, quarantine: QuarantineUseCases) -> None:
+    def __init__(
+        self,
+        usecases: TestUseCases,
+        attachments: AttachmentUseCases,
+        quarantine: QuarantineUseCases,
+        imports: ImportUseCases,
+        files: WorkspaceFileStore,
+    ) -> None:
         self._usecases = usecases
+        self._files = files
+        self._imports = imports
         self._attachments = attachments
         self._quarantine = quarantine
 
@@ -59,6 +81,12 @@ class TestsServicer(tests_pb2_grpc.TestsServicer):
         )
         return tests_pb2.ListTestsResponse(items=map(test_message, listed.items), **page_fields(request, listed.total))
 
+    async def ImportTests(
+        self, requests: AsyncIterator[tests_pb2.ImportTestsRequest], context: Any
+    ) -> tests_pb2.ImportTestsResponse:
+        new = await read_import(requests)
+        return report_message(await self._imports.run(new, read_chunks(requests)))
+
     async def GetTest(self, request: tests_pb2.GetTestRequest, context: Any) -> tests_pb2.Test:
         return test_message(await self._usecases.get(request.test_id))
 
@@ -76,6 +104,12 @@ class TestsServicer(tests_pb2_grpc.TestsServicer):
     async def DeleteTest(self, request: tests_pb2.DeleteTestRequest, context: Any) -> Empty:
         await self._usecases.delete(request.test_id, request.expected_revisions)
         return Empty()
+
+    async def DownloadTestFile(
+        self, request: tests_pb2.DownloadTestFileRequest, context: Any
+    ) -> AsyncIterator[tests_pb2.DownloadTestFileResponse]:
+        async for chunk in self._files.read(request.sha256):
+            yield tests_pb2.DownloadTestFileResponse(chunk=chunk)
 
     async def ListTestVersions(
         self, request: tests_pb2.ListTestVersionsRequest, context: Any
@@ -116,6 +150,8 @@ def _field_value(request: tests_pb2.CreateTestRequest | tests_pb2.UpdateTestRequ
         return tuple(value_to_json(step) for step in request.steps)  # validated by `flows.loader`
     if field == "flow_files":
         return {file.path: file.text for file in request.flow_files}
+    if field == "env":
+        return struct_to_json(request.env)
     if field == "tags":
         return tuple(request.tags)
     if field == "platform":
@@ -134,6 +170,7 @@ def test_message(attached: AttachedTest) -> tests_pb2.Test:
         platform=platform_number(test.platform),
         tags=test.tags,
         steps=step_messages(test.steps),
+        env=env_message(mask_environment(test.env)),
         timeout_seconds=test.timeout_seconds,
         version_number=test.version_number,
         attachments=[
@@ -144,6 +181,10 @@ def test_message(attached: AttachedTest) -> tests_pb2.Test:
         updated_at=to_timestamp(test.updated_at),
         revision=test.revision,
         quarantine=quarantine_message(attached.quarantine),
+        notices=attached.notices,
+        workspace=test.workspace,
+        source_path=test.source_path,
+        files=file_messages(test.files),
     )
 
 
@@ -153,7 +194,13 @@ def version_message(version: TestVersion) -> tests_pb2.TestVersion:
         version_number=version.version_number,
         steps=step_messages(version.steps),
         created_at=to_timestamp(version.created_at),
+        files=file_messages(version.files),
     )
+
+
+def file_messages(files: Iterable[MediaFile]) -> list[tests_pb2.TestFile]:
+    """The files that a test needs."""
+    return [tests_pb2.TestFile(path=file.path, sha256=file.sha256, size_bytes=file.size) for file in files]
 
 
 def attachment_message(targeted: TargetedAttachment) -> tests_pb2.Attachment:

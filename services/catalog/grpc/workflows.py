@@ -10,14 +10,15 @@ from google.protobuf.json_format import MessageToDict, ParseDict
 from mobiletest.catalog.v1 import workflows_pb2, workflows_pb2_grpc
 from mobiletest.types.v1 import run_config_pb2
 
-from services.catalog.grpc.conversions import named_fields, page_of
+from services.catalog.grpc.conversions import env_message, named_fields, page_of
 from services.catalog.model.text import normalize
 from services.catalog.model.values import Json
 from services.catalog.model.workflows import NO_BUILD_CONFIG, AppChoice, BuildConfig, Workflow
 from services.catalog.usecases.workflows import NewWorkflow, WorkflowUseCases
-from services.chassis.proto_values import page_fields, read_optional, to_timestamp
+from services.chassis.proto_values import page_fields, read_optional, struct_to_json, to_timestamp
+from services.flows.environment import mask_environment
 
-_CHANGEABLE = ("name", "description", "test_ids", "tags", "run_config", "build_config", "max_parallel")
+_CHANGEABLE = ("name", "description", "test_ids", "tags", "run_config", "build_config", "max_parallel", "env")
 
 
 class WorkflowsServicer(workflows_pb2_grpc.WorkflowsServicer):
@@ -61,6 +62,8 @@ def _field_value(request: workflows_pb2.CreateWorkflowRequest | workflows_pb2.Up
         return build_config(request.build_config)
     if field == "run_config":
         return run_config(read_optional(request, field))
+    if field == "env":
+        return struct_to_json(request.env)
     if field in ("test_ids", "tags"):
         return tuple(getattr(request, field))
     return read_optional(request, field)
@@ -75,9 +78,10 @@ def workflow_message(workflow: Workflow) -> workflows_pb2.Workflow:
         description=workflow.description,
         test_ids=workflow.test_ids,
         tags=workflow.tags,
-        run_config=run_config_message(workflow.run_config),
+        run_config=run_config_message(_with_masked_env(workflow.run_config)),
         build_config=build_config_message(workflow.build_config),
         max_parallel=workflow.max_parallel,
+        env=env_message(mask_environment(workflow.env)),
         created_at=to_timestamp(workflow.created_at),
         updated_at=to_timestamp(workflow.updated_at),
         revision=workflow.revision,
@@ -111,6 +115,10 @@ def run_config_message(config: Mapping[str, Json] | None) -> run_config_pb2.RunC
     if config is None:
         return None
     return ParseDict(dict(config), run_config_pb2.RunConfig(), ignore_unknown_fields=True)
+
+
+def _with_masked_env(config: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    return {**config, "env": mask_environment(config["env"])} if config and "env" in config else config
 
 
 def _choice(message: run_config_pb2.PlatformBuild) -> AppChoice:

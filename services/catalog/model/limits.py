@@ -6,7 +6,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class OrganisationLimits:
-    """The limits of one organisation; None, or no models, is the default of the service that enforces the limit.
+    """The limits of one organisation; None, or an empty list, is the default of the service that enforces the limit.
 
     The protos describe each field.
     """
@@ -24,6 +24,8 @@ class OrganisationLimits:
     model_calls_per_day: int | None = None
     model_tokens_per_day: int | None = None
     allowed_models: tuple[str, ...] = ()
+    script_hosts: tuple[str, ...] = ()
+    baseline_bytes: int | None = None
 
     def over(self, defaults: "OrganisationLimits") -> "OrganisationLimits":
         """These limits, and the defaults for those that are not set."""

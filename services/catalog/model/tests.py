@@ -4,12 +4,14 @@ For a limited time, failures of a test in quarantine are counted and shown but d
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
 from services.catalog.model.text import has_controls, validate_text
 from services.catalog.model.values import InvalidValue, Json, Platform
+from services.flows.environment import Environment
+from services.flows.workspace_media import MediaFile
 
 Step: TypeAlias = "str | Mapping[str, Json]"
 
@@ -38,6 +40,8 @@ class Test:
     """A test: steps in words or commands, for one platform or (None) for both.
 
     `version_number` rises by one with each edit of the steps, `revision` with every write. `quarantine` may be over.
+    A test that was imported has the name of its `workspace` and the path of its flow there, which no other test has,
+    and the pictures and videos of the workspace that its steps need.
     """
 
     __test__ = False  # not a pytest class
@@ -51,16 +55,20 @@ class Test:
     platform: Platform | None = None
     tags: tuple[str, ...] = ()
     steps: tuple[Step, ...] = ()
+    env: Environment = field(default_factory=dict, repr=False)
     timeout_seconds: int | None = None
     quarantine: Quarantine | None = None
     version_number: int = 1
     revision: int = 1
     deleted_at: datetime | None = None
+    workspace: str | None = None
+    source_path: str | None = None
+    files: tuple[MediaFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class TestVersion:
-    """The steps of a test as they were from one edit to the next."""
+    """The steps of a test, and the files that they need, as they were from one edit to the next."""
 
     __test__ = False
 
@@ -69,6 +77,7 @@ class TestVersion:
     version_number: int
     steps: tuple[Step, ...]
     created_at: datetime
+    files: tuple[MediaFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,21 +94,31 @@ class TestFilter:
 
 @dataclass(frozen=True, slots=True)
 class FlowProblem:
-    """A mistake in steps: the path to it, what is wrong, and both in one sentence, in a text with line and column."""
+    """A mistake in steps, or a notice: the path to it, what is wrong, and both in one sentence.
+
+    In a text it has a line and a column, from 1, in the flow itself or in a `file` that the flow runs.
+    """
 
     path: str
     message: str
     sentence: str
+    file: str = ""
+    line: int | None = None
+    column: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ReadFlow:
-    """The steps of a test as they are stored, with the name and tags of the flow they come from; or their problems."""
+    """The steps of a test as they are stored, with the name and tags of the flow they come from; or their problems.
+
+    `notices` are about what is kept but has no effect.
+    """
 
     name: str | None = None
     tags: tuple[str, ...] = ()
     steps: tuple[Step, ...] = ()
     problems: tuple[FlowProblem, ...] = ()
+    notices: tuple[FlowProblem, ...] = ()
 
 
 def validate_tags(tags: tuple[str, ...]) -> tuple[str, ...]:

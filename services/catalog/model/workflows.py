@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from services.catalog.model.values import Json, Platform
+from services.flows.environment import Environment
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,7 @@ class Workflow:
     tags: tuple[str, ...] = ()
     build_config: BuildConfig = field(default=NO_BUILD_CONFIG)
     run_config: Mapping[str, Json] | None = None
+    env: Environment = field(default_factory=dict, repr=False)
     max_parallel: int | None = None
     revision: int = 1
     deleted_at: datetime | None = None

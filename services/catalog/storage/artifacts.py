@@ -1,6 +1,6 @@
 """Artifacts that are, or are about to be, in the object store: one document per organisation and content.
 
-Those that no build uses are removed a day after they were last used.
+Those that no build and no test uses are removed a day after they were last used.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ STORED, EXPECTED, REMOVING = "stored", "expected", "leaving"
 REMOVAL_LIMIT = timedelta(minutes=1)
 """A removal that takes longer is treated as abandoned by a killed process."""
 KEPT_UNUSED = timedelta(days=1)
-"""Long enough for every upload under way, and for every run that was planned on a build deleted since."""
+"""Long enough for every upload under way, and for every run that was planned on what has been deleted since."""
 EVERY_SECONDS = 600.0
 REMOVAL_SECONDS = 30.0
 
@@ -73,7 +73,7 @@ class MongoArtifacts:
 
 
 class ArtifactSweeper:
-    """Removes the artifacts of all organisations that no build uses: of deleted builds, and of uploads that failed.
+    """Removes the artifacts of all organisations that nothing uses: of deleted builds and tests, and of failed uploads.
 
     It runs in every process: an artifact claimed by one is skipped by the others.
     """

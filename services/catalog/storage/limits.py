@@ -52,5 +52,7 @@ class MongoLimits:
 
 
 def _from_document(document: Document) -> OrganisationLimits:
-    values: dict[str, Any] = {name: value for name, value in document.items() if name != "allowed_models"}
-    return OrganisationLimits(**values, allowed_models=tuple(document.get("allowed_models", ())))
+    values: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in document.items()
+    }
+    return OrganisationLimits(**values)

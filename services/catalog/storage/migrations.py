@@ -11,6 +11,7 @@ from services.catalog.storage.artifacts import ARTIFACTS
 from services.catalog.storage.attachments import ATTACHMENTS
 from services.catalog.storage.builds import BUILDS
 from services.catalog.storage.keys import KEYS, ORGANISATIONS
+from services.catalog.storage.secrets import SECRETS
 from services.catalog.storage.tests import TEST_VERSIONS, TESTS
 from services.catalog.storage.workflows import WORKFLOWS
 from services.chassis import idempotency, outbox
@@ -140,6 +141,10 @@ async def _make_reservations(mongo: Mongo) -> None:
     await mongo.collection(RESERVATIONS).create_indexes(indexes)
 
 
+async def _make_secrets(mongo: Mongo) -> None:
+    await mongo.collection(SECRETS).create_indexes([_index("list", [("org_id", UP), ("name", UP)], unique=True)])
+
+
 async def _make_collections(mongo: Mongo) -> None:
     existing = set(await mongo.database.list_collection_names())
     for name, fields in RULES.items():
@@ -150,9 +155,20 @@ async def _make_collections(mongo: Mongo) -> None:
             await mongo.collection(name).create_indexes(list(indexes))
 
 
+async def _make_test_sources(mongo: Mongo) -> None:
+    """Tests know the flow that they were imported from, which no other live test has."""
+    tests = mongo.collection(TESTS)
+    await tests.update_many({"workspace": {"$exists": False}}, {"$set": {"workspace": None, "source_path": None}})
+    imported = {"partialFilterExpression": {"live": True, "source_path": {"$type": "string"}}}
+    keys = [("org_id", UP), ("workspace", UP), ("source_path", UP)]
+    await tests.create_indexes([_index("source", keys, unique=True, **imported)])
+
+
 MIGRATIONS = [
     idempotency.MIGRATION,
     outbox.MIGRATION,
     Migration("0001_collections", _make_collections),
     Migration("0002_upload_reservations", _make_reservations),
+    Migration("0003_secrets", _make_secrets),
+    Migration("0004_test_sources", _make_test_sources),
 ]

@@ -21,6 +21,7 @@ from services.catalog.storage.documents import (
     name_condition,
 )
 from services.chassis.mongo import Document
+from services.flows.workspace_media import MediaFile
 
 TESTS = "tests"
 TEST_VERSIONS = "test_versions"
@@ -29,6 +30,7 @@ NO_STEPS = "[]"
 MOST_BYTES_WITH_STEPS = 2 * 1024**2
 """Of tests in one message: each mebibyte of steps costs a third of a second of CPU."""
 _BY_NAME = [("name_folded", 1), ("_id", 1)]
+_BY_SOURCE = [("workspace", 1), ("source_path", 1)]
 
 
 class MongoTests(MongoLiveEntities[Test]):
@@ -75,6 +77,19 @@ class MongoTests(MongoLiveEntities[Test]):
     async def count(self, filter: TestFilter) -> int:
         return await self._count(_condition(filter))
 
+    async def elsewhere(self, workspace: str, paths: Collection[str], most: int) -> Sequence[Test]:
+        condition = {"workspace": workspace, "source_path": {"$type": "string", "$nin": list(paths)}}
+        return await self._find(condition, _BY_SOURCE, Page(1, most), projection={"steps": 0, "env": 0})
+
+    async def stored_files(self, workspace: str, sha256s: Collection[str]) -> Collection[str]:
+        condition = {"workspace": workspace, "source_path": {"$type": "string"}, "files.sha256": {"$in": list(sha256s)}}
+        found = await self._rows.find({**condition, **IS_LIVE}, projection={"files.sha256": 1})
+        return {file["sha256"] for document in found for file in document["files"]}.intersection(sha256s)
+
+    async def at_paths(self, workspace: str, paths: Collection[str]) -> Sequence[Test]:
+        condition = {"workspace": workspace, "source_path": {"$type": "string", "$in": list(paths)}}
+        return await self._find(condition, most=PLAN_BYTES)
+
     async def add_version(self, version: TestVersion) -> None:
         document = asdict(version) | {"_id": f"{version.test_id}/{version.version_number}"}
         await self._versions.put(document | {"steps": _encode_steps(version.steps)})
@@ -83,6 +98,11 @@ class MongoTests(MongoLiveEntities[Test]):
         condition, newest_first = {"test_id": test_id}, [("version_number", -1)]
         documents = await self._versions.find(condition, newest_first, page, **_with(with_steps))
         return [_version(document) for document in documents]
+
+    async def kept_files(self, test_id: str) -> frozenset[str]:
+        with_files = {"test_id": test_id, "files.sha256": {"$exists": True}}
+        documents = await self._versions.find(with_files, projection={"files.sha256": 1})
+        return frozenset(file["sha256"] for document in documents for file in document["files"])
 
 
 def _with(steps: bool) -> Document:
@@ -121,13 +141,20 @@ def from_document(document: Document) -> Test:
         document,
         platform=Platform(document["platform"]) if document["platform"] else None,
         tags=tuple(document["tags"]),
+        env=document.get("env", {}),
         steps=_decode_steps(document.get("steps", NO_STEPS)),
         quarantine=Quarantine(**quarantine) if quarantine else None,
+        files=_files(document),
     )
 
 
 def _version(document: Document) -> TestVersion:
-    return load(TestVersion, document, steps=_decode_steps(document.get("steps", NO_STEPS)))
+    steps = _decode_steps(document.get("steps", NO_STEPS))
+    return load(TestVersion, document, steps=steps, files=_files(document))
+
+
+def _files(document: Document) -> tuple[MediaFile, ...]:
+    return tuple(MediaFile(**file) for file in document.get("files", ()))
 
 
 def _encode_steps(steps: tuple[Step, ...]) -> str:

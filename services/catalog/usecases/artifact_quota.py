@@ -13,9 +13,9 @@ PORTION_BYTES = 64 * 1024 * 1024
 """An upload of unknown size reserves these at first, then twice as many, but at most so many more at once."""
 RENEWAL_SECONDS = 120.0
 STORED_FACTOR = 2
-"""Artifacts that no build uses are stored for another day; with them an organisation may have this times its limit."""
-DELETE = "delete builds that you do not need, or ask the operator for more"
-WAIT = "files of deleted builds are removed after a day; try again then"
+"""Artifacts that nothing uses are stored for another day; with them an organisation may have this times its limit."""
+DELETE = "delete builds and imported tests that you do not need, or ask the operator for more"
+WAIT = "files of deleted builds and tests are removed after a day; try again then"
 
 
 class ArtifactQuota:

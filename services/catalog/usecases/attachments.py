@@ -43,15 +43,13 @@ class AttachmentUseCases:
 
         async def work(change: Change) -> TargetedAttachment:
             app, test = await _load_app_and_test(change, app_id, test_id)
-            if not is_platform_compatible(test.platform, app.platform):
-                raise InvalidValue("test_id", f"the test is for {test.platform}, the app for {app.platform}")
+            _check_platforms(app, test)
             before = await change.attachments.get(app_id, test_id)
             if before is not None and before.attached and before.pinned_version == pin:
                 return TargetedAttachment(before, target_version(before, app), active_quarantine(test.quarantine, now))
             after = replace(_new_attachment(before, app, test, now), pinned_version=pin)
             app = await update_app_attachment(change, app, before, after, now)
-            # A write to the test, so that it cannot be deleted in the same moment.
-            await change.tests.replace(replace(test, revision=test.revision + 1))
+            await _raise_revision(change, test)
             return TargetedAttachment(after, target_version(after, app), active_quarantine(test.quarantine, now))
 
         return await self._store.change(work, of=app_id)
@@ -84,6 +82,27 @@ class AttachmentUseCases:
         return {test_id: active_quarantine(quarantine, now) for test_id, quarantine in kept.items()}
 
 
+async def attach_unless_attached(change: Change, app: App, test: Test, now: datetime) -> App:
+    """The app, to which the test is attached from now on; a pin is kept. InvalidValue: their platforms differ."""
+    before = await change.attachments.get(app.id, test.id)
+    if before is not None and before.attached:
+        return app
+    _check_platforms(app, test)
+    app = await update_app_attachment(change, app, before, _new_attachment(before, app, test, now), now)
+    await _raise_revision(change, test)
+    return app
+
+
+async def _raise_revision(change: Change, test: Test) -> None:
+    """Write to the test, so that it cannot be deleted in the same moment."""
+    await change.tests.replace(replace(test, revision=test.revision + 1))
+
+
+def _check_platforms(app: App, test: Test) -> None:
+    if not is_platform_compatible(test.platform, app.platform):
+        raise InvalidValue("test_id", f"the test is for {test.platform}, the app for {app.platform}")
+
+
 async def _load_app_and_test(change: Change, app_id: str, test_id: str) -> tuple[App, Test]:
     app = require(await change.apps.get(app_id), "App")
     return app, require(await change.tests.get(test_id), "Test")
@@ -99,11 +118,15 @@ def _new_attachment(before: Attachment | None, app: App, test: Test, now: dateti
 
 @dataclass(frozen=True, slots=True)
 class AttachedTest:
-    """A test with its attachments, oldest first, each with the app's name, and its quarantine while that lasts."""
+    """A test with its attachments, oldest first, each with the app's name, and its quarantine while that lasts.
+
+    `notices` are about what its flow has without effect; only the answer to whom sends the flow has them.
+    """
 
     test: Test
     attachments: Sequence[tuple[Attachment, str]]
     quarantine: Quarantine | None = None
+    notices: tuple[str, ...] = ()
 
 
 async def load_attachments(records: Records, tests: Sequence[Test], now: datetime) -> Sequence[AttachedTest]:

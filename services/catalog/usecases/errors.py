@@ -1,12 +1,13 @@
 """Errors that the use cases share: NOT_FOUND for unknown ids, INVALID_ARGUMENT for violations of the domain's rules."""
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from functools import wraps
 from typing import ParamSpec, Protocol, TypeVar
 
 from services.catalog.model.values import InvalidValue
 from services.chassis.errors import Aborted, InvalidArgument, NotFound, Violation
 from services.chassis.web_addresses import AddressRefused, check_scheme
+from services.flows.environment import NO_ENVIRONMENT, Environment, InvalidEnvironment, check_environment
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -57,6 +58,16 @@ def invalid_argument(refusals: list[InvalidValue]) -> InvalidArgument:
     """One error for one or more violations."""
     violations = [Violation(r.field, r.message, r.kind) for r in refusals]
     return InvalidArgument(f"{refusals[0].field}: {refusals[0].message}", violations=violations)
+
+
+def validate_environment(
+    values: Mapping[str, object] | None, field: str, stored: Environment = NO_ENVIRONMENT
+) -> Environment:
+    """The variables, see `check_environment`. InvalidArgument lists all violations."""
+    try:
+        return check_environment(values or {}, field, stored)
+    except InvalidEnvironment as error:
+        raise invalid_argument([InvalidValue(name, problem) for name, problem in error.problems]) from error
 
 
 def validate_link(url: str, field: str) -> str:

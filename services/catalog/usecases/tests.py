@@ -18,17 +18,24 @@ from services.catalog.model.tests import (
 )
 from services.catalog.model.text import search_pattern, validate_name
 from services.catalog.model.values import Counts, InvalidValue, ListPage, Page, Platform
-from services.catalog.ports import Change, FlowReader, Store
+from services.catalog.ports import Change, Store
+from services.catalog.reader_ports import FlowReader
 from services.catalog.usecases.apps import update_app_attachment
 from services.catalog.usecases.attachments import AttachedTest, load_attachments
-from services.catalog.usecases.errors import invalid_argument, reports_violations, require, require_revision
+from services.catalog.usecases.errors import (
+    invalid_argument,
+    reports_violations,
+    require,
+    require_revision,
+    validate_environment,
+)
 from services.chassis.clock import Clock
 from services.chassis.context import current
 from services.chassis.ids import new_id
 from services.flows.loader import NO_FILES, Files
 
 TestChanges = Mapping[str, Any]
-"""New values of name, description, platform, tags, steps (or flow, with flow_files) and timeout_seconds.
+"""New values of name, description, platform, tags, steps (or flow, with flow_files), timeout_seconds and env.
 
 None clears what may be cleared.
 """
@@ -46,6 +53,7 @@ class NewTest:
     timeout_seconds: int | None = None
     flow: str | None = None
     flow_files: Files = field(default_factory=dict)
+    env: Mapping[str, object] = field(default_factory=dict, repr=False)
 
 
 class TestUseCases:
@@ -61,7 +69,7 @@ class TestUseCases:
     @reports_violations
     async def create(self, new: NewTest) -> AttachedTest:
         """A new test. A repeat with the same idempotency key gives the existing test."""
-        new = await self._prepare(new)
+        new, notices = await self._prepare(new)
         now, caller = self._clock.now(), current()
         test = Test(
             id=new_id(),
@@ -73,6 +81,7 @@ class TestUseCases:
             platform=new.platform,
             tags=validate_tags(new.tags),
             steps=new.steps,
+            env=validate_environment(new.env, "env"),
             timeout_seconds=new.timeout_seconds,
         )
 
@@ -80,14 +89,11 @@ class TestUseCases:
             earlier = await change.tests.get(test.id) if caller.idempotency_key else None
             if earlier is not None:
                 return earlier
-            await change.tests.add(test)
-            await change.tests.add_version(_version(test, now))
-            await change.counters.add(Counts(tests=1))
-            change.announce(test)
+            await add_test(change, test)
             return test
 
         kept = await self._store.change(work)
-        return AttachedTest(kept, (), active_quarantine(kept.quarantine, now))
+        return AttachedTest(kept, (), active_quarantine(kept.quarantine, now), notices)
 
     async def list(
         self,
@@ -129,16 +135,17 @@ class TestUseCases:
         """The test with the changes; other steps are a new version of them. NotFound; Aborted: its revision is not
         expected.
         """
-        values = await self._validate(changes)
+        values, notices = await self._validate(changes)
         now = self._clock.now()
 
         async def work(change: Change) -> Test:
             test = require_revision(await change.tests.get(test_id), "Test", expected)
-            changed = replace(test, **values)
-            return test if changed == test else await _apply_change(change, test, changed, now)
+            own = {"env": validate_environment(values["env"], "env", test.env)} if "env" in values else {}
+            changed = replace(test, **{**values, **own})
+            return test if changed == test else await apply_change(change, test, changed, now)
 
         [test] = await self._with_attachments([await self._store.change(work)])
-        return test
+        return replace(test, notices=notices)
 
     async def delete(self, test_id: str, expected: Collection[int] = ()) -> None:
         """Delete the test, detach it from its apps, take it out of its workflows. NotFound; Aborted as in `update`."""
@@ -156,24 +163,25 @@ class TestUseCases:
                 await change.workflows.replace(after)
             gone = replace(test, deleted_at=now, quarantine=None, revision=test.revision + 1)
             await change.tests.replace(gone)
+            await change.artifacts.release(await change.tests.kept_files(test_id))
             await change.counters.add(Counts(tests=-1))
             change.announce(gone)
 
         await self._store.change(work)
 
-    async def _prepare(self, new: NewTest) -> NewTest:
-        """The new test with the steps, and what else is missing, of its flow."""
+    async def _prepare(self, new: NewTest) -> tuple[NewTest, tuple[str, ...]]:
+        """The new test with the steps, and what else is missing, of its flow; and the notices about the flow."""
         if new.flow is None:
             _refuse_files(new.flow_files)
             _refuse_missing(new)
-            await self._validate_steps(new.steps)
-            return new
+            return new, await self._validate_steps(new.steps)
         if new.steps:
             raise InvalidValue("flow", "a test has either steps or a flow")
         flow = await self._load_flow(new.flow, new.flow_files)
         if not (new.name or flow.name):
             raise InvalidValue("name", "Field required: the flow has no name either", "missing")
-        return replace(new, name=new.name or flow.name or "", steps=flow.steps, tags=new.tags or flow.tags)
+        prepared = replace(new, name=new.name or flow.name or "", steps=flow.steps, tags=new.tags or flow.tags)
+        return prepared, _sentences(flow)
 
     async def _load_flow(self, text: str, files: Files) -> ReadFlow:
         """The flow in a Maestro file. Raise InvalidArgument with all its problems."""
@@ -182,12 +190,15 @@ class TestUseCases:
             raise invalid_argument([InvalidValue("flow", problem.sentence, "step") for problem in flow.problems])
         return flow
 
-    async def _validate_steps(self, steps: Sequence[Step]) -> None:
-        problems = (await self._flows.read(steps)).problems
-        if problems:
-            raise invalid_argument([InvalidValue(problem.path, problem.message, "step") for problem in problems])
+    async def _validate_steps(self, steps: Sequence[Step]) -> tuple[str, ...]:
+        """The notices about the steps. Raise InvalidArgument with all their problems."""
+        flow = await self._flows.read(steps)
+        if flow.problems:
+            raise invalid_argument([InvalidValue(problem.path, problem.message, "step") for problem in flow.problems])
+        return _sentences(flow)
 
-    async def _validate(self, changes: TestChanges) -> dict[str, Any]:
+    async def _validate(self, changes: TestChanges) -> tuple[dict[str, Any], tuple[str, ...]]:
+        """The new values, and the notices about the flow or steps among them."""
         values = dict(changes)
         if "name" in values:
             values["name"] = validate_name(values["name"] or "")
@@ -199,11 +210,12 @@ class TestUseCases:
         elif "steps" in values:
             raise InvalidValue("flow", "a test has either steps or a flow")
         else:
-            return {**values, "steps": (await self._load_flow(flow, files)).steps}
+            read = await self._load_flow(flow, files)
+            return {**values, "steps": read.steps}, _sentences(read)
         if "steps" in values:
             values["steps"] = tuple(values["steps"] or ())
-            await self._validate_steps(values["steps"])
-        return values
+            return values, await self._validate_steps(values["steps"])
+        return values, ()
 
     async def _test(self, test_id: str) -> Test:
         return require(await self._store.tests.get(test_id), "Test")
@@ -222,6 +234,10 @@ class TestUseCases:
         return await load_attachments(self._store, tests, self._clock.now())
 
 
+def _sentences(flow: ReadFlow) -> tuple[str, ...]:
+    return tuple(notice.sentence for notice in flow.notices)
+
+
 def _refuse_files(files: Files) -> None:
     if files:
         raise InvalidValue("flow_files", "there is no flow that runs these files")
@@ -233,16 +249,25 @@ def _refuse_missing(new: NewTest) -> None:
         raise invalid_argument([InvalidValue(name, "Field required", "missing") for name in missing])
 
 
-async def _apply_change(change: Change, before: Test, after: Test, now: datetime) -> Test:
+async def add_test(change: Change, test: Test) -> None:
+    """Store, count and announce a new test."""
+    await change.tests.add(test)
+    await _add_version(change, test, test.created_at)
+    await change.counters.add(Counts(tests=1))
+    change.announce(test)
+
+
+async def apply_change(change: Change, before: Test, after: Test, now: datetime) -> Test:
+    """Store and announce the changed test; other steps or files are a new version. InvalidValue: its platform."""
     if after.platform != before.platform:
         await _check_platform(change, after)
-    edited = after.steps != before.steps
+    edited = (after.steps, after.files) != (before.steps, before.files)
     kept = replace(
         after, revision=before.revision + 1, version_number=before.version_number + int(edited), updated_at=now
     )
     await change.tests.replace(kept)
     if edited:
-        await change.tests.add_version(_version(kept, now))
+        await _add_version(change, kept, now)
     if kept.name != before.name:
         await change.attachments.rename_test(kept.id, kept.name)
     change.announce(kept)
@@ -257,5 +282,9 @@ async def _check_platform(change: Change, test: Test) -> None:
             raise InvalidValue("platform", message)
 
 
-def _version(test: Test, now: datetime) -> TestVersion:
-    return TestVersion(test.id, test.org_id, test.version_number, test.steps, now)
+async def _add_version(change: Change, test: Test, now: datetime) -> None:
+    """Store the version, and note the use of each file that no earlier version of the test needs."""
+    if test.files:
+        for sha256 in {file.sha256 for file in test.files} - await change.tests.kept_files(test.id):
+            await change.artifacts.use(sha256, 1)
+    await change.tests.add_version(TestVersion(test.id, test.org_id, test.version_number, test.steps, now, test.files))

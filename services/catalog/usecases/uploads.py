@@ -16,7 +16,8 @@ from services.catalog.model.builds import (
 )
 from services.catalog.model.text import validate_version
 from services.catalog.model.values import InvalidValue, Json
-from services.catalog.ports import Change, DuplicateValue, Inspector, Store
+from services.catalog.ports import Change, DuplicateValue, Store
+from services.catalog.reader_ports import Inspector
 from services.catalog.spool import Spool
 from services.catalog.upload_rate import UploadRate
 from services.catalog.usecases.apps import update_app_builds

@@ -1,7 +1,7 @@
 """Creating, listing, changing and deleting workflows."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from services.catalog.model.resolution import Candidates, check_choice
@@ -10,11 +10,18 @@ from services.catalog.model.text import search_pattern, validate_name
 from services.catalog.model.values import Counts, InvalidValue, Json, ListPage, Page, Platform
 from services.catalog.model.workflows import NO_BUILD_CONFIG, BuildConfig, Workflow
 from services.catalog.ports import Change, Limits, Records, Store
-from services.catalog.usecases.errors import invalid_argument, reports_violations, require, require_revision
+from services.catalog.usecases.errors import (
+    invalid_argument,
+    reports_violations,
+    require,
+    require_revision,
+    validate_environment,
+)
 from services.chassis.clock import Clock
 from services.chassis.context import current
 from services.chassis.ids import new_id
 from services.chassis.limits import check_models
+from services.flows.environment import NO_ENVIRONMENT
 
 WorkflowChanges = Mapping[str, Any]
 """New values of the fields of NewWorkflow; None clears what may be cleared."""
@@ -31,6 +38,7 @@ class NewWorkflow:
     build_config: BuildConfig = NO_BUILD_CONFIG
     run_config: Mapping[str, Json] | None = None
     max_parallel: int | None = None
+    env: Mapping[str, object] = field(default_factory=dict, repr=False)
 
 
 class WorkflowUseCases:
@@ -60,7 +68,8 @@ class WorkflowUseCases:
             test_ids=new.test_ids,
             tags=validate_tags(new.tags),
             build_config=new.build_config,
-            run_config=new.run_config,
+            run_config=_with_checked_env(new.run_config, None),
+            env=validate_environment(new.env, "env"),
             max_parallel=new.max_parallel,
         )
 
@@ -102,7 +111,7 @@ class WorkflowUseCases:
 
         async def work(change: Change) -> Workflow:
             workflow = require_revision(await change.workflows.get(workflow_id), "Workflow", expected)
-            changed = replace(workflow, **values)
+            changed = replace(workflow, **{**values, **_checked_envs(values, workflow)})
             if changed == workflow:
                 return workflow
             if changed.test_ids != workflow.test_ids:
@@ -143,6 +152,23 @@ def _validate_changes(changes: WorkflowChanges) -> dict[str, Any]:
     if "build_config" in values:
         values["build_config"] = values["build_config"] or NO_BUILD_CONFIG
     return values
+
+
+def _checked_envs(values: Mapping[str, Any], before: Workflow) -> dict[str, Any]:
+    """The changed fields that have variables."""
+    found: dict[str, Any] = {}
+    if "env" in values:
+        found["env"] = validate_environment(values["env"], "env", before.env)
+    if "run_config" in values:
+        found["run_config"] = _with_checked_env(values["run_config"], before.run_config)
+    return found
+
+
+def _with_checked_env(config: Mapping[str, Any] | None, before: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    if config is None or "env" not in config:
+        return config
+    stored = (before or {}).get("env", NO_ENVIRONMENT)
+    return {**config, "env": dict(validate_environment(config["env"], "run_config.env", stored))}
 
 
 async def _check_tests(records: Records, test_ids: tuple[str, ...]) -> None:

@@ -15,6 +15,7 @@ from services.catalog.events import SOURCE
 from services.catalog.ports import KeyRing, Store
 from services.catalog.storage.keys import MongoKeyRing
 from services.catalog.storage.migrations import MIGRATIONS, RULES
+from services.catalog.storage.secrets import SECRETS
 from services.catalog.storage.store import MongoStore
 from services.chassis import context
 from services.chassis.clock import SystemClock
@@ -67,7 +68,7 @@ async def emptied(uri: str, database: str, driver: Literal["motor", "pymongo"]) 
     try:
         yield mongo
     finally:
-        for name in (*RULES, OUTBOX):
+        for name in (*RULES, SECRETS, OUTBOX):
             await mongo.collection(name).delete_many({})
         await mongo.close()
 

@@ -64,9 +64,15 @@ async def store_artifact(store: Store, sha256: str, size: int, *, uses: int) -> 
 
 async def test_limits_that_are_set_replace_those_before(backend: Backend) -> None:
     assert await backend.limits.get() == DEFAULTS
-    await backend.limits.set(OrganisationLimits(api_keys=3, requests_per_second=5, allowed_models=("a", "b")))
+    await backend.limits.set(
+        OrganisationLimits(api_keys=3, requests_per_second=5, allowed_models=("a", "b"), script_hosts=("c.d",))
+    )
     assert await backend.limits.get() == OrganisationLimits(
-        api_keys=3, artifact_bytes=1000, requests_per_second=5, allowed_models=("a", "b")
+        api_keys=3,
+        artifact_bytes=1000,
+        requests_per_second=5,
+        allowed_models=("a", "b"),
+        script_hosts=("c.d",),
     )
     await backend.limits.set(OrganisationLimits(artifact_bytes=0))
     assert await backend.limits.get() == OrganisationLimits(api_keys=100, artifact_bytes=0)

@@ -12,10 +12,12 @@ from services.catalog.model.values import Page, Platform
 from services.catalog.ports import DuplicateValue, Store
 from services.chassis.error_status import TOO_LARGE
 from services.chassis.errors import InvalidArgument
+from services.flows.workspace_media import MediaFile
 from tests.contract.catalog.conftest import foreign
 from tests.fakes.catalog_samples import a_test, at, attachment, org
 
 STEPS: tuple[Step, ...] = ('Tap "Log in"', {"tapOn": {"id": "$x.y", "index": 1}}, {"launchApp": None})
+FILE = MediaFile("p/cat.png", "ab" * 32, 9)
 
 
 async def test_a_test_is_kept_as_it_is(store: Store) -> None:
@@ -28,6 +30,7 @@ async def test_a_test_is_kept_as_it_is(store: Store) -> None:
         timeout_seconds=9,
         version_number=3,
         revision=5,
+        files=(FILE,),
     )
     await store.tests.add(full)
     assert await store.tests.get("test") == full
@@ -109,6 +112,26 @@ async def test_versions_come_newest_first(store: Store) -> None:
     assert await store.tests.versions("test", Page(2, 2), with_steps=True) == [kept[0]]
 
 
+async def test_files_of_all_versions_of_a_test(store: Store) -> None:
+    other = replace(FILE, sha256="cd" * 32)
+    for number, files in enumerate(((), (FILE,), (FILE, other)), start=1):
+        await store.tests.add_version(TestVersion("test", org(), number, STEPS, at(number), files))
+    await store.tests.add_version(TestVersion("another", org(), 1, STEPS, at(0), (replace(FILE, sha256="ef" * 32),)))
+    (newest,) = await store.tests.versions("test", Page(1, 1), with_steps=False)
+    assert newest.files == (FILE, other)
+    assert await store.tests.kept_files("test") == {FILE.sha256, other.sha256}
+    with foreign():
+        assert await store.tests.kept_files("test") == frozenset()
+
+
+async def test_files_that_a_workspace_has_already(store: Store) -> None:
+    await store.tests.add(replace(a_test("a"), workspace="w", source_path="a.yaml", files=(FILE,)))
+    assert await store.tests.stored_files("w", [FILE.sha256, "cd" * 32]) == {FILE.sha256}
+    assert await store.tests.stored_files("other", [FILE.sha256]) == set()
+    with foreign():
+        assert await store.tests.stored_files("w", [FILE.sha256]) == set()
+
+
 async def test_pages_have_steps_only_when_asked_for(store: Store) -> None:
     await store.tests.add(a_test("a", steps=STEPS))
     await store.tests.add_version(TestVersion("a", org(), 1, STEPS, at(0)))
@@ -180,3 +203,33 @@ async def test_nothing_is_found_for_nothing(store: Store) -> None:
     found = [await store.tests.many([]), await store.tests.with_deleted([]), await store.tests.tagged([])]
     assert [list(tests) for tests in found] == [[], [], []]
     assert list(await store.attachments.of_tests([])) == []
+
+
+async def test_a_path_of_a_workspace_is_unique_among_live_tests(store: Store) -> None:
+    source = {"workspace": "w", "source_path": "a.yaml"}
+    first = a_test("first", steps=STEPS, **source)
+    await store.tests.add(first)
+    with pytest.raises(DuplicateValue):
+        await store.tests.add(a_test("second", **source))
+    await store.tests.replace(replace(first, deleted_at=at(1)))
+    await store.tests.add(a_test("second", **source))
+    with foreign():
+        await store.tests.add(a_test("third", **source))
+
+
+async def test_tests_of_a_workspace(store: Store) -> None:
+    """Those at some paths with their steps, and the first ones elsewhere without."""
+    for id, workspace, path in (
+        ("1", "w", "b.yaml"),
+        ("2", "w", "a.yaml"),
+        ("3", "other", "a.yaml"),
+        ("4", None, None),
+    ):
+        await store.tests.add(a_test(id, steps=STEPS, env={"A": "b"}, workspace=workspace, source_path=path))
+    found = await store.tests.elsewhere("w", ["c.yaml"], 10)
+    assert [(test.id, test.source_path) for test in found] == [("2", "a.yaml"), ("1", "b.yaml")]
+    assert not any(test.steps or test.env for test in found)
+    assert [test.id for test in await store.tests.elsewhere("w", ["a.yaml"], 10)] == ["1"]
+    assert [test.id for test in await store.tests.elsewhere("w", [], 1)] == ["2"]
+    at_paths = await store.tests.at_paths("w", ["a.yaml", "c.yaml"])
+    assert [(test.id, test.steps) for test in at_paths] == [("2", STEPS)]

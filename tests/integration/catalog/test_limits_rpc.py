@@ -26,9 +26,13 @@ from services.catalog.commands import bootstrap_organisation
 from services.chassis import context, grpc_server
 from services.chassis.context import ALL_SCOPES, Caller
 from services.chassis.error_status import from_rpc_error
+from services.chassis.errors import PermissionDenied
 from services.chassis.mongo import Mongo
 from tests.eventually import eventually
+from tests.fakes.workspaces import PNG, zip_files
 from tests.integration.catalog.conftest import TOKEN_OF_GATEWAY, Service
+from tests.integration.catalog.test_apps_rpc import failed
+from tests.integration.catalog.test_imports_rpc import messages, send
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -49,13 +53,21 @@ def set_limits(service: Service, **limits: Any) -> Any:
 
 
 async def test_limits_travel_with_keys_and_plans(service: Service, organisation: str) -> None:
-    await set_limits(service, requests_per_second=7, queued_runs=3, allowed_models=["small"])
+    await set_limits(
+        service,
+        requests_per_second=7,
+        queued_runs=3,
+        allowed_models=["small"],
+        script_hosts=["api.example.com"],
+        baseline_bytes=5,
+    )
     verified = await service.keys.VerifyApiKey(api_keys_pb2.VerifyApiKeyRequest(key=organisation))
     test = await service.tests.CreateTest(tests_pb2.CreateTestRequest(name="T", steps=[{"string_value": "Tap x"}]))
     resolved = await service.resolution.ResolveRuns(resolution_pb2.ResolveRunsRequest(test_id=test.id))
     read = await service.limits.GetOrganisationLimits(limits_pb2.GetOrganisationLimitsRequest())
     for limits in (verified.limits, resolved.limits, read):
         assert (limits.requests_per_second, limits.queued_runs, limits.allowed_models) == (7, 3, ["small"])
+        assert (limits.script_hosts, limits.baseline_bytes) == (["api.example.com"], 5)
         assert limits.api_keys == service.settings.organisation_api_keys
         assert not limits.HasField("streams")
 
@@ -70,6 +82,15 @@ async def test_use_is_shown(service: Service, organisation: str) -> None:
     assert list(shown.allowed_models) == ["*"]
 
 
+async def test_import_beyond_the_limit_of_bytes_changes_nothing(service: Service, organisation: str) -> None:
+    await set_limits(service, artifact_bytes=len(PNG))
+    files = {"a.yaml": "- addMedia: [p.png]\n", "p.png": PNG + b"!"}
+    refused = await failed(service.tests.ImportTests(messages(zip_files(files))))
+    assert (type(refused), refused.reason) == (PermissionDenied, "LIMIT_REACHED")
+    assert (service.files(), (await service.tests.ListTests(tests_pb2.ListTestsRequest())).total) == ([], 0)
+    assert (await send(service, files | {"p.png": PNG})).created_count == 1
+
+
 async def test_limits_are_for_operators(service: Service, organisation: str) -> None:
     """A call on behalf of a key is refused, and so are limits that are not valid or of no organisation."""
     descriptors = [limits_pb2.DESCRIPTOR.services_by_name["Limits"]]
@@ -81,6 +102,10 @@ async def test_limits_are_for_operators(service: Service, organisation: str) -> 
     with pytest.raises(grpc.aio.AioRpcError) as invalid:
         await set_limits(service, requests_per_second=0)
     assert invalid.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+    for host in ("localhost", "http://api.example.com", "api.example.com:8080", "*"):
+        with pytest.raises(grpc.aio.AioRpcError) as refused:
+            await set_limits(service, script_hosts=[host])
+        assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
     with context.bind(Caller(org_id="nobody")), pytest.raises(grpc.aio.AioRpcError) as unknown:
         await set_limits(service, api_keys=1000)
     assert unknown.value.code() is grpc.StatusCode.NOT_FOUND

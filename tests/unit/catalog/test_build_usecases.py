@@ -1,47 +1,30 @@
 """Uploading, changing, deleting and downloading builds."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from hashlib import sha256
-from pathlib import Path
 from uuid import uuid4
 
 import pytest
 from mobiletest.types.v1.byte_range_pb2 import ByteRange
-from obstore.store import MemoryStore
 
 from services.catalog.model.apps import App
 from services.catalog.model.builds import Build, Inspection, RejectedArtifact
 from services.catalog.model.values import Page, Platform
 from services.catalog.model.workflows import AppChoice, BuildConfig
-from services.catalog.usecases import uploads
 from services.catalog.usecases.uploads import NewBuild
 from services.chassis import context, ids
 from services.chassis.byte_ranges import FilePart
 from services.chassis.context import Caller
 from services.chassis.errors import AlreadyExists, FailedPrecondition, InvalidArgument, NotFound
-from services.chassis.object_store import ObjectStore
-from tests.eventually import eventually
 from tests.fakes.catalog_samples import ORG, a_test, workflow
-from tests.unit.catalog.conftest import KEY_ID, Catalog
+from tests.unit.catalog.conftest import KEY_ID, Catalog, chunks, uploaded
 
 
 @pytest.fixture
 async def app(catalog: Catalog) -> App:
     """An Android app."""
     return await catalog.apps.create("Shop", Platform.ANDROID, None)
-
-
-async def chunks(*parts: bytes) -> AsyncIterator[bytes]:
-    """A file in parts."""
-    for part in parts:
-        yield part
-
-
-async def uploaded(catalog: Catalog, app: App, version: str | None, content: bytes = b"content") -> Build:
-    """A build of this content."""
-    return await catalog.uploads.upload(NewBuild(app.id, version), chunks(content))
 
 
 async def referred(catalog: Catalog, app: App, version: str) -> Build:
@@ -296,39 +279,3 @@ async def test_foreign_builds_are_not_found(catalog: Catalog, app: App) -> None:
                     await call
         with pytest.raises(NotFound, match=r"^App not found$"):
             await catalog.builds.list(app.id, Page(1, 10))
-
-
-class SlowStore(ObjectStore):
-    """Stores files when the test says so."""
-
-    def __init__(self) -> None:
-        super().__init__(MemoryStore())
-        self.storing: list[int] = []
-        """The sizes of the files that are being stored."""
-        self.release = asyncio.Event()
-
-    async def put_file(self, key: str, path: Path) -> None:
-        size = len(await asyncio.to_thread(path.read_bytes))
-        self.storing.append(size)
-        await self.release.wait()
-        assert self.storing.count(LARGE) <= 1
-        self.storing.remove(size)
-
-
-LARGE = 5
-
-
-async def test_large_files_of_an_organisation_are_stored_one_after_the_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(uploads, "PART_BYTES", LARGE - 1)
-    store = SlowStore()
-    catalog = Catalog(tmp_path, objects=store)
-    app = await catalog.apps.create("Shop", Platform.ANDROID, None)
-    contents = [b"large", b"LARGE", b"tiny", b"TINY"]
-    under_way = [
-        asyncio.create_task(uploaded(catalog, app, str(number), content)) for number, content in enumerate(contents)
-    ]
-    await eventually(lambda: sorted(store.storing) == [4, 4, LARGE])
-    store.release.set()
-    assert [build.version for build in await asyncio.gather(*under_way)] == ["0", "1", "2", "3"]

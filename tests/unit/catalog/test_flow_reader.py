@@ -38,6 +38,15 @@ async def test_problems_are_the_same(reader: ChildFlowReader, source: Any) -> No
     assert found == read_flow(source)
 
 
+async def test_notices_and_paths_of_a_workspace_come_from_the_child(reader: ChildFlowReader) -> None:
+    flow, files = "owner: x\n---\n- runFlow: ../a.yaml", {"a.yaml": "- back"}
+    found = await reader.read(flow, files, "tests/b.yaml")
+    assert found == read_flow(flow, files, "tests/b.yaml")
+    assert [(each.file, each.line, each.column) for each in found.notices] == [("tests/b.yaml", 1, 1)]
+    (problem,) = (await reader.read(flow, {}, "tests/b.yaml")).problems
+    assert (problem.file, problem.line, problem.column) == ("tests/b.yaml", 3, 12)
+
+
 async def test_problems_are_limited(reader: ChildFlowReader) -> None:
     assert len((await reader.read(["tapOnn"] * 200)).problems) == PROBLEMS_LIMIT
 

@@ -146,9 +146,9 @@ class TestModels:
 class TestSettingLimits:
     def test_limits_are_set_and_unset_by_name(self) -> None:
         limits = limits_pb2.OrganisationLimits(streams=3, uploads=2)
-        changed = changed_limits(limits, ["artifact_bytes=5000000000", "allowed_models=a,b"], ["streams"])
+        changed = changed_limits(limits, ["artifact_bytes=5000000000", "script_hosts=a.b,*.c.d"], ["streams"])
         assert limits_of(changed) == OrganisationLimits(
-            uploads=2, artifact_bytes=5_000_000_000, allowed_models=("a", "b")
+            uploads=2, artifact_bytes=5_000_000_000, script_hosts=("a.b", "*.c.d")
         )
 
     @pytest.mark.parametrize(
@@ -157,6 +157,7 @@ class TestSettingLimits:
             ("speed=3", "unknown limit"),
             ("uploads=many", "uploads"),
             ("uploads=-1", "uploads"),
+            ("script_hosts=http://a.b", "script_hosts"),
             ("uploads", "parse"),
         ],
     )

@@ -12,12 +12,7 @@ import pytest
 from services.catalog.spool import LEFTOVER_SECONDS, PORTION_BYTES, Spool
 from services.chassis.context import Caller, bind
 from services.chassis.errors import InvalidArgument, ResourceExhausted, Unavailable
-
-
-async def chunks(*parts: bytes) -> AsyncIterator[bytes]:
-    """A file in parts."""
-    for part in parts:
-        yield part
+from tests.unit.catalog.conftest import chunks
 
 
 def spool_of(folder: Path, max_bytes: int, capacity: int = 1 << 30) -> Spool:

@@ -56,6 +56,17 @@ async def test_steps_that_cannot_be_understood_are_named(catalog: Catalog) -> No
         await catalog.tests.update(test.id, {"steps": ()})
 
 
+async def test_unknown_keys_of_a_configuration_are_answered_with_a_notice(catalog: Catalog) -> None:
+    """Each time that the flow or the steps are sent, and at no other time."""
+    flow = "appId: a.b\nowner: x\n---\n- back"
+    created = await catalog.tests.create(NewTest("t", flow=flow))
+    assert created.notices == ('line 2, column 1 (flow): "owner" has no effect here',)
+    assert (await catalog.tests.get(created.test.id)).notices == ()
+    assert (await catalog.tests.update(created.test.id, {"name": "u"})).notices == ()
+    assert (await catalog.tests.update(created.test.id, {"flow": flow})).notices == created.notices
+    assert len((await catalog.tests.update(created.test.id, {"steps": created.test.steps})).notices) == 1
+
+
 async def test_an_edit_of_the_steps_is_a_new_version(catalog: Catalog) -> None:
     """Other changes are not, nor are the same steps again."""
     test = await written(catalog)

@@ -1,0 +1,43 @@
+"""Ports for reading what clients send without trusting it: artifacts, the steps of tests, and workspaces."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from services.catalog.model.builds import Inspection, RejectedArtifact
+from services.catalog.model.imports import FoundWorkspace
+from services.catalog.model.tests import ReadFlow, Step
+from services.flows.loader import NO_FILES, Files
+
+
+class Inspector(Protocol):
+    """Looks into artifacts without trusting them."""
+
+    async def inspect(self, path: Path) -> Inspection | RejectedArtifact:
+        """What the artifact says of itself; never raises for what the artifact is."""
+
+
+class FlowReader(Protocol):
+    """Reads the steps of tests."""
+
+    async def read(self, source: str | Sequence[Step], files: Files = NO_FILES, path: str = "") -> ReadFlow:
+        """The flow in a Maestro file's text, with the files that it runs, or in a list of steps.
+
+        `path` is that of the flow in its workspace, from whose root the files are named then.
+
+        InvalidValue when it takes too much; ResourceExhausted and Unavailable when too many wait.
+        """
+
+
+class WorkspaceReader(Protocol):
+    """Reads the workspaces that are imported."""
+
+    async def read(self, path: Path) -> FoundWorkspace:
+        """The workspace in a zip archive.
+
+        InvalidValue when the archive or its config.yaml is not accepted, or takes too much; ResourceExhausted and
+        Unavailable when too many wait.
+        """
+
+    async def read_file(self, path: Path, name: str) -> bytes:
+        """A picture or video of the workspace in a zip archive that has been read. Errors as those of `read`."""

@@ -1,0 +1,72 @@
+"""Encrypts the values of secrets with AES-256-GCM, each bound to its organisation and name."""
+
+import binascii
+import re
+import secrets
+from base64 import b64decode
+from collections.abc import Mapping
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from services.catalog.model.secrets import EncryptedValue
+from services.chassis.errors import FailedPrecondition
+
+KEY_BYTES = 32
+NONCE_BYTES = 12
+NO_KEY = (
+    "This deployment cannot store secrets, because it has no key to encrypt them with: an operator sets "
+    "MOBILETEST_SECRET_KEYS for the catalog"
+)
+_KEY_ID = re.compile(r"[A-Za-z0-9_.-]{1,50}")
+
+
+def parse_keys(text: str) -> dict[str, bytes]:
+    """The keys in "id=base64,id=base64", in their order. ValueError says what is wrong, without the keys."""
+    keys: dict[str, bytes] = {}
+    for number, entry in enumerate(filter(None, (each.strip() for each in text.split(","))), start=1):
+        key_id, _, encoded = entry.partition("=")
+        try:
+            key = b64decode(encoded, validate=True)
+        except binascii.Error:
+            key = b""
+        if not _KEY_ID.fullmatch(key_id) or len(key) != KEY_BYTES or key_id in keys:
+            raise ValueError(f"key {number} must be ID=KEY, with an id of its own and {KEY_BYTES} bytes in base64")
+        keys[key_id] = key
+    return keys
+
+
+class SecretCipher:
+    """Encrypts with the first key, and decrypts with that with which a value was encrypted."""
+
+    def __init__(self, keys: Mapping[str, bytes]) -> None:
+        self._ciphers = {key_id: AESGCM(key) for key_id, key in keys.items()}
+
+    @property
+    def key_id(self) -> str:
+        """The key with which values are encrypted. FailedPrecondition without one."""
+        if not self._ciphers:
+            raise FailedPrecondition(NO_KEY, reason="SECRETS_NOT_CONFIGURED")
+        return next(iter(self._ciphers))
+
+    def encrypt(self, value: str, org_id: str, name: str) -> EncryptedValue:
+        """FailedPrecondition without a key."""
+        key_id, nonce = self.key_id, secrets.token_bytes(NONCE_BYTES)
+        encrypted = self._ciphers[key_id].encrypt(nonce, value.encode(), _context(org_id, name))
+        return EncryptedValue(key_id, nonce, encrypted)
+
+    def decrypt(self, value: EncryptedValue, org_id: str, name: str) -> str:
+        """FailedPrecondition: its key is gone, or it is not the value of this secret."""
+        cipher = self._ciphers.get(value.key_id)
+        try:
+            if cipher is not None:
+                return cipher.decrypt(value.nonce, value.ciphertext, _context(org_id, name)).decode()
+        except InvalidTag:
+            pass
+        message = f'the secret "{name}" cannot be decrypted with the keys of this deployment; set its value again'
+        raise FailedPrecondition(message, reason="SECRET_NOT_READABLE")
+
+
+def _context(org_id: str, name: str) -> bytes:
+    """What a value is bound to: a copy of it in another document cannot be decrypted."""
+    return f"{org_id}/{name}".encode()

@@ -1,0 +1,225 @@
+"""Importing workspaces: one test for each flow of a folder, known by its path."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from services.catalog.model.imports import (
+    ARCHIVE_BYTES,
+    MISSING_LIMIT,
+    FoundFlow,
+    FoundWorkspace,
+    ImportReport,
+    batches,
+)
+from services.catalog.model.tests import Test, validate_tags
+from services.catalog.model.text import validate_name
+from services.catalog.model.values import InvalidValue
+from services.catalog.ports import Change, DuplicateValue, Records, Store
+from services.catalog.reader_ports import WorkspaceReader
+from services.catalog.spool import Spool
+from services.catalog.upload_rate import UploadRate
+from services.catalog.usecases.attachments import attach_unless_attached
+from services.catalog.usecases.errors import reports_violations, require
+from services.catalog.usecases.tests import add_test, apply_change
+from services.catalog.usecases.workspace_files import WorkspaceFileStore
+from services.chassis.clock import Clock
+from services.chassis.context import current
+from services.chassis.errors import Aborted
+from services.chassis.ids import new_id
+from services.flows.workspace_config import Remark
+
+CREATED, CHANGED, UNCHANGED = "created", "changed", "unchanged"
+
+
+@dataclass(frozen=True, slots=True)
+class NewImport:
+    """What the client says of an import; `expected_bytes` is the size of its archive or a bit more, 0 if unknown."""
+
+    workspace: str
+    app_id: str | None = None
+    dry_run: bool = False
+    expected_bytes: int = 0
+
+
+@dataclass(slots=True)
+class _Outcomes:
+    """What became of each flow so far; without steps, which are large together."""
+
+    tests: dict[str, list[Test]] = field(default_factory=lambda: {CREATED: [], CHANGED: [], UNCHANGED: []})
+    refused: dict[str, tuple[Remark, ...]] = field(default_factory=dict)
+    notices: list[Remark] = field(default_factory=list)
+
+    def add(self, results: "Sequence[_Result]") -> None:
+        for result in results:
+            self.tests[result.outcome].append(replace(result.test, steps=()))
+            self.notices += result.notices
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    outcome: str
+    test: Test
+    notices: tuple[Remark, ...] = ()
+
+
+class ImportUseCases:
+    """Creating and updating the tests of a workspace."""
+
+    def __init__(
+        self,
+        store: Store,
+        files: WorkspaceFileStore,
+        *,
+        spool: Spool,
+        rate: UploadRate,
+        workspaces: WorkspaceReader,
+        clock: Clock,
+    ) -> None:
+        self._store = store
+        self._files = files
+        self._spool = spool
+        self._rate = rate
+        self._workspaces = workspaces
+        self._clock = clock
+
+    @reports_violations
+    async def run(self, new: NewImport, chunks: AsyncIterator[bytes]) -> ImportReport:
+        """Import the workspace in the bytes of a zip archive.
+
+        Flows with problems are refused and do not stop the others. NotFound: no such app; InvalidArgument: the archive
+        or its configuration is not accepted; Aborted: another import of the workspace was faster; PermissionDenied: the
+        organisation stores as many bytes as it may.
+        """
+        if new.app_id is not None:
+            require(await self._store.apps.get(new.app_id), "App")
+        _check_size(new.expected_bytes)
+        received = self._spool.receive(self._rate.limit(_limited(chunks)), expected=new.expected_bytes)
+        async with received as file:
+            found = await self._workspaces.read(file.path)
+            flows = [flow for flow in found.flows if not flow.problems]
+            if new.dry_run:
+                return await self._report(new, found, await self._import(new, flows))
+            async with self._files.keep(new.workspace, file.path, flows):
+                return await self._report(new, found, await self._import(new, flows))
+
+    async def _import(self, new: NewImport, flows: Sequence[FoundFlow]) -> _Outcomes:
+        outcomes = _Outcomes()
+        for batch in batches(flows):
+            planned = await self._plan(new, batch, outcomes)
+            outcomes.add(await self._preview(planned) if new.dry_run else await self._save(new, planned))
+        return outcomes
+
+    async def _plan(self, new: NewImport, flows: Sequence[FoundFlow], outcomes: _Outcomes) -> list[Test]:
+        """The tests that the flows would be if all were new; the others are refused."""
+        now, org_id, planned = self._clock.now(), current().org_id, []
+        for flow in flows:
+            await asyncio.sleep(0)  # half a megabyte of steps takes long to decode
+            try:
+                planned.append(_new_test(flow, new.workspace, org_id, now))
+            except InvalidValue as wrong:
+                remark = Remark(flow.path, None, None, f"{wrong.field} of the flow: {wrong.message}")
+                outcomes.refused[flow.path] = (remark,)
+        return planned
+
+    async def _preview(self, planned: Sequence[Test]) -> Sequence[_Result]:
+        before = await _tests_before(self._store, planned)
+        return [_compare(before.get(test.source_path), test) for test in planned]
+
+    async def _save(self, new: NewImport, planned: Sequence[Test]) -> Sequence[_Result]:
+        now = self._clock.now()
+
+        async def work(change: Change) -> Sequence[_Result]:
+            before = await _tests_before(change, planned)
+            results = [await _store_test(change, before.get(test.source_path), test, now) for test in planned]
+            return results if new.app_id is None else await _attach(change, new.app_id, results, now)
+
+        try:
+            return await self._store.change(work, of=new.app_id or f"{current().org_id}/{new.workspace}")
+        except DuplicateValue as taken:
+            message = "Another import of this workspace was faster: send it again"
+            raise Aborted(message, reason="IMPORT_CONFLICT") from taken
+
+    async def _report(self, new: NewImport, found: FoundWorkspace, outcomes: _Outcomes) -> ImportReport:
+        paths = {flow.path for flow in found.flows}
+        missing = await self._store.tests.elsewhere(new.workspace, paths, MISSING_LIMIT)
+        refused = outcomes.refused | {flow.path: flow.problems for flow in found.flows if flow.problems}
+        return ImportReport(
+            workspace=new.workspace,
+            dry_run=new.dry_run,
+            found=found,
+            created=tuple(outcomes.tests[CREATED]),
+            changed=tuple(outcomes.tests[CHANGED]),
+            unchanged=tuple(outcomes.tests[UNCHANGED]),
+            refused=tuple(sorted(refused.items())),
+            missing=tuple(missing),
+            notices=(*found.notices, *outcomes.notices),
+        )
+
+
+def _check_size(size: int) -> None:
+    if size > ARCHIVE_BYTES:
+        raise InvalidValue("file", f"the folder has more than {ARCHIVE_BYTES} bytes: import it in parts", "too_large")
+
+
+async def _limited(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    size = 0
+    async for chunk in chunks:
+        size += len(chunk)
+        _check_size(size)
+        yield chunk
+
+
+def _new_test(flow: FoundFlow, workspace: str, org_id: str, now: datetime) -> Test:
+    return Test(
+        id=new_id(),
+        org_id=org_id,
+        name=validate_name(flow.name),
+        created_at=now,
+        updated_at=now,
+        tags=validate_tags(flow.tags),
+        steps=tuple(json.loads(flow.steps)),
+        workspace=workspace,
+        source_path=flow.path,
+        files=flow.files,
+    )
+
+
+async def _tests_before(records: Records, planned: Sequence[Test]) -> Mapping[str | None, Test]:
+    """The tests that there are already, by path."""
+    if not planned:
+        return {}
+    found = await records.tests.at_paths(planned[0].workspace or "", [test.source_path or "" for test in planned])
+    return {test.source_path: test for test in found}
+
+
+def _compare(before: Test | None, planned: Test) -> _Result:
+    """What becomes of the test of a flow: only its name, tags, steps and files are those of the flow."""
+    if before is None:
+        return _Result(CREATED, planned)
+    after = replace(before, name=planned.name, tags=planned.tags, steps=planned.steps, files=planned.files)
+    return _Result(UNCHANGED if after == before else CHANGED, after)
+
+
+async def _store_test(change: Change, before: Test | None, planned: Test, now: datetime) -> _Result:
+    result = _compare(before, planned)
+    if before is None:
+        await add_test(change, planned)
+    elif result.outcome == CHANGED:
+        return replace(result, test=await apply_change(change, before, result.test, now))
+    return result
+
+
+async def _attach(change: Change, app_id: str, results: Sequence[_Result], now: datetime) -> Sequence[_Result]:
+    """The results, with a notice for each test that cannot be attached to the app."""
+    app, found = require(await change.apps.get(app_id), "App"), []
+    for result in results:
+        try:
+            app = await attach_unless_attached(change, app, result.test, now)
+            found.append(result)
+        except InvalidValue as wrong:
+            notice = Remark(result.test.source_path or "", None, None, f"not attached to the app: {wrong.message}")
+            found.append(replace(result, notices=(notice,)))
+    return found

@@ -1,0 +1,49 @@
+"""Large files that an organisation uploads at the same time."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from obstore.store import MemoryStore
+
+from services.catalog.model.values import Platform
+from services.catalog.usecases import uploads
+from services.chassis.object_store import ObjectStore
+from tests.eventually import eventually
+from tests.unit.catalog.conftest import Catalog, uploaded
+
+
+class SlowStore(ObjectStore):
+    """Stores files when the test says so."""
+
+    def __init__(self) -> None:
+        super().__init__(MemoryStore())
+        self.storing: list[int] = []
+        """The sizes of the files that are being stored."""
+        self.release = asyncio.Event()
+
+    async def put_file(self, key: str, path: Path) -> None:
+        size = len(await asyncio.to_thread(path.read_bytes))
+        self.storing.append(size)
+        await self.release.wait()
+        assert self.storing.count(LARGE) <= 1
+        self.storing.remove(size)
+
+
+LARGE = 5
+
+
+async def test_large_files_of_an_organisation_are_stored_one_after_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(uploads, "PART_BYTES", LARGE - 1)
+    store = SlowStore()
+    catalog = Catalog(tmp_path, objects=store)
+    app = await catalog.apps.create("Shop", Platform.ANDROID, None)
+    contents = [b"large", b"LARGE", b"tiny", b"TINY"]
+    under_way = [
+        asyncio.create_task(uploaded(catalog, app, str(number), content)) for number, content in enumerate(contents)
+    ]
+    await eventually(lambda: sorted(store.storing) == [4, 4, LARGE])
+    store.release.set()
+    assert [build.version for build in await asyncio.gather(*under_way)] == ["0", "1", "2", "3"]
