@@ -1,4 +1,4 @@
-"""Responses as JSON: field names as in the protos, null for absent fields, enums by their spelling.
+"""Responses as JSON: field names as in the protos, null for absent fields (some are omitted), enums by their spelling.
 
 An encoder copies a template with the default of every field, then writes the fields that ListFields returns, which are
 the ones that are set. This takes half the time of reading each field. The JSON of list items is cached by their bytes,
@@ -53,8 +53,9 @@ def encoder(message: Descriptor) -> Encode:
 
 def compile_encoder(message: Descriptor, repeated: Callable[[Encode, Descriptor], Encode]) -> Encode:
     """As `encoder`; `repeated` makes the encoder of a repeated field from the encoder of one item and its type."""
-    template = {field.name: _absent(field) for field in rest_fields(message)}
-    known = {field.descriptor: (field.name, _field_encoder(field, repeated)) for field in rest_fields(message)}
+    fields = rest_fields(message)
+    template = {field.name: _absent(field) for field in fields if not field.contract.omitted_when_absent}
+    known = {field.descriptor: (field.name, _field_encoder(field, repeated)) for field in fields}
     find = known.get
 
     def encode(value: Message) -> dict[str, Any]:

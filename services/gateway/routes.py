@@ -17,6 +17,7 @@ from services.gateway.encoding import item_encoder, response_encoder
 from services.gateway.handlers import reports
 from services.gateway.handlers.apps import AppInvocations
 from services.gateway.handlers.concurrency import ConcurrencyLimit
+from services.gateway.handlers.imports import ImportHandler
 from services.gateway.handlers.invocations import Invocation, call_rpc, long_poll_or_batch, read_by_id
 from services.gateway.handlers.limits import limits_in_use
 from services.gateway.handlers.request_reader import RequestReader
@@ -73,6 +74,8 @@ class OperationRoutes:
             return self._stream_handler(operation)
         if operation.name == "CreateBuild":
             return self._upload_handler(operation)
+        if operation.name == "ImportTests":
+            return self._import_handler(operation)
         if operation.name == "GetLimits":
             return self._limits_handler(operation)
         return self._unary_handler(operation)
@@ -112,6 +115,16 @@ class OperationRoutes:
             self._open_streams,
             limit=self._uploads,
             json_handler=self._unary_handler(operation),
+            render=renderer(operation, response_encoder),
+            settings=self._settings,
+        ).handle
+
+    def _import_handler(self, operation: Operation) -> Handler:
+        return ImportHandler(
+            RequestReader(operation, self._settings, self._bodies),
+            self._upstreams.rpc(operation.descriptor),
+            self._open_streams,
+            limit=self._uploads,
             render=renderer(operation, response_encoder),
             settings=self._settings,
         ).handle

@@ -66,7 +66,9 @@ class Field:
 
     @property
     def null_when_absent(self) -> bool:
-        """Whether a response has null where the field is not set; other fields have their zero value or []."""
+        """Whether a response has null where the field is not set; others are omitted, or have a zero value or []."""
+        if self.contract.omitted_when_absent:
+            return False
         if self.repeated:
             return self.contract.null_when_empty
         return self.descriptor.has_presence or self.message is not None or self.descriptor.enum_type is not None

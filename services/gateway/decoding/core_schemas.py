@@ -98,7 +98,9 @@ class MessageSchemas:
         updates: dict[str, Any] = {"description": self.description(field)}
         if field.output_only:
             updates["readOnly"] = True
-        return core_schema.typed_dict_field(self._response_field(field), metadata=json_schema_updates(**updates))
+        shown = not field.contract.omitted_when_absent
+        metadata = json_schema_updates(**updates)
+        return core_schema.typed_dict_field(self._response_field(field), required=shown, metadata=metadata)
 
     def _response_field(self, field: Field) -> CoreSchema:
         if field.message is None:

@@ -103,6 +103,8 @@ class RequestDecoder:
         for header in self._fields.headers:
             if tuple(parts[: len(header.path)]) == header.path:
                 return ("header", header.name, *parts[len(header.path) :])
+        if parts and not self._takes_body and parts[0] not in (field.name for field in self._fields.content):
+            return ("body", *parts)  # of an upload
         return (self._content, *parts)
 
     def _attribution(self, headers: Mapping[str, str]) -> dict[str, str]:

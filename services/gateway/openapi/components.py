@@ -1,4 +1,4 @@
-"""The parts of the document that are not in the protos: errors, headers, security, uploads, the gateway's own paths."""
+"""The parts of the document that are not in the protos: errors, headers, security, the gateway's own paths."""
 
 from typing import Any
 
@@ -204,8 +204,6 @@ PARAMETERS: Part = {
     },
 }
 
-BINARY: Part = {"type": "string", "format": "binary", "contentMediaType": "application/octet-stream"}
-"""A file. OpenAPI 3.1 needs no format, but generators of clients do: others take a file for text."""
 HEALTH: Part = {
     "type": "object",
     "properties": {
@@ -213,22 +211,6 @@ HEALTH: Part = {
         "failing": {"type": "array", "items": {"type": "string"}, "description": "The names of the checks that fail."},
     },
     "required": ["status", "failing"],
-}
-UPLOAD: Part = {
-    "type": "object",
-    "description": "The artifact and its description. The fields may come before or after the file.",
-    "properties": {
-        "version": {
-            "type": "string",
-            "minLength": 1,
-            "maxLength": 200,
-            "description": "The default is that of the artifact.",
-        },
-        "metadata": {"type": "string", "contentMediaType": "application/json", "description": "A JSON object."},
-        "package_name": {"type": "string", "maxLength": 500, "description": "The default is that of the artifact."},
-        "file": BINARY,
-    },
-    "required": ["file"],
 }
 
 

@@ -6,10 +6,11 @@ from google.rpc import code_pb2
 
 from services.gateway.contract.fields import Field, RequestFields
 from services.gateway.contract.operations import EMPTY, HTTP_BODY, Operation
-from services.gateway.openapi import components
+from services.gateway.openapi import components, files
 from services.gateway.openapi.schemas import Schemas
 
 _UPLOAD = "CreateBuild"
+_IMPORT = "ImportTests"
 _STATUSES = {
     code_pb2.NOT_FOUND: "404",
     code_pb2.ALREADY_EXISTS: "409",
@@ -31,6 +32,8 @@ def operation_object(operation: Operation, schemas: Schemas) -> dict[str, Any]:
         "parameters": _parameters(operation, fields, schemas),
         "responses": {**_responses(operation, schemas), **_errors(operation)},
     }
+    if operation.name == _IMPORT:
+        described["requestBody"] = files.IMPORT
     if operation.takes_body:
         described["requestBody"] = _body(operation, fields, schemas)
     return described
@@ -60,7 +63,7 @@ def _parameter(place: str, name: str, field: Field, schemas: Schemas) -> dict[st
 def _body(operation: Operation, fields: RequestFields, schemas: Schemas) -> dict[str, Any]:
     content: dict[str, Any] = {"application/json": {"schema": schemas.body(operation.input, fields.content)}}
     if operation.name == _UPLOAD:
-        content["multipart/form-data"] = {"schema": components.UPLOAD}
+        content["multipart/form-data"] = {"schema": files.UPLOAD}
     return {"required": any(field.required for field in fields.content), "content": content}
 
 
@@ -101,7 +104,7 @@ def _content(operation: Operation, schemas: Schemas) -> dict[str, Any]:
         return {}
     if output.full_name == HTTP_BODY:
         if operation.is_download:
-            return {"application/octet-stream": {"schema": components.BINARY}}
+            return {"application/octet-stream": {"schema": files.BINARY}}
         return {"application/xml": {"schema": {"type": "string", "contentMediaType": "application/xml"}}}
     if operation.streams:
         for event in output.oneofs[0].fields:
@@ -116,7 +119,7 @@ def _errors(operation: Operation) -> dict[str, Any]:
     statuses = {*components.ALWAYS, *(_STATUSES[code] for code in operation.errors)}
     if operation.path_fields or operation.takes_body:
         statuses |= components.WITH_PATH
-    if operation.takes_body:
+    if operation.takes_body or operation.name == _IMPORT:
         statuses |= components.WITH_BODY
     if operation.verb != "GET":
         statuses.add("412")

@@ -32,7 +32,10 @@ def theirs(message: Message) -> Any:
 
 
 def complete(plain: Any, descriptor: Descriptor) -> dict[str, Any]:
-    return {field.name: converted(plain.get(field.name), field.descriptor, field) for field in rest_fields(descriptor)}
+    shown = [
+        field for field in rest_fields(descriptor) if field.name in plain or not field.contract.omitted_when_absent
+    ]
+    return {field.name: converted(plain.get(field.name), field.descriptor, field) for field in shown}
 
 
 def converted(value: Any, field: FieldDescriptor, known: Any) -> Any:

@@ -1,12 +1,10 @@
 """An upload has to have a minimum average rate."""
 
 from itertools import repeat
-from typing import cast
 
 import pytest
-from aiohttp import BodyPartReader, MultipartReader
 
-from services.gateway.handlers.multipart_form import MultipartForm
+from services.gateway.handlers.upload_reader import UploadReader
 from services.gateway.http.json_responses import HttpError
 from services.gateway.settings import Settings
 from tests.fakes.gateway import TOKEN
@@ -32,8 +30,8 @@ class SlowPart:
 async def receive(part: SlowPart, *, seconds_per_chunk: float = 0, rate: int = RATE) -> int:
     """The size of the part, whose receiver takes so long for each chunk."""
     settings = Settings(service_token=TOKEN, idle_timeout_seconds=GRACE, min_upload_bytes_per_second=rate)  # type: ignore[arg-type]
-    form, size = MultipartForm(cast(MultipartReader, None), settings, clock=lambda: part.now), 0
-    async for chunk in form.chunks(cast(BodyPartReader, part)):
+    reader, size = UploadReader(settings, clock=lambda: part.now), 0
+    async for chunk in reader.chunks(part):
         size += len(chunk)
         part.now += seconds_per_chunk
     return size

@@ -1,0 +1,44 @@
+"""The bodies of requests and responses that are files."""
+
+from services.gateway.openapi.components import Part
+
+BINARY: Part = {"type": "string", "format": "binary", "contentMediaType": "application/octet-stream"}
+"""A file. OpenAPI 3.1 needs no format, but generators of clients do: others take a file for text."""
+
+UPLOAD: Part = {
+    "type": "object",
+    "description": "The artifact and its description. The fields may come before or after the file.",
+    "properties": {
+        "version": {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 200,
+            "description": "The default is that of the artifact.",
+        },
+        "metadata": {"type": "string", "contentMediaType": "application/json", "description": "A JSON object."},
+        "package_name": {"type": "string", "maxLength": 500, "description": "The default is that of the artifact."},
+        "file": BINARY,
+    },
+    "required": ["file"],
+}
+
+IMPORT: Part = {
+    "required": True,
+    "content": {
+        "application/zip": {"schema": BINARY},
+        "multipart/form-data": {
+            "schema": {
+                "type": "object",
+                "description": "A zip archive of the folder as file, or the files of the folder as files.",
+                "properties": {
+                    "file": BINARY,
+                    "files": {
+                        "type": "array",
+                        "items": BINARY,
+                        "description": "Each with its path in the folder as the name of the file.",
+                    },
+                },
+            }
+        },
+    },
+}
