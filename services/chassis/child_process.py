@@ -187,7 +187,7 @@ def _die_with_parent() -> None:
 
 def _apply(limits: ChildLimits) -> None:
     kinds = {
-        resource.RLIMIT_DATA: None if limits.memory_bytes is None else _data_bytes() + limits.memory_bytes,
+        resource.RLIMIT_DATA: None if limits.memory_bytes is None else data_bytes() + limits.memory_bytes,
         resource.RLIMIT_CPU: limits.cpu_seconds,
         resource.RLIMIT_FSIZE: limits.file_bytes,
         resource.RLIMIT_CORE: 0,
@@ -201,7 +201,7 @@ def _apply(limits: ChildLimits) -> None:
         Path("/proc/self/oom_score_adj").write_text("1000")  # before the service, when memory runs out
 
 
-def _data_bytes() -> int:
+def data_bytes() -> int:
     """What RLIMIT_DATA counts of this process now; 0 where that is not known."""
     with suppress(OSError):
         for line in Path("/proc/self/status").read_text().splitlines():

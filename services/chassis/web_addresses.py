@@ -54,6 +54,8 @@ _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*", re.IGNORECASE)
 _PRIVATE_NAMES = frozenset(["corp", "home", "internal", "intranet", "lan", "local", "localdomain", "localhost", "svc"])
 _PLATFORM_NETWORKS = (IPv4Network("168.63.129.16/32"), IPv4Network("192.0.0.0/24"))
 """Public addresses that a cloud answers inside its machines (Azure, Oracle)."""
+_GLOBAL_UNICAST = IPv6Network("2000::/3")
+"""The public addresses of version 6; some of the others mean addresses of version 4, or lead into a site."""
 _NAT64 = IPv6Network("64:ff9b::/96")
 _HOW_TO_ALLOW = "MOBILETEST_ALLOWED_ADDRESSES, or allowed_addresses of a device pool, allows it"
 
@@ -112,7 +114,7 @@ class AddressPolicy:
     def check(self, url: str) -> None:
         """Raise AddressRefused for a web address that is not allowed; deep links are allowed."""
         host = web_host(url)
-        if host is None or self._lists(host):
+        if host is None or self.lists(host):
             return
         address = _literal_address(host)
         if address is None and ("." not in host or host.rsplit(".", 1)[-1] in _PRIVATE_NAMES):
@@ -124,12 +126,18 @@ class AddressPolicy:
         """As `check`, and for the addresses that a host name has now, if they can be found out."""
         self.check(url)
         host = web_host(url)
-        if host is None or self._lists(host) or _literal_address(host) is not None:
+        if host is None or self.lists(host) or _literal_address(host) is not None:
             return
         for address in await (resolve or resolve_host)(host):
             self._check_address(f"{host} ({address})", ip_address(address))
 
-    def _lists(self, host: str) -> bool:
+    def check_address(self, host: str, address: str) -> None:
+        """Raise AddressRefused for an address of a host that is not allowed, to be called where it is connected to."""
+        if not self.lists(host):
+            self._check_address(f"{host} ({address})", ip_address(address))
+
+    def lists(self, host: str) -> bool:
+        """Whether the name of a host is listed."""
         parents = host.split(".")[1:]
         return host in self.names or any(f"*.{'.'.join(parents[at:])}" in self.names for at in range(len(parents)))
 
@@ -188,4 +196,6 @@ def _meanings(address: Address) -> list[Address]:
 
 
 def _is_public(address: Address) -> bool:
+    if isinstance(address, IPv6Address) and address not in _GLOBAL_UNICAST:
+        return False
     return address.is_global and not address.is_multicast and not any(address in each for each in _PLATFORM_NETWORKS)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from uuid import uuid4
 
 from mobiletest.executor.v1 import (
+    baselines_pb2,
+    baselines_pb2_grpc,
     executions_pb2,
     executions_pb2_grpc,
     facts_pb2,
@@ -22,20 +24,29 @@ from services.chassis.idempotency import Idempotency
 from services.chassis.leases import Lease
 from services.chassis.lifecycle import Background
 from services.executor.artifacts import ObjectStoreArtifacts
+from services.executor.maintenance.deleted_tests import DeletedTests
 from services.executor.maintenance.orphan_sessions import OrphanSweeper
 from services.executor.maintenance.reaper import Reaper
 from services.executor.maintenance.retention import Retention
 from services.executor.ports.runs import Attempts
 from services.executor.resolver_pool import ResolverPool
 from services.executor.resources import Resources, open_resources
-from services.executor.servicer import ExecutionFactsServicer, ExecutionsServicer, RunLimitsServicer, StepsServicer
+from services.executor.servicer import (
+    BaselinesServicer,
+    ExecutionFactsServicer,
+    ExecutionsServicer,
+    RunLimitsServicer,
+    StepsServicer,
+)
 from services.executor.settings import Settings
+from services.executor.storage.baselines import MongoBaselines
 from services.executor.storage.change_notifier import ChangeNotifier
 from services.executor.storage.executions import MongoExecutions
 from services.executor.storage.facts import MongoFacts
 from services.executor.storage.model_usage import MongoModelUsage
 from services.executor.storage.runs import MongoRetainedRuns
 from services.executor.storage.supersessions import MongoSupersessions
+from services.executor.usecases.baselines import BaselineUseCases
 from services.executor.usecases.executions import ExecutionControl
 from services.executor.usecases.limits import LimitUseCases
 from services.executor.usecases.starts import ExecutionStarter, SupersessionSweep
@@ -43,6 +54,7 @@ from services.executor.worker_app import preload_attempts, start_device_worker, 
 
 REAPER_LEASE_SECONDS = 3.0
 RETENTION_LEASE_SECONDS = 120.0
+DELETED_TESTS_LEASE_SECONDS = 120.0
 ORPHANS_SECONDS = 5.0
 
 
@@ -58,7 +70,7 @@ class App:
 @asynccontextmanager
 async def start_app(settings: Settings, *, attempts: Attempts | None = None) -> AsyncIterator[App]:
     """Run the executor in the role that the settings name. `attempts` replaces the device pools (for tests)."""
-    if settings.works:
+    if settings.works and attempts is None:
         preload_attempts()
     async with AsyncExitStack() as stack:
         shared = await open_resources(settings, stack)
@@ -96,12 +108,22 @@ async def _serve(shared: Resources) -> str:
     executions = MongoExecutions(shared.transactions, shared.outbox)
     starter = ExecutionStarter(shared.catalog, executions)
     control = ExecutionControl(executions, notifier, ObjectStoreArtifacts(shared.objects))
-    limits = LimitUseCases(executions, shared.catalog.limits, MongoModelUsage(shared.mongo), SystemClock())
+    stored = MongoBaselines(shared.mongo, shared.objects)
+    lease = Lease(shared.mongo, "deleted_tests", str(uuid4()), seconds=DELETED_TESTS_LEASE_SECONDS)
+    await shared.start("deleted_tests", DeletedTests(stored, shared.catalog, lease).run())
+    baselines = BaselineUseCases(control, stored, shared.catalog.limits)
+    ledger = MongoModelUsage(shared.mongo)
+    limits = LimitUseCases(executions, stored, shared.catalog.limits, ledger=ledger, clock=SystemClock())
     servicers = [
         (
             executions_pb2_grpc.add_ExecutionsServicer_to_server,
-            ExecutionsServicer(starter, control),
+            ExecutionsServicer(starter, control, baselines),
             executions_pb2.DESCRIPTOR.services_by_name["Executions"],
+        ),
+        (
+            baselines_pb2_grpc.add_BaselinesServicer_to_server,
+            BaselinesServicer(baselines),
+            baselines_pb2.DESCRIPTOR.services_by_name["Baselines"],
         ),
         (
             steps_pb2_grpc.add_StepsServicer_to_server,

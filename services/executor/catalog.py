@@ -1,6 +1,6 @@
-"""The catalog over gRPC: resolves starts to runs, and delivers the files of builds."""
+"""The catalog over gRPC: resolves starts to runs, and delivers the files of builds and tests."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +12,10 @@ from mobiletest.catalog.v1 import (
     limits_pb2_grpc,
     resolution_pb2,
     resolution_pb2_grpc,
+    secrets_pb2,
+    secrets_pb2_grpc,
+    tests_pb2,
+    tests_pb2_grpc,
 )
 from mobiletest.types.v1 import limits_pb2 as types_pb2
 from mobiletest.types.v1 import platform_pb2
@@ -21,17 +25,19 @@ from services.chassis.context import Caller, bind, current
 from services.chassis.error_status import TOO_LARGE, to_domain_error
 from services.chassis.errors import Unavailable
 from services.chassis.grpc_server import Channel
-from services.chassis.proto_values import read_optional, to_datetime, to_enum_member, value_to_json
+from services.chassis.proto_values import read_optional, struct_to_json, to_datetime, to_enum_member, value_to_json
 from services.chassis.tls import TlsFiles
 from services.executor.limits import OrganisationLimitsCache
 from services.executor.messages import build_config_proto, read_run_config
 from services.executor.model.executions import BuildConfig, ExecutionKind
 from services.executor.model.limits import UNLIMITED, OrganisationLimits
-from services.executor.model.runs import BuildArtifact, Platform, ResolvedRuns, RunPlan, RunTarget
+from services.executor.model.runs import BuildArtifact, Platform, ResolvedRuns, RunPlan, RunTarget, TestFile
 from services.executor.ports.executions import PlanTooLarge
 
 RESOLVE_SECONDS = 5.0
 LIMITS_SECONDS = 2.0
+SECRETS_SECONDS = 2.0
+TESTS_SECONDS = 5.0
 BEGINNING_SECONDS = 60.0
 DOWNLOAD_SECONDS = 900.0
 
@@ -41,6 +47,8 @@ _SERVICES = (
     resolution_pb2.DESCRIPTOR.services_by_name["Resolution"],
     builds_pb2.DESCRIPTOR.services_by_name["Builds"],
     limits_pb2.DESCRIPTOR.services_by_name["Limits"],
+    secrets_pb2.DESCRIPTOR.services_by_name["Secrets"],
+    tests_pb2.DESCRIPTOR.services_by_name["Tests"],
 )
 
 
@@ -52,7 +60,9 @@ class RemoteCatalog:
         self._was_reachable = True
         self._resolution = resolution_pb2_grpc.ResolutionStub(to)  # type: ignore[no-untyped-call]
         self._builds = builds_pb2_grpc.BuildsStub(to)  # type: ignore[no-untyped-call]
+        self._tests = tests_pb2_grpc.TestsStub(to)  # type: ignore[no-untyped-call]
         self._limits = limits_pb2_grpc.LimitsStub(to)  # type: ignore[no-untyped-call]
+        self._secrets = secrets_pb2_grpc.SecretsStub(to)  # type: ignore[no-untyped-call]
         self.limits = OrganisationLimitsCache(self._load_limits, default_limits)
 
     def is_reachable(self) -> bool:
@@ -128,10 +138,39 @@ class RemoteCatalog:
         finally:
             call.cancel()
 
-    def _download(self, org_id: str, build_id: str, seconds: float) -> Any:
+    async def download_test_file(self, org_id: str, sha256: str) -> AsyncIterator[bytes]:
+        with bind(_reader(org_id)):
+            request = tests_pb2.DownloadTestFileRequest(sha256=sha256)
+            call = self._tests.DownloadTestFile(request, timeout=DOWNLOAD_SECONDS)
+        try:
+            async for part in call:
+                yield part.chunk
+        finally:
+            call.cancel()
+
+    async def secret_values(self, org_id: str, names: Collection[str]) -> Mapping[str, str]:
+        with bind(Caller(org_id=org_id)):
+            request = secrets_pb2.GetSecretValuesRequest(names=names)
+            answer = await self._secrets.GetSecretValues(request, timeout=SECRETS_SECONDS)
+        return {secret.name: secret.value for secret in answer.secrets}
+
+    async def existing_tests(self, org_id: str, test_ids: Collection[str]) -> Collection[str]:
+        request = tests_pb2.ListTestsRequest(test_ids=test_ids, page=1, page_size=len(test_ids))
         with bind(Caller(org_id=org_id, scopes=frozenset({"read"}))):
+            try:
+                answer = await self._tests.ListTests(request, timeout=TESTS_SECONDS)
+            except grpc.aio.AioRpcError as error:
+                raise Unavailable("The catalog does not list tests", retry_after=1.0) from error
+        return {test.id for test in answer.items}
+
+    def _download(self, org_id: str, build_id: str, seconds: float) -> Any:
+        with bind(_reader(org_id)):
             request = builds_pb2.DownloadBuildRequest(version_id=build_id)
             return self._builds.DownloadBuild(request, timeout=seconds)
+
+
+def _reader(org_id: str) -> Caller:
+    return Caller(org_id=org_id, scopes=frozenset({"read"}))
 
 
 def open_catalog_channel(address: str, token: str, tls: TlsFiles | None = None) -> Channel:
@@ -160,6 +199,9 @@ def _plan(proto: resolution_pb2.PlannedRun) -> RunPlan:
         system_prompt=read_optional(app, "system_prompt"),
         artifact=_artifact(proto.build),
         config_error=proto.config_error,
+        env=struct_to_json(proto.env),
+        files=tuple(TestFile(file.path, file.sha256) for file in proto.files),
+        source_path=proto.source_path,
     )
 
 

@@ -66,7 +66,7 @@ def _execution_event(execution: Execution, make: Make) -> Event:
 def execution_changed_message(execution: Execution) -> events_pb2.ExecutionChanged:
     """The event of an execution."""
     return events_pb2.ExecutionChanged(
-        org_id=execution.org_id, sequence=execution.revision, execution=execution_proto(execution)
+        org_id=execution.org_id, sequence=execution.revision, execution=execution_proto(execution, brief=True)
     )
 
 

@@ -84,6 +84,11 @@ class OrganisationLimitsCache:
 
 
 def _with_overrides(defaults: OrganisationLimits, message: limits_pb2.OrganisationLimits) -> OrganisationLimits:
-    names = ("queued_runs", "concurrent_runs", "model_calls_per_day", "model_tokens_per_day")
+    names = ("queued_runs", "concurrent_runs", "model_calls_per_day", "model_tokens_per_day", "baseline_bytes")
     given = {name: getattr(message, name) for name in names if message.HasField(name)}
-    return replace(defaults, **given, allowed_models=tuple(message.allowed_models))
+    return replace(
+        defaults,
+        **given,
+        allowed_models=tuple(message.allowed_models),
+        script_hosts=tuple(message.script_hosts),
+    )

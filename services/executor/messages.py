@@ -7,7 +7,14 @@ from google.protobuf.message import Message
 from mobiletest.executor.v1 import executions_pb2, runs_pb2
 from mobiletest.types.v1 import ci_pb2, execution_pb2, platform_pb2, run_config_pb2
 
-from services.chassis.proto_values import json_to_struct, read_optional, to_enum_member, to_enum_number, to_timestamp
+from services.chassis.proto_values import (
+    json_to_struct,
+    read_optional,
+    struct_to_json,
+    to_enum_member,
+    to_enum_number,
+    to_timestamp,
+)
 from services.executor.model.attempts import Artifact, Attempt, StepResult
 from services.executor.model.attribution import Ci
 from services.executor.model.executions import BuildConfig, Execution, PinnedBuild, status_message
@@ -22,6 +29,7 @@ from services.executor.model.run_config import (
     RunConfig,
 )
 from services.executor.model.runs import Question, Run
+from services.flows.environment import mask_environment
 
 
 def read_run_config(proto: run_config_pb2.RunConfig) -> RunConfig:
@@ -33,6 +41,7 @@ def read_run_config(proto: run_config_pb2.RunConfig) -> RunConfig:
         cache_retry_mode=to_enum_member(CacheRetryMode, run_config_pb2.CacheRetryMode, proto.cache_retry_mode),
         fallback_trigger=to_enum_member(FallbackTrigger, run_config_pb2.FallbackTrigger, proto.fallback_trigger),
         disable_grid=read_optional(proto, "disable_grid"),
+        env=struct_to_json(proto.env),
     )
 
 
@@ -41,8 +50,9 @@ def _execution_mode(proto: run_config_pb2.ExecutionMode) -> ExecutionMode:
     return ExecutionMode(**{**_present(proto), "grounder_type": grounder})
 
 
-def run_config_proto(config: RunConfig) -> run_config_pb2.RunConfig:
-    """The configuration with all fields that are not None."""
+def run_config_proto(config: RunConfig, *, with_env: bool = True) -> run_config_pb2.RunConfig:
+    """The configuration with all fields that are not None; values of variables are masked if their names say so."""
+    env = mask_environment(config.env) if with_env else {}
     grounder = to_enum_number(run_config_pb2.GrounderType, config.execution_mode.grounder_type) or None
     return run_config_pb2.RunConfig(
         llm_config=run_config_pb2.LlmConfig(**_fields(config.llm_config)),
@@ -51,6 +61,7 @@ def run_config_proto(config: RunConfig) -> run_config_pb2.RunConfig:
         cache_retry_mode=to_enum_number(run_config_pb2.CacheRetryMode, config.cache_retry_mode) or None,
         fallback_trigger=to_enum_number(run_config_pb2.FallbackTrigger, config.fallback_trigger) or None,
         disable_grid=config.disable_grid,
+        env=json_to_struct(env) if env else None,
     )
 
 
@@ -101,8 +112,8 @@ def _fields(value: Any) -> dict[str, Any]:
     return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
-def execution_proto(execution: Execution) -> executions_pb2.Execution:
-    """The execution as it stands."""
+def execution_proto(execution: Execution, *, brief: bool = False) -> executions_pb2.Execution:
+    """The execution as it stands; `brief` leaves out its variables, as lists and events do."""
     return executions_pb2.Execution(
         id=execution.id,
         task_id=execution.id,
@@ -115,7 +126,7 @@ def execution_proto(execution: Execution) -> executions_pb2.Execution:
         source=to_enum_number(execution_pb2.ExecutionSource, execution.source),
         ci=ci_proto(execution.ci),
         service_client=execution.service_client,
-        run_config=run_config_proto(execution.run_config),
+        run_config=run_config_proto(execution.run_config, with_env=not brief),
         build_config=build_config_proto(execution.build_config),
         counts=executions_pb2.RunCounts(**_fields(execution.counts)),
         failure=_execution_failure(execution.failure),

@@ -1,4 +1,4 @@
-"""Inbound gRPC: the services Executions, Steps and ExecutionFacts."""
+"""Inbound gRPC: the services Executions, Baselines, Steps, RunLimits and ExecutionFacts."""
 
 # ruff: noqa: N802 (methods are named as in the protos)
 
@@ -6,8 +6,10 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from google.api.httpbody_pb2 import HttpBody
-from mobiletest.executor.v1 import executions_pb2 as pb
+from google.protobuf.empty_pb2 import Empty
 from mobiletest.executor.v1 import (
+    baselines_pb2,
+    baselines_pb2_grpc,
     executions_pb2_grpc,
     facts_pb2,
     facts_pb2_grpc,
@@ -17,15 +19,20 @@ from mobiletest.executor.v1 import (
     steps_pb2,
     steps_pb2_grpc,
 )
+from mobiletest.executor.v1 import executions_pb2 as pb
 from mobiletest.types.v1 import execution_pb2
 from mobiletest.types.v1 import limits_pb2 as types_pb2
 
+from services.chassis.error_status import TOO_LARGE
+from services.chassis.errors import InvalidArgument
 from services.chassis.events import Event
 from services.chassis.proto_values import (
+    PAGE_BYTES,
     page_fields,
     read_optional,
     take_page,
     to_enum_member,
+    to_timestamp,
 )
 from services.executor.events import execution_changed_message, run_changed_message, to_execution_event
 from services.executor.messages import (
@@ -37,11 +44,13 @@ from services.executor.messages import (
     start_proto,
 )
 from services.executor.model.attribution import ExecutionSource
+from services.executor.model.baselines import Baseline
 from services.executor.model.executions import Execution, ExecutionKind
 from services.executor.model.states import Status
 from services.executor.ports.executions import ExecutionFilter, PageRequest
 from services.executor.resolver_pool import ResolverPool
 from services.executor.storage.facts import MongoFacts
+from services.executor.usecases.baselines import BaselineUseCases
 from services.executor.usecases.executions import ExecutionControl
 from services.executor.usecases.limits import LimitUseCases
 from services.executor.usecases.starts import ExecutionStarter, StartRequest
@@ -50,9 +59,10 @@ from services.executor.usecases.starts import ExecutionStarter, StartRequest
 class ExecutionsServicer(executions_pb2_grpc.ExecutionsServicer):
     """Starts, reads, watches and cancels executions."""
 
-    def __init__(self, starter: ExecutionStarter, control: ExecutionControl) -> None:
+    def __init__(self, starter: ExecutionStarter, control: ExecutionControl, baselines: BaselineUseCases) -> None:
         self._starter = starter
         self._control = control
+        self._baselines = baselines
 
     async def StartWorkflow(self, request: pb.StartWorkflowRequest, context: Any) -> pb.ExecutionStart:
         wanted = _start_request(ExecutionKind.WORKFLOW, request.workflow_id, request, request.cancel_previous)
@@ -73,7 +83,9 @@ class ExecutionsServicer(executions_pb2_grpc.ExecutionsServicer):
     async def ListExecutions(self, request: pb.ListExecutionsRequest, context: Any) -> pb.ListExecutionsResponse:
         page = PageRequest(request.page, request.page_size)
         items, total = await self._control.page(_filter(request), page)
-        return pb.ListExecutionsResponse(items=[execution_proto(item) for item in items], **page_fields(request, total))
+        return pb.ListExecutionsResponse(
+            items=[execution_proto(item, brief=True) for item in items], **page_fields(request, total)
+        )
 
     async def GetExecution(self, request: pb.GetExecutionRequest, context: Any) -> pb.Execution:
         after = read_optional(request, "after_revision")
@@ -85,7 +97,10 @@ class ExecutionsServicer(executions_pb2_grpc.ExecutionsServicer):
         self, request: pb.BatchGetExecutionsRequest, context: Any
     ) -> pb.BatchGetExecutionsResponse:
         found = await self._control.batch([id_.lower() for id_ in request.execution_ids])
-        return pb.BatchGetExecutionsResponse(executions=[execution_proto(execution) for execution in found])
+        answer = pb.BatchGetExecutionsResponse(executions=[execution_proto(execution) for execution in found])
+        if len(found) > 1 and answer.ByteSize() > PAGE_BYTES:
+            raise InvalidArgument("The executions are too large for one message: ask for fewer", reason=TOO_LARGE)
+        return answer
 
     async def ListRuns(self, request: pb.ListRunsRequest, context: Any) -> pb.ListRunsResponse:
         page = PageRequest(request.page, request.page_size)
@@ -104,6 +119,12 @@ class ExecutionsServicer(executions_pb2_grpc.ExecutionsServicer):
             await context.send_initial_metadata(found.part.headers(found.etag))
         async for chunk in found.chunks:
             yield HttpBody(content_type=found.artifact.content_type, data=chunk)
+
+    async def AcceptBaseline(self, request: pb.AcceptBaselineRequest, context: Any) -> pb.Baseline:
+        run_id = request.run_id.lower()
+        return _baseline_proto(
+            await self._baselines.accept(request.execution_id.lower(), run_id, request.artifact_name)
+        )
 
     async def CancelExecution(self, request: pb.CancelExecutionRequest, context: Any) -> pb.Execution:
         return execution_proto(await self._control.cancel(request.execution_id.lower()))
@@ -147,7 +168,7 @@ def _start_request(
 def _watch_event(news: Event | Execution) -> pb.ExecutionEvent | None:
     if isinstance(news, Event):
         return to_execution_event(news)
-    return pb.ExecutionEvent(sequence=news.revision, execution=execution_proto(news))
+    return pb.ExecutionEvent(sequence=news.revision, execution=execution_proto(news, brief=True))
 
 
 def _filter(request: pb.ListExecutionsRequest) -> ExecutionFilter:
@@ -159,6 +180,45 @@ def _filter(request: pb.ListExecutionsRequest) -> ExecutionFilter:
         branch=read_optional(request, "branch"),
         commit_sha=read_optional(request, "commit_sha"),
         pr_number=read_optional(request, "pr_number"),
+    )
+
+
+class BaselinesServicer(baselines_pb2_grpc.BaselinesServicer):
+    """Shows and deletes baselines."""
+
+    def __init__(self, usecases: BaselineUseCases) -> None:
+        self._usecases = usecases
+
+    async def ListBaselines(
+        self, request: baselines_pb2.ListBaselinesRequest, context: Any
+    ) -> baselines_pb2.ListBaselinesResponse:
+        found = await self._usecases.of_test(request.test_id.lower())
+        first = (request.page - 1) * request.page_size
+        items = map(_baseline_proto, found[first : first + request.page_size])
+        return baselines_pb2.ListBaselinesResponse(items=items, **page_fields(request, len(found)))
+
+    async def DownloadBaseline(
+        self, request: baselines_pb2.DownloadBaselineRequest, context: Any
+    ) -> AsyncIterator[HttpBody]:
+        asked = read_optional(request, "range")
+        found = await self._usecases.download(request.test_id.lower(), request.key, asked)
+        await context.send_initial_metadata(found.part.headers(found.etag))
+        async for chunk in found.chunks:
+            yield HttpBody(content_type="image/png", data=chunk)
+
+    async def DeleteBaseline(self, request: baselines_pb2.DeleteBaselineRequest, context: Any) -> Empty:
+        await self._usecases.delete(request.test_id.lower(), request.key)
+        return Empty()
+
+
+def _baseline_proto(baseline: Baseline) -> pb.Baseline:
+    return pb.Baseline(
+        test_id=baseline.test_id,
+        key=baseline.key,
+        size_bytes=baseline.size_bytes,
+        form=baseline.form,
+        sha256=baseline.sha256,
+        accepted_at=to_timestamp(baseline.accepted_at),
     )
 
 

@@ -58,9 +58,9 @@ class Settings(ProcessSettings):
     artifact_spool_seconds: float = Field(default=24 * 3600.0, gt=0)
     """How long an artifact waits for the object store before it is dropped."""
     executor_files_folder: str | None = None
-    """Where build files are cached for hubs, in one folder per instance; by default a temporary folder."""
+    """Where files of builds and tests are cached, in one folder per instance; by default a temporary folder."""
     executor_files_bytes: int = Field(default=8 * 1024**3, ge=0)
-    """The size limit of that folder; the builds that were not used for longest are deleted."""
+    """The size limit of that folder; the files that were not used for longest are deleted."""
     executor_files_listen: str | None = None
     """host:port where hubs that cannot read that folder download files; without it nothing is served."""
     executor_files_url: str | None = Field(default=None, validate_default=True)
@@ -110,6 +110,8 @@ class Settings(ProcessSettings):
     """The maximum number of calls of one organisation to language models per day (UTC)."""
     organisation_model_tokens: int = Field(default=50_000_000, ge=0)
     """The maximum number of tokens in these calls, questions and answers together."""
+    organisation_baseline_bytes: int = Field(default=1024**3, ge=0)
+    """The maximum size of one organisation's accepted baselines of screenshots together."""
     infrastructure_backoff_seconds: float = Field(default=1.0, ge=0)
     """The wait before another attempt after a failure of the infrastructure, except after the loss of a worker."""
 
@@ -147,6 +149,7 @@ class Settings(ProcessSettings):
             concurrent_runs=self.organisation_runs,
             model_calls_per_day=self.organisation_model_calls,
             model_tokens_per_day=self.organisation_model_tokens,
+            baseline_bytes=self.organisation_baseline_bytes,
         )
 
     @property

@@ -1,5 +1,6 @@
 """The composition root of the role `worker`."""
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -8,14 +9,17 @@ from uuid import uuid4
 from services.chassis import child_process
 from services.chassis.child_process import ChildLimits
 from services.chassis.consumer import Consumer
+from services.chassis.web_addresses import AddressPolicy
 from services.executor.automation.devices.pools.pooled_devices import PooledDevices
 from services.executor.automation.devices.webdriver.sessions import WebDriverHubs, delete_session, wait_for_unfinished
 from services.executor.automation.llm.chat_client import open_client
 from services.executor.automation.llm.quota import ModelQuota
+from services.executor.automation.scripting.http import SendHttp
 from services.executor.events import RUN_REQUESTS
 from services.executor.model.runs import Platform
 from services.executor.ports.runs import Attempts
 from services.executor.resources import Resources
+from services.executor.storage.baselines import MongoBaselines
 from services.executor.storage.model_usage import MongoModelUsage
 from services.executor.storage.runs import MongoRetainedRuns
 from services.executor.storage.slot_leases import MongoSlotLeases
@@ -23,16 +27,18 @@ from services.executor.storage.step_cache import MongoStepCache
 from services.executor.storage.unclean_devices import MongoUncleanDevices
 from services.executor.worker.artifact_uploader import ArtifactUploader
 from services.executor.worker.attempts import AutomatedAttempts, Models
-from services.executor.worker.build_files import BuildFileCache
 from services.executor.worker.build_provider import BuildHeadCache, BuildProvider
 from services.executor.worker.claim_loop import ClaimLoop, RunRequestHandler
+from services.executor.worker.file_cache import FileCache
 from services.executor.worker.file_server import FileServer
 from services.executor.worker.human_channel import HumanChannel
 from services.executor.worker.lease_renewer import LeaseRenewer
 from services.executor.worker.processes.attempt_process import AttemptProcess, LogFormat
 from services.executor.worker.processes.pool import AttemptProcesses
+from services.executor.worker.script_http import ScriptHttp
 from services.executor.worker.session_tracker import SessionTracker
 from services.executor.worker.spool import Spool
+from services.executor.worker.variables import VariableReader
 from services.executor.worker.worker import Worker
 
 SETTLE_SECONDS = 1.0
@@ -42,6 +48,8 @@ STOP_SEARCH_SECONDS = 2.0
 STOP_CONSUMER_SECONDS = 3.0
 CLOSE_SECONDS = 8.0
 """For cleaning and closing the devices of the last runs."""
+SCRIPT_ENGINE = "services.executor.automation.scripting.preloaded"
+"""Compiles the script engine, which attempts share."""
 NICENESS = 10
 """Of the processes of attempts: below that of the worker, which renews their leases."""
 MESSAGE_LIMIT = 96 * 1024 * 1024
@@ -114,12 +122,21 @@ async def _automated_attempts(shared: Resources, pools: PooledDevices) -> Automa
         BuildProvider(heads, _build_files(shared)),
         track_sessions(shared),
         await _start_uploader(shared),
+        MongoBaselines(shared.mongo, shared.objects),
+        variables=VariableReader(shared.catalog),
         step_seconds=settings.step_timeout_seconds,
         cpu=settings.attempt_limits.cpu,
         cache=MongoStepCache(shared.mongo, settings.step_cache_days),
         human_for=partial(HumanChannel, shared.runs, seconds=settings.human_timeout_seconds),
         models=await _open_models(shared),
+        http_for=_script_http(shared),
     )
+
+
+def _script_http(shared: Resources) -> Callable[[str], SendHttp]:
+    """What sends the HTTP requests of an attempt's scripts, by its organisation."""
+    addresses = AddressPolicy.parse(shared.settings.allowed_addresses.split(","))
+    return lambda org_id: ScriptHttp(shared.catalog.limits, addresses, org_id).send
 
 
 def track_sessions(shared: Resources) -> SessionTracker:
@@ -162,14 +179,14 @@ async def _open_file_server(shared: Resources) -> FileServer | None:
     return await shared.stack.enter_async_context(FileServer(listen, shared.settings.executor_files_url))
 
 
-def _build_files(shared: Resources) -> BuildFileCache:
+def _build_files(shared: Resources) -> FileCache:
     """In the folder that the settings name, else in a temporary one."""
     settings = shared.settings
     if settings.executor_files_folder is not None:
         folder = Path(settings.executor_files_folder).absolute() / settings.instance
     else:
         folder = Path(shared.stack.enter_context(TemporaryDirectory(prefix="mobiletest-files-")))
-    return BuildFileCache(shared.catalog, folder, settings.executor_files_bytes)
+    return FileCache(shared.catalog, folder, settings.executor_files_bytes)
 
 
 async def _open_models(shared: Resources) -> Models | None:
@@ -185,7 +202,7 @@ async def _open_models(shared: Resources) -> Models | None:
 
 def preload_attempts() -> None:
     """Let the fork server import what attempts need; before it starts with the first child of any kind."""
-    child_process.preload(AttemptProcess.__module__)
+    child_process.preload(AttemptProcess.__module__, SCRIPT_ENGINE)
 
 
 async def _open_processes(shared: Resources) -> AttemptProcesses:

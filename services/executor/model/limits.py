@@ -6,13 +6,18 @@ from datetime import date
 
 @dataclass(frozen=True, slots=True)
 class OrganisationLimits:
-    """The limits that the executor enforces; None is unlimited, no models allow any. The protos describe each."""
+    """The limits that the executor enforces; None is unlimited, no models allow any, no hosts none.
+
+    The protos describe each.
+    """
 
     queued_runs: int | None = None
     concurrent_runs: int | None = None
     model_calls_per_day: int | None = None
     model_tokens_per_day: int | None = None
     allowed_models: tuple[str, ...] = ()
+    script_hosts: tuple[str, ...] = ()
+    baseline_bytes: int | None = None
 
 
 UNLIMITED = OrganisationLimits()

@@ -1,8 +1,10 @@
 """The run configuration and its defaults; the limits of its values are defined in the protos."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import TypeVar
+
+from services.flows.environment import Environment
 
 
 class Grounder(StrEnum):
@@ -53,7 +55,7 @@ class ExecutionMode:
 
 @dataclass(frozen=True, slots=True)
 class RunConfig:
-    """A run configuration as written; None means that the field is not set."""
+    """A run configuration as written; None means that the field is not set. `env` are variables of the tests."""
 
     llm_config: LlmConfig = LlmConfig()
     execution_mode: ExecutionMode = ExecutionMode()
@@ -61,6 +63,7 @@ class RunConfig:
     cache_retry_mode: CacheRetryMode | None = None
     fallback_trigger: FallbackTrigger | None = None
     disable_grid: bool | None = None
+    env: Environment = field(default_factory=dict)
 
 
 DEFAULTS = RunConfig(
@@ -89,10 +92,11 @@ def with_defaults(*written: RunConfig) -> RunConfig:
             _over(result, config),
             llm_config=_over(result.llm_config, config.llm_config),
             execution_mode=_over(result.execution_mode, config.execution_mode),
+            env={**result.env, **config.env},
         )
     return result
 
 
 def _over(below: Part, above: Part) -> Part:
-    values = {field.name: value for field in fields(above) if (value := getattr(above, field.name)) is not None}
+    values = {each.name: value for each in fields(above) if (value := getattr(above, each.name)) is not None}
     return replace(below, **values)

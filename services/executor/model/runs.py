@@ -1,14 +1,16 @@
 """A run: one test on one platform inside an execution, with its plan, its lease, its attempts and its question."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
+from pathlib import PurePosixPath
 
 from services.executor.model.attempts import Artifact, Attempt, AttemptMode, is_flaky
 from services.executor.model.failures import Failure
 from services.executor.model.limits import UNLIMITED, OrganisationLimits
 from services.executor.model.run_config import RunConfig
 from services.executor.model.states import Status
+from services.flows.environment import Environment
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +59,20 @@ class BuildArtifact:
     package_name: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class TestFile:
+    """A picture or video that a test needs: `path` is that of its steps, `sha256` in hexadecimal."""
+
+    __test__ = False
+
+    path: str
+    sha256: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPlan:
     """One run to start. `steps` are free-form JSON. `config_error` says why it cannot start and what to do about it;
-    empty when it can.
+    empty when it can. `env` are the variables of the test, `source_path` is that of its flow if it was imported.
     """
 
     target: RunTarget
@@ -70,6 +82,14 @@ class RunPlan:
     system_prompt: str | None = None
     artifact: BuildArtifact = BuildArtifact()
     config_error: str = ""
+    env: Environment = field(default_factory=dict)
+    files: tuple[TestFile, ...] = ()
+    source_path: str = ""
+
+    @property
+    def flow_name(self) -> str:
+        """The name of the flow's file without its ending; of a test that was not imported, its own."""
+        return PurePosixPath(self.source_path).stem or self.target.test_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

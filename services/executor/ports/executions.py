@@ -105,7 +105,7 @@ class PlanTooLarge(Exception):
 
 
 class Catalog(Protocol):
-    """What to run, and the files of builds."""
+    """What to run, and the files of builds and tests."""
 
     async def resolve(
         self,
@@ -129,6 +129,9 @@ class Catalog(Protocol):
 
     def download(self, org_id: str, build_id: str) -> AsyncIterator[bytes]:
         """A build's whole file, in chunks."""
+
+    def download_test_file(self, org_id: str, sha256: str) -> AsyncIterator[bytes]:
+        """A picture or video of a test, in chunks."""
 
 
 class ChangeSubscription(Protocol):

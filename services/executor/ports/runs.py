@@ -1,6 +1,6 @@
 """Ports of workers and background jobs: runs of all organisations, attempts on devices, artifacts."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum, auto
@@ -54,6 +54,13 @@ class Claim:
     def attempt_seconds(self) -> float:
         """How long this attempt may take: what is left of the run's time limit, or the test's own timeout."""
         return min(self.seconds_left, self.plan.timeout_seconds or float("inf"))
+
+
+class Secrets(Protocol):
+    """The secrets of all organisations."""
+
+    async def secret_values(self, org_id: str, names: Collection[str]) -> Mapping[str, str]:
+        """The values of those secrets of an organisation that exist, by name."""
 
 
 class StopReason(Enum):

@@ -20,6 +20,7 @@ from services.executor.storage.group_commit import ExecutionExists, GroupCommit
 from services.executor.storage.leased_runs import IS_LEASED
 from services.executor.storage.records import (
     OPEN_STATUSES,
+    WITHOUT_ENV,
     execution_of,
     plan_of,
     run_of,
@@ -100,7 +101,7 @@ class MongoExecutions:
 
     async def page(self, wanted: ExecutionFilter, page: PageRequest) -> tuple[list[Execution], int]:
         query = _query(wanted)
-        newest = self._executions.find(query).sort([("created_at", -1), ("_id", -1)])
+        newest = self._executions.find(query, WITHOUT_ENV).sort([("created_at", -1), ("_id", -1)])
         found = await newest.skip((page.number - 1) * page.size).limit(page.size).to_list(None)
         return [execution_of(document) for document in found], await self._executions.count_documents(query)
 

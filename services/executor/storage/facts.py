@@ -3,7 +3,7 @@
 from services.chassis.mongo import Document, Mongo, Session
 from services.executor.model.executions import Execution
 from services.executor.model.runs import Run
-from services.executor.storage.records import execution_of, run_of
+from services.executor.storage.records import WITHOUT_ENV, execution_of, run_of
 from services.executor.storage.schema import EXECUTIONS, RUNS
 
 
@@ -24,7 +24,7 @@ class MongoFacts:
         async def read(session: Session) -> list[tuple[Execution, Run]]:
             runs = await self._page(session, RUNS, after, limit)
             ids = {"_id": {"$in": list({run["execution_id"] for run in runs})}}
-            found = await self._mongo.collection(EXECUTIONS).find(ids, session=session).to_list(None)
+            found = await self._mongo.collection(EXECUTIONS).find(ids, WITHOUT_ENV, session=session).to_list(None)
             executions = {document["_id"]: execution_of(document) for document in found}
             return [(executions[run["execution_id"]], run_of(run)) for run in runs]
 
@@ -39,7 +39,7 @@ class MongoFacts:
         return await self._mongo.transaction(read), await self._total(EXECUTIONS)
 
     async def _page(self, session: Session, collection: str, after: str, limit: int) -> list[Document]:
-        cursor = self._mongo.collection(collection).find({"_id": {"$gt": after}}, session=session)
+        cursor = self._mongo.collection(collection).find({"_id": {"$gt": after}}, WITHOUT_ENV, session=session)
         found: list[Document] = await cursor.sort("_id", 1).limit(limit).batch_size(limit).to_list(None)
         return found
 

@@ -71,7 +71,7 @@ class OrgRunLimit:
 
     def __init__(self, mongo: Mongo, leased: LeasedRuns, limit_of: LimitOf) -> None:
         self._runs = mongo.collection(RUNS)
-        self._org_locks = mongo.collection(ORG_LOCKS)
+        self._mongo = mongo
         self._leased = leased
         self._limit_of = limit_of
         self._lock = asyncio.Lock()
@@ -92,8 +92,13 @@ class OrgRunLimit:
             self._leased.record_claim(run.org_id)
             return
         self._exact_until = monotonic() + EXACT_SECONDS
-        lock_id = crc32(run.org_id.encode()) % ORG_LOCKS_COUNT
-        await self._org_locks.update_one({"_id": lock_id}, {"$inc": {"claims": 1}}, session=session)
+        await lock_organisation(self._mongo, session, run.org_id)
         leased = await self._runs.count_documents({**IS_LEASED, "org_id": run.org_id}, session=session)
         if leased >= limit:
             raise OrgAtLimit(run.id)
+
+
+async def lock_organisation(mongo: Mongo, session: Session, org_id: str) -> None:
+    """Of transactions at the same time that lock one organisation, all but one conflict and are retried."""
+    lock_id = crc32(org_id.encode()) % ORG_LOCKS_COUNT
+    await mongo.collection(ORG_LOCKS).update_one({"_id": lock_id}, {"$inc": {"claims": 1}}, session=session)

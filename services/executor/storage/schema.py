@@ -14,6 +14,7 @@ DURATIONS = "durations"
 STEP_MEMORIES = "step_memories"
 UNCLEAN_DEVICES = "unclean_devices"
 MODEL_USAGE = "model_usage"
+BASELINES = "baselines"
 ORG_LOCKS = "turnstiles"
 ORG_LOCKS_COUNT = 256
 DURATIONS_KEPT_SECONDS = 90 * 24 * 3600
@@ -90,10 +91,16 @@ async def _make_model_usage(mongo: Mongo) -> None:
     await mongo.collection(MODEL_USAGE).create_indexes([expiry])
 
 
+async def _make_baselines(mongo: Mongo) -> None:
+    of_test = _index("of_test", ("org_id", ASCENDING), ("test_id", ASCENDING), ("size_bytes", ASCENDING))
+    await mongo.collection(BASELINES).create_indexes([of_test])
+
+
 MIGRATIONS = (
     idempotency.MIGRATION,
     outbox.MIGRATION,
     Migration("0001_collections", _make_collections),
     Migration("0006_step_memories", _make_step_memories),
     Migration("0007_model_usage", _make_model_usage),
+    Migration("0008_baselines", _make_baselines),
 )

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
+from typing import Any
 
 from pymongo import ReplaceOne
 
@@ -127,7 +128,8 @@ class ExecutionTransactions:
         if written.matched_count != len(runs):
             raise Aborted("The run was changed by another request at the same time, try again")
         execution = execution_document(change.execution)
-        await self.mongo.collection(EXECUTIONS).replace_one({"_id": execution["_id"]}, execution, session=session)
+        replacement: Any = [{"$replaceWith": {"$literal": execution}}]  # unlike replace_one, replicated as a difference
+        await self.mongo.collection(EXECUTIONS).update_one({"_id": execution["_id"]}, replacement, session=session)
 
     async def _load(self, session: Session, run_id: str) -> tuple[Execution, Run, datetime]:
         lookup = {"from": EXECUTIONS, "localField": "execution_id", "foreignField": "_id", "as": "execution"}

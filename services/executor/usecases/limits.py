@@ -1,4 +1,4 @@
-"""Shows what an organisation uses of runs and language models."""
+"""Shows what an organisation uses of runs, language models and baselines."""
 
 import asyncio
 from collections.abc import Sequence
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from services.chassis.clock import Clock
 from services.chassis.context import current
 from services.executor.model.limits import ModelDay
+from services.executor.ports.baselines import Baselines
 from services.executor.ports.executions import Executions
 from services.executor.ports.limits import ModelUsageLedger, OrganisationLimitsSource
 
@@ -24,9 +25,16 @@ class LimitUseCases:
     """The limits of the caller's organisation."""
 
     def __init__(
-        self, executions: Executions, limits: OrganisationLimitsSource, ledger: ModelUsageLedger, clock: Clock
+        self,
+        executions: Executions,
+        baselines: Baselines,
+        limits: OrganisationLimitsSource,
+        *,
+        ledger: ModelUsageLedger,
+        clock: Clock,
     ) -> None:
         self._executions = executions
+        self._baselines = baselines
         self._limits = limits
         self._ledger = ledger
         self._clock = clock
@@ -34,16 +42,18 @@ class LimitUseCases:
     async def in_use(self) -> Sequence[LimitInUse]:
         """The limits with their use, without those that are unlimited."""
         org_id = current().org_id
-        limits, waiting, running, models = await asyncio.gather(
+        limits, waiting, running, models, pictures = await asyncio.gather(
             self._limits.get(org_id),
             self._executions.waiting_runs(),
             self._executions.running_runs(),
             self._ledger.used(ModelDay(org_id, self._clock.now().date())),
+            self._baselines.used_bytes(org_id),
         )
         found = (
             ("queued_runs", limits.queued_runs, waiting),
             ("concurrent_runs", limits.concurrent_runs, running),
             ("model_calls_per_day", limits.model_calls_per_day, models.calls),
             ("model_tokens_per_day", limits.model_tokens_per_day, models.tokens),
+            ("baseline_bytes", limits.baseline_bytes, pictures),
         )
         return [LimitInUse(name, limit, used) for name, limit, used in found if limit is not None]

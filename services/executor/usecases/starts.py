@@ -1,9 +1,9 @@
 """Starts and reruns executions: stores what to run with the requests for workers. Accepted means durable."""
 
 import asyncio
-from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from services.chassis import logs
@@ -25,6 +25,7 @@ from services.executor.model.run_config import RunConfig, with_defaults
 from services.executor.model.runs import ResolvedRuns, Run, RunPlan
 from services.executor.ports.executions import Catalog, Executions, PageRequest, PlanTooLarge, Supersessions
 from services.executor.usecases.queue_limit import QueueLimit
+from services.flows.environment import InvalidEnvironment, check_environment, check_size
 
 ALL_RUNS = PageRequest(1, 100_000)
 SWEEP_SECONDS = 5.0
@@ -66,7 +67,8 @@ class ExecutionStarter:
         """The stored execution: queued, or already ended when none of its runs can be started.
 
         NotFound: no such workflow or test; InvalidArgument: build_config names an unknown app or version, the workflow
-        has no tests, the URL of the CI run is not one, or cancel_previous is set without a pull request or branch;
+        has no tests, the URL of the CI run is not one, variables cannot be used, or cancel_previous is set without a
+        pull request or branch;
         PermissionDenied: llm_config names a model that is not allowed; ResourceExhausted: too many runs or starts wait.
         Repeated with the same idempotency key, returns the execution created before.
         """
@@ -74,6 +76,7 @@ class ExecutionStarter:
             raise InvalidArgument(NO_RUN_URL, violations=[Violation("ci.run_url", NO_RUN_URL, "url_parsing")])
         if wanted.cancel_previous and not has_lane(wanted.ci):
             raise InvalidArgument(NO_CHANGE, violations=[Violation("cancel_previous", NO_CHANGE, "missing")])
+        wanted = replace(wanted, run_config=_with_checked_env(wanted.run_config))
         execution_id = new_id()
         with suppress(PlanTooLarge):
             return await self._start(wanted, execution_id)
@@ -92,7 +95,10 @@ class ExecutionStarter:
             self._executions.now(),
             self._queue.refresh(),
         )
-        return await self._store(_make_execution(wanted, resolved, execution_id, now), resolved.plans, resolved.limits)
+        execution = _make_execution(wanted, resolved, execution_id, now)
+        with _reports_environment():
+            check_size(execution.run_config.env, "run_config.env")
+        return await self._store(execution, resolved.plans, resolved.limits)
 
     async def rerun(self, execution_id: str, *, failed_only: bool, service_client: str | None = None) -> Execution:
         """A new execution of all runs of an ended one, or of those that did not pass.
@@ -137,6 +143,21 @@ class ExecutionStarter:
         if len(plans) == 1:
             return [0]
         return claim_turns(await self._executions.expected_seconds([plan.target for plan in plans]))
+
+
+def _with_checked_env(config: RunConfig) -> RunConfig:
+    """InvalidArgument for variables that cannot be used."""
+    with _reports_environment():
+        return replace(config, env=check_environment(config.env, "run_config.env"))
+
+
+@contextmanager
+def _reports_environment() -> Iterator[None]:
+    try:
+        yield
+    except InvalidEnvironment as error:
+        violations = [Violation(name, problem, "value_error") for name, problem in error.problems]
+        raise InvalidArgument(str(error), violations=violations) from error
 
 
 def _make_execution(wanted: StartRequest, resolved: ResolvedRuns, execution_id: str, now: datetime) -> Execution:

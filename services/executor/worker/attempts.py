@@ -3,24 +3,27 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from pydantic import SecretStr
 
 from services.chassis import logs
 from services.executor import telemetry
-from services.executor.automation.attempt import AttemptRequest
+from services.executor.automation.attempt_request import AttemptRequest
 from services.executor.automation.devices.pools.pooled_devices import PooledDevices
-from services.executor.automation.devices.port import Build, Seed
+from services.executor.automation.devices.port import Build, DeviceFailure, Seed
 from services.executor.automation.evidence.recorder import JSON_LINES
 from services.executor.automation.llm.budget import BudgetTracker, ModelBudget
 from services.executor.automation.llm.conversation import MASK, ChatModel
 from services.executor.automation.llm.quota import ModelQuota
 from services.executor.automation.ports import Human
+from services.executor.automation.scripting.http import SendHttp
 from services.executor.automation.step_cache.entries import StepCacheStore
 from services.executor.model.attempts import AttemptResult
-from services.executor.model.failures import NO_PLATFORM
+from services.executor.model.failures import NO_PLATFORM, Failure
 from services.executor.model.retries import may_ask_model, may_use_cache
 from services.executor.model.runs import Platform
+from services.executor.ports.baselines import Baselines, TestKey
 from services.executor.ports.runs import Artifacts, Claim, Progress
 from services.executor.worker.build_provider import BuildProvider
 from services.executor.worker.processes.host import AttemptHost, Services
@@ -28,6 +31,7 @@ from services.executor.worker.processes.limits import CpuAllowance
 from services.executor.worker.processes.messages import ModelOffer, RunAttempt
 from services.executor.worker.processes.pool import AttemptProcesses
 from services.executor.worker.session_tracker import SessionTracker
+from services.executor.worker.variables import VariableReader
 
 RELEASE_SECONDS = 1.0
 """How long an attempt waits for its device to be closed; after that, closing goes on in the background."""
@@ -55,24 +59,33 @@ class AutomatedAttempts:
         builds: BuildProvider,
         sessions: SessionTracker,
         artifacts: Artifacts,
+        baselines: Baselines,
         *,
+        variables: VariableReader,
         step_seconds: float,
         cpu: CpuAllowance,
         cache: StepCacheStore | None = None,
         models: Models | None = None,
         human_for: Callable[[Claim], Human] | None = None,
+        http_for: Callable[[str], SendHttp] | None = None,
     ) -> None:
-        """`human_for` returns the person who can be asked about a claimed run; None: nobody can be asked."""
+        """`human_for` returns the person who can be asked about a claimed run; None: nobody can be asked.
+
+        `http_for` returns what sends the requests of scripts of an organisation; None: they have no network.
+        """
         self._pools = pools
         self._processes = processes
         self._builds = builds
         self._sessions = sessions
         self._artifacts = artifacts
+        self._baselines = baselines
+        self._variables = variables
         self._step_seconds = step_seconds
         self._cpu = cpu
         self._cache = cache
         self._models = models
         self._human_for = human_for
+        self._http_for = http_for
         self._releasing: set[asyncio.Task[None]] = set()
 
     @property
@@ -97,12 +110,16 @@ class AutomatedAttempts:
         await self._sessions.delete_orphans(claim)
         if platform is None:
             return AttemptResult(failure=NO_PLATFORM)
+        try:
+            variables = await self._variables.read(claim)
+        except DeviceFailure as failed:
+            return AttemptResult(failure=Failure(failed.category, failed.message, failed.message))
         with self._builds.open_build(claim) as build:
-            return await self._run(claim, platform, build, progress)
+            request = replace(self._request(claim, platform, build), env=variables.values, secrets=variables.secrets)
+            return await self._run(claim, request, build, progress)
 
-    async def _run(self, claim: Claim, platform: Platform, build: Build, progress: Progress) -> AttemptResult:
+    async def _run(self, claim: Claim, request: AttemptRequest, build: Build, progress: Progress) -> AttemptResult:
         services, model = self._services(claim), self._models
-        request = self._request(claim, platform, build)
         seed = Seed(request.run_id, request.attempt)
         host = AttemptHost(services, org_id=request.org_id, platform=request.platform, build=build, seed=seed)
         order = RunAttempt(
@@ -112,6 +129,7 @@ class AutomatedAttempts:
             has_cache=self._cache is not None,
             has_human=services.human is not None,
             has_build_file=build.read is not None,
+            files=tuple(services.files),
         )
         try:
             return await self._processes.run(order, host)
@@ -130,6 +148,9 @@ class AutomatedAttempts:
             models=models.client if models is not None else None,
             budget=BudgetTracker(models.budget, models.quota, claim.run.org_id) if models is not None else None,
             human=self._human(claim),
+            files={file.path: partial(self._builds.read_test_file, claim, file) for file in claim.plan.files},
+            baselines=partial(self._baselines.load, TestKey(claim.run.org_id, claim.run.target.test_id)),
+            http=self._http_for(claim.run.org_id) if self._http_for is not None else None,
             on_session=self._sessions.recorder(claim),
         )
 
@@ -137,6 +158,7 @@ class AutomatedAttempts:
         plan = claim.plan
         return AttemptRequest(
             run_id=claim.run.id,
+            flow_name=plan.flow_name,
             org_id=claim.run.org_id,
             app=claim.run.target.app_id or "",
             attempt=claim.attempt,
@@ -145,7 +167,7 @@ class AutomatedAttempts:
             platform=platform.lower(),
             steps=list(plan.steps),
             build=replace(build, read=None, file=None),
-            config=claim.execution.run_config,
+            config=replace(claim.execution.run_config, env={}),
             app_prompt=plan.system_prompt,
             step_seconds=self._step_seconds,
             run_seconds=claim.attempt_seconds,

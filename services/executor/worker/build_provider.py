@@ -1,5 +1,6 @@
-"""Describes a claimed run's build to the automation, and reads the build's file from the catalog."""
+"""Describes a claimed run's build to the automation, and reads the files of builds and tests from the catalog."""
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
@@ -9,9 +10,10 @@ from time import monotonic
 from services.chassis.keyed_locks import KeyedLocks
 from services.executor.automation.devices.port import Build
 from services.executor.model.run_config import with_defaults
+from services.executor.model.runs import TestFile
 from services.executor.ports.executions import Catalog
 from services.executor.ports.runs import Claim
-from services.executor.worker.build_files import BuildFile, BuildFileCache, FetchFile, wait_for_catalog
+from services.executor.worker.file_cache import CatalogFile, FetchFile, FileCache, wait_for_catalog
 
 MARGIN_SECONDS = 5.0
 """How long before the end of a run reading its build is given up, so that the run can say why it failed."""
@@ -49,7 +51,7 @@ class BuildHeadCache:
 class BuildProvider:
     """Builds of claimed runs: the beginning of a file from memory, whole files from disk."""
 
-    def __init__(self, heads: BuildHeadCache, files: BuildFileCache) -> None:
+    def __init__(self, heads: BuildHeadCache, files: FileCache) -> None:
         self._heads = heads
         self._files = files
 
@@ -75,6 +77,13 @@ class BuildProvider:
                 file=_file_getter(claim, fetch) if installs else None,
             )
 
+    async def read_test_file(self, claim: Claim, file: TestFile) -> bytes:
+        """The content of a file that a claimed run needs. DeviceFailure as in `FileCache.open_files`."""
+        until = monotonic() + claim.attempt_seconds - MARGIN_SECONDS
+        with self._files.open_files(until) as fetch:
+            stored = await fetch(CatalogFile(claim.run.org_id, file.sha256, file.path))
+            return await asyncio.to_thread(stored.read_bytes)
+
     def _head_reader(self, claim: Claim, until: float) -> Callable[[int], Awaitable[bytes]] | None:
         """Reads the beginning of the build's file; None for a build without one."""
         build_id, sha256 = claim.run.target.build_id, claim.plan.artifact.sha256
@@ -92,5 +101,5 @@ def _file_getter(claim: Claim, fetch: FetchFile) -> Callable[[], Awaitable[Path]
     build_id, artifact = claim.run.target.build_id, claim.plan.artifact
     if build_id is None or not artifact.sha256:
         return None
-    file = BuildFile(claim.run.org_id, build_id, artifact.sha256, artifact.file_name)
+    file = CatalogFile(claim.run.org_id, artifact.sha256, artifact.file_name, build_id)
     return lambda: fetch(file)

@@ -11,12 +11,13 @@ from services.executor.automation.outcome import (
 from services.executor.automation.screen.elements import Element
 from services.executor.model.failures import Category
 from services.flows import commands
+from services.flows.css_selectors import NOT_A_WEB_PAGE, css_selectors_of
 from services.flows.selectors import Condition, Selector
 from services.flows.steps import AssertionCommand
 from services.flows.values import is_true
 
-CONDITION_SECONDS = 3.0
-"""How long an element may take to appear before a condition is false."""
+CONDITION_SECONDS = 7.0
+"""How long an element may take to appear, or to disappear, before a condition is false; as in Maestro."""
 
 
 async def perform_assertion(context: CommandContext, command: AssertionCommand) -> StepOutcome:
@@ -39,18 +40,18 @@ async def perform_assertion(context: CommandContext, command: AssertionCommand) 
 
 
 async def condition_holds(context: CommandContext, condition: Condition) -> bool:
-    """Whether the condition is true; an element gets CONDITION_SECONDS to appear."""
-    if condition.platform is not None and condition.platform != context.platform:
+    """Whether the condition is true; an element gets CONDITION_SECONDS to appear or to disappear."""
+    if condition.platform is not None and condition.platform != context.device.info.flow_platform:
         return False
     if condition.truth is not None and not is_true(condition.truth):
         return False
-    if condition.visible is not None:
-        seconds = min(CONDITION_SECONDS, context.seconds)
-        if await context.watcher.until(FirstMatch(condition.visible), seconds) is None:
-            return False
-    return (
-        condition.not_visible is None or await context.watcher.until_gone(FirstMatch(condition.not_visible), 0) is None
-    )
+    if css_selectors_of(condition) and not context.device.info.browser:
+        raise StepFailed(Category.SCRIPT_ERROR, NOT_A_WEB_PAGE)
+    seconds = min(CONDITION_SECONDS, context.seconds)
+    visible, gone = condition.visible, condition.not_visible
+    if visible is not None and await context.watcher.until(FirstMatch(visible), seconds) is None:
+        return False
+    return gone is None or await context.watcher.until_gone(FirstMatch(gone), seconds) is None
 
 
 def _check_true(command: commands.AssertTrue) -> None:

@@ -1,23 +1,32 @@
 """What every command needs: the device, its screen, the variables that steps share, and the name of its action."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from services.executor.automation.commands.baselines import TakenPictures
+from services.executor.automation.commands.random_texts import RandomTexts
+from services.executor.automation.commands.recordings import ScreenRecordings
 from services.executor.automation.commands.selector_search import SIMPLER_SELECTOR_HINT, find_by_selector
 from services.executor.automation.devices.port import Device
 from services.executor.automation.devices.watcher import Watcher
 from services.executor.automation.outcome import StepFailed, StepOutcome, not_found_error
+from services.executor.automation.ports import FlowFiles
 from services.executor.automation.screen.elements import Element
 from services.executor.automation.screen.outline import Outline
-from services.executor.automation.secret_texts import Keyboard
+from services.executor.automation.secret_texts import Keyboard, SecretTexts
 from services.executor.automation.sentences.intents import Action
 from services.executor.model.attempts import Resolution
 from services.executor.model.failures import Category
-from services.flows import commands
+from services.flows import capture_commands, commands, device_commands
 from services.flows.commands import BaseCommand
 from services.flows.patterns import WorkBudgetExceeded
+from services.flows.script_commands import EvalScript, RunScript
 from services.flows.selectors import Selector
 from services.flows.variables import BuiltInVariables
+
+ELEMENT_SECONDS = 17.0
+OPTIONAL_SECONDS = 7.0
+"""How long a command, and an optional one, waits for its element, as in Maestro."""
 
 _ACTIONS: Mapping[type[BaseCommand], Action] = {
     commands.TapOn: Action.TAP,
@@ -39,19 +48,42 @@ _ACTIONS: Mapping[type[BaseCommand], Action] = {
     commands.WaitForAnimationToEnd: Action.WAIT_UNTIL_STILL,
     commands.CopyTextFrom: Action.COPY_TEXT,
     commands.SetClipboard: Action.SET_CLIPBOARD,
-    commands.LaunchApp: Action.LAUNCH_APP,
-    commands.StopApp: Action.STOP_APP,
-    commands.ClearState: Action.CLEAR_STATE,
-    commands.OpenLink: Action.OPEN_LINK,
-    commands.SetLocation: Action.SET_LOCATION,
-    commands.SetOrientation: Action.SET_ORIENTATION,
-    commands.TakeScreenshot: Action.SCREENSHOT,
+    device_commands.LaunchApp: Action.LAUNCH_APP,
+    device_commands.StopApp: Action.STOP_APP,
+    device_commands.ClearState: Action.CLEAR_STATE,
+    device_commands.KillApp: Action.KILL_APP,
+    device_commands.ClearKeychain: Action.CLEAR_KEYCHAIN,
+    device_commands.SetPermissions: Action.SET_PERMISSIONS,
+    device_commands.OpenLink: Action.OPEN_LINK,
+    device_commands.OpenBrowser: Action.OPEN_BROWSER,
+    device_commands.AddMedia: Action.ADD_MEDIA,
+    device_commands.Travel: Action.TRAVEL,
+    device_commands.SetLocation: Action.SET_LOCATION,
+    device_commands.SetOrientation: Action.SET_ORIENTATION,
+    capture_commands.InputRandom: Action.TYPE,
+    capture_commands.TakeScreenshot: Action.SCREENSHOT,
+    capture_commands.StartRecording: Action.START_RECORDING,
+    capture_commands.StopRecording: Action.STOP_RECORDING,
+    capture_commands.AssertScreenshot: Action.ASSERT_SCREENSHOT,
+    capture_commands.AssertWithAI: Action.ASSERT_WITH_AI,
+    capture_commands.AssertNoDefectsWithAI: Action.ASSERT_NO_DEFECTS_WITH_AI,
+    capture_commands.ExtractTextWithAI: Action.EXTRACT_TEXT,
+    RunScript: Action.RUN_SCRIPT,
+    EvalScript: Action.EVAL_SCRIPT,
 }
 
 
 def action_of(command: BaseCommand) -> Action:
     """What a command does, as the API names it."""
-    return Action.BACK if command == commands.PressKey("back") else _ACTIONS[type(command)]
+    match command:
+        case commands.PressKey("back"):
+            return Action.BACK
+        case device_commands.SetMode(mode):
+            return Action(f"set_{mode}")
+        case device_commands.AssertMode(mode):
+            return Action(f"assert_{mode}")
+        case _:
+            return _ACTIONS[type(command)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,10 +93,18 @@ class CommandContext:
     device: Device
     watcher: Watcher
     keyboard: Keyboard
-    platform: str
+    secrets: SecretTexts
     variables: BuiltInVariables
+    random_texts: RandomTexts
+    baselines: TakenPictures
+    recordings: ScreenRecordings
     own_ids: frozenset[str]
+    files: FlowFiles
     seconds: float
+
+    def for_optional(self) -> "CommandContext":
+        """The same for an optional command."""
+        return replace(self, seconds=min(self.seconds, OPTIONAL_SECONDS))
 
     async def find(self, selector: Selector) -> Element:
         """The element, once it is there. StepFailed (element_not_found) if it does not appear."""

@@ -1,15 +1,17 @@
-"""Runs the commands that hold no other steps: those of texts, the app and the device here, the others in modules."""
+"""Runs the commands that hold no other steps: those of texts here, the others in modules."""
 
-from dataclasses import replace
 from typing import assert_never
 
-from services.executor.automation.commands import assertions, swipes, taps
+from services.executor.automation.commands import apps, assertions, captures, swipes, taps
 from services.executor.automation.commands.context import CommandContext, command_outcome
-from services.executor.automation.devices.port import LaunchOptions
+from services.executor.automation.commands.support import unsupported
 from services.executor.automation.outcome import StepFailed, StepOutcome
 from services.executor.automation.sentences.intents import text_of
 from services.executor.model.failures import Category
 from services.flows import commands
+from services.flows.capture_commands import CaptureCommand, InputRandom
+from services.flows.css_selectors import css_selectors_of
+from services.flows.nodes import quote
 from services.flows.selectors import Condition
 from services.flows.steps import AppCommand, AssertionCommand, Command, SwipeCommand, TapCommand, TextCommand
 
@@ -20,23 +22,36 @@ class CommandExecutor:
     def __init__(self, context: CommandContext) -> None:
         self._context = context
 
-    async def run(self, command: Command) -> StepOutcome:
-        context = self._context
+    async def run(self, command: Command, *, optional: bool = False) -> StepOutcome:
+        """What the command did; an `optional` one waits less for its element, but a check as long as others.
+
+        StepFailed (script_error) for one that this device cannot carry out.
+        """
+        if reason := unsupported(self._context.device, command):
+            raise StepFailed(Category.SCRIPT_ERROR, reason)
+        with self._context.watcher.matching(css_selectors_of(command)):
+            return await self._run(command, optional=optional)
+
+    async def _run(self, command: Command, *, optional: bool) -> StepOutcome:
+        context = self._context.for_optional() if optional else self._context
         if isinstance(command, TapCommand):
             return await taps.perform_tap(context, command)
         if isinstance(command, SwipeCommand):
             return await swipes.perform_swipe(context, command)
         if isinstance(command, AssertionCommand):
-            return await assertions.perform_assertion(context, command)
+            return await assertions.perform_assertion(self._context, command)
+        if isinstance(command, CaptureCommand):
+            return await captures.perform_capture(context, command)
         if isinstance(command, TextCommand):
             return await _perform_text(context, command)
         if isinstance(command, AppCommand):
-            return await _perform_on_app(context, command)
+            return await apps.perform_on_app(context, command)
         raise AssertionError(f"{type(command).__name__} is not a single command")
 
     async def condition_holds(self, condition: Condition) -> bool:
         """Whether the condition is true; an element gets a moment to appear."""
-        return await assertions.condition_holds(self._context, condition)
+        with self._context.watcher.matching(css_selectors_of(condition)):
+            return await assertions.condition_holds(self._context, condition)
 
 
 async def _perform_text(context: CommandContext, command: TextCommand) -> StepOutcome:
@@ -44,6 +59,12 @@ async def _perform_text(context: CommandContext, command: TextCommand) -> StepOu
     match command:
         case commands.InputText(text):
             await context.keyboard.type(text)
+        case InputRandom():
+            text = context.random_texts.draw(command)
+            await context.keyboard.type(text)
+            return command_outcome(command, message=f'typed "{text[:200]}"')
+        case commands.EraseText(0):
+            pass
         case commands.EraseText(characters):
             await device.clear(characters=characters)
         case commands.PressKey("back"):
@@ -61,48 +82,6 @@ async def _perform_text(context: CommandContext, command: TextCommand) -> StepOu
     return command_outcome(command)
 
 
-async def _perform_on_app(context: CommandContext, command: AppCommand) -> StepOutcome:
-    device = context.device
-    match command:
-        case commands.LaunchApp():
-            await _launch(context, command)
-        case commands.StopApp(app_id):
-            await device.stop(context.other_app(app_id))
-        case commands.ClearState(app_id):
-            await device.clear_state(context.other_app(app_id))
-        case commands.OpenLink(link):
-            await device.open_link(link)
-        case commands.SetLocation(latitude, longitude):
-            await device.set_location(latitude, longitude)
-        case commands.SetOrientation(orientation):
-            await device.set_orientation(orientation)
-        case commands.Back():
-            await device.back()
-        case commands.HideKeyboard():
-            await device.hide_keyboard()
-        case commands.TakeScreenshot(name):
-            picture = await device.screenshot()
-            return replace(command_outcome(command), screenshot=picture, screenshot_name=name)
-        case _:
-            assert_never(command)
-    return command_outcome(command)
-
-
-async def _launch(context: CommandContext, command: commands.LaunchApp) -> None:
-    if command.clear_keychain and context.platform == "ios" and not context.device.info.simulated:
-        raise StepFailed(
-            Category.SCRIPT_ERROR, "the keychain of an iOS device cannot be cleared: launch without clearKeychain"
-        )
-    options = LaunchOptions(
-        app_id=context.other_app(command.app_id),
-        clear_state=command.clear_state,
-        stop_first=command.stop_app,
-        permissions=dict(command.permissions),
-        arguments=dict(command.arguments),
-    )
-    await context.device.launch(options)
-
-
 async def _copy_text(context: CommandContext, command: commands.CopyTextFrom) -> StepOutcome:
     element = await context.find(command.selector)
     text = text_of(element)
@@ -110,7 +89,7 @@ async def _copy_text(context: CommandContext, command: commands.CopyTextFrom) ->
         what = f"{element.describe()} has no text to copy"
         raise StepFailed(Category.ASSERTION_FAILED, what, element=element)
     context.variables.copied = text
-    return command_outcome(command, element, f'copied "{text[:200]}"')
+    return command_outcome(command, element, f"copied {quote(text, limit=200)}")
 
 
 async def _paste_text(context: CommandContext, command: commands.PasteText) -> StepOutcome:
@@ -118,4 +97,4 @@ async def _paste_text(context: CommandContext, command: commands.PasteText) -> S
     if text is None:
         raise StepFailed(Category.SCRIPT_ERROR, "nothing was copied: use copyTextFrom first")
     await context.keyboard.type(text)
-    return command_outcome(command, message=f'pasted "{text[:200]}"')
+    return command_outcome(command, message=f"pasted {quote(text, limit=200)}")

@@ -7,15 +7,20 @@ from services.executor.automation.screen.outline import Outline
 from services.executor.automation.sentences.grounder import ground_sentence
 from services.executor.automation.sentences.grounding import Grounding, RefusalReason, ground_first
 from services.executor.automation.sentences.intents import Action
-from services.flows import commands
+from services.flows import capture_commands, commands, device_commands
+from services.flows.css_selectors import css_selectors_of
 from services.flows.selectors import Selector
 from services.flows.steps import Command, Sentence
+
+IN_BROWSER_ONLY = "css selectors are evaluated in the page when the test runs, so there is no preview of them"
 
 
 def preview_step(command: Command, tree: Element) -> Grounding:
     """What the command or sentence would do on this screen; not for commands that hold other steps."""
     if isinstance(command, Sentence):
         return ground_sentence(command.text, tree)
+    if css_selectors_of(command):
+        return Grounding(reason=RefusalReason.NOT_FOUND, message=IN_BROWSER_ONLY)
     outline = Outline(tree)
     match command:
         case (
@@ -24,6 +29,8 @@ def preview_step(command: Command, tree: Element) -> Grounding:
             | commands.LongPressOn(selector=Selector() as selector)
             | commands.CopyTextFrom(selector)
             | commands.Swipe(source=Selector() as selector)
+            | capture_commands.TakeScreenshot(crop_on=Selector() as selector)
+            | capture_commands.AssertScreenshot(crop_on=Selector() as selector)
         ):
             return _with_required_element(command, selector, outline)
         case commands.AssertVisible(selector) | commands.ExtendedWaitUntil(visible=Selector() as selector):
@@ -32,7 +39,7 @@ def preview_step(command: Command, tree: Element) -> Grounding:
             return _with_expected_element(command, selector, outline)
         case commands.AssertNotVisible(selector) | commands.ExtendedWaitUntil(not_visible=Selector() as selector):
             return _with_absent_element(selector, outline)
-        case commands.InputText() | commands.PasteText() | commands.EraseText():
+        case commands.InputText() | commands.PasteText() | commands.EraseText() | capture_commands.InputRandom():
             return _with_focused_field(command, outline)
         case _:
             return Grounding(action=action_of(command), value=_value_of(command))
@@ -45,9 +52,19 @@ def _value_of(command: Command) -> str | None:
             return text
         case commands.PressKey(key):
             return key if action_of(command) is Action.PRESS_KEY else None
-        case commands.LaunchApp(app_id=app_id) | commands.StopApp(app_id) | commands.ClearState(app_id):
+        case (
+            device_commands.LaunchApp(app_id=app_id)
+            | device_commands.StopApp(app_id)
+            | device_commands.KillApp(app_id)
+            | device_commands.ClearState(app_id)
+            | device_commands.SetPermissions(app_id)
+        ):
             return app_id
-        case commands.TakeScreenshot(name):
+        case (
+            capture_commands.TakeScreenshot(name)
+            | capture_commands.AssertScreenshot(name)
+            | capture_commands.StartRecording(name)
+        ):
             return name
         case commands.TapOn(selector=None) | commands.DoubleTapOn(selector=None) | commands.LongPressOn(selector=None):
             return str(command.point)
@@ -59,8 +76,19 @@ def _value_of(command: Command) -> str | None:
             return command.direction
         case commands.AssertTrue(value):
             return value
-        case commands.OpenLink() | commands.SetLocation() | commands.SetOrientation():
+        case capture_commands.AssertWithAI(text) | capture_commands.ExtractTextWithAI(text):
+            return text
+        case (
+            device_commands.OpenLink()
+            | device_commands.OpenBrowser()
+            | device_commands.Travel()
+            | device_commands.AddMedia()
+            | device_commands.SetLocation()
+            | device_commands.SetOrientation()
+        ):
             return command.subject
+        case device_commands.SetMode(_, on) | device_commands.AssertMode(_, on):
+            return None if on is None else "on" if on else "off"
         case _:
             return None
 

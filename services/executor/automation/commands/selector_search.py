@@ -16,6 +16,11 @@ _DIRECTIONS: dict[str, DirectionTest] = {
     "right_of": lambda this, other: this.bounds.x > other.bounds.x,
 }
 _STATES = ("enabled", "checked", "focused", "selected")
+_TRAITS: dict[str, Callable[[Element], bool]] = {
+    "text": lambda element: bool(element.text),
+    "long-text": lambda element: len(element.text) > 200,
+    "square": lambda element: abs(element.bounds.width - element.bounds.height) <= 0.03 * element.bounds.width,
+}
 SIMPLER_SELECTOR_HINT = "use fewer relative positions or a simpler regular expression"
 
 _ELEMENT_COST = 4
@@ -26,9 +31,9 @@ _CONTAINER_COST = 20
 def find_by_selector(selector: Selector, outline: Outline) -> list[Element]:
     """The visible elements that match, the best first.
 
-    Of nested elements only the innermost counts. `index` counts from the top of the screen; without it tappable
-    elements come first, and of a relative position the nearest. Raises WorkBudgetExceeded for a selector that takes
-    too long.
+    Of nested elements only the innermost counts; the screen itself counts if something has to be in the element.
+    `index` counts from the top of the screen; without it tappable elements come first, and of a relative position the
+    nearest. Raises WorkBudgetExceeded for a selector that takes too long.
     """
     found = _Search(outline).find(selector)
     return found if selector.index is not None else sorted(found, key=lambda element: not outline.tappable(element))
@@ -49,6 +54,7 @@ class _Search:
 
     def _matching(self, selector: Selector, *, or_screen: bool = False) -> list[Element]:
         outline = self._outline
+        or_screen = or_screen or selector.contains_child is not None or selector.contains_descendants is not None
         pool = (outline.root, *outline.visible) if or_screen else outline.visible
         self._work.spend(len(pool) * _ELEMENT_COST)
         found = [element for element in pool if self._matches(selector, element)]
@@ -79,7 +85,9 @@ class _Search:
             return False
         if selector.id is not None and not self._matches_text(selector.id, _ids(element)):
             return False
-        if not _has_size(selector, element):
+        if selector.css is not None and selector.css not in element.css:
+            return False
+        if not _has_size(selector, element) or not all(_TRAITS[trait](element) for trait in selector.traits or ()):
             return False
         wanted = ((getattr(selector, name), getattr(element, name)) for name in _STATES)
         return all(state is None or state == bool(held) for state, held in wanted)
@@ -100,7 +108,8 @@ def _apply_index(selector: Selector, found: list[Element]) -> list[Element]:
     if selector.index is None:
         return found
     ordered = sorted(found, key=lambda element: (element.bounds.y, element.bounds.x))
-    return ordered[selector.index : selector.index + 1]
+    place = selector.index + (len(ordered) if selector.index < 0 else 0)
+    return ordered[place : place + 1] if place >= 0 else []
 
 
 def _has_size(selector: Selector, element: Element) -> bool:

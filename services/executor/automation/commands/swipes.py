@@ -1,7 +1,7 @@
 """Swipes and scrolls of commands."""
 
 from services.executor.automation.commands.context import CommandContext, FirstMatch, command_outcome
-from services.executor.automation.devices.gestures import point_at, scroll, scroll_until, swipe
+from services.executor.automation.devices.gestures import point_at, point_of, scroll, scroll_until, swipe
 from services.executor.automation.devices.stability import wait_until_stable
 from services.executor.automation.outcome import StepOutcome, not_found_error
 from services.executor.automation.screen.elements import Bounds, Element
@@ -26,8 +26,11 @@ async def perform_swipe(context: CommandContext, command: SwipeCommand) -> StepO
 
 async def _swipe(context: CommandContext, command: Swipe) -> StepOutcome:
     source = await context.find(command.source) if command.source is not None else None
-    if command.direction is not None:
-        await swipe(context.device, command.direction, source=source, seconds=command.seconds)
+    if command.direction is not None and source is not None:
+        start = point_of(source, command.source_point)
+        await swipe(context.device, command.direction, start=start, seconds=command.seconds)
+    elif command.direction is not None:
+        await swipe(context.device, command.direction, seconds=command.seconds)
     elif command.start is not None and command.end is not None:
         screen = await context.device.screen_bounds()
         await context.device.swipe(point_at(command.start, screen), point_at(command.end, screen), command.seconds)

@@ -1,7 +1,7 @@
 """Taps, double taps and long presses, on an element or at a point."""
 
 from services.executor.automation.commands.context import CommandContext, command_outcome
-from services.executor.automation.devices.gestures import point_at
+from services.executor.automation.devices.gestures import point_at, point_of
 from services.executor.automation.devices.stability import wait_for_change, wait_until_stable
 from services.executor.automation.outcome import StepOutcome
 from services.executor.automation.screen.elements import Element, Point
@@ -9,6 +9,7 @@ from services.executor.automation.screen.fingerprint import ScreenState, screen_
 from services.flows.commands import DoubleTapOn, LongPressOn, TapOn
 from services.flows.steps import TapCommand
 
+LONG_PRESS_SECONDS = 3.0
 CHANGE_SECONDS = 2.0
 """How long a screen may take to change after a tap."""
 
@@ -30,15 +31,11 @@ async def perform_tap(context: CommandContext, command: TapCommand) -> StepOutco
 
 async def _tap_target(context: CommandContext, command: TapCommand, element: Element | None) -> Element | Point:
     """The element, or a point of it or of the screen."""
-    if command.point is None and element is not None:
-        return element
-    bounds = element.bounds if element is not None else await context.device.screen_bounds()
     place = command.point
-    if place is None:
-        return bounds.center
-    return (
-        point_at(place, bounds) if element is None or place.relative else Point(bounds.x + place.x, bounds.y + place.y)
-    )
+    if element is not None:
+        return element if place is None else point_of(element, place)
+    screen = await context.device.screen_bounds()
+    return screen.center if place is None else point_at(place, screen)
 
 
 async def _tap_once(context: CommandContext, command: TapCommand, target: Element | Point) -> None:
@@ -48,7 +45,7 @@ async def _tap_once(context: CommandContext, command: TapCommand, target: Elemen
         case DoubleTapOn():
             await context.device.double_tap(target)
         case LongPressOn():
-            await context.device.long_press(target)
+            await context.device.long_press(target, LONG_PRESS_SECONDS)
 
 
 async def _retry_unchanged(

@@ -10,12 +10,12 @@ from services.executor.automation.screen.outline import Outline
 from services.flows.selectors import Position
 
 _SWIPE_PATHS: dict[str, tuple[tuple[float, float], tuple[float, float]]] = {
-    "up": ((0.5, 0.75), (0.5, 0.25)),
-    "down": ((0.5, 0.25), (0.5, 0.75)),
+    "up": ((0.5, 0.5), (0.5, 0.1)),
+    "down": ((0.5, 0.2), (0.5, 0.9)),
     "left": ((0.9, 0.5), (0.1, 0.5)),
     "right": ((0.1, 0.5), (0.9, 0.5)),
 }
-"""Start and end of the finger, as fractions of width and height."""
+"""Start and end of the finger, as fractions of width and height, as in Maestro."""
 
 _FINGER_DIRECTION = {"down": "up", "up": "down", "left": "right", "right": "left"}
 """To scroll down, the finger moves up."""
@@ -25,20 +25,37 @@ SEARCH_SECONDS = 0.5
 """How long an element is searched for before the next scroll."""
 
 
-async def swipe(device: Device, direction: str, *, source: Element | None = None, seconds: float = 0.4) -> None:
-    """Move the finger in a direction, across the screen or from the middle of an element."""
+async def swipe(device: Device, direction: str, *, start: Point | None = None, seconds: float = 0.4) -> None:
+    """Move the finger in a direction, across the screen or from a point."""
     screen = await device.screen_bounds()
-    start, end = _SWIPE_PATHS[direction]
-    if source is None:
-        await device.swipe(screen.at(*start), screen.at(*end), seconds)
-        return
-    middle = source.bounds.center
-    dx, dy = (end[0] - start[0]) * screen.width / 2, (end[1] - start[1]) * screen.height / 2
-    await device.swipe(middle, _clamp(screen, middle.x + dx, middle.y + dy), seconds)
+    begin, end = _SWIPE_PATHS[direction]
+    if start is None:
+        await device.swipe(screen.at(*begin), screen.at(*end), seconds)
+    else:
+        await device.swipe(start, _end(direction, start, screen), seconds)
 
 
-def _clamp(screen: Bounds, x: float, y: float) -> Point:
+def _end(direction: str, start: Point, screen: Bounds) -> Point:
+    """Where a swipe from a point ends: at a tenth of the screen from its edge, or at the edge if it starts there."""
+    x, y = start.x, start.y
+    match direction:
+        case "up":
+            y = screen.at(0, 0.1).y if y > screen.at(0, 0.1).y else screen.y
+        case "down":
+            y = screen.at(0, 0.9).y if y < screen.at(0, 0.9).y else screen.bottom
+        case "left":
+            x = screen.at(0.1, 0).x if x > screen.at(0.1, 0).x else screen.x
+        case _:
+            x = screen.at(0.9, 0).x if x < screen.at(0.9, 0).x else screen.right
     return Point(min(max(x, screen.x + 1), screen.right - 1), min(max(y, screen.y + 1), screen.bottom - 1))
+
+
+def point_of(element: Element, position: Position | None) -> Point:
+    """A point of an element, whose pixels count from its corner; its middle without a position."""
+    bounds = element.bounds
+    if position is None:
+        return bounds.center
+    return point_at(position, bounds) if position.relative else Point(bounds.x + position.x, bounds.y + position.y)
 
 
 def point_at(position: Position, screen: Bounds) -> Point:

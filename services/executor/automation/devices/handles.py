@@ -4,14 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from services.executor.automation.devices.port import Build, Device, DeviceInfo, Seed
+from services.executor.automation.devices.port import Build, Device, DeviceInfo, NoteChange, Seed
 from services.executor.automation.devices.simulated.app_model import Pace
 from services.executor.automation.devices.simulated.device import SimulatedDevice
+from services.executor.automation.devices.webdriver.assembly import assemble_device
 from services.executor.automation.devices.webdriver.device import WebDriverDevice
 from services.executor.automation.devices.webdriver.driver_session import DriverSession
 from services.executor.automation.devices.webdriver.hub_connection import HubConnection, Json
 from services.executor.automation.devices.webdriver.hub_target import HubTarget
-from services.executor.automation.devices.webdriver.sessions import assemble_device
+from services.executor.model.unclean_devices import DeviceChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +46,21 @@ def handle_of(device: Device) -> DeviceHandle:
             raise TypeError(f"a {type(device).__name__} cannot be driven by another process")
 
 
-def attach(handle: DeviceHandle, build: Build, seed: Seed) -> Device:
-    """The device of the handle. It must be left with `detach`, not closed."""
+def attach(handle: DeviceHandle, build: Build, seed: Seed, note: NoteChange) -> Device:
+    """The device of the handle. It must be left with `detach`, not closed.
+
+    `note` tells the process that ends the session what is about to be changed.
+    """
     if isinstance(handle, SimulatedHandle):
         return SimulatedDevice(handle.info, build, seed, handle.pace)
     driver = DriverSession(HubConnection(handle.target.url), handle.session_id, handle.capabilities)
-    return assemble_device(driver, handle.target, handle.info, build, handle.app)
+    return assemble_device(driver, handle.target, handle.info, build, handle.app, note=note)
+
+
+async def note_change(device: Device, change: DeviceChange) -> None:
+    """Note what the process that drives the device is about to change. Raise DeviceFailure."""
+    if isinstance(device, WebDriverDevice):
+        await device.note_change(change)
 
 
 async def detach(device: Device) -> None:

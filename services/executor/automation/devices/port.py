@@ -3,15 +3,17 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from time import monotonic
-from typing import Literal, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 from services.executor.automation.screen.elements import Bounds, Element, Point
 from services.executor.model.failures import Category
 from services.executor.model.runs import Session
-from services.executor.model.unclean_devices import UncleanDevice
-from services.flows.commands import Argument
+from services.executor.model.unclean_devices import DeviceChange, UncleanDevice
+from services.flows.commands import BaseCommand
+from services.flows.device_commands import Argument, Mode, Orientation
 
 NO_FOCUS = "no editable field has the focus"
 
@@ -32,11 +34,18 @@ def script_error(message: str) -> DeviceFailure:
 
 @dataclass(frozen=True, slots=True)
 class DeviceInfo:
-    """`platform` is android or ios."""
+    """`platform` is android or ios, also of a browser, whose pool has one. `udid` is its id at its hub."""
 
     name: str
     platform: str
     simulated: bool
+    browser: bool = False
+    udid: str = ""
+
+    @property
+    def flow_platform(self) -> str:
+        """What flows call the platform: android, ios or web."""
+        return "web" if self.browser else self.platform
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,24 +91,47 @@ class PageSource:
     content_type: str = "application/xml"
 
 
-Orientation: TypeAlias = Literal["portrait", "landscape"]
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """A video (video/mp4), or an animation of one picture for each step (image/webp)."""
+
+    content: bytes
+    content_type: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaunchOptions:
     """`app_id` is None for the app under test, which is stopped first unless `stop_first` is false.
 
-    `permissions` maps names ("camera", "all") to allow, deny or unset; `arguments` are passed to the app.
+    `permissions` maps names ("camera", "all") to answers (allow, deny, unset, ...); `arguments` are passed to the app.
+    With `grants_permissions` the app gets all that it asks for, where the device can grant them.
     """
 
     app_id: str | None = None
     clear_state: bool = False
     stop_first: bool = True
     permissions: Mapping[str, str] = field(default_factory=dict)
+    grants_permissions: bool = False
     arguments: Mapping[str, Argument] = field(default_factory=dict)
 
 
 LAUNCH = LaunchOptions()
+
+
+class LinkTarget(StrEnum):
+    """Which app opens a link: any that handles it, the browser, or the app under test. Only Android can choose."""
+
+    ANY = "any"
+    BROWSER = "browser"
+    OWN_APP = "own app"
+
+
+NoteChange: TypeAlias = Callable[[DeviceChange], Awaitable[None]]
+"""Called before something is changed on a device that is put back at the end of the session."""
+
+
+async def note_nothing(change: DeviceChange) -> None:
+    """For devices that nobody uses after the session."""
 
 
 class Timer(Protocol):
@@ -127,6 +159,9 @@ class Device(Protocol):
     async def begin_step(self, title: str) -> None:
         """Mark the beginning of a step in the device's log. A simulated device spends its configured real time here."""
 
+    def unsupported(self, command: BaseCommand) -> str:
+        """Why this device cannot carry out the command, as far as that is known without trying; "" if it can."""
+
     async def install(self, build: Build) -> None:
         """Install the build, or replace an installed one (app_install_failed, artifact_invalid)."""
 
@@ -135,11 +170,24 @@ class Device(Protocol):
 
     async def stop(self, app_id: str | None = None) -> None: ...
 
+    async def kill(self, app_id: str | None = None) -> None:
+        """End the app as the system does when it needs memory."""
+
     async def clear_state(self, app_id: str | None = None) -> None:
         """Delete the app's data; a running app is stopped."""
 
-    async def tree(self) -> Element:
-        """The elements on the screen. The root's bounds are the screen's (app_crash if the app has crashed)."""
+    async def clear_keychain(self) -> None:
+        """Does nothing on devices without a keychain."""
+
+    async def set_permissions(self, app_id: str | None, permissions: Mapping[str, str]) -> None:
+        """Change these permissions of the app, and no others."""
+
+    async def tree(self, css: frozenset[str] = frozenset()) -> Element:
+        """The elements on the screen. The root's bounds are the screen's (app_crash if the app has crashed).
+
+        In a browser each element has those of the CSS selectors `css` that it matches (script_error for an invalid
+        one); elsewhere none.
+        """
 
     async def screen_bounds(self) -> Bounds:
         """The screen in the pixels of `tree`, without reading what is on it."""
@@ -172,13 +220,30 @@ class Device(Protocol):
     async def press_key(self, key: str) -> None:
         """Press a key by its lower-case name: enter, home, tab, delete, ... (script_error for an unknown one)."""
 
-    async def hide_keyboard(self) -> None: ...
+    async def hide_keyboard(self) -> None:
+        """script_error if the keyboard is still shown afterwards."""
 
-    async def open_link(self, url: str) -> None: ...
+    async def open_link(self, url: str, target: LinkTarget = LinkTarget.ANY) -> None: ...
+
+    async def open_browser(self, url: str) -> None:
+        """Open a web page in the browser of the device."""
+
+    async def is_mode_on(self, mode: Mode) -> bool: ...
+
+    async def set_mode(self, mode: Mode, *, on: bool) -> None: ...
+
+    async def add_media(self, name: str, content: bytes) -> None:
+        """Add a picture or a video to the gallery. `name` is that of the file, without folders."""
 
     async def set_location(self, latitude: float, longitude: float) -> None: ...
 
     async def set_orientation(self, orientation: Orientation) -> None: ...
+
+    async def start_recording(self) -> None:
+        """Begin to record the screen, bounded in time and size; an earlier recording is forgotten."""
+
+    async def stop_recording(self) -> Recording | None:
+        """What was recorded; None if nothing was."""
 
     async def close(self) -> None:
         """End the session in any state. Idempotent; never raises."""

@@ -1,6 +1,7 @@
 """Reads the screen of a device until a condition holds, by the device's clock."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 from services.executor.automation.devices.port import Device
@@ -20,11 +21,21 @@ class Watcher:
 
     def __init__(self, device: Device) -> None:
         self._device = device
+        self._css: frozenset[str] = frozenset()
         self.seen: Outline | None = None
 
     async def look(self) -> Outline:
-        self.seen = Outline(await self._device.tree())
+        self.seen = Outline(await self._device.tree(self._css))
         return self.seen
+
+    @contextmanager
+    def matching(self, css: frozenset[str]) -> Iterator[None]:
+        """Inside, the elements of each screen have the CSS selectors that they match."""
+        before, self._css = self._css, css
+        try:
+            yield
+        finally:
+            self._css = before
 
     async def until(
         self, found: Callable[[Outline], T | None], seconds: float, first: Outline | None = None

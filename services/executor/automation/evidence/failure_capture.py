@@ -5,7 +5,7 @@ A capture that fails is noted and ignored: it changes no verdict, and takes no l
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
@@ -56,7 +56,8 @@ class FailureCapture:
             return CapturedScreen()
 
         async def store_tree(source: PageSource) -> str:
-            return await recorder.store_page_source(index, _truncate(source))
+            masked = replace(source, content=recorder.secrets.mask(source.content))
+            return await recorder.store_page_source(index, _truncate(masked))
 
         store_screenshot = partial(recorder.store_screenshot, index)
         until = _time() + LATE_SECONDS if late else min(_time() + self._capture_seconds, self._run_ends)
@@ -71,7 +72,8 @@ class FailureCapture:
             return
 
         async def store(text: str) -> str:
-            return await self._recorder.store_log(_tail(text)) if text else NOTHING_TO_STORE
+            masked = self._recorder.secrets.mask(text)
+            return await self._recorder.store_log(_tail(masked)) if text else NOTHING_TO_STORE
 
         until = _time() + (LATE_SECONDS if late else LOG_SECONDS)
         await self._capture("device log", self.device.log, store, until, [])
@@ -101,7 +103,7 @@ class FailureCapture:
         except DeviceFailure as failed:
             why = failed.message
         except Exception as error:
-            log.warning("evidence_failed", what=what, exc_info=error)
+            log.warning("evidence_failed", what=what, exception=self._recorder.secrets.format_traceback(error))
             why = type(error).__name__
         missing.append(f"no {what}: {why}")
         return ""

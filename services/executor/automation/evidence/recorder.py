@@ -1,19 +1,20 @@
 """Records an attempt: its steps in order, their artifacts, and the transcripts of models."""
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
 from time import monotonic
 
-from services.executor.automation.devices.port import PageSource
-from services.executor.automation.outcome import RECOVERABLE, ResolutionCost, StepFailed, StepOutcome
-from services.executor.automation.ports import EvidenceStore, ModelSession, OnProgress
+from services.executor.automation.devices.port import PageSource, Recording
+from services.executor.automation.model_ports import ModelSession
+from services.executor.automation.outcome import ResolutionCost, StepFailed, StepOutcome
+from services.executor.automation.ports import EvidenceStore, OnProgress
 from services.executor.automation.screen.elements import Element
 from services.executor.automation.secret_texts import SecretTexts
 from services.executor.automation.sentences.intents import Action
 from services.executor.model.attempts import Artifact, Resolution, StepResult, StepStatus
-from services.executor.model.failures import Failure
+from services.executor.model.failures import Category, Failure
 from services.flows import steps as flows
 
 STEPS_LIMIT = 2_000
@@ -149,10 +150,10 @@ class StepRecorder:
         for index in list(self.open):
             await self.fail_step(index, failed, screenshot=screenshot, tree=tree)
 
-    def tolerate_failures(self, first: int) -> None:
-        """Failures from this index on become warnings: the step was optional, or has been tried again."""
+    def tolerate_failures(self, first: int, categories: Collection[Category]) -> None:
+        """Failures of these categories from this index on become warnings: of an optional step, or tried again."""
         for index in range(first, len(self.steps)):
-            if self.steps[index].status is StepStatus.FAILED and self.steps[index].category in RECOVERABLE:
+            if self.steps[index].status is StepStatus.FAILED and self.steps[index].category in categories:
                 self.steps[index] = replace(self.steps[index], status=StepStatus.WARNED)
 
     def add_remark(self, index: int, *remarks: str) -> None:
@@ -164,6 +165,18 @@ class StepRecorder:
         """The name of the artifact, or "" if it could not be stored: a verdict does not depend on it."""
         base = f"{_step_prefix(index)}-{_safe_filename(self.secrets.mask(name or ''))}".rstrip("-")
         return await self.store(f"{base}.png", "screenshot", content, PNG)
+
+    async def store_pictures(self, index: int, pictures: Mapping[str, bytes]) -> None:
+        """Store pictures by their names, and name them at the end of the step's message."""
+        for name, content in pictures.items():
+            stored = await self.store_screenshot(index, content, name)
+            self.add_remark(index, f"see {stored}" if stored else f"the picture {name} could not be stored")
+
+    async def store_recording(self, index: int | None, name: str, recording: Recording) -> str:
+        """The name of the artifact, or ""."""
+        ending = recording.content_type.rpartition("/")[2]
+        base = f"{_step_prefix(index)}-{_safe_filename(self.secrets.mask(name))}".rstrip("-")
+        return await self.store(f"{base}.{ending}", "recording", recording.content, recording.content_type)
 
     async def store_page_source(self, index: int | None, source: PageSource) -> str:
         """The UI tree of a screen, as the driver gave it; the name of the artifact, or ""."""
@@ -190,8 +203,11 @@ class StepRecorder:
         self.artifacts[:] = [*others, Artifact(name=name, kind=kind, content_type=content_type, size_bytes=size)]
         return name
 
-    async def attach_screenshot(self, index: int, outcome: StepOutcome) -> None:
-        """Store the picture that the step took, if it took one."""
+    async def attach_captures(self, index: int, outcome: StepOutcome) -> None:
+        """Store the picture that the step took, if it took one, and the recording that it has stopped."""
+        if outcome.recording is not None:
+            stored = await self.store_recording(index, outcome.recording_name, outcome.recording)
+            self.add_remark(index, f"see {stored}" if stored else "the recording could not be stored")
         if outcome.screenshot is None:
             return
         name = await self.store_screenshot(index, outcome.screenshot, outcome.screenshot_name)

@@ -16,17 +16,11 @@ from services.executor.automation.llm.device_tools import (
     read_place_call,
 )
 from services.executor.automation.llm.element_list import ElementList, delimit, list_elements
-from services.executor.automation.llm.screen_picture import ScreenPicture, UnreadableScreenshot, draw_picture
-from services.executor.automation.ports import (
-    CannotContinue,
-    ChosenAction,
-    ModelFailed,
-    ModelOptions,
-    ModelTask,
-    ScreenView,
-    TaskDone,
-)
+from services.executor.automation.llm.screen_picture import ScreenPicture, draw_picture
+from services.executor.automation.model_ports import CannotContinue, ModelFailed, ModelTask, ScreenView, TaskDone
+from services.executor.automation.ports import ChosenAction
 from services.executor.automation.screen.elements import Element
+from services.executor.automation.screen.pictures import UnreadablePicture
 from services.executor.automation.sentences.intents import Action
 from services.executor.model.failures import Category
 
@@ -60,7 +54,7 @@ class ModelActionDialog:
 
     async def next(self, view: ScreenView, happened: str) -> NextAction:
         options = self._channel.options
-        picture = await picture_of_view(view, options) if options.vision else None
+        picture = await picture_of_view(view, grid=options.grid) if options.vision else None
         conversation = self._conversation or self._begin(picture)
         if happened:
             conversation.answer(happened)
@@ -108,11 +102,11 @@ class ModelActionDialog:
         return self._conversation
 
 
-async def picture_of_view(view: ScreenView, options: ModelOptions) -> ScreenPicture:
+async def picture_of_view(view: ScreenView, *, grid: bool) -> ScreenPicture:
     """The view's screenshot as the model gets it. Raise ModelFailed if it cannot be read."""
     try:
-        return await asyncio.to_thread(draw_picture, view.screenshot or b"", view.tree.bounds, grid=options.grid)
-    except UnreadableScreenshot as error:
+        return await asyncio.to_thread(draw_picture, view.screenshot or b"", view.tree.bounds, grid=grid)
+    except UnreadablePicture as error:
         raise ModelFailed(Category.GOAL_NOT_REACHED, f"the model cannot see the screen: {error}") from error
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from time import monotonic
 
 from services.executor.automation.llm.quota import ModelQuota
-from services.executor.automation.ports import ModelFailed, ModelUsage
+from services.executor.automation.model_ports import ModelFailed, ModelUsage
 from services.executor.model.failures import Category
 
 MAX_PLAUSIBLE_TOKENS = 10_000_000

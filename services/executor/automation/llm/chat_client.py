@@ -26,7 +26,7 @@ from services.executor.automation.llm.chat_protocol import (
     parse_completion,
     read_message,
 )
-from services.executor.automation.ports import ModelFailed
+from services.executor.automation.model_ports import ModelFailed
 from services.executor.model.failures import Category
 from services.executor.model.run_config import LlmConfig
 

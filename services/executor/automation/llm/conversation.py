@@ -22,7 +22,7 @@ from services.executor.automation.llm.chat_protocol import (
     ValidToolCall,
     validate_call,
 )
-from services.executor.automation.ports import ModelFailed, ModelOptions, Transcript
+from services.executor.automation.model_ports import ModelFailed, ModelOptions, Transcript
 from services.executor.model.failures import Category
 
 BYTES_LIMIT = 2 * 1024 * 1024

@@ -5,7 +5,8 @@ import re
 from services.executor.automation.llm.chat_protocol import InvalidToolCall, Parameter, Tool, ValidToolCall
 from services.executor.automation.llm.element_list import ElementList
 from services.executor.automation.llm.screen_picture import ScreenPicture
-from services.executor.automation.ports import CannotContinue, ChosenAction, TaskDone
+from services.executor.automation.model_ports import CannotContinue, TaskDone
+from services.executor.automation.ports import ChosenAction
 from services.executor.automation.screen.elements import Element, Point
 from services.executor.automation.sentences.grounder import ground_sentence
 from services.executor.automation.sentences.intents import Action

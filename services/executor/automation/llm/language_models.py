@@ -1,5 +1,8 @@
 """The models of a deployment, and an attempt's session with them."""
 
+from collections.abc import Sequence
+
+from services.executor.automation.llm import screen_questions
 from services.executor.automation.llm.action_dialog import ModelActionDialog, picture_of_view
 from services.executor.automation.llm.budget import BudgetTracker, ModelBudget
 from services.executor.automation.llm.chat_protocol import Parameter, Tool, ValidToolCall
@@ -7,7 +10,7 @@ from services.executor.automation.llm.conversation import ChatModel, Conversatio
 from services.executor.automation.llm.element_list import delimit, list_elements
 from services.executor.automation.llm.planning_dialog import ModelPlanningDialog
 from services.executor.automation.llm.quota import ModelQuota
-from services.executor.automation.ports import (
+from services.executor.automation.model_ports import (
     ActionDialog,
     Judgement,
     ModelFailed,
@@ -86,10 +89,24 @@ class BudgetedModelSession:
             channel, "reflection", system=_JUDGE_SYSTEM, tools=_JUDGE_TOOLS, task={"step": sentence}
         )
         views, options = {"before": before, "after": after}, self._options
-        pictures = [(await picture_of_view(view, options)).png for view in views.values()] if options.vision else []
+        pictures = (
+            [(await picture_of_view(view, grid=options.grid)).png for view in views.values()] if options.vision else []
+        )
         screens = [delimit(list_elements(view.tree).json, name) for name, view in views.items()]
         conversation.show("The screens, as data:\n" + "\n".join(screens), pictures)
         return await conversation.ask(_read_verdict)
+
+    async def check_assertion(self, assertion: str, view: ScreenView) -> Judgement:
+        return await screen_questions.check_assertion(self._primary_channel(), assertion, view)
+
+    async def find_defects(self, view: ScreenView) -> Sequence[str]:
+        return await screen_questions.find_defects(self._primary_channel(), view)
+
+    async def extract_text(self, query: str, view: ScreenView) -> str | None:
+        return await screen_questions.extract_text(self._primary_channel(), query, view)
+
+    def _primary_channel(self) -> ModelChannel:
+        return self._channel(self._names.primary_model, "PRIMARY")
 
     def take_transcript(self) -> Transcript:
         return self._writer.take()

@@ -5,7 +5,7 @@ from services.executor.automation.llm.chat_protocol import InvalidToolCall, Para
 from services.executor.automation.llm.conversation import Conversation, ModelChannel
 from services.executor.automation.llm.device_tools import KEYS, links_not_in_goal
 from services.executor.automation.llm.element_list import delimit, list_elements
-from services.executor.automation.ports import CannotContinue, GoalReached, NextSteps, ScreenView
+from services.executor.automation.model_ports import CannotContinue, GoalReached, NextSteps, ScreenView
 from services.executor.automation.sentences.grammar import parse_sentence
 from services.executor.automation.sentences.intents import Action, Intent
 from services.executor.automation.sentences.normalizer import LENGTH_LIMIT
@@ -54,7 +54,7 @@ class ModelPlanningDialog:
         if happened:
             self._conversation.answer(happened)
             self._conversation.say(happened)
-        pictures = [(await picture_of_view(view, self._options)).png] if self._options.vision else []
+        pictures = [(await picture_of_view(view, grid=self._options.grid)).png] if self._options.vision else []
         self._conversation.show(f"The screen now, as data:\n{delimit(list_elements(view.tree).json)}", pictures)
         return await self._conversation.ask(self._read_plan)
 

@@ -12,7 +12,7 @@ from services.chassis.clock import Clock, SystemClock
 from services.chassis.errors import DomainError, Unavailable
 from services.chassis.keyed_locks import KeyedLocks
 from services.chassis.limits import limit_reached
-from services.executor.automation.ports import ModelFailed
+from services.executor.automation.model_ports import ModelFailed
 from services.executor.model.failures import Category
 from services.executor.model.limits import ModelDay, ModelUse
 from services.executor.ports.limits import ModelUsageLedger, OrganisationLimitsSource

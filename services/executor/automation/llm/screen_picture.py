@@ -1,22 +1,17 @@
 """Screenshots for vision models: scaled down, with an optional grid, and mapped back to points of the screen."""
 
 from dataclasses import dataclass
-from io import BytesIO
 
-from PIL import Image, ImageDraw, UnidentifiedImageError
+from PIL import Image, ImageDraw
 
 from services.executor.automation.screen.elements import Bounds, Point
+from services.executor.automation.screen.pictures import read_picture, write_png
 
 LONGEST_SIDE = 1_024
 COLUMNS = 10
-PIXELS_LIMIT = 64_000_000
 _LINE = (255, 0, 128, 150)
 _LABEL = (255, 0, 128, 255)
 _LABEL_PAPER = (255, 255, 255, 190)
-
-
-class UnreadableScreenshot(Exception):
-    """The device's screenshot cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,21 +43,13 @@ class ScreenPicture:
 
 
 def draw_picture(screenshot: bytes, screen: Bounds, *, grid: bool) -> ScreenPicture:
-    """The picture of a screenshot. Raise UnreadableScreenshot. Takes milliseconds of CPU: call it in a thread."""
-    try:
-        with Image.open(BytesIO(screenshot), formats=("PNG", "JPEG")) as opened:
-            if opened.width * opened.height > PIXELS_LIMIT:
-                raise UnreadableScreenshot("the screenshot is too large")
-            image = opened.convert("RGB")
-    except (UnidentifiedImageError, Image.DecompressionBombError, OSError, SyntaxError, ValueError) as error:
-        raise UnreadableScreenshot(f"the screenshot cannot be read ({type(error).__name__})") from error
+    """The picture of a screenshot. Raise UnreadablePicture. Takes milliseconds of CPU: call it in a thread."""
+    image = read_picture(screenshot)
     image.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
     rows = max(1, round(COLUMNS * image.height / image.width)) if grid else 0
     if rows:
         _draw_grid(image, rows)
-    content = BytesIO()
-    image.save(content, "PNG", optimize=False)
-    return ScreenPicture(content.getvalue(), image.width, image.height, rows, screen)
+    return ScreenPicture(write_png(image), image.width, image.height, rows, screen)
 
 
 def _draw_grid(image: Image.Image, rows: int) -> None:

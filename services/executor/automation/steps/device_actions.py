@@ -5,7 +5,7 @@ from services.executor.automation.devices.port import Device, LaunchOptions
 from services.executor.automation.devices.watcher import Watcher
 from services.executor.automation.outcome import StepFailed, still_visible_error
 from services.executor.automation.ports import ChosenAction
-from services.executor.automation.screen.elements import Bounds, Element, Point
+from services.executor.automation.screen.elements import Element, Point
 from services.executor.automation.secret_texts import Keyboard
 from services.executor.automation.sentences.intents import ELEMENT_CHECKS, Action, Intent, describe_mismatch
 from services.executor.model.failures import Category
@@ -61,7 +61,7 @@ class DeviceActions:
             case Action.CLEAR, _:
                 await device.clear(element)
             case Action.SWIPE, _:
-                await swipe(device, value or "up", source=element)
+                await swipe(device, value or "up", start=element.bounds.center if element is not None else None)
             case Action.SCROLL, _:
                 await self._scroll(value or "down")
             case _:
@@ -81,7 +81,7 @@ class DeviceActions:
                 await device.tap(point)
                 await self.act(intent, None)
             case Action.SWIPE:
-                await swipe(device, intent.value or "up", source=Element(bounds=Bounds(point.x, point.y, 0, 0)))
+                await swipe(device, intent.value or "up", start=point)
             case _:
                 await self.act(intent, None)
 

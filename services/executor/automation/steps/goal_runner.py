@@ -2,15 +2,9 @@
 
 from dataclasses import dataclass
 
+from services.executor.automation.model_ports import CannotContinue, GoalReached, NextSteps, PlanningDialog, ScreenView
 from services.executor.automation.outcome import ResolutionCost, StepFailed, StepOutcome
-from services.executor.automation.ports import (
-    CannotContinue,
-    GoalReached,
-    NextSteps,
-    PlanningDialog,
-    ScreenView,
-    StoredSteps,
-)
+from services.executor.automation.ports import StoredSteps
 from services.executor.automation.screen.elements import Element
 from services.executor.automation.sentences.grammar import parse_sentence
 from services.executor.automation.sentences.grounder import ground_sentence

@@ -1,7 +1,7 @@
 """Human in the loop: asks a person about a step that cannot continue."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import monotonic
@@ -9,7 +9,7 @@ from time import monotonic
 from services.executor.automation.devices.port import Device, DeviceFailure
 from services.executor.automation.devices.watcher import Watcher
 from services.executor.automation.evidence.recorder import StepRecorder
-from services.executor.automation.outcome import RECOVERABLE, StepFailed, StepOutcome
+from services.executor.automation.outcome import RECOVERABLE, ScriptFailed, StepFailed, StepOutcome
 from services.executor.automation.ports import Human, HumanQuestion
 from services.executor.automation.screen.elements import Element
 from services.executor.automation.screen.outline import Outline
@@ -22,9 +22,7 @@ from services.executor.model.attempts import Resolution
 from services.executor.model.failures import Category
 from services.flows.loader import parse_flow
 from services.flows.nodes import DocumentError
-from services.flows.parser import fill_step
-from services.flows.steps import BlockCommand, Command, Sentence, Step
-from services.flows.variables import Scope
+from services.flows.steps import BlockCommand, Sentence, Step
 
 QUESTIONS_LIMIT = 3
 """How often a person is asked about one step."""
@@ -35,8 +33,15 @@ KEEPALIVE_SECONDS = 20.0
 
 RETRY, SKIP, FAIL = "retry", "skip", "fail"
 
-ASKABLE = RECOVERABLE | {Category.LLM_UNAVAILABLE, Category.LLM_BUDGET_EXCEEDED, Category.CONFIG_INVALID}
+ASKABLE = RECOVERABLE - {Category.APP_LAUNCH_FAILED} | {
+    Category.LLM_UNAVAILABLE,
+    Category.LLM_BUDGET_EXCEEDED,
+    Category.CONFIG_INVALID,
+}
 """Failures that a person may help with: the app is still running. (config_invalid: there is no model.)"""
+
+RunStep = Callable[[Step], Awaitable[StepOutcome]]
+"""Runs the step that was asked about, or the one of an answer."""
 
 _ENDINGS = {1: "st", 2: "nd", 3: "rd"}
 _VERBS = {
@@ -72,15 +77,15 @@ class HumanAnswer:
     def chooses_element(self) -> bool:
         return self.choices is not None and self.text in self.choices.options
 
-    def command(self, scope: Scope) -> Command:
+    def step(self) -> Step:
         """The step that the person wrote, in one line. StepFailed (script_error) if it is not one step."""
         try:
-            command = fill_step(parse_flow([self.text]).steps[0], scope).command
+            step = parse_flow([self.text]).steps[0]
         except DocumentError as error:
             raise StepFailed(Category.SCRIPT_ERROR, f"{self.text!r} is not a step: {error.message}") from error
-        if isinstance(command, BlockCommand):
+        if isinstance(step.command, BlockCommand):
             raise StepFailed(Category.SCRIPT_ERROR, f"{self.text!r} is not a single step")
-        return command
+        return step
 
     def annotate(self, outcome: StepOutcome) -> StepOutcome:
         """The outcome of following the answer, with a message that says so."""
@@ -113,6 +118,32 @@ class HumanHelp:
         self._watcher = watcher
         self._actions = actions
         self._recorder = recorder
+
+    async def run(self, index: int, step: Step, run: RunStep) -> StepOutcome | None:
+        """Run the step, and ask about it while it fails; None if a person skips it."""
+        try:
+            return await run(step)
+        except StepFailed as failed:
+            if failed.category not in ASKABLE or isinstance(failed, ScriptFailed):
+                raise
+            failure = failed
+        for number in range(QUESTIONS_LIMIT):
+            answer = await self.ask(index, step, failure, number)
+            try:
+                outcome = await self._follow(answer, step, run)
+            except StepFailed as failed:
+                failure = answer.explain(failed)
+            else:
+                self._recorder.human_helped = True
+                return answer.annotate(outcome) if outcome is not None else None
+        raise failure
+
+    async def _follow(self, answer: HumanAnswer, step: Step, run: RunStep) -> StepOutcome | None:
+        if answer.text == SKIP:
+            return None
+        if answer.text == RETRY:
+            return await run(step)
+        return await (self.act_on_choice(answer) if answer.chooses_element else run(answer.step()))
 
     async def ask(self, index: int, step: Step, failed: StepFailed, number: int) -> HumanAnswer:
         """The answer to the question of this number about the step.

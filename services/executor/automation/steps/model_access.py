@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
 
+from services.executor.automation.model_ports import ModelFailed, ModelSession, ModelUsage, ScreenView
 from services.executor.automation.outcome import ResolutionCost, StepFailed, time_limit
-from services.executor.automation.ports import ModelFailed, ModelSession, ModelUsage, ScreenView
 from services.executor.model.failures import Category
 
 NO_MODEL = (

@@ -7,15 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from services.executor.automation.devices.port import DeviceFailure
+from services.executor.automation.model_ports import CannotContinue, ModelSession, ModelTask, ScreenView, TaskDone
 from services.executor.automation.outcome import StepFailed, StepOutcome
-from services.executor.automation.ports import (
-    CannotContinue,
-    ChosenAction,
-    ModelSession,
-    ModelTask,
-    ScreenView,
-    TaskDone,
-)
+from services.executor.automation.ports import ChosenAction
 from services.executor.automation.screen.elements import Element, Point, walk
 from services.executor.automation.screen.fingerprint import screen_state
 from services.executor.automation.screen.locators import locate, locator_of

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from services.executor.automation.outcome import ResolutionCost, StepFailed, StepOutcome
 from services.executor.automation.ports import ChosenAction, GetScreen, StepCache, StepCacheKey, StoredSteps
-from services.executor.automation.screen.elements import Element
+from services.executor.automation.screen.elements import Element, walk
 from services.executor.automation.secret_texts import SecretTexts
 from services.executor.automation.sentences.intents import Action
 from services.executor.automation.step_cache.entries import recording_names
@@ -82,7 +82,12 @@ class StepReplay:
         raise failed
 
     async def store(self, sentence: str, performed: tuple[PerformedAction, ...]) -> None:
-        """Store what reached its aim; the cache takes a recording only if it could take each of its actions."""
+        """Store what reached its aim; the cache takes a recording only if it could take each of its actions.
+
+        Nothing is stored of a screen that shows a secret, because what identifies an element may contain it.
+        """
+        if any(self._shows_secret(each.tree) for each in performed):
+            return
         if len(performed) == 1:
             await self._cache.store(self._key_of(sentence), performed[0].tree, performed[0].chosen)
             return
@@ -91,6 +96,10 @@ class StepReplay:
             await self._cache.store(self._key_of(name), each.tree, each.chosen)
         if performed:
             await self._cache.store(self._key_of(sentence), performed[0].tree, StoredSteps(names))
+
+    def _shows_secret(self, tree: Element) -> bool:
+        texts = (text for element in walk(tree) for text in (element.text, element.label, element.hint, element.id))
+        return any(self._secrets.mask(text) != text for text in texts if text)
 
     async def store_plan(self, goal: str, sentences: tuple[str, ...]) -> None:
         await self._cache.store(

@@ -1,27 +1,34 @@
 """Runs the steps of a test on a device: in order, with conditions, repetitions and retries."""
 
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import NoReturn
 
 from services.executor.automation.commands.executor import CommandExecutor
 from services.executor.automation.devices.port import Device, DeviceFailure
 from services.executor.automation.evidence.failure_capture import FailureCapture
 from services.executor.automation.evidence.recorder import STEPS_LIMIT, StepRecorder, TranscriptRecorder
-from services.executor.automation.outcome import RECOVERABLE, ResolutionCost, StepFailed, StepOutcome, time_limit
+from services.executor.automation.outcome import (
+    ResolutionCost,
+    ScriptFailed,
+    StepFailed,
+    StepOutcome,
+    hang_limit,
+    tolerable_failures,
+)
 from services.executor.automation.steps.goal_runner import GoalRunner, SentencesResult
-from services.executor.automation.steps.human_help import ASKABLE, QUESTIONS_LIMIT, RETRY, SKIP, HumanAnswer, HumanHelp
+from services.executor.automation.steps.human_help import HumanHelp
+from services.executor.automation.steps.screen_questions import ScreenQuestions
+from services.executor.automation.steps.script_runner import ScriptRunner
 from services.executor.automation.steps.sentence_runner import SentenceRunner
 from services.executor.model.attempts import Resolution
 from services.executor.model.failures import Category, Failure
-from services.flows.nodes import DocumentError
-from services.flows.parser import fill_step
-from services.flows.steps import BlockCommand, Command, Flow, Repeat, Retry, RunFlow, Sentence, Step
-from services.flows.variables import Scope
+from services.flows.capture_commands import AiCommand
+from services.flows.script_commands import RunScript
+from services.flows.steps import BlockCommand, Command, Flow, Repeat, Retry, RunFlow, ScriptCommand, Sentence, Step
 
 REPEAT_LIMIT = 1_000
-HANG_SECONDS = 30.0
-"""How much longer than its own limit a step may take in real time before its device counts as hanging."""
+CONDITION_FALSE = "its condition does not hold"
 
 
 class StepRunner:
@@ -33,11 +40,12 @@ class StepRunner:
         recorder: StepRecorder,
         commands: CommandExecutor,
         sentences: SentenceRunner,
+        questions: ScreenQuestions,
         goals: GoalRunner,
         *,
         capture: FailureCapture,
         transcripts: TranscriptRecorder,
-        scope: Scope,
+        scripts: ScriptRunner,
         seconds: float,
         human_help: HumanHelp | None,
     ) -> None:
@@ -46,10 +54,11 @@ class StepRunner:
         self._recorder = recorder
         self._commands = commands
         self._sentences = sentences
+        self._questions = questions
         self._goals = goals
         self._capture = capture
         self._transcripts = transcripts
-        self._scope = scope
+        self._scripts = scripts
         self._seconds = seconds
         self._human_help = human_help
         self._handled_elsewhere = 0
@@ -73,11 +82,11 @@ class StepRunner:
 
     async def _run_steps(self, steps: Sequence[Step], depth: int) -> None:
         for step in steps:
-            with self._tolerating(when=step.optional):
+            with self._tolerating(step, when=step.optional):
                 await self._run_step(step, depth)
 
     async def _run_step(self, written: Step, depth: int) -> None:
-        step, unfilled = self._fill(written)
+        step, unfilled = await self._fill(written)
         index = self._recorder.begin(step, depth)
         if unfilled is not None:
             await self._fail(index, step, unfilled)
@@ -86,24 +95,28 @@ class StepRunner:
         else:
             await self._run_leaf(index, step, step.command)
 
-    def _fill(self, step: Step) -> tuple[Step, StepFailed | None]:
+    async def _fill(self, step: Step) -> tuple[Step, StepFailed | None]:
         """The step with the values of its variables; as it was written, and why, if one has no value."""
         try:
-            return fill_step(step, self._scope), None
-        except DocumentError as error:
-            return step, StepFailed(Category.SCRIPT_ERROR, f"{error.message} ({error.path})", reason=error.message)
+            return await self._scripts.fill(step), None
+        except StepFailed as unfilled:
+            return step, unfilled
 
     async def _run_leaf(self, index: int, step: Step, command: Command) -> None:
         async with self._recording_failure(index, step):
             if index >= STEPS_LIMIT:
                 raise StepFailed(Category.SCRIPT_ERROR, f"the test runs more than {STEPS_LIMIT} steps")
+            if isinstance(command, RunScript) and not await self._commands.condition_holds(command.when):
+                await self._recorder.skip_step(index, CONDITION_FALSE)
+                return
             await self._device.begin_step(self._recorder.steps[index].text)
             outcome = await self._run_with_help(index, step, command)
         await self._transcripts.store(index)
         if outcome is None:
             await self._recorder.skip_step(index, "skipped by a person's answer")
             return
-        await self._recorder.attach_screenshot(index, outcome)
+        self._scripts.set_variables(outcome.variables)
+        await self._recorder.attach_captures(index, outcome)
         await self._recorder.pass_step(index, outcome)
 
     @asynccontextmanager
@@ -122,70 +135,59 @@ class StepRunner:
     async def _fail(self, index: int, step: Step, failed: StepFailed) -> NoReturn:
         captured = await self._capture.capture_screen(index)
         self._recorder.add_remark(index, *captured.missing)
+        await self._recorder.store_pictures(index, failed.pictures)
         await self._recorder.fail_step(
             index,
             failed,
-            resolution=None if isinstance(step.command, Sentence) else Resolution.COMMAND,
+            resolution=None if isinstance(step.command, Sentence | AiCommand) else Resolution.COMMAND,
             screenshot=captured.screenshot,
             tree=captured.tree,
         )
-        raise _Failed(Failure(failed.category, failed.message, failed.reason, index, step.name))
+        failure = Failure(failed.category, failed.message, failed.reason, index, step.name)
+        raise _Failed(failure, final=isinstance(failed, ScriptFailed))
 
     async def _run_with_help(self, index: int, step: Step, command: Command) -> StepOutcome | None:
         """None if a person skips the step."""
-        try:
-            return await self._run_once(index, command)
-        except StepFailed as failed:
-            if self._human_help is None or self._handled_elsewhere or failed.category not in ASKABLE:
-                raise
-            failure = failed
-        for number in range(QUESTIONS_LIMIT):
-            answer = await self._human_help.ask(index, step, failure, number)
-            try:
-                outcome = await self._follow(self._human_help, answer, index, command)
-            except StepFailed as failed:
-                failure = answer.explain(failed)
-            else:
-                self._recorder.human_helped = True
-                return answer.annotate(outcome) if outcome is not None else None
-        raise failure
+        if self._human_help is None or self._handled_elsewhere:
+            return await self._run_once(index, command, optional=step.optional)
 
-    async def _follow(
-        self, human_help: HumanHelp, answer: HumanAnswer, index: int, command: Command
-    ) -> StepOutcome | None:
-        if answer.text == SKIP:
-            return None
-        if answer.text == RETRY:
-            return await self._run_once(index, command)
-        if answer.chooses_element:
-            return await human_help.act_on_choice(answer)
-        return await self._run_once(index, answer.command(self._scope))
+        async def run(written: Step) -> StepOutcome:
+            filled = step if written is step else await self._scripts.fill(written)
+            return await self._run_once(index, filled.command)
+
+        return await self._human_help.run(index, step, run)
 
     @contextmanager
-    def _tolerating(self, *, when: bool = True) -> Iterator[list[Failure]]:
+    def _tolerating(self, step: Step | None = None, *, when: bool = True) -> Iterator[list[Failure]]:
         """The test itself handles a failure inside, which is then in the list: no person is asked about it."""
+        categories = tolerable_failures(step)
         tolerated: list[Failure] = []
         first = len(self._recorder.steps)
         self._handled_elsewhere += when
         try:
             yield tolerated
         except _Failed as failed:
-            if not when or failed.failure.category not in RECOVERABLE:
+            if not when or failed.final or failed.failure.category not in categories:
                 raise
-            self._recorder.tolerate_failures(first)
+            self._recorder.tolerate_failures(first, categories)
             tolerated.append(failed.failure)
         finally:
             self._handled_elsewhere -= when
 
-    async def _run_once(self, index: int, command: Command) -> StepOutcome:
-        if not isinstance(command, Sentence):
-            async with _time_limit(max(self._seconds, command.declared_seconds)):
-                return await self._commands.run(command)
+    async def _run_once(self, index: int, command: Command, *, optional: bool = False) -> StepOutcome:
+        if isinstance(command, ScriptCommand):
+            return await self._scripts.run(command)
+        if not isinstance(command, Sentence | AiCommand):
+            async with hang_limit(max(self._seconds, command.declared_seconds)):
+                return await self._commands.run(command, optional=optional)
         cost = ResolutionCost()
         try:
+            if isinstance(command, AiCommand):
+                async with hang_limit(self._seconds + self._questions.seconds):
+                    return await self._questions.run(command, cost)
             if self._goal is None and self._goals.is_goal(command.text):
                 return await self._reach_goal(index, command.text, cost)
-            async with _time_limit(self._sentences.seconds(command.text, self._seconds)):
+            async with hang_limit(self._sentences.seconds(command.text, self._seconds)):
                 return await self._sentences.run(command.text, cost, self._goal)
         except (StepFailed, DeviceFailure):
             await self._transcripts.store(index)
@@ -224,7 +226,7 @@ class StepRunner:
         if message:
             await self._recorder.pass_container(index, message)
         else:
-            await self._recorder.skip_step(index, "its condition does not hold")
+            await self._recorder.skip_step(index, CONDITION_FALSE)
 
     async def _run_contents(self, step: Step, command: BlockCommand, depth: int) -> str:
         """The message of the container; "" if its condition does not hold."""
@@ -233,35 +235,41 @@ class StepRunner:
                 return await self._run_flow(command, depth)
             case Repeat():
                 return await self._repeat(step, depth)
-            case Retry(commands, retries):
-                return await self._retry(commands, retries, depth)
+            case Retry(commands, retries, env):
+                async with self._scripts.inner_flow(env):
+                    return await self._retry(commands, retries, depth)
 
     async def _run_flow(self, flow: RunFlow, depth: int) -> str:
         if not await self._commands.condition_holds(flow.when):
             return ""
-        outer, self._scope = self._scope, self._scope.within(dict(flow.env))
-        self._recorder.secrets.add_variables(self._scope.values)
-        try:
-            await self._run_steps(flow.commands, depth)
-        finally:
-            self._scope = outer
-            self._recorder.secrets.add_variables(outer.values)
+        async with self._scripts.inner_flow(flow.env):
+            try:
+                await self._run_steps(flow.commands, depth)
+            except _Failed:
+                with suppress(_Failed):
+                    await self._run_steps(flow.on_complete, depth)
+                raise
+            await self._run_steps(flow.on_complete, depth)
         return f"{len(flow.commands)} steps"
 
     async def _repeat(self, step: Step, depth: int) -> str:
         rounds = 0
-        while (command := self._next_round(step, rounds)) and await self._commands.condition_holds(command.condition):
+        while (command := await self._next_round(step, rounds)) and await self._commands.condition_holds(
+            command.condition
+        ):
             if rounds >= REPEAT_LIMIT:
-                raise StepFailed(Category.SCRIPT_ERROR, f"its condition still held after {REPEAT_LIMIT} rounds")
+                raise StepFailed(
+                    Category.SCRIPT_ERROR,
+                    f"its condition still held after {REPEAT_LIMIT} rounds, the most that there may be",
+                )
             await self._run_steps(command.commands, depth)
             rounds += 1
         return f"{rounds} rounds" if rounds else ""
 
-    def _next_round(self, step: Step, rounds: int) -> Repeat | None:
-        """The repetition with the present values of its variables; None after its last round."""
-        step, unfilled = self._fill(step)
-        if unfilled is not None:
-            raise unfilled
+    async def _next_round(self, step: Step, rounds: int) -> Repeat | None:
+        """The repetition with the present values of its variables, which it has in the first round; None at its end."""
+        if rounds:
+            step = await self._scripts.fill(step)
         command = step.command
         return command if isinstance(command, Repeat) and (command.times is None or rounds < command.times) else None
 
@@ -274,14 +282,11 @@ class StepRunner:
         return f"passed at try {number}"
 
 
-def _time_limit(seconds: float) -> AbstractAsyncContextManager[None]:
-    """Limits in real time what is limited in the device's time already, because a device may hang."""
-    return time_limit(seconds + HANG_SECONDS, "the step did not end")
-
-
 class _Failed(Exception):
     """A step failed, and so does the test, unless something tolerates it."""
 
-    def __init__(self, failure: Failure) -> None:
+    def __init__(self, failure: Failure, *, final: bool = False) -> None:
+        """`final`: nothing may tolerate it."""
         super().__init__(failure.message)
         self.failure = failure
+        self.final = final

@@ -2,7 +2,7 @@
 
 from services.executor.automation.devices.port import Device
 from services.executor.automation.devices.watcher import Watcher
-from services.executor.automation.ports import ScreenView
+from services.executor.automation.model_ports import ScreenView
 from services.executor.automation.screen.elements import Element, Role
 from services.executor.automation.screen.fingerprint import screen_state
 from services.executor.automation.screen.outline import Outline

@@ -13,6 +13,7 @@ from services.executor.automation.outcome import (
 )
 from services.executor.automation.screen.elements import Element
 from services.executor.automation.screen.outline import Outline
+from services.executor.automation.sentences.doubts import doubt_about_missing, doubt_about_owner
 from services.executor.automation.sentences.grounder import ground_intent
 from services.executor.automation.sentences.grounding import Grounding, RefusalReason
 from services.executor.automation.sentences.intents import ELEMENT_CHECKS, Action, Intent, describe_mismatch
@@ -115,6 +116,9 @@ class SentenceActions:
 
         grounding = await self._watcher.until(found, seconds, first)
         if grounding is None:
+            last = self.ground(intent, await self._screen())
+            if last.reason in _REFUSALS:
+                raise Undecided(last.message)
             waiting = intent.action is Action.WAIT_FOR or intent.seconds is not None
             category = Category.STEP_TIMEOUT if waiting else Category.ASSERTION_FAILED
             raise not_visible_error(str(intent.target), seconds, self._watcher.seen, category)
@@ -128,7 +132,11 @@ class SentenceActions:
         if element is not None:
             category = Category.STEP_TIMEOUT if intent.seconds is not None else Category.ASSERTION_FAILED
             raise still_visible_error(str(intent.target), seconds, element, category)
-        return _certain(self.ground(intent, self._watcher.seen or await self._watcher.look()))
+        return _certain(self.ground(intent, await self._screen()))
+
+    async def _screen(self) -> Outline:
+        """The last screen that was read."""
+        return self._watcher.seen or await self._watcher.look()
 
     async def _scroll_until(self, intent: Intent) -> Grounding:
         def found(outline: Outline) -> Element | None:
@@ -148,6 +156,10 @@ class SentenceActions:
             return _certain(grounding)
         last = condition.last
         if last.element is None:
+            screen, target = await self._screen(), intent.target
+            doubt = target and (doubt_about_missing(target, screen) or doubt_about_owner(target, screen))
+            if doubt:
+                raise Undecided(doubt)
             raise not_found_error(str(intent.target), seconds, self._watcher.seen)
         mismatch = describe_mismatch(replace(intent, action=last.action), last.element)
         raise StepFailed(

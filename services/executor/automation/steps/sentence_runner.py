@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 
 from services.executor.automation.devices.port import Device
+from services.executor.automation.model_ports import ModelTask
 from services.executor.automation.outcome import ResolutionCost, StepFailed, StepOutcome
-from services.executor.automation.ports import ChosenAction, GetScreen, ModelTask
+from services.executor.automation.ports import ChosenAction, GetScreen
 from services.executor.automation.screen.elements import Element
 from services.executor.automation.screen.fingerprint import screen_state
 from services.executor.automation.screen.outline import Outline

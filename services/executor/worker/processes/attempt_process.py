@@ -10,12 +10,13 @@ import uvloop
 
 from services.chassis import logs, metrics
 from services.chassis.message_stream import MessageStream
-from services.executor.automation.attempt import AttemptRequest, AttemptRunner
+from services.executor.automation.attempt import AttemptRunner
+from services.executor.automation.attempt_request import AttemptRequest, secret_texts_of
 from services.executor.automation.llm.language_models import LanguageModels
 from services.executor.automation.step_cache.cache import StoredStepCache
 from services.executor.model.attempts import AttemptResult
 from services.executor.model.failures import Category, Failure
-from services.executor.worker.processes.limits import EXTEND_SECONDS, CpuLimit, peak_memory
+from services.executor.worker.processes.limits import EXTEND_SECONDS, CpuLimit, is_out_of_memory, peak_memory
 from services.executor.worker.processes.messages import (
     CancelAttempt,
     FinishAttempt,
@@ -24,8 +25,11 @@ from services.executor.worker.processes.messages import (
 )
 from services.executor.worker.processes.worker_link import (
     ProgressReporter,
+    WorkerBaselines,
     WorkerDevices,
     WorkerEvidence,
+    WorkerFiles,
+    WorkerHttp,
     WorkerHuman,
     WorkerLink,
     WorkerModels,
@@ -117,9 +121,9 @@ async def _finish(order: RunAttempt, link: WorkerLink, cache: StoredStepCache) -
         return FinishAttempt(result=await _run(order, link, cache))
     except asyncio.CancelledError:
         return FinishAttempt(result=None)
-    except MemoryError:
-        return FinishAttempt(result=None, out_of_memory=True)
     except Exception as error:
+        if is_out_of_memory(error):
+            return FinishAttempt(result=None, out_of_memory=True)
         return FinishAttempt(result=_crash(order.request, error))
 
 
@@ -131,16 +135,20 @@ async def _run(order: RunAttempt, link: WorkerLink, cache: StoredStepCache) -> A
         WorkerDevices(link),
         cache=cache if order.has_cache else None,
         model=LanguageModels(WorkerModels(link, model.names), model.budget) if model is not None else None,
+        http=WorkerHttp(link).send,
     )
     return await runner.run(
         request,
         evidence=WorkerEvidence(link),
         progress=ProgressReporter(link),
         human=WorkerHuman(link) if order.has_human else None,
+        files=WorkerFiles(link, order.files),
+        baselines=WorkerBaselines(link),
     )
 
 
 def _crash(request: AttemptRequest, error: Exception) -> AttemptResult:
-    log.error("attempt_failed", run_id=request.run_id, attempt=request.attempt, exc_info=error)
+    exception = secret_texts_of(request).format_traceback(error)
+    log.error("attempt_failed", run_id=request.run_id, attempt=request.attempt, exception=exception)
     message = f"Internal error in the executor ({type(error).__name__}); its log has the details."
     return AttemptResult(failure=Failure(Category.UNKNOWN, message))

@@ -1,25 +1,31 @@
 """What a worker does for an attempt in another process: devices, storage, models and people."""
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from services.chassis import metrics
-from services.executor.automation.devices.handles import DeviceHandle, handle_of
-from services.executor.automation.devices.port import Build, Device, Devices, OnSession, Seed
+from services.chassis.errors import Unavailable
+from services.executor.automation.devices.handles import DeviceHandle, handle_of, note_change
+from services.executor.automation.devices.port import Build, Device, DeviceFailure, Devices, OnSession, Seed
 from services.executor.automation.llm.budget import BudgetTracker
 from services.executor.automation.llm.chat_protocol import ChatRequest
 from services.executor.automation.llm.conversation import ChatModel
-from services.executor.automation.ports import EvidenceStore, Human, ModelFailed
+from services.executor.automation.model_ports import ModelFailed
+from services.executor.automation.ports import EvidenceStore, Human
+from services.executor.automation.scripting.http import HttpFailed, HttpRequest, SendHttp
 from services.executor.automation.step_cache.entries import StepCacheStore
 from services.executor.model.attempts import Artifact, AttemptResult, StepResult
-from services.executor.model.failures import Failure
+from services.executor.model.baselines import is_baseline_key
+from services.executor.model.failures import Category, Failure
 from services.executor.worker.processes.messages import (
     AcquireDevice,
     AddEntry,
     Answer,
     AskHuman,
     AskModel,
+    BaselineLoaded,
     CacheChange,
     DeviceAcquired,
     Done,
@@ -28,11 +34,16 @@ from services.executor.worker.processes.messages import (
     HumanAnswered,
     InvalidMessage,
     KeepEvidence,
+    LoadBaseline,
     LoadSentence,
     ModelAnswered,
+    NoteDeviceChange,
     RawMessage,
     ReadBuild,
+    ReadFile,
     RemoveEntries,
+    RequestAnswered,
+    SendRequest,
     SentenceLoaded,
     SetPlan,
 )
@@ -41,9 +52,16 @@ REPORTS_LIMIT = 20_000
 """Reports of progress of one attempt."""
 
 
+LoadsBaseline: TypeAlias = Callable[[str], Awaitable[bytes | None]]
+"""Loads a baseline of the attempt's test by its key."""
+
+ReadsFile: TypeAlias = Callable[[], Awaitable[bytes]]
+"""Reads a file of the attempt's test. DeviceFailure."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
-    """What an attempt may use; None is not available. `budget` is that of `models`."""
+    """What an attempt may use; None is not available. `budget` is that of `models`, `files` are by their paths."""
 
     devices: Devices
     evidence: EvidenceStore
@@ -51,6 +69,9 @@ class Services:
     models: ChatModel | None = None
     budget: BudgetTracker | None = None
     human: Human | None = None
+    baselines: LoadsBaseline | None = None
+    files: Mapping[str, ReadsFile] = field(default_factory=dict)
+    http: SendHttp | None = None
     on_session: OnSession | None = None
 
 
@@ -72,14 +93,23 @@ class AttemptHost:
         match call:
             case AcquireDevice():
                 return DeviceAcquired(await self._acquire()), b""
+            case NoteDeviceChange(change) if self._device is not None:
+                await note_change(self._device, change)
             case ReadBuild(limit) if self._build.read is not None:
                 return Done(), await self._build.read(limit)
+            case ReadFile(path) if path in services.files:
+                return Done(), await services.files[path]()
             case KeepEvidence(name, content_type):
                 return EvidenceKept(await services.evidence.keep(name, content, content_type)), b""
+            case LoadBaseline(key) if services.baselines is not None and is_baseline_key(key):
+                picture = await _load_baseline(services.baselines, key)
+                return BaselineLoaded(picture is not None), picture or b""
             case AskModel(request) if services.models is not None and services.budget is not None:
                 return await _ask(services.models, services.budget, request), b""
             case AskHuman(question) if services.human is not None:
                 return HumanAnswered(await services.human.ask(question)), b""
+            case SendRequest(request) if services.http is not None:
+                return await _send(services.http, request), b""
             case LoadSentence(key) if services.cache is not None:
                 return SentenceLoaded(await services.cache.load(key)), b""
             case AddEntry() | SetPlan() | RemoveEntries() if services.cache is not None:
@@ -142,6 +172,21 @@ class AttemptHost:
         if device is None:
             return None
         return asyncio.create_task(self._services.devices.release(device), name=f"release {device.info.name}")
+
+
+async def _load_baseline(load: LoadsBaseline, key: str) -> bytes | None:
+    try:
+        return await load(key)
+    except (Unavailable, TimeoutError) as error:
+        message = "the baseline cannot be loaded: the artifact store is not available"
+        raise DeviceFailure(Category.NETWORK_ERROR, message) from error
+
+
+async def _send(send: SendHttp, request: HttpRequest) -> RequestAnswered:
+    try:
+        return RequestAnswered(await send(request))
+    except HttpFailed as failed:
+        return RequestAnswered(None, str(failed))
 
 
 async def _ask(models: ChatModel, budget: BudgetTracker, request: ChatRequest) -> ModelAnswered:

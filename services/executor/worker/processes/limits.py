@@ -8,11 +8,15 @@ import sys
 from dataclasses import dataclass
 from time import monotonic, process_time
 
+from services.chassis.child_process import data_bytes
+
 EXTEND_SECONDS = 5.0
 """How often an attempt gets the CPU time that it may use for the time that has passed."""
 HEAVY_SECONDS = 2.0
 """An attempt that has used more CPU time than this gives way to the others."""
 LOWEST_PRIORITY = 19
+FULL = 0.9
+"""With this share of its memory allocated, a process may be out of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,13 @@ class CpuLimit:
         seconds = math.ceil(self._used + self._allowance.seconds + self._allowance.share * passed)
         _, hard = resource.getrlimit(resource.RLIMIT_CPU)
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, hard))
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Whether the error says so, or is one of a library in C that could not say so any more."""
+    most, _ = resource.getrlimit(resource.RLIMIT_DATA)
+    full = most != resource.RLIM_INFINITY and data_bytes() > FULL * most
+    return isinstance(error, MemoryError) or (isinstance(error, SystemError) and full)
 
 
 def peak_memory() -> int:

@@ -6,19 +6,22 @@ Both sides validate it. So nothing that happens in an attempt's process makes th
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from services.chassis.metrics import Count
-from services.executor.automation.attempt import AttemptRequest
+from services.executor.automation.attempt_request import AttemptRequest
 from services.executor.automation.devices.handles import DeviceHandle
 from services.executor.automation.llm.budget import ModelBudget
 from services.executor.automation.llm.chat_protocol import ChatRequest, Reply
-from services.executor.automation.ports import HumanQuestion, ModelUsage
+from services.executor.automation.model_ports import ModelUsage
+from services.executor.automation.ports import HumanQuestion
 from services.executor.automation.screen.fingerprint import ScreenFingerprint
+from services.executor.automation.scripting.http import HttpRequest, HttpResponse
 from services.executor.automation.step_cache.entries import CachedSentence, CacheEntry
 from services.executor.model.attempts import Artifact, AttemptResult, StepResult
 from services.executor.model.failures import Category
 from services.executor.model.run_config import LlmConfig
+from services.executor.model.unclean_devices import DeviceChange
 from services.executor.worker.processes.limits import CpuAllowance
 
 
@@ -32,7 +35,7 @@ class ModelOffer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunAttempt:
-    """`request` has no callables: what it needs of them is asked of the worker, if the worker has it."""
+    """`request` has no callables: the worker is asked for what it has. `files` are the paths of the test's files."""
 
     request: AttemptRequest
     cpu: CpuAllowance
@@ -40,6 +43,7 @@ class RunAttempt:
     has_cache: bool = False
     has_human: bool = False
     has_build_file: bool = False
+    files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +62,24 @@ class DeviceAcquired:
 
 
 @dataclass(frozen=True, slots=True)
+class NoteDeviceChange:
+    """Answered by Done once the change is noted, before which it must not be made."""
+
+    change: DeviceChange
+
+
+@dataclass(frozen=True, slots=True)
 class ReadBuild:
     """Answered by Done with the first `limit` bytes of the build's file."""
 
     limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFile:
+    """Answered by Done with a file of the test, by its path."""
+
+    path: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +95,18 @@ class EvidenceKept:
     """`size` is in bytes, of what was stored."""
 
     size: int
+
+
+@dataclass(frozen=True, slots=True)
+class LoadBaseline:
+    """Answered by BaselineLoaded, and the picture if it was found. The key is that of `baseline_key`."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineLoaded:
+    found: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +173,21 @@ class HumanAnswered:
 
 
 @dataclass(frozen=True, slots=True)
+class SendRequest:
+    """An HTTP request of a script. Answered by RequestAnswered."""
+
+    request: HttpRequest
+
+
+@dataclass(frozen=True, slots=True)
+class RequestAnswered:
+    """A response, or why there is none."""
+
+    response: HttpResponse | None
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Done:
     pass
 
@@ -173,7 +218,6 @@ class ReportProgress:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishAttempt:
     """`result` is None after a cancellation. `out_of_memory`: the attempt needed more than its process may have.
-
     `clean`: it ended by itself, and nothing that it began goes on in the process. `counts` are the increments of the
     process's metrics, `memory_bytes` the most that it has used.
     """
@@ -185,14 +229,33 @@ class FinishAttempt:
     memory_bytes: int = 0
 
 
-Order = RunAttempt | CancelAttempt
-Answer = DeviceAcquired | EvidenceKept | SentenceLoaded | ModelAnswered | HumanAnswered | Done | Refused
+Answer = (
+    DeviceAcquired
+    | EvidenceKept
+    | BaselineLoaded
+    | SentenceLoaded
+    | ModelAnswered
+    | HumanAnswered
+    | RequestAnswered
+    | Done
+    | Refused
+)
 CacheChange = AddEntry | SetPlan | RemoveEntries
 Call = (
-    AcquireDevice | ReadBuild | KeepEvidence | LoadSentence | AddEntry | SetPlan | RemoveEntries | AskModel | AskHuman
+    AcquireDevice
+    | NoteDeviceChange
+    | ReadBuild
+    | ReadFile
+    | KeepEvidence
+    | LoadBaseline
+    | LoadSentence
+    | CacheChange
+    | AskModel
+    | AskHuman
+    | SendRequest
 )
 Note = ForgetCall | ReportProgress | FinishAttempt
-Message = Order | Answer | Call | Note
+Message = RunAttempt | CancelAttempt | Answer | Call | Note
 
 _ADAPTERS: Final[dict[type[Any], TypeAdapter[Any]]] = {kind: TypeAdapter(kind) for kind in Message.__args__}
 _KINDS: Final[dict[bytes, type[Any]]] = {kind.__name__.encode(): kind for kind in _ADAPTERS}
@@ -212,11 +275,13 @@ class RawMessage:
     content: memoryview
 
     def parse(self) -> Any:
-        """Raise InvalidMessage."""
+        """Raise InvalidMessage, without values: they may be secret."""
         try:
             return _ADAPTERS[self.kind].validate_json(bytes(self.body))
-        except ValueError as error:
-            raise InvalidMessage(f"invalid {self.kind.__name__}: {error}") from error
+        except ValidationError as error:
+            wrong = error.errors(include_url=False, include_input=False, include_context=False)
+            places = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['type']}" for each in wrong[:10])
+            raise InvalidMessage(f"invalid {self.kind.__name__}: {places}") from None
 
 
 def encode(message: Message, *, number: int = 0, content: bytes = b"") -> bytes:

@@ -1,7 +1,7 @@
 """The worker as the process of an attempt sees it: calls, and the ports that are answered by them."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import count
 from typing import Any
 
@@ -11,11 +11,15 @@ from services.executor.automation.devices.port import Build, Device, DeviceFailu
 from services.executor.automation.llm.budget import BudgetTracker
 from services.executor.automation.llm.chat_client import ModelEndpoint
 from services.executor.automation.llm.chat_protocol import ChatRequest, Reply
-from services.executor.automation.ports import HumanQuestion, ModelFailed
+from services.executor.automation.model_ports import ModelFailed
+from services.executor.automation.ports import HumanQuestion
 from services.executor.automation.screen.fingerprint import ScreenFingerprint
+from services.executor.automation.scripting.http import HttpFailed, HttpRequest, HttpResponse
 from services.executor.automation.step_cache.entries import CachedSentence, CacheEntry
 from services.executor.model.attempts import Artifact, StepResult
+from services.executor.model.baselines import baseline_key
 from services.executor.model.run_config import LlmConfig
+from services.executor.model.unclean_devices import DeviceChange
 from services.executor.worker.processes.messages import (
     AcquireDevice,
     AddEntry,
@@ -27,14 +31,19 @@ from services.executor.worker.processes.messages import (
     ForgetCall,
     HumanAnswered,
     KeepEvidence,
+    LoadBaseline,
     LoadSentence,
     ModelAnswered,
     Note,
+    NoteDeviceChange,
     RawMessage,
     ReadBuild,
+    ReadFile,
     Refused,
     RemoveEntries,
     ReportProgress,
+    RequestAnswered,
+    SendRequest,
     SentenceLoaded,
     SetPlan,
     encode,
@@ -62,6 +71,16 @@ class WorkerLink:
         """The beginning of the build's file. Raise as `call`."""
         _, content = await self._exchange(ReadBuild(limit), b"")
         return content
+
+    async def read_file(self, path: str) -> bytes:
+        """A file of the test. Raise as `call`."""
+        _, content = await self._exchange(ReadFile(path), b"")
+        return content
+
+    async def load_baseline(self, name: str, form: str) -> bytes | None:
+        """The port `AcceptedBaselines`. Raise as `call`."""
+        answer, content = await self._exchange(LoadBaseline(baseline_key(name, form)), b"")
+        return content if answer.found else None
 
     async def _exchange(self, call: Call, content: bytes) -> tuple[Any, bytes]:
         number = next(self._numbers)
@@ -103,10 +122,37 @@ class WorkerDevices:
 
     async def acquire(self, platform: str, build: Build, seed: Seed, *, on_session: OnSession | None = None) -> Device:
         acquired: DeviceAcquired = await self._link.call(AcquireDevice())
-        return attach(acquired.handle, build, seed)
+        return attach(acquired.handle, build, seed, self._note_change)
+
+    async def _note_change(self, change: DeviceChange) -> None:
+        await self._link.call(NoteDeviceChange(change))
 
     async def release(self, device: Device) -> None:
         await detach(device)
+
+
+class WorkerFiles:
+    """The port `FlowFiles`: the files with these paths, which the worker has."""
+
+    def __init__(self, link: WorkerLink, paths: Collection[str]) -> None:
+        self._link = link
+        self._paths = frozenset(paths)
+
+    def __contains__(self, path: object) -> bool:
+        return path in self._paths
+
+    async def read(self, path: str) -> bytes:
+        return await self._link.read_file(path)
+
+
+class WorkerBaselines:
+    """The port `AcceptedBaselines` of the automation; the worker knows the organisation and the test."""
+
+    def __init__(self, link: WorkerLink) -> None:
+        self._link = link
+
+    async def load(self, name: str, form: str) -> bytes | None:
+        return await self._link.load_baseline(name, form)
 
 
 class WorkerEvidence:
@@ -179,3 +225,19 @@ class WorkerHuman:
     async def ask(self, question: HumanQuestion) -> str | None:
         answer: HumanAnswered = await self._link.call(AskHuman(question))
         return answer.text
+
+
+class WorkerHttp:
+    """The http module of scripts: the worker decides which hosts may be called."""
+
+    def __init__(self, link: WorkerLink) -> None:
+        self._link = link
+
+    async def send(self, request: HttpRequest) -> HttpResponse:
+        try:
+            answer: RequestAnswered = await self._link.call(SendRequest(request))
+        except CallFailed as failed:
+            raise HttpFailed(f"not available here: {failed}") from failed
+        if answer.response is None:
+            raise HttpFailed(answer.message)
+        return answer.response

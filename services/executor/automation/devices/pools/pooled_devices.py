@@ -206,7 +206,9 @@ class PooledDevices:
         self, slot: DeviceSlot, build: Build, seed: Seed, on_session: OnSession | None, held: ExitStack
     ) -> Device:
         pool, health = slot.pool, self._hub_health(slot.pool)
-        info = DeviceInfo(pool.device_name(slot.number), pool.platform, simulated=pool.hub is None)
+        browser = pool.hub is not None and pool.hub.opens_browsers
+        name = pool.device_name(slot.number)
+        info = DeviceInfo(name, pool.platform, simulated=pool.hub is None, browser=browser)
         if pool.hub is None or health is None:
             return SimulatedDevice(info, build, seed, pool.pace)
         app = await app_location(build, pool.hub, self._files, held)

@@ -14,7 +14,14 @@ State: TypeAlias = Mapping[str, Value]
 PERMISSION = "permission."
 """Prefix of the variables that hold permissions: allow, deny or unset."""
 
-DEVICE: State = {"device.orientation": "portrait", "device.latitude": 0.0, "device.longitude": 0.0}
+DEVICE: State = {
+    "device.orientation": "portrait",
+    "device.rotation": 0,
+    "device.latitude": 0.0,
+    "device.longitude": 0.0,
+    "device.airplane_mode": False,
+    "device.dark_mode": False,
+}
 """Variables of the device with their initial values. No effect can set them."""
 
 ALWAYS = parse_condition("true")

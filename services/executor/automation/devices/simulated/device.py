@@ -10,12 +10,14 @@ from services.executor.automation.devices.port import (
     DeviceFailure,
     DeviceInfo,
     LaunchOptions,
-    Orientation,
+    LinkTarget,
     PageSource,
+    Recording,
     Seed,
     VirtualTimer,
     script_error,
 )
+from services.executor.automation.devices.recording import FrameRecorder
 from services.executor.automation.devices.simulated.app_model import NO_PACE, AppModel, Pace, Widget
 from services.executor.automation.devices.simulated.layout import HEIGHT, SCREEN, layout_of, present_widgets, widgets_at
 from services.executor.automation.devices.simulated.model_file import BYTES_LIMIT, built_in_model, read_artifact
@@ -23,11 +25,12 @@ from services.executor.automation.devices.simulated.renderer import draw_screen,
 from services.executor.automation.devices.simulated.running_app import RunningApp
 from services.executor.automation.screen.elements import Bounds, Element, Point, Role
 from services.executor.model.failures import Category
+from services.flows.command_readers import KEYS
+from services.flows.commands import BaseCommand
+from services.flows.device_commands import ROTATIONS, Mode, OpenBrowser, Orientation
 from services.flows.nodes import DocumentError
 from services.flows.values import to_text
 
-_KEYS = frozenset({"enter", "home", "tab", "space", "backspace", "delete", "escape", "search"})
-_KEYS |= {"volume up", "volume down", "power", "lock"}
 _FIELD_LIMIT = 20_000
 """Characters that a field takes."""
 
@@ -46,15 +49,20 @@ class SimulatedDevice:
         self.timer = VirtualTimer(pace.scale)
         self._app: RunningApp | None = None
         self._any_id = False
-        self._environment: dict[str, str | float] = {}
+        self._environment: dict[str, str | float | bool] = {}
+        self._recorder = FrameRecorder(self.screenshot)
 
     @property
     def pace(self) -> Pace:
         return self._pace
 
+    def unsupported(self, command: BaseCommand) -> str:
+        return "a simulated device has no browser" if isinstance(command, OpenBrowser) else ""
+
     async def begin_step(self, title: str) -> None:
         if self._pace.step > 0:
             await asyncio.sleep(self._pace.step)
+        await self._recorder.add_frame()
 
     async def install(self, build: Build) -> None:
         self._build = build
@@ -81,15 +89,24 @@ class SimulatedDevice:
         app = self._installed(options.app_id)
         if options.clear_state:
             app.clear_state()
-        app.set_permissions(options.permissions)
+        app.set_permissions({"all": "allow"} if options.grants_permissions else options.permissions)
         if options.stop_first or not app.running:
             await app.launch(options.arguments)
 
     async def stop(self, app_id: str | None = None) -> None:
         self._installed(app_id).stop()
 
+    async def kill(self, app_id: str | None = None) -> None:
+        self._installed(app_id).stop()
+
     async def clear_state(self, app_id: str | None = None) -> None:
         self._installed(app_id).clear_state()
+
+    async def clear_keychain(self) -> None:
+        """A model has no keychain."""
+
+    async def set_permissions(self, app_id: str | None, permissions: Mapping[str, str]) -> None:
+        self._installed(app_id).set_permissions(permissions)
 
     def _installed(self, app_id: str | None) -> RunningApp:
         if self._app is None:
@@ -100,7 +117,7 @@ class SimulatedDevice:
             raise DeviceFailure(Category.APP_LAUNCH_FAILED, f"{app_id} is not installed; the app under test is {known}")
         return self._app
 
-    async def tree(self) -> Element:
+    async def tree(self, css: frozenset[str] = frozenset()) -> Element:
         app = await self._responding()
         return render(app, self.info.platform) if app is not None else home_screen(self.info.platform)
 
@@ -175,8 +192,8 @@ class SimulatedDevice:
             app.go_back()
 
     async def press_key(self, key: str) -> None:
-        if key not in _KEYS:
-            raise script_error(f"unknown key {key}; known keys: {', '.join(sorted(_KEYS))}")
+        if key not in KEYS:
+            raise script_error(f"unknown key {key}; known keys: {', '.join(KEYS)}")
         app = await self._responding()
         if app is None:
             return
@@ -192,7 +209,8 @@ class SimulatedDevice:
     async def hide_keyboard(self) -> None:
         await self._responding()
 
-    async def open_link(self, url: str) -> None:
+    async def open_link(self, url: str, target: LinkTarget = LinkTarget.ANY) -> None:
+        """The model is the only app that opens links, whatever the target."""
         app = self._app
         if app is None or url not in app.model.links:
             raise script_error(f"no app on this device handles {url}")
@@ -201,21 +219,43 @@ class SimulatedDevice:
         await app.respond()
         app.trigger(app.model.links, url, "link")
 
+    async def open_browser(self, url: str) -> None:
+        raise script_error("a simulated device has no browser")
+
+    async def is_mode_on(self, mode: Mode) -> bool:
+        return bool(self._environment.get(f"device.{mode}", False))
+
+    async def set_mode(self, mode: Mode, *, on: bool) -> None:
+        """Sets device.airplane_mode or device.dark_mode of the app model."""
+        await self._set_environment({f"device.{mode}": on})
+
+    async def add_media(self, name: str, content: bytes) -> None:
+        """A model has no gallery: the device's log tells what was added."""
+        if self._app is not None:
+            self._app.log.add(f"media {name} added ({len(content)} bytes)")
+
     async def set_location(self, latitude: float, longitude: float) -> None:
         """Sets device.latitude and device.longitude of the app model."""
         await self._set_environment({"device.latitude": latitude, "device.longitude": longitude})
 
     async def set_orientation(self, orientation: Orientation) -> None:
-        """Sets device.orientation of the app model; the screen keeps its size."""
-        await self._set_environment({"device.orientation": orientation})
+        """Sets device.orientation and device.rotation of the app model; the screen keeps its size."""
+        turned = "landscape" if orientation.startswith("landscape") else "portrait"
+        await self._set_environment({"device.orientation": turned, "device.rotation": ROTATIONS[orientation]})
 
-    async def _set_environment(self, values: Mapping[str, str | float]) -> None:
+    async def _set_environment(self, values: Mapping[str, str | float | bool]) -> None:
         self._environment.update(values)
         app = await self._responding()
         if self._app is not None:
             self._app.state.update(values)
         if app is not None:
-            app.log.add(", ".join(f"{name} is {value}" for name, value in values.items()))
+            app.log.add(", ".join(f"{name} is {to_text(value)}" for name, value in values.items()))
+
+    async def start_recording(self) -> None:
+        await self._recorder.start()
+
+    async def stop_recording(self) -> Recording | None:
+        return await self._recorder.stop()
 
     async def close(self) -> None:
         self._app = None

@@ -153,6 +153,8 @@ _PAPER = (250, 250, 250)
 _INK = (60, 60, 70)
 _FADED = (190, 190, 195)
 _CHECKED = (52, 168, 83)
+_FAINTEST = 96
+"""Of the shades of characters, from 0 to 255."""
 _FILLS = {
     Role.BUTTON: (66, 133, 244),
     Role.LINK: (250, 250, 250),
@@ -168,7 +170,7 @@ _FILLS = {
 
 
 def draw_screen(root: Element) -> bytes:
-    """A PNG: for each visible element a box in the colour of its role, with a bar as long as its text."""
+    """A PNG: for each visible element a box in the colour of its role, with a bar whose shades are its text."""
     picture = Image.new("RGB", (round(root.bounds.width * _SCALE), round(root.bounds.height * _SCALE)), _PAPER)
     for element in walk(root):
         if element.visible and element is not root:
@@ -192,7 +194,17 @@ def _draw(picture: Image.Image, element: Element) -> None:
     if length > 0 and not element.children:
         indent = 28 if element.checked is not None else 8
         color = _PAPER if element.role is Role.BUTTON else _INK
-        _fill(picture, Bounds(box.x + indent, box.y + box.height / 2 - 4, length - indent + 8, 8), color)
+        _draw_text(picture, Bounds(box.x + indent, box.y + box.height / 2 - 4, length - indent + 8, 8), element, color)
+
+
+def _draw_text(picture: Image.Image, box: Bounds, element: Element, color: tuple[int, int, int]) -> None:
+    left, top, right, bottom = (round(edge * _SCALE) for edge in (box.x, box.y, box.right, box.bottom))
+    if right <= left or bottom <= top:
+        return
+    text = (element.text or element.label)[: right - left]
+    shades = bytes(_FAINTEST + ord(each) * factor % (256 - _FAINTEST) for factor in (67, 29) for each in text)
+    strip = Image.frombytes("L", (len(text), 2), shades).resize((right - left, bottom - top), Image.Resampling.NEAREST)
+    picture.paste(color, (left, top, right, bottom), strip)
 
 
 def _fill(picture: Image.Image, box: Bounds, color: tuple[int, int, int]) -> None:

@@ -26,8 +26,10 @@ from services.executor.automation.devices.simulated.app_model import (
 )
 from services.executor.automation.screen.elements import Role
 from services.executor.model.failures import Category
-from services.flows.commands import Argument
+from services.flows.device_commands import Argument
 from services.flows.values import Value, to_text
+
+_ANSWERS = {"always": "allow", "inuse": "allow", "limited": "allow", "never": "deny"}
 
 LINES_LIMIT = 1_000
 LINE_LIMIT = 500
@@ -115,13 +117,13 @@ class RunningApp:
         self._reset_variables()
 
     def set_permissions(self, permissions: Mapping[str, str]) -> None:
-        """`all` means every permission of the model."""
+        """`all`, every permission of the model, comes before the others. The model knows allow, deny and unset."""
         known = {name.removeprefix(PERMISSION) for name in self.state if name.startswith(PERMISSION)}
-        for name, value in permissions.items():
+        for name, value in sorted(permissions.items(), key=lambda each: each[0] != "all"):
             if name != "all" and name not in known:
                 self.log.add(f"{self.model.id} has no permission {name}")
             for each in known if name == "all" else known & {name}:
-                self.state[PERMISSION + each] = value
+                self.state[PERMISSION + each] = _ANSWERS.get(value, value)
 
     def _apply_arguments(self, arguments: Mapping[str, Argument]) -> None:
         for name, value in arguments.items():

@@ -107,7 +107,7 @@ ANDROID_KEYS: Mapping[str, int] = {
     "volume up": 24,
     "volume down": 25,
     "power": 26,
-    "lock": 26,
+    "lock": 276,
     "camera": 27,
     "tab": 61,
     "space": 62,
@@ -129,6 +129,26 @@ ANDROID_KEYS: Mapping[str, int] = {
     "end": 123,
     "volume mute": 164,
     "recent apps": 187,
+    "remote dpad up": 19,
+    "remote dpad down": 20,
+    "remote dpad left": 21,
+    "remote dpad right": 22,
+    "remote dpad center": 23,
+    "remote media play pause": 85,
+    "remote media stop": 86,
+    "remote media next": 87,
+    "remote media previous": 88,
+    "remote media rewind": 89,
+    "remote media fast forward": 90,
+    "remote system navigation up": 280,
+    "remote system navigation down": 281,
+    "remote button a": 96,
+    "remote button b": 97,
+    "remote menu": 82,
+    "tv input": 178,
+    "tv input hdmi 1": 243,
+    "tv input hdmi 2": 244,
+    "tv input hdmi 3": 245,
 }
 """android.view.KeyEvent's KEYCODE_*."""
 
@@ -148,9 +168,14 @@ IOS_KEYS: Mapping[str, str] = {
 """Keys of an iPhone's keyboard, which are typed into the focused field."""
 
 
+def plain_key(name: str) -> str:
+    """The name of a key as the tables have it."""
+    return " ".join(name.lower().replace("_", " ").replace("-", " ").split())
+
+
 def find_key(keys: Mapping[str, K], name: str, device: str) -> K:
     """The key of that name; script_error if the device does not have it."""
-    plain = " ".join(name.lower().replace("_", " ").replace("-", " ").split())
+    plain = plain_key(name)
     if plain not in keys:
         raise script_error(f"{device} has no key {name}; known keys: {', '.join(sorted(keys))}")
     return keys[plain]

@@ -1,10 +1,13 @@
 """Appium's fake driver, whose app is an XML file: for tests with a real hub."""
 
+from collections.abc import Mapping
+
 from services.executor.automation.devices.port import (
+    NO_FOCUS,
     Build,
     DeviceFailure,
     LaunchOptions,
-    Orientation,
+    LinkTarget,
     PageSource,
     script_error,
 )
@@ -13,6 +16,7 @@ from services.executor.automation.devices.webdriver.driver_session import Driver
 from services.executor.automation.devices.webdriver.native_view import read_tree
 from services.executor.automation.screen.elements import Bounds, Element, Point, walk
 from services.executor.model.failures import Category
+from services.flows.device_commands import Mode, Orientation
 
 
 class FakeApp:
@@ -32,17 +36,38 @@ class FakeApp:
     async def stop(self, app_id: str | None) -> None:
         return None
 
+    async def kill(self, app_id: str | None) -> None:
+        return None
+
     async def clear_state(self, app_id: str | None) -> None:
         return None
 
-    async def open_link(self, url: str) -> None:
+    async def clear_keychain(self) -> None:
+        return None
+
+    async def set_permissions(self, app_id: str | None, permissions: Mapping[str, str]) -> None:
+        raise script_error("the fake driver has no permissions")
+
+    async def open_link(self, url: str, target: LinkTarget) -> None:
         raise script_error("the fake driver cannot open links")
+
+    async def open_browser(self, url: str) -> None:
+        raise script_error("the fake driver has no browser")
+
+    async def is_mode_on(self, mode: Mode) -> bool:
+        raise script_error(f"the fake driver has no {mode.words}")
+
+    async def set_mode(self, mode: Mode, *, on: bool) -> None:
+        raise script_error(f"the fake driver has no {mode.words}")
+
+    async def add_media(self, name: str, content: bytes) -> None:
+        raise script_error("the fake driver has no gallery")
 
     async def set_location(self, latitude: float, longitude: float) -> None:
         await self._driver.set_location(latitude, longitude)
 
     async def set_orientation(self, orientation: Orientation) -> None:
-        await self._driver.set_orientation(orientation)
+        await self._driver.set_orientation("landscape" if orientation.startswith("landscape") else "portrait")
 
     async def check(self) -> None:
         return None
@@ -54,8 +79,9 @@ class FakeView:
     def __init__(self, driver: DriverSession) -> None:
         self._driver = driver
         self._tree: Element | None = None
+        self._focus = ""
 
-    async def tree(self) -> Element:
+    async def tree(self, css: frozenset[str] = frozenset()) -> Element:
         self._tree = read_tree(await self._driver.source())
         return self._tree
 
@@ -72,20 +98,17 @@ class FakeView:
         found = await self._driver_id(target)
         for _ in range(times):
             await self._driver.click(found)
+        self._focus = found
 
     async def long_press(self, target: Element | Point, seconds: float) -> None:
         point = target if isinstance(target, Point) else target.bounds.center
         await self._driver.perform(actions.long_press(point, seconds), lasting=seconds)
 
     async def type(self, text: str, target: Element | None) -> None:
-        if target is None:
-            raise script_error("the fake driver can only type into a named field")
-        await self._driver.send_keys(await self._driver_id(target), text)
+        await self._driver.send_keys(await self._focused(target), text)
 
     async def clear(self, target: Element | None, characters: int | None) -> None:
-        if target is None:
-            raise script_error("the fake driver can only clear a named field")
-        found = await self._driver_id(target)
+        found = await self._focused(target)
         if characters is None:
             await self._driver.clear(found)
         else:
@@ -100,6 +123,14 @@ class FakeView:
 
     async def hide_keyboard(self) -> None:
         return None
+
+    async def _focused(self, target: Element | None) -> str:
+        """The driver's id of the element, or of the one that was tapped last."""
+        if target is not None:
+            self._focus = await self._driver_id(target)
+        if not self._focus:
+            raise script_error(NO_FOCUS)
+        return self._focus
 
     async def _driver_id(self, target: Element) -> str:
         """The driver's id of the element: of those with the same attributes, the one at the same position."""

@@ -1,5 +1,6 @@
 """A web build in a browser: the app is a page, its data the browser's data of the page's origin."""
 
+import re
 from collections.abc import Mapping
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
@@ -8,15 +9,17 @@ from services.executor.automation.devices.port import (
     Build,
     DeviceFailure,
     LaunchOptions,
-    Orientation,
+    LinkTarget,
     script_error,
 )
 from services.executor.automation.devices.webdriver.driver_session import DriverSession
 from services.executor.automation.devices.webdriver.hub_connection import OPEN_ALERT, DriverError, Json
 from services.executor.automation.devices.webdriver.hub_target import check_address
 from services.executor.model.failures import Category
-from services.flows.commands import Argument
+from services.flows.device_commands import ROTATIONS, Argument, Mode, Orientation
 
+_FULL_SPEED: Mapping[str, Json] = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?!\d)")
 BLANK = "about:blank"
 _PERMISSIONS = {
     "camera": "videoCapture",
@@ -28,6 +31,27 @@ _PERMISSIONS = {
     "notifications": "notifications",
 }
 """Names of permissions, and their names in Browser.grantPermissions."""
+_DESCRIPTORS = {
+    "camera": ("camera",),
+    "clipboard": ("clipboard-read", "clipboard-write"),
+    "location": ("geolocation",),
+    "microphone": ("microphone",),
+    "midi": ("midi",),
+    "motion": ("accelerometer", "gyroscope", "magnetometer"),
+    "notifications": ("notifications",),
+}
+"""Names of permissions, and their names in Browser.setPermission."""
+_SETTINGS = {
+    **dict.fromkeys(("allow", "always", "inuse", "limited"), "granted"),
+    **dict.fromkeys(("deny", "never"), "denied"),
+    "unset": "prompt",
+}
+_SCREENS = {
+    "portrait": "portraitPrimary",
+    "landscape_left": "landscapePrimary",
+    "landscape_right": "landscapeSecondary",
+    "upside_down": "portraitSecondary",
+}
 
 
 class BrowserApp:
@@ -39,6 +63,7 @@ class BrowserApp:
         self._driver = driver
         self._addresses = addresses
         self._build = build
+        self._offline = False
 
     async def install(self, build: Build) -> None:
         self._build = build
@@ -62,16 +87,57 @@ class BrowserApp:
         await self._dismiss()
         await self._driver.open_url(BLANK)
 
+    async def kill(self, app_id: str | None) -> None:
+        await self.stop(app_id)
+
+    async def clear_keychain(self) -> None:
+        """A browser has no keychain."""
+
+    async def set_permissions(self, app_id: str | None, permissions: Mapping[str, str]) -> None:
+        where = origin(self._page(app_id))
+        named = {name: permissions["all"] for name in _DESCRIPTORS if "all" in permissions}
+        for name, answer in {**named, **permissions}.items():
+            if name != "all":
+                await self._set_permission(where, name, answer)
+
+    async def _set_permission(self, where: str, name: str, answer: str) -> None:
+        for descriptor in _DESCRIPTORS[_known_permission(name)]:
+            asked: dict[str, Json] = {"name": descriptor}
+            await self._driver.cdp("Browser.setPermission", permission=asked, setting=_SETTINGS[answer], origin=where)
+
     async def clear_state(self, app_id: str | None) -> None:
         await self._dismiss()
         await self._clear_data(await self._driver.url(), self._page(app_id))
 
-    async def open_link(self, url: str) -> None:
+    async def open_link(self, url: str, target: LinkTarget) -> None:
+        """An address without a scheme is one of the web. The browser itself opens it, whatever the target."""
+        url = url if _SCHEME.match(url) else f"https://{url}"
         if not _is_web(url):
             raise script_error("a browser can only open http and https links")
         await check_address(self._addresses, url, Category.SCRIPT_ERROR, "the link")
         await self._dismiss()
         await self._open(url, Category.SCRIPT_ERROR)
+
+    async def open_browser(self, url: str) -> None:
+        await self.open_link(url, LinkTarget.BROWSER)
+
+    async def is_mode_on(self, mode: Mode) -> bool:
+        if mode is Mode.AIRPLANE:
+            return self._offline
+        return await self._driver.execute("return matchMedia('(prefers-color-scheme: dark)').matches") is True
+
+    async def set_mode(self, mode: Mode, *, on: bool) -> None:
+        """Of the session's own browser, which ends with it. Without a network, pages are as in airplane mode."""
+        if mode is Mode.AIRPLANE:
+            await self._driver.cdp("Network.enable")
+            await self._driver.cdp("Network.emulateNetworkConditions", offline=on, **_FULL_SPEED)
+            self._offline = on
+        else:
+            scheme: list[Json] = [{"name": "prefers-color-scheme", "value": "dark" if on else "light"}]
+            await self._driver.cdp("Emulation.setEmulatedMedia", features=scheme)
+
+    async def add_media(self, name: str, content: bytes) -> None:
+        raise script_error("a browser has no gallery")
 
     async def set_location(self, latitude: float, longitude: float) -> None:
         here = await self._driver.url()
@@ -83,11 +149,11 @@ class BrowserApp:
     async def set_orientation(self, orientation: Orientation) -> None:
         viewport = await self._driver.viewport()
         short, long = sorted((viewport.width, viewport.height))
-        wide = orientation == "landscape"
+        wide = orientation.startswith("landscape")
         width, height = (long, short) if wide else (short, long)
         turned: dict[str, Json] = {
-            "type": "landscapePrimary" if wide else "portraitPrimary",
-            "angle": 90 if wide else 0,
+            "type": _SCREENS[orientation],
+            "angle": ROTATIONS[orientation],
         }
         await self._driver.cdp(
             "Emulation.setDeviceMetricsOverride",
@@ -146,15 +212,18 @@ class BrowserApp:
 
     async def _set_permissions(self, where: str, permissions: Mapping[str, str]) -> None:
         known = {name: permissions.get(name, permissions.get("all", "unset")) for name in _PERMISSIONS}
-        unknown = sorted(set(permissions) - set(known) - {"all"})
-        if unknown:
-            raise script_error(
-                f"unknown permission {unknown[0]}; known permissions: all, {', '.join(sorted(_PERMISSIONS))}"
-            )
-        granted: list[Json] = [_PERMISSIONS[name] for name, answer in known.items() if answer == "allow"]
+        for name in sorted(set(permissions) - {"all"}):
+            _known_permission(name)
+        granted: list[Json] = [_PERMISSIONS[name] for name, answer in known.items() if _SETTINGS[answer] == "granted"]
         await self._driver.cdp("Browser.resetPermissions")
-        if "allow" in known.values() or "deny" in known.values():
+        if any(_SETTINGS[answer] != "prompt" for answer in known.values()):
             await self._driver.cdp("Browser.grantPermissions", permissions=granted, origin=where)
+
+
+def _known_permission(name: str) -> str:
+    if name not in _PERMISSIONS:
+        raise script_error(f"unknown permission {name}; known permissions: all, {', '.join(sorted(_PERMISSIONS))}")
+    return name
 
 
 def _is_web(url: str) -> bool:

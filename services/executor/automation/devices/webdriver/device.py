@@ -10,16 +10,23 @@ from services.executor.automation.devices.port import (
     Build,
     DeviceInfo,
     LaunchOptions,
-    Orientation,
+    LinkTarget,
     PageSource,
     RealTimer,
+    Recording,
 )
+from services.executor.automation.devices.recording import FrameRecorder
 from services.executor.automation.devices.webdriver import actions
 from services.executor.automation.devices.webdriver.device_cleaner import DeviceCleaner
 from services.executor.automation.devices.webdriver.driver_session import DriverSession
 from services.executor.automation.devices.webdriver.hub_connection import DriverError, Json
 from services.executor.automation.devices.webdriver.hub_target import HubTarget
+from services.executor.automation.devices.webdriver.unsupported import Unsupported
+from services.executor.automation.devices.webdriver.video import VideoRecorder
 from services.executor.automation.screen.elements import Bounds, Element, Point
+from services.executor.model.unclean_devices import DeviceChange
+from services.flows.commands import BaseCommand
+from services.flows.device_commands import Mode, Orientation
 
 CLOSE_SECONDS = 15.0
 LOG_LIMIT = 256 * 1024
@@ -38,9 +45,23 @@ class AppControl(Protocol):
 
     async def stop(self, app_id: str | None) -> None: ...
 
+    async def kill(self, app_id: str | None) -> None: ...
+
     async def clear_state(self, app_id: str | None) -> None: ...
 
-    async def open_link(self, url: str) -> None: ...
+    async def clear_keychain(self) -> None: ...
+
+    async def set_permissions(self, app_id: str | None, permissions: Mapping[str, str]) -> None: ...
+
+    async def open_link(self, url: str, target: LinkTarget) -> None: ...
+
+    async def open_browser(self, url: str) -> None: ...
+
+    async def is_mode_on(self, mode: Mode) -> bool: ...
+
+    async def set_mode(self, mode: Mode, *, on: bool) -> None: ...
+
+    async def add_media(self, name: str, content: bytes) -> None: ...
 
     async def set_location(self, latitude: float, longitude: float) -> None: ...
 
@@ -53,7 +74,7 @@ class AppControl(Protocol):
 class View(Protocol):
     """What is read and acted in: a phone's screen, or a page. Methods are those of `Device`."""
 
-    async def tree(self) -> Element: ...
+    async def tree(self, css: frozenset[str] = frozenset()) -> Element: ...
 
     async def screen_bounds(self) -> Bounds:
         """Asks the driver; `WebDriverDevice` remembers the answer."""
@@ -87,9 +108,14 @@ class WebDriverDevice:
         cleaner: DeviceCleaner | None = None,
         *,
         target: HubTarget,
+        unsupported: Unsupported,
         app_location: str | None = None,
+        video: Mapping[str, Json] | None = None,
     ) -> None:
-        """`app_location` is where the hub can read the app."""
+        """`app_location` is where the hub can read the app; `video` are the driver's options of videos, if it makes
+        any.
+        """
+        self._unsupported = unsupported
         self.info = info
         self.target = target
         self.app_location = app_location
@@ -98,6 +124,8 @@ class WebDriverDevice:
         self._app = app
         self._view = view
         self._cleaner = cleaner
+        shot = driver.screenshot
+        self._recorder = FrameRecorder(shot) if video is None else VideoRecorder(driver, video, shot)
         self._screen: Bounds | None = None
         self._closed = False
 
@@ -106,8 +134,16 @@ class WebDriverDevice:
         if self._cleaner is not None:
             await self._cleaner.prepare()
 
+    async def note_change(self, change: DeviceChange) -> None:
+        """Note what the session is about to change, so that it is put back however the session ends."""
+        if self._cleaner is not None:
+            await self._cleaner.note(change)
+
+    def unsupported(self, command: BaseCommand) -> str:
+        return self._unsupported(command)
+
     async def begin_step(self, title: str) -> None:
-        return None
+        await self._recorder.add_frame()
 
     async def install(self, build: Build) -> None:
         await self._app.install(build)
@@ -120,13 +156,24 @@ class WebDriverDevice:
         self._screen = None
         await self._app.stop(app_id)
 
+    async def kill(self, app_id: str | None = None) -> None:
+        self._screen = None
+        await self._app.kill(app_id)
+
     async def clear_state(self, app_id: str | None = None) -> None:
         self._screen = None
         await self._app.clear_state(app_id)
 
-    async def tree(self) -> Element:
+    async def clear_keychain(self) -> None:
+        await self._app.clear_keychain()
+
+    async def set_permissions(self, app_id: str | None, permissions: Mapping[str, str]) -> None:
+        self._screen = None
+        await self._app.set_permissions(app_id, permissions)
+
+    async def tree(self, css: frozenset[str] = frozenset()) -> Element:
         await self._app.check()
-        root = await self._view.tree()
+        root = await self._view.tree(css)
         self._screen = root.bounds
         return root
 
@@ -179,9 +226,23 @@ class WebDriverDevice:
     async def hide_keyboard(self) -> None:
         await self._view_to_act_in().hide_keyboard()
 
-    async def open_link(self, url: str) -> None:
+    async def open_link(self, url: str, target: LinkTarget = LinkTarget.ANY) -> None:
         self._screen = None
-        await self._app.open_link(url)
+        await self._app.open_link(url, target)
+
+    async def open_browser(self, url: str) -> None:
+        self._screen = None
+        await self._app.open_browser(url)
+
+    async def is_mode_on(self, mode: Mode) -> bool:
+        return await self._app.is_mode_on(mode)
+
+    async def set_mode(self, mode: Mode, *, on: bool) -> None:
+        self._screen = None
+        await self._app.set_mode(mode, on=on)
+
+    async def add_media(self, name: str, content: bytes) -> None:
+        await self._app.add_media(name, content)
 
     async def set_location(self, latitude: float, longitude: float) -> None:
         await self._app.set_location(latitude, longitude)
@@ -189,6 +250,12 @@ class WebDriverDevice:
     async def set_orientation(self, orientation: Orientation) -> None:
         self._screen = None
         await self._app.set_orientation(orientation)
+
+    async def start_recording(self) -> None:
+        await self._recorder.start()
+
+    async def stop_recording(self) -> Recording | None:
+        return await self._recorder.stop()
 
     def _view_to_act_in(self) -> View:
         """The view, for an action that may resize the screen: by a rotation, a dialog, a keyboard."""

@@ -1,5 +1,7 @@
 """Cleans phones between organisations: apps, browser data and clipboard of a session are removed before the next one.
 
+What a session changes on a phone, such as its dark mode, is put back at its end, also for the same organisation.
+
 The device is marked in MongoDB before it is used and unmarked once it is clean, so nothing is forgotten when a worker
 dies: whoever deletes its session cleans the device, or else whoever opens the next one there.
 """
@@ -12,14 +14,15 @@ from services.chassis import logs
 from services.chassis.errors import Unavailable
 from services.chassis.mongo import as_unavailable
 from services.executor import telemetry
-from services.executor.automation.devices.port import DeviceFailure, UncleanDevices
+from services.executor.automation.devices.port import DeviceFailure, UncleanDevices, script_error
 from services.executor.automation.devices.webdriver.phone_commands import PhoneCommands
 from services.executor.model.failures import Category
-from services.executor.model.unclean_devices import UncleanDevice
+from services.executor.model.unclean_devices import DeviceChange, DeviceSetting, UncleanDevice
 
 log = logs.get(__name__)
 
 CLEAN_SECONDS = 30.0
+CHANGES_LIMIT = 100
 
 
 class DeviceCleaner:
@@ -38,6 +41,9 @@ class DeviceCleaner:
         if left is not None and not stays and not await clean(self._phone, self._records, left):
             message = "the device still holds something of an earlier run, which could not be removed"
             raise DeviceFailure(Category.DEVICE_UNAVAILABLE, message)
+        if left is not None and stays and left.changes and not await put_back(self._phone, self._records, left):
+            message = "the device still has settings of an earlier run, which could not be put back"
+            raise DeviceFailure(Category.DEVICE_UNAVAILABLE, message)
         installed_before = await self._phone.list_apps()
         marked = replace(self._device, installed_before=installed_before)
         if installed_before is None:
@@ -51,10 +57,25 @@ class DeviceCleaner:
         """Those that are not installed: others belong to the device."""
         return frozenset({app_id for app_id in apps if await self._phone.is_installed(app_id) is not True})
 
+    async def note(self, change: DeviceChange) -> None:
+        """Note a change before it is made. Raise DeviceFailure: it must not be made."""
+        if change in self._device.changes:
+            return
+        if len(self._device.changes) >= CHANGES_LIMIT:
+            raise script_error(f"a test may change at most {CHANGES_LIMIT} things on a device")
+        noted = replace(self._device, changes=(*self._device.changes, change))
+        await self._stored(self._records.mark(noted))
+        self._device = noted
+
     async def finish(self) -> None:
-        """Clean the device at the end of its session; what fails is left to the next session. Never raises."""
+        """Clean the device at the end of its session; what fails is left to the next session. Never raises.
+
+        What the session changed is also put back on a device of one organisation.
+        """
         if not self._device.dedicated:
             await clean(self._phone, self._records, self._device)
+        elif self._device.changes:
+            await put_back(self._phone, self._records, self._device)
 
     async def _stored(self, work: Awaitable[UncleanDevice | None]) -> UncleanDevice | None:
         try:
@@ -70,11 +91,36 @@ async def clean(
     phone: PhoneCommands, records: UncleanDevices, device: UncleanDevice, *, seconds: float = CLEAN_SECONDS
 ) -> bool:
     """Remove what the session left on the device; returns whether that is done. Never raises."""
+
+    async def work() -> None:
+        await _put_back_changes(phone, device)
+        await _remove_traces(phone, device)
+        await records.forget(device)
+
+    return await _attempt(work(), device, seconds)
+
+
+async def put_back(phone: PhoneCommands, records: UncleanDevices, device: UncleanDevice) -> bool:
+    """Undo the session's changes, and keep everything else; returns whether that is done. Never raises."""
+
+    async def work() -> None:
+        await _put_back_changes(phone, device)
+        await records.mark(replace(device, changes=()))
+
+    return await _attempt(work(), device, CLEAN_SECONDS)
+
+
+async def _put_back_changes(phone: PhoneCommands, device: UncleanDevice) -> None:
+    """Airplane mode first: without a network the others may fail."""
+    for change in sorted(device.changes, key=lambda each: each.setting is not DeviceSetting.AIRPLANE_MODE):
+        await phone.put_back(change)
+
+
+async def _attempt(work: Awaitable[None], device: UncleanDevice, seconds: float) -> bool:
     done = False
     try:
         async with asyncio.timeout(seconds):
-            await _remove_traces(phone, device)
-            await records.forget(device)
+            await work
         done = True
     except Exception as error:
         why = error.message if isinstance(error, DeviceFailure) else repr(error)

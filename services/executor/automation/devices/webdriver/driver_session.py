@@ -163,6 +163,13 @@ class DriverSession:
     async def set_orientation(self, orientation: str) -> None:
         await self.post("/orientation", {"orientation": orientation.upper()})
 
+    async def orientation(self) -> str:
+        """Portrait or landscape."""
+        return _text(await self.get("/orientation")).lower()
+
+    async def set_rotation(self, degrees: int) -> None:
+        await self.post("/rotation", {"x": 0, "y": 0, "z": degrees})
+
     async def set_location(self, latitude: float, longitude: float) -> None:
         await self.post("/location", {"location": {"latitude": latitude, "longitude": longitude, "altitude": 0}})
 

@@ -37,7 +37,7 @@ class NativeView:
         self._patience = patience
         self._screen = NOWHERE
 
-    async def tree(self) -> Element:
+    async def tree(self, css: frozenset[str] = frozenset()) -> Element:
         root = read_tree(await self._driver.source(), self._phone.platform)
         self._screen = root.bounds
         return root
@@ -72,8 +72,14 @@ class NativeView:
         await self._phone.press_key(key)
 
     async def hide_keyboard(self) -> None:
-        if await self._driver.mobile("isKeyboardShown"):
-            await self._driver.mobile("hideKeyboard")
+        if not await self._driver.mobile("isKeyboardShown"):
+            return
+        await self._driver.mobile("hideKeyboard")
+        deadline = monotonic() + self._patience
+        while await self._driver.mobile("isKeyboardShown"):
+            if monotonic() >= deadline:
+                raise script_error("the keyboard cannot be hidden: tap outside of the field, or on its done key")
+            await asyncio.sleep(_PAUSE_SECONDS)
 
     def _at(self, target: Element | Point) -> Point:
         if isinstance(target, Point):

@@ -173,7 +173,29 @@ const buried = (node, seen, offset) =>
     return false;
   });
 
+// The numbers of the CSS selectors that a node matches, in its own document, frame or shadow tree.
+const cssMatcher = (selectors) => {
+  const trees = new Map();
+  return (node) => {
+    const tree = node.getRootNode();
+    if (!trees.has(tree)) trees.set(tree, selectors.map((each) => new Set(tree.querySelectorAll(each))));
+    return trees.get(tree).flatMap((found, index) => (found.has(node) ? [index] : []));
+  };
+};
+const invalidCss = (selectors) =>
+  selectors.find((each) => {
+    try {
+      document.createDocumentFragment().querySelector(each);
+    } catch {
+      return true;
+    }
+  });
+
 function snapshot() {
+  const css = request.css ?? [];
+  const invalid = invalidCss(css);
+  if (invalid !== undefined) return { invalid };
+  const cssOf = cssMatcher(css);
   let left = LIMITS.nodes;
   let cut = false;
   const focus = deepestFocus();
@@ -189,6 +211,7 @@ function snapshot() {
       s: true,
       d: option.disabled,
       chosen: option.selected,
+      css: cssOf(option),
     }));
 
   const visit = (node, clip, offset, around, depth) => {
@@ -241,6 +264,7 @@ function snapshot() {
       d: node.matches(":disabled") || node.closest('[aria-disabled="true"]') !== null,
       l: labelsOf(node),
     };
+    if (css.length) seen.css = cssOf(node);
     const value = valueOf(node);
     if (value !== null) seen.v = value;
     if (typeof node.checked === "boolean") seen.c = node.checked;

@@ -20,6 +20,7 @@ from services.executor.automation.screen.page_source.html_semantics import (
     role_of,
     selected_of,
 )
+from services.flows.nodes import quote
 
 TEXT_LIMIT = 300
 """Characters of an element's inner text; a longer text is not a name."""
@@ -46,15 +47,20 @@ async def query_page(driver: DriverSession, what: str, **request: Json) -> dict[
     return answer
 
 
-async def take_snapshot(driver: DriverSession) -> tuple[Element, Mapping[Element, PageNode]]:
+async def take_snapshot(
+    driver: DriverSession, css: frozenset[str] = frozenset()
+) -> tuple[Element, Mapping[Element, PageNode]]:
     """The elements of the page, whose root has the bounds of the viewport, and the node of each.
 
-    script_error if the page is too large to be read as a whole.
+    script_error if the page is too large to be read as a whole, or if it does not accept one of the CSS selectors.
     """
-    answer = await query_page(driver, "snapshot")
+    selectors: list[Json] = [*sorted(css)]
+    answer = await query_page(driver, "snapshot", css=selectors)
+    if "invalid" in answer:
+        raise script_error(f"{quote(answer['invalid'])} is not a CSS selector that the browser knows")
     if answer["cut"]:
         raise script_error("the page is too large: more than 20,000 elements, or 200 levels")
-    reader = _Reader(answer["token"])
+    reader = _Reader(answer["token"], sorted(css))
     body = answer["root"]
     children = (reader.convert(body)[0],) if body is not None else ()
     screen = Element(
@@ -68,8 +74,9 @@ async def take_snapshot(driver: DriverSession) -> tuple[Element, Mapping[Element
 
 
 class _Reader:
-    def __init__(self, token: str) -> None:
+    def __init__(self, token: str, css: list[str]) -> None:
         self._token = token
+        self._css = css
         self.nodes: dict[Element, PageNode] = {}
 
     def convert(self, seen: Mapping[str, Any]) -> tuple[Element, str]:
@@ -93,7 +100,9 @@ class _Reader:
             focused=seen.get("f", False),
             selected=seen["chosen"] if tag == "option" else selected_of(attributes),
             clickable=seen.get("o", False),
+            tag=tag,
             attributes=attributes,
+            css=frozenset(self._css[index] for index in seen.get("css", ())),
             children=children,
         )
         self.nodes[element] = PageNode(self._token, seen["n"])

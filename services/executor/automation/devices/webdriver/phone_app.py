@@ -1,18 +1,31 @@
 """The app under test on a phone, for Android and iOS alike."""
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from time import monotonic
 
 from services.chassis.web_addresses import web_host
-from services.executor.automation.devices.port import Build, DeviceFailure, LaunchOptions, Orientation, script_error
+from services.executor.automation.devices.port import (
+    Build,
+    DeviceFailure,
+    LaunchOptions,
+    LinkTarget,
+    NoteChange,
+    note_nothing,
+    script_error,
+)
 from services.executor.automation.devices.webdriver.driver_session import DriverSession
 from services.executor.automation.devices.webdriver.hub_connection import DriverError
 from services.executor.automation.devices.webdriver.hub_target import HubTarget, check_address
 from services.executor.automation.devices.webdriver.phone_commands import PhoneCommands
 from services.executor.model.failures import Category
+from services.executor.model.unclean_devices import DeviceChange, DeviceSetting
+from services.flows.device_commands import Mode, Orientation
 
 CHECK_EVERY_SECONDS = 1.0
+_FORBIDDEN = re.compile(r"[^A-Za-z0-9._-]")
+"""Characters of file names that would need quotes on a phone."""
 
 
 class PhoneApp:
@@ -27,11 +40,13 @@ class PhoneApp:
         app_id: str | None,
         app: str | None,
         named: str | None = None,
+        note: NoteChange = note_nothing,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         """`app_id` is that of the app under test, if known; `app` is where the hub can read the app.
 
-        `named` is the app that the pool names, which tests may also use without installing it.
+        `named` is the app that the pool names, which tests may also use without installing it. `note` is told what is
+        about to be changed.
         """
         self._driver = driver
         self._phone = phone
@@ -41,6 +56,8 @@ class PhoneApp:
         self._usable = phone.browsers | phone.system_apps | target.allowed_apps
         self._own = {named}
         self._clock = clock
+        self._note = note
+        self._changed: set[DeviceSetting] = set()
         self._running: str | None = None
         self._checked = 0.0
 
@@ -81,6 +98,8 @@ class PhoneApp:
             await self._phone.clear_data(app_id)
         if options.permissions:
             await self._phone.set_permissions(app_id, options.permissions)
+        elif options.grants_permissions:
+            await self._phone.grant_permissions(app_id, options)
         await self._phone.start(app_id, options)
 
     async def stop(self, app_id: str | None) -> None:
@@ -88,21 +107,62 @@ class PhoneApp:
         self._running = None if self._running == named else self._running
         await self._phone.terminate(named)
 
+    async def kill(self, app_id: str | None) -> None:
+        """An app in the foreground goes on; that it has ended is no longer a crash in either case."""
+        named = self._resolve_app_id(app_id)
+        self._running = None if self._running == named else self._running
+        await self._phone.kill(named)
+
+    async def clear_keychain(self) -> None:
+        await self._phone.clear_keychain()
+
+    async def set_permissions(self, app_id: str | None, permissions: Mapping[str, str]) -> None:
+        """The system may end the app when it loses a permission, which is not a crash."""
+        named = self._resolve_app_id(app_id)
+        self._running = None if self._running == named else self._running
+        await self._phone.set_permissions(named, permissions)
+
     async def clear_state(self, app_id: str | None) -> None:
         await self.stop(app_id)
         await self._phone.clear_data(self._resolve_app_id(app_id))
 
-    async def open_link(self, url: str) -> None:
+    async def open_link(self, url: str, target: LinkTarget) -> None:
         await check_address(self._target.addresses, url, Category.SCRIPT_ERROR, "the link")
         if web_host(url) is not None and self._phone.lasting_browser is not None:
             self._check_may_use(self._phone.lasting_browser)
-        await self._phone.open_link(url)
+        chosen = self._phone.link_browser if target is LinkTarget.BROWSER else None
+        await self._phone.open_link(url, self._known_app_id() if target is LinkTarget.OWN_APP else chosen)
+
+    async def open_browser(self, url: str) -> None:
+        await self.open_link(url, LinkTarget.BROWSER)
+
+    async def is_mode_on(self, mode: Mode) -> bool:
+        return await self._phone.is_mode_on(mode)
+
+    async def set_mode(self, mode: Mode, *, on: bool) -> None:
+        if (setting := DeviceSetting(mode)) not in self._changed:
+            await self._note_once(setting, await self._phone.mode_value(mode))
+        await self._phone.set_mode(mode, on=on)
+
+    async def add_media(self, name: str, content: bytes) -> None:
+        path = self._phone.media_path(_FORBIDDEN.sub("_", name))
+        if self._phone.removes_media:
+            await self._note(DeviceChange(DeviceSetting.MEDIA, path))
+        await self._phone.push_file(path, content)
+
+    async def _note_once(self, setting: DeviceSetting, before: str) -> None:
+        await self._note(DeviceChange(setting, before))
+        self._changed.add(setting)
 
     async def set_location(self, latitude: float, longitude: float) -> None:
+        if DeviceSetting.LOCATION not in self._changed:
+            await self._note_once(DeviceSetting.LOCATION, "")
         await self._phone.set_location(latitude, longitude)
 
     async def set_orientation(self, orientation: Orientation) -> None:
-        await self._driver.set_orientation(orientation)
+        if DeviceSetting.ORIENTATION not in self._changed:
+            await self._note_once(DeviceSetting.ORIENTATION, await self._driver.orientation())
+        await self._phone.set_orientation(orientation)
 
     async def check(self) -> None:
         now = self._clock()
@@ -113,6 +173,8 @@ class PhoneApp:
             raise DeviceFailure(Category.APP_CRASH, f"{self._running} is no longer running: it has crashed or quit")
 
     def _resolve_app_id(self, app_id: str | None) -> str:
+        if app_id is not None and app_id.lower().startswith(("http://", "https://")):
+            raise script_error(f"{app_id} is a web page and no app of this device: open it with openLink")
         named = app_id or self._known_app_id()
         self._check_may_use(named)
         return named

@@ -1,13 +1,16 @@
 """The commands of the drivers of phones that Android and iOS share."""
 
+import base64
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar
 
 from services.executor.automation.devices.port import DeviceFailure, LaunchOptions
-from services.executor.automation.devices.webdriver.driver_session import DriverSession
+from services.executor.automation.devices.webdriver.driver_session import INSTALL_SECONDS, DriverSession
 from services.executor.automation.devices.webdriver.hub_connection import DriverError, Json
 from services.executor.model.failures import Category
+from services.executor.model.unclean_devices import DeviceChange, DeviceSetting
+from services.flows.device_commands import Mode, Orientation
 
 
 class PhoneCommands(ABC):
@@ -21,8 +24,12 @@ class PhoneCommands(ABC):
     """The system's browsers whose data can be deleted, so that tests of several organisations may use them."""
     lasting_browser: ClassVar[str | None] = None
     """The system's browser whose data cannot be deleted."""
+    link_browser: ClassVar[str | None] = None
+    """The browser that opens links on request."""
     system_apps: ClassVar[frozenset[str]]
     """Other apps of the system that tests may start."""
+    removes_media: ClassVar[bool] = True
+    """Whether media that were added can be removed again."""
     list_arguments: ClassVar[Mapping[str, Json]] = {}
 
     def __init__(self, driver: DriverSession) -> None:
@@ -38,6 +45,10 @@ class PhoneCommands(ABC):
     async def set_permissions(self, app_id: str, permissions: Mapping[str, str]) -> None: ...
 
     @abstractmethod
+    async def grant_permissions(self, app_id: str, options: LaunchOptions) -> None:
+        """Grant all permissions that the app asks for before it is started, where the driver can do so by itself."""
+
+    @abstractmethod
     async def set_location(self, latitude: float, longitude: float) -> None: ...
 
     @abstractmethod
@@ -46,6 +57,57 @@ class PhoneCommands(ABC):
     @abstractmethod
     async def erase(self, field: str, characters: int) -> None:
         """Remove the last characters of the focused field."""
+
+    @abstractmethod
+    async def kill(self, app_id: str) -> None: ...
+
+    @abstractmethod
+    async def clear_keychain(self) -> None: ...
+
+    @abstractmethod
+    async def open_link(self, url: str, app_id: str | None) -> None:
+        """`app_id` is the app that opens the link; None for any that handles it."""
+
+    @abstractmethod
+    async def set_orientation(self, orientation: Orientation) -> None: ...
+
+    @abstractmethod
+    async def mode_value(self, mode: Mode) -> str:
+        """The driver's own word for the state of the mode."""
+
+    @abstractmethod
+    async def set_mode_value(self, mode: Mode, value: str) -> None: ...
+
+    @abstractmethod
+    async def is_mode_on(self, mode: Mode) -> bool: ...
+
+    @abstractmethod
+    async def set_mode(self, mode: Mode, *, on: bool) -> None: ...
+
+    @abstractmethod
+    async def reset_location(self) -> None:
+        """Return to the real location, where the driver can."""
+
+    @abstractmethod
+    def media_path(self, name: str) -> str:
+        """Where the device keeps media of this name."""
+
+    async def push_file(self, path: str, content: bytes) -> None:
+        payload = base64.b64encode(content).decode()
+        await self._driver.mobile("pushFile", {"remotePath": path, "payload": payload}, seconds=INSTALL_SECONDS)
+
+    async def put_back(self, change: DeviceChange) -> None:
+        """Undo a change that was noted."""
+        match change.setting:
+            case DeviceSetting.AIRPLANE_MODE | DeviceSetting.DARK_MODE:
+                await self.set_mode_value(Mode(change.setting), change.before)
+            case DeviceSetting.ORIENTATION:
+                if await self._driver.orientation() != change.before:
+                    await self._driver.set_orientation(change.before)
+            case DeviceSetting.LOCATION:
+                await self.reset_location()
+            case DeviceSetting.MEDIA:
+                await self._driver.mobile("deleteFile", {"remotePath": change.before})
 
     async def terminate(self, app_id: str) -> None:
         await self._driver.mobile("terminateApp", {self.id_argument: app_id})
@@ -57,9 +119,6 @@ class PhoneCommands(ABC):
         """`mobile: queryAppState`: 0 not installed, 1 not running, 2 and 3 in the background, 4 in the foreground."""
         state = await self._driver.mobile("queryAppState", {self.id_argument: app_id})
         return not isinstance(state, int) or state > 1
-
-    async def open_link(self, url: str) -> None:
-        await self._driver.mobile("deepLink", {"url": url})
 
     async def list_apps(self) -> frozenset[str] | None:
         """The ids of the installed apps; None if the driver cannot list them (iOS simulators, Android before 8)."""

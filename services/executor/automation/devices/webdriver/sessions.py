@@ -14,11 +14,8 @@ from services.executor.automation.devices.port import (
     OnSession,
     UncleanDevices,
 )
-from services.executor.automation.devices.webdriver.android import AndroidCommands
-from services.executor.automation.devices.webdriver.appium_fake import FakeApp, FakeView
-from services.executor.automation.devices.webdriver.browser_app import BrowserApp
-from services.executor.automation.devices.webdriver.device import View, WebDriverDevice
-from services.executor.automation.devices.webdriver.device_cleaner import DeviceCleaner, clean
+from services.executor.automation.devices.webdriver.assembly import assemble_device, phone_commands
+from services.executor.automation.devices.webdriver.device_cleaner import clean
 from services.executor.automation.devices.webdriver.driver_session import DriverSession
 from services.executor.automation.devices.webdriver.hub_connection import (
     DriverError,
@@ -27,14 +24,8 @@ from services.executor.automation.devices.webdriver.hub_connection import (
     Json,
 )
 from services.executor.automation.devices.webdriver.hub_target import HubTarget
-from services.executor.automation.devices.webdriver.ios import IosCommands
-from services.executor.automation.devices.webdriver.native_view import NativeView
-from services.executor.automation.devices.webdriver.phone_app import PhoneApp
-from services.executor.automation.devices.webdriver.phone_commands import PhoneCommands
-from services.executor.automation.devices.webdriver.web_view import WebView
 from services.executor.model.failures import Category
 from services.executor.model.runs import Session
-from services.executor.model.unclean_devices import UncleanDevice
 
 log = logs.get(__name__)
 
@@ -102,7 +93,7 @@ async def delete_session(
     try:
         left = await unclean.find_by_session(session.hub, session.id) if unclean is not None else None
         if unclean is not None and left is not None and not left.dedicated:
-            await clean(_commands(driver, left.platform), unclean, left, seconds=CLEAN_ORPHAN_SECONDS)
+            await clean(phone_commands(driver, left.platform), unclean, left, seconds=CLEAN_ORPHAN_SECONDS)
         await driver.delete(seconds=timeout)
     except DriverError as error:
         return error.category is Category.SESSION_LOST
@@ -203,76 +194,6 @@ async def _end_in_background(ending: Coroutine[object, object, None]) -> None:
     task = _start_task(ending)
     with suppress(asyncio.CancelledError):
         await asyncio.wait({task}, timeout=CANCELLED_SECONDS)
-
-
-def assemble_device(
-    driver: DriverSession,
-    target: HubTarget,
-    info: DeviceInfo,
-    build: Build,
-    app: str | None,
-    unclean: UncleanDevices | None = None,
-) -> WebDriverDevice:
-    """The device of a session; `app` is where the hub can read the app. Raise DeviceFailure."""
-    got = driver.capabilities
-    automation = text_capability(got, "automationName").lower()
-    if not automation:
-        return WebDriverDevice(
-            info, driver, BrowserApp(driver, build, target.addresses), WebView(driver), target=target
-        )
-    if automation == "fake":
-        return WebDriverDevice(info, driver, FakeApp(driver), FakeView(driver), target=target)
-    phone = _commands(driver, info.platform)
-    asked = target.capabilities
-    named = text_capability(asked, "bundleId") or text_capability(asked, "appPackage") or None
-    app_id = build.package_name or named
-    installs = frozenset({app_id} if app is not None and app_id is not None else ())
-    cleaner = None
-    if unclean is not None:
-        cleaner = _cleaner(phone, driver, target, info, unclean, org_id=build.org_id, installs=installs)
-    in_browser = bool(text_capability(got, "browserName"))
-    view: View = WebView(driver, by_element=True) if in_browser else NativeView(driver, phone)
-    control = PhoneApp(driver, phone, target, app_id=app_id, app=app, named=named)
-    return WebDriverDevice(info, driver, control, view, cleaner, target=target, app_location=app)
-
-
-def _commands(driver: DriverSession, platform: str) -> PhoneCommands:
-    return IosCommands(driver) if platform == "ios" else AndroidCommands(driver)
-
-
-def _cleaner(
-    phone: PhoneCommands,
-    driver: DriverSession,
-    target: HubTarget,
-    info: DeviceInfo,
-    unclean: UncleanDevices,
-    *,
-    org_id: str,
-    installs: frozenset[str],
-) -> DeviceCleaner | None:
-    """None for a device without a name of its own, which can only be used by one organisation."""
-    device = text_capability(driver.capabilities, "deviceUDID") or text_capability(driver.capabilities, "udid")
-    if not device and target.dedicated:
-        return None
-    if not device:
-        message = "the hub did not name its device (capability udid or deviceUDID), so it cannot be kept clean"
-        raise DeviceFailure(Category.DEVICE_UNAVAILABLE, message)
-    left = UncleanDevice(
-        hub=target.url,
-        device=device,
-        session=driver.id,
-        platform=info.platform,
-        org_id=org_id,
-        dedicated=target.dedicated,
-        apps=installs,
-    )
-    return DeviceCleaner(phone, unclean, left)
-
-
-def text_capability(capabilities: Mapping[str, Json], name: str) -> str:
-    """A text capability, with or without Appium's prefix; empty if missing."""
-    value = capabilities.get(name, capabilities.get(f"appium:{name}"))
-    return value if isinstance(value, str) else ""
 
 
 class WebDriverHubs:

@@ -33,9 +33,9 @@ class WebView:
         self._trees: deque[Mapping[Element, PageNode]] = deque(maxlen=SNAPSHOT_LIMIT)
         self._alert: _Alert | None = None
 
-    async def tree(self) -> Element:
+    async def tree(self, css: frozenset[str] = frozenset()) -> Element:
         try:
-            root, nodes = await take_snapshot(self._driver)
+            root, nodes = await take_snapshot(self._driver, css)
         except DriverError as error:
             if error.code != OPEN_ALERT:
                 raise

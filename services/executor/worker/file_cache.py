@@ -1,11 +1,11 @@
-"""Whole build files on local disk, for hubs: downloaded once, verified, and evicted when space is needed."""
+"""Files of builds and tests on local disk: downloaded once, verified, and evicted when space is needed."""
 
 import asyncio
 import hashlib
 import os
 import re
 from collections import Counter, OrderedDict
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,13 +34,16 @@ _SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,8}$")
 
 
 @dataclass(frozen=True, slots=True)
-class BuildFile:
-    """A build's file as the catalog describes it: `sha256` in hexadecimal, `name` as it was uploaded."""
+class CatalogFile:
+    """A file as the catalog describes it: `sha256` in hexadecimal, `name` as it was uploaded.
+
+    It is that of a build, or without one a picture or video of a test.
+    """
 
     org_id: str
-    build_id: str
     sha256: str
     name: str
+    build_id: str | None = None
 
     @property
     def local_name(self) -> str:
@@ -48,11 +51,16 @@ class BuildFile:
         suffix = _SUFFIX.search(self.name)
         return f"{self.sha256}{suffix[0].lower() if suffix else ''}"
 
+    @property
+    def title(self) -> str:
+        """What messages call it."""
+        return "build's file" if self.build_id is not None else f"file {self.name}"
 
-FetchFile = Callable[[BuildFile], Awaitable[Path]]
+
+FetchFile = Callable[[CatalogFile], Awaitable[Path]]
 
 
-class BuildFileCache:
+class FileCache:
     """A folder of at most `max_bytes`, unfinished downloads included; evicts the least recently used file.
 
     Files in use are never evicted; files survive a restart. The folder belongs to this process alone and is created
@@ -79,9 +87,9 @@ class BuildFileCache:
         """
         paths: list[Path] = []
 
-        async def fetch(file: BuildFile) -> Path:
+        async def fetch(file: CatalogFile) -> Path:
             try:
-                return await wait_for_catalog(lambda: self._fetch(file, paths), until)
+                return await wait_for_catalog(lambda: self._fetch(file, paths), until, file.title)
             except OSError as error:
                 raise DeviceFailure(Category.DEVICE_UNAVAILABLE, f"The worker cannot store files: {error}.") from error
 
@@ -90,7 +98,7 @@ class BuildFileCache:
         finally:
             self._in_use -= Counter(paths)
 
-    async def _fetch(self, file: BuildFile, paths: list[Path]) -> Path:
+    async def _fetch(self, file: CatalogFile, paths: list[Path]) -> Path:
         await self._open()
         path = self._folder / file.local_name
         paths.append(path)
@@ -111,15 +119,15 @@ class BuildFileCache:
                 self._opened = True
                 self._make_room(0)
 
-    async def _download(self, file: BuildFile, path: Path) -> None:
+    async def _download(self, file: CatalogFile, path: Path) -> None:
         self._forget(path)
         part = self._folder / f"{uuid4().hex}{PARTIAL_SUFFIX}"
         written = 0
         try:
             digest = hashlib.sha256()
-            async for chunk in self._catalog.download(file.org_id, file.build_id):
+            async for chunk in self._chunks(file):
                 if not self._make_room(len(chunk)):
-                    raise self._no_room(written + len(chunk))
+                    raise self._no_room(file, written + len(chunk))
                 self._size += len(chunk)
                 written += len(chunk)
                 digest.update(chunk)
@@ -134,6 +142,11 @@ class BuildFileCache:
             raise
         self._sizes[path] = written
 
+    def _chunks(self, file: CatalogFile) -> AsyncIterator[bytes]:
+        if file.build_id is None:
+            return self._catalog.download_test_file(file.org_id, file.sha256)
+        return self._catalog.download(file.org_id, file.build_id)
+
     def _make_room(self, needed: int) -> bool:
         """Evict the least recently used files; returns whether there is enough space then."""
         for path in list(self._sizes):
@@ -147,16 +160,16 @@ class BuildFileCache:
     def _forget(self, path: Path) -> None:
         self._size -= self._sizes.pop(path, 0)
 
-    def _no_room(self, size: int) -> DeviceFailure:
+    def _no_room(self, file: CatalogFile, size: int) -> DeviceFailure:
         if size > self._max_bytes:
-            message = f"The build's file is larger than the worker's file cache ({self._max_bytes} bytes)."
+            message = f"The {file.title} is larger than the worker's file cache ({self._max_bytes} bytes)."
             return DeviceFailure(Category.ARTIFACT_INVALID, message)
         message = "The worker's file cache is full of files that other runs use."
         return DeviceFailure(Category.DEVICE_UNAVAILABLE, message)
 
 
-async def wait_for_catalog(read: Callable[[], Awaitable[T]], until: float) -> T:
-    """The result of reading from the catalog; repeated while it is unavailable, until this time of `monotonic()`.
+async def wait_for_catalog(read: Callable[[], Awaitable[T]], until: float, title: str = "build's file") -> T:
+    """The result of reading a file from the catalog; repeated while that is unavailable, until this `monotonic()` time.
 
     DeviceFailure: artifact_invalid when the catalog does not have the file, else network_error.
     """
@@ -174,16 +187,16 @@ async def wait_for_catalog(read: Callable[[], Awaitable[T]], until: float) -> T:
         if known is None:
             raise
         category = Category.ARTIFACT_INVALID if isinstance(known, NotFound) else Category.NETWORK_ERROR
-        raise DeviceFailure(category, f"The catalog did not deliver the build's file: {known.message}.") from error
+        raise DeviceFailure(category, f"The catalog did not deliver the {title}: {known.message}.") from error
 
 
 def _is_outage(error: Exception) -> bool:
     return isinstance(to_domain_error(error), Unavailable | DeadlineExceeded)
 
 
-def _verify(digest: str, file: BuildFile) -> None:
+def _verify(digest: str, file: CatalogFile) -> None:
     if digest != file.sha256.lower():
-        message = f"The downloaded build file differs from the uploaded one: its SHA-256 is {digest}."
+        message = f"The downloaded {file.title} differs from the uploaded one: its SHA-256 is {digest}."
         raise DeviceFailure(Category.ARTIFACT_INVALID, message)
 
 

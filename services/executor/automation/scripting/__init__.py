@@ -1,0 +1,1 @@
+"""JavaScript of tests, in an engine made for code that nobody trusts: QuickJS inside WebAssembly."""

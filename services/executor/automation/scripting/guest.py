@@ -1,0 +1,60 @@
+"""The script engine as a WebAssembly module: QuickJS-ng, compiled once in a process and shared by its forks."""
+
+import hashlib
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+import wasmtime
+
+from services.executor.automation.scripting.limits import DEFAULT_LIMITS, ScriptsUnavailable
+
+PACKAGE = "quickjs_rs"
+"""Only its file is used. Its own Python layer limits neither memory nor native loops."""
+FILE = "_guest.wasm"
+SHA256 = "647ab11ae29cc6d39a6d17d3aa1e7a6a0b5fb9c44b4864475a18bc644f926050"
+"""Of the file whose exports `instance.py` was written for."""
+
+_ROUND_TRIP = Path(__file__).with_name("round_trip.wat")
+_UNUSED_FEATURES = (
+    *("wasm_threads", "shared_memory", "wasm_memory64", "wasm_multi_memory", "wasm_component_model"),
+    *("wasm_gc", "gc_support", "wasm_exceptions", "wasm_function_references", "wasm_tail_call", "wasm_relaxed_simd"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Guest:
+    """The compiled modules, and the engine that runs them."""
+
+    engine: wasmtime.Engine
+    module: wasmtime.Module
+    round_trip: wasmtime.Module
+    """What calls the functions of an instance of `module`: it shares its memory."""
+
+
+@cache
+def load_guest() -> Guest:
+    """Compile the module, which takes a second of CPU the first time. Raise ScriptsUnavailable.
+
+    Without threads of its own, so that a process that has compiled it can fork.
+    """
+    content = _read_file()
+    if hashlib.sha256(content).hexdigest() != SHA256:
+        raise ScriptsUnavailable(f"scripts cannot run on this machine: {PACKAGE}/{FILE} is not the pinned one")
+    config = wasmtime.Config()
+    config.consume_fuel = True
+    config.parallel_compilation = False
+    config.max_wasm_stack = DEFAULT_LIMITS.stack_bytes
+    for feature in _UNUSED_FEATURES:
+        setattr(config, feature, False)
+    engine = wasmtime.Engine(config)
+    round_trip = wasmtime.Module(engine, _ROUND_TRIP.read_text())
+    return Guest(engine, wasmtime.Module(engine, content), round_trip)
+
+
+def _read_file() -> bytes:
+    found = find_spec(PACKAGE)
+    if found is None or not found.submodule_search_locations:
+        raise ScriptsUnavailable(f"scripts cannot run on this machine: {PACKAGE} is not installed")
+    return Path(found.submodule_search_locations[0], FILE).read_bytes()

@@ -1,0 +1,95 @@
+"""What the http module of scripts sends and gets. Who sends it decides which hosts may be called."""
+
+import posixpath
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from pydantic import TypeAdapter, ValidationError
+
+REQUEST_BYTES = 2**20
+"""Of a body, or of the fields and files of a form."""
+FIELDS_LIMIT = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormField:
+    """A field of a form: a text, or the `content` of a `file` that was sent along with the flow."""
+
+    name: str
+    value: str = ""
+    file: str | None = None
+    media_type: str | None = None
+    content: bytes = b""
+
+    @property
+    def size(self) -> int:
+        return len(self.name) + len(self.value) + len(self.content)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpRequest:
+    """`headers` are as the script wrote them. A request has a `body`, a `form`, or neither."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: str | None = None
+    form: tuple[FormField, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpResponse:
+    """Names of headers are in lower case; several values are joined with commas."""
+
+    status: int
+    body: str
+    headers: Mapping[str, str]
+
+    @property
+    def ok(self) -> bool:
+        return 200 <= self.status < 300
+
+
+class HttpFailed(Exception):
+    """There is no response; the message says why."""
+
+
+SendHttp = Callable[[HttpRequest], Awaitable[HttpResponse]]
+"""Raises HttpFailed."""
+
+ReadFile = Callable[[str], Awaitable[bytes | None]]
+"""Of a path from the folder of the flow; None for a file that was not sent along."""
+
+_REQUEST = TypeAdapter(HttpRequest)
+
+
+def parse_request(text: str) -> HttpRequest:
+    """The request that environment.js wrote. Raise HttpFailed."""
+    try:
+        return _REQUEST.validate_json(text)
+    except ValidationError as error:
+        place = ".".join(map(str, error.errors()[0]["loc"]))
+        raise HttpFailed(f"{place or 'the request'} is not valid: headers and body are texts") from error
+
+
+async def load_files(request: HttpRequest, folder: str, read: ReadFile) -> HttpRequest:
+    """The request with the content of its files, whose paths begin at the script's folder. Raise HttpFailed."""
+    if len(request.form) > FIELDS_LIMIT:
+        raise HttpFailed(f"multipartForm has at most {FIELDS_LIMIT} fields")
+    fields: list[FormField] = []
+    for each in request.form:
+        fields.append(each if each.file is None else await _load(each, each.file, folder, read))
+        if sum(field.size for field in fields) > REQUEST_BYTES:
+            raise HttpFailed(f"the fields and files of multipartForm have at most {REQUEST_BYTES} bytes together")
+    return replace(request, form=tuple(fields))
+
+
+async def _load(field: FormField, file: str, folder: str, read: ReadFile) -> FormField:
+    for path in dict.fromkeys((posixpath.normpath(posixpath.join(folder, file)), posixpath.normpath(file))):
+        content = await read(path)
+        if content is not None:
+            return replace(field, file=posixpath.basename(path), content=content)
+    raise HttpFailed(
+        f"the file {file[:200]} was not sent along: multipartForm sends the pictures and videos that a test has "
+        "for addMedia or assertScreenshot"
+    )

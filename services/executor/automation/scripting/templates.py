@@ -1,0 +1,219 @@
+"""Fills in the ${...} of steps: names of variables here, everything else in the script engine."""
+
+import posixpath
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+
+from services.executor.automation.scripting.engine import Script, ScriptEngine, ScriptResult
+from services.executor.automation.scripting.text_expressions import evaluate_texts
+from services.flows.nodes import DocumentError, Node, quote, suggest
+from services.flows.parser import fill_step
+from services.flows.steps import Sentence, Step
+from services.flows.templates import Expression, parse_template
+from services.flows.values import ExpressionError
+from services.flows.variables import Scope, pending_scalars
+
+TEXT_LIMIT = 20_000
+COPIED = "maestro.copiedText"
+PLATFORM = "maestro.platform"
+_NAME = re.compile(r"[A-Za-z_$][\w$]*", re.ASCII)
+_OURS = frozenset(("output", "maestro", "http", "faker", "json", "relativePoint", "console"))
+"""Names that no variable can have."""
+_CONDITION = re.compile(r"\.(?:true|assertTrue|assertTrue\.condition)$")
+"""Paths of texts that are only compared: there, undefined and null are false."""
+_WHY_UNDEFINED = {
+    COPIED: "nothing has been copied: use copyTextFrom first",
+    "MAESTRO_APP_ID": "the build has no package name",
+}
+
+
+def maestro_variables(app_id: str | None, flow_name: str) -> Mapping[str, str]:
+    """Variables that a flow finds in Maestro, without the device's. A test runs on its own, so there is one shard."""
+    named = {
+        "MAESTRO_APP_ID": app_id,
+        "MAESTRO_FILENAME": flow_name,
+        "MAESTRO_SHARD_ID": "1",
+        "MAESTRO_SHARD_INDEX": "0",
+    }
+    return {name: value for name, value in named.items() if value}
+
+
+class Templates:
+    """The templates of one attempt."""
+
+    def __init__(self, engine: ScriptEngine) -> None:
+        self._engine = engine
+
+    async def fill_step(self, step: Step, scope: Scope) -> Step:
+        """The step with the values that its variables have now; each expression is evaluated once.
+
+        Raise DocumentError if one has no value, or the command refuses it; ScriptError.
+        """
+        if step.pending is None:
+            return step
+        rule = _within_quotes if isinstance(step.command, Sentence) else _typed
+        texts = [await self._fill_scalar(each, scope, rule) for each in pending_scalars(step.pending)]
+        return fill_step(step, texts)
+
+    async def extend(self, scope: Scope, env: Iterable[tuple[str, str]], *, in_order: bool = True) -> Scope:
+        """The scope with more variables. Raise DocumentError and ScriptError.
+
+        `in_order`: each may use those before it; otherwise all use those of the scope, as `env` of runFlow does.
+        A variable whose template is one undefined value has none: `NAME: ${NAME}` says that it is set from outside.
+        """
+        values = dict(scope.values)
+        for name, raw in env:
+            try:
+                visible = Scope(scope.built_in, dict(values)) if in_order else scope
+                values[name] = await self.fill(raw, visible, f"env.{name}")
+            except UndefinedValue as error:
+                if not error.is_all:
+                    raise DocumentError(f"env.{name}", None, None, str(error)) from error
+                values.pop(name, None)
+            except ExpressionError as error:
+                raise DocumentError(f"env.{name}", None, None, str(error)) from error
+        return Scope(scope.built_in, values)
+
+    async def run(self, text: str, scope: Scope, place: str) -> None:
+        """Evaluate the expressions of a text, whatever their values are. Raise ScriptError."""
+        for part in parse_template(text).parts:
+            if isinstance(part, Expression):
+                await self._evaluate(part, scope, place, fuel=self._engine.limits.script_fuel)
+
+    async def run_script(self, source: str, scope: Scope, file: str) -> None:
+        """Raise ScriptError."""
+        script = _script(source, scope, file, self._engine.limits.script_fuel)
+        await self._engine.evaluate(replace(script, folder=posixpath.dirname(file)))
+
+    def take_log(self) -> tuple[str, ...]:
+        """What scripts have logged since the last call."""
+        return self._engine.take_log()
+
+    async def fill(self, text: str, scope: Scope, place: str, rule: "Rule | None" = None) -> str:
+        """The text with the values of its expressions. Raise ExpressionError if one has none; ScriptError."""
+        texts: list[str] = []
+        parts = parse_template(text).parts
+        for part in parts:
+            if isinstance(part, str):
+                texts.append(part)
+                continue
+            result = await self._evaluate(part, scope, place)
+            if result.kind == "undefined" and rule is None:
+                raise UndefinedValue(_why_undefined(part, result, scope), is_all=len(parts) == 1)
+            texts.append((rule or _typed)(result, part, scope))
+        if sum(map(len, texts)) > TEXT_LIMIT:
+            raise ExpressionError(f"the text becomes longer than {TEXT_LIMIT} characters")
+        return "".join(texts)
+
+    async def _fill_scalar(self, scalar: Node, scope: Scope, rule: "Rule") -> str:
+        path = scalar.location.path
+        try:
+            return await self.fill(scalar.raw, scope, path, _compared if _CONDITION.search(path) else rule)
+        except ExpressionError as error:
+            raise scalar.error(str(error)) from error
+
+    async def _evaluate(
+        self, expression: Expression, scope: Scope, place: str, *, fuel: int | None = None
+    ) -> ScriptResult:
+        source = expression.source
+        known = _known_value(source, scope)
+        if known is not None:
+            return known
+        place = f"{place}, in ${{{' '.join(source.split())[:80]}}}"
+        return await self._engine.evaluate(_script(source, scope, place, fuel or self._engine.limits.expression_fuel))
+
+
+class UndefinedValue(ExpressionError):
+    """An expression of a variable's template is undefined; `is_all` if the template is only this expression."""
+
+    def __init__(self, message: str, *, is_all: bool) -> None:
+        super().__init__(message)
+        self.is_all = is_all
+
+
+Rule = Callable[[ScriptResult, Expression, Scope], str]
+"""How a value becomes text. Raise ExpressionError."""
+
+
+def _script(source: str, scope: Scope, place: str, fuel: int) -> Script:
+    return Script(
+        source=source,
+        place=place,
+        fuel=fuel,
+        variables=scope.variables,
+        copied=scope.built_in.copied,
+        platform=scope.built_in.platform,
+    )
+
+
+def _known_value(source: str, scope: Scope) -> ScriptResult | None:
+    """The value of names and texts, without the engine; None if only the engine knows it."""
+    if not source:
+        return ScriptResult("text")
+    value = _named_value(source, scope)
+    if value is not None:
+        return ScriptResult("text", value)
+    match evaluate_texts(source, lambda name: _named_value(name, scope)):
+        case bool() as truth:
+            return ScriptResult("boolean", str(truth).lower())
+        case str() as text:
+            return ScriptResult("text", text)
+        case _:
+            return None
+
+
+def _named_value(name: str, scope: Scope) -> str | None:
+    match name:
+        case _ if name == COPIED:
+            return scope.built_in.copied
+        case _ if name == PLATFORM:
+            return scope.built_in.platform or None
+        case _ if name in _OURS or not _NAME.fullmatch(name):
+            return None
+        case _:
+            return scope.variables.get(name)
+
+
+def _compared(result: ScriptResult, expression: Expression, scope: Scope) -> str:
+    """The text that is compared: undefined and null as they are written."""
+    return result.kind if result.kind in ("undefined", "null") else result.text
+
+
+def _typed(result: ScriptResult, expression: Expression, scope: Scope) -> str:
+    """The text that is typed, looked for, or opened."""
+    source = quote(expression.source)
+    if result.kind == "undefined" or (result.unknown_names and _shows_undefined(result)):
+        raise ExpressionError(_why_undefined(expression, result, scope))
+    if result.kind == "null" or (result.kind == "number" and result.text == "NaN"):
+        raise ExpressionError(f"{source} is {result.text or result.kind}")
+    if result.kind == "object":
+        raise ExpressionError(f"{source} is an object, not a text: use one of its fields, or JSON.stringify(...)")
+    return result.text
+
+
+def _within_quotes(result: ScriptResult, expression: Expression, scope: Scope) -> str:
+    """The text in a sentence, where a quote would end the quoted text around it."""
+    text = _typed(result, expression, scope)
+    if '"' in text:
+        raise ExpressionError(f"the value of {expression.source} contains a quote: use a command instead of a sentence")
+    return text
+
+
+def _shows_undefined(result: ScriptResult) -> bool:
+    """Whether the value of an unknown name has become part of a text or a number."""
+    return "undefined" in result.text if result.kind == "text" else result.text == "NaN"
+
+
+def _why_undefined(expression: Expression, result: ScriptResult, scope: Scope) -> str:
+    source = expression.source
+    name = next(iter(result.unknown_names), source)
+    if name in _WHY_UNDEFINED:
+        return f"{name} has no value: {_WHY_UNDEFINED[name]}"
+    if not result.unknown_names:
+        return f"{quote(source)} is undefined: set it before, or give a default: {source} || 'default'"
+    known = sorted({COPIED, *scope.variables})
+    hint = suggest(name, known) or (
+        f"; known: {', '.join(known[:20])}. Set variables under env of the flow, the test or the start"
+    )
+    return f"there is no variable {quote(name)}{hint}"

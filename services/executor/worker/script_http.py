@@ -1,0 +1,187 @@
+"""Sends the HTTP requests of scripts: to hosts that the organisation may call, and to public addresses only.
+
+Names are resolved where they are connected to, so a name cannot mean another address a moment later, and each redirect
+is checked as the first request.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from urllib.parse import urljoin, urlsplit
+
+import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.resolver import ThreadedResolver
+
+from services.chassis.http_body import BodyTooLarge, read_body
+from services.chassis.web_addresses import AddressPolicy, AddressRefused, web_host
+from services.executor.automation.scripting.http import (
+    FIELDS_LIMIT,
+    REQUEST_BYTES,
+    FormField,
+    HttpFailed,
+    HttpRequest,
+    HttpResponse,
+)
+from services.executor.automation.scripting.limits import shorten
+from services.executor.ports.limits import OrganisationLimitsSource
+
+SECONDS = 30.0
+"""For a request with its redirects."""
+REQUESTS_LIMIT = 50
+"""Of one attempt."""
+RESPONSE_BYTES = 2**20
+HEADERS_LIMIT = 50
+HEADER_BYTES = 16 * 2**10
+REDIRECTS_LIMIT = 5
+METHODS = ("GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS")
+_OURS = frozenset(("host", "content-length", "transfer-encoding", "connection", "upgrade", "proxy-authorization", "te"))
+_REDIRECTS = (301, 302, 303, 307, 308)
+_CREDENTIALS = frozenset(("authorization", "cookie", "x-api-key"))
+
+
+class ScriptHttp:
+    """The http module of one attempt's scripts."""
+
+    def __init__(self, limits: OrganisationLimitsSource, addresses: AddressPolicy, org_id: str) -> None:
+        """`addresses` are those that the operator lets tests reach beside the public ones."""
+        self._limits = limits
+        self._addresses = addresses
+        self._org_id = org_id
+        self._left = REQUESTS_LIMIT
+
+    async def send(self, request: HttpRequest) -> HttpResponse:
+        """The response. Raise HttpFailed, whose message has no path: a part of it may be a secret."""
+        hosts = AddressPolicy(frozenset((await self._limits.get(self._org_id)).script_hosts))
+        if not hosts.names:
+            raise HttpFailed("not available here: the organisation has no hosts (limit script_hosts)")
+        if self._left <= 0:
+            raise HttpFailed(f"a test may send at most {REQUESTS_LIMIT} requests")
+        self._left -= 1
+        _check_size(request)
+        try:
+            host = self._check(request.url, hosts)
+        except AddressRefused as error:
+            raise HttpFailed(str(error)) from None
+        try:
+            async with asyncio.timeout(SECONDS), self._open_session() as session:
+                return await self._follow(session, request, hosts)
+        except TimeoutError:
+            raise HttpFailed(f"{host} did not answer within {SECONDS:g} s") from None
+        except BodyTooLarge:
+            raise HttpFailed(f"the response of {host} has more than {RESPONSE_BYTES} bytes") from None
+        except AddressRefused as error:
+            raise HttpFailed(str(error)) from None
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise HttpFailed(f"{host} cannot be reached: {_cause(error)}") from None
+
+    @asynccontextmanager
+    async def _open_session(self) -> AsyncIterator[aiohttp.ClientSession]:
+        """Without cookies, proxies of the environment, and connections that outlive it."""
+        connector = aiohttp.TCPConnector(resolver=_CheckedResolver(self._addresses), use_dns_cache=False)
+        jar = aiohttp.DummyCookieJar()
+        async with aiohttp.ClientSession(connector=connector, cookie_jar=jar, trust_env=False) as session:
+            yield session
+
+    async def _follow(self, session: aiohttp.ClientSession, request: HttpRequest, hosts: AddressPolicy) -> HttpResponse:
+        method, url, has_body = request.method.upper(), request.url, True
+        ours = _OURS | {"content-type"} if request.form else _OURS
+        headers = {name: value for name, value in request.headers.items() if name.lower() not in ours}
+        for _ in range(REDIRECTS_LIMIT + 1):
+            self._check(url, hosts)
+            data = _data_of(request) if has_body else None
+            async with session.request(method, url, headers=headers, data=data, allow_redirects=False) as response:
+                location = response.headers.get("Location")
+                if response.status not in _REDIRECTS or location is None:
+                    return await _read(response)
+            before, url = url, urljoin(url, location)
+            if response.status == 303 or (response.status in (301, 302) and method == "POST"):
+                method, has_body = "GET", False
+            if _origin(url) != _origin(before):
+                headers = {name: value for name, value in headers.items() if name.lower() not in _CREDENTIALS}
+        raise HttpFailed(f"{web_host(request.url)} redirects more than {REDIRECTS_LIMIT} times")
+
+    def _check(self, url: str, hosts: AddressPolicy) -> str:
+        """The host. Raise HttpFailed and AddressRefused."""
+        host = web_host(url)
+        if host is None:
+            raise HttpFailed("expected an http or https URL")
+        if not hosts.lists(host):
+            raise HttpFailed(f"{host} is not among the hosts that the organisation may call (limit script_hosts)")
+        self._addresses.check(url)
+        return host
+
+
+class _CheckedResolver(AbstractResolver):
+    """Resolves the names that are connected to; one private address among those of a name refuses it."""
+
+    def __init__(self, addresses: AddressPolicy) -> None:
+        self._addresses = addresses
+        self._resolver = ThreadedResolver()
+
+    async def resolve(self, host: str, port: int = 0, family: int = 0) -> list[ResolveResult]:
+        found = await self._resolver.resolve(host, port, family)  # type: ignore[arg-type]
+        for each in found:
+            self._addresses.check_address(host, each["host"])
+        return found
+
+    async def close(self) -> None:
+        await self._resolver.close()
+
+
+def _check_size(request: HttpRequest) -> None:
+    if request.method.upper() not in METHODS:
+        raise HttpFailed(f"unknown method {request.method[:20]!r}; known: {', '.join(METHODS)}")
+    if len(request.body or "") > REQUEST_BYTES:
+        raise HttpFailed(f"the body of a request has at most {REQUEST_BYTES} bytes")
+    if len(request.form) > FIELDS_LIMIT or sum(each.size for each in request.form) > REQUEST_BYTES:
+        raise HttpFailed(f"a form has at most {FIELDS_LIMIT} fields of {REQUEST_BYTES} bytes together")
+    if len(request.headers) > HEADERS_LIMIT or sum(map(len, _flat(request.headers))) > HEADER_BYTES:
+        raise HttpFailed(f"a request has at most {HEADERS_LIMIT} headers of {HEADER_BYTES} bytes together")
+
+
+def _origin(url: str) -> tuple[str, str]:
+    """What credentials are for: the scheme, and the host with its port."""
+    parts = urlsplit(url)
+    return parts.scheme, parts.netloc.lower()
+
+
+def _data_of(request: HttpRequest) -> bytes | aiohttp.FormData | None:
+    """The body; a form is read while it is sent, so that each request needs its own."""
+    if not request.form:
+        return request.body.encode() if request.body is not None else None
+    form = aiohttp.FormData(quote_fields=False, default_to_multipart=True)
+    for each in request.form:
+        _add(form, each)
+    return form
+
+
+def _add(form: aiohttp.FormData, field: FormField) -> None:
+    if field.file is None:
+        form.add_field(field.name, field.value)
+    else:
+        kind = field.media_type or "application/octet-stream"
+        form.add_field(field.name, field.content, filename=field.file, content_type=kind)
+
+
+def _flat(headers: Mapping[str, str]) -> list[str]:
+    return [*headers, *headers.values()]
+
+
+async def _read(response: aiohttp.ClientResponse) -> HttpResponse:
+    body = await read_body(response, RESPONSE_BYTES)
+    headers: dict[str, str] = {}
+    for name, value in response.headers.items():
+        key = name.lower()
+        headers[key] = f"{headers[key]},{value}" if key in headers else value
+    try:
+        text = body.decode(response.charset or "utf-8", errors="replace")
+    except LookupError:
+        text = body.decode(errors="replace")
+    return HttpResponse(status=response.status, body=text, headers=headers)
+
+
+def _cause(error: Exception) -> str:
+    """Why a connection failed; of a name that resolves to a refused address, that."""
+    cause = error.__cause__
+    return str(cause) if isinstance(cause, AddressRefused) else shorten(str(error), 300) or type(error).__name__

@@ -1,0 +1,79 @@
+"""The variables of a claimed run, with the values of the secrets that they refer to."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from time import monotonic
+
+from services.chassis import logs
+from services.chassis.error_status import to_domain_error
+from services.chassis.errors import DeadlineExceeded, Unavailable
+from services.chassis.retry import backoff_seconds, retry_transient
+from services.executor.automation.devices.port import DeviceFailure
+from services.executor.model.failures import Category
+from services.executor.ports.runs import Claim, Secrets
+from services.executor.worker.build_provider import MARGIN_SECONDS
+from services.flows.environment import secrets_of
+
+PAUSE_SECONDS = 5.0
+"""The longest pause before secrets are read again."""
+
+log = logs.get(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Variables:
+    """Values by the names of variables; `secrets` are the names of those whose values are secrets."""
+
+    values: Mapping[str, str] = field(default_factory=dict, repr=False)
+    secrets: frozenset[str] = frozenset()
+
+
+class VariableReader:
+    """Reads secrets when an attempt starts; they are stored nowhere."""
+
+    def __init__(self, secrets: Secrets) -> None:
+        self._secrets = secrets
+
+    async def read(self, claim: Claim) -> Variables:
+        """The variables of the start, overridden by those of the test.
+
+        DeviceFailure: config_invalid for secrets that cannot be read, network_error if the catalog does not answer.
+        """
+        env = {**claim.execution.run_config.env, **claim.plan.env}
+        referred = secrets_of(env)
+        found = await self._read(claim, frozenset(referred.values())) if referred else {}
+        missing = sorted(name for name, secret in referred.items() if secret not in found)
+        if missing:
+            raise DeviceFailure(Category.CONFIG_INVALID, _missing_message(missing[0], referred[missing[0]]))
+        secrets = {name: found[secret] for name, secret in referred.items()}
+        texts = {name: value for name, value in env.items() if isinstance(value, str)}
+        return Variables({**texts, **secrets}, frozenset(secrets))
+
+    async def _read(self, claim: Claim, names: frozenset[str]) -> Mapping[str, str]:
+        until = monotonic() + claim.attempt_seconds - MARGIN_SECONDS
+        try:
+            return await retry_transient(
+                lambda: self._secrets.secret_values(claim.run.org_id, names),
+                log=log,
+                event="secrets_postponed",
+                until=until,
+                pause=lambda attempt: min(backoff_seconds(attempt, most=PAUSE_SECONDS), max(0.0, until - monotonic())),
+                transient=_is_outage,
+            )
+        except Exception as error:
+            known = to_domain_error(error)
+            if known is None:
+                raise
+            category = Category.NETWORK_ERROR if _is_outage(error) else Category.CONFIG_INVALID
+            raise DeviceFailure(category, f"The secrets of the run could not be read: {known.message}") from error
+
+
+def _missing_message(variable: str, secret: str) -> str:
+    return (
+        f'The variable {variable} refers to the secret "{secret}", which does not exist: create it with '
+        f"PUT /api/v1/secrets/{secret}, or change env"
+    )
+
+
+def _is_outage(error: Exception) -> bool:
+    return isinstance(to_domain_error(error), Unavailable | DeadlineExceeded)
