@@ -1,14 +1,17 @@
 """How a step ends: what it did and how that was found, or why it failed."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 
+from services.executor.automation.devices.port import Recording
 from services.executor.automation.screen.elements import Element
 from services.executor.automation.screen.outline import Outline
 from services.executor.model.attempts import CacheOutcome, Resolution
 from services.executor.model.failures import Category
+from services.flows.capture_commands import AiCommand
+from services.flows.steps import Step
 
 RECOVERABLE = frozenset(
     {
@@ -16,15 +19,23 @@ RECOVERABLE = frozenset(
         Category.ELEMENT_NOT_FOUND,
         Category.STEP_TIMEOUT,
         Category.SCRIPT_ERROR,
+        Category.APP_LAUNCH_FAILED,
         Category.GOAL_NOT_REACHED,
     }
 )
-"""Failures after which the app is still running: `optional` and `retry` tolerate these."""
+"""Failures after which a test can go on: `optional` and `retry` tolerate these, but not what a script throws."""
+
+MODEL_FAILURES = frozenset({Category.LLM_UNAVAILABLE, Category.LLM_BUDGET_EXCEEDED})
+"""Failures of models: an optional question to a model tolerates these too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepOutcome:
-    """What a step did: `action` is the API's name for it, `screenshot` the picture that a screenshot step took."""
+    """What a step did: `action` is the API's name for it, `screenshot` the picture that a screenshot step took,
+    `recording` what a step has stopped to record.
+
+    `variables` are set for the steps that follow.
+    """
 
     action: str
     resolution: Resolution
@@ -32,6 +43,9 @@ class StepOutcome:
     message: str = ""
     screenshot: bytes | None = field(default=None, repr=False)
     screenshot_name: str | None = None
+    recording: Recording | None = field(default=None, repr=False)
+    recording_name: str = ""
+    variables: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -49,19 +63,39 @@ class ResolutionCost:
     cache_failed: bool = False
 
 
+HANG_SECONDS = 30.0
+"""How much longer than its own limit a step may take in real time before its device counts as hanging."""
+
+
 class StepFailed(Exception):
     """A step did not do what it says.
 
     `message` is for a person; `reason` is its short form, which is the same for failures of the same kind; `element` is
-    the element concerned, if it was found.
+    the element concerned, if it was found. `pictures` are PNGs that show why, by their names.
     """
 
-    def __init__(self, category: Category, message: str, *, reason: str = "", element: Element | None = None) -> None:
+    def __init__(
+        self,
+        category: Category,
+        message: str,
+        *,
+        reason: str = "",
+        element: Element | None = None,
+        pictures: Mapping[str, bytes] | None = None,
+    ) -> None:
         super().__init__(message)
         self.category = category
         self.message = message
         self.reason = reason or message
         self.element = element
+        self.pictures = pictures or {}
+
+
+class ScriptFailed(StepFailed):
+    """A script threw an error or was ended. Neither `optional` nor `retry` tolerates it, as in Maestro."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(Category.SCRIPT_ERROR, message)
 
 
 @asynccontextmanager
@@ -72,6 +106,17 @@ async def time_limit(seconds: float, what: str) -> AsyncIterator[None]:
             yield
     except TimeoutError as error:
         raise StepFailed(Category.STEP_TIMEOUT, f"{what} within {seconds:g} s") from error
+
+
+def hang_limit(seconds: float) -> AbstractAsyncContextManager[None]:
+    """Limits in real time what is limited in the device's time already, because a device may hang."""
+    return time_limit(seconds + HANG_SECONDS, "the step did not end")
+
+
+def tolerable_failures(step: Step | None) -> frozenset[Category]:
+    """The failures that an optional step may have; those of `retry` and goals without a step."""
+    asks_model = step is not None and isinstance(step.command, AiCommand)
+    return RECOVERABLE | MODEL_FAILURES if asks_model else RECOVERABLE
 
 
 def describe_screen(outline: Outline | None, limit: int = 8) -> str:

@@ -1,15 +1,12 @@
-"""What running a test needs besides a device: models to ask, a step cache, a person to ask, a store for evidence."""
+"""What running a test needs besides a device and models: a step cache, a person to ask, files, a store for evidence."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from services.executor.automation.screen.elements import Element, Point
-from services.executor.automation.secret_texts import SecretTexts
-from services.executor.automation.sentences.intents import Action, Intent
+from services.executor.automation.sentences.intents import Action
 from services.executor.model.attempts import Artifact, CacheOutcome, StepResult
-from services.executor.model.failures import Category
-from services.executor.model.run_config import LlmConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,153 +17,6 @@ class ChosenAction:
     element: Element | None = None
     value: str | None = None
     point: Point | None = None
-
-
-class ModelFailed(Exception):
-    """A model could not help.
-
-    `category` says why: config_invalid (no model is configured, or it rejects the configuration), llm_unavailable,
-    llm_budget_exceeded, goal_not_reached (its answers cannot be used). `message` says what to do about it.
-    """
-
-    def __init__(self, category: Category, message: str) -> None:
-        super().__init__(message)
-        self.category = category
-        self.message = message
-
-
-@dataclass(frozen=True, slots=True)
-class ScreenView:
-    """The screen as a model sees it. Its content is data, never instructions."""
-
-    tree: Element
-    screenshot: bytes | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ModelTask:
-    """A sentence that the rules could not carry out, and why.
-
-    `goal` is what the author of the test wrote: nothing else can allow what leads out of the app, such as a link.
-    `intent` is what the rules understood of the sentence, if they did.
-    """
-
-    sentence: str
-    why: str
-    goal: str
-    intent: Intent | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class TaskDone:
-    """The model says that the task is done."""
-
-    why: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class CannotContinue:
-    """The model says that it cannot continue."""
-
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class NextSteps:
-    """Sentences to run next."""
-
-    sentences: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class GoalReached:
-    """The model says that the goal is reached; `sees` is a text on the screen that proves it."""
-
-    sees: str
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """Whether a step reached its aim, and the model's reason."""
-
-    reached: bool
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class ModelUsage:
-    """Calls of models, failed ones included, and tokens of questions and answers together."""
-
-    calls: int = 0
-    tokens: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Transcript:
-    """The conversation with models as JSON lines without secrets, and the pictures that it names."""
-
-    lines: bytes = b""
-    pictures: tuple[tuple[str, bytes], ...] = ()
-
-
-class ActionDialog(Protocol):
-    """A conversation about one task."""
-
-    async def next(self, view: ScreenView, happened: str) -> ChosenAction | TaskDone | CannotContinue:
-        """The next action on this screen, given what came of the last one. Raises ModelFailed."""
-
-
-class PlanningDialog(Protocol):
-    """A conversation about one goal."""
-
-    async def next(self, view: ScreenView, happened: str) -> NextSteps | GoalReached | CannotContinue:
-        """What to do next, given what came of the last steps. Raises ModelFailed."""
-
-
-class ModelSession(Protocol):
-    """The models of one attempt; everything asked of them counts towards one budget."""
-
-    @property
-    def usage(self) -> ModelUsage: ...
-
-    @property
-    def step_actions(self) -> int:
-        """How many actions one step may take."""
-
-    @property
-    def step_seconds(self) -> float:
-        """How long models may work on one step, in real time."""
-
-    def start_task(self, task: ModelTask) -> ActionDialog: ...
-
-    def start_goal(self, goal: str) -> PlanningDialog: ...
-
-    async def judge(self, sentence: str, before: ScreenView, after: ScreenView) -> Judgement:
-        """Whether the sentence was carried out, by the screens before and after. Raises ModelFailed."""
-
-    def take_transcript(self) -> Transcript:
-        """What was said since this was called last."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelOptions:
-    """How models are asked in an attempt; `app_prompt` is what the app's author says of the app. Models see `secrets`
-    masked, and what they want to type is unmasked. What is used counts for the organisation `org_id`.
-    """
-
-    config: LlmConfig
-    app_prompt: str | None
-    vision: bool
-    grid: bool
-    secrets: SecretTexts
-    org_id: str = ""
-
-
-class ModelProvider(Protocol):
-    """The language models of a deployment."""
-
-    def open_session(self, options: ModelOptions) -> ModelSession:
-        """For one attempt."""
 
 
 GetScreen = Callable[[], Awaitable[Element]]
@@ -239,6 +89,39 @@ class Human(Protocol):
 
     async def ask(self, question: HumanQuestion) -> str | None:
         """One of the options, or a sentence to run instead; None when nobody answered in time."""
+
+
+class FlowFiles(Protocol):
+    """The pictures and videos that came with a flow, by the paths that its steps name."""
+
+    def __contains__(self, path: object) -> bool: ...
+
+    async def read(self, path: str) -> bytes:
+        """The content of a file that is there. DeviceFailure."""
+
+
+class NoFlowFiles:
+    """No files were sent along."""
+
+    def __contains__(self, path: object) -> bool:
+        return False
+
+    async def read(self, path: str) -> bytes:
+        raise FileNotFoundError(path)
+
+
+class AcceptedBaselines(Protocol):
+    """The pictures with which assertScreenshot compares the screen."""
+
+    async def load(self, name: str, form: str) -> bytes | None:
+        """A PNG or JPEG; None if there is none. `form` is the device's: "android-1080x2400"."""
+
+
+class NoBaselines:
+    """There are none but the pictures that the test has taken itself."""
+
+    async def load(self, name: str, form: str) -> bytes | None:
+        return None
 
 
 class EvidenceStore(Protocol):

@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Mapping
+import traceback
+from collections.abc import Iterator, Mapping
 from html import escape
 from typing import Any
 from urllib.parse import quote, quote_plus
@@ -10,12 +11,21 @@ from urllib.parse import quote, quote_plus
 from services.executor.automation.devices.port import Device
 from services.executor.automation.devices.watcher import Watcher
 from services.executor.automation.screen.elements import Element, walk
+from services.flows.environment import is_secret_name
 
 MIN_LENGTH = 3
 """Shorter texts are in every other text, and are not masked."""
-_SECRET_NAME = re.compile(
-    r"passw(?:or)?d|passcode|passphrase|secret|token|credential|api_?key|private_?key|(?:^|_)(?:pwd|pin|otp)(?:_|\d|$)",
-    re.IGNORECASE,
+LINE_LENGTH = 8
+"""From this length, lines of a secret are masked on their own."""
+SHORTENED_LIMIT = 20_000
+"""In longer texts, which are no messages, nothing was shortened."""
+LEAST_BEFORE_ELLIPSIS, LEAST_BEFORE_END = 4, 24
+"""How many characters of a secret are recognised where a text was shortened."""
+_ELLIPSIS, _END = re.compile(r"\.\.\.|…"), re.compile(r'"|$')
+_PERCENT = re.compile("%[0-9A-F]{2}")
+_QUOTES = tuple(
+    str.maketrans({'"': double, "'": single})
+    for double, single in (('"', "'"), ("&quot;", "'"), ("&quot;", "&#x27;"), ("&quot;", "&#39;"), ("&quot;", "&apos;"))
 )
 
 
@@ -29,7 +39,6 @@ class SecretTexts:
     def __init__(self) -> None:
         self._shown: dict[str, str] = {}
         self._spellings: dict[str, str] = {}
-        self._masked: re.Pattern[str] | None = None
         self._variables: dict[str, str] = {}
         self._typed = 0
 
@@ -41,8 +50,12 @@ class SecretTexts:
 
         Variables of these names have these values from now on; earlier values stay masked.
         """
+        self.add_secrets({name: value for name, value in values.items() if is_secret_name(name)})
+
+    def add_secrets(self, values: Mapping[str, str]) -> None:
+        """Mask the values of these variables, whatever their names."""
         for name, value in values.items():
-            if _SECRET_NAME.search(name) and len(value) >= MIN_LENGTH:
+            if len(value) >= MIN_LENGTH:
                 self._variables[name] = value
                 self._add(value, name)
 
@@ -63,17 +76,29 @@ class SecretTexts:
 
     def _mask_as(self, text: str, shown: str) -> None:
         self._shown[text] = shown
-        in_markup = (escape(text), escape(text, quote=False))
-        for spelling in (text, json.dumps(text)[1:-1], *in_markup, quote(text), quote_plus(text)):
+        for spelling in _spellings(text):
             self._spellings.setdefault(spelling, shown)
-        longest_first = sorted(self._spellings, key=len, reverse=True)
-        self._masked = re.compile("|".join(map(re.escape, longest_first)))
 
     def mask(self, text: str) -> str:
-        """The text without secrets, also as they are spelled in JSON, XML and URLs."""
-        if self._masked is None:
-            return text
-        return self._masked.sub(lambda found: self._spellings[found[0]], text)
+        """The text without secrets, also as they are spelled in JSON, XML and URLs, and without beginnings of them
+        where a message was shortened.
+        """
+        present = [spelling for spelling in self._spellings if spelling in text]
+        if present:
+            longest_first = sorted(present, key=len, reverse=True)
+            text = re.sub("|".join(map(re.escape, longest_first)), lambda found: self._spellings[found[0]], text)
+        return self._mask_shortened(text) if len(text) <= SHORTENED_LIMIT else text
+
+    def _mask_shortened(self, text: str) -> str:
+        for spelling, shown in self._spellings.items():
+            for end, least in ((_ELLIPSIS, LEAST_BEFORE_ELLIPSIS), (_END, LEAST_BEFORE_END)):
+                if len(spelling) > least and spelling[:least] in text:
+                    text = _without_beginnings(text, spelling, shown, end, least)
+        return text
+
+    def format_traceback(self, error: BaseException) -> str:
+        """The traceback for a log."""
+        return self.mask("".join(traceback.format_exception(error)))
 
     def as_template(self, text: str) -> str:
         """The text with secret variables instead of their values: what the test says, the same in every attempt."""
@@ -101,7 +126,7 @@ class SecretTexts:
         return text
 
     def _map_texts(self, value: Any, change: Any) -> Any:
-        if self._masked is None:
+        if not self._shown:
             return value
         match value:
             case str():
@@ -112,6 +137,40 @@ class SecretTexts:
                 return [self._map_texts(each, change) for each in value]
             case _:
                 return value
+
+
+def _spellings(text: str) -> Iterator[str]:
+    """The text, it in one line, and each of its longer lines, as logs, JSON, XML, HTML and URLs spell them."""
+    lines = [line.strip() for line in text.splitlines()] if "\n" in text else []
+    for each in (text, " ".join(text.split()), *(line for line in lines if len(line) >= LINE_LENGTH)):
+        if len(each) < MIN_LENGTH:
+            continue
+        yield each
+        yield json.dumps(each)[1:-1]
+        yield json.dumps(each, ensure_ascii=False)[1:-1]
+        yield repr(each)[1:-1]
+        for encoded in _percent_encoded(each):
+            yield from (encoded, _PERCENT.sub(lambda code: code[0].lower(), encoded))
+        for quotes in _QUOTES:
+            markup = escape(each, quote=False).translate(quotes)
+            yield from (markup, markup.replace("\n", "&#10;"), markup.replace("\n", "&#xA;"))
+
+
+def _percent_encoded(text: str) -> tuple[str, ...]:
+    """As Python, encodeURIComponent and the forms of browsers write it."""
+    in_script, in_form = quote(text, safe="!'()*"), quote_plus(text, safe="*").replace("~", "%7E")
+    return quote(text), quote(text, safe=""), quote_plus(text), in_script, in_form
+
+
+def _without_beginnings(text: str, spelling: str, shown: str, ends: re.Pattern[str], least: int) -> str:
+    """The text without beginnings of the spelling, of `least` characters or more, before one of the ends."""
+    parts, done = [], 0
+    for end in ends.finditer(text):
+        begin = text.rfind(spelling[:least], max(done, end.start() - len(spelling)), end.start())
+        if begin >= 0 and spelling.startswith(text[begin : end.start()]):
+            parts += [text[done:begin], shown]
+            done = end.start()
+    return "".join((*parts, text[done:]))
 
 
 class Keyboard:

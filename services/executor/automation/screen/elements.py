@@ -104,8 +104,8 @@ class Element:
 
     `text` is its visible text (the content of a field), `label` its accessibility label, `hint` the text of an empty
     field, `id` its resource id or accessibility identifier. `checked` is None if it cannot be checked. `clickable` is
-    what the source says, independent of the role. `secret` is a field for passwords. `attributes` are all attributes of
-    the source.
+    what the source says, independent of the role. `secret` is a field for passwords. `tag` is the tag of HTML.
+    `attributes` are all attributes of the source. `css` are those of the CSS selectors asked for that it matches.
     """
 
     role: Role = Role.OTHER
@@ -121,7 +121,9 @@ class Element:
     selected: bool = False
     clickable: bool = False
     secret: bool = False
+    tag: str = ""
     attributes: Mapping[str, str] = field(default_factory=lambda: NO_ATTRIBUTES)
+    css: frozenset[str] = frozenset()
     children: "tuple[Element, ...]" = ()
 
     @property
@@ -155,4 +157,5 @@ def walk(root: Element) -> Iterator[Element]:
     while waiting:
         element = waiting.pop()
         yield element
-        waiting.extend(reversed(element.children))
+        if element.children:
+            waiting.extend(reversed(element.children))

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import TypeAlias
 
 from services.executor.automation.screen.elements import NOWHERE, Element, Role, walk
-from services.executor.automation.screen.outline import Outline, has_rows
+from services.executor.automation.screen.outline import Outline, are_rows
 from services.executor.automation.screen.text_cache import cache_short_texts
 
 MIN_SHARED = 2 / 3
@@ -143,7 +143,7 @@ def _is_counted(element: Element, place: _Place) -> bool:
 def _place_inside(element: Element, place: _Place) -> _Place:
     return _Place(
         scrolled=place.scrolled or is_scrollable(element),
-        row=place.row or element.role is Role.LIST or has_rows(element),
+        row=place.row or element.role is Role.LIST or are_rows(element.children),
         dialog=place.dialog or element.role is Role.DIALOG,
         tabs=place.tabs or bool(_TAB_BAR.search(_kind(element))),
     )

@@ -35,15 +35,16 @@ _ENABLED = r"enabled"
 _DISABLED = r"disabled"
 _USABLE = r"(?:clickable|tappable|usable|interactive)"
 _UNUSABLE = r"(?:gr[ae]yed[\s-]+out|unclickable|unusable)"
-_CHECKED = r"(?:checked|ticked|selected|on|(?:turned|switched|toggled)\s+on)"
-_UNCHECKED = r"(?:unchecked|unticked|deselected|off|(?:turned|switched|toggled)\s+off)"
+_CHECKED = r"(?:checked|ticked|on|(?:turned|switched|toggled)\s+on)"
+_UNCHECKED = r"(?:unchecked|unticked|off|(?:turned|switched|toggled)\s+off)"
 _MODAL = r"(?:(?:should|must|will|can|could|to)\s+)?"
-_SCREEN = r"(?:the\s+)?(?:current\s+)?(?:screen|page|app|view|display)"
+_SCREEN = r"(?P<screen>(?:the\s+)?(?:current\s+)?(?:screen|page|app|view|display))"
 _ITS_TEXT = r"(?:(?:the|a)\s+)?(?:(?:text|value|word|words|message)\s+)?"
 _SAYS = (
     rf"(?:(?:says?|reads?|shows?|displays?|equals?)|(?:should|must|to|will)\s+(?:say|read|show|display|equal)"
     rf"|{_BE}(?:\s+(?:equal\s+to|set\s+to))?)"
 )
+_SHOWS = r"(?:shows?|displays?|(?:should|must|to|will)\s+(?:show|display))"
 _CONTAINS = r"(?:contains?|includes?|(?:should|must|to|will)\s+(?:contain|include))"
 _CHECK = (
     r"(?:verif(?:y|ies)|checks?|asserts?|ensures?|confirms?|validates?|makes?\s+sure|be\s+sure|expects?)"
@@ -71,8 +72,8 @@ def reject_vague(phrase: str) -> NotUnderstood | None:
     return None
 
 
-def _check(action: Action, value: str | None = None, *, usable: bool = False) -> Reader:
-    intent = Intent(action=action, value=value, usable=usable)
+def _check(action: Action, value: str | None = None, *, usable: bool = False, selects: bool = False) -> Reader:
+    intent = Intent(action=action, value=value, usable=usable, selects=selects)
     return lambda sentence, found: _checked(sentence, found["target"], intent)
 
 
@@ -91,12 +92,27 @@ def _text(comparison: Comparison) -> Reader:
 
 
 def _part_of_screen(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
-    return check_of_target(sentence, f"text containing {found['value']}", Intent(action=Action.ASSERT_VISIBLE))
+    intent = Intent(action=Action.ASSERT_VISIBLE, other_name=found["screen"])
+    return check_of_target(sentence, f"text containing {found['value']}", intent)
+
+
+def _shown_on_screen(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
+    return _checked(sentence, found["target"], Intent(action=Action.ASSERT_VISIBLE, other_name=found["screen"]))
 
 
 _T = r"(?P<target>.+?)"
+_NO = rf"(?:(?-i:no)|no(?=\s+(?:[a-z]+\s+)*{QUOTED}))"
+"""Not "No": with a capital it may begin a text, such as "No results"."""
 _AMOUNT = r"[-+−]?(?:[£$€¥₹]\s?)?\d(?:[\d.,:/-]*\d)?(?:\s?(?:%|[£$€¥₹]|kr\b))?"
-_Q = rf"(?P<value>{QUOTED}|{_AMOUNT})"
+_MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t(?:ember)?)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?)"
+)
+_DATE = rf"(?:{_MONTH}\s+\d{{1,2}}|\d{{1,2}}\s+{_MONTH})(?:,?\s+\d{{4}})?"
+_TIME = r"\d{1,2}:\d{2}(?::\d{2})?\s?[ap]m"
+_VERSION = r"\d+(?:\.\d+)+\s\(\d+\)"
+_Q = rf"(?P<value>{QUOTED}|{_AMOUNT}|{_AMOUNT}\s(?-i:[A-Z]{{3}})|{_DATE}|{_TIME}|{_VERSION})"
+"""What needs no quotes: numbers, money, dates, times and versions."""
 _SPOT = (
     r"(?P<spot>(?:in|inside|within|on|next\s+to|beside|below|under|above)\s+"
     r"(?!(?:the\s+)?(?:screen|page|app|display)\b).+)"
@@ -124,7 +140,7 @@ CLAUSES = (
         rf"(?:any\s+)?{_T}{_PLACE}?{_NO_MORE}",
         _check(Action.ASSERT_NOT_VISIBLE),
     ),
-    rule(rf"{_MODAL}sees?\s+no\s+{_T}{_PLACE}?{_NO_MORE}", _check(Action.ASSERT_NOT_VISIBLE)),
+    rule(rf"{_MODAL}sees?\s+{_NO}\s+{_T}{_PLACE}?{_NO_MORE}", _check(Action.ASSERT_NOT_VISIBLE)),
     rule(
         rf"there\s+(?:(?:is|are|should\s+be|must\s+be|will\s+be)\s+no(?:\s+longer(?:\s+(?:any|an?))?)?"
         rf"|(?:is|are)\s+not(?:\s+(?:any|an?))?|should\s+not\s+be(?:\s+(?:any|an?))?)\s+"
@@ -135,7 +151,7 @@ CLAUSES = (
         rf"there\s+(?:is|are|should\s+be|must\s+be|exists?|will\s+be)\s+{_T}(?:\s+{_VISIBLE})?{_PLACE}?",
         _check(Action.ASSERT_VISIBLE),
     ),
-    rule(rf"no\s+{_T}\s+(?:{_BE}\s+{_VISIBLE}|appears?|exists?)", _check(Action.ASSERT_NOT_VISIBLE)),
+    rule(rf"{_NO}\s+{_T}\s+(?:{_BE}\s+{_VISIBLE}|appears?|exists?)", _check(Action.ASSERT_NOT_VISIBLE)),
     rule(
         rf"(?:(?:I|you|we|(?:the\s+)?user)\s+)?{_MODAL}(?:(?:now|still|also)\s+)?(?:be\s+able\s+to\s+)?(?:sees?|observes?)\s+(?!that\b){_T}",
         _check(Action.ASSERT_VISIBLE),
@@ -144,7 +160,7 @@ CLAUSES = (
     rule(
         rf"{_SCREEN}\s+(?:shows?|displays?|has|says?|reads?|(?:should|must|to|will)\s+(?:show|display|have|say|read))"
         rf"\s+(?!been\b|[a-z]+ed\b){_T}",
-        _check(Action.ASSERT_VISIBLE),
+        _shown_on_screen,
     ),
     rule(rf"{_T}\s+{_BE_NOT}\s+{_VISIBLE}{_NO_MORE}", _check(Action.ASSERT_NOT_VISIBLE)),
     rule(rf"{_T}\s+{_BE_NOT}\s+{_HIDDEN}", _check(Action.ASSERT_VISIBLE)),
@@ -154,6 +170,8 @@ CLAUSES = (
     rule(rf"{_T}\s+{_BE_NOT}\s+{_UNUSABLE}", _check(Action.ASSERT_ENABLED, usable=True)),
     rule(rf"{_T}\s+{_BE_NOT}\s+{_CHECKED}", _check(Action.ASSERT_UNCHECKED)),
     rule(rf"{_T}\s+{_BE_NOT}\s+{_UNCHECKED}", _check(Action.ASSERT_CHECKED)),
+    rule(rf"{_T}\s+{_BE_NOT}\s+selected", _check(Action.ASSERT_UNCHECKED, selects=True)),
+    rule(rf"{_T}\s+{_BE_NOT}\s+deselected", _check(Action.ASSERT_CHECKED, selects=True)),
     rule(rf"{_T}\s+{_BE}\s+{_VISIBLE}", _check(Action.ASSERT_VISIBLE)),
     rule(rf"{_T}\s+{_BE}\s+{_HIDDEN}", _check(Action.ASSERT_NOT_VISIBLE)),
     rule(rf"{_T}\s+{_BE}\s+{_ENABLED}", _check(Action.ASSERT_ENABLED)),
@@ -162,6 +180,8 @@ CLAUSES = (
     rule(rf"{_T}\s+{_BE}\s+{_UNUSABLE}", _check(Action.ASSERT_DISABLED, usable=True)),
     rule(rf"{_T}\s+{_BE}\s+{_CHECKED}", _check(Action.ASSERT_CHECKED)),
     rule(rf"{_T}\s+{_BE}\s+{_UNCHECKED}", _check(Action.ASSERT_UNCHECKED)),
+    rule(rf"{_T}\s+{_BE}\s+selected", _check(Action.ASSERT_CHECKED, selects=True)),
+    rule(rf"{_T}\s+{_BE}\s+deselected", _check(Action.ASSERT_UNCHECKED, selects=True)),
     rule(
         rf"{_T}\s+(?:(?:do|does|should|must|will)\s+not|not\s+to)\s+(?:appear|show(?:\s+up)?|exist){_PLACE}?{_NO_MORE}",
         _check(Action.ASSERT_NOT_VISIBLE),
@@ -185,6 +205,7 @@ CLAUSES = (
         _text(Comparison.EQUALS),
     ),
     rule(rf"{_T}\s+{_CONTAINS}\s+{_ITS_TEXT}{_Q}", _text(Comparison.CONTAINS)),
+    rule(rf"{_T}\s+{_SHOWS}\s+{_ITS_TEXT}{_Q}", _text(Comparison.SHOWS)),
     rule(rf"{_T}\s+{_SAYS}\s+{_ITS_TEXT}{_Q}", _text(Comparison.EQUALS)),
 )
 """Statements about an element: sentences of their own, or after "check that" or "wait until"."""
@@ -212,6 +233,8 @@ def parse_check(sentence: NormalizedSentence, text: str) -> Meaning:
     introduced = re.match(_CHECK + r"|sees?\s+that\s+", text, re.IGNORECASE)
     clause = text[introduced.end() :] if introduced else text
     meaning = None if _GESTURE.match(clause) else first_match(CLAUSES, sentence, clause)
+    if isinstance(meaning, Intent) and introduced and meaning.target is not None and not meaning.target.quoted:
+        return replace(meaning, other_name=f"{introduced[0]}{meaning.target.phrase}")
     if meaning is not None or introduced is None:
         return meaning
     bare = first_match((_BARE,), sentence, text)

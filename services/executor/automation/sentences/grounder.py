@@ -11,24 +11,22 @@ from services.executor.automation.screen.outline import Outline
 from services.executor.automation.sentences.element_search import find_anchors
 from services.executor.automation.sentences.grammar import parse_sentence
 from services.executor.automation.sentences.grounding import (
-    CANDIDATES_LIMIT,
     Grounding,
     RefusalReason,
     find_visible,
-    ground_first,
     ground_single,
     needs_model,
     refuse_ambiguous,
-    refuse_missing,
 )
-from services.executor.automation.sentences.intents import Action, ElementReference, Intent, NotUnderstood
-from services.executor.automation.sentences.rule import is_certain
+from services.executor.automation.sentences.intents import Action, Intent, NotUnderstood
+from services.executor.automation.sentences.name_tests import is_called
 from services.executor.automation.sentences.state_checks import (
     find_controls,
     ground_checked,
     ground_enabled,
-    ground_text,
 )
+from services.executor.automation.sentences.text_checks import ground_text
+from services.executor.automation.sentences.visibility_checks import ground_absence, ground_presence
 from services.flows.nodes import quote
 
 
@@ -42,6 +40,8 @@ def ground_sentence(sentence: str, tree: Element) -> Grounding:
 
 def ground_intent(intent: Intent, outline: Outline) -> Grounding:
     """What the intent does on this screen."""
+    if intent.other_name and any(is_called(each, intent.other_name) for each in outline.visible):
+        return needs_model(f'{quote(intent.other_name)} is on the screen: quote the name, or begin with "verify that"')
     answer = _ground(intent, outline)
     related = intent.target.related if intent.target is not None and intent.target.quoted else None
     if related is None or answer.element is not None or answer.reason not in (None, RefusalReason.NOT_FOUND):
@@ -59,9 +59,9 @@ def _ground(intent: Intent, outline: Outline) -> Grounding:
         case Action.SWIPE if intent.target is not None:
             return ground_single(intent, find_visible(intent, outline))
         case Action.ASSERT_NOT_VISIBLE:
-            return _ground_absence(intent, outline)
+            return ground_absence(intent, outline)
         case Action.ASSERT_VISIBLE | Action.WAIT_FOR | Action.SCROLL_UNTIL_VISIBLE:
-            return _ground_presence(intent, outline)
+            return ground_presence(intent, outline)
         case Action.ASSERT_CHECKED | Action.ASSERT_UNCHECKED:
             return ground_checked(intent, outline)
         case Action.ASSERT_ENABLED | Action.ASSERT_DISABLED:
@@ -104,7 +104,7 @@ def _ground_tap(intent: Intent, outline: Outline) -> Grounding:
     if intent.checked is not None or intent.toggles:
         found = find_controls(found, outline) or found
     answer = ground_single(intent, found)
-    if intent.toggles and answer.element is not None and not _toggles(answer.element):
+    if intent.toggles and answer.element is not None and not _toggles(answer.element, outline):
         why = f"{answer.element.describe()} cannot be switched: name the switch, or tap it"
         return replace(needs_model(why), candidates=(answer.element,))
     if intent.checked is None or answer.element is None:
@@ -117,8 +117,11 @@ def _is_tap_candidate(element: Element, outline: Outline) -> bool:
     return outline.tappable(element) or (element.role is not Role.HEADING and not element.children)
 
 
-def _toggles(element: Element) -> bool:
-    return element.checked is not None or element.role is Role.BUTTON
+def _toggles(element: Element, outline: Outline) -> bool:
+    """A button may be one that is on or off, but those of a dialog or sheet say what happens."""
+    if element.checked is None and element.role is Role.BUTTON:
+        return outline.top_layer is None
+    return element.checked is not None
 
 
 def _ground_toggle(intent: Intent, answer: Grounding, element: Element) -> Grounding:
@@ -130,63 +133,3 @@ def _ground_toggle(intent: Intent, answer: Grounding, element: Element) -> Groun
         return answer
     done = Action.ASSERT_CHECKED if intent.checked else Action.ASSERT_UNCHECKED
     return replace(answer, action=done, message=f"it is already {'checked' if intent.checked else 'unchecked'}")
-
-
-def _ground_presence(intent: Intent, outline: Outline) -> Grounding:
-    """For an element that may still appear: any that matches will do."""
-    if intent.target is None:
-        return Grounding(action=intent.action, value=intent.value)
-    found = find_visible(intent, outline)
-    value = intent.value if intent.action is Action.SCROLL_UNTIL_VISIBLE else _shown(intent, intent.target)
-    if intent.whole_phrase and not found:
-        return refuse_missing(intent)
-    return ground_first(intent.action, found, value, "" if found else f"{intent.target} is not on this screen")
-
-
-def _ground_absence(intent: Intent, outline: Outline) -> Grounding:
-    """Absence is only checked for words that are certainly the exact text that would be there."""
-    target = intent.target
-    if target is None:
-        return needs_model("say what must not be visible")
-    found = find_visible(intent, outline)
-    doubt = None if found else _uncertain_part(target, outline)
-    if doubt is not None:
-        return needs_model(f"quote the exact text that must not be visible: {doubt} may be a description")
-    partial = _partial_matches(target, outline)
-    if not found and partial:
-        shown = ", ".join(element.describe() for element in partial[:3])
-        return Grounding(
-            reason=RefusalReason.AMBIGUOUS,
-            candidates=tuple(partial[:CANDIDATES_LIMIT]),
-            message=f"no text is exactly {target}, but there is {shown}; say the whole text, "
-            f'or: I do not see a text containing "{target.name}", or use assertNotVisible, which means the exact text',
-        )
-    return ground_first(intent.action, found, _shown(intent, target))
-
-
-def _shown(intent: Intent, target: ElementReference) -> str:
-    """What is waited or looked for; the limit, where the sentence says one."""
-    return target.name or target.phrase if intent.seconds is None else f"{intent.seconds:g} s"
-
-
-def _uncertain_part(target: ElementReference, outline: Outline) -> ElementReference | None:
-    """The part of a target that may be a description; of a relation, the end that is not found."""
-    related = target.related
-    if related is None or not target.quoted:
-        return None if is_certain(target) else target
-    if not is_certain(related.this):
-        return related.this
-    return None if is_certain(related.anchor) or find_anchors(related, outline) else related.anchor
-
-
-def _partial_matches(target: ElementReference, outline: Outline) -> list[Element]:
-    """Visible elements whose text contains the words of the target among others."""
-    name = target.name.casefold()
-    if target.partly or target.by_id or target.related is not None or len(name) < 2:
-        return []
-    padded = f" {' '.join(name.split())} "
-    return [element for element in outline.visible if padded in f" {_words(element.text or element.label)} "]
-
-
-def _words(text: str) -> str:
-    return " ".join("".join(c if c.isalnum() or c in "'-_" else " " for c in text.casefold()).split())

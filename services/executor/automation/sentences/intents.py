@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from services.executor.automation.screen.elements import Element, Role
+from services.executor.automation.sentences.regions import Region
 
 
 class Action(StrEnum):
@@ -38,8 +39,25 @@ class Action(StrEnum):
     SET_CLIPBOARD = "set_clipboard"
     ASSERT_TRUE = "assert_true"
     WAIT_UNTIL_STILL = "wait_until_still"
+    KILL_APP = "kill_app"
+    CLEAR_KEYCHAIN = "clear_keychain"
+    SET_PERMISSIONS = "set_permissions"
+    OPEN_BROWSER = "open_browser"
+    SET_AIRPLANE_MODE = "set_airplane_mode"
+    SET_DARK_MODE = "set_dark_mode"
+    ASSERT_DARK_MODE = "assert_dark_mode"
+    ADD_MEDIA = "add_media"
+    TRAVEL = "travel"
     SET_LOCATION = "set_location"
     SET_ORIENTATION = "set_orientation"
+    START_RECORDING = "start_recording"
+    STOP_RECORDING = "stop_recording"
+    ASSERT_SCREENSHOT = "assert_screenshot"
+    ASSERT_WITH_AI = "assert_with_ai"
+    ASSERT_NO_DEFECTS_WITH_AI = "assert_no_defects_with_ai"
+    EXTRACT_TEXT = "extract_text"
+    RUN_SCRIPT = "run_script"
+    EVAL_SCRIPT = "eval_script"
     NONE = "none"
 
 
@@ -59,6 +77,8 @@ class Comparison(StrEnum):
     """How a text is compared."""
 
     EQUALS = "equals"
+    SHOWS = "shows"
+    """As EQUALS, but refused where the text has the value among other words: what shows "3 items" also shows "3"."""
     CONTAINS = "contains"
 
 
@@ -79,7 +99,8 @@ class ElementReference:
     """Which element is meant: the readings of the author's `phrase`, the most likely first.
 
     `quoted`: the name was in quotes. `partly`: the element's text only has to contain the name. `by_id`: the name is
-    its id. `related` is tried last: the element relative to another one.
+    its id. `related` is tried last: the element relative to another one. `region`: it is this part of the screen.
+    `leads`: it begins the sentence, so that its first letter is a capital anyway.
     """
 
     phrase: str
@@ -88,11 +109,18 @@ class ElementReference:
     partly: bool = False
     by_id: bool = False
     related: "RelativeReference | None" = None
+    region: Region | None = None
+    leads: bool = False
 
     @property
     def name(self) -> str:
         """The name in the last reading; empty if the phrase names only a kind of element."""
         return self.readings[-1].name if self.readings else ""
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names in all readings."""
+        return frozenset(reading.name for reading in self.readings if reading.name)
 
     def __str__(self) -> str:
         return f'"{self.name}"' if self.quoted and self.related is None else self.phrase
@@ -118,7 +146,8 @@ class Intent:
     refused, unless `if_checkable`. `toggles` prefers elements with a state to texts, `tappable_only` excludes what is
     not tappable. `whole_phrase` allows only an element that is named exactly like the target's phrase, because the
     words could also mean something else. `replaces` clears the field before the value is typed. `usable`: "enabled"
-    cannot mean "switched on".
+    cannot mean "switched on". `selects`: it says "selected", as of a tab, which is never on or off.
+    `other_name`: what the sentence is about, if its first words are a name ("Confirm password is empty").
     """
 
     action: Action
@@ -133,6 +162,8 @@ class Intent:
     whole_phrase: bool = False
     replaces: bool = False
     usable: bool = False
+    selects: bool = False
+    other_name: str = ""
 
     @property
     def needs_screen(self) -> bool:
@@ -155,8 +186,19 @@ def text_of(element: Element) -> str:
     return element.text if element.editable else element.text or element.label
 
 
-def _has_text(intent: Intent, element: Element) -> bool:
-    expected, actual = " ".join((intent.value or "").split()), " ".join(text_of(element).split())
+_TYPED = str.maketrans(
+    {**dict.fromkeys("‐‑–−", "-"), **dict.fromkeys("‘’", "'"), **dict.fromkeys("“”", '"'), "…": "..."}
+)
+
+
+def as_typed(text: str) -> str:
+    """With spaces collapsed and signs as keyboards have them: "-" for a minus and dashes, straight quotes."""
+    return " ".join(text.translate(_TYPED).split())
+
+
+def has_text(intent: Intent, element: Element) -> bool:
+    """Whether the text of the element compares to the value as the intent says."""
+    expected, actual = as_typed(intent.value or ""), as_typed(text_of(element))
     if intent.comparison is Comparison.CONTAINS:
         return expected.casefold() in actual.casefold()
     return expected == actual
@@ -170,7 +212,7 @@ ELEMENT_CHECKS: Mapping[Action, ElementCheck] = {
     Action.ASSERT_DISABLED: lambda intent, element: not element.enabled,
     Action.ASSERT_CHECKED: lambda intent, element: element.on is True,
     Action.ASSERT_UNCHECKED: lambda intent, element: element.on is False,
-    Action.ASSERT_TEXT: _has_text,
+    Action.ASSERT_TEXT: has_text,
 }
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from services.executor.automation.sentences.intents import Action, ElementReference, Intent, NotUnderstood
+from services.executor.automation.sentences.intents import Action, Intent, NotUnderstood
 from services.executor.automation.sentences.normalizer import QUOTED, NormalizedSentence
 from services.executor.automation.sentences.targets import is_screen_point, may_say_more, parse_target
 
@@ -60,6 +60,7 @@ def with_target(sentence: NormalizedSentence, phrase: str, intent: Intent) -> Me
     if isinstance(target, NotUnderstood):
         return target
     plain = target.quoted and target.related is None
+    target = replace(target, leads=sentence.text.startswith(phrase.strip(" ,")))
     return replace(intent, target=target, whole_phrase=not plain and may_say_more(phrase))
 
 
@@ -93,8 +94,3 @@ def seconds_of(found: "re.Match[str]") -> float | None:
 def unquote(sentence: NormalizedSentence, written: str) -> str:
     """The text of a phrase that is one quoted text, else the phrase itself."""
     return sentence.quote(written) if re.fullmatch(QUOTED, written) else written
-
-
-def is_certain(target: ElementReference) -> bool:
-    """Whether the words are certainly a text of the screen: quoted, or spelled like one ("Log out", "$5")."""
-    return target.quoted or target.by_id or not target.phrase[:1].islower()

@@ -12,6 +12,8 @@ from services.executor.automation.sentences.intents import (
     RelativeReference,
 )
 from services.executor.automation.sentences.normalizer import QUOTED, VERBS, NormalizedSentence
+from services.executor.automation.sentences.regions import WORDS as REGIONS
+from services.executor.automation.sentences.regions import region_of
 
 _FIELD_WORDS = ("field", "input", "text field", "textfield", "input field", "input box", "text input", "text box")
 _ROLES_OF_WORDS: Mapping[tuple[str, ...], frozenset[Role]] = {
@@ -61,6 +63,8 @@ ROW_WORDS = (
 """What people call the rows of a list, when they count them."""
 
 _KIND = "|".join(sorted(map(re.escape, ROLES), key=len, reverse=True))
+KINDS = _KIND
+"""Matches the words for kinds of elements."""
 _ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8}
 _ORDINALS |= {"ninth": 9, "tenth": 10, "last": -1}
 _ORDINAL = rf"(?P<ordinal>{'|'.join(_ORDINALS)}|\d{{1,3}}(?:st|nd|rd|th))"
@@ -86,6 +90,13 @@ _NAMED = (
 )
 
 
+_COUNTS = (
+    r"(?:no|not|any|every|all|only|just|exactly|single|one|two|three|four|five|ten|both|several|many|few|more|fewer|less"
+    r"|least|most|other|another|different|same|previous|old)\b"
+)
+"""Words before a kind of text that say more than what it is."""
+
+
 def _compile(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
 
@@ -93,7 +104,7 @@ def _compile(pattern: str) -> re.Pattern[str]:
 _QUOTED_FIRST = _compile(rf"{_ARTICLE}(?:{_ORDINAL}\s+)?(?P<mark>{QUOTED})(?:\s+(?P<kind>{_KIND})s?)?")
 _KIND_FIRST = _compile(rf"{_ARTICLE}(?:{_ORDINAL}\s+)?(?P<kind>{_KIND}|element){_NAMED}\s+(?P<mark>{QUOTED})")
 _WORDS_FIRST = _compile(
-    rf"{_ARTICLE}(?:(?!no\b|not\b|any\b|every\b|all\b)[a-z]+\s+){{0,2}}"
+    rf"{_ARTICLE}(?:(?!{_COUNTS})[a-z]+\s+){{0,2}}"
     rf"(?:text|message|label|title|heading|header|error|warning|toast|banner|notification|alert|popup|hint"
     rf"|product|price|amount|total|entry|result|value|status|category){_NAMED}"
     rf"\s*:?\s+(?P<mark>{QUOTED})"
@@ -108,7 +119,15 @@ _PARTLY = _compile(
 )
 _KIND_ONLY = _compile(rf"{_ARTICLE}(?:(?:only|{_ORDINAL})\s+)?(?P<kind>{_KIND})")
 _COUNTED = _compile(rf"{_ARTICLE}{_ORDINAL}\s+(?:{'|'.join(sorted(ROW_WORDS, key=len, reverse=True))})")
-_NOT = _compile(r"\b(do|does|is|are|can) not\b")
+_CONTRACTED = (
+    (_compile(r"\b(do|does|did|is|are|was|should|has|have|must|would|could) not\b"), r"\1n't"),
+    (_compile(r"\b(ca)n not\b"), r"\1n't"),
+    (_compile(r"\b(can) not\b"), r"\1not"),
+    (_compile(r"\b(w)ill not\b"), r"\1on't"),
+    (_compile(r"\b(it|that|there) is\b"), r"\1's"),
+    (_compile(r"\b(let) us\b"), r"\1's"),
+)
+"""What normalizing has written out may be part of a name."""
 _ARTICLE_ONLY = _compile(r"^(?:the|a|an|my|your|this|that)\s+")
 _WITH_KIND = _compile(rf"(?P<name>\S.*?)\s+(?P<kind>{_KIND})")
 _WITH_ORDINAL = _compile(rf"{_ORDINAL}\s+(?P<name>\S.*)")
@@ -120,10 +139,14 @@ def _relation_pattern(words: Iterable[str], this: str) -> re.Pattern[str]:
 
 
 _RELATED = (_relation_pattern(_RELATIONS.keys() - _WEAK, ".+?"), _relation_pattern(_WEAK, ".+"))
-_ON_SCREEN = _compile(r"\s+(?:on|in|from|at)\s+(?:the\s+)?(?:current\s+)?(?:screen|page|app|display|list|menu)$")
+_ON_SCREEN = _compile(r"\s+(?:on|in|from|at)\s+(?:the\s+)?(?:current\s+)?(?:screen|page|app|display)$")
 _A_TIME = _compile(
     r"(?:at\s+(?:least|most)\s+)?(?:\d+(?:\.\d+)?|an?|one|two|three|five|ten)\s*"
     r"(?:ms|s|secs?|mins?|(?:millisecond|second|minute|hour)s?)"
+)
+_IN_REGION = _compile(
+    rf"(?P<this>.+)\s+(?:in|on|at|from|inside|within)\s+(?P<phrase>(?:the\s+)?(?P<region>{REGIONS})"
+    r"(?:\s+of\s+(?:the\s+)?(?:screen|page|app))?)"
 )
 _AGAIN = _compile(r"\s+(?:again|once)$")
 _PRONOUN = _compile(
@@ -176,7 +199,7 @@ def _parse_quoted(sentence: NormalizedSentence, phrase: str) -> ElementReference
                 partly=pattern is _PARTLY,
                 by_id=pattern is _BY_ID,
             )
-    related = _parse_related(sentence, shorter)
+    related = _parse_related(sentence, phrase) or _parse_related(sentence, shorter)
     return (
         ElementReference(phrase=sentence.restored(phrase), readings=(), quoted=True, related=related)
         if related
@@ -186,6 +209,11 @@ def _parse_quoted(sentence: NormalizedSentence, phrase: str) -> ElementReference
 
 def _parse_related(sentence: NormalizedSentence, phrase: str) -> RelativeReference | None:
     """The two ends of a relation; neither may be a relation itself."""
+    placed = _IN_REGION.fullmatch(phrase)
+    if placed is not None:
+        this = parse_target(sentence, placed["this"])
+        region = ElementReference(phrase=placed["phrase"], readings=(), region=region_of(placed["region"]))
+        return RelativeReference(this, Relation.INSIDE, region) if isinstance(this, ElementReference) else None
     found = next(filter(None, (pattern.fullmatch(phrase) for pattern in _RELATED)), None)
     if found is None or _A_TIME.fullmatch(found["other"]):
         return None
@@ -226,8 +254,9 @@ def _readings(phrase: str) -> Iterator[NameReading]:
     for shorter in (phrase, _ON_SCREEN.sub("", phrase)):
         bare = _ARTICLE_ONLY.sub("", shorter)
         yield NameReading(bare)
-        if _NOT.search(bare):
-            yield from _readings(_NOT.sub(r"\1n't", bare))
+        for pattern, contracted in _CONTRACTED:
+            if pattern.search(bare):
+                yield from _readings(pattern.sub(contracted, bare))
         kind = _WITH_KIND.fullmatch(bare)
         if kind is not None:
             yield NameReading(kind["name"], _roles(kind["kind"]))

@@ -130,7 +130,7 @@ class _PageReader:
     def element_of(self, node: SourceNode, children: tuple[Element, ...]) -> Element:
         tag, has = node.tag, node.attributes
         if node is self._root:
-            return Element(role=Role.SCREEN, bounds=self._bounds[node], attributes=has, children=children)
+            return Element(role=Role.SCREEN, bounds=self._bounds[node], tag=tag, attributes=has, children=children)
         names = names_of(tag, has, content=self._content(node), labels=self._texts_of_labels(node))
         return Element(
             role=role_of(tag, has),
@@ -146,6 +146,7 @@ class _PageReader:
             selected=selected_of(has),
             clickable="onclick" in has,
             secret=has.get("type", "").lower() == "password",
+            tag=tag,
             attributes=has,
             children=children,
         )

@@ -101,12 +101,15 @@ def names_of(
 
 
 def checked_of(tag: str, attributes: Mapping[str, str], *, checked: bool | None = None) -> bool | None:
-    """Whether it is checked; None if it cannot be. `checked` is the state of an input of a live page."""
+    """Whether it is checked; None if it cannot be, or partly is. `checked` is the state of an input of a live page."""
     if role_of(tag, attributes) not in CHECKABLE:
+        return None
+    state = attributes.get("aria-checked", attributes.get("aria-pressed", "")).lower()
+    if state == "mixed":
         return None
     if tag == "input":
         return "checked" in attributes if checked is None else checked
-    return attributes.get("aria-checked", attributes.get("aria-pressed", "")).lower() == "true"
+    return state == "true"
 
 
 def selected_of(attributes: Mapping[str, str]) -> bool:

@@ -75,9 +75,23 @@ def _row(child: Element) -> Element:
     return replace(child, role=Role.CELL) if child.role is Role.OTHER else child
 
 
+_ALERT = ":id/parentPanel"
+"""The id of Android's alert dialogs, and of those of its libraries."""
+_TAB_PARTS = re.compile(r".*:id/(?:navigation_bar_item_\w+|smallLabel|largeLabel)")
+"""Ids of what is inside an item of Material's navigation bar and rail, whose own class says nothing."""
+
+
+def _is_navigation_item(node: SourceNode) -> bool:
+    return any(_TAB_PARTS.fullmatch(each.attributes.get("resource-id", "")) for each in node.nodes)
+
+
 def _role(node: SourceNode) -> Role:
     has = node.attributes
     role = _role_of_class(has.get("class") or node.tag)
+    if role is Role.OTHER and has.get("content-desc") and _is_navigation_item(node):
+        return Role.TAB
+    if role is Role.OTHER and has.get("resource-id", "").endswith(_ALERT):
+        return Role.DIALOG
     if role is Role.TEXT and has.get("heading") == "true":
         return Role.HEADING
     if role in (Role.OTHER, Role.TEXT, Role.IMAGE) and _TAB_OF.search(has.get("content-desc", "")):

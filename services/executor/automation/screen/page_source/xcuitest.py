@@ -60,7 +60,9 @@ def _element(node: SourceNode, children: tuple[Element, ...], screen: Bounds | N
         visible=seen or any(child.visible for child in children),
         checked=has.get("value", "").lower() in ("1", "true") if role in CHECKABLE else None,
         focused=has.get("focused") == "true" or has.get("hasFocus") == "true",
-        selected=has.get("selected") == "true" or (role in (Role.BUTTON, Role.TAB) and has.get("value") == "1"),
+        selected=has.get("selected") == "true"
+        or _has_trait(has, "selected")
+        or (role in (Role.BUTTON, Role.TAB) and has.get("value") == "1"),
         clickable=role is Role.OTHER and _has_trait(has, "button", "link"),
         secret=kind == "SecureTextField",
         attributes=has,

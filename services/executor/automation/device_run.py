@@ -1,0 +1,152 @@
+"""What an attempt does on its device: installs and launches the app, and runs the steps."""
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass
+
+from services.executor.automation.attempt_request import AttemptRequest
+from services.executor.automation.commands.baselines import TakenPictures
+from services.executor.automation.commands.context import ELEMENT_SECONDS, CommandContext
+from services.executor.automation.commands.executor import CommandExecutor
+from services.executor.automation.commands.random_texts import RandomTexts
+from services.executor.automation.commands.recordings import ScreenRecordings
+from services.executor.automation.commands.support import check_supported
+from services.executor.automation.devices.port import Device, DeviceFailure
+from services.executor.automation.devices.watcher import Watcher
+from services.executor.automation.evidence.failure_capture import LATE_SECONDS, FailureCapture
+from services.executor.automation.evidence.recorder import StepRecorder, TranscriptRecorder
+from services.executor.automation.outcome import StepFailed
+from services.executor.automation.ports import AcceptedBaselines, FlowFiles, Human, StepCache, StepCacheKey
+from services.executor.automation.scripting.limits import ScriptError
+from services.executor.automation.scripting.templates import Templates
+from services.executor.automation.secret_texts import Keyboard
+from services.executor.automation.steps.device_actions import DeviceActions
+from services.executor.automation.steps.goal_runner import GoalRunner
+from services.executor.automation.steps.human_help import HumanHelp
+from services.executor.automation.steps.model_access import ModelAccess
+from services.executor.automation.steps.preconditions import launches_app
+from services.executor.automation.steps.replay import StepReplay
+from services.executor.automation.steps.resolution_policy import resolution_policy
+from services.executor.automation.steps.runner import StepRunner
+from services.executor.automation.steps.screen_questions import ScreenQuestions
+from services.executor.automation.steps.screen_reader import ScreenReader
+from services.executor.automation.steps.script_runner import ScriptRunner
+from services.executor.automation.steps.sentence_actions import REFUSAL_SECONDS, SentenceActions
+from services.executor.automation.steps.sentence_runner import SentenceRunner
+from services.executor.model.failures import Category, Failure
+from services.executor.model.run_config import CacheRetryMode, RunConfig
+from services.flows.nodes import DocumentError
+from services.flows.steps import Flow
+from services.flows.variables import Scope
+
+
+def wrong_steps(error: Exception) -> str:
+    return f"the steps cannot be run: {error}"
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceRun:
+    """What one attempt works with. `config` has its defaults filled in, `scope` has the variables from outside."""
+
+    request: AttemptRequest
+    config: RunConfig
+    flow: Flow
+    scope: Scope
+    templates: Templates
+    models: ModelAccess
+    cache: StepCache
+    recorder: StepRecorder
+    transcripts: TranscriptRecorder
+    capture: FailureCapture
+    human: Human | None
+    files: FlowFiles
+    baselines: AcceptedBaselines
+
+    async def run(self, device: Device) -> Failure | None:
+        check_supported(device, self.flow, self.files)
+        self.scope.built_in.add_device(device.info.flow_platform, device.info.udid or device.info.name)
+        scope = await self._scope_of_flow()
+        if not self.config.execution_mode.skip_app_install:
+            await device.install(self.request.build)
+        if not launches_app(self.flow):
+            await device.launch()
+        recordings = ScreenRecordings(device)
+        failure = await self._step_runner(device, recordings, scope).run(self.flow)
+        name = recordings.name
+        recording = await recordings.stop()
+        if name is not None and recording is not None:
+            await self.recorder.store_recording(None, name, recording)
+        return failure
+
+    async def _scope_of_flow(self) -> Scope:
+        """With the flow's own variables, which may depend on the device; the secret ones are masked from now on."""
+        try:
+            scope = await self.templates.extend(self.scope, self.flow.env)
+        except (DocumentError, ScriptError) as error:
+            raise DeviceFailure(Category.SCRIPT_ERROR, wrong_steps(error)) from error
+        self.recorder.secrets.add_variables(scope.values)
+        return scope
+
+    def _step_runner(self, device: Device, recordings: ScreenRecordings, scope: Scope) -> StepRunner:
+        request, secrets, watcher = self.request, self.recorder.secrets, Watcher(device)
+        policy = resolution_policy(self.config, ask_model=request.ask_model)
+        keyboard = Keyboard(device, watcher, secrets)
+        actions = DeviceActions(device, watcher, keyboard, request.build.app_name)
+        screen = ScreenReader(device, watcher, pictures=policy.sees_pictures)
+        retry = self.config.cache_retry_mode or CacheRetryMode.STEP
+        replay = StepReplay(self.cache, self._cache_key, actions, screen, retry, secrets)
+        model_helps = policy.may_ask_model and self.models.available
+        sentence_actions = SentenceActions(
+            device,
+            watcher,
+            actions,
+            seconds=request.step_seconds,
+            patience=REFUSAL_SECONDS if model_helps else request.step_seconds,
+        )
+        sentences = SentenceRunner(
+            device, actions, sentence_actions, screen=screen, replay=replay, models=self.models, policy=policy
+        )
+        context = CommandContext(
+            device=device,
+            watcher=watcher,
+            keyboard=keyboard,
+            secrets=secrets,
+            variables=scope.built_in,
+            random_texts=RandomTexts(request.run_id),
+            baselines=TakenPictures(self.baselines, self.files),
+            recordings=recordings,
+            own_ids=self.flow.app_ids,
+            files=self.files,
+            seconds=min(request.step_seconds, ELEMENT_SECONDS),
+        )
+        return StepRunner(
+            device,
+            self.recorder,
+            CommandExecutor(context),
+            sentences,
+            ScreenQuestions(ScreenReader(device, watcher, pictures=True), self.models),
+            GoalRunner(screen=screen, replay=replay, models=self.models, policy=policy),
+            capture=self.capture,
+            transcripts=self.transcripts,
+            scripts=ScriptRunner(self.templates, secrets, scope),
+            seconds=request.step_seconds,
+            human_help=HumanHelp(self.human, device, watcher, actions, self.recorder) if self.human else None,
+        )
+
+    def _cache_key(self, sentence: str) -> StepCacheKey:
+        return StepCacheKey(self.request.org_id, self.request.app, self.request.platform, sentence)
+
+    async def end_late(self) -> Failure:
+        """The run is out of time: store what there is, within LATE_SECONDS, and end the open steps."""
+        recorder = self.recorder
+        index = recorder.open[-1] if recorder.open else None
+        if index is not None:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LATE_SECONDS):
+                    await self.transcripts.store(index)
+        message = f"the run did not end within its {self.request.run_seconds:g} s"
+        captured = await self.capture.capture_screen(index, late=True)
+        failed = StepFailed(Category.RUN_TIMEOUT, message)
+        await recorder.interrupt(failed, screenshot=captured.screenshot, tree=captured.tree)
+        kind = recorder.steps[index].kind if index is not None else ""
+        return Failure(Category.RUN_TIMEOUT, message, "the run took too long", index, kind)
