@@ -1,6 +1,6 @@
-"""A scripted device and the other ports of the automation, for tests that do not need the simulated device."""
+"""A scripted device, and a store for evidence, for tests that do not need the simulated device."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from services.executor.automation.devices.port import (
     LAUNCH,
@@ -9,36 +9,17 @@ from services.executor.automation.devices.port import (
     DeviceFailure,
     DeviceInfo,
     LaunchOptions,
+    LinkTarget,
     OnSession,
-    Orientation,
     PageSource,
+    Recording,
     Seed,
     VirtualTimer,
 )
-from services.executor.automation.ports import (
-    ActionDialog,
-    CacheLookup,
-    CannotContinue,
-    ChosenAction,
-    GetScreen,
-    GoalReached,
-    Judgement,
-    ModelFailed,
-    ModelOptions,
-    ModelSession,
-    ModelTask,
-    ModelUsage,
-    NextSteps,
-    PlanningDialog,
-    ScreenView,
-    StepCacheKey,
-    StoredSteps,
-    TaskDone,
-    Transcript,
-)
 from services.executor.automation.screen.elements import Bounds, Element, Point, Role
-from services.executor.model.attempts import CacheOutcome
 from services.executor.model.runs import Session
+from services.flows.commands import BaseCommand
+from services.flows.device_commands import Mode, Orientation
 
 Target = Element | Point
 
@@ -62,9 +43,14 @@ class FakeDevice:
         self.timer = VirtualTimer()
         self.show = show if show is not None else screen()
         self.failing: dict[str, DeviceFailure] = {}
+        self.refused: dict[type[BaseCommand], str] = {}
+        self.modes: dict[Mode, bool] = {}
         self.done: list[str] = []
         self.logged = ""
         self.closed = 0
+
+    def unsupported(self, command: BaseCommand) -> str:
+        return self.refused.get(type(command), "")
 
     async def begin_step(self, title: str) -> None:
         await self.timer.sleep(0)
@@ -83,7 +69,16 @@ class FakeDevice:
     async def clear_state(self, app_id: str | None = None) -> None:
         self._note(" ".join(filter(None, ["clear_state", app_id])))
 
-    async def tree(self) -> Element:
+    async def kill(self, app_id: str | None = None) -> None:
+        self._note(" ".join(filter(None, ["kill", app_id])))
+
+    async def clear_keychain(self) -> None:
+        self._note("clear_keychain")
+
+    async def set_permissions(self, app_id: str | None, permissions: Mapping[str, str]) -> None:
+        self._note(" ".join(filter(None, ["permissions", app_id, *_pairs(permissions)])))
+
+    async def tree(self, css: frozenset[str] = frozenset()) -> Element:
         self._note("tree", quiet=True)
         return self.show if isinstance(self.show, Element) else self.show(self.timer.now())
 
@@ -130,14 +125,34 @@ class FakeDevice:
     async def hide_keyboard(self) -> None:
         self._note("hide keyboard")
 
-    async def open_link(self, url: str) -> None:
-        self._note(f"open {url}")
+    async def open_link(self, url: str, target: LinkTarget = LinkTarget.ANY) -> None:
+        self._note(f"open {url}" + ("" if target is LinkTarget.ANY else f" in {target}"))
+
+    async def open_browser(self, url: str) -> None:
+        self._note(f"browse {url}")
+
+    async def is_mode_on(self, mode: Mode) -> bool:
+        return self.modes.get(mode, False)
+
+    async def set_mode(self, mode: Mode, *, on: bool) -> None:
+        self._note(f"{mode} {on}")
+        self.modes[mode] = on
+
+    async def add_media(self, name: str, content: bytes) -> None:
+        self._note(f"media {name} {len(content)}")
 
     async def set_location(self, latitude: float, longitude: float) -> None:
         self._note(f"location {latitude:g},{longitude:g}")
 
     async def set_orientation(self, orientation: Orientation) -> None:
         self._note(f"orientation {orientation}")
+
+    async def start_recording(self) -> None:
+        self._note("start recording")
+
+    async def stop_recording(self) -> Recording | None:
+        self._note("stop recording")
+        return Recording(b"video", "video/mp4")
 
     async def close(self) -> None:
         self.closed += 1
@@ -179,93 +194,6 @@ class FakeDevices:
     async def release(self, device: Device) -> None:
         await device.close()
         self.released.append(device)
-
-
-class FakeModel:
-    """Gives the answers in turn and then says that it is done; records what it was asked.
-
-    It plans by `plans`, judges by `verdicts`, and takes a call of ten tokens for each answer.
-    """
-
-    def __init__(
-        self,
-        answers: Iterable[ChosenAction | TaskDone | CannotContinue | ModelFailed] = (),
-        *,
-        plans: Iterable[NextSteps | GoalReached | CannotContinue] = (),
-        verdicts: Iterable[Judgement] = (),
-    ) -> None:
-        self.answers = list(answers)
-        self.plans = list(plans)
-        self.verdicts = list(verdicts)
-        self.tasks: list[ModelTask] = []
-        self.reported: list[str] = []
-        self.judged: list[str] = []
-        self.options: list[ModelOptions] = []
-        self.usage = ModelUsage()
-        self.step_actions = 5
-        self.step_seconds = 60.0
-
-    def open_session(self, options: ModelOptions) -> ModelSession:
-        self.options.append(options)
-        return self
-
-    def start_task(self, task: ModelTask) -> ActionDialog:
-        self.tasks.append(task)
-        return _FakeActing(self)
-
-    def start_goal(self, goal: str) -> PlanningDialog:
-        return _FakePlanning(self)
-
-    async def judge(self, sentence: str, before: ScreenView, after: ScreenView) -> Judgement:
-        self.call()
-        self.judged.append(sentence)
-        return self.verdicts.pop(0)
-
-    def take_transcript(self) -> Transcript:
-        return Transcript()
-
-    def call(self) -> None:
-        self.usage = ModelUsage(self.usage.calls + 1, self.usage.tokens + 10)
-
-
-class _FakeActing:
-    def __init__(self, model: FakeModel) -> None:
-        self._model = model
-
-    async def next(self, view: ScreenView, happened: str) -> ChosenAction | TaskDone | CannotContinue:
-        self._model.call()
-        self._model.reported.append(happened)
-        answer = self._model.answers.pop(0) if self._model.answers else TaskDone()
-        if isinstance(answer, ModelFailed):
-            raise answer
-        return answer
-
-
-class _FakePlanning:
-    def __init__(self, model: FakeModel) -> None:
-        self._model = model
-
-    async def next(self, view: ScreenView, happened: str) -> NextSteps | GoalReached | CannotContinue:
-        self._model.call()
-        self._model.reported.append(happened)
-        return self._model.plans.pop(0)
-
-
-class FakeCache:
-    """Caches by sentence, with the element itself."""
-
-    def __init__(self, kept: dict[str, ChosenAction | StoredSteps] | None = None) -> None:
-        self.kept = kept or {}
-
-    async def lookup(self, key: StepCacheKey, look: GetScreen) -> CacheLookup:
-        kept = self.kept.get(key.sentence)
-        return CacheLookup(CacheOutcome.MISS) if kept is None else CacheLookup(CacheOutcome.HIT, kept)
-
-    async def store(self, key: StepCacheKey, tree: Element, kept: ChosenAction | StoredSteps) -> None:
-        self.kept[key.sentence] = kept
-
-    async def discard(self, key: StepCacheKey, tree: Element) -> None:
-        self.kept.pop(key.sentence, None)
 
 
 class FakeEvidence:

@@ -1,7 +1,7 @@
 """Fakes of the executor's ports: a catalog, artifacts, scripted attempts. Its storage: executor_executions."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import uuid4
@@ -38,7 +38,10 @@ def plan(name: str = "Log in", *, platform: Platform | None = Platform.ANDROID, 
 
 
 class FakeCatalog:
-    """Resolves what was added with `add`; anything else is NotFound. `files` are build files by build id."""
+    """Resolves what was added with `add`; anything else is NotFound.
+
+    `files` are those of builds by their ids, and those of tests by their SHA-256.
+    """
 
     def __init__(self) -> None:
         self._known: dict[tuple[ExecutionKind, str], ResolvedRuns] = {}
@@ -49,7 +52,8 @@ class FakeCatalog:
         """The ids of what has a large plan."""
         self.reads = 0
         self.outages: list[Exception] = []
-        """Errors of the next reads of files."""
+        """Errors of the next reads of files and secrets."""
+        self.secrets: dict[str, str] = {}
 
     def add(self, resolved: ResolvedRuns) -> str:
         """The id of a workflow, or of a test when the answer names no workflow."""
@@ -99,6 +103,15 @@ class FakeCatalog:
         content = self.files[build_id]
         for start in range(0, len(content), 1000):
             yield content[start : start + 1000]
+
+    async def download_test_file(self, org_id: str, sha256: str) -> AsyncIterator[bytes]:
+        async for chunk in self.download(org_id, sha256):
+            yield chunk
+
+    async def secret_values(self, org_id: str, names: Collection[str]) -> Mapping[str, str]:
+        if self.outages:
+            raise self.outages.pop(0)
+        return {name: value for name, value in self.secrets.items() if name in names}
 
 
 class FakeArtifacts:

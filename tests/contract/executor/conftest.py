@@ -23,6 +23,9 @@ from services.executor.storage.runs import MongoRuns
 from services.executor.storage.schema import EXECUTIONS, MIGRATIONS, PLANS, RUNS, STEPS
 from services.executor.storage.supersessions import MongoSupersessions
 from services.executor.storage.transactions import ExecutionTransactions
+from services.executor.worker.processes.pool import AttemptProcesses
+from tests.contract.executor.attempt_worlds import Children, real_processes
+from tests.fakes.attempt_processes import task_processes
 from tests.fakes.executor_executions import FakeExecutions
 
 LIMITS = RunLimits()
@@ -131,3 +134,10 @@ def caller() -> Iterator[Caller]:
     """Every test has its own organisation."""
     with bind(Caller(org_id=str(uuid4()), scopes=ALL_SCOPES, via_gateway=True)) as bound:
         yield bound
+
+
+@pytest.fixture(params=["tasks", "processes"])
+async def processes(request: pytest.FixtureRequest) -> AsyncIterator[AttemptProcesses]:
+    opened = task_processes() if request.param == "tasks" else real_processes(Children())
+    async with opened as running:
+        yield running

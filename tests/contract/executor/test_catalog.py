@@ -1,7 +1,8 @@
 """The port Catalog: the fake, and the real client with a server."""
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from hashlib import sha256
 from uuid import uuid4
 
 import grpc
@@ -14,7 +15,7 @@ from services.chassis.error_status import to_domain_error
 from services.chassis.errors import NotFound, Unavailable
 from services.executor.catalog import RemoteCatalog, open_catalog_channel
 from services.executor.model.executions import BuildConfig, ExecutionKind
-from services.executor.model.runs import Platform, ResolvedRuns
+from services.executor.model.runs import Platform, ResolvedRuns, TestFile
 from services.executor.ports.executions import Catalog, PlanTooLarge
 from tests.fakes.executor import FakeCatalog, plan
 from tests.integration.executor.catalog_server import TOKEN, Shelf, serving
@@ -22,7 +23,7 @@ from tests.integration.executor.catalog_server import TOKEN, Shelf, serving
 
 @dataclass
 class Scene:
-    """A catalog with one workflow, one test and one build file."""
+    """A catalog with one workflow, one test, one build file and one picture."""
 
     catalog: Catalog
     workflow_id: str
@@ -30,18 +31,24 @@ class Scene:
     build_id: str
 
 
+PICTURE = sha256(b"picture").hexdigest()
+
+
 @pytest.fixture(params=["fake", "remote"])
 async def scene(request: pytest.FixtureRequest) -> AsyncIterator[Scene]:
     build_id = str(uuid4())
     if request.param == "fake":
         fake = FakeCatalog()
-        fake.files[build_id] = b"0123456789" * 20_000
-        yield Scene(fake, fake.workflow(plan("One"), plan("Two")), fake.add(ResolvedRuns(plans=(plan(),))), build_id)
+        fake.files |= {build_id: b"0123456789" * 20_000, PICTURE: b"picture"}
+        with_file = replace(plan(), files=(TestFile("cat.png", PICTURE),))
+        yield Scene(fake, fake.workflow(plan("One"), plan("Two")), fake.add(ResolvedRuns(plans=(with_file,))), build_id)
         return
-    shelf = Shelf(files={build_id: b"0123456789" * 20_000})
+    shelf = Shelf(files={build_id: b"0123456789" * 20_000, PICTURE: b"picture"})
     runs = [shelf.planned("Tap it", name=name, platform=platform_pb2.PLATFORM_ANDROID) for name in ("One", "Two")]
+    with_picture = shelf.planned("Tap it")
+    with_picture.files.add(path="cat.png", sha256=PICTURE, size_bytes=7)
     async with serving(shelf), open_catalog_channel(shelf.address, TOKEN) as to:
-        yield Scene(RemoteCatalog(to), shelf.workflow(*runs), shelf.test(shelf.planned("Tap it")), build_id)
+        yield Scene(RemoteCatalog(to), shelf.workflow(*runs), shelf.test(with_picture), build_id)
 
 
 async def test_a_workflow_resolves_to_its_runs_in_order(scene: Scene) -> None:
@@ -57,6 +64,7 @@ async def test_a_workflow_resolves_to_its_runs_in_order(scene: Scene) -> None:
 async def test_a_test_resolves_without_a_workflow(scene: Scene) -> None:
     found = await scene.catalog.resolve(ExecutionKind.TEST, scene.test_id, BuildConfig(), override_build_config=False)
     assert (found.workflow_id, len(found.plans)) == ("", 1)
+    assert found.plans[0].files == (TestFile("cat.png", PICTURE),)
 
 
 async def resolve(catalog: Catalog, workflow_id: str, *, large: bool = False) -> ResolvedRuns:
@@ -98,6 +106,11 @@ async def test_a_whole_file_comes_in_chunks(scene: Scene) -> None:
     assert b"".join(chunks) == b"0123456789" * 20_000
 
 
+async def test_a_picture_of_a_test_is_read(scene: Scene) -> None:
+    chunks = [chunk async for chunk in scene.catalog.download_test_file(current().org_id, PICTURE)]
+    assert b"".join(chunks) == b"picture"
+
+
 async def test_a_download_can_be_abandoned(scene: Scene) -> None:
     chunks = scene.catalog.download(current().org_id, scene.build_id)
     assert await anext(chunks)
@@ -107,6 +120,13 @@ async def test_a_download_can_be_abandoned(scene: Scene) -> None:
 
 async def _whole(scene: Scene, build_id: str) -> bytes:
     return b"".join([chunk async for chunk in scene.catalog.download(current().org_id, build_id)])
+
+
+async def test_the_values_of_those_secrets_that_exist_are_read() -> None:
+    shelf = Shelf(secrets={"a": "first", "b": "second"})
+    async with serving(shelf), open_catalog_channel(shelf.address, TOKEN) as to:
+        found = await RemoteCatalog(to).secret_values(current().org_id, {"a", "c"})
+    assert found == {"a": "first"}
 
 
 async def test_unknown_subjects_and_builds_are_not_found(scene: Scene) -> None:

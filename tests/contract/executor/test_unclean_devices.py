@@ -8,7 +8,7 @@ import pytest
 
 from services.chassis.mongo import Mongo
 from services.executor.automation.devices.port import UncleanDevices
-from services.executor.model.unclean_devices import UncleanDevice
+from services.executor.model.unclean_devices import DeviceChange, DeviceSetting, UncleanDevice
 from services.executor.storage.unclean_devices import MongoUncleanDevices
 from tests.fakes.unclean_devices import FakeUncleanDevices
 
@@ -40,7 +40,10 @@ def left() -> UncleanDevice:
 
 async def test_a_marked_device_is_found_as_it_was_marked(devices: UncleanDevices, left: UncleanDevice) -> None:
     await devices.mark(left)
-    other = replace(left, device="other", session="s-2", apps=frozenset(), installed_before=None, dedicated=True)
+    changes = (DeviceChange(DeviceSetting.DARK_MODE, "no"), DeviceChange(DeviceSetting.MEDIA, "/sdcard/a.b.png"))
+    other = replace(
+        left, device="other", session="s-2", changes=changes, apps=frozenset(), installed_before=None, dedicated=True
+    )
     await devices.mark(other)
     assert await devices.find(left.hub, left.device) == left
     assert await devices.find(left.hub, "other") == other

@@ -1,7 +1,7 @@
 """A gRPC catalog for executors under test, with canned answers."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -11,7 +11,16 @@ from uuid import uuid4
 from google.api.httpbody_pb2 import HttpBody
 from google.protobuf.json_format import ParseDict
 from google.protobuf.struct_pb2 import Value
-from mobiletest.catalog.v1 import builds_pb2, builds_pb2_grpc, resolution_pb2, resolution_pb2_grpc
+from mobiletest.catalog.v1 import (
+    builds_pb2,
+    builds_pb2_grpc,
+    resolution_pb2,
+    resolution_pb2_grpc,
+    secrets_pb2,
+    secrets_pb2_grpc,
+    tests_pb2,
+    tests_pb2_grpc,
+)
 from mobiletest.types.v1 import platform_pb2
 from pydantic import SecretStr
 
@@ -19,6 +28,7 @@ from services.chassis import grpc_server
 from services.chassis.error_status import TOO_LARGE
 from services.chassis.errors import InvalidArgument, NotFound
 from services.chassis.health import Health
+from services.chassis.proto_values import json_to_struct
 from services.chassis.settings import ProcessSettings
 from tests.callers import callers
 
@@ -29,10 +39,11 @@ CHUNK = 64 * 1024
 
 @dataclass
 class Shelf:
-    """The content of the catalog: answers by workflow or test id, files by build id."""
+    """The content of the catalog: answers by workflow or test id, files by build id or (of tests) by SHA-256."""
 
     answers: dict[str, resolution_pb2.ResolveRunsResponse] = field(default_factory=dict)
     files: dict[str, bytes] = field(default_factory=dict)
+    secrets: dict[str, str] = field(default_factory=dict)
     address: str = ""
     parts: dict[str, list[resolution_pb2.ResolveRunsResponse]] = field(default_factory=dict)
     """The parts of plans that are too large for one answer, by workflow id."""
@@ -67,6 +78,7 @@ class Shelf:
         name: str = "Log in",
         platform: int = platform_pb2.PLATFORM_ANDROID,
         file_name: str = "",
+        env: Mapping[str, Any] | None = None,
     ) -> resolution_pb2.PlannedRun:
         """A run with these steps; of the build if one is named, else of one without a file."""
         build = resolution_pb2.PlannedBuild(id=build_id or str(uuid4()), version="1.0", file_name=file_name)
@@ -80,6 +92,7 @@ class Shelf:
             platform=platform,  # type: ignore[arg-type]
             app=resolution_pb2.PlannedApp(id=str(uuid4()), name="Shop"),
             build=build,
+            env=json_to_struct(env or {}),
         )
 
 
@@ -115,6 +128,29 @@ class _Builds(builds_pb2_grpc.BuildsServicer):
             yield HttpBody(content_type="application/octet-stream", data=content[start : start + CHUNK])
 
 
+class _Tests(tests_pb2_grpc.TestsServicer):
+    def __init__(self, shelf: Shelf) -> None:
+        self._shelf = shelf
+
+    async def DownloadTestFile(  # noqa: N802
+        self, request: Any, context: Any
+    ) -> AsyncIterator[tests_pb2.DownloadTestFileResponse]:
+        content = self._shelf.files.get(request.sha256)
+        if content is None:
+            raise NotFound("File not found")
+        yield tests_pb2.DownloadTestFileResponse(chunk=content)
+
+
+class _Secrets(secrets_pb2_grpc.SecretsServicer):
+    def __init__(self, shelf: Shelf) -> None:
+        self._shelf = shelf
+
+    async def GetSecretValues(self, request: Any, context: Any) -> secrets_pb2.GetSecretValuesResponse:  # noqa: N802
+        known = {name: value for name, value in self._shelf.secrets.items() if name in request.names}
+        make = secrets_pb2.GetSecretValuesResponse.SecretValue
+        return secrets_pb2.GetSecretValuesResponse(secrets=[make(name=n, value=value) for n, value in known.items()])
+
+
 @asynccontextmanager
 async def serving(shelf: Shelf, listen: str = "127.0.0.1:0") -> AsyncIterator[Shelf]:
     """Serve the shelf inside the block; its address is set."""
@@ -133,6 +169,16 @@ async def serving(shelf: Shelf, listen: str = "127.0.0.1:0") -> AsyncIterator[Sh
             builds_pb2_grpc.add_BuildsServicer_to_server,
             _Builds(shelf),
             builds_pb2.DESCRIPTOR.services_by_name["Builds"],
+        ),
+        (
+            tests_pb2_grpc.add_TestsServicer_to_server,
+            _Tests(shelf),
+            tests_pb2.DESCRIPTOR.services_by_name["Tests"],
+        ),
+        (
+            secrets_pb2_grpc.add_SecretsServicer_to_server,
+            _Secrets(shelf),
+            secrets_pb2.DESCRIPTOR.services_by_name["Secrets"],
         ),
     ]
     async with grpc_server.serve(settings, servicers, health=Health()) as address:

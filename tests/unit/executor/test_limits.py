@@ -47,9 +47,15 @@ def cache(catalog: Catalog, clock: FakeClock) -> OrganisationLimitsCache:
 
 
 async def test_limits_are_those_set_over_the_defaults(cache: OrganisationLimitsCache, catalog: Catalog) -> None:
-    catalog.limits["org"] = limits_pb2.OrganisationLimits(concurrent_runs=2, allowed_models=["m"], uploads=1)
+    catalog.limits["org"] = limits_pb2.OrganisationLimits(
+        concurrent_runs=2, allowed_models=["m"], uploads=1, script_hosts=["a.b"]
+    )
     assert await cache.get("org") == OrganisationLimits(
-        queued_runs=10, concurrent_runs=2, model_calls_per_day=7, allowed_models=("m",)
+        queued_runs=10,
+        concurrent_runs=2,
+        model_calls_per_day=7,
+        allowed_models=("m",),
+        script_hosts=("a.b",),
     )
     assert await cache.get("another") == DEFAULTS
 

@@ -1,6 +1,7 @@
 """The model and the protos agree."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import UTC, datetime
 from enum import Enum
 from typing import Any
@@ -15,7 +16,7 @@ from mobiletest.executor.v1 import executions_pb2, runs_pb2
 from mobiletest.options.v1 import options_pb2
 from mobiletest.types.v1 import ci_pb2, execution_pb2, platform_pb2, run_config_pb2
 
-from services.chassis.proto_values import to_enum_member, to_enum_number, value_to_json
+from services.chassis.proto_values import struct_to_json, to_enum_member, to_enum_number, value_to_json
 from services.executor.catalog import resolved_runs
 from services.executor.messages import (
     build_config_proto,
@@ -97,6 +98,14 @@ def test_a_run_configuration_round_trips(config: RunConfig) -> None:
     assert read_run_config(run_config_proto(config)) == config
 
 
+def test_variables_are_shown_masked_and_not_in_lists_and_events() -> None:
+    config = RunConfig(env={"USER": "ada", "API_TOKEN": "t0ken", "PASSWORD": {"secret": "pw"}})
+    execution = replace(execution_of(), run_config=config)
+    shown = struct_to_json(execution_proto(execution).run_config.env)
+    assert shown == {"USER": "ada", "API_TOKEN": "***", "PASSWORD": {"secret": "pw"}}
+    assert not execution_proto(execution, brief=True).run_config.HasField("env")
+
+
 def test_the_defaults_set_every_field() -> None:
     proto = run_config_proto(DEFAULTS)
     assert len(proto.execution_mode.ListFields()) == len(run_config_pb2.ExecutionMode.DESCRIPTOR.fields)
@@ -137,6 +146,7 @@ def test_absent_fields_of_a_resolution_are_none() -> None:
                 app=resolution_pb2.PlannedApp(id="a", name="Shop", static_url="https://shop.example"),
                 build=resolution_pb2.PlannedBuild(id="b", version="1.0", sha256="ab", file_name="shop.yaml"),
                 timeout_seconds=60,
+                source_path="tests/log_in.yaml",
             ),
             resolution_pb2.PlannedRun(test_id="u", test_name="Log out", config_error="Attach it."),
         ],
@@ -147,6 +157,7 @@ def test_absent_fields_of_a_resolution_are_none() -> None:
     assert (made.target.platform, made.target.app_id, made.target.build_id) == (Platform.ANDROID, "a", "b")
     assert made.target.build_uploaded_at == datetime(1970, 1, 1, tzinfo=UTC)
     assert (made.static_url, made.system_prompt, made.timeout_seconds) == ("https://shop.example", None, 60)
+    assert (made.flow_name, wrong.flow_name) == ("log_in", "Log out")
     assert (made.artifact.sha256, made.artifact.artifact_url) == ("ab", None)
     assert (wrong.target.platform, wrong.target.app_id, wrong.target.build_id) == (None, None, None)
     assert (wrong.target.build_uploaded_at, wrong.config_error) == (None, "Attach it.")

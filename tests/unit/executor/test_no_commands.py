@@ -57,7 +57,6 @@ def test_the_check_finds_forbidden_calls() -> None:
         {"shell": "id"},
         {"exec": "id"},
         {"runScript": "steal.js"},
-        {"evalScript": "${require('child_process').exec('id')}"},
         {"runFlow": "../../../etc/passwd"},
         {"runFlow": {"file": "/etc/passwd"}},
     ],

@@ -9,7 +9,8 @@ import aiohttp
 import pytest
 from pydantic import SecretStr
 
-from services.executor.automation.attempt import AttemptRequest, AttemptRunner
+from services.executor.automation.attempt import AttemptRunner
+from services.executor.automation.attempt_request import AttemptRequest
 from services.executor.automation.devices.pools.pooled_devices import PooledDevices
 from services.executor.automation.devices.port import Build
 from services.executor.automation.llm.budget import ModelBudget

@@ -16,7 +16,7 @@ from services.executor.automation.llm.chat_client import (
 )
 from services.executor.automation.llm.chat_protocol import ChatRequest, Reply
 from services.executor.automation.llm.quota import ModelQuota
-from services.executor.automation.ports import ModelFailed
+from services.executor.automation.model_ports import ModelFailed
 from services.executor.model.failures import Category
 from services.executor.model.limits import OrganisationLimits
 from tests.fakes.llm import USAGE, Reaction, answers, body, call, floods, never, refuses, resets, says

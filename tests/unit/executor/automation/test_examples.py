@@ -7,7 +7,8 @@ import yaml
 
 from examples.workspace import FOLDER as EXAMPLES
 from examples.workspace import described_tests
-from services.executor.automation.attempt import AttemptRequest, AttemptRunner
+from services.executor.automation.attempt import AttemptRunner
+from services.executor.automation.attempt_request import AttemptRequest
 from services.executor.automation.devices.pools.pooled_devices import PooledDevices
 from services.executor.automation.devices.port import Build
 from services.executor.model.run_config import FallbackTrigger, RunConfig

@@ -5,14 +5,16 @@ from typing import Any
 
 import pytest
 
-from services.executor.automation.attempt import AttemptRequest, AttemptRunner
+from services.executor.automation.attempt import AttemptRunner
+from services.executor.automation.attempt_request import AttemptRequest
 from services.executor.automation.devices.pools.pooled_devices import PooledDevices
 from services.executor.automation.devices.port import Build
-from services.executor.automation.ports import Judgement, NoStepCache, ScreenView, StepCache
+from services.executor.automation.model_ports import Judgement, ScreenView
+from services.executor.automation.ports import NoStepCache, StepCache
 from services.executor.automation.step_cache.cache import StoredStepCache
 from services.executor.model.attempts import AttemptResult, CacheOutcome
 from services.executor.model.run_config import ExecutionMode, FallbackTrigger, RunConfig
-from tests.fakes.devices import FakeModel
+from tests.fakes.models import FakeModel
 from tests.fakes.step_cache import FakeStepCacheStore
 from tests.unit.executor.automation.test_examples import APPS, TESTS
 

@@ -1,11 +1,15 @@
 """Maestro files run as they are written: on the simulated device, with its built-in app."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from services.executor.automation.attempt import AttemptRequest, AttemptRunner
+from services.executor.automation.attempt import AttemptRunner
+from services.executor.automation.attempt_request import AttemptRequest
 from services.executor.automation.devices.pools.pooled_devices import PooledDevices
+from services.executor.automation.devices.port import DeviceFailure
+from services.executor.automation.scripting.http import HttpRequest, HttpResponse
 from services.executor.model.attempts import AttemptResult, StepStatus
 from services.executor.model.failures import Category
 from services.executor.model.run_config import FallbackTrigger, RunConfig
@@ -19,13 +23,17 @@ ELSEWHERE = {
     ("link", "android"): Category.SCRIPT_ERROR,
     ("link", "ios"): Category.SCRIPT_ERROR,
     ("log_in", "ios"): Category.ELEMENT_NOT_FOUND,
+    ("questions", "android"): Category.CONFIG_INVALID,
+    ("questions", "ios"): Category.CONFIG_INVALID,
 }
-"""What these files need is not in the built-in app: a field, a link, Android's ids on iOS."""
+"""What these files need is not here: a field, a link, Android's ids on iOS, a model."""
 
 
 async def run(steps: object, platform: str = "android") -> AttemptResult:
     config = RunConfig(fallback_trigger=FallbackTrigger.NEVER)
-    plan = AttemptRequest(run_id="r", attempt=1, platform=platform, steps=steps, config=config, step_seconds=5)
+    plan = AttemptRequest(
+        run_id="r", flow_name="Log in", attempt=1, platform=platform, steps=steps, config=config, step_seconds=5
+    )
     return await AttemptRunner(PooledDevices.load(None)).run(plan)
 
 
@@ -62,9 +70,20 @@ async def test_hooks_before_and_after_the_steps() -> None:
         (["pasteText"], "nothing was copied"),
         ([{"env": {"N": "many"}}, {"repeat": {"times": "${N}", "commands": ["back"]}}], "expected a number"),
         ([{"env": {"Q": 'a" into "b'}}, 'Type "${Q}" into Email'], "contains a quote"),
-        ([{"env": {"N": "1"}}, {"eraseText": "${N - 1}"}], "from 1 to 10000"),
-        ([{"env": {"A": "${B}"}}, "back"], 'there is no variable "B"'),
-        ([{"inputText": "${1 / 0}"}], "division by 0, in ${1 / 0}"),
+        ([{"env": {"N": "1"}}, {"eraseText": "${N - 2}"}], "from 0 to 10000"),
+        ([{"env": {"A": "x${B}"}}, "back"], 'there is no variable "B"'),
+        ([{"env": {"A": "${B}"}}, {"inputText": "${A}"}], 'there is no variable "A"'),
+        ([{"inputText": "${'Dear ' + NOBODY}"}], 'there is no variable "NOBODY"'),
+        ([{"inputText": "${NOBODY * 2}"}], 'there is no variable "NOBODY"'),
+        ([{"assertNotVisible": "${NOBODY}"}], 'there is no variable "NOBODY"'),
+        ([{"inputText": "${output.token}"}], '"output.token" is undefined'),
+        ([{"inputText": "${null}"}], '"null" is null'),
+        ([{"inputText": "${0 / 0}"}], '"0 / 0" is NaN'),
+        ([{"inputText": "${({a: 1})}"}], "is an object, not a text"),
+        ([{"inputText": "${1 +}"}], "steps[0].inputText, in ${1 +}, line 1, column 1: SyntaxError"),
+        ([{"inputText": "${NOBODY.name}"}], "TypeError: cannot read property 'name' of undefined"),
+        ([{"inputText": "${'x'.repeat(30000)}"}], "the text becomes longer than 20000 characters"),
+        ([{"inputText": "${(() => {for(;;);})()}"}], "the script was ended: it computes too long"),
     ],
 )
 async def test_a_variable_with_an_unfit_value_is_the_tests_fault(steps: list[object], message: str) -> None:
@@ -103,3 +122,139 @@ async def test_a_false_assertion_is_reported_as_written() -> None:
     assert failure is not None
     assert (failure.category, failure.message) == (Category.ASSERTION_FAILED, "${A > 2} is not true: it is false")
     assert failure.reason == "${A > 2} is not true"
+
+
+def script(source: str, **more: object) -> dict[str, object]:
+    return {"runScript": {"file": "a.js", "script": source, **more}}
+
+
+@pytest.mark.parametrize("around", ["optional", "retry", "runFlow"])
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("let a = 1;\nthrow new Error('no ' + a)", r"a\.js, line 2, column \d+: no 1$"),
+        ("1;\nnull.name", r"a\.js, line 2, column \d+: TypeError: cannot read"),
+        (
+            "const a = [];\nfor(;;) a.push(new Uint8Array(1 << 20))",
+            r"a\.js, line 2, column \d+: .*: out of memory",
+        ),
+    ],
+)
+async def test_nothing_tolerates_the_error_of_a_script(source: str, message: str, around: str) -> None:
+    steps: dict[str, list[object]] = {
+        "optional": [script(source, optional=True)],
+        "retry": [{"retry": {"commands": [script(source)]}}],
+        "runFlow": [{"runFlow": {"commands": [script(source)], "optional": True}}],
+    }
+    result = await run([*steps[around], {"evalScript": "${output.b = 1}"}])
+    assert result.failure is not None
+    assert result.failure.category is Category.SCRIPT_ERROR
+    assert re.match(message, result.failure.message)
+    assert "evalScript" not in {step.kind for step in result.steps}
+
+
+async def test_an_endless_script_ends_its_test() -> None:
+    result = await run([script("output.a = 1;\nfor(;;) output.a.toFixed()", optional=True), "Tap Email"])
+    assert result.failure is not None
+    assert re.match(r"a\.js, in or after line [12]: .* computes too long", result.failure.message)
+    assert len(result.steps) == 1
+
+
+async def test_output_is_shared_by_hooks_and_flows_inside() -> None:
+    steps = [
+        {
+            "onFlowStart": [script("output.list = [NAME]", env={"NAME": "start"})],
+            "onFlowComplete": [{"assertTrue": "${output.list.join() == 'start,inside,end'}"}],
+        },
+        {"runFlow": {"env": {"NAME": "inside"}, "commands": [script("output.list.push(NAME)")]}},
+        {"evalScript": "${output.list.push('end')}"},
+    ]
+    result = await run(steps)
+    assert result.failure is None
+    assert [step.action for step in result.steps if step.kind == "runScript"] == ["run_script"] * 2
+
+
+async def test_a_script_with_a_false_condition_is_skipped() -> None:
+    result = await run([script("throw 1", when={"platform": "ios"}), {"evalScript": "${console.log('went', 'on')}"}])
+    assert result.failure is None
+    assert [(step.status, step.message) for step in result.steps] == [
+        (StepStatus.SKIPPED, "its condition does not hold"),
+        (StepStatus.PASSED, "went on"),
+    ]
+
+
+async def test_a_script_outside_of_an_expression_is_not_evaluated() -> None:
+    result = await run([{"evalScript": "output.a = 1"}, {"assertTrue": "${output.a == undefined}"}])
+    assert result.failure is None
+    assert result.steps[0].message == "nothing was evaluated, because the text has no ${...}"
+
+
+async def test_secrets_are_masked_in_what_scripts_say() -> None:
+    steps = [{"env": {"PASSWORD": "hunter2"}}, script("console.log(PASSWORD); output.x = PASSWORD")]
+    failing = [*steps, script("throw new Error('bad ' + output.x)")]
+    result = await run(failing)
+    assert result.failure is not None
+    assert result.failure.message.endswith(": bad ${PASSWORD}")
+    assert result.steps[0].message == "${PASSWORD}"
+
+
+class UnreadableFiles:
+    def __contains__(self, path: object) -> bool:
+        return path == "media/cat.png"
+
+    async def read(self, path: str) -> bytes:
+        raise DeviceFailure(Category.NETWORK_ERROR, "the files of the test are not available")
+
+
+@pytest.mark.parametrize(
+    ("file", "message"),
+    [("cat.png", "http: the files of the test are not available"), ("dog.png", "the file dog.png was not sent along")],
+)
+async def test_a_file_of_a_form_that_cannot_be_read_ends_the_script(file: str, message: str) -> None:
+    async def send(request: HttpRequest) -> HttpResponse:
+        raise AssertionError("nothing is sent")
+
+    source = f"http.post('https://a.b/', {{multipartForm: {{photo: {{filePath: '{file}'}}}}}})"
+    step = {"runScript": {"script": source, "file": "media/send.js"}}
+    request = AttemptRequest(run_id="r", attempt=1, platform="android", steps=["launchApp", step])
+    runner = AttemptRunner(PooledDevices.load(None), http=send)
+    result = await runner.run(request, files=UnreadableFiles())
+    assert result.failure is not None
+    assert result.failure.category is Category.SCRIPT_ERROR
+    assert message in result.failure.message
+
+
+async def test_variables_of_maestro() -> None:
+    steps = [
+        {"assertTrue": "${MAESTRO_SHARD_ID == 1 && MAESTRO_SHARD_INDEX == 0 && MAESTRO_FILENAME == 'Log in'}"},
+        {"assertTrue": "${MAESTRO_DEVICE_UDID != undefined && MAESTRO_DEVICE_UDID != ''}"},
+        {"assertTrue": "${maestro.platform == 'android' && maestro.copiedText == undefined}"},
+        {"setClipboard": "copied"},
+        {"assertTrue": "${maestro.copiedText == 'copied'}"},
+    ]
+    assert (await run(steps)).failure is None
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["${NOBODY == undefined}", "${NOBODY !== 'x'}", "${!NOBODY}", "${A == 2}", "${A}", "x", "${({a: 1})}", "${'no'}"],
+)
+async def test_conditions_that_hold(condition: str) -> None:
+    steps = [
+        {"env": {"A": "2"}},
+        {"assertTrue": condition},
+        {"runFlow": {"when": {"true": condition}, "commands": [{"evalScript": "${output.ran = true}"}]}},
+        {"assertTrue": "${output.ran}"},
+    ]
+    assert (await run(steps)).failure is None
+
+
+@pytest.mark.parametrize(
+    "condition", ["${NOBODY}", "${NOBODY == 'x'}", "${null}", "${''}", "${0}", "${'FALSE'}", "${A > 2}", "${'0.0'}"]
+)
+async def test_conditions_that_do_not_hold(condition: str) -> None:
+    failure = (await run([{"env": {"A": "2"}}, {"assertTrue": condition}])).failure
+    assert failure is not None
+    assert failure.category is Category.ASSERTION_FAILED
+    when = {"when": {"true": condition}, "commands": [{"assertTrue": "false"}]}
+    assert (await run([{"env": {"A": "2"}}, {"runFlow": when}])).failure is None

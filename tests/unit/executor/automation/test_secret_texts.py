@@ -1,15 +1,22 @@
 """What is masked in an attempt, and what a model may type although it is not shown it."""
 
 import json
+from html import escape
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
-from services.executor.automation.attempt import AttemptRequest, AttemptRunner
+from services.executor.automation.attempt import AttemptRunner
+from services.executor.automation.attempt_request import AttemptRequest
 from services.executor.automation.devices.pools.pooled_devices import PooledDevices
 from services.executor.automation.secret_texts import SecretTexts
+from services.executor.automation.step_cache.cache import StoredStepCache
 from services.executor.model.attempts import AttemptResult
+from services.flows.nodes import quote as quote_in_message
 from tests.fakes.devices import FakeEvidence
+from tests.fakes.step_cache import FakeStepCacheStore
+from tests.unit.executor.automation.test_examples_with_cache import REFLECTING, ApprovingModel
 
 CANARY = 'k4n"a&r<y'
 
@@ -37,6 +44,54 @@ def test_texts_are_masked_in_every_spelling() -> None:
     mask = secrets(PASSWORD=CANARY).mask
     for spelled in (CANARY, json.dumps(CANARY), "k4n&quot;a&amp;r&lt;y", 'k4n"a&amp;r&lt;y', "k4n%22a%26r%3Cy"):
         assert "${PASSWORD}" in mask(f"<{spelled}>")
+
+
+@pytest.mark.parametrize(
+    "spelled", ["p%2Fq+%C3%A9%3D%21", "p%2fq%20%c3%a9%3d%21", "p%2fq+%c3%a9%3d%21", "p%2fq%20%c3%a9%3d!"]
+)
+def test_percent_encoded_secrets_are_masked_in_both_cases_of_hex_digits(spelled: str) -> None:
+    assert secrets(PASSWORD="p/q é=!").mask(f"https://a.b/?p={spelled}") == "https://a.b/?p=${PASSWORD}"
+
+
+KEY = "-----BEGIN KEY-----\nMIIE'\"abc+/=\nshort\n-----END KEY-----é"
+
+
+@pytest.mark.parametrize(
+    "spelled",
+    [
+        KEY,
+        " ".join(KEY.split()),
+        "MIIE'\"abc+/=",
+        json.dumps(KEY),
+        json.dumps(KEY, ensure_ascii=False),
+        repr(KEY),
+        quote(KEY, safe=""),
+        escape(KEY),
+        escape(KEY, quote=False).replace("\n", "&#10;"),
+        escape(KEY, quote=False).replace('"', "&quot;").replace("'", "&apos;").replace("\n", "&#xA;"),
+    ],
+)
+def test_a_secret_of_several_lines_is_masked_in_every_spelling(spelled: str) -> None:
+    mask = secrets(PRIVATE_KEY=KEY).mask
+    assert "MIIE" not in mask(f"<{spelled}>")
+
+
+@pytest.mark.parametrize("kept", [4, 30, 59])
+def test_the_beginning_of_a_secret_is_masked_where_a_message_was_shortened(kept: int) -> None:
+    value = "".join(f"{number:03}-" for number in range(100, 150))
+    message = f"{quote_in_message('x' * (60 - kept) + value)} is not visible"
+    shown = secrets(TOKEN=value).mask(message)
+    assert shown == f'"{"x" * (60 - kept)}${{TOKEN}}..." is not visible'
+    assert secrets(TOKEN=value).mask(f'copied "{value[:30]}"') == 'copied "${TOKEN}"'
+
+
+def test_a_traceback_for_the_log_shows_no_secret() -> None:
+    try:
+        raise KeyError(CANARY)
+    except KeyError as error:
+        shown = secrets(PASSWORD=CANARY).format_traceback(error)
+    assert "KeyError: '${PASSWORD}'" in shown
+    assert "k4n" not in shown.rpartition("KeyError")[2]
 
 
 def test_the_longest_secret_is_masked_first() -> None:
@@ -77,14 +132,14 @@ def test_a_stored_template_is_filled_with_the_present_values() -> None:
     assert (stored, found.fill_template(stored)) == ('Type "${PASSWORD}"', 'Type "second-pw"')
 
 
-async def attempt(platform: str, *steps: Any) -> tuple[AttemptResult, str]:
+async def attempt(platform: str, *steps: Any, **options: Any) -> tuple[AttemptResult, str]:
     """The result of an attempt on the built-in app, and everything that left it."""
     evidence, reports = FakeEvidence(), []
 
     async def progress(*report: Any) -> None:
         reports.append(repr(report))
 
-    request = AttemptRequest(run_id="r", attempt=1, platform=platform, steps=list(steps))
+    request = AttemptRequest(run_id="r", attempt=1, platform=platform, steps=list(steps), **options)
     runner = AttemptRunner(PooledDevices.load(None))
     result = await runner.run(request, evidence=evidence, progress=progress)
     artifacts = "".join(content.decode(errors="replace") for content in evidence.kept.values())
@@ -111,6 +166,43 @@ async def test_no_trace_of_a_secret_variable_leaves_an_attempt(platform: str) ->
 
 @pytest.mark.parametrize("platform", ["android", "ios"])
 @pytest.mark.parametrize(
+    ("name", "secrets"), [("LOGIN", frozenset({"LOGIN"})), ("PASSWORD", frozenset()), ("pin", frozenset({"pin"}))]
+)
+async def test_no_trace_of_a_secret_from_outside_leaves_an_attempt(
+    platform: str, name: str, secrets: frozenset[str]
+) -> None:
+    result, left = await attempt(
+        platform,
+        {"appId": "com.example.demo", "env": {"GREETING": f"Hello ${{{name}}}"}},
+        "launchApp",
+        {"tapOn": "Email"},
+        {"inputText": "${GREETING}"},
+        {"takeScreenshot": f"with-${{{name}}}"},
+        {"assertVisible": "${GREETING}!"},
+        env={name: CANARY, "CITY": "Paris"},
+        secrets=secrets,
+    )
+    assert "k4n" not in left
+    assert result.steps[2].text == f'inputText: "Hello ${{{name}}}"'
+    assert result.failure is not None
+    assert f"Hello ${{{name}}}!" in result.failure.message
+
+
+async def test_an_error_in_the_env_of_a_flow_does_not_show_a_secret() -> None:
+    result, left = await attempt(
+        "android",
+        {"appId": "com.example.demo", "env": {"NUMBER": "${LOGIN - 1}"}},
+        "launchApp",
+        env={"LOGIN": CANARY},
+        secrets=frozenset({"LOGIN"}),
+    )
+    assert result.failure is not None
+    assert "env.NUMBER" in result.failure.message
+    assert "k4n" not in left
+
+
+@pytest.mark.parametrize("platform", ["android", "ios"])
+@pytest.mark.parametrize(
     "steps",
     [
         ['Type "hunter22" into the Password field', 'I see "hunter22"'],
@@ -123,3 +215,28 @@ async def test_what_a_password_field_holds_is_not_shown(platform: str, steps: li
     result, _ = await attempt(platform, "launchApp", *steps)
     assert "hunter22" not in repr(result)
     assert "[hidden 1]" in repr(result)
+
+
+async def test_the_step_cache_stores_nothing_of_a_screen_that_shows_a_secret() -> None:
+    """An element is identified by its texts, and a sentence without its values."""
+    store = FakeStepCacheStore()
+    request = AttemptRequest(
+        run_id="r",
+        attempt=1,
+        platform="android",
+        steps=[
+            'Type "ada@example.com" into the Email field',
+            'Type "lovelace" into the Password field',
+            'Tap "${LOGIN}"',
+            'Tap "Log out"',
+        ],
+        config=REFLECTING,
+        env={"LOGIN": "Log in"},
+        secrets=frozenset({"LOGIN"}),
+    )
+    result = await AttemptRunner(PooledDevices.load(None), cache=StoredStepCache(store), model=ApprovingModel()).run(
+        request
+    )
+    assert result.failure is None
+    assert store.cached
+    assert "log in" not in repr(store.cached).casefold()

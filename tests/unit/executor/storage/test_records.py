@@ -6,6 +6,7 @@ from services.executor.model import lifecycle
 from services.executor.model.attribution import Ci
 from services.executor.model.executions import Execution
 from services.executor.model.run_config import DEFAULTS
+from services.executor.model.runs import TestFile
 from services.executor.storage.records import (
     execution_document,
     execution_of,
@@ -33,7 +34,8 @@ def test_executions_round_trip() -> None:
 
 
 def test_plans_round_trip_with_any_steps() -> None:
-    made = replace(plan(), steps=({"tapOn": {"$gt": "", "a.b": [None, 1, 1.5]}}, "Tap"))
+    steps = ({"tapOn": {"$gt": "", "a.b": [None, 1, 1.5]}}, "Tap")
+    made = replace(plan(), steps=steps, files=(TestFile("p/cat.png", "ab" * 32),))
     assert plan_of(plan_document(new_run(), made)) == made
 
 

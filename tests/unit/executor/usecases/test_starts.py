@@ -4,6 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Mapping
 from itertools import product
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -134,6 +135,32 @@ async def test_max_parallel_limits_the_requested_runs() -> None:
     statuses = [run.status for run in store.stored.values()]
     assert statuses == [Status.FAILED, Status.QUEUED, Status.QUEUED, Status.INITIALIZED]
     assert requests(store) == 2
+
+
+async def test_variables_of_a_start_override_those_of_the_workflow() -> None:
+    store, catalog = FakeExecutions(), FakeCatalog()
+    stored = RunConfig(env={"USER": "ada", "CITY": "Paris"})
+    resolved = ResolvedRuns(workflow_id=str(uuid4()), workflow_name="W", run_config=stored, plans=(plan(),))
+    config = RunConfig(env={"USER": "bob", "PASSWORD": {"secret": "pw"}})
+    execution = await start(store, catalog, catalog.add(resolved), config=config)
+    assert execution.run_config.env == {"USER": "bob", "CITY": "Paris", "PASSWORD": {"secret": "pw"}}
+
+
+@pytest.mark.parametrize(
+    ("stored", "env", "field"),
+    [({}, {"output": "x"}, "run_config.env.output"), ({"A": "x" * 60_000}, {"B": "x" * 8_000}, "run_config.env")],
+)
+async def test_a_start_with_invalid_variables_is_refused(
+    stored: dict[str, Any], env: dict[str, Any], field: str
+) -> None:
+    store, catalog = FakeExecutions(), FakeCatalog()
+    resolved = ResolvedRuns(
+        workflow_id=str(uuid4()), workflow_name="W", run_config=RunConfig(env=stored), plans=(plan(),)
+    )
+    with pytest.raises(InvalidArgument) as refusal:
+        await start(store, catalog, catalog.add(resolved), config=RunConfig(env=env))
+    assert [violation.field for violation in refusal.value.violations] == [field]
+    assert not store.stored
 
 
 async def test_the_request_overrides_the_workflow_configuration() -> None:

@@ -12,12 +12,14 @@ from services.executor.model.failures import NO_PLATFORM
 from services.executor.model.runs import Session
 from services.executor.model.states import Status
 from services.executor.worker.attempts import AutomatedAttempts
-from services.executor.worker.build_files import BuildFileCache
 from services.executor.worker.build_provider import BuildHeadCache, BuildProvider
+from services.executor.worker.file_cache import FileCache
 from services.executor.worker.run_executor import RunExecutor
 from services.executor.worker.session_tracker import SessionTracker
+from services.executor.worker.variables import VariableReader
 from tests.fakes.attempt_processes import LIMITS, task_processes
 from tests.fakes.executor import FakeArtifacts, FakeCatalog
+from tests.fakes.executor_baselines import FakeBaselines
 from tests.fakes.executor_executions import FakeExecutions
 from tests.unit.executor.worker.builders import active_run, run_of, started
 
@@ -33,9 +35,15 @@ async def attempts(tmp_path: Path) -> AsyncIterator[Callable[..., AutomatedAttem
 
         def make(store: FakeExecutions, catalog: FakeCatalog | None = None, **options: Any) -> AutomatedAttempts:
             catalog = catalog or FakeCatalog()
-            builds = BuildProvider(BuildHeadCache(catalog, 0), BuildFileCache(catalog, tmp_path, 0))
+            builds = BuildProvider(BuildHeadCache(catalog, 0), FileCache(catalog, tmp_path, 0))
             sessions = SessionTracker(store, delete_session)
-            defaults = {"artifacts": FakeArtifacts(), "step_seconds": 1, "cpu": LIMITS.cpu}
+            defaults = {
+                "artifacts": FakeArtifacts(),
+                "baselines": FakeBaselines(),
+                "variables": VariableReader(catalog),
+                "step_seconds": 1,
+                "cpu": LIMITS.cpu,
+            }
             return AutomatedAttempts(PooledDevices.load(None), processes, builds, sessions, **{**defaults, **options})
 
         yield make

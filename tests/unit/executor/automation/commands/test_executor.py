@@ -1,34 +1,17 @@
 """What commands do on a device, and the messages of their steps."""
 
-import io
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from random import Random
-from typing import Any
 
 import pytest
-from PIL import Image
 
-from services.executor.automation.attempt import AttemptRequest, AttemptRunner
-from services.executor.automation.commands.swipes import visible_share
-from services.executor.automation.devices.port import DeviceFailure
-from services.executor.automation.devices.stability import pictures_match
-from services.executor.automation.screen.elements import Bounds, Element, Point, Role
-from services.executor.model.attempts import AttemptResult, Resolution
+from services.executor.automation.devices.port import DeviceInfo
+from services.executor.automation.screen.elements import Element, Point, Role
+from services.executor.model.attempts import Resolution
 from services.executor.model.failures import Category
-from services.executor.model.run_config import FallbackTrigger, RunConfig
-from tests.fakes.devices import FakeDevice, FakeDevices, button, screen
-
-BUTTON = Bounds(100, 200, 80, 40)
-
-
-async def run(device: FakeDevice, *steps: object, platform: str = "android") -> AttemptResult:
-    config = RunConfig(fallback_trigger=FallbackTrigger.NEVER)
-    plan = AttemptRequest(run_id="r", attempt=1, platform=platform, steps=list(steps), config=config, step_seconds=5)
-    return await AttemptRunner(FakeDevices(device)).run(plan)
-
-
-def pay(**fields: Any) -> Element:
-    return button("Pay", bounds=BUTTON, **fields)
+from services.flows import device_commands
+from tests.fakes.devices import FakeDevice, button, screen
+from tests.unit.executor.automation.commands.attempts import pay, run
 
 
 @pytest.mark.parametrize(
@@ -42,14 +25,14 @@ def pay(**fields: Any) -> Element:
         ({"tapOn": {"text": "Pay", "point": "5, 6"}}, ["tap 105,206"], "tap"),
         ({"doubleTapOn": "Pay"}, ["double_tap Pay"], "double_tap"),
         ({"doubleTapOn": {"point": "1,2"}}, ["double_tap 1,2"], "double_tap"),
-        ({"longPressOn": {"id": "pay"}}, ["long_press Pay 1"], "long_press"),
+        ({"longPressOn": {"id": "pay"}}, ["long_press Pay 3"], "long_press"),
         ({"inputText": "Ada"}, ["type Ada"], "type"),
         ({"eraseText": 4}, ["clear 4"], "clear"),
         ({"pressKey": "Enter"}, ["press enter"], "press_key"),
         ({"pressKey": "Back"}, ["back"], "back"),
         ("back", ["back"], "back"),
         ("hideKeyboard", ["hide keyboard"], "hide_keyboard"),
-        ("scroll", ["swipe 180,480 180,160"], "scroll"),
+        ("scroll", ["swipe 180,320 180,64"], "scroll"),
         ({"swipe": {"direction": "LEFT", "duration": 900}}, ["swipe 324,320 36,320"], "swipe"),
         ({"scrollUntilVisible": {"element": "Pay"}}, [], "scroll_until_visible"),
         ({"assertTrue": "${1 < 2}"}, [], "assert_true"),
@@ -58,12 +41,29 @@ def pay(**fields: Any) -> Element:
         ({"clearState": {"appId": "com.other"}}, ["clear_state com.other"], "clear_state"),
         ({"openLink": "shop://cart"}, ["open shop://cart"], "open_link"),
         ({"setLocation": {"latitude": 52.5, "longitude": "-4"}}, ["location 52.5,-4"], "set_location"),
-        ({"setOrientation": "LANDSCAPE_LEFT"}, ["orientation landscape"], "set_orientation"),
+        ({"setOrientation": "LANDSCAPE_LEFT"}, ["orientation landscape_left"], "set_orientation"),
+        ({"openBrowser": "https://a.b"}, ["browse https://a.b"], "open_browser"),
+        ({"setAirplaneMode": "Enabled"}, ["airplane_mode True"], "set_airplane_mode"),
+        ("toggleAirplaneMode", ["airplane_mode True"], "set_airplane_mode"),
+        ({"setDarkMode": {"value": "disabled"}}, ["dark_mode False"], "set_dark_mode"),
+        ("toggleDarkMode", ["dark_mode True"], "set_dark_mode"),
+        ("assertLightMode", [], "assert_dark_mode"),
+        ({"killApp": "com.other"}, ["kill com.other"], "kill_app"),
+        ("clearKeychain", ["clear_keychain"], "clear_keychain"),
+        ({"setPermissions": {"permissions": {"a": "always"}}}, ["permissions a=always"], "set_permissions"),
+        ({"action": "hideKeyboard"}, ["hide keyboard"], "hide_keyboard"),
+        ("hide keyboard", ["hide keyboard"], "hide_keyboard"),
+        ({"openLink": {"link": "https://a.b", "browser": True}}, ["open https://a.b in browser"], "open_link"),
+        ({"openLink": {"link": "https://a.b", "autoVerify": True}}, ["open https://a.b in own app"], "open_link"),
+        ({"swipe": {"direction": "LEFT", "from": {"id": "pay", "point": "75%,25%"}}},
+         ["swipe 160,210 36,210"], "swipe"),
+        ({"swipe": {"direction": "DOWN", "from": {"id": "pay", "point": "5, 6"}}}, ["swipe 105,206 105,576"], "swipe"),
+        ({"swipe": {"direction": "UP", "from": "Pay"}}, ["swipe 140,220 140,64"], "swipe"),
         ({"launchApp": {"permissions": {"camera": "Deny"}, "arguments": {"n": 2, "on": True}}},
          ["launch camera=deny n=2 on=True"], "launch_app"),
         ({"launchApp": {"appId": "com.other", "clearState": True, "stopApp": False}},
          ["launch com.other clear resume"], "launch_app"),
-        ({"launchApp": {"clearKeychain": True}}, ["launch"], "launch_app"),
+        ({"launchApp": {"clearKeychain": True}}, ["clear_keychain", "launch"], "launch_app"),
     ],
 )  # fmt: skip
 async def test_a_command_calls_the_device(step: object, asked: list[str], action: str) -> None:
@@ -89,6 +89,74 @@ async def test_a_selector_that_takes_too_long_is_neither_visible_nor_absent(step
     assert (result.failure.category, "takes too long" in result.failure.message) == (Category.SCRIPT_ERROR, True)
 
 
+class Browser(FakeDevice):
+    """A page whose button matches every CSS selector that it is asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.info = DeviceInfo("browser-1", "android", simulated=False, browser=True)
+        self.asked: set[str] = set()
+
+    async def tree(self, css: frozenset[str] = frozenset()) -> Element:
+        self.asked |= css
+        self.show = screen(pay(css=css))
+        return await super().tree()
+
+
+async def test_a_browser_is_asked_for_the_css_selectors_of_each_command() -> None:
+    browser = Browser()
+    inner = {"runFlow": {"when": {"visible": {"css": ".banner"}}, "commands": [{"tapOn": {"css": "button.${NAME}"}}]}}
+    result = await run(browser, {"env": {"NAME": "pay"}}, inner, {"assertNotVisible": {"id": "gone"}})
+    assert result.failure is None
+    assert browser.done == ["install", "launch", "tap Pay"]
+    assert browser.asked == {".banner", "button.pay"}
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        {"tapOn": {"css": "#pay"}},
+        {"assertVisible": {"text": "Pay", "below": {"css": "#${ID}"}}},
+        {"runFlow": {"when": {"notVisible": {"css": "#pay"}}, "commands": ["back"]}},
+        {"repeat": {"times": 2, "while": {"platform": "Android", "visible": {"css": "#pay"}}, "commands": ["back"]}},
+        {"runScript": {"script": "output.a = 1", "when": {"visible": {"css": "#pay"}}}},
+    ],
+)
+async def test_css_on_a_phone_is_a_wrong_configuration_before_the_first_step(step: object) -> None:
+    device = FakeDevice(screen(pay()))
+    result = await run(device, "back", step)
+    assert result.failure is not None
+    assert (result.failure.category, device.done) == (Category.CONFIG_INVALID, [])
+    assert "css selects elements of web pages" in result.failure.message
+
+
+@pytest.mark.parametrize(
+    "when",
+    [
+        {"platform": "Web"},
+        {"platform": "web", "visible": {"css": ".a"}},
+        {"true": "${false}", "visible": {"css": ".a"}},
+    ],
+)
+async def test_css_for_browsers_alone_does_not_stop_a_phone(when: object) -> None:
+    device = FakeDevice(screen(pay()))
+    steps = [
+        {"runFlow": {"when": when, "commands": [{"tapOn": {"css": "#pay"}}]}},
+        {"runScript": {"script": "output.a = 1", "when": when}},
+        {"tapOn": "Pay"},
+    ]
+    result = await run(device, *steps)
+    assert result.failure is None
+    assert device.done == ["install", "launch", "tap Pay"]
+
+
+async def test_a_condition_with_css_is_neither_true_nor_false_on_a_phone() -> None:
+    when = {"true": "${1 == 1}", "notVisible": {"css": ".a"}}
+    result = await run(FakeDevice(screen(pay())), {"runFlow": {"when": when, "commands": ["back"]}})
+    assert result.failure is not None
+    assert (result.failure.category, "css" in result.failure.message) == (Category.SCRIPT_ERROR, True)
+
+
 async def test_the_apps_of_a_flow_are_the_app_under_test() -> None:
     device = FakeDevice()
     configuration = {"appId": {"android": "com.shop", "ios": "com.shop.ios"}}
@@ -96,10 +164,77 @@ async def test_the_apps_of_a_flow_are_the_app_under_test() -> None:
     assert device.done == ["install", "launch", "stop", "stop com.mail"]
 
 
-async def test_a_keychain_that_cannot_be_cleared_fails_the_step() -> None:
-    failure = (await run(FakeDevice(), {"launchApp": {"clearKeychain": True}}, platform="ios")).failure
+async def test_dark_mode_is_checked_at_once() -> None:
+    device = FakeDevice()
+    steps = ["assertLightMode", "toggleDarkMode", "assertDarkMode", "toggleDarkMode", "assertDarkMode"]
+    result = await run(device, "back", *steps)
+    assert result.failure is not None
+    assert (result.failure.category, result.failure.message) == (Category.ASSERTION_FAILED, "dark mode is off")
+    assert (result.failure.step_index, device.timer.now()) == (5, 0)
+
+
+async def test_a_journey_takes_its_time() -> None:
+    """A hundredth of a degree of latitude is 1,112 m: at 100 m/s eleven seconds, and as many points."""
+    device = FakeDevice()
+    assert (await run(device, "back", {"travel": {"points": ["1, 2", "1.01, 2"], "speed": 100}})).failure is None
+    places = [each for each in device.done if each.startswith("location")]
+    assert (places[0], places[-1], len(places)) == ("location 1,2", "location 1.01,2", 12)
+    assert 11.0 < device.timer.now() < 11.2
+
+
+async def test_a_long_journey_is_no_timeout() -> None:
+    device = FakeDevice()
+    assert (await run(device, "back", {"travel": {"points": ["0,0", "0,0.01", "0,0"]}})).failure is None
+    assert len([each for each in device.done if each.startswith("location")]) == 101
+    assert 555 < device.timer.now() < 557
+
+
+def test_a_journey_takes_the_shorter_way_around_the_earth() -> None:
+    start, end = device_commands.GeoPoint(0, 179), device_commands.GeoPoint(0, -179)
+    assert start.distance(end) == pytest.approx(222_390, rel=1e-4)
+    assert [start.between(end, share).longitude for share in (0, 0.25, 0.5, 1)] == [179, 179.5, 180, -179]
+
+
+class Sent:
+    """Files that were sent along."""
+
+    def __init__(self, **files: bytes) -> None:
+        self._files = {name.replace("_", "/") + ".png": content for name, content in files.items()}
+
+    def __contains__(self, path: object) -> bool:
+        return path in self._files
+
+    async def read(self, path: str) -> bytes:
+        return self._files[path]
+
+
+async def test_media_are_files_that_were_sent_along() -> None:
+    device = FakeDevice()
+    result = await run(
+        device, "back", {"addMedia": ["media/cat.png", "dog.png"]}, files=Sent(media_cat=b"a", dog=b"bc")
+    )
+    assert result.failure is None
+    assert device.done[-2:] == ["media cat.png 1", "media dog.png 2"]
+
+
+@pytest.mark.parametrize("files", [None, Sent(cat=b"a")])
+async def test_a_file_that_was_not_sent_along_is_missed_before_the_first_step(files: Sent | None) -> None:
+    device = FakeDevice()
+    failure = (await run(device, "back", {"addMedia": ["cat.png", "dog.png"]}, files=files)).failure
     assert failure is not None
-    assert (failure.category, "keychain" in failure.message) == (Category.SCRIPT_ERROR, True)
+    assert failure.category is Category.CONFIG_INVALID
+    assert failure.message.startswith(
+        f"steps[1].addMedia: the file {'dog' if files else 'cat'}.png was not sent along:"
+    )
+    assert device.done == []
+
+
+async def test_a_missing_file_whose_name_has_variables_fails_its_step() -> None:
+    step = {"runFlow": {"env": {"WHO": "cat"}, "commands": [{"addMedia": ["${WHO}.png"]}]}}
+    failure = (await run(FakeDevice(), step)).failure
+    assert failure is not None
+    message = "the file cat.png was not sent along: import the folder of the flow with POST /tests/import"
+    assert (failure.category, failure.message) == (Category.SCRIPT_ERROR, message)
 
 
 class Changing(FakeDevice):
@@ -148,125 +283,3 @@ async def test_copied_text_is_pasted_and_is_a_variable() -> None:
     failure = (await run(device, {"copyTextFrom": "nothing"})).failure
     assert failure is not None
     assert "has no text to copy" in failure.message
-
-
-class Scrolling(FakeDevice):
-    """A long page: each swipe up moves everything up by 200, but no further than its end."""
-
-    def __init__(self, *elements: Element, end: float = 2000) -> None:
-        super().__init__()
-        self._elements = elements
-        self._end = end
-        self.offset = 0.0
-        self.show = self._page()
-
-    async def swipe(self, start: Point, end: Point, seconds: float = 0.4) -> None:
-        await super().swipe(start, end, seconds)
-        self.done[-1] += f" {seconds:g}"
-        self.offset = min(max(self.offset + start.y - end.y, 0), self._end)
-        self.show = self._page()
-
-    def _page(self) -> Element:
-        placed = []
-        for each in self._elements:
-            box = each.bounds
-            bounds = Bounds(box.x, box.y - self.offset, box.width, box.height)
-            placed.append(button(each.text, bounds=bounds, visible=bounds.bottom > 0 and bounds.y < 640))
-        return screen(*placed)
-
-
-async def test_scrolling_ends_when_enough_is_visible() -> None:
-    far = button("Help", bounds=Bounds(0, 900, 100, 100))
-    device = Scrolling(far)
-    result = await run(device, {"scrollUntilVisible": {"element": "Help", "speed": 60}})
-    assert result.failure is None
-    assert (device.offset, [each for each in device.done if each.startswith("swipe")]) == (
-        640,
-        ["swipe 180,480 180,160 0.401"] * 2,
-    )
-    partly = Scrolling(button("Help", bounds=Bounds(0, 900, 100, 300)))
-    assert (await run(partly, {"scrollUntilVisible": {"element": "Help", "visibilityPercentage": 10}})).failure is None
-    assert partly.offset == 320
-
-
-async def test_a_partly_visible_element_is_reported_with_its_share() -> None:
-    device = Scrolling(button("Help", bounds=Bounds(0, 600, 100, 100)), end=20)
-    step = {"scrollUntilVisible": {"element": "Help", "timeout": 3000}}
-    failure = (await run(device, step)).failure
-    assert failure is not None
-    assert failure.category is Category.ELEMENT_NOT_FOUND
-    assert '"Help" (60% of it was visible, 100% is required)' in failure.message
-    nowhere = (await run(Scrolling(), step)).failure
-    assert nowhere is not None
-    assert nowhere.message.startswith('"Help" was not found within 3 s')
-
-
-async def test_scrolling_centers_the_element_if_configured() -> None:
-    device = Scrolling(button("Help", bounds=Bounds(0, 550, 100, 50)))
-    result = await run(device, {"scrollUntilVisible": {"element": "Help", "centerElement": True}})
-    assert result.failure is None
-    assert device.offset == 255
-    top = Scrolling(button("Help", bounds=Bounds(0, 300, 100, 50)))
-    await run(top, {"scrollUntilVisible": {"element": "Help", "centerElement": True}})
-    assert top.offset == 0
-
-
-@pytest.mark.parametrize(
-    ("bounds", "share"),
-    [(Bounds(0, 0, 10, 10), 1), (Bounds(-5, 0, 10, 10), 0.5), (Bounds(95, 95, 10, 10), 0.25), (Bounds(200, 0, 9, 9), 0),
-     (Bounds(0, 0, 0, 0), 1)],
-)  # fmt: skip
-def test_visible_share(bounds: Bounds, share: float) -> None:
-    assert visible_share(Bounds(0, 0, 100, 100), bounds) == share
-
-
-def png(paint: Callable[[Image.Image], object]) -> bytes:
-    picture = Image.new("RGB", (360, 640), "white")
-    paint(picture)
-    content = io.BytesIO()
-    picture.save(content, "PNG")
-    return content.getvalue()
-
-
-WHITE = png(lambda picture: None)
-CURSOR = png(lambda picture: picture.paste("black", (100, 100, 104, 130)))
-OTHER = png(lambda picture: picture.paste("black", (0, 0, 360, 200)))
-
-
-def test_screenshots_match_despite_a_blinking_cursor() -> None:
-    assert pictures_match(WHITE, CURSOR)
-    assert not pictures_match(WHITE, OTHER)
-    assert not pictures_match(b"no picture", WHITE)
-
-
-class Moving(FakeDevice):
-    """Its screenshots differ until a time."""
-
-    def __init__(self, until: float) -> None:
-        super().__init__()
-        self._until = until
-        self._taken = 0
-
-    async def screenshot(self) -> bytes:
-        self._taken += 1
-        return OTHER if self.timer.now() < self._until and self._taken % 2 else WHITE
-
-
-async def test_waiting_for_an_animation_is_bounded() -> None:
-    device = Moving(2)
-    result = await run(device, "waitForAnimationToEnd")
-    assert (result.failure, result.steps[0].message) == (None, "")
-    assert 2 <= device.timer.now() <= 3
-    endless = await run(Moving(1000), {"waitForAnimationToEnd": {"timeout": 4000}})
-    assert (endless.failure, endless.steps[0].message) == (None, "the screen was still moving after 4 s")
-
-
-@pytest.mark.parametrize("call", ["clear_state", "location", "orientation", "press", "open"])
-async def test_an_unsupported_action_is_the_failure(call: str) -> None:
-    device = FakeDevice()
-    device.failing[call] = DeviceFailure(Category.SCRIPT_ERROR, "not here")
-    steps = ["clearState", {"setLocation": {"latitude": 1, "longitude": 2}}, {"setOrientation": "landscape"},
-             {"pressKey": "lock"}, {"openLink": "a://b"}]  # fmt: skip
-    failure = (await run(device, *steps)).failure
-    assert failure is not None
-    assert (failure.category, failure.message) == (Category.SCRIPT_ERROR, "not here")

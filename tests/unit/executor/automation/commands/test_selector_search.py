@@ -41,6 +41,17 @@ def test_ids_match_with_and_without_their_package() -> None:
     assert found({"id": ".*total"}, *elements) == ["a", "b"]
 
 
+def test_elements_of_a_page_match_the_css_selectors_that_the_browser_found_for_them() -> None:
+    elements = (
+        box("Total", css=frozenset({"#total"})),
+        box("Other", css=frozenset({".other"}), y=40),
+        box("Plain", y=80),
+    )
+    assert found({"css": "#total"}, *elements) == ["Total"]
+    assert found({"css": "#total", "text": "Other"}, *elements) == []
+    assert found({"text": "Plain", "below": {"css": ".other"}}, *elements) == ["Plain"]
+
+
 def test_states_must_fit() -> None:
     on, off, plain = box("on", checked=True), box("off", checked=False, enabled=False), box("plain", focused=True)
     elements = (on, off, plain)
@@ -94,6 +105,16 @@ def test_parents_and_children() -> None:
     assert select_all({"containsChild": "Blue mug"}, row, other) == [row]
 
 
+def test_the_screen_contains_everything() -> None:
+    row = Element(role=Role.CELL, id="row", children=(box("Blue mug"), box("Add")))
+    elements = (row, box("Basket"))
+    everywhere = {"containsDescendants": ["Blue mug", "Basket"]}
+    assert [element.id for element in select_all({"containsDescendants": ["Blue mug", "Add"]}, *elements)] == ["row"]
+    assert len(select_all(everywhere, *elements)) == 1
+    assert len(select_all({"containsChild": "Basket"}, *elements)) == 1
+    assert select_all({"text": ".*", **everywhere}, *elements) == []
+
+
 def test_nested_selectors_apply_too() -> None:
     mugs = (box("Mug", y=0), box("Add", y=30), box("Mug", y=100), box("Add", y=130))
     assert found({"text": "Add", "below": {"text": "Mug", "index": 1}}, *mugs) == ["Add"]
@@ -124,3 +145,23 @@ def test_a_selector_beyond_the_work_budget_is_refused(selector: object) -> None:
     texts = ["".join(chance.choices("ab", k=400)) for _ in range(500)]
     with pytest.raises(WorkBudgetExceeded):
         found(selector, *(box(text, y=y) for y, text in enumerate(texts)))
+
+
+def test_a_negative_index_counts_from_the_bottom() -> None:
+    elements = [box("a", y=place, id=str(place)) for place in (40, 0, 80)]
+    (step,) = parse_flow([{"tapOn": {"text": "a", "index": -1}}]).steps
+    assert isinstance(step.command, TapOn)
+    assert [each.id for each in find_by_selector(step.command.selector, Outline(screen(*elements)))] == ["80"]
+    assert found({"text": "a", "index": -4}, *elements) == []
+
+
+def test_traits_select_by_text_length_and_shape() -> None:
+    elements = (
+        Element(id="icon", bounds=Bounds(0, 0, 100, 102)),
+        box("x" * 201, y=200),
+        box("short", y=300),
+    )
+    assert found({"traits": "text"}, *elements) == ["x" * 201, "short"]
+    assert found({"traits": "long-text"}, *elements) == ["x" * 201]
+    assert found({"traits": "square", "id": "icon"}, *elements) == ["icon"]
+    assert found({"traits": "text square"}, *elements) == []

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from services.chassis.clock import SystemClock
-from services.executor.automation.attempt import AttemptRequest, AttemptRunner
+from services.executor.automation.attempt import AttemptRunner
+from services.executor.automation.attempt_request import AttemptRequest
 from services.executor.automation.devices.port import Build, DeviceFailure, PageSource
 from services.executor.automation.evidence.failure_capture import LOG_BYTES, TREE_BYTES, FailureCapture
 from services.executor.automation.evidence.recorder import ARTIFACTS_LIMIT, StepRecorder

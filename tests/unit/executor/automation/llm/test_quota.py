@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime
 import pytest
 
 from services.executor.automation.llm.quota import PORTION_CALLS, ModelQuota
-from services.executor.automation.ports import ModelFailed
+from services.executor.automation.model_ports import ModelFailed
 from services.executor.model.failures import Category
 from services.executor.model.limits import UNLIMITED, ModelDay, ModelUse, OrganisationLimits
 from tests.fakes.chassis import FakeClock

@@ -6,8 +6,9 @@ from zlib import crc32
 import pytest
 from PIL import Image
 
-from services.executor.automation.llm.screen_picture import LONGEST_SIDE, UnreadableScreenshot, draw_picture
+from services.executor.automation.llm.screen_picture import LONGEST_SIDE, draw_picture
 from services.executor.automation.screen.elements import Bounds, Point
+from services.executor.automation.screen.pictures import UnreadablePicture
 
 SCREEN = Bounds(0, 0, 360, 720)
 
@@ -47,7 +48,7 @@ def test_the_grid_is_optional() -> None:
 
 @pytest.mark.parametrize("content", [b"", b"\x89PNG picture", b"<svg/>", png(9, 9)[:40]])
 def test_an_unreadable_screenshot_is_an_error(content: bytes) -> None:
-    with pytest.raises(UnreadableScreenshot):
+    with pytest.raises(UnreadablePicture):
         draw_picture(content, SCREEN, grid=True)
 
 
@@ -55,5 +56,5 @@ def test_a_decompression_bomb_is_an_error() -> None:
     claims = bytearray(png(1, 1))
     claims[16:24] = (60_000).to_bytes(4, "big") * 2
     claims[29:33] = crc32(claims[12:29]).to_bytes(4, "big")
-    with pytest.raises(UnreadableScreenshot):
+    with pytest.raises(UnreadablePicture):
         draw_picture(bytes(claims), SCREEN, grid=False)

@@ -115,3 +115,42 @@ def test_nothing_is_the_value_where_two_texts_could_be() -> None:
 
 def test_a_text_above_its_label_is_not_taken_for_a_value() -> None:
     assert Screen(box(text("128"), text("Posts", y=20))).value("Posts") is None
+
+
+def test_a_heading_over_a_row_is_no_label_of_its_switch() -> None:
+    screen = Screen(box(text("Notifications"), box(text("Email", y=40), switch(y=40))))
+    assert (screen.control("Notifications"), screen.control("Email")) == (None, "switch")
+
+
+def test_a_title_is_no_label_of_a_field_that_has_a_hint() -> None:
+    named = Element(role=Role.FIELD, id="name", hint="Type the name", bounds=Bounds(0, 80, 300, 20))
+    assert Screen(box(text("Delete note?"), text("For ever.", y=40), named)).value("Delete note?") is None
+
+
+def test_boxes_before_their_texts_belong_to_the_texts_after_them() -> None:
+    line = box(switch("a", x=0), text("A", x=50), switch("b", x=155), text("B", x=200))
+    assert [Screen(line).control(name) for name in "AB"] == ["a", "b"]
+
+
+def test_a_column_of_labels_has_no_values_in_it() -> None:
+    labels = box(*(text(name, y=place * 30) for place, name in enumerate(("Net", "Tax", "Tip", "Sum"))))
+    amounts = box(*(text(amount, x=200, y=place * 30) for place, amount in enumerate(("$1", "$2", "$3", "$6"))))
+    assert [Screen(box(labels, amounts)).value(name) for name in ("Net", "Tip")] == [None, None]
+
+
+def test_nothing_belongs_to_a_name_with_an_explanation_below_and_an_amount_beside() -> None:
+    card = box(box(text("Blue mug"), text("Stoneware", y=30)), text("$24", x=300))
+    assert Screen(card).value("Blue mug") is None
+
+
+def test_the_head_of_a_table_has_no_value() -> None:
+    head, row = box(text("Sunrise"), text("Sunset", x=200)), box(text("05:12", y=40), text("21:48", x=200, y=40))
+    assert Screen(box(head, row)).value("Sunrise") is None
+
+
+def test_the_text_of_a_button_keeps_the_next_label_from_being_a_value() -> None:
+    def button(time: str, y: float) -> Element:
+        return box(text(time, x=200, y=y), clickable=True)
+
+    form = box(text("Starts"), button("09:00", 0), text("Ends", y=40), button("18:30", 40))
+    assert Screen(form).value("Starts") is None

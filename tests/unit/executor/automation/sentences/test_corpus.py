@@ -3,7 +3,8 @@
 import pytest
 
 from services.executor.automation.sentences.grounder import ground_sentence
-from tests.unit.executor.automation.sentences.corpus import CORPUS, Row
+from tests.unit.executor.automation.sentences.corpus import CORPUS
+from tests.unit.executor.automation.sentences.corpus_actions import Row
 from tests.unit.executor.automation.sentences.corpus_screen import SCREEN
 
 

@@ -56,6 +56,15 @@ def test_containers_are_searched_in_one_pass(monkeypatch: pytest.MonkeyPatch) ->
     assert len(calls) < 20 * 50
 
 
+def test_rows_are_counted_where_all_are_of_one_kind() -> None:
+    """A list of messages may begin with the name of the folder and with advice."""
+    kinds = ("folder", "advice", "message", "message")
+    rows = [Element(role=Role.CELL, id=f"com.example:id/{kind}", text=f"{kind} {n}") for n, kind in enumerate(kinds)]
+    mixed, plain = (screen(Element(role=Role.LIST, children=tuple(shown))) for shown in (rows, rows[2:]))
+    assert ground_sentence("Tap the first message", mixed).reason is RefusalReason.AMBIGUOUS
+    assert ground_sentence("Tap the first message", plain).element is rows[2]
+
+
 def test_a_text_beats_an_id() -> None:
     tree = screen(
         Element(role=Role.BUTTON, text="Later", id="send"), Element(role=Role.BUTTON, text="Send", id="later")

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from services.executor.automation.attempt import AttemptRequest, AttemptRunner
+from services.executor.automation.attempt import AttemptRunner
+from services.executor.automation.attempt_request import AttemptRequest
 from services.executor.model.attempts import AttemptResult
 from services.executor.model.run_config import (
     FallbackTrigger,

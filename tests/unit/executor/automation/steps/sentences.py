@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from services.executor.automation.attempt import AttemptRequest, AttemptRunner
+from services.executor.automation.attempt import AttemptRunner
+from services.executor.automation.attempt_request import AttemptRequest
 from services.executor.model.attempts import AttemptResult
 from services.executor.model.failures import Category
 from services.executor.model.run_config import (

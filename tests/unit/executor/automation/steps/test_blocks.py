@@ -1,7 +1,10 @@
 """Steps that hold other steps: conditions, repetitions and retries."""
 
+from dataclasses import replace
+
 from services.executor.model.failures import Category
 from tests.fakes.devices import FakeDevice, button, screen
+from tests.fakes.flows import stored_steps
 from tests.unit.executor.automation.steps.attempts import run, statuses
 
 
@@ -86,3 +89,37 @@ async def test_the_last_try_of_a_retry_counts() -> None:
         "passed",
         "failed",
     ]
+
+
+async def test_a_retry_has_variables_of_its_own() -> None:
+    device = FakeDevice(screen(button("Pay")))
+    retry = {"retry": {"env": {"WHAT": "Pay"}, "commands": [{"tapOn": "${WHAT}"}]}}
+    result = await run(device, retry, {"tapOn": "${WHAT}"})
+    assert "tap Pay" in device.done
+    assert result.failure is not None
+    assert result.failure.step_index == 2
+
+
+async def test_a_browser_is_on_the_platform_web() -> None:
+    """The browser may run on either, but the flow is not for an app of it."""
+    steps = [
+        {"runFlow": {"when": {"platform": "Web", "true": "${maestro.platform == 'web'}"}, "commands": ["back"]}},
+        {"runFlow": {"when": {"platform": "Android"}, "commands": ["back"]}},
+    ]
+    device = FakeDevice()
+    device.info = replace(device.info, browser=True)
+    assert statuses(await run(device, *steps)) == ["runFlow passed", "  back passed", "runFlow skipped"]
+
+
+async def test_the_hook_after_a_subflow_runs_also_when_it_fails() -> None:
+    """With the variables of the subflow; the first failure counts."""
+    subflow = "env: {KEY: home}\nonFlowComplete: ['pressKey': '${KEY}']\n---\n- tapOn: ${WHAT}"
+    flow = "- runFlow: {file: a.yaml, env: {WHAT: Pay}}\n- runFlow: {file: a.yaml, env: {WHAT: Gone}}\n- back"
+    device = FakeDevice(screen(button("Pay")))
+    result = await run(device, *stored_steps(flow, {"a.yaml": subflow}))
+    assert statuses(result) == [
+        *["runFlow passed", "  tapOn passed", "  pressKey passed"],
+        *["runFlow failed", "  tapOn failed", "  pressKey passed"],
+    ]
+    assert result.failure is not None
+    assert result.failure.step_index == 4

@@ -5,12 +5,8 @@ from collections.abc import Sequence
 import pytest
 
 from services.executor.automation.devices.port import DeviceFailure
-from services.executor.automation.ports import (
-    GoalReached,
-    Judgement,
-    NextSteps,
-    StoredSteps,
-)
+from services.executor.automation.model_ports import GoalReached, Judgement, NextSteps
+from services.executor.automation.ports import StoredSteps
 from services.executor.model.attempts import AttemptResult, CacheOutcome, Resolution, StepStatus
 from services.executor.model.failures import Category
 from services.executor.model.run_config import (
@@ -19,7 +15,8 @@ from services.executor.model.run_config import (
     FallbackTrigger,
     RunConfig,
 )
-from tests.fakes.devices import FakeCache, FakeDevice, FakeModel, screen
+from tests.fakes.devices import FakeDevice, screen
+from tests.fakes.models import FakeCache, FakeModel
 from tests.unit.executor.automation.steps.sentences import PAY, category, counts, run
 
 PLANNING = RunConfig(execution_mode=ExecutionMode(enable_planning=True))

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from services.executor.automation.attempt import AttemptRequest, AttemptRunner
+from services.executor.automation.attempt import AttemptRunner
+from services.executor.automation.attempt_request import AttemptRequest
 from services.executor.automation.devices.port import DeviceFailure
 from services.executor.automation.devices.watcher import Watcher
 from services.executor.automation.evidence.recorder import StepRecorder
@@ -232,7 +233,7 @@ async def test_an_answer_ends_the_waiting_although_the_device_hangs() -> None:
     looked_at = asyncio.Event()
 
     class Hanging(FakeDevice):
-        async def tree(self) -> Element:
+        async def tree(self, css: frozenset[str] = frozenset()) -> Element:
             looked_at.set()
             await asyncio.Event().wait()
             raise AssertionError("unreachable")

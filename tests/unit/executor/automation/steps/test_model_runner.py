@@ -1,14 +1,17 @@
 """A model's action is done on the element that it meant, on the present screen, or not at all."""
 
-from services.executor.automation.attempt import AttemptRequest, AttemptRunner
-from services.executor.automation.ports import ActionDialog, ChosenAction, ModelTask, ScreenView, TaskDone
+from services.executor.automation.attempt import AttemptRunner
+from services.executor.automation.attempt_request import AttemptRequest
+from services.executor.automation.model_ports import ActionDialog, ModelTask, ScreenView, TaskDone
+from services.executor.automation.ports import ChosenAction
 from services.executor.automation.screen.elements import Bounds, Element, Point, Role
 from services.executor.automation.screen.outline import Outline
 from services.executor.automation.sentences.intents import Action
 from services.executor.automation.steps.model_runner import relocate
 from services.executor.model.attempts import AttemptResult
 from services.executor.model.failures import Category
-from tests.fakes.devices import FakeDevice, FakeDevices, FakeModel, Target, button, screen
+from tests.fakes.devices import FakeDevice, FakeDevices, Target, button, screen
+from tests.fakes.models import FakeModel
 
 
 def at(y: float, text: str, **fields: object) -> Element:

@@ -2,11 +2,8 @@
 
 import pytest
 
-from services.executor.automation.ports import (
-    ChosenAction,
-    Judgement,
-    TaskDone,
-)
+from services.executor.automation.model_ports import Judgement, TaskDone
+from services.executor.automation.ports import ChosenAction
 from services.executor.automation.screen.elements import Element, Role
 from services.executor.automation.sentences.intents import Action
 from services.executor.model.failures import Category
@@ -16,7 +13,8 @@ from services.executor.model.run_config import (
     Grounder,
     RunConfig,
 )
-from tests.fakes.devices import FakeCache, FakeDevice, FakeModel, screen
+from tests.fakes.devices import FakeDevice, screen
+from tests.fakes.models import FakeCache, FakeModel
 from tests.unit.executor.automation.steps.sentences import PAY, category, counts, run
 
 

@@ -3,12 +3,8 @@
 import pytest
 
 from services.executor.automation.devices.port import DeviceFailure
-from services.executor.automation.ports import (
-    CannotContinue,
-    ChosenAction,
-    ModelFailed,
-    TaskDone,
-)
+from services.executor.automation.model_ports import CannotContinue, ModelFailed, TaskDone
+from services.executor.automation.ports import ChosenAction
 from services.executor.automation.screen.elements import Element, Point, Role
 from services.executor.automation.sentences.intents import Action
 from services.executor.automation.step_cache.cache import StoredStepCache
@@ -22,7 +18,8 @@ from services.executor.model.run_config import (
     LlmConfig,
     RunConfig,
 )
-from tests.fakes.devices import FakeCache, FakeDevice, FakeModel, button, screen
+from tests.fakes.devices import FakeDevice, button, screen
+from tests.fakes.models import FakeCache, FakeModel
 from tests.fakes.step_cache import FakeStepCacheStore
 from tests.unit.executor.automation.steps.sentences import PAY, category, counts, run
 
@@ -153,9 +150,9 @@ class CountingDevice(FakeDevice):
 
     reads = 0
 
-    async def tree(self) -> Element:
+    async def tree(self, css: frozenset[str] = frozenset()) -> Element:
         self.reads += 1
-        return await super().tree()
+        return await super().tree(css)
 
 
 async def test_a_second_run_of_rule_steps_makes_no_store_call() -> None:

@@ -89,7 +89,7 @@ def hub(fields: str, url: str = "http://lab:4723") -> str:
         ("pools:\n  - {platform: ios, kind: simulatd}", 2, 27, "did you mean simulated?"),
         ("pools:\n  - {platform: ios, kind: simulated, slots: 0}", 2, 45, "from 1 to 1000"),
         ("pools:\n  - {platform: ios, kind: simulated, slot: 1}", 2, 38, "did you mean slots?"),
-        ("pools:\n  - &a {platform: ios, kind: simulated}\n  - *a", 2, 5, "anchors"),
+        ("pools:\n  - &a {platform: ios, kind: simulated}\n  - *a", 3, 5, "aliases"),
         ("pools:\n" + "  - {platform: ios, kind: simulated}\n" * 2, 2, 5, 'duplicate pool name "simulated-ios"'),
         ("pools:\n  - {platform: ios, kind: simulated,\nurl: x}", 3, 1, "url does not apply to a pool of kind"),
         ("pools:\n  - {platform: ios, kind: webdriver}", 2, 5, "url is missing"),

@@ -8,6 +8,7 @@ from services.executor.automation.devices.port import LaunchOptions
 from services.executor.automation.devices.simulated.device import SimulatedDevice
 from services.executor.automation.devices.simulated.model_file import read_model
 from services.executor.automation.screen.outline import Outline
+from services.flows.device_commands import Mode
 from services.flows.nodes import DocumentError
 from tests.unit.executor.automation.devices.simulated.models import HEAD, started
 
@@ -28,6 +29,9 @@ screens:
           - {type: button, text: Deny, tap: {set: {permission.camera: deny}}}
       - {type: image, id: picture, label: Picture, visible: permission.camera == "allow"}
       - {type: text, text: "At {device.latitude}, {device.longitude}", visible: device.latitude != 0}
+      - {type: text, text: "Turned by {device.rotation}"}
+      - {type: text, text: It is dark, visible: device.dark_mode}
+      - {type: text, text: No network, visible: device.airplane_mode}
       - {type: text, text: Turn me, visible: device.orientation == "portrait"}
       - {type: button, text: Crash, tap: {crash: "out of <ink> & paper"}}
       - {type: button, text: More, tap: {add: {rounds: 1}}}
@@ -63,6 +67,7 @@ async def test_a_permission_dialog_is_shown_until_it_is_answered() -> None:
         ({"camera": "allow"}, False, True),
         ({"all": "deny"}, False, False),
         ({"all": "deny", "camera": "unset"}, True, False),
+        ({"camera": "unset", "all": "deny"}, True, False),
         ({"microphone": "allow"}, True, False),
     ],
 )
@@ -72,6 +77,26 @@ async def test_permissions_can_be_set_at_launch(permissions: dict[str, str], dia
     shown = await texts(device)
     assert ("Allow" in shown, "Picture" in shown) == (dialog, picture)
     assert ("has no permission microphone" in await device.log()) == ("microphone" in permissions)
+
+
+@pytest.mark.parametrize(
+    ("answer", "held"), [("always", True), ("inuse", True), ("limited", True), ("never", False), ("unset", False)]
+)
+async def test_permissions_can_be_set_while_the_app_runs(answer: str, held: bool) -> None:
+    device = await started(CAMERA)
+    await device.set_permissions(None, {"camera": answer})
+    shown = await texts(device)
+    assert ("Picture" in shown, "Allow" in shown) == (held, answer == "unset")
+
+
+async def test_a_killed_app_keeps_its_state() -> None:
+    device = await started(CAMERA)
+    await tap(device, "More")
+    await device.kill()
+    assert await texts(device) == []
+    await device.clear_keychain()
+    await device.launch()
+    assert "Hello nobody, 1" in await texts(device)
 
 
 async def test_launch_arguments_set_variables() -> None:
@@ -84,11 +109,30 @@ async def test_launch_arguments_set_variables() -> None:
 async def test_location_and_orientation_are_variables_of_the_model() -> None:
     device = await started(CAMERA)
     await device.set_location(52.5, -4.25)
-    await device.set_orientation("landscape")
+    await device.set_orientation("landscape_right")
     assert "At 52.5, -4.25" in await texts(device)
     assert "Turn me" not in await texts(device)
+    assert "Turned by 270" in await texts(device)
     await device.launch(LaunchOptions(clear_state=True))
     assert "At 52.5, -4.25" in await texts(device)
+
+
+async def test_modes_are_variables_of_the_model() -> None:
+    device = await started(CAMERA)
+    for mode, text in ((Mode.DARK, "It is dark"), (Mode.AIRPLANE, "No network")):
+        assert not await device.is_mode_on(mode)
+        await device.set_mode(mode, on=True)
+        assert await device.is_mode_on(mode)
+        assert text in await texts(device)
+        await device.set_mode(mode, on=False)
+        assert text not in await texts(device)
+    assert "device.dark_mode is true" in await device.log()
+
+
+async def test_media_are_told_in_the_log() -> None:
+    device = await started(CAMERA)
+    await device.add_media("cat.png", b"picture")
+    assert "media cat.png added (7 bytes)" in await device.log()
 
 
 async def test_the_log_is_returned_once() -> None:

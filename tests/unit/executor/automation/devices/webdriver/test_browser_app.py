@@ -3,7 +3,7 @@
 import pytest
 
 from services.chassis.web_addresses import AddressPolicy
-from services.executor.automation.devices.port import Build, DeviceFailure, LaunchOptions
+from services.executor.automation.devices.port import Build, DeviceFailure, LaunchOptions, LinkTarget
 from services.executor.automation.devices.webdriver.browser_app import BrowserApp
 from services.executor.model.failures import Category
 from tests.fakes.webdriver import FakeHub, fake_driver
@@ -28,7 +28,7 @@ async def test_a_private_page_is_not_launched() -> None:
 async def test_links_that_are_not_public_pages_are_not_opened(link: str) -> None:
     hub = FakeHub()
     with pytest.raises(DeviceFailure) as raised:
-        await BrowserApp(fake_driver(hub), Build()).open_link(link)
+        await BrowserApp(fake_driver(hub), Build()).open_link(link, LinkTarget.ANY)
     assert raised.value.category is Category.SCRIPT_ERROR
     assert hub.asked == []
 

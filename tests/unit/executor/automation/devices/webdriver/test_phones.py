@@ -1,65 +1,45 @@
 """Android and iOS use the commands that their drivers document; checked without a device."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 
-from services.executor.automation.devices.port import Build, DeviceFailure, DeviceInfo, LaunchOptions, UncleanDevices
+from services.executor.automation.devices.port import (
+    Build,
+    DeviceFailure,
+    DeviceInfo,
+    LaunchOptions,
+    LinkTarget,
+)
 from services.executor.automation.devices.webdriver.android import AndroidCommands
-from services.executor.automation.devices.webdriver.device import WebDriverDevice
-from services.executor.automation.devices.webdriver.driver_session import ELEMENT_KEY
-from services.executor.automation.devices.webdriver.hub_connection import DriverError, Json
+from services.executor.automation.devices.webdriver.assembly import assemble_device
+from services.executor.automation.devices.webdriver.hub_connection import DriverError
 from services.executor.automation.devices.webdriver.hub_target import HubTarget
-from services.executor.automation.devices.webdriver.native_view import NativeView
 from services.executor.automation.devices.webdriver.phone_app import PhoneApp
-from services.executor.automation.devices.webdriver.sessions import assemble_device, capabilities_of
-from services.executor.automation.screen.elements import NOWHERE, Bounds, Element, Role, walk
+from services.executor.automation.devices.webdriver.sessions import capabilities_of
 from services.executor.model.failures import Category
+from services.flows.device_commands import Mode
 from tests.fakes.unclean_devices import FakeUncleanDevices
 from tests.fakes.webdriver import TARGET, FakeHub, fake_driver
-
-DOCUMENTED = yaml.safe_load((Path(__file__).parent / "drivers.yaml").read_text())
-AUTOMATION = {"android": "UiAutomator2", "ios": "XCUITest"}
-APP = "com.example.shop"
-FIELD = {"element-6066-11e4-a52e-4f735466cecf": "field-1"}
-SHARED = replace(TARGET, dedicated=False)
-BOTH = pytest.mark.parametrize("platform", ["android", "ios"])
-
-
-def phone(
-    platform: str,
-    hub: FakeHub,
-    *,
-    app: str | None = "/apps/shop",
-    package: str | None = APP,
-    target: HubTarget = TARGET,
-    unclean: UncleanDevices | None = None,
-) -> WebDriverDevice:
-    info = DeviceInfo("phone-1", platform, simulated=False)
-    driver = fake_driver(hub, {"automationName": AUTOMATION[platform], "udid": "phone"})
-    return assemble_device(driver, target, info, Build(package_name=package), app, unclean)
-
-
-def documented(platform: str, hub: FakeHub) -> list[str]:
-    """The names of the requested commands, all of whose arguments are documented."""
-    commands = [(order.removeprefix("mobile: "), given) for order, given in hub.asked if order.startswith("mobile: ")]
-    for name, given in commands:
-        known = DOCUMENTED[platform][name]
-        assert set(known["required"]) <= set(given) <= {*known["required"], *known["optional"]}, name
-    return [name for name, _ in commands]
-
-
-def arguments(hub: FakeHub, name: str) -> Mapping[str, Any]:
-    return next(given for order, given in hub.asked if order == f"mobile: {name}")
+from tests.unit.executor.automation.devices.webdriver.phones import (
+    APP,
+    AUTOMATION,
+    BOTH,
+    DOCUMENTED,
+    FIELD,
+    SHARED,
+    arguments,
+    documented,
+    in_turn,
+    phone,
+)
 
 
 @BOTH
 async def test_only_documented_driver_commands_are_used(platform: str) -> None:
-    hub = FakeHub({"mobile: queryAppState": 4, "mobile: isKeyboardShown": True, "GET /element/active": dict(FIELD)})
+    hub = FakeHub({"mobile: queryAppState": 4, "GET /element/active": dict(FIELD)})
+    hub.replies["mobile: isKeyboardShown"] = in_turn(True, False)
     installed = iter([False, False, True, False])
     hub.replies["mobile: isAppInstalled"] = lambda _: next(installed)
     device = phone(platform, hub, target=SHARED, unclean=FakeUncleanDevices())
@@ -74,7 +54,16 @@ async def test_only_documented_driver_commands_are_used(platform: str) -> None:
     await device.open_link("shop://cart")
     await device.set_location(1.5, 2.5)
     await device.press_key("home")
+    await device.press_key("lock")
     await device.hide_keyboard()
+    await device.kill()
+    await device.clear_keychain()
+    await device.set_permissions(None, {"camera": "never"})
+    hub.replies |= {"mobile: getUiMode": "no", "mobile: getAppearance": {"style": "light"}}
+    await device.set_mode(Mode.DARK, on=True)
+    if platform == "android":
+        await device.set_mode(Mode.AIRPLANE, on=True)
+    await device.add_media("a.png", b"picture")
     await device.close()
     assert set(documented(platform, hub)) >= {"installApp", "terminateApp", "clearApp", "deepLink", "hideKeyboard"}
     assert set(documented(platform, hub)) >= {"listApps", "removeApp", "isAppInstalled", "setClipboard"}
@@ -115,27 +104,63 @@ async def test_the_log_of_the_session_before_is_cleared_when_a_session_is_opened
         assert ("appium:clearDeviceLogsOnStart" in asked) is clears
 
 
-async def test_android_permissions_are_set_with_all_first() -> None:
+async def test_only_background_apps_are_killed_on_android() -> None:
     hub = FakeHub()
-    await phone("android", hub).launch(
-        LaunchOptions(permissions={"location": "allow", "all": "deny", "a.b.OWN": "unset"})
-    )
-    given = [said for order, said in hub.asked if order == "mobile: changePermissions"]
-    assert [each["permissions"] for each in given] == [
-        "all",
-        ["android.permission.ACCESS_FINE_LOCATION", "android.permission.ACCESS_COARSE_LOCATION"],
-        ["a.b.OWN"],
-    ]
-    assert [each["action"] for each in given] == ["revoke", "grant", "revoke"]
-    with pytest.raises(DeviceFailure, match="unknown permission cammera; known permissions: all, bluetooth"):
-        await phone("android", hub).launch(LaunchOptions(permissions={"cammera": "allow"}))
+    await phone("android", hub).kill()
+    assert hub.asked == [("mobile: shell", {"command": "am", "args": ["kill", APP]})]
+    hub = FakeHub({"mobile: shell": DriverError("unknown error", "Potentially insecure feature 'adb_shell' has not")})
+    with pytest.raises(DeviceFailure, match="ask the operator to start Appium with --allow-insecure") as raised:
+        await phone("android", hub).kill()
+    assert raised.value.category is Category.CONFIG_INVALID
+    with pytest.raises(DeviceFailure, match="is not the package name of an app"):
+        await phone("android", hub).kill("com.example.shop;reboot")
 
 
-async def test_ios_permissions_use_the_simulators_names() -> None:
+@BOTH
+async def test_a_web_page_is_no_app_of_a_phone(platform: str) -> None:
+    with pytest.raises(DeviceFailure, match="is a web page and no app of this device") as raised:
+        await phone(platform, FakeHub()).launch(LaunchOptions(app_id="https://example.com/shop"))
+    assert raised.value.category is Category.SCRIPT_ERROR
+
+
+async def test_an_app_that_was_killed_has_not_crashed() -> None:
+    hub, now = FakeHub({"mobile: queryAppState": 1}), [0.0]
+    driver = fake_driver(hub)
+    app = PhoneApp(driver, AndroidCommands(driver), TARGET, app_id=APP, app=None, clock=lambda: now[0])
+    for end in (lambda: app.kill(None), lambda: app.set_permissions(None, {"camera": "deny"})):
+        await app.launch(LaunchOptions())
+        await end()
+        now[0] += 2.0
+        await app.check()
+
+
+@pytest.mark.parametrize(
+    ("target", "asked"),
+    [
+        (LinkTarget.ANY, {"url": "https://8.8.8.8/"}),
+        (LinkTarget.BROWSER, {"url": "https://8.8.8.8/", "package": "com.android.chrome"}),
+        (LinkTarget.OWN_APP, {"url": "https://8.8.8.8/", "package": APP}),
+    ],
+)
+async def test_android_opens_a_link_in_the_chosen_app(target: LinkTarget, asked: Mapping[str, str]) -> None:
     hub = FakeHub()
-    await phone("ios", hub).launch(LaunchOptions(permissions={"all": "deny", "photos": "allow"}))
-    access = arguments(hub, "setPermission")["access"]
-    assert (access["photos"], access["camera"]) == ("yes", "no")
+    await phone("android", hub).open_link("https://8.8.8.8/", target)
+    assert hub.asked == [("mobile: deepLink", asked)]
+
+
+async def test_ios_chooses_the_app_that_opens_a_link() -> None:
+    for target in LinkTarget:
+        hub = FakeHub()
+        await phone("ios", hub).open_link("https://8.8.8.8/", target)
+        assert hub.asked == [("mobile: deepLink", {"url": "https://8.8.8.8/"})]
+
+
+async def test_the_browser_of_a_phone_opens_pages() -> None:
+    hub = FakeHub()
+    await phone("android", hub).open_browser("https://8.8.8.8/")
+    assert arguments(hub, "deepLink") == {"url": "https://8.8.8.8/", "package": "com.android.chrome"}
+    with pytest.raises(DeviceFailure, match=r"com\.apple\.mobilesafari cannot be used"):
+        await phone("ios", hub, target=SHARED).open_browser("https://8.8.8.8/")
 
 
 async def test_android_launch_arguments_are_intent_extras() -> None:
@@ -224,93 +249,6 @@ async def test_an_install_error_does_not_show_where_the_file_is() -> None:
     with pytest.raises(DeviceFailure, match="Cannot download the file: 500") as raised:
         await phone("android", hub, app=url).install(Build())
     assert "worker-3" not in raised.value.message
-
-
-async def test_keys_are_pressed_by_name() -> None:
-    hub = FakeHub({"GET /element/active": dict(FIELD)})
-    await phone("android", hub).press_key("Volume Up")
-    assert arguments(hub, "pressKey") == {"keycode": 24}
-    await phone("ios", hub).press_key("volume_down")
-    assert arguments(hub, "pressButton") == {"name": "volumedown"}
-    await phone("ios", hub).press_key("enter")
-    assert hub.asked[-1] == ("POST /element/field-1/value", {"text": "\n"})
-    with pytest.raises(DeviceFailure, match="an iPhone has no key power; known keys: backspace, "):
-        await phone("ios", hub).press_key("power")
-
-
-@BOTH
-async def test_typing_without_focus_is_a_script_error(platform: str) -> None:
-    hub = FakeHub({"GET /element/active": DriverError("no such element", "")})
-    with pytest.raises(DeviceFailure, match="no editable field has the focus") as raised:
-        await phone(platform, hub).type("Ada")
-    assert raised.value.category is Category.SCRIPT_ERROR
-
-
-async def test_a_tap_goes_to_the_middle_of_the_visible_part() -> None:
-    hub = FakeHub({"GET /source": _SOURCES["android"]})
-    device = phone("android", hub)
-    tree = await device.tree()
-    button = next(each for each in walk(tree) if each.text == "Half")
-    await device.tap(button)
-    move = hub.asked[-1][1]["actions"][0]["actions"][0]
-    assert (move["x"], move["y"]) == (100, 580)
-
-
-async def test_elements_outside_the_screen_are_not_tapped() -> None:
-    hub = FakeHub({"GET /source": _SOURCES["android"]})
-    device = phone("android", hub)
-    await device.tree()
-    for bounds in (Bounds(0, 900, 100, 100), NOWHERE):
-        with pytest.raises(DeviceFailure, match="is not on the screen and was not tapped") as raised:
-            await device.tap(Element(text="Below", bounds=bounds))
-        assert raised.value.category is Category.ELEMENT_NOT_FOUND
-    assert "POST /actions" not in hub.orders()
-
-
-@BOTH
-async def test_typing_waits_until_the_tapped_field_has_the_focus(platform: str) -> None:
-    """Drivers answer a tap before the phone has moved the focus: the field before must not get the text."""
-    hub = FakeHub({"GET /element/field-1/rect": _rect(0, 100), "GET /element/field-2/rect": _rect(0, 200)})
-    hub.replies["GET /element/active"] = moving("field-1", "field-1", "field-1", "field-2")
-    await phone(platform, hub).type("Ada", Element(role=Role.FIELD, bounds=Bounds(0, 200, 100, 40)))
-    assert hub.asked[-1] == ("POST /element/field-2/value", {"text": "Ada"})
-
-
-async def test_a_field_moved_by_the_keyboard_is_still_the_tapped_one() -> None:
-    hub = FakeHub({"GET /element/field-1/rect": _rect(0, 100), "GET /element/active": dict(FIELD)})
-    driver = fake_driver(hub)
-    native = NativeView(driver, AndroidCommands(driver), patience=0.0)
-    field = Element(role=Role.FIELD, label="Name", bounds=Bounds(0, 500, 100, 40))
-    with pytest.raises(DeviceFailure, match='has the focus after a tap on field "Name"'):
-        await native.type("Ada", field)
-    assert "POST /element/field-1/value" not in hub.orders()
-    hub.replies["GET /element/active"] = moving(None, "field-1")
-    await native.type("Ada", field)
-    assert hub.asked[-1] == ("POST /element/field-1/value", {"text": "Ada"})
-
-
-async def test_clearing_removes_the_last_characters_wherever_the_caret_is() -> None:
-    hub = FakeHub({"GET /element/active": dict(FIELD)})
-    await phone("android", hub).clear(characters=2)
-    pressed = [said["keycode"] for order, said in hub.asked if order == "mobile: pressKey"]
-    assert pressed == [123, 67, 67]
-
-
-def moving(*focused: str | None) -> Callable[[Mapping[str, Any]], Json]:
-    """The focus, look by look; the last one stays."""
-    left = list(focused)
-
-    def reply(_: Mapping[str, Any]) -> Json:
-        name = left.pop(0) if len(left) > 1 else left[0]
-        if name is None:
-            raise DriverError("no such element", "")
-        return {ELEMENT_KEY: name}
-
-    return reply
-
-
-def _rect(x: int, y: int) -> Json:
-    return {"x": x, "y": y, "width": 100, "height": 40}
 
 
 @BOTH

@@ -9,11 +9,12 @@ from services.executor.automation.devices import webdriver
 from services.executor.automation.devices.gestures import scroll, swipe
 from services.executor.automation.devices.port import Build, DeviceFailure, DeviceInfo
 from services.executor.automation.devices.webdriver.android import AndroidCommands
+from services.executor.automation.devices.webdriver.assembly import assemble_device
 from services.executor.automation.devices.webdriver.device import WebDriverDevice
 from services.executor.automation.devices.webdriver.hub_connection import DriverError, Json
 from services.executor.automation.devices.webdriver.native_view import NativeView
 from services.executor.automation.devices.webdriver.phone_app import PhoneApp
-from services.executor.automation.devices.webdriver.sessions import assemble_device
+from services.executor.automation.devices.webdriver.unsupported import unsupported_on_android
 from services.executor.automation.screen.elements import Bounds, Point, walk
 from tests.fakes.webdriver import TARGET, FakeHub, fake_driver
 
@@ -53,11 +54,11 @@ async def test_a_swipe_after_a_look_asks_for_nothing() -> None:
 
 
 async def test_the_window_is_asked_for_again_after_a_rotation() -> None:
-    hub = FakeHub({"GET /window/rect": dict(WINDOW)})
+    hub = FakeHub({"GET /window/rect": dict(WINDOW), "GET /orientation": "PORTRAIT"})
     device = phone(hub)
     assert await device.screen_bounds() == Bounds(0, 0, 400, 800)
     hub.replies["GET /window/rect"] = {"x": 24, "y": 0, "width": 800, "height": 400}
-    await device.set_orientation("landscape")
+    await device.set_orientation("landscape_left")
     assert await device.screen_bounds() == Bounds(0, 0, 800, 400)
     assert hub.orders().count("GET /window/rect") == 2
 
@@ -96,7 +97,9 @@ async def test_a_swipe_after_a_tap_notices_that_the_app_has_crashed() -> None:
     driver = fake_driver(hub)
     commands = AndroidCommands(driver)
     app = PhoneApp(driver, commands, TARGET, app_id="com.example.shop", app=None, clock=times.__next__)
-    device = WebDriverDevice(info, driver, app, NativeView(driver, commands), target=TARGET)
+    device = WebDriverDevice(
+        info, driver, app, NativeView(driver, commands), target=TARGET, unsupported=unsupported_on_android
+    )
     await device.launch()
     await device.tap(HERE)
     with pytest.raises(DeviceFailure, match=r"com\.example\.shop is no longer running"):

@@ -1,4 +1,4 @@
-"""Build files on disk: downloaded once, verified, bounded, and never evicted while in use."""
+"""Files of builds and tests on disk: downloaded once, verified, bounded, and never evicted while in use."""
 
 import asyncio
 import os
@@ -11,18 +11,18 @@ import pytest
 from services.chassis.errors import DeadlineExceeded, Unavailable
 from services.executor.automation.devices.port import DeviceFailure
 from services.executor.model.failures import Category
-from services.executor.worker.build_files import BuildFile, BuildFileCache
+from services.executor.worker.file_cache import CatalogFile, FileCache
 from tests.fakes.executor import FakeCatalog
 
 
-def files_of(catalog: FakeCatalog, folder: Path, limit: int = 1_000_000) -> BuildFileCache:
-    return BuildFileCache(catalog, folder, limit)
+def files_of(catalog: FakeCatalog, folder: Path, limit: int = 1_000_000) -> FileCache:
+    return FileCache(catalog, folder, limit)
 
 
-def known(catalog: FakeCatalog, name: str, content: bytes, file_name: str = "Shop.APK") -> BuildFile:
+def known(catalog: FakeCatalog, name: str, content: bytes, file_name: str = "Shop.APK") -> CatalogFile:
     """A build with this id and file."""
     catalog.files[name] = content
-    return BuildFile("org", name, sha256(content).hexdigest(), file_name)
+    return CatalogFile("org", sha256(content).hexdigest(), file_name, name)
 
 
 def on_disk(folder: Path) -> set[bytes]:
@@ -63,8 +63,43 @@ async def test_a_file_with_a_wrong_hash_is_refused_and_not_kept(tmp_path: Path) 
 async def test_a_file_missing_from_the_catalog_is_artifact_invalid(tmp_path: Path) -> None:
     files = files_of(FakeCatalog(), tmp_path)
     with files.open_files(until=inf) as fetch, pytest.raises(DeviceFailure, match="Build not found") as raised:
-        await fetch(BuildFile("org", "none", "ab" * 32, "a.apk"))
+        await fetch(CatalogFile("org", "ab" * 32, "a.apk", "none"))
     assert raised.value.category is Category.ARTIFACT_INVALID
+
+
+def picture(catalog: FakeCatalog, content: bytes) -> CatalogFile:
+    """A picture of a test with this content."""
+    catalog.files[sha256(content).hexdigest()] = content
+    return CatalogFile("org", sha256(content).hexdigest(), "media/cat.png")
+
+
+async def test_a_picture_of_a_test_is_kept_like_a_build(tmp_path: Path) -> None:
+    catalog = FakeCatalog()
+    cat, files = picture(catalog, b"cat"), files_of(catalog, tmp_path)
+    for _ in range(2):
+        with files.open_files(until=inf) as fetch:
+            path = await fetch(cat)
+    assert (path.name, path.read_bytes(), catalog.reads) == (f"{cat.sha256}.png", b"cat", 1)
+
+
+@pytest.mark.parametrize(
+    ("content", "limit", "message"),
+    [
+        (None, 100, "The catalog did not deliver the file media/cat.png: "),
+        (b"dog", 100, "The downloaded file media/cat.png differs from the uploaded one"),
+        (b"cat", 2, "The file media/cat.png is larger than the worker's file cache"),
+    ],
+)
+async def test_a_picture_that_cannot_be_used_is_told_by_its_name(
+    tmp_path: Path, content: bytes | None, limit: int, message: str
+) -> None:
+    catalog = FakeCatalog()
+    cat = picture(catalog, b"cat")
+    catalog.files = {cat.sha256: content} if content is not None else {}
+    with files_of(catalog, tmp_path, limit).open_files(until=inf) as fetch, pytest.raises(DeviceFailure) as raised:
+        await fetch(cat)
+    assert raised.value.category is Category.ARTIFACT_INVALID
+    assert raised.value.message.startswith(message)
 
 
 OUTAGES = [Unavailable("connections to all backends failing"), DeadlineExceeded("no answer")]

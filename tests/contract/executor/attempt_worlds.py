@@ -1,0 +1,96 @@
+"""Attempts in processes, and what they use besides, for tests."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from services.chassis.child_process import ChildLimits, ChildProcess, start_child
+from services.executor.automation.attempt_request import AttemptRequest
+from services.executor.automation.devices.pools.pooled_devices import PooledDevices
+from services.executor.automation.devices.port import NO_BUILD, Build, Seed
+from services.executor.automation.llm.budget import ModelBudget
+from services.executor.model.attempts import AttemptResult
+from services.executor.model.run_config import FallbackTrigger, RunConfig
+from services.executor.worker.processes.attempt_process import AttemptProcess, LogFormat
+from services.executor.worker.processes.host import AttemptHost, Services
+from services.executor.worker.processes.limits import AttemptLimits
+from services.executor.worker.processes.messages import ModelOffer, RunAttempt
+from services.executor.worker.processes.pool import AttemptProcesses
+from tests.fakes.attempt_processes import LIMITS
+from tests.fakes.devices import FakeEvidence
+
+NEVER = RunConfig(fallback_trigger=FallbackTrigger.NEVER)
+
+
+BUSY = {"repeat": {"times": 900, "commands": [{"assertNotVisible": "Nothing"}, {"assertNotVisible": "Nobody"}]}}
+"""A step that computes for ten seconds and more on the crowded app."""
+
+
+def app(elements: int, text: str = "Row", **others: str) -> Build:
+    """A build of an app whose screen has so many elements, each with this text and these other fields."""
+    fields = ", ".join(f"{name}: '{value}'" for name, value in {"type": "text", "text": "{shown}", **others}.items())
+    shown = ", ".join([f"{{{fields}}}"] * elements)
+    model = f"app_model: 1\napp: {{id: a}}\nstate: {{shown: {text}}}\nstart: a\nscreens: {{a: {{elements: [{shown}]}}}}"
+
+    async def read(limit: int) -> bytes:
+        return model.encode()[:limit]
+
+    return Build(read=read)
+
+
+CROWDED = app(500)
+
+
+class Children:
+    """Starts processes and remembers them."""
+
+    def __init__(self, main: Callable[..., None] | None = None) -> None:
+        self.started: list[ChildProcess] = []
+        self._main = main or AttemptProcess(LogFormat("warning", "json"))
+        self._limits = ChildLimits(memory_bytes=LIMITS.memory_bytes, niceness=10)
+
+    async def start(self) -> ChildProcess:
+        self.started.append(await start_child(self._main, self._limits, message_limit=2**26))
+        return self.started[-1]
+
+
+@asynccontextmanager
+async def real_processes(children: Children, limits: AttemptLimits = LIMITS) -> AsyncIterator[AttemptProcesses]:
+    async with AttemptProcesses(children.start, limits, idle=2).open() as processes:
+        yield processes
+
+
+@dataclass
+class AttemptWorld:
+    """One simulated device, and what attempts use besides."""
+
+    processes: AttemptProcesses
+    devices: PooledDevices = field(default_factory=lambda: PooledDevices.load(None))
+    evidence: FakeEvidence = field(default_factory=FakeEvidence)
+    limits: AttemptLimits = LIMITS
+    services: dict[str, Any] = field(default_factory=dict)
+    host: AttemptHost | None = None
+
+    async def run(self, *steps: object, build: Build = NO_BUILD, **fields: Any) -> AttemptResult:
+        services = Services(devices=self.devices, evidence=self.evidence, **self.services)
+        seed = Seed("run", 1)
+        host = self.host = AttemptHost(services, org_id="org", platform="android", build=build, seed=seed)
+        request = AttemptRequest(
+            **{"run_id": "run", "attempt": 1, "platform": "android", "steps": list(steps), "config": NEVER, **fields}
+        )
+        model = services.models
+        order = RunAttempt(
+            request=request,
+            cpu=self.limits.cpu,
+            model=ModelOffer(model.endpoint.models, ModelBudget()) if model is not None else None,
+            has_cache=services.cache is not None,
+            has_human=services.human is not None,
+            has_build_file=build.read is not None,
+            files=tuple(services.files),
+        )
+        try:
+            return await self.processes.run(order, host)
+        finally:
+            if (releasing := host.release()) is not None:
+                await releasing

@@ -1,0 +1,78 @@
+"""Scripts in the processes of attempts: what they take ends their own attempt, and the worker sends their requests."""
+
+import pytest
+
+from services.chassis.child_process import preload
+from services.executor.automation.scripting.http import HttpFailed, HttpRequest, HttpResponse
+from services.executor.model.failures import Category
+from services.executor.worker.processes.attempt_process import AttemptProcess
+from services.executor.worker.processes.pool import AttemptProcesses
+from services.executor.worker_app import SCRIPT_ENGINE
+from tests.contract.executor.attempt_worlds import AttemptWorld, Children, real_processes
+
+
+@pytest.fixture(scope="module", autouse=True)
+def fork_server() -> None:
+    preload(AttemptProcess.__module__, SCRIPT_ENGINE)
+
+
+def script(source: str) -> dict[str, object]:
+    return {"runScript": {"file": "a.js", "script": source}}
+
+
+async def send(request: HttpRequest) -> HttpResponse:
+    if "evil" in request.url:
+        raise HttpFailed("evil is not among the hosts")
+    return HttpResponse(status=200, body=f"{request.method} {request.body}", headers={})
+
+
+async def test_the_worker_sends_the_requests_of_scripts(processes: AttemptProcesses) -> None:
+    world = AttemptWorld(processes, services={"http": send})
+    steps = (script("output.x = http.post('http://a.b', {body: '1'}).body"), {"assertTrue": "${output.x == 'POST 1'}"})
+    assert (await world.run(*steps)).failure is None
+    failure = (await world.run(script("1;\nhttp.get('http://evil')"))).failure
+    assert failure is not None
+    assert failure.category is Category.SCRIPT_ERROR
+    assert failure.message.startswith("a.js, line 2, ")
+    assert failure.message.endswith("http: evil is not among the hosts")
+
+
+async def test_without_a_sender_scripts_have_no_network(processes: AttemptProcesses) -> None:
+    failure = (await AttemptWorld(processes).run(script("http.get('http://a.b')"))).failure
+    assert failure is not None
+    assert "http: not available here" in failure.message
+
+
+async def test_a_script_that_takes_too_much_costs_only_its_attempt() -> None:
+    async with real_processes(Children()) as processes:
+        world = AttemptWorld(processes)
+        for expression, message in (
+            ("(() => { for(;;); })()", "computes too long"),
+            ("Array(1e9).join('x')", "computes too long"),
+            ("(() => { const a = []; for(;;) a.push(new Uint8Array(1 << 20)) })()", "out of memory"),
+            ("(function f() { return f() + 1 })()", "recurses too deeply"),
+            ("'x'.repeat(2 ** 29)", "out of memory"),
+        ):
+            failure = (await world.run({"inputText": f"${{{expression}}}"})).failure
+            assert failure is not None
+            assert failure.category is Category.SCRIPT_ERROR
+            assert message in failure.message
+        assert (await world.run({"assertTrue": "${1 + 1 == 2}"}, {"evalScript": "${output.x = 1}"})).failure is None
+
+
+async def test_bad_scripts_are_named_with_file_and_line() -> None:
+    """Of one that was ended, the line of its last call is known."""
+    async with real_processes(Children()) as processes:
+        world = AttemptWorld(processes, services={"http": send})
+        for source, place, message in (
+            ("1;\nfor(;;)\n  2;", "a.js, in or after line 1: ", "computes too long"),
+            ("const a = [];\nfor(;;)\n  a.push(new Uint8Array(1 << 20))", "a.js, line 3, column ", "out of memory"),
+            ("1;\nthrow new Error('no user')", "a.js, line 2, column ", "no user"),
+            ("1;\n\nhttp.get('http://evil/')", "a.js, line 3, column ", "evil is not among the hosts"),
+            ("1;\nlet x = ;", "a.js, line 2, column ", "SyntaxError"),
+        ):
+            failure = (await world.run(script(source))).failure
+            assert failure is not None
+            assert failure.category is Category.SCRIPT_ERROR
+            assert failure.message.startswith(place), failure.message
+            assert message in failure.message

@@ -1,0 +1,18 @@
+"""Archives of workspaces, as clients send them."""
+
+import io
+import zipfile
+from collections.abc import Mapping
+
+FLOW = "appId: com.example.notes\n---\n- launchApp\n"
+PNG = b"\x89PNG\r\n\x1a\n picture"
+"""Enough to be taken for a picture."""
+
+
+def zip_files(files: Mapping[str, str | bytes]) -> bytes:
+    """A zip archive of files by their paths."""
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
+        for path, content in files.items():
+            packed.writestr(path, content)
+    return archive.getvalue()

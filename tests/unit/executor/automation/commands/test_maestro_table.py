@@ -1,0 +1,42 @@
+"""Each of Maestro's commands is loaded, and runs on the simulated device as the table of docs/maestro.md says."""
+
+import pytest
+
+from services.executor.automation.devices.pools.pooled_devices import PooledDevices
+from services.executor.automation.devices.port import Build
+from services.flows.loader import load_flow
+from services.flows.parser import COMMANDS
+from services.flows.steps import BlockCommand, Step
+from services.flows.workspace_media import WorkspaceMedia
+from tests.maestro.table import APP, FLOWS, MEDIA, PARTS, ROWS, Row, check_cell
+
+MODEL = (APP / "model.yaml").read_bytes()
+
+
+def test_the_table_has_every_command_once_and_each_has_a_flow() -> None:
+    assert sorted(row.command for row in ROWS) == sorted(COMMANDS) == sorted(FLOWS)
+    assert {cell for row in ROWS for cell in row[1:5]} == {"yes", "no effect", "with a model", "refused"}
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.command)
+def test_each_flow_is_loaded_and_has_its_command(row: Row) -> None:
+    loaded = load_flow(FLOWS[row.command], PARTS, path="flow.yaml", media=WorkspaceMedia(MEDIA))
+    assert (loaded.problems, loaded.notices) == ((), ())
+    assert row.parsed == "yes"
+    assert row.command in names(loaded.require().steps)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.command)
+async def test_each_command_on_the_simulated_device(row: Row) -> None:
+    async def read(limit: int) -> bytes:
+        return MODEL[:limit]
+
+    devices, build = PooledDevices.load(None), Build(app_name="Commands", read=read)
+    await check_cell(
+        devices, row.command, row.simulated, build=build, second_page="https://commands.example.com/second.html"
+    )
+
+
+def names(steps: tuple[Step, ...]) -> set[str]:
+    inner = [names(step.command.commands) for step in steps if isinstance(step.command, BlockCommand)]
+    return {step.name for step in steps}.union(*inner)

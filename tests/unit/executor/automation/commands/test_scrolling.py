@@ -1,0 +1,147 @@
+"""Swipes and scrolling, and waiting until the screen is at rest."""
+
+import io
+from collections.abc import Callable
+
+import pytest
+from PIL import Image
+
+from services.executor.automation.commands.swipes import visible_share
+from services.executor.automation.devices.gestures import swipe
+from services.executor.automation.devices.stability import pictures_match
+from services.executor.automation.screen.elements import Bounds, Element, Point
+from services.executor.model.failures import Category
+from tests.fakes.devices import FakeDevice, button, screen
+from tests.unit.executor.automation.commands.attempts import run
+
+
+@pytest.mark.parametrize(
+    ("direction", "start", "end"),
+    [
+        ("up", Point(50, 500), Point(50, 64)),
+        ("up", Point(50, 30), Point(50, 1)),
+        ("down", Point(50, 620), Point(50, 639)),
+        ("left", Point(20, 300), Point(1, 300)),
+        ("right", Point(20, 300), Point(324, 300)),
+        ("right", Point(350, 300), Point(359, 300)),
+    ],
+)
+async def test_a_swipe_from_a_point_never_turns_back(direction: str, start: Point, end: Point) -> None:
+    device = FakeDevice()
+    await swipe(device, direction, start=start)
+    assert device.done == [f"swipe {start.x:g},{start.y:g} {end.x:g},{end.y:g}"]
+
+
+class Scrolling(FakeDevice):
+    """A long page: each swipe up moves everything up by 200, but no further than its end."""
+
+    def __init__(self, *elements: Element, end: float = 2000) -> None:
+        super().__init__()
+        self._elements = elements
+        self._end = end
+        self.offset = 0.0
+        self.show = self._page()
+
+    async def swipe(self, start: Point, end: Point, seconds: float = 0.4) -> None:
+        await super().swipe(start, end, seconds)
+        self.done[-1] += f" {seconds:g}"
+        self.offset = min(max(self.offset + start.y - end.y, 0), self._end)
+        self.show = self._page()
+
+    def _page(self) -> Element:
+        placed = []
+        for each in self._elements:
+            box = each.bounds
+            bounds = Bounds(box.x, box.y - self.offset, box.width, box.height)
+            placed.append(button(each.text, bounds=bounds, visible=bounds.bottom > 0 and bounds.y < 640))
+        return screen(*placed)
+
+
+async def test_scrolling_ends_when_enough_is_visible() -> None:
+    far = button("Help", bounds=Bounds(0, 900, 100, 100))
+    device = Scrolling(far)
+    result = await run(device, {"scrollUntilVisible": {"element": "Help", "speed": 60}})
+    assert result.failure is None
+    assert (device.offset, [each for each in device.done if each.startswith("swipe")]) == (
+        512,
+        ["swipe 180,320 180,64 0.401"] * 2,
+    )
+    partly = Scrolling(button("Help", bounds=Bounds(0, 900, 100, 300)))
+    assert (await run(partly, {"scrollUntilVisible": {"element": "Help", "visibilityPercentage": 10}})).failure is None
+    assert partly.offset == 512
+
+
+async def test_a_partly_visible_element_is_reported_with_its_share() -> None:
+    device = Scrolling(button("Help", bounds=Bounds(0, 600, 100, 100)), end=20)
+    step = {"scrollUntilVisible": {"element": "Help", "timeout": 3000}}
+    failure = (await run(device, step)).failure
+    assert failure is not None
+    assert failure.category is Category.ELEMENT_NOT_FOUND
+    assert '"Help" (60% of it was visible, 100% is required)' in failure.message
+    nowhere = (await run(Scrolling(), step)).failure
+    assert nowhere is not None
+    assert nowhere.message.startswith('"Help" was not found within 3 s')
+
+
+async def test_scrolling_centers_the_element_if_configured() -> None:
+    device = Scrolling(button("Help", bounds=Bounds(0, 550, 100, 50)))
+    result = await run(device, {"scrollUntilVisible": {"element": "Help", "centerElement": True}})
+    assert result.failure is None
+    assert device.offset == 255
+    top = Scrolling(button("Help", bounds=Bounds(0, 300, 100, 50)))
+    await run(top, {"scrollUntilVisible": {"element": "Help", "centerElement": True}})
+    assert top.offset == 0
+
+
+@pytest.mark.parametrize(
+    ("bounds", "share"),
+    [(Bounds(0, 0, 10, 10), 1), (Bounds(-5, 0, 10, 10), 0.5), (Bounds(95, 95, 10, 10), 0.25), (Bounds(200, 0, 9, 9), 0),
+     (Bounds(0, 0, 0, 0), 1)],
+)  # fmt: skip
+def test_visible_share(bounds: Bounds, share: float) -> None:
+    assert visible_share(Bounds(0, 0, 100, 100), bounds) == share
+
+
+def png(paint: Callable[[Image.Image], object]) -> bytes:
+    picture = Image.new("RGB", (360, 640), "white")
+    paint(picture)
+    content = io.BytesIO()
+    picture.save(content, "PNG")
+    return content.getvalue()
+
+
+WHITE = png(lambda picture: None)
+
+
+CURSOR = png(lambda picture: picture.paste("black", (100, 100, 104, 130)))
+
+
+OTHER = png(lambda picture: picture.paste("black", (0, 0, 360, 200)))
+
+
+def test_screenshots_match_despite_a_blinking_cursor() -> None:
+    assert pictures_match(WHITE, CURSOR)
+    assert not pictures_match(WHITE, OTHER)
+    assert not pictures_match(b"no picture", WHITE)
+
+
+class Moving(FakeDevice):
+    """Its screenshots differ until a time."""
+
+    def __init__(self, until: float) -> None:
+        super().__init__()
+        self._until = until
+        self._taken = 0
+
+    async def screenshot(self) -> bytes:
+        self._taken += 1
+        return OTHER if self.timer.now() < self._until and self._taken % 2 else WHITE
+
+
+async def test_waiting_for_an_animation_is_bounded() -> None:
+    device = Moving(2)
+    result = await run(device, "waitForAnimationToEnd")
+    assert (result.failure, result.steps[0].message) == (None, "")
+    assert 2 <= device.timer.now() <= 3
+    endless = await run(Moving(1000), {"waitForAnimationToEnd": {"timeout": 4000}})
+    assert (endless.failure, endless.steps[0].message) == (None, "the screen was still moving after 4 s")

@@ -1,0 +1,114 @@
+"""Keys, typing and taps on phones."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from services.executor.automation.devices.port import (
+    DeviceFailure,
+)
+from services.executor.automation.devices.webdriver.android import AndroidCommands
+from services.executor.automation.devices.webdriver.driver_session import ELEMENT_KEY
+from services.executor.automation.devices.webdriver.hub_connection import DriverError, Json
+from services.executor.automation.devices.webdriver.native_view import NativeView
+from services.executor.automation.screen.elements import NOWHERE, Bounds, Element, Role, walk
+from services.executor.model.failures import Category
+from tests.fakes.webdriver import FakeHub, fake_driver
+from tests.unit.executor.automation.devices.webdriver.phones import BOTH, FIELD, arguments, phone
+from tests.unit.executor.automation.devices.webdriver.test_phones import _SOURCES
+
+
+async def test_a_keyboard_that_stays_is_a_script_error() -> None:
+    hub = FakeHub({"mobile: isKeyboardShown": True})
+    driver = fake_driver(hub)
+    with pytest.raises(DeviceFailure, match="the keyboard cannot be hidden") as raised:
+        await NativeView(driver, AndroidCommands(driver), patience=0.0).hide_keyboard()
+    assert raised.value.category is Category.SCRIPT_ERROR
+
+
+async def test_keys_are_pressed_by_name() -> None:
+    hub = FakeHub({"GET /element/active": dict(FIELD)})
+    await phone("android", hub).press_key("Volume Up")
+    assert arguments(hub, "pressKey") == {"keycode": 24}
+    await phone("ios", hub).press_key("volume_down")
+    assert arguments(hub, "pressButton") == {"name": "volumedown"}
+    await phone("ios", hub).press_key("enter")
+    assert hub.asked[-1] == ("POST /element/field-1/value", {"text": "\n"})
+    with pytest.raises(DeviceFailure, match="an iPhone has no key power; known keys: backspace, "):
+        await phone("ios", hub).press_key("power")
+
+
+@BOTH
+async def test_typing_without_focus_is_a_script_error(platform: str) -> None:
+    hub = FakeHub({"GET /element/active": DriverError("no such element", "")})
+    with pytest.raises(DeviceFailure, match="no editable field has the focus") as raised:
+        await phone(platform, hub).type("Ada")
+    assert raised.value.category is Category.SCRIPT_ERROR
+
+
+async def test_a_tap_goes_to_the_middle_of_the_visible_part() -> None:
+    hub = FakeHub({"GET /source": _SOURCES["android"]})
+    device = phone("android", hub)
+    tree = await device.tree()
+    button = next(each for each in walk(tree) if each.text == "Half")
+    await device.tap(button)
+    move = hub.asked[-1][1]["actions"][0]["actions"][0]
+    assert (move["x"], move["y"]) == (100, 580)
+
+
+async def test_elements_outside_the_screen_are_not_tapped() -> None:
+    hub = FakeHub({"GET /source": _SOURCES["android"]})
+    device = phone("android", hub)
+    await device.tree()
+    for bounds in (Bounds(0, 900, 100, 100), NOWHERE):
+        with pytest.raises(DeviceFailure, match="is not on the screen and was not tapped") as raised:
+            await device.tap(Element(text="Below", bounds=bounds))
+        assert raised.value.category is Category.ELEMENT_NOT_FOUND
+    assert "POST /actions" not in hub.orders()
+
+
+@BOTH
+async def test_typing_waits_until_the_tapped_field_has_the_focus(platform: str) -> None:
+    """Drivers answer a tap before the phone has moved the focus: the field before must not get the text."""
+    hub = FakeHub({"GET /element/field-1/rect": _rect(0, 100), "GET /element/field-2/rect": _rect(0, 200)})
+    hub.replies["GET /element/active"] = moving("field-1", "field-1", "field-1", "field-2")
+    await phone(platform, hub).type("Ada", Element(role=Role.FIELD, bounds=Bounds(0, 200, 100, 40)))
+    assert hub.asked[-1] == ("POST /element/field-2/value", {"text": "Ada"})
+
+
+async def test_a_field_moved_by_the_keyboard_is_still_the_tapped_one() -> None:
+    hub = FakeHub({"GET /element/field-1/rect": _rect(0, 100), "GET /element/active": dict(FIELD)})
+    driver = fake_driver(hub)
+    native = NativeView(driver, AndroidCommands(driver), patience=0.0)
+    field = Element(role=Role.FIELD, label="Name", bounds=Bounds(0, 500, 100, 40))
+    with pytest.raises(DeviceFailure, match='has the focus after a tap on field "Name"'):
+        await native.type("Ada", field)
+    assert "POST /element/field-1/value" not in hub.orders()
+    hub.replies["GET /element/active"] = moving(None, "field-1")
+    await native.type("Ada", field)
+    assert hub.asked[-1] == ("POST /element/field-1/value", {"text": "Ada"})
+
+
+async def test_clearing_removes_the_last_characters_wherever_the_caret_is() -> None:
+    hub = FakeHub({"GET /element/active": dict(FIELD)})
+    await phone("android", hub).clear(characters=2)
+    pressed = [said["keycode"] for order, said in hub.asked if order == "mobile: pressKey"]
+    assert pressed == [123, 67, 67]
+
+
+def moving(*focused: str | None) -> Callable[[Mapping[str, Any]], Json]:
+    """The focus, look by look; the last one stays."""
+    left = list(focused)
+
+    def reply(_: Mapping[str, Any]) -> Json:
+        name = left.pop(0) if len(left) > 1 else left[0]
+        if name is None:
+            raise DriverError("no such element", "")
+        return {ELEMENT_KEY: name}
+
+    return reply
+
+
+def _rect(x: int, y: int) -> Json:
+    return {"x": x, "y": y, "width": 100, "height": 40}

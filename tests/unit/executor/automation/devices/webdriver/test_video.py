@@ -1,0 +1,72 @@
+"""Videos of phones."""
+
+import base64
+import io
+
+import pytest
+from PIL import Image
+
+from services.executor.automation.devices.port import NO_BUILD, Device, DeviceInfo, Recording
+from services.executor.automation.devices.webdriver.hub_connection import DriverError, HubUnreachable
+from services.executor.automation.devices.webdriver.sessions import assemble_device
+from tests.fakes.webdriver import TARGET, FakeHub, fake_driver
+
+START, STOP = "POST /appium/start_recording_screen", "POST /appium/stop_recording_screen"
+
+
+def device_of(hub: FakeHub, platform: str, automation: str) -> Device:
+    driver = fake_driver(hub, {"appium:automationName": automation, "automationName": automation})
+    return assemble_device(driver, TARGET, DeviceInfo("phone-1", platform, simulated=False), NO_BUILD, None)
+
+
+def png() -> str:
+    content = io.BytesIO()
+    Image.new("RGB", (300, 600), "red").save(content, "PNG")
+    return base64.b64encode(content.getvalue()).decode()
+
+
+@pytest.mark.parametrize(
+    ("platform", "automation", "options"),
+    [
+        ("android", "UiAutomator2", {"timeLimit": "180", "bitRate": 1_000_000}),
+        ("ios", "XCUITest", {"timeLimit": "180", "videoType": "libx264"}),
+    ],
+)
+async def test_a_phone_makes_a_video_of_limited_length(platform: str, automation: str, options: object) -> None:
+    hub = FakeHub({STOP: base64.b64encode(b"mp4").decode()})
+    device = device_of(hub, platform, automation)
+    await device.start_recording()
+    await device.begin_step("back")
+    assert await device.stop_recording() == Recording(b"mp4", "video/mp4")
+    assert hub.orders() == [START, STOP]
+    asked = dict(hub.asked[0][1]["options"])
+    assert {name: asked.get(name) for name in options} == options
+    assert await device.stop_recording() is None
+
+
+async def test_without_a_video_there_is_a_picture_for_each_step() -> None:
+    hub = FakeHub({START: DriverError("unknown error", "ffmpeg is not installed"), "GET /screenshot": png()})
+    device = device_of(hub, "ios", "XCUITest")
+    await device.start_recording()
+    await device.begin_step("back")
+    recording = await device.stop_recording()
+    assert recording is not None
+    assert recording.content_type == "image/webp"
+    assert hub.orders() == [START, *["GET /screenshot"] * 3]
+
+
+async def test_a_browser_makes_pictures() -> None:
+    hub = FakeHub({"GET /screenshot": png()})
+    device = device_of(hub, "android", "")
+    await device.begin_step("before")
+    await device.start_recording()
+    recording = await device.stop_recording()
+    assert recording is not None
+    assert (recording.content_type, hub.orders()) == ("image/webp", ["GET /screenshot"] * 2)
+
+
+async def test_an_answer_that_is_no_video() -> None:
+    device = device_of(FakeHub({STOP: "abc"}), "android", "UiAutomator2")
+    await device.start_recording()
+    with pytest.raises(HubUnreachable, match="not Base64"):
+        await device.stop_recording()

@@ -1,0 +1,90 @@
+"""What a model is sent with a question about the screen, and which answers are taken."""
+
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from services.executor.automation.devices.simulated.renderer import draw_screen
+from services.executor.automation.llm.budget import BudgetTracker, ModelBudget
+from services.executor.automation.llm.chat_client import ModelEndpoint
+from services.executor.automation.llm.chat_protocol import ChatRequest, Reply, ToolCall
+from services.executor.automation.llm.language_models import LanguageModels
+from services.executor.automation.model_ports import Judgement, ModelFailed, ModelOptions, ModelSession, ScreenView
+from services.executor.automation.screen.elements import Bounds
+from services.executor.automation.secret_texts import SecretTexts
+from services.executor.model.failures import Category
+from services.executor.model.run_config import LlmConfig
+from tests.fakes.devices import button, screen
+
+TREE = screen(button("Pay lovelace", bounds=Bounds(10, 10, 100, 40)))
+VIEW = ScreenView(TREE, draw_screen(TREE))
+
+
+class ScriptedModel:
+    """Calls the tools in turn."""
+
+    def __init__(self, *calls: tuple[str, str]) -> None:
+        self.endpoint = ModelEndpoint(
+            base_url="http://model", key=SecretStr("k"), models=LlmConfig(primary_model="sees")
+        )
+        self.calls = list(calls)
+        self.asked: list[ChatRequest] = []
+
+    async def ask(self, request: ChatRequest, budget: BudgetTracker) -> Reply:
+        self.asked.append(request)
+        name, arguments = self.calls.pop(0)
+        return Reply("", (ToolCall("1", name, arguments),), 10)
+
+
+def session(model: ScriptedModel) -> ModelSession:
+    secrets = SecretTexts()
+    secrets.add_variables({"PASSWORD": "lovelace"})
+    options = ModelOptions(config=LlmConfig(), app_prompt="A shop.", vision=False, grid=True, secrets=secrets)
+    return LanguageModels(model, ModelBudget()).open_session(options)
+
+
+async def test_the_model_sees_the_screen_as_a_picture_and_as_a_list_without_secrets() -> None:
+    model = ScriptedModel(("verdict", '{"outcome": "true", "why": "it is there"}'))
+    assert await session(model).check_assertion("It can be paid", VIEW) == Judgement(True, "it is there")
+    (request,) = model.asked
+    text = str(request.messages)
+    assert "data:image/png;base64," in text
+    assert ("Pay ${PASSWORD}" in text, "lovelace" in text) == (True, False)
+    assert ("It can be paid" in text, "A shop." in text, request.model) == (True, True, "sees")
+
+
+@pytest.mark.parametrize(
+    ("calls", "answer"),
+    [
+        ([("report", '{"defects": []}')], []),
+        ([("report", '{"defects": [" The title is cut off "]}')], ["The title is cut off"]),
+        ([("report", '{"defects": [""]}'), ("report", '{"defects": "none"}'), ("report", '{"defects": []}')], []),
+    ],
+)
+async def test_defects_are_a_list_of_sentences(calls: list[tuple[str, str]], answer: Any) -> None:
+    assert await session(ScriptedModel(*calls)).find_defects(VIEW) == answer
+
+
+@pytest.mark.parametrize(
+    ("calls", "answer"),
+    [
+        ([("found", '{"text": "$12"}')], "$12"),
+        ([("not_found", "{}")], None),
+        ([("found", '{"text": ""}'), ("found", '{"text": "${PASSWORD}"}')], "lovelace"),
+    ],
+)
+async def test_a_text_is_found_or_not(calls: list[tuple[str, str]], answer: str | None) -> None:
+    assert await session(ScriptedModel(*calls)).extract_text("the price", VIEW) == answer
+
+
+async def test_an_unclear_verdict_is_none() -> None:
+    model = ScriptedModel(*[("verdict", '{"outcome": "maybe", "why": "unclear"}')] * 3)
+    with pytest.raises(ModelFailed) as failed:
+        await session(model).check_assertion("It is free", VIEW)
+    assert failed.value.category is Category.GOAL_NOT_REACHED
+
+
+async def test_a_screen_without_a_picture_is_not_judged() -> None:
+    with pytest.raises(ModelFailed, match="cannot see the screen"):
+        await session(ScriptedModel()).find_defects(ScreenView(TREE, b""))

@@ -1,0 +1,198 @@
+"""Checks that are made of the texts of every screen: none fails on what is there or passes on what is not."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import cache
+from itertools import pairwise, permutations
+from pathlib import Path
+
+import pytest
+
+from services.executor.automation.screen.elements import CHECKABLE, Element
+from services.executor.automation.screen.outline import Outline
+from services.executor.automation.sentences.grammar import parse_sentence
+from services.executor.automation.sentences.grounder import ground_intent
+from services.executor.automation.sentences.grounding import Grounding
+from services.executor.automation.sentences.intents import Intent, as_typed, text_of
+from tests.unit.executor.automation.sentences.test_real_screens import CORPUS, passes, screen
+
+FOLDERS = (CORPUS, CORPUS.parent / "screens_dev", CORPUS.parent / "screens_blind")
+PAGES = [page for folder in FOLDERS for page in sorted(folder.iterdir()) if page.suffix in (".xml", ".html")]
+
+PRESENT = (
+    'I see "X"',
+    "I see X",
+    "X is visible",
+    "Wait for X to appear",
+    'There is a "X"',
+    'The screen contains "X"',
+    'The "X" text is shown',
+    'The "X" button is visible',
+    "The X row is visible",
+)
+ABSENT = (
+    'I do not see "X"',
+    "I do not see X",
+    "X disappears",
+    "There should be no X",
+    'Wait until "X" is gone',
+    'There is no "X" button',
+)
+OPPOSITES = (
+    ("X is on", "X is off"),
+    ('"X" is checked', '"X" is not checked'),
+    ("X is enabled", "X is disabled"),
+    ('"X" is clickable', '"X" is greyed out'),
+    ('I see "X" in the header', 'I do not see "X" in the header'),
+    ('I see "X" in the dialog', 'I do not see "X" in the dialog'),
+    ("The X button is visible", "The X button is not visible"),
+)
+STATES = (("X is on", True), ("X is off", False), ('"X" is enabled', True), ('"X" is disabled', False))
+IN_ROW = ('"Y" is visible in the "X" row', 'I see "Y" in the row of "X"', 'The "X" row contains "Y"')
+NOT_IN_ROW = ('I do not see "Y" in the "X" row', '"Y" is not shown next to "X"')
+
+MOST_TEXTS = 16
+"""Of a screen: all take half a minute."""
+
+each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+
+
+@cache
+def outline(page: Path) -> Outline:
+    return Outline(screen(page))
+
+
+def ground(page: Path, sentence: str) -> Grounding | None:
+    meaning = parse_sentence(sentence)
+    return ground_intent(meaning, outline(page)) if isinstance(meaning, Intent) else None
+
+
+def answer(page: Path, template: str, name: str, other: str = "") -> bool | None:
+    """Whether the check passes; None if it is refused."""
+    sentence = re.sub(r"\b[XY]\b", lambda mark: name if mark[0] == "X" else other, template)
+    found = ground(page, sentence)
+    return None if found is None else passes(sentence, found)
+
+
+def leaves(page: Path) -> Iterator[Element]:
+    return (each for each in outline(page).visible if not each.children and not each.editable and shown(each))
+
+
+def shown(element: Element) -> str:
+    return element.text or element.label
+
+
+def is_plain(text: str) -> bool:
+    return '"' not in text and "\n" not in text and len(text) < 60 and any(map(str.isalnum, text))
+
+
+def lines(element: Element) -> list[str]:
+    """Flutter joins the texts of a control in one label."""
+    return shown(element).split("\n")
+
+
+@cache
+def texts(page: Path) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(line for each in leaves(page) for line in lines(each) if is_plain(line)))[:MOST_TEXTS]
+
+
+@cache
+def everything(page: Path) -> str:
+    said = (text for each in outline(page).visible for text in (each.text, each.label, each.hint, each.id))
+    return "".join(filter(str.isalnum, " ".join(said).casefold()))
+
+
+def absent_texts(page: Path) -> Iterable[str]:
+    """Texts of the next screen that are not on this one in any way."""
+    following = PAGES[(PAGES.index(page) + 1) % len(PAGES)]
+    letters = {text: "".join(filter(str.isalnum, text.casefold())) for text in texts(following)}
+    return [text for text in texts(following)[:15] if len(letters[text]) > 3 and letters[text] not in everything(page)]
+
+
+@each_page
+def test_what_a_screen_shows_is_never_missing(page: Path) -> None:
+    missing = [(one, name) for name in texts(page) for one in PRESENT if answer(page, one, name) is False]
+    gone = [(one, name) for name in texts(page) for one in ABSENT if answer(page, one, name) is True]
+    assert missing == []
+    assert gone == []
+
+
+@each_page
+def test_what_a_screen_does_not_show_is_never_found(page: Path) -> None:
+    """In quotes: without them, "Profile picture" may describe what has no such text."""
+    names = absent_texts(page)
+    found = [(one, name) for name in names for one in PRESENT if '"X"' in one and answer(page, one, name) is True]
+    there = [(one, name) for name in names for one in ABSENT if '"X"' in one and answer(page, one, name) is False]
+    assert found == []
+    assert there == []
+
+
+@each_page
+def test_opposite_checks_are_never_both_right_or_both_wrong(page: Path) -> None:
+    alike = [
+        (one, name)
+        for name in texts(page)
+        for one, other in OPPOSITES
+        if None is not answer(page, one, name) is answer(page, other, name)
+    ]
+    assert alike == []
+
+
+@each_page
+def test_a_control_is_in_the_state_that_the_source_says(page: Path) -> None:
+    named = Counter(shown(each) for each in outline(page).visible if shown(each))
+    controls = [each for each in outline(page).visible if each.role in CHECKABLE and each.checked is not None]
+    names = [(each, shown(each)) for each in controls if named[shown(each)] == 1 and is_plain(shown(each))]
+    false = [
+        (name, said)
+        for each, name in names
+        for said, state in STATES
+        if answer(page, said, name) not in (None, each.checked is state)
+    ]
+    assert false == []
+
+
+@each_page
+def test_a_label_has_one_value_which_is_not_its_neighbours(page: Path) -> None:
+    false = []
+    for name in texts(page):
+        value = ground(page, f'{name} is "no such text"')
+        if value is None or value.element is None or not is_plain(text_of(value.element)):
+            continue
+        own = text_of(value.element)
+        others = [text for text in texts(page)[:15] if as_typed(text) != as_typed(own)]
+        false += [(name, own)] if answer(page, 'X is "Y"', name, own) is False else []
+        if not value.element.children:
+            false += [(name, text) for text in others if answer(page, 'X is "Y"', name, text)]
+    assert false == []
+
+
+@cache
+def rows(page: Path) -> tuple[tuple[str, ...], ...]:
+    """The texts of each row that are on the screen once."""
+    named = Counter(line for each in outline(page).visible for line in {each.text, each.label})
+    found: dict[Element, list[str]] = {}
+    for each in leaves(page):
+        row = outline(page).row_of(each)
+        if row is not None and len(outline(page).rows_around(each)) == 1 and named[shown(each)] == 1:
+            found.setdefault(row, []).append(shown(each))
+    return tuple(tuple(filter(is_plain, row)) for row in found.values())
+
+
+@each_page
+def test_a_row_shows_its_own_texts(page: Path) -> None:
+    pairs = [(one, other) for row in rows(page) for one, other in permutations(row[:6], 2)]
+    missing = [(said, *pair) for said in IN_ROW for pair in pairs if answer(page, said, *pair) is False]
+    gone = [(said, *pair) for said in NOT_IN_ROW for pair in pairs if answer(page, said, *pair) is True]
+    assert missing == []
+    assert gone == []
+
+
+@each_page
+def test_a_row_does_not_show_the_texts_of_the_next_one(page: Path) -> None:
+    pairs = [(one, other) for row, following in pairwise(rows(page)) for one in row[:1] for other in following[:4]]
+    found = [(said, *pair) for said in IN_ROW for pair in pairs if answer(page, said, *pair) is True]
+    there = [(said, *pair) for said in NOT_IN_ROW for pair in pairs if answer(page, said, *pair) is False]
+    assert found == []
+    assert there == []

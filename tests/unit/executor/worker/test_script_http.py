@@ -1,0 +1,282 @@
+"""Scripts reach the hosts that their organisation may call, at public addresses, and nothing else."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+
+from services.chassis.web_addresses import PUBLIC_ONLY, AddressPolicy
+from services.executor.automation.scripting.engine import Script, ScriptEngine
+from services.executor.automation.scripting.http import FormField, HttpFailed, HttpRequest
+from services.executor.automation.scripting.limits import ScriptError
+from services.executor.model.limits import OrganisationLimits
+from services.executor.worker import script_http
+from services.executor.worker.script_http import ScriptHttp
+
+HERE = AddressPolicy.parse(["127.0.0.0/8"])
+
+
+class Limits:
+    """The limits of every organisation."""
+
+    def __init__(self, *hosts: str) -> None:
+        self._limits = OrganisationLimits(script_hosts=hosts)
+
+    async def get(self, org_id: str) -> OrganisationLimits:
+        return self._limits
+
+
+async def echo(request: web.Request) -> web.Response:
+    text = f"{request.method} {await request.text()} {request.headers.get('X-Name')} {request.headers.get('Host')}"
+    return web.Response(text=text, headers={"X-Answer": "yes", "Set-Cookie": "a=b"})
+
+
+async def redirect(request: web.Request) -> web.Response:
+    return web.Response(status=int(request.query.get("status", 302)), headers={"Location": request.query["to"]})
+
+
+async def form(request: web.Request) -> web.Response:
+    def describe(value: object) -> str:
+        if isinstance(value, web.FileField):
+            return f"{value.filename} {value.content_type} {len(value.file.read())}"
+        return str(value)
+
+    return web.Response(text=" ".join(f"{name}={describe(value)}" for name, value in (await request.post()).items()))
+
+
+async def loop(request: web.Request) -> web.Response:
+    return web.Response(status=302, headers={"Location": "/loop"})
+
+
+async def large(request: web.Request) -> web.Response:
+    return web.Response(body=b"x" * (script_http.RESPONSE_BYTES + 1))
+
+
+async def credentials(request: web.Request) -> web.Response:
+    return web.json_response({"authorization": request.headers.get("Authorization")}, status=404)
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[TestServer]:
+    app = web.Application()
+    app.router.add_route("*", "/echo", echo)
+    app.router.add_route("*", "/redirect", redirect)
+    app.router.add_post("/form", form)
+    app.router.add_get("/loop", loop)
+    app.router.add_get("/large", large)
+    app.router.add_get("/credentials", credentials)
+    server = TestServer(app, host="127.0.0.1")
+    await server.start_server()
+    yield server
+    await server.close()
+
+
+@pytest.fixture
+async def other_port() -> AsyncIterator[TestServer]:
+    app = web.Application()
+    app.router.add_get("/credentials", credentials)
+    async with TestServer(app, host="127.0.0.1") as server:
+        yield server
+
+
+@pytest.fixture
+def names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """api.example.test and other.example.test are this machine; metadata.example.test is a cloud's metadata service."""
+    resolve = socket.getaddrinfo
+
+    def fake(host: str, *arguments: object, **more: object) -> object:
+        private = "169.254.169.254" if host == "metadata.example.test" else "127.0.0.1"
+        return resolve(private if host.endswith(".example.test") else host, *arguments, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(socket, "getaddrinfo", fake)
+
+
+pytestmark = pytest.mark.usefixtures("names")
+
+
+def http(*hosts: str, addresses: AddressPolicy = HERE) -> ScriptHttp:
+    return ScriptHttp(Limits(*hosts), addresses, "org")
+
+
+def url(server: TestServer, path: str, host: str = "api.example.test") -> str:
+    return f"http://{host}:{server.port}{path}"
+
+
+async def test_a_request_is_sent(server: TestServer) -> None:
+    headers = {"X-Name": "Ada", "Host": "forged", "Content-Length": "1"}
+    request = HttpRequest(method="POST", url=url(server, "/echo"), headers=headers, body="böse")
+    response = await http("*.example.test").send(request)
+    assert (response.status, response.ok, response.headers["x-answer"]) == (200, True, "yes")
+    assert response.body == f"POST böse Ada api.example.test:{server.port}"
+
+
+@pytest.mark.parametrize(
+    ("target", "hosts", "message"),
+    [
+        ("http://api.example.test/", (), "the organisation has no hosts"),
+        ("http://evil.example.org/", ("api.example.test",), "evil.example.org is not among the hosts"),
+        ("http://metadata.example.test/", ("*.example.test",), "is not a public address"),
+        ("http://169.254.169.254/latest", ("api.example.test",), "169.254.169.254 is not among the hosts"),
+        ("http://[::ffff:127.0.0.1]/", ("api.example.test",), "is not among the hosts"),
+        ("http://2130706433/", ("*.example.test",), "write an IPv4 address as four decimal numbers"),
+        ("http://localhost/", ("localhost.example.test",), "localhost is not among the hosts"),
+        ("http://api.example.test@evil.org/", ("api.example.test",), "no user or password"),
+        ("file:///etc/passwd", ("api.example.test",), "file: links are refused"),
+        ("shop://cart", ("api.example.test",), "expected an http or https URL"),
+        ("nonsense", ("api.example.test",), "expected a URL"),
+    ],
+)
+async def test_other_hosts_and_private_addresses_are_refused(target: str, hosts: tuple[str, ...], message: str) -> None:
+    with pytest.raises(HttpFailed) as error:
+        await http(*hosts).send(HttpRequest(method="GET", url=target))
+    assert message in str(error.value)
+
+
+async def test_an_address_can_be_a_host(server: TestServer) -> None:
+    """Also what is neither a name nor an address does no harm among the hosts."""
+    request = HttpRequest(method="GET", url=url(server, "/echo", "127.0.0.1"))
+    assert (await http("127.0.0.1", "1.2.3").send(request)).ok
+    with pytest.raises(HttpFailed, match="is not a public address"):
+        await http("127.0.0.1", addresses=PUBLIC_ONLY).send(request)
+
+
+async def test_private_addresses_are_refused_without_the_operators_word(server: TestServer) -> None:
+    with pytest.raises(HttpFailed, match="is not a public address"):
+        await http("api.example.test", addresses=PUBLIC_ONLY).send(HttpRequest(method="GET", url=url(server, "/echo")))
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("http://169.254.169.254/", "169.254.169.254 is not among the hosts"),
+        ("http://metadata.example.test/", "is not a public address"),
+        ("//evil.example.org/", "evil.example.org is not among the hosts"),
+        ("file:///etc/passwd", "file: links are refused"),
+        ("/loop", "redirects more than 5 times"),
+    ],
+)
+async def test_each_redirect_is_checked(server: TestServer, target: str, message: str) -> None:
+    allowed = http("api.example.test", "metadata.example.test")
+    with pytest.raises(HttpFailed, match=message):
+        await allowed.send(HttpRequest(method="GET", url=url(server, f"/redirect?to={target}")))
+
+
+async def test_redirects_are_followed(server: TestServer) -> None:
+    request = HttpRequest(method="GET", url=url(server, "/redirect?to=/echo"))
+    assert (await http("api.example.test").send(request)).body.startswith("GET")
+
+
+async def test_credentials_stay_with_their_host(server: TestServer) -> None:
+    target = url(server, "/credentials", "other.example.test")
+    request = HttpRequest(
+        method="GET", url=url(server, f"/redirect?to={target}"), headers={"Authorization": "Bearer x"}
+    )
+    response = await http("*.example.test").send(request)
+    assert (response.ok, response.status, response.body) == (False, 404, '{"authorization": null}')
+
+
+@pytest.mark.parametrize("path", ["/large", "/loop"])
+async def test_messages_have_no_part_of_a_path(server: TestServer, path: str) -> None:
+    target = url(server, f"{path}?pad={'x' * 150}&token=hunter2-hunter2-hunter2-hunter2")
+    with pytest.raises(HttpFailed) as error:
+        await http("api.example.test").send(HttpRequest(method="GET", url=target))
+    assert "api.example.test" in str(error.value)
+    assert "hunter" not in str(error.value)
+
+
+async def test_credentials_stay_with_their_port(server: TestServer, other_port: TestServer) -> None:
+    target = url(server, f"/redirect?to={url(other_port, '/credentials')}")
+    request = HttpRequest(method="GET", url=target, headers={"Authorization": "Bearer x"})
+    assert (await http("api.example.test").send(request)).body == '{"authorization": null}'
+
+
+async def test_requests_and_responses_are_limited(server: TestServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    sender = http("api.example.test")
+    with pytest.raises(HttpFailed, match="has more than"):
+        await sender.send(HttpRequest(method="GET", url=url(server, "/large")))
+    for request, message in (
+        (HttpRequest(method="CONNECT", url=url(server, "/echo")), "unknown method"),
+        (HttpRequest(method="POST", url=url(server, "/echo"), body="x" * (2**20 + 1)), "the body of a request"),
+        (HttpRequest(method="GET", url=url(server, "/echo"), headers={"a": "x" * 20_000}), "headers"),
+        (HttpRequest(method="GET", url=url(server, "/echo"), headers={"a": "x\r\nb: y"}), "cannot be reached"),
+    ):
+        with pytest.raises(HttpFailed, match=message):
+            await sender.send(request)
+    monkeypatch.setattr(sender, "_left", 0)
+    with pytest.raises(HttpFailed, match="at most 50 requests"):
+        await sender.send(HttpRequest(method="GET", url=url(server, "/echo")))
+
+
+async def test_scripts_have_the_http_module_of_maestro(server: TestServer) -> None:
+    async with ScriptEngine(http=http("api.example.test").send) as engine:
+
+        async def run(source: str) -> str:
+            script = Script(source=source, place="a.js", fuel=10**9, variables={"URL": url(server, "/echo")})
+            return (await engine.evaluate(script)).text
+
+        assert (await run("http.post(URL, {body: '1', headers: {'X-Name': 7}}).body")).startswith("POST 1 7 ")
+        assert await run("const r = http.get(URL); r.ok + r.headers['x-answer'] + r.status") == "trueyes200"
+        assert (await run("http.request(URL, {method: 'PUT', body: 'x'}).body")).startswith("PUT x")
+        assert (await run("http.get(URL, {body: {a: 1}}).body")).startswith("GET  None")
+        for source, message in (
+            ("http.get('http://evil.example.org/')", r"a\.js, line 1, .*http: evil\.example\.org is not among"),
+            ("http.post(URL, {multipartForm: {}})", "multipartForm needs an object with fields"),
+            ("http.post(URL, {multipartForm: {a: {filePath: 'a.png'}}})", r"the file a\.png was not sent along"),
+            ("http.get()", "http: expected a URL"),
+        ):
+            with pytest.raises(ScriptError, match=message):
+                await run(source)
+
+
+async def test_a_form_has_texts_and_files_of_the_flow(server: TestServer) -> None:
+    files = {"media/cat.png": b"\x89PNG\x00picture", "dog.jpg": b"dog", "large.mp4": b"x" * 2**20}
+
+    async def read(path: str) -> bytes | None:
+        return files.get(path)
+
+    async with ScriptEngine(http=http("api.example.test").send, read_file=read) as engine:
+
+        async def run(form: str) -> str:
+            source = f"http.post(URL, {{multipartForm: {form}, body: 'no', headers: {{'Content-Type': 'x/y'}}}}).body"
+            variables = {"URL": url(server, "/form")}
+            script = Script(source=source, place="a.js", folder="scripts", fuel=10**9, variables=variables)
+            return (await engine.evaluate(script)).text
+
+        assert await run("{name: 'Łucja \"A\"', age: 7}") == 'name=Łucja "A" age=7'
+        cat = await run("{'a b': {filePath: '../media/cat.png', mediaType: 'image/png'}}")
+        assert cat == "a b=cat.png image/png 12"
+        assert await run("{dog: {filePath: 'dog.jpg'}, no: null}") == "dog=dog.jpg application/octet-stream 3 no=null"
+        for form, message in (
+            ("{a: {filePath: '../../etc/passwd'}}", r"\.\./\.\./etc/passwd was not sent along: multipartForm sends"),
+            ("{a: {filePath: '../large.mp4'}}", "at most 1048576 bytes together"),
+            ("Object.fromEntries([...Array(101).keys()].map((n) => [`f${n}`, n]))", "at most 100 fields"),
+            ("'text'", "needs an object"),
+        ):
+            with pytest.raises(ScriptError, match=message):
+                await run(form)
+
+
+async def test_a_form_is_sent_again_to_where_it_is_redirected(server: TestServer) -> None:
+    fields = (FormField(name="a", value="1"),)
+    target = url(server, "/redirect?to=/form&status=307")
+    response = await http("api.example.test").send(HttpRequest(method="POST", url=target, form=fields))
+    assert response.body == "a=1"
+
+
+async def test_closing_ends_a_request() -> None:
+    asked = asyncio.Event()
+
+    async def never(request: HttpRequest) -> None:
+        asked.set()
+        await asyncio.Event().wait()
+
+    engine = ScriptEngine(http=never)  # type: ignore[arg-type]
+    script = Script(source="http.get('http://a.b/')", place="a.js", fuel=10**9, variables={})
+    running = asyncio.create_task(engine.evaluate(script))
+    await asked.wait()
+    await engine.close()
+    with pytest.raises(ScriptError, match=r"a\.js"):
+        await running

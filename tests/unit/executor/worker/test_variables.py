@@ -1,0 +1,86 @@
+"""The variables of a run, and what happens when its secrets cannot be read."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from services.chassis.context import bind
+from services.chassis.errors import FailedPrecondition, Unavailable
+from services.executor.automation.attempt_request import AttemptRequest
+from services.executor.automation.devices.port import DeviceFailure
+from services.executor.model.executions import BuildConfig, ExecutionKind
+from services.executor.model.failures import Category
+from services.executor.model.run_config import RunConfig
+from services.executor.ports.runs import Claim, RunKey
+from services.executor.usecases.starts import ExecutionStarter, StartRequest
+from services.executor.worker.processes.messages import InvalidMessage, RunAttempt, decode, encode
+from services.executor.worker.variables import VariableReader
+from tests.fakes.attempt_processes import LIMITS
+from tests.fakes.executor import FakeCatalog, plan
+from tests.fakes.executor_executions import FakeExecutions
+from tests.unit.executor.worker.builders import CALLER
+
+REQUEST = AttemptRequest(run_id="r", attempt=1, platform="android", steps=[], env={"PASSWORD": "s3cret"})
+
+
+async def claimed(of_start: dict[str, Any], of_test: dict[str, Any]) -> Claim:
+    """A run with these variables."""
+    store, catalog = FakeExecutions(), FakeCatalog()
+    wanted = StartRequest(
+        kind=ExecutionKind.WORKFLOW,
+        subject_id=catalog.workflow(replace(plan(), env=of_test)),
+        run_config=RunConfig(env=of_start),
+        build_config=BuildConfig(),
+    )
+    with bind(CALLER):
+        execution = await ExecutionStarter(catalog, store).start(wanted)
+    [run] = store.stored.values()
+    claim = await store.claim(RunKey(execution.id, run.id), "worker-1")
+    assert claim is not None
+    return claim
+
+
+async def test_variables_of_the_test_override_those_of_the_start() -> None:
+    claim = await claimed({"USER": "ada", "CITY": "Paris"}, {"USER": "bob"})
+    variables = await VariableReader(FakeCatalog()).read(claim)
+    assert (variables.values, variables.secrets) == ({"USER": "bob", "CITY": "Paris"}, frozenset())
+
+
+async def test_secrets_are_read_through_an_outage() -> None:
+    catalog = FakeCatalog()
+    catalog.secrets = {"pw": "s3cret", "other": "x"}
+    catalog.outages = [Unavailable("away")]
+    claim = await claimed({"PASSWORD": "overridden"}, {"PASSWORD": {"secret": "pw"}, "LOGIN": {"secret": "pw"}})
+    variables = await VariableReader(catalog).read(claim)
+    assert variables.values == {"PASSWORD": "s3cret", "LOGIN": "s3cret"}
+    assert variables.secrets == {"PASSWORD", "LOGIN"}
+    assert "s3cret" not in repr(variables)
+
+
+async def test_a_missing_secret_is_an_error_of_the_configuration_that_names_it() -> None:
+    claim = await claimed({}, {"PASSWORD": {"secret": "gone"}})
+    with pytest.raises(DeviceFailure) as failure:
+        await VariableReader(FakeCatalog()).read(claim)
+    assert failure.value.category is Category.CONFIG_INVALID
+    assert 'The variable PASSWORD refers to the secret "gone", which does not exist' in failure.value.message
+
+
+async def test_a_secret_that_cannot_be_decrypted_is_an_error_of_the_configuration() -> None:
+    catalog = FakeCatalog()
+    catalog.outages = [FailedPrecondition('the secret "pw" cannot be decrypted')]
+    with pytest.raises(DeviceFailure) as failure:
+        await VariableReader(catalog).read(await claimed({"PASSWORD": {"secret": "pw"}}, {}))
+    assert failure.value.category is Category.CONFIG_INVALID
+    assert '"pw" cannot be decrypted' in failure.value.message
+
+
+def test_an_error_about_a_message_of_a_process_shows_no_values() -> None:
+    order = encode(RunAttempt(request=REQUEST, cpu=LIMITS.cpu))
+    damaged = order.replace(b'"PASSWORD":"s3cret"', b'"PASSWORD":["s3cret"]')
+    head, _, body = damaged.partition(b"\n")
+    number, kind, _ = head.split(b" ")
+    with pytest.raises(InvalidMessage) as invalid:
+        decode(b"%s %s %d\n" % (number, kind, len(body)) + body).parse()
+    assert "request.env.PASSWORD" in str(invalid.value)
+    assert "s3cret" not in str(invalid.value)
