@@ -14,11 +14,12 @@ from services.executor.automation.devices.webdriver.device import WebDriverDevic
 from services.executor.automation.devices.webdriver.hub_connection import Json
 from services.executor.automation.devices.webdriver.hub_target import HubTarget
 from services.executor.automation.devices.webdriver.sessions import open_device
+from tests.devices.hub_devices import HubDevices
 from tests.hubs import appium, chromedriver, serve_folder, web_shop
 
 __all__ = ["appium", "chromedriver", "web_shop"]
 
-BROWSER = DeviceInfo("browser-1", "android", simulated=False)
+BROWSER = DeviceInfo("browser-1", "android", simulated=False, browser=True)
 PHONE = DeviceInfo("phone-1", "android", simulated=False)
 FAKE_APP = Path(__file__).parent / "pages" / "app.xml"
 
@@ -59,6 +60,19 @@ async def open_browser(chromedriver: Hub) -> AsyncIterator[OpenBrowser]:
             return cast("WebDriverDevice", device)
 
         yield open_one
+
+
+@pytest.fixture
+async def browser(open_browser: OpenBrowser, pages: str) -> WebDriverDevice:
+    return await open_browser(f"{pages}/playground.html")
+
+
+@pytest.fixture
+async def browsers(chromedriver: Hub) -> AsyncIterator[HubDevices]:
+    """A browser for each attempt."""
+    browsers = HubDevices(browser_target(chromedriver), BROWSER)
+    yield browsers
+    assert browsers.open == []
 
 
 @pytest.fixture

@@ -1,18 +1,17 @@
 """Whole attempts on the web shop in Chromium: in sentences, in commands, and one that fails."""
 
 import io
-from collections.abc import AsyncIterator
 
 import pytest
 from PIL import Image
 
-from deploy.devices.hubs import Hub
-from services.executor.automation.attempt import AttemptRequest, AttemptRunner
-from services.executor.automation.devices.port import Build, Device, OnSession, Seed
-from services.executor.automation.devices.webdriver.sessions import open_device
+from services.executor.automation.attempt import AttemptRunner
+from services.executor.automation.attempt_request import AttemptRequest
+from services.executor.automation.devices.port import Build
 from services.executor.model.attempts import AttemptResult
 from services.executor.model.failures import Category
-from tests.devices.conftest import BROWSER, browser_target
+from tests.devices.conftest import BROWSER
+from tests.devices.hub_devices import HubDevices
 from tests.fakes.devices import FakeEvidence
 
 LOG_IN = ['Type "ada@example.com" into "Email"', 'Type "lovelace" into "Password"', 'Tap "Log in"']
@@ -71,32 +70,8 @@ BUY_IN_COMMANDS: list[object] = [
 ]
 
 
-class Browsers:
-    """The Devices port over one chromedriver: a fresh browser for each attempt."""
-
-    def __init__(self, hub: Hub) -> None:
-        self._hub = hub
-        self.open: list[Device] = []
-
-    async def acquire(self, platform: str, build: Build, seed: Seed, *, on_session: OnSession | None = None) -> Device:
-        device = await open_device(browser_target(self._hub), BROWSER, build, on_session=on_session)
-        self.open.append(device)
-        return device
-
-    async def release(self, device: Device) -> None:
-        self.open.remove(device)
-        await device.close()
-
-
-@pytest.fixture
-async def browsers(chromedriver: Hub) -> AsyncIterator[Browsers]:
-    browsers = Browsers(chromedriver)
-    yield browsers
-    assert browsers.open == []
-
-
 async def run(
-    browsers: Browsers, url: str, steps: list[object], evidence: FakeEvidence, *, seconds: float = 15
+    browsers: HubDevices, url: str, steps: list[object], evidence: FakeEvidence, *, seconds: float = 15
 ) -> AttemptResult:
     build = Build(app_name="Web shop", static_url=url)
     plan = AttemptRequest(
@@ -107,7 +82,7 @@ async def run(
 
 @pytest.mark.parametrize("steps", [BUY_IN_SENTENCES, BUY_IN_COMMANDS], ids=["sentences", "commands"])
 async def test_the_same_test_passes_in_sentences_and_in_commands(
-    browsers: Browsers, web_shop: str, steps: list[object]
+    browsers: HubDevices, web_shop: str, steps: list[object]
 ) -> None:
     evidence = FakeEvidence()
     result = await run(browsers, f"{web_shop}?slow=400", steps, evidence)
@@ -121,7 +96,50 @@ async def test_the_same_test_passes_in_sentences_and_in_commands(
         assert varied(content)
 
 
-async def test_a_wrong_total_fails_with_a_picture_of_it(browsers: Browsers, web_shop: str) -> None:
+async def test_elements_of_a_page_are_found_by_css(browsers: HubDevices, web_shop: str) -> None:
+    steps: list[object] = [
+        {"evalScript": "${output.page = {email: 'input#email'}}"},
+        {"tapOn": {"css": "${output.page.email}"}},
+        {"inputText": "ada@example.com"},
+        {"tapOn": {"css": "input[type='password']"}},
+        {"inputText": "lovelace"},
+        {"assertNotVisible": {"css": "input[type='password']:disabled"}},
+        {"tapOn": {"css": "form button", "text": "Log in"}},
+        {"extendedWaitUntil": {"visible": {"css": "a, button", "text": "Cart.*"}, "timeout": 10000}},
+        {"takeScreenshot": {"path": "cart", "cropOn": {"css": "a, button", "text": "Cart.*"}}},
+        {"assertVisible": {"css": "body:unheard-of"}},
+    ]
+    result = await run(browsers, web_shop, steps, FakeEvidence())
+    assert result.failure is not None
+    assert [step.status for step in result.steps] == ["passed"] * 9 + ["failed"]
+    assert result.failure.category is Category.SCRIPT_ERROR
+    assert '"body:unheard-of" is not a CSS selector that the browser knows' in result.failure.message
+
+
+async def test_pictures_of_elements_are_compared_and_the_steps_recorded(browsers: HubDevices, web_shop: str) -> None:
+    evidence = FakeEvidence()
+    field: dict[str, object] = {"path": "email", "cropOn": {"id": "email"}}
+    steps: list[object] = [
+        "launchApp",
+        {"startRecording": "log in"},
+        {"takeScreenshot": field},
+        {"assertScreenshot": field},
+        {"tapOn": {"id": "email"}},
+        {"inputRandomText": {"length": 20}},
+        {"assertScreenshot": {**field, "thresholdPercentage": 99.9}},
+    ]
+    result = await run(browsers, web_shop, steps, evidence)
+    assert result.failure is not None
+    assert result.failure.reason == 'the screen differs from the baseline "email.png"'
+    assert [step.status for step in result.steps] == ["passed"] * 6 + ["failed"]
+    kept = {name: Image.open(io.BytesIO(content)) for name, content in evidence.kept.items() if "email" in name}
+    assert len({picture.size for picture in kept.values()}) == 1
+    assert {name.rpartition("-")[2] for name in kept} == {"email.png", "actual.png", "difference.png"}
+    recording = Image.open(io.BytesIO(evidence.kept["attempt-1-end-log-in.webp"]))
+    assert getattr(recording, "n_frames", 1) >= 2
+
+
+async def test_a_wrong_total_fails_with_a_picture_of_it(browsers: HubDevices, web_shop: str) -> None:
     evidence = FakeEvidence()
     steps: list[object] = [
         *LOG_IN,
@@ -139,19 +157,19 @@ async def test_a_wrong_total_fails_with_a_picture_of_it(browsers: Browsers, web_
     assert varied(picture)
 
 
-async def test_what_a_review_orders_is_not_done(browsers: Browsers, web_shop: str) -> None:
+async def test_what_a_review_orders_is_not_done(browsers: HubDevices, web_shop: str) -> None:
     steps: list[object] = [*LOG_IN, {"openLink": web_shop.replace("index", "reviews")}, 'I see "Delete account"']
     result = await run(browsers, web_shop, [*steps, 'I do not see "Account deleted"'], FakeEvidence())
     assert result.failure is None
 
 
-async def test_a_long_list_is_scrolled_until_something_is_seen(browsers: Browsers, web_shop: str) -> None:
+async def test_a_long_list_is_scrolled_until_something_is_seen(browsers: HubDevices, web_shop: str) -> None:
     steps: list[object] = [*LOG_IN, 'Scroll until "Postcard 30" is visible', 'Tap "Postcard 30"', 'I see "Add to cart"']
     result = await run(browsers, web_shop, steps, FakeEvidence())
     assert result.failure is None
 
 
-async def test_a_build_without_a_page_cannot_run_in_a_browser(browsers: Browsers) -> None:
+async def test_a_build_without_a_page_cannot_run_in_a_browser(browsers: HubDevices) -> None:
     plan = AttemptRequest(
         run_id="run", attempt=1, platform="android", steps=['I see "x"'], build=Build(), step_seconds=2
     )

@@ -1,23 +1,16 @@
-"""Every method of the device port on real headless Chromium."""
+"""Pages in real headless Chromium: what is seen of them, and what touch and keys do there."""
 
 import io
 
 import pytest
 from PIL import Image
 
-from deploy.local.ports import Ports
-from services.executor.automation.devices.port import DeviceFailure, LaunchOptions
+from services.executor.automation.devices.port import DeviceFailure
 from services.executor.automation.devices.webdriver.device import WebDriverDevice
 from services.executor.automation.screen.elements import Element, Point, Role, walk
 from services.executor.model.failures import Category
-from tests.devices.conftest import OpenBrowser
 from tests.devices.screens import find, seen, shows, texts
 from tests.eventually import eventually
-
-
-@pytest.fixture
-async def browser(open_browser: OpenBrowser, pages: str) -> WebDriverDevice:
-    return await open_browser(f"{pages}/playground.html")
 
 
 async def test_the_tree_has_roles_names_states_and_bounds(browser: WebDriverDevice) -> None:
@@ -60,6 +53,32 @@ async def test_it_looks_into_open_shadow_roots_and_frames_and_acts_there(browser
     for name in ("Shadow field", "Framed field"):
         await browser.type("deep", await seen(browser, name, Role.FIELD))
         assert (await seen(browser, name, Role.FIELD)).text == "deep"
+
+
+@pytest.mark.parametrize(
+    ("selector", "names"),
+    [
+        ("#pressed", ["Press me"]),
+        ("button:not(:disabled)#pressed, #off", ["Press me", "Off"]),
+        ("iframe + *", []),
+        (".none", []),
+        ("#hidden-button:only-child", []),
+        ("button:first-child", ["Covered", "Far button", "Framed", "Shadowed"]),
+    ],
+)
+async def test_elements_have_the_css_selectors_that_they_match(
+    browser: WebDriverDevice, selector: str, names: list[str]
+) -> None:
+    tree = await browser.tree(frozenset({selector, "body *"}))
+    matching = [each.name for each in walk(tree) if selector in each.css and each.role is Role.BUTTON]
+    assert sorted(matching) == sorted(names)
+    assert not any(each.css for each in walk(await browser.tree()))
+
+
+async def test_a_css_selector_that_the_browser_does_not_know_is_a_script_error(browser: WebDriverDevice) -> None:
+    with pytest.raises(DeviceFailure, match='"a:unknown" is not a CSS selector that the browser knows') as failed:
+        await browser.tree(frozenset({"#pressed", "a:unknown"}))
+    assert failed.value.category is Category.SCRIPT_ERROR
 
 
 async def test_a_tap_and_a_double_tap(browser: WebDriverDevice) -> None:
@@ -272,91 +291,9 @@ async def test_screenshot_and_source(browser: WebDriverDevice) -> None:
     assert "<title>Playground</title>" in source.content
 
 
-async def test_location_is_told_to_the_page(browser: WebDriverDevice, pages: str) -> None:
-    await browser.set_location(48.86, 2.35)
-    await browser.open_link(f"{pages}/second.html")
-    await shows(browser, "48.86 2.35")
-
-
-async def test_orientation_turns_the_screen(browser: WebDriverDevice) -> None:
-    await browser.set_orientation("landscape")
-    bounds = (await browser.tree()).bounds
-    assert bounds.width > bounds.height
-    await browser.set_orientation("portrait")
-    bounds = (await browser.tree()).bounds
-    assert bounds.width < bounds.height
-
-
 async def test_the_session_stays_in_its_first_tab(browser: WebDriverDevice) -> None:
     await browser.tap(await seen(browser, "New tab"))
     await seen(browser, "Press me")
-
-
-async def test_state_stays_over_launches_until_it_is_cleared(open_browser: OpenBrowser, pages: str) -> None:
-    browser = await open_browser(f"{pages}/second.html")
-    await browser.tap(await seen(browser, "Store"))
-    await browser.launch()
-    await shows(browser, "stored: local session kept=cookie")
-    await browser.launch(LaunchOptions(clear_state=True))
-    await shows(browser, "stored: null null")
-    await browser.tap(await seen(browser, "Store"))
-    await browser.clear_state()
-    await browser.launch()
-    await shows(browser, "stored: null null")
-
-
-async def test_arguments_are_the_pages_query(open_browser: OpenBrowser, pages: str) -> None:
-    browser = await open_browser(f"{pages}/second.html?a=1&b=2")
-    await browser.launch(LaunchOptions(arguments={"b": True, "c": "x y"}))
-    await shows(browser, "?a=1&b=true&c=x+y")
-
-
-async def test_permissions_are_given_and_refused(open_browser: OpenBrowser, pages: str) -> None:
-    browser = await open_browser(f"{pages}/second.html")
-    await browser.set_location(1.5, 2.5)
-    await browser.launch(LaunchOptions(permissions={"location": "deny"}))
-    await shows(browser, "User denied Geolocation")
-    await browser.launch(LaunchOptions(permissions={"all": "allow"}))
-    await shows(browser, "1.50 2.50")
-    with pytest.raises(DeviceFailure, match="unknown permission nfc"):
-        await browser.launch(LaunchOptions(permissions={"nfc": "allow"}))
-
-
-async def test_a_stopped_app_shows_nothing_and_can_be_started_again(browser: WebDriverDevice) -> None:
-    await browser.stop()
-    assert await texts(browser) == []
-    await browser.launch()
-    await seen(browser, "Press me")
-
-
-async def test_launching_without_stopping_leaves_the_page_as_it_is(browser: WebDriverDevice) -> None:
-    await browser.tap(await seen(browser, "Press me"))
-    await browser.launch(LaunchOptions(stop_first=False))
-    await shows(browser, "pressed")
-
-
-async def test_a_page_that_is_not_there_is_a_failed_launch(open_browser: OpenBrowser, pages: str) -> None:
-    browser = await open_browser(f"{pages}/second.html")
-    with (
-        Ports() as ports,
-        pytest.raises(DeviceFailure, match=r"could not be opened: .*ERR_CONNECTION_REFUSED") as raised,
-    ):
-        await browser.launch(LaunchOptions(app_id=f"http://127.0.0.1:{ports.take()}/"))
-    assert raised.value.category is Category.APP_LAUNCH_FAILED
-    with pytest.raises(DeviceFailure, match=r"http://127\.0\.0\.1:9/ could not be opened"):
-        await browser.launch(LaunchOptions(app_id="http://127.0.0.1:9/"))  # a port that browsers refuse
-    with pytest.raises(DeviceFailure, match="a browser can only open http and https links"):
-        await browser.open_link("myapp://item/1")
-    with pytest.raises(DeviceFailure, match=r"a browser has no app com\.example"):
-        await browser.launch(LaunchOptions(app_id="com.example"))
-
-
-async def test_a_crashed_page_is_a_crashed_app(browser: WebDriverDevice) -> None:
-    with pytest.raises(DeviceFailure):
-        await browser.driver.open_url("chrome://crash")
-    with pytest.raises(DeviceFailure) as raised:
-        await browser.tree()
-    assert raised.value.category is Category.APP_CRASH
 
 
 async def field(browser: WebDriverDevice, name: str) -> Element:

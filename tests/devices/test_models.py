@@ -6,7 +6,8 @@ from typing import Any
 from PIL import Image
 
 from deploy.devices.hubs import Hub
-from services.executor.automation.attempt import AttemptRequest, AttemptRunner
+from services.executor.automation.attempt import AttemptRunner
+from services.executor.automation.attempt_request import AttemptRequest
 from services.executor.automation.devices.port import Build
 from services.executor.automation.llm.budget import ModelBudget
 from services.executor.automation.llm.chat_client import ModelEndpoint, open_client
@@ -15,7 +16,9 @@ from services.executor.automation.step_cache.cache import StoredStepCache
 from services.executor.model.attempts import AttemptResult, Resolution
 from services.executor.model.failures import Category
 from services.executor.model.run_config import ExecutionMode, Grounder, LlmConfig, RunConfig
-from tests.devices.test_attempts import LOG_IN, Browsers
+from tests.devices.conftest import BROWSER, browser_target
+from tests.devices.hub_devices import HubDevices
+from tests.devices.test_attempts import LOG_IN
 from tests.fakes.devices import FakeEvidence
 from tests.fakes.llm import FakeEndpoint, call, last_screen
 from tests.fakes.shopper import shopper
@@ -30,7 +33,7 @@ class Shopping:
     """Attempts on one web shop with one memory and one model."""
 
     def __init__(self, hub: Hub, page: str, endpoint: FakeEndpoint) -> None:
-        self._devices = Browsers(hub)
+        self._devices = HubDevices(browser_target(hub), BROWSER)
         self._page = page
         self._endpoint = endpoint
         self._cache = StoredStepCache(FakeStepCacheStore())

@@ -10,6 +10,7 @@ from services.executor.automation.devices.webdriver.device import WebDriverDevic
 from services.executor.automation.devices.webdriver.hub_connection import Json
 from services.executor.automation.screen.elements import Point, Role
 from services.executor.model.failures import Category
+from services.flows.loader import parse_flow
 from tests.devices.conftest import OpenPhone
 from tests.devices.drivers import find_id, read_attribute
 from tests.devices.screens import find, seen
@@ -51,6 +52,10 @@ async def test_typing_and_clearing(phone: WebDriverDevice) -> None:
     assert await text(phone, "name") == "A"
     await phone.clear(name)
     assert await text(phone, "name") == ""
+    await phone.tap(name)
+    await phone.type("Grace")
+    await phone.clear(characters=3)
+    assert await text(phone, "name") == "Gr"
     with pytest.raises(DeviceFailure) as raised:
         await phone.type("Ada", await seen(phone, "save"))
     assert raised.value.category is Category.SCRIPT_ERROR
@@ -78,7 +83,7 @@ async def test_source_screenshot_and_log(phone: WebDriverDevice) -> None:
 
 
 async def test_orientation_and_location(phone: WebDriverDevice) -> None:
-    await phone.set_orientation("landscape")
+    await phone.set_orientation("landscape_left")
     assert await phone.driver.get("/orientation") == "LANDSCAPE"
     await phone.set_location(48.5, 2.25)
     assert await phone.driver.get("/location") == {"latitude": 48.5, "longitude": 2.25}
@@ -89,6 +94,22 @@ async def test_what_the_driver_cannot_do_is_the_tests_fault(phone: WebDriverDevi
         with pytest.raises(DeviceFailure) as raised:
             await order
         assert raised.value.category is Category.SCRIPT_ERROR
+
+
+async def test_what_the_driver_cannot_do_is_known_before_a_test_begins(phone: WebDriverDevice) -> None:
+    for step in (
+        "back",
+        {"pressKey": "enter"},
+        "toggleAirplaneMode",
+        "assertDarkMode",
+        {"addMedia": ["a.png"]},
+        {"openBrowser": "https://a.b"},
+    ):
+        (command,) = [each.command for each in parse_flow([step]).steps]
+        assert "the fake driver has no" in phone.unsupported(command)
+    for step in ("launchApp", "hideKeyboard", "killApp", "clearKeychain", {"setOrientation": "landscape"}):
+        (command,) = [each.command for each in parse_flow([step]).steps]
+        assert phone.unsupported(command) == ""
 
 
 async def test_a_session_says_when_it_ends_by_itself(phone: WebDriverDevice, appium: Hub) -> None:

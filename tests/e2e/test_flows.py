@@ -1,5 +1,8 @@
 """Maestro files through the API: created, shown as steps, run, refused with line and column."""
 
+from hashlib import sha256
+from typing import Any
+
 import pytest
 
 from tests.e2e.client import Api, created, fresh
@@ -63,11 +66,38 @@ async def test_files_that_a_file_runs_come_along(api: Api) -> None:
     assert (alone.status, alone.detail[0]["loc"]) == (422, ["body", "flow"])
 
 
+async def test_scripts_come_along_and_run(api: Api, world: World) -> None:
+    files = [{"path": "scripts/user.js", "text": "output.email = `${NAME}@example.com`;\nconsole.log(output.email)"}]
+    flow = """appId: com.example.demo
+---
+- launchApp
+- runScript: {file: scripts/user.js, env: {NAME: ada}}
+- tapOn: Email
+- inputText: ${output.email.toUpperCase()}
+- assertVisible: ADA@EXAMPLE.COM
+- runScript: {file: scripts/user.js, env: {NAME: "${NOBODY}"}, optional: true}
+- http: nothing
+"""
+    refused = await api.post("/tests", {"name": fresh("T"), "flow": flow, "flow_files": files})
+    assert refused.detail[0]["msg"].startswith("line 9, column 3 ")
+    flow = flow.replace("- http: nothing", "- evalScript: ${http.get('http://169.254.169.254/')}")
+    app, *_ = await world.passing_app()
+    test = created(await api.post("/tests", {"name": fresh("T"), "flow": flow, "flow_files": files}))
+    await world.attach(app, test)
+    execution = await world.run(await world.workflow(test))
+    listed = created(await api.get(f"/executions/{execution['id']}/runs"))["items"][0]
+    run = created(await api.get(f"/executions/{execution['id']}/runs/{listed['id']}"))
+    steps = run["attempts"][-1]["steps"]
+    assert (steps[1]["kind"], steps[1]["message"]) == ("runScript", "ada@example.com")
+    assert [step["status"] for step in steps[:5]] == ["passed"] * 5
+    assert "http: not available here: the organisation has no hosts (limit script_hosts)" in steps[-1]["message"]
+
+
 async def test_a_file_is_refused_with_line_and_column(api: Api) -> None:
-    answer = await api.post("/tests", {"name": fresh("T"), "flow": FLOW + "- evalScript: ${1}\n- tapp: x\n"})
+    answer = await api.post("/tests", {"name": fresh("T"), "flow": FLOW + "- evalScript: ${1\n- tapp: x\n"})
     assert answer.status == 422
     assert [each["loc"] for each in answer.detail] == [["body", "flow"]] * 2
-    assert answer.detail[0]["msg"].startswith("line 17, column 3")
+    assert answer.detail[0]["msg"].startswith("line 17, column 15")
     assert "did you mean tapOn?" in answer.detail[1]["msg"]
 
 
@@ -78,7 +108,7 @@ async def test_a_file_is_refused_with_line_and_column(api: Api) -> None:
         ({"steps": ["back"]}, ["body", "name"]),
         ({"flow": "- back"}, ["body", "name"]),
         ({"name": "T", "flow": "- back", "steps": ["back"]}, ["body", "flow"]),
-        ({"name": "T", "steps": [{"appId": "a", "evn": {}}, "back"]}, ["body", "steps", 0, "evn"]),
+        ({"name": "T", "steps": [{"appId": "a", "env": []}, "back"]}, ["body", "steps", 0, "env"]),
         (
             {"name": "T", "steps": [{"onFlowStart": ["back", {"tapp": 1}]}, "back"]},
             ["body", "steps", 0, "onFlowStart", 1, "tapp"],
@@ -88,3 +118,41 @@ async def test_a_file_is_refused_with_line_and_column(api: Api) -> None:
 async def test_what_is_missing_or_wrong_is_named(api: Api, body: dict[str, object], loc: list[str | int]) -> None:
     answer = await api.post("/tests", body)
     assert (answer.status, answer.detail[0]["loc"]) == (422, loc)
+
+
+async def test_an_accepted_screenshot_is_the_baseline_of_later_runs(api: Api, world: World) -> None:
+    app, *_ = await world.passing_app()
+    test = created(await api.post("/tests", {"name": fresh("T"), "steps": ["launchApp", {"assertScreenshot": "home"}]}))
+    await world.attach(app, test)
+    workflow = await world.workflow(test)
+    run = await run_of(api, await world.run(workflow, run_config={"retries": 0}))
+    assert 'there is no baseline "home.png" for android-' in run["failure"]["message"]
+    artifact = next(each for each in run["attempts"][0]["artifacts"] if each["name"].endswith("-actual.png"))
+    url = artifact["url"].removeprefix("/api/v1")
+    accepted = created(await api.post(f"{url}/accept", {}))
+    assert (accepted["test_id"], accepted["size_bytes"]) == (test["id"], artifact["size_bytes"])
+    assert (await world.run(workflow))["success"]
+    other = next(each for each in run["attempts"][0]["artifacts"] if each["name"] != artifact["name"])
+    refused = await api.post(f"{other['url'].removeprefix('/api/v1')}/accept", {})
+    assert (refused.status, refused.body["code"]) == (422, "NOT_A_BASELINE")
+    await check_deletion(api, accepted)
+    assert not (await world.run(workflow, run_config={"retries": 0}))["success"]
+
+
+async def check_deletion(api: Api, accepted: Any) -> None:
+    """The accepted baseline is listed and downloaded, deleted once, and then gone; the limits show its bytes."""
+    url = f"/tests/{accepted['test_id']}/baselines"
+    assert created(await api.get(url))["items"] == [accepted]
+    limits = {each["name"]: each["used"] for each in created(await api.get("/settings/limits"))["limits"]}
+    assert limits["baseline_bytes"] >= accepted["size_bytes"]
+    picture = await api.download(f"/api/v1{url}/{accepted['key']}")
+    assert sha256(picture).hexdigest() == accepted["sha256"]
+    assert [(await api.delete(f"{url}/{accepted['key']}")).status for _ in range(2)] == [204, 404]
+    assert (await api.get(f"{url}/{accepted['key']}")).status == 404
+    assert created(await api.get(url))["total"] == 0
+
+
+async def run_of(api: Api, execution: Any) -> Any:
+    """The only run of an execution, with its attempts."""
+    listed = created(await api.get(f"/executions/{execution['id']}/runs"))["items"][0]
+    return created(await api.get(f"/executions/{execution['id']}/runs/{listed['id']}"))

@@ -1,10 +1,10 @@
 """A client that is generated from the served OpenAPI document: it runs every operation, each with success."""
 
 import asyncio
-import json
 import pkgutil
 import sys
 from collections.abc import Iterator
+from hashlib import sha256
 from importlib import import_module
 from io import BytesIO
 from pathlib import Path
@@ -14,13 +14,14 @@ import pytest
 
 from tests.e2e.client import Api, fresh
 from tests.e2e.test_human_in_the_loop import ASKING, SECOND, TWO_BUTTONS
-from tests.e2e.world import ENDED, FAILING, PASSING, World
+from tests.e2e.world import ENDED, PASSING, World
 from tests.eventually import eventually
+from tests.fakes.workspaces import zip_files
 
 PACKAGE = "mobiletest_client"
 CONFIG = f"""
 package_name_override: {PACKAGE}
-content_type_overrides: {{application/xml: text/xml}}
+content_type_overrides: {{application/xml: text/xml, application/zip: application/octet-stream}}
 post_hooks: []
 """
 
@@ -51,8 +52,10 @@ class GeneratedClient:
 
     def file(self, content: bytes, **fields: Any) -> Any:
         """The form of an upload."""
-        file = self.types.File(payload=BytesIO(content), file_name="app.yaml", mime_type="application/octet-stream")
-        return self.models.CreateBuildFilesBody(file=file, **fields)
+        return self.models.CreateBuildFilesBody(file=self.bytes(content), **fields)
+
+    def bytes(self, content: bytes) -> Any:
+        return self.types.File(payload=BytesIO(content), file_name="file", mime_type="application/octet-stream")
 
     async def ended(self, execution: Any) -> Any:
         """Wait until an execution has ended."""
@@ -113,6 +116,9 @@ async def run_service(client: GeneratedClient) -> None:
     key = await client.call("CreateApiKey", status=201, body={"name": fresh("Key")})
     assert key.id in [item.id for item in (await client.call("ListApiKeys")).items]
     await client.call("DeleteApiKey", key.id, status=204)
+    assert (await client.call("PutSecret", "staging", body={"value": "long enough"})).name == "staging"
+    assert [item.name for item in (await client.call("ListSecrets")).items] == ["staging"]
+    await client.call("DeleteSecret", "staging", status=204)
 
 
 async def run_catalog(client: GeneratedClient) -> tuple[Any, list[Any]]:
@@ -123,12 +129,18 @@ async def run_catalog(client: GeneratedClient) -> tuple[Any, list[Any]]:
     assert (await client.call("ListApps", search=app.name)).total == 1
     await run_builds(client, app)
     tests = []
-    for steps in (PASSING, FAILING):
+    for steps in (PASSING, ["launchApp", {"assertScreenshot": "home"}]):
         tests.append(await client.call("CreateTest", status=201, body={"name": fresh("Test"), "steps": steps}))
         await client.call("AttachTest", app.id, tests[-1].id, body={})
     assert (await client.call("UpdateTest", tests[0].id, body={"tags": ["smoke"]})).tags == ["smoke"]
+    changed = await client.call("UpdateTest", tests[0].id, body={"env": {"PASSWORD": {"secret": "staging"}, "X": "y"}})
+    assert changed.to_dict()["env"] == {"PASSWORD": {"secret": "staging"}, "X": "y"}
+    await client.call("UpdateTest", tests[0].id, body={"env": None})
     assert (await client.call("GetTest", tests[0].id)).steps == PASSING
     assert [item.id for item in (await client.call("ListTests", tag="smoke")).items] == [tests[0].id]
+    folder = client.models.ImportTestsFilesBody(file=client.bytes(zip_files({"a.yaml": "- launchApp"})))
+    imported = (await client.call("ImportTests", body=folder, workspace=fresh("w"))).created
+    await client.call("DeleteTest", imported[0].test_id, status=204)
     assert (await client.call("ListTestVersions", tests[0].id)).total >= 1
     assert (await client.call("ListAttachments", app.id)).total == 2
     await client.call("QuarantineTest", tests[1].id, body={"reason": "It fails"})
@@ -180,10 +192,15 @@ async def cancel_an_execution(client: GeneratedClient, world: World) -> None:
 
 
 async def read_artifact(client: GeneratedClient, run: Any) -> None:
-    """A failed step has a screenshot."""
-    text = json.dumps(run.to_dict())
-    name = text.partition("/artifacts/")[2].partition('"')[0]
-    assert (await client.call("DownloadArtifact", run.execution_id, run.id, name)).payload.read()
+    """The screen that a failed assertScreenshot has kept becomes its baseline."""
+    actual = next(each.name for each in run.attempts[0].artifacts if each.name.endswith("-actual.png"))
+    assert (await client.call("DownloadArtifact", run.execution_id, run.id, actual)).payload.read()
+    accepted = await client.call("AcceptBaseline", run.execution_id, run.id, actual, body={})
+    (listed,) = (await client.call("ListBaselines", accepted.test_id)).items
+    assert (listed.key, listed.sha256) == (accepted.key, accepted.sha256)
+    picture = (await client.call("DownloadBaseline", listed.test_id, listed.key)).payload.read()
+    assert sha256(picture).hexdigest() == listed.sha256
+    await client.call("DeleteBaseline", listed.test_id, listed.key, status=204)
 
 
 async def read_reports(client: GeneratedClient, app: Any, test: Any, execution: Any) -> None:

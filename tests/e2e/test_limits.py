@@ -6,6 +6,8 @@ from typing import Any
 
 import aiohttp
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 from mobiletest.catalog.v1 import limits_pb2, limits_pb2_grpc
 from mobiletest.types.v1 import limits_pb2 as types_pb2
 
@@ -158,8 +160,72 @@ async def test_an_execution_larger_than_the_limit_is_not_worth_repeating(limited
 
 async def test_every_limit_is_shown(api: Api) -> None:
     """Of an organisation without limits of its own: those of the deployment."""
-    names = set(types_pb2.OrganisationLimits.DESCRIPTOR.fields_by_name) - {"allowed_models"}
+    names = set(types_pb2.OrganisationLimits.DESCRIPTOR.fields_by_name) - {"allowed_models", "script_hosts"}
     shown = await use(api)
     assert shown.keys() == names
     assert all(limit > 0 for limit, _ in shown.values())
     assert shown["model_calls_per_day"][1] == shown["model_tokens_per_day"][1] == 0
+
+
+async def say_hello(request: web.Request) -> web.Response:
+    return web.Response(text="hello")
+
+
+async def redirect(request: web.Request) -> web.Response:
+    raise web.HTTPFound("http://10.255.255.1/")
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[TestServer]:
+    """A host at a loopback address, to which the operator of this stack lets tests connect."""
+    app = web.Application()
+    app.router.add_get("/", say_hello)
+    app.router.add_get("/private", redirect)
+    async with TestServer(app, host="127.0.0.1") as running:
+        yield running
+
+
+async def last_message(api: Api, url: str) -> str:
+    """What the step says whose script gets the URL."""
+    world = World(api)
+    app, *_ = await world.passing_app()
+    files = [{"path": "get.js", "text": f"// once\noutput.text = http.get('{url}').body\nconsole.log(output.text)"}]
+    body = {"name": fresh("T"), "flow": "- launchApp\n- runScript: get.js", "flow_files": files}
+    test = created(await api.post("/tests", body))
+    await world.attach(app, test)
+    execution = await world.run(await world.workflow(test), run_config={"retries": 0})
+    (listed,) = created(await api.get(f"/executions/{execution['id']}/runs"))["items"]
+    run = created(await api.get(f"/executions/{execution['id']}/runs/{listed['id']}"))
+    message: str = run["attempts"][-1]["steps"][-1]["message"]
+    return message
+
+
+async def test_scripts_reach_only_the_hosts_of_their_organisation(limited: Limited, server: TestServer) -> None:
+    """The operator's word for an organisation opens no private address that the deployment refuses."""
+    none, allowed = await limited(), await limited(script_hosts=["127.0.0.1", "10.255.255.1"])
+    hello, place = f"http://127.0.0.1:{server.port}/", "get.js, line 2, column "
+    refused = await last_message(none, hello)
+    assert refused.startswith(place)
+    assert "the organisation has no hosts (limit script_hosts)" in refused
+    assert await last_message(allowed, hello) == "hello"
+    foreign = await last_message(allowed, "http://169.254.169.254/")
+    assert foreign.startswith(place)
+    assert "169.254.169.254 is not among the hosts" in foreign
+    for url in ("http://10.255.255.1/", f"{hello}private"):
+        private = await last_message(allowed, url)
+        assert private.startswith(place)
+        assert "10.255.255.1 is not a public address" in private
+
+
+async def test_baselines_count_towards_their_limit(limited: Limited) -> None:
+    api = await limited(baseline_bytes=10)
+    world = World(api)
+    app, *_ = await world.passing_app()
+    test = created(await api.post("/tests", {"name": fresh("T"), "steps": ["launchApp", {"assertScreenshot": "home"}]}))
+    await world.attach(app, test)
+    execution = await world.run(await world.workflow(test), run_config={"retries": 0})
+    (listed,) = created(await api.get(f"/executions/{execution['id']}/runs"))["items"]
+    run = created(await api.get(f"/executions/{execution['id']}/runs/{listed['id']}"))
+    actual = next(each for each in run["attempts"][-1]["artifacts"] if each["name"].endswith("-actual.png"))
+    check_refusal(await api.post(f"{actual['url'].removeprefix('/api/v1')}/accept", {}), 403, "baseline_bytes")
+    assert (await use(api))["baseline_bytes"] == (10, 0)

@@ -1,0 +1,142 @@
+"""The app in real headless Chromium: launches, data and permissions, and what the browser is told of its device."""
+
+import pytest
+
+from deploy.local.ports import Ports
+from services.executor.automation.devices.port import DeviceFailure, LaunchOptions
+from services.executor.automation.devices.webdriver.device import WebDriverDevice
+from services.executor.automation.devices.webdriver.hub_connection import Json
+from services.executor.model.failures import Category
+from services.flows.device_commands import Mode, Orientation
+from tests.devices.conftest import OpenBrowser
+from tests.devices.screens import seen, shows, texts
+
+
+async def test_location_is_told_to_the_page(browser: WebDriverDevice, pages: str) -> None:
+    await browser.set_location(48.86, 2.35)
+    await browser.open_link(f"{pages}/second.html")
+    await shows(browser, "48.86 2.35")
+
+
+async def test_orientation_turns_the_screen(browser: WebDriverDevice) -> None:
+    await browser.set_orientation("landscape_left")
+    bounds = (await browser.tree()).bounds
+    assert bounds.width > bounds.height
+    await browser.set_orientation("portrait")
+    bounds = (await browser.tree()).bounds
+    assert bounds.width < bounds.height
+
+
+async def test_state_stays_over_launches_until_it_is_cleared(open_browser: OpenBrowser, pages: str) -> None:
+    browser = await open_browser(f"{pages}/second.html")
+    await browser.tap(await seen(browser, "Store"))
+    await browser.launch()
+    await shows(browser, "stored: local session kept=cookie")
+    await browser.launch(LaunchOptions(clear_state=True))
+    await shows(browser, "stored: null null")
+    await browser.tap(await seen(browser, "Store"))
+    await browser.clear_state()
+    await browser.launch()
+    await shows(browser, "stored: null null")
+
+
+async def test_arguments_are_the_pages_query(open_browser: OpenBrowser, pages: str) -> None:
+    browser = await open_browser(f"{pages}/second.html?a=1&b=2")
+    await browser.launch(LaunchOptions(arguments={"b": True, "c": "x y"}))
+    await shows(browser, "?a=1&b=true&c=x+y")
+
+
+async def test_permissions_are_given_and_refused(open_browser: OpenBrowser, pages: str) -> None:
+    browser = await open_browser(f"{pages}/second.html")
+    await browser.set_location(1.5, 2.5)
+    await browser.launch(LaunchOptions(permissions={"location": "deny"}))
+    await shows(browser, "User denied Geolocation")
+    await browser.launch(LaunchOptions(permissions={"all": "allow"}))
+    await shows(browser, "1.50 2.50")
+    with pytest.raises(DeviceFailure, match="unknown permission nfc"):
+        await browser.launch(LaunchOptions(permissions={"nfc": "allow"}))
+
+
+async def test_a_stopped_app_shows_nothing_and_can_be_started_again(browser: WebDriverDevice) -> None:
+    await browser.stop()
+    assert await texts(browser) == []
+    await browser.launch()
+    await seen(browser, "Press me")
+
+
+async def test_launching_without_stopping_leaves_the_page_as_it_is(browser: WebDriverDevice) -> None:
+    await browser.tap(await seen(browser, "Press me"))
+    await browser.launch(LaunchOptions(stop_first=False))
+    await shows(browser, "pressed")
+
+
+async def test_a_page_that_is_not_there_is_a_failed_launch(open_browser: OpenBrowser, pages: str) -> None:
+    browser = await open_browser(f"{pages}/second.html")
+    with (
+        Ports() as ports,
+        pytest.raises(DeviceFailure, match=r"could not be opened: .*ERR_CONNECTION_REFUSED") as raised,
+    ):
+        await browser.launch(LaunchOptions(app_id=f"http://127.0.0.1:{ports.take()}/"))
+    assert raised.value.category is Category.APP_LAUNCH_FAILED
+    with pytest.raises(DeviceFailure, match=r"http://127\.0\.0\.1:9/ could not be opened"):
+        await browser.launch(LaunchOptions(app_id="http://127.0.0.1:9/"))  # a port that browsers refuse
+    with pytest.raises(DeviceFailure, match="a browser can only open http and https links"):
+        await browser.open_link("myapp://item/1")
+    with pytest.raises(DeviceFailure, match=r"a browser has no app com\.example"):
+        await browser.launch(LaunchOptions(app_id="com.example"))
+
+
+async def test_a_crashed_page_is_a_crashed_app(browser: WebDriverDevice) -> None:
+    with pytest.raises(DeviceFailure):
+        await browser.driver.open_url("chrome://crash")
+    with pytest.raises(DeviceFailure) as raised:
+        await browser.tree()
+    assert raised.value.category is Category.APP_CRASH
+
+
+async def test_dark_mode_is_told_to_the_page_and_stays_over_pages(browser: WebDriverDevice, pages: str) -> None:
+    for on in (True, False):
+        await browser.set_mode(Mode.DARK, on=on)
+        assert await browser.is_mode_on(Mode.DARK) is on
+    await browser.set_mode(Mode.DARK, on=True)
+    await browser.open_link(f"{pages}/second.html")
+    assert await browser.is_mode_on(Mode.DARK)
+
+
+async def test_in_airplane_mode_no_page_can_be_reached(browser: WebDriverDevice, pages: str) -> None:
+    assert not await browser.is_mode_on(Mode.AIRPLANE)
+    await browser.set_mode(Mode.AIRPLANE, on=True)
+    assert await browser.is_mode_on(Mode.AIRPLANE)
+    with pytest.raises(DeviceFailure, match="ERR_INTERNET_DISCONNECTED"):
+        await browser.open_link(f"{pages}/second.html")
+    await browser.set_mode(Mode.AIRPLANE, on=False)
+    await browser.open_link(f"{pages}/second.html")
+
+
+async def test_permissions_can_be_changed_while_a_page_is_open(browser: WebDriverDevice) -> None:
+    state = "return navigator.permissions.query({name: arguments[0]}).then((found) => found.state)"
+    for permissions, camera, notifications in (
+        ({"all": "allow"}, "granted", "granted"),
+        ({"camera": "never"}, "denied", "granted"),
+        ({"camera": "unset", "notifications": "deny"}, "prompt", "denied"),
+        ({"camera": "always"}, "granted", "denied"),
+    ):
+        await browser.set_permissions(None, permissions)
+        assert await browser.driver.execute(state, "camera") == camera
+        assert await browser.driver.execute(state, "notifications") == notifications
+
+
+@pytest.mark.parametrize(
+    ("orientation", "turned"),
+    [
+        ("portrait", ["portrait-primary", 0]),
+        ("landscape_left", ["landscape-primary", 90]),
+        ("landscape_right", ["landscape-secondary", 270]),
+        ("upside_down", ["portrait-secondary", 180]),
+    ],
+)
+async def test_a_page_sees_how_the_screen_is_turned(
+    browser: WebDriverDevice, orientation: Orientation, turned: list[Json]
+) -> None:
+    await browser.set_orientation(orientation)
+    assert await browser.driver.execute("return [screen.orientation.type, screen.orientation.angle]") == turned

@@ -1,0 +1,32 @@
+"""Each of Maestro's commands in Chromium and on Appium's fake driver, as the table of docs/maestro.md says."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from deploy.devices.hubs import Hub
+from services.executor.automation.devices.port import Build
+from tests.devices.conftest import PHONE, phone_target
+from tests.devices.hub_devices import HubDevices
+from tests.hubs import serve_folder
+from tests.maestro.table import APP, ROWS, Row, check_cell
+
+
+@pytest.fixture(scope="module")
+def app() -> Iterator[str]:
+    with serve_folder(APP) as url:
+        yield url
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.command)
+async def test_each_command_in_chromium(browsers: HubDevices, app: str, row: Row) -> None:
+    build = Build(app_name="Commands", static_url=f"{app}/index.html")
+    await check_cell(browsers, row.command, row.chromium, build=build, second_page=f"{app}/second.html")
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.command)
+async def test_each_command_on_the_fake_driver(appium: Hub, row: Row) -> None:
+    """Its app is always the same, whatever is done to it."""
+    phones = HubDevices(phone_target(appium), PHONE, app=str(APP / "fake_driver.xml"))
+    second = "https://commands.example.com/second.html"
+    await check_cell(phones, row.command, row.fake_driver, build=Build(), second_page=second, reacts=False)

@@ -1,0 +1,1 @@
+output.doubled = NUMBER * 2;
