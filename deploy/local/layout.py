@@ -28,6 +28,7 @@ class Layout:
     tokens: Mapping[str, str]
     package: str
     ports: Ports
+    secret_keys: str = ""
 
     @property
     def url(self) -> str:
@@ -36,7 +37,7 @@ class Layout:
     def services(self, workers: int) -> list[ServiceSpec]:
         """All services; the gateway last, so that it stops first."""
         return [
-            self._grpc_service("catalog"),
+            self._grpc_service("catalog", MOBILETEST_SECRET_KEYS=self.secret_keys),
             self._grpc_service("executor", **self.token("executor-api"), MOBILETEST_EXECUTOR_ROLE="api"),
             self._grpc_service("reporting", **self.token("reporting")),
             *(self.worker(number) for number in range(1, workers + 1)),
@@ -63,7 +64,13 @@ class Layout:
 
 
 def plan_layout(
-    ports: Ports, http_port: int, environment: Mapping[str, str], tokens: Mapping[str, str], package: str
+    ports: Ports,
+    http_port: int,
+    environment: Mapping[str, str],
+    tokens: Mapping[str, str],
+    package: str,
+    *,
+    secret_keys: str = "",
 ) -> Layout:
     """Assign ports to a stack; all its services get `environment` and each other's addresses."""
     grpc = {name: f"{LOOPBACK}:{ports.take()}" for name in GRPC_SERVICES}
@@ -71,7 +78,7 @@ def plan_layout(
     callers = ",".join(f"{caller}={token_digest(token)}" for caller, token in tokens.items())
     python = {"PYTHONPATH": python_path(), "PYTHONUNBUFFERED": "1"}
     shared = {**addresses, **python, "MOBILETEST_CALLERS": callers, **environment}
-    return Layout(f"{LOOPBACK}:{http_port}", grpc, shared, tokens, package, ports)
+    return Layout(f"{LOOPBACK}:{http_port}", grpc, shared, tokens, package, ports, secret_keys)
 
 
 def python_path() -> str:

@@ -145,7 +145,9 @@ async def run_stack(
             servers = Servers.choose(state, ports, mongo_uri, kafka_bootstrap)
             environment = {**_environment(state), **servers.environment, **(extra_env or {})}
             tokens = {caller: state.token(caller) for caller in CALLERS}
-            layout = plan_layout(ports, ports.first_from(port), environment, tokens, package)
+            layout = plan_layout(
+                ports, ports.first_from(port), environment, tokens, package, secret_keys=state.secret_keys()
+            )
             stack = Stack(state, layout, closing)
             await stack.start_all(servers, workers)
             _announce(stack, state, closing)

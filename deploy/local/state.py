@@ -5,6 +5,7 @@ import json
 import os
 import secrets
 import shlex
+from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -70,10 +71,17 @@ class State:
 
     def token(self, caller: str) -> str:
         """The token with which this caller calls services; created once."""
-        file = self._tokens / caller
+        return self._create_once(caller, secrets.token_urlsafe(32))
+
+    def secret_keys(self) -> str:
+        """The key with which the catalog encrypts secrets; created once."""
+        return self._create_once("secret-keys", f"local={b64encode(secrets.token_bytes(32)).decode()}")
+
+    def _create_once(self, name: str, text: str) -> str:
+        file = self._tokens / name
         if not file.exists():
             self._tokens.mkdir(exist_ok=True)
-            _write(file, secrets.token_urlsafe(32))
+            _write(file, text)
         return file.read_text()
 
     def organisation(self) -> Organisation | None:

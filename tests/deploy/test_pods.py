@@ -1,6 +1,7 @@
 """Every pod: few privileges, probes, a graceful shutdown, and all settings that it needs."""
 
 import re
+from base64 import b64encode
 
 import pytest
 
@@ -37,6 +38,7 @@ SECRETS = {
     "MOBILETEST_MONGO_URI": "mongodb://mongo:27017",
     "MOBILETEST_LLM_API_KEY": "a key",
     "MOBILETEST_KAFKA_PASSWORD": "a password",
+    "MOBILETEST_SECRET_KEYS": f"v1={b64encode(bytes(32)).decode()}",
 }
 
 

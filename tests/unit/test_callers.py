@@ -21,15 +21,16 @@ METHODS = describe_methods(service for file in FILES for service in file.DESCRIP
 FACTS = {"ListCatalogFacts", "ListRunFacts", "ListExecutionFacts"}
 PLANS = {"ResolveRuns", "StreamRuns"}
 LIMITS = {"GetOrganisationLimits"}
+VALUES = {"GetSecretValues", "DownloadTestFile"}
 OPERATIONS = {"Verify", "Rebuild", "SetOrganisationLimits"}
 ONLY = {
-    "executor-api": PLANS | LIMITS,
-    "executor-worker": {"DownloadBuild"} | LIMITS,
+    "executor-api": {"ListTests"} | PLANS | LIMITS,
+    "executor-worker": {"DownloadBuild"} | LIMITS | VALUES,
     "reporting": FACTS,
 }
 NOT = {
-    "gateway": FACTS | OPERATIONS | PLANS | LIMITS,
-    "operator": FACTS | PLANS | {"VerifyApiKey"},
+    "gateway": FACTS | OPERATIONS | PLANS | LIMITS | VALUES,
+    "operator": FACTS | PLANS | VALUES | {"VerifyApiKey"},
 }
 """The gateway and the operator may call everything else."""
 
