@@ -74,6 +74,9 @@ class OneTest:
     async def download(self, org_id: str, build_id: str) -> AsyncIterator[bytes]:
         yield b""
 
+    async def download_test_file(self, org_id: str, sha256: str) -> AsyncIterator[bytes]:
+        yield b""
+
 
 @dataclass(frozen=True)
 class Bench:

@@ -16,7 +16,8 @@ import uvloop
 from deploy.local.mongod import mongod
 from examples.workspace import content, described_tests
 from services.chassis.mongo import Mongo
-from services.executor.automation.attempt import AttemptRequest, AttemptRunner
+from services.executor.automation.attempt import AttemptRunner
+from services.executor.automation.attempt_request import AttemptRequest
 from services.executor.automation.devices.pools.pooled_devices import PooledDevices
 from services.executor.automation.devices.port import Build
 from services.executor.automation.ports import StepCache
