@@ -18,34 +18,41 @@ from tests.fault.verifying import verified
 
 EXECUTIONS = int(os.environ.get("CANCELS", "24"))
 SLOTS = 8
+RUNS = 4
+MOMENTS = (0, None, 1, 0, 2, 3, RUNS)
+"""Each execution is cancelled when so many of its runs have ended; None is at once."""
 
 
 async def paced_workflow(world: World) -> tuple[Any, Any]:
-    """An app whose runs take about a second, four to an execution; (app, workflow)."""
+    """An app whose runs take about a second, `RUNS` to an execution; (app, workflow)."""
     app = await world.app()
     created(await world.api.upload(app["id"], paced_app_model(seconds=0.25), version="1.0.0"))
-    tests = [await world.test([*PASSING, *PASSING]) for _ in range(4)]
+    tests = [await world.test([*PASSING, *PASSING]) for _ in range(RUNS)]
     for test in tests:
         await world.attach(app, test)
     return app, await world.workflow(*tests)
 
 
-async def cancel(api: Api, execution_id: str, moment: float, times: int) -> tuple[str, list[int]]:
+async def cancel(
+    api: Api, execution_id: str, ended_runs: int | None, later: float, times: int
+) -> tuple[str, list[int]]:
     """Cancel some times at once; the status just before, and the answers' codes.
 
-    `moment` below 0 is while it is queued, else so many seconds after it has begun to run.
+    So many seconds after so many of its runs have ended; None is at once, while it is queued or has just begun.
     """
-    path = f"/executions/{execution_id}"
-    if moment >= 0:
-        await eventually(lambda: _begun(api, path), within=120, every=0.1)
-        await asyncio.sleep(moment)
-    before = created(await api.get(path))["status"]
+    if ended_runs is not None:
+        await eventually(lambda: _has_come_to(api, execution_id, ended_runs), within=120, every=0.1)
+        await asyncio.sleep(later)
+    before = created(await api.get(f"/executions/{execution_id}"))["status"]
     answers = await asyncio.gather(*(api.post(f"/executions/{execution_id}/cancel") for _ in range(times)))
     return before, [answer.status for answer in answers]
 
 
-async def _begun(api: Api, path: str) -> bool:
-    return bool(created(await api.get(path))["status"] in ("running", *ENDED))
+async def _has_come_to(api: Api, execution_id: str, ended_runs: int) -> bool:
+    execution = created(await api.get(f"/executions/{execution_id}"))
+    counts = execution["counts"]
+    open_runs = counts["queued"] + counts["running"]
+    return execution["status"] != "queued" and counts["total"] - open_runs >= ended_runs
 
 
 async def count_end_events(api: Api, execution_id: str) -> Counter[str]:
@@ -62,7 +69,10 @@ async def test_cancels_at_any_time_leave_one_end_and_free_devices(
     app, workflow = await paced_workflow(own_world)
     started = [(await own_world.start(workflow))["id"] for _ in range(EXECUTIONS)]
     asked = await asyncio.gather(
-        *(cancel(own_api, id_, chance.uniform(-0.5, 2), chance.choice([1, 1, 2, 5])) for id_ in started)
+        *(
+            cancel(own_api, id_, MOMENTS[index % len(MOMENTS)], chance.uniform(0, 0.5), chance.choice([1, 1, 2, 5]))
+            for index, id_ in enumerate(started)
+        )
     )
     states = Counter(before for before, _ in asked)
     for before, codes in asked:
@@ -70,10 +80,10 @@ async def test_cancels_at_any_time_leave_one_end_and_free_devices(
         assert set(codes) == {409} or before not in ENDED
     ended = [await own_world.ended(id_) for id_ in started]
     runs = await runs_of(own_api, app)
-    assert len(runs) == 4 * EXECUTIONS
+    assert len(runs) == RUNS * EXECUTIONS
     assert all(run["status"] in ENDED for run in runs)
     published = [await count_end_events(own_api, id_) for id_ in started]
-    once = sum(set(counts.values()) == {1} and len(counts) == 5 for counts in published)
+    once = sum(set(counts.values()) == {1} and len(counts) == RUNS + 1 for counts in published)
     assert once == EXECUTIONS
     for execution in ended:
         assert execution["status"] in ("cancelled", "completed")

@@ -26,14 +26,15 @@ async def harness(
 
 
 async def write_sent(harness: OutboxHarness, count: int) -> None:
-    """Events of one key, a second apart, stored in reverse order and marked as sent."""
+    """Events of one key, a second apart, stored in reverse order and marked as sent just now: they must not expire."""
     make = harness.outbox.event
     events = [make(harness.topic, "key", apps_pb2.App(name=str(n)), sequence=n) for n in reversed(range(count))]
     await harness.mongo.transaction(lambda session: harness.outbox.add(session, events))
     rows = harness.mongo.collection(OUTBOX)
     for event in events:
         time = NOON + timedelta(seconds=event.sequence)
-        await rows.update_one({"_id": event.id}, {"$set": {"time": time, "sent_at": time}, "$unset": {"pending": ""}})
+        change = {"$set": {"time": time, "sent_at": datetime.now(UTC)}, "$unset": {"pending": ""}}
+        await rows.update_one({"_id": event.id}, change)
 
 
 async def test_all_retained_events_are_published_in_order(harness: OutboxHarness) -> None:
