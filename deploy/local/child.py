@@ -109,9 +109,11 @@ class Child:
         await self.ended(10.0)
 
     def send(self, number: signal.Signals) -> None:
-        """Send a signal to the process alone."""
+        """Send a signal to the process alone; SIGSTOP has stopped all of its threads, or found it ended, on return."""
         if self._process is not None:
             self._process.send_signal(number)
+            if number is signal.SIGSTOP and sys.platform == "linux" and self.running:
+                os.waitid(os.P_PID, self._process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
 
     async def ended(self, within: float) -> bool:
         """Wait up to `within` seconds for its end; whether it ended."""

@@ -13,6 +13,13 @@ from tests.integration.local.processes import is_alive
 
 SLEEPS = "import time; print('hello', flush=True); time.sleep(600)"
 STUBBORN = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); " + SLEEPS
+THREADS = """
+import threading, time
+for _ in range(500):
+    threading.Thread(target=time.sleep, args=[600], daemon=True).start()
+print("hello", flush=True)
+time.sleep(600)
+"""
 PARENT = f"""
 import pathlib, sys, time
 from deploy.local.child import Child, ChildSpec
@@ -25,6 +32,11 @@ time.sleep(600)
 
 def child_of(tmp_path: Path, program: str, grace: float = 10.0) -> Child:
     return Child(ChildSpec("child", [sys.executable, "-c", program], tmp_path / "child.log", grace=grace))
+
+
+def thread_states(pid: int) -> list[str]:
+    """One letter for each thread, as in /proc."""
+    return [stat.read_text().rpartition(")")[2].split()[0] for stat in Path("/proc").glob(f"{pid}/task/*/stat")]
 
 
 async def said_hello(child: Child) -> bool:
@@ -72,6 +84,24 @@ async def test_a_child_that_was_killed_can_be_started_again(tmp_path: Path) -> N
     assert child.running
     assert child.pid != first
     await child.stop()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+async def test_every_thread_of_a_frozen_child_has_stopped(tmp_path: Path) -> None:
+    child = child_of(tmp_path, THREADS)
+    child.start()
+    await child.ready(lambda: said_hello(child), within=20)
+    child.send(signal.SIGSTOP)
+    assert thread_states(child.pid) == ["T"] * 501
+    await child.kill()
+
+
+async def test_freezing_a_child_that_ended_does_not_wait(tmp_path: Path) -> None:
+    child = child_of(tmp_path, "")
+    child.start()
+    await eventually(lambda: not child.running)
+    child.send(signal.SIGSTOP)
+    assert child.exit_code == 0
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a child with its parent")
