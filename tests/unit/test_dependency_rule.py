@@ -16,9 +16,10 @@ RULES = [
     ("pymongo", r"chassis/.*|\w+/storage(/.*|\.py)?|reporting/rebuild/store\.py"),
     ("aiokafka", r"chassis/.*"),
     ("obstore", r"chassis/.*"),
+    ("wasmtime", r"executor/automation/scripting/(guest|instance|engine)\.py"),
     (
         "aiohttp",
-        r"chassis/.*|gateway/.*|executor/automation/(devices/webdriver/hub_connection|llm/chat_client)\.py|executor/.*file_server\.py",
+        r"chassis/.*|gateway/.*|executor/automation/(devices/webdriver/hub_connection|llm/chat_client)\.py|executor/.*(file_server|script_http)\.py",
     ),
     ("mobiletest.catalog", r"(catalog|gateway|executor|reporting)/.*"),
     ("mobiletest.executor", r"(executor|gateway|reporting)/.*"),
