@@ -1,0 +1,258 @@
+"""Calls of the REST API: authentication, retries, pages, and errors that say what to do."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+import ssl
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import httpx
+
+from mobiletest_cli import __version__
+from mobiletest_cli.configuration import Server
+from mobiletest_cli.errors import (
+    AUTHENTICATION,
+    INVALID_FILE,
+    NOT_FOUND,
+    RATE_LIMITED,
+    UNREACHABLE,
+    USAGE,
+    CliError,
+    RequestRefused,
+)
+
+CONNECT_SECONDS = 10.0
+READ_SECONDS = 90.0
+"""Longer than the server holds a request that waits for a change (60 s)."""
+PATIENCE_SECONDS = 60.0
+_LONGEST_PAUSE = 10.0
+_TRANSIENT = frozenset({429, 502, 503, 504})
+
+
+class Api:
+    """The server's REST API with one key. `patience`: seconds for which calls that are safe to repeat are repeated."""
+
+    def __init__(self, server: Server, *, patience: float = PATIENCE_SECONDS) -> None:
+        self.server = server
+        self.patience = patience
+        self._client = httpx.Client(
+            base_url=f"{server.url}/api/v1/",
+            headers={
+                "Authorization": f"Bearer {check_key(server.api_key)}",
+                "X-Service-Client": f"cli/{__version__}",
+                "Prefer": "handling=strict",
+                "User-Agent": f"mobiletest-cli/{__version__}",
+            },
+            timeout=httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS),
+            verify=tls_context(server.ca_file),
+        )
+
+    def impatient(self) -> Api:
+        """The same connections, and nothing is repeated: for callers that wait by themselves."""
+        other = copy.copy(self)
+        other.patience = 0.0
+        return other
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def get(self, path: str, **query: Any) -> Any:
+        """The JSON of a resource; a parameter that is None is left out."""
+        return self.call("GET", path, params=_given(query)).json()
+
+    def post(self, path: str, body: Any, *, key: str | None = None, headers: Mapping[str, str] | None = None) -> Any:
+        """The JSON of the answer. With an idempotency key it is repeated safely."""
+        sent = {**(headers or {}), **({"Idempotency-Key": key} if key else {})}
+        return self.call("POST", path, json=body, headers=sent, repeatable=key is not None).json()
+
+    def put(self, path: str, body: Any) -> Any:
+        """The JSON of the answer."""
+        return self.call("PUT", path, json=body).json()
+
+    def patch(self, path: str, body: Any) -> Any:
+        """The JSON of the answer."""
+        return self.call("PATCH", path, json=body, repeatable=False).json()
+
+    def delete(self, path: str) -> None:
+        """Delete a resource."""
+        self.call("DELETE", path, repeatable=False)
+
+    def pages(self, path: str, limit: int | None = None, **query: Any) -> Iterator[Any]:
+        """The items of a paged list, at most `limit`."""
+        page, count = 1, 0
+        while True:
+            answer = self.get(path, page=page, page_size=min(limit or 100, 100), **query)
+            for item in answer["items"]:
+                if limit is not None and count >= limit:
+                    return
+                yield item
+                count += 1
+            if not answer["has_next"]:
+                return
+            page += 1
+
+    def call(self, method: str, path: str, *, repeatable: bool = True, **options: Any) -> httpx.Response:
+        """A successful response. CliError says why there is none.
+
+        What is repeatable is repeated after failures of the network or the server, and after the pauses that a rate
+        limit asks for, for as long as the patience lasts.
+        """
+        deadline = time.monotonic() + self.patience
+        attempt = 0
+        while True:
+            attempt += 1
+            try:
+                response = self._client.request(method, path, **options)
+            except httpx.TransportError as error:
+                refused: CliError = self.unreachable(error)
+                pause: float | None = None
+            else:
+                if response.is_success:
+                    return response
+                refused, pause = self.refusal(response), retry_after(response)
+            if not (repeatable and is_transient(refused)):
+                raise refused
+            wait = _pause(attempt) if pause is None else pause
+            if time.monotonic() + wait > deadline:
+                raise refused
+            time.sleep(wait)
+
+    @contextmanager
+    def stream(self, path: str, **options: Any) -> Iterator[httpx.Response]:
+        """A successful response whose body has not been read. CliError says why there is none."""
+        try:
+            with self._client.stream("GET", path, **options) as response:
+                if not response.is_success:
+                    response.read()
+                    raise self.refusal(response)
+                yield response
+        except httpx.TransportError as error:
+            raise self.unreachable(error) from None
+
+    def upload(self, path: str, fields: Mapping[str, str], file: tuple[str, BinaryIO]) -> Any:
+        """The JSON of the answer to a form with fields and one file."""
+        name, content = file
+        parts = {"file": (name, content, "application/octet-stream")}
+        timeout = httpx.Timeout(600.0, connect=CONNECT_SECONDS)
+        try:
+            return self.call("POST", path, data=fields, files=parts, timeout=timeout, repeatable=False).json()
+        except RequestRefused as refused:
+            if refused.status in (413, 422) and refused.exit_code == USAGE:
+                refused.exit_code = INVALID_FILE
+            raise
+
+    def refusal(self, response: httpx.Response) -> RequestRefused:
+        """What a response that is no success means."""
+        detail, code = _detail(response)
+        status = response.status_code
+        exit_code, hint = _meaning(status, code)
+        if code in ("PATH_UNKNOWN", "") and status == 404:
+            hint = f"Is {self.server.url} the address of mobiletest, in the version of this command? mobiletest doctor"
+        return RequestRefused(
+            detail,
+            exit_code,
+            hint,
+            status=status,
+            code=code,
+            request_id=response.headers.get("X-Request-Id", ""),
+        )
+
+    def unreachable(self, error: httpx.TransportError) -> CliError:
+        """What a failure of the network means."""
+        reason = str(error) or type(error).__name__
+        hint = "Check address, network, proxy and TLS with: mobiletest doctor"
+        return CliError(f"{self.server.url} cannot be reached: {reason}", UNREACHABLE, hint)
+
+
+def check_key(key: str) -> str:
+    """The key. CliError if it cannot be sent in a header."""
+    if not key.isascii() or not key.isprintable() or " " in key:
+        raise CliError("the API key has characters that no key has", AUTHENTICATION, "Copy the whole key, and nothing else")
+    return key
+
+
+def tls_context(ca_file: str | None) -> ssl.SSLContext:
+    """Trusts the system's certificates, those of certifi, and those of `ca_file`. CliError if it cannot be read."""
+    import certifi
+
+    context = ssl.create_default_context()
+    context.load_verify_locations(certifi.where())
+    if ca_file:
+        try:
+            context.load_verify_locations(ca_file)
+        except (OSError, ssl.SSLError) as error:
+            raise CliError(f"{ca_file}: no certificates can be read: {error}", INVALID_FILE) from None
+    return context
+
+
+def is_transient(error: CliError) -> bool:
+    """Whether repeating the same call may help."""
+    if isinstance(error, RequestRefused):
+        return error.status in _TRANSIENT or error.code == "IDEMPOTENCY_KEY_IN_FLIGHT"
+    return error.exit_code == UNREACHABLE
+
+
+def retry_after(response: httpx.Response) -> float | None:
+    """The seconds after which the server wants to be asked again."""
+    text = response.headers.get("Retry-After", "")
+    return float(text) if text.isdecimal() else None
+
+
+def _pause(attempt: int) -> float:
+    """Seconds before the next attempt: 0.2, 0.4, 0.8 and so on, half of it by chance."""
+    longest = min(_LONGEST_PAUSE, 0.2 * 2 ** min(attempt, 10))
+    return longest * (0.5 + random.random() / 2)  # noqa: S311 - no secret
+
+
+def _given(query: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in query.items() if value is not None}
+
+
+def _meaning(status: int, code: str) -> tuple[int, str | None]:
+    """The exit code of an HTTP status, and what to do."""
+    if status == 401:
+        return AUTHENTICATION, "Set MOBILETEST_API_KEY to a key that is valid, or run: mobiletest login"
+    if status == 403 and code == "SCOPE_MISSING":
+        return AUTHENTICATION, "mobiletest whoami shows the scopes of the key"
+    if status in (403, 429):
+        return RATE_LIMITED, None
+    if status == 404:
+        return NOT_FOUND, None
+    if status >= 500:
+        return UNREACHABLE, "The server has a problem; try again later"
+    return USAGE, None
+
+
+def _detail(response: httpx.Response) -> tuple[str, str]:
+    """The message and the code of an error; of a proxy's page only the status."""
+    try:
+        document = response.json()
+        detail, code = document["detail"], document.get("code", "")
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return f"{response.request.method} {response.request.url.path}: HTTP {response.status_code}", ""
+    if isinstance(detail, list):
+        return "; ".join(_violation(issue) for issue in cast("Iterable[Any]", detail)), code
+    return str(detail), str(code)
+
+
+def _violation(issue: Any) -> str:
+    """A field and what is wrong with it."""
+    place = ".".join(str(part) for part in issue.get("loc", ()) if part not in ("body", "query", "header"))
+    return f"{place}: {issue.get('msg', '')}" if place else str(issue.get("msg", ""))
+
+
+def read_json(path: Path) -> Any:
+    """The JSON of a file. CliError names the place that is wrong."""
+    try:
+        return json.loads(path.read_text("utf-8"))
+    except json.JSONDecodeError as error:
+        raise CliError(f"{path}:{error.lineno}:{error.colno}: {error.msg}", INVALID_FILE) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise CliError(f"{path}: cannot be read: {error}", INVALID_FILE) from None

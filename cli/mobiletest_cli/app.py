@@ -1,0 +1,54 @@
+"""The command and its groups. Only typer is imported before a command runs, so that --help is fast."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from mobiletest_cli import __version__
+from mobiletest_cli.commands import apps, builds, executions, keys, reports, run, server, tests, workflows
+from mobiletest_cli.errors import MEANINGS
+
+EPILOG = "\b\nExit codes:\n" + "\n".join(f"  {code:>3}  {meaning}" for code, meaning in MEANINGS.items())
+
+
+def build_app() -> typer.Typer:
+    """The typer application."""
+    app = typer.Typer(
+        name="mobiletest",
+        help="Run automated tests against builds of mobile apps: mobiletest run --app app.apk .maestro",
+        epilog=EPILOG,
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    )
+    app.callback()(options)
+    for group in (run, executions, reports, apps, builds, tests, workflows, keys, server):
+        group.register(app)
+    return app
+
+
+def options(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.", is_eager=True)] = False,
+) -> None:
+    """Options before the command."""
+    if version:
+        typer.echo(f"mobiletest {__version__}")
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run the command, and end the process with its exit code."""
+    from mobiletest_cli.errors import INTERRUPTED, UNREACHABLE
+
+    try:
+        build_app()()
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:  # the reader of the output has gone, as in `mobiletest ... | head`
+        sys.stderr.close()
+        sys.exit(UNREACHABLE)

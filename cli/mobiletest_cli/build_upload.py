@@ -1,0 +1,120 @@
+"""Uploads an app file as a build, unless the server has it."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, cast
+
+from mobiletest_cli.api import Api
+from mobiletest_cli.errors import INVALID_FILE, CliError, RequestRefused
+from mobiletest_cli.output import Output, size
+
+if TYPE_CHECKING:
+    from mobiletest_cli.api_types import App, Build
+
+_ENDINGS = {".apk": "Android", ".apks": "Android", ".aab": "Android", ".ipa": "iOS"}
+_CHUNK = 1 << 20
+
+
+def platform_of(file: Path) -> str | None:
+    """The platform that the ending of an app file says; None if it says none."""
+    return _ENDINGS.get(file.suffix.lower())
+
+
+def check_file(file: Path) -> None:
+    """CliError if it is not a file that can be read and uploaded."""
+    if file.is_dir():
+        hint = "Zip it first: ditto -c -k --keepParent App.app App.zip" if file.suffix == ".app" else None
+        raise CliError(f"{file}: is a folder, not an app file", INVALID_FILE, hint)
+    try:
+        with file.open("rb") as content:
+            empty = not content.read(1)
+    except OSError as error:
+        raise CliError(f"{file}: cannot be read: {error.strerror}", INVALID_FILE) from None
+    if empty:
+        raise CliError(f"{file}: is empty", INVALID_FILE)
+
+
+def sha256(file: Path) -> str:
+    """The SHA-256 of a file in hexadecimal."""
+    digest = hashlib.sha256()
+    with file.open("rb") as content:
+        while chunk := content.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+class BuildUpload:
+    """Uploads files as builds of apps. `revision` distinguishes builds of one version: a commit, if one is known."""
+
+    def __init__(self, api: Api, output: Output, revision: str | None = None) -> None:
+        self._api = api
+        self._output = output
+        self._revision = revision
+
+    def ensure(self, app: App, file: Path, version: str | None = None) -> Build:
+        """The build of the app with this content (and version, if one is given), uploaded if there is none.
+
+        If the app has another build of the version that stands in the file, this one becomes "<version>-<revision>".
+        CliError: the file cannot be used, or the app has another build of the version that was given.
+        """
+        check_file(file)
+        digest = sha256(file)
+        for build in self._api.pages(f"apps/{app['id']}/builds", limit=1, sha256=digest, version=version):
+            self._output.say(f"Build {build['version']} of {app['name']} is on the server.")
+            return cast("Build", build)
+        try:
+            return self._upload(app, file, version)
+        except RequestRefused as refused:
+            if refused.code == "VERSION_EXISTS" and version is not None:
+                refused.exit_code = INVALID_FILE
+                refused.hint = "It has another content; give another --build"
+            raise
+
+    def _upload(self, app: App, file: Path, version: str | None) -> Build:
+        fields = {"version": version} if version else {"version_suffix": (self._revision or sha256(file))[:7]}
+        with file.open("rb") as content, _progress(self._output, file) as advance:
+            reader = cast("BinaryIO", _CountingReader(content, advance))
+            build: Build = self._api.upload(f"apps/{app['id']}/builds", fields, (file.name, reader))
+        self._output.say(f"Uploaded {file.name} ({size(file.stat().st_size)}) as build {build['version']} of {app['name']}.")
+        return build
+
+
+class _CountingReader(io.BufferedIOBase):
+    """A file that says how many of its bytes have been read."""
+
+    def __init__(self, content: BinaryIO, advance: Callable[[int], None]) -> None:
+        self._content = content
+        self._advance = advance
+
+    def read(self, count: int | None = -1, /) -> bytes:
+        chunk = self._content.read(-1 if count is None else count)
+        self._advance(self._content.tell())
+        return chunk
+
+    def fileno(self) -> int:
+        return self._content.fileno()
+
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        return self._content.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._content.tell()
+
+
+@contextmanager
+def _progress(output: Output, file: Path) -> Iterator[Callable[[int], None]]:
+    """A bar on a terminal; nothing elsewhere. It is given the number of bytes that have been sent."""
+    if not output.live:
+        yield lambda _: None
+        return
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    with Progress(*columns, console=output.stderr, transient=True) as bar:
+        task = bar.add_task(f"Uploading {file.name}", total=file.stat().st_size)
+        yield lambda position: bar.update(task, completed=position)

@@ -1,0 +1,105 @@
+"""`mobiletest builds`: the builds of an app."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Optional
+
+import typer
+
+from mobiletest_cli.context import Context, command
+
+if TYPE_CHECKING:
+    from mobiletest_cli.api_types import App, Build
+
+AppOption = Annotated[Optional[str], typer.Option("--app", "--app-id", help="App, by name or id.")]
+BuildArgument = Annotated[str, typer.Argument(metavar="BUILD", help="Version (with --app) or id.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group."""
+    group = typer.Typer(help="Upload, list, download and delete builds.", no_args_is_help=True, rich_markup_mode=None)
+    functions = {"upload": upload, "list": list_builds, "download": download, "delete": delete, "set-current": set_current}
+    for name, function in functions.items():
+        command(group, name)(function)
+    app.add_typer(group, name="builds")
+
+
+def upload(
+    context: Context,
+    file: Annotated[Path, typer.Argument(help="App file (.apk, .ipa).")],
+    app: AppOption = None,
+    version: Annotated[Optional[str], typer.Option("--build", help="Version; the one in the file without it.")] = None,
+    current: Annotated[bool, typer.Option("--current", help="Make it the app's current build.")] = False,
+) -> None:
+    """Upload a build, unless the server has it."""
+    from mobiletest_cli.build_upload import BuildUpload, check_file
+
+    check_file(file)
+    found = context.find_app(app)
+    build = BuildUpload(context.api, context.output).ensure(found, file, version)
+    if current:
+        context.api.patch(f"apps/{found['id']}", {"current_version": build["version"]})
+    context.output.item(build, str(build["id"]))
+
+
+def list_builds(
+    context: Context, app: AppOption = None, limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 50
+) -> None:
+    """List the builds of an app, newest first."""
+    from mobiletest_cli.output import local_time
+
+    found = context.find_app(app)
+    context.output.list(
+        list(context.api.pages(f"apps/{found['id']}/builds", limit=limit)),
+        ("Build", "Uploaded", "Package", "Current", "Id"),
+        lambda build: [
+            build["version"],
+            local_time(build["uploaded_at"]),
+            build["package_name"] or "-",
+            "current" if build["version"] == found["current_version"] else "",
+            build["id"],
+        ],
+        empty=f"The app has no builds: mobiletest builds upload FILE --app {found['name']}",
+    )
+
+
+def download(
+    context: Context,
+    build: BuildArgument,
+    app: AppOption = None,
+    output_file: Annotated[Optional[Path], typer.Option("--output", "-o", help="File to write.")] = None,
+) -> None:
+    """Download the file of a build."""
+    from mobiletest_cli.download import download_to
+
+    found = _build(context, build, app)
+    path = download_to(context.api, f"apps/builds/{found['id']}/download", output_file)
+    context.output.done(f"Wrote {path}.", path=str(path))
+
+
+def delete(
+    context: Context,
+    build: BuildArgument,
+    app: AppOption = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Delete a build; its history stays."""
+    found = _build(context, build, app)
+    context.confirm(f"Delete the build {found['version']}?", yes=yes)
+    context.api.delete(f"apps/builds/{found['id']}")
+    context.output.done(f"Deleted the build {found['version']}.", id=found["id"])
+
+
+def set_current(context: Context, build: BuildArgument, app: AppOption = None) -> None:
+    """Make a build the current one of its app."""
+    found = _build(context, build, app)
+    context.api.patch(f"apps/{found['app_id']}", {"current_version": found["version"]})
+    context.output.done(f"The current build is {found['version']} now.", id=found["id"], version=found["version"])
+
+
+
+def _build(context: Context, build: str, app: str | None) -> Build:
+    from mobiletest_cli.lookup import build_by_id_or_version
+
+    return build_by_id_or_version(context.api, build, lambda: context.find_app(app))

@@ -1,0 +1,195 @@
+"""Commands about one execution: status, wait, logs, cancel, rerun, gate, open; and the list of executions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Optional
+
+import typer
+
+from mobiletest_cli.context import Context, command
+from mobiletest_cli.errors import NOT_FOUND, OK, USAGE, CliError
+
+if TYPE_CHECKING:
+    from mobiletest_cli.api_types import Run
+
+ExecutionArgument = Annotated[str, typer.Argument(metavar="EXECUTION", help="Id of the execution.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    named = {
+        "executions": list_executions,
+        "status": status,
+        "wait": wait,
+        "logs": logs,
+        "cancel": cancel,
+        "rerun": rerun,
+        "gate": gate,
+        "open": open_execution,
+    }
+    for name, function in named.items():
+        command(app, name)(function)
+
+
+def list_executions(
+    context: Context,
+    app: Annotated[Optional[str], typer.Option("--app", "--app-id", help="App, by name or id.")] = None,
+    branch: Annotated[Optional[str], typer.Option(help="Only of this branch.")] = None,
+    commit: Annotated[Optional[str], typer.Option(help="Only of this commit.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 20,
+) -> None:
+    """List executions, newest first."""
+    from mobiletest_cli.output import ago
+    from mobiletest_cli.presentation import counts, state
+
+    app_id = context.find_app(app)["id"] if app else None
+    found = context.api.pages("executions", limit=limit, app_id=app_id, branch=branch, commit_sha=commit)
+    context.output.list(
+        list(found),
+        ("Execution", "Of", "Result", "Runs", "Branch", "Started"),
+        lambda each: [
+            each["id"],
+            each["workflow_name"] or each.get("name") or str(each["kind"]),
+            state(each),
+            counts(each),
+            (each["ci"] or {}).get("branch") or "-",
+            ago(each["created_at"]),
+        ],
+        empty="There are no executions: mobiletest run --help",
+    )
+
+
+def status(context: Context, execution: ExecutionArgument) -> None:
+    """Show an execution and its runs as they are now."""
+    from mobiletest_cli import presentation
+
+    found = context.api.get(f"executions/{execution}")
+    runs = list(context.api.pages(f"executions/{execution}/runs"))
+    if context.output.as_json:
+        context.output.document({"execution": found, "runs": runs})
+        return
+    presentation.show_runs(context.output, runs)
+    context.output.result(presentation.headline(found))
+
+
+def wait(
+    context: Context,
+    execution: ExecutionArgument,
+    timeout: Annotated[Optional[int], typer.Option(min=1, help="Seconds to wait at most.")] = None,
+    gate: Annotated[bool, typer.Option("--gate/--no-gate", help="Let the gate decide, not every failure.")] = True,
+    base_branch: Annotated[Optional[str], typer.Option(help="Branch that the gate compares with.")] = None,
+    junit: Annotated[Optional[Path], typer.Option(help="Write JUnit XML to this file.")] = None,
+    report: Annotated[Optional[Path], typer.Option(help="Write a Markdown report to this file.")] = None,
+) -> int:
+    """Wait for the end of an execution, and report as `run` does. Ctrl-C ends the wait only."""
+    from mobiletest_cli.ci import Attribution
+    from mobiletest_cli.test_run import Destinations, TestRun, WaitOptions
+
+    run = TestRun(context.api, context.output, Attribution(), Destinations(junit, report=report))
+    return run.finish(execution, WaitOptions(timeout=timeout, gate=gate, base_branch=base_branch))
+
+
+def logs(
+    context: Context,
+    execution: ExecutionArgument,
+    test: Annotated[Optional[str], typer.Argument(help="Name or id of a test; all that did not pass without it.")] = None,
+    artifacts: Annotated[Optional[Path], typer.Option(help="Download screenshots, trees and logs to this folder.")] = None,
+) -> None:
+    """Show the steps of runs, and download their artifacts."""
+    from mobiletest_cli.presentation import show_steps
+
+    runs = [
+        context.api.get(f"executions/{execution}/runs/{run['id']}")
+        for run in _selected(list(context.api.pages(f"executions/{execution}/runs")), test)
+    ]
+    if artifacts is not None:
+        for run in runs:
+            _download(context, run, artifacts)
+    if context.output.as_json:
+        context.output.document({"items": runs})
+        return
+    for run in runs:
+        show_steps(context.output, run)
+    if not runs:
+        context.output.say("Every run passed; name a test to see its steps.")
+
+
+def _selected(runs: list[Run], test: str | None) -> list[Run]:
+    if test is None:
+        return [run for run in runs if run["success"] is not True]
+    found = [run for run in runs if test in (run["test_name"], run["test_id"], run["id"])]
+    if not found:
+        names = ", ".join(sorted({run["test_name"] for run in runs})[:10])
+        raise CliError(f'the execution has no test "{test}"', NOT_FOUND, f"It has: {names}")
+    return found
+
+
+def _download(context: Context, run: Run, folder: Path) -> None:
+    from mobiletest_cli.download import download_to
+
+    target = folder / run["id"]
+    target.mkdir(parents=True, exist_ok=True)
+    for attempt in run["attempts"]:
+        for artifact in attempt["artifacts"]:
+            if artifact["url"]:
+                name = Path(artifact["name"]).name
+                path = f"executions/{run['execution_id']}/runs/{run['id']}/artifacts/{artifact['name']}"
+                context.output.say(f"Wrote {download_to(context.api, path, target / name)}.")
+
+
+def cancel(context: Context, execution: ExecutionArgument) -> None:
+    """Cancel an execution."""
+    found = context.api.post(f"executions/{execution}/cancel", {})
+    context.output.item(found, found["message"])
+
+
+def rerun(
+    context: Context,
+    execution: ExecutionArgument,
+    failed: Annotated[bool, typer.Option("--failed", help="Only the runs that did not pass.")] = False,
+    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait for the end.")] = True,
+    timeout: Annotated[Optional[int], typer.Option(min=1, help="Seconds to wait at most.")] = None,
+) -> int:
+    """Run an execution again, on the same builds with the same versions of the tests."""
+    import uuid
+
+    from mobiletest_cli.ci import Attribution
+    from mobiletest_cli.test_run import Destinations, TestRun, WaitOptions
+
+    answer = context.api.post(f"executions/{execution}/rerun", {"failed_only": failed}, key=str(uuid.uuid4()))
+    if not wait:
+        context.output.item(answer, answer["id"])
+        return OK
+    context.output.say(f"{answer['message']} {answer['id']}")
+    run = TestRun(context.api, context.output, Attribution(), Destinations())
+    return run.finish(answer["id"], WaitOptions(timeout=timeout))
+
+
+def gate(
+    context: Context,
+    execution: ExecutionArgument,
+    base_branch: Annotated[Optional[str], typer.Option(help="Branch to compare with.")] = None,
+) -> int:
+    """Ask the gate whether CI may continue after an execution; the exit code says it."""
+    from mobiletest_cli.presentation import show_gate
+    from mobiletest_cli.verdict import of_gate
+
+    answer = context.api.get(f"executions/{execution}/gate", base_branch=base_branch)
+    if answer["result"] == "pending":
+        hint = f"mobiletest wait {execution}"
+        raise CliError(f"{answer['pending_runs']} runs have not ended", USAGE, hint)
+    if context.output.as_json:
+        context.output.document(answer)
+    else:
+        show_gate(context.output, answer)
+    return of_gate(answer)
+
+
+def open_execution(context: Context, execution: ExecutionArgument) -> None:
+    """Open an execution in the browser."""
+    from mobiletest_cli.test_run import link, open_link
+
+    found = context.api.get(f"executions/{execution}")
+    open_link(context.api.server.url, found["id"])
+    context.output.item({"url": link(context.api.server.url, found["id"])}, link(context.api.server.url, found["id"]))

@@ -1,0 +1,102 @@
+"""`mobiletest keys` and `mobiletest secrets`: what gives access, to the server and to the apps under test."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Optional
+
+import typer
+
+from mobiletest_cli.context import Context, command
+from mobiletest_cli.errors import NOT_FOUND, USAGE, CliError
+
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add both groups."""
+    keys = typer.Typer(help="List, create and delete API keys.", no_args_is_help=True, rich_markup_mode=None)
+    for name, function in (("list", list_keys), ("create", create_key), ("delete", delete_key)):
+        command(keys, name)(function)
+    app.add_typer(keys, name="keys")
+    secrets = typer.Typer(help="List, set and delete secrets of tests.", no_args_is_help=True, rich_markup_mode=None)
+    for name, function in (("list", list_secrets), ("set", set_secret), ("delete", delete_secret)):
+        command(secrets, name)(function)
+    app.add_typer(secrets, name="secrets")
+
+
+def list_keys(context: Context) -> None:
+    """List the API keys, without their values."""
+    from mobiletest_cli.output import ago, local_time
+
+    context.output.list(
+        list(context.api.pages("settings/api-keys")),
+        ("Name", "Key", "Scopes", "Expires", "Last used", "Id"),
+        lambda key: [
+            key["name"],
+            f"{key['prefix']}...",
+            ", ".join(key["scopes"]),
+            local_time(key["expires_at"]),
+            ago(key["last_used_at"]),
+            key["id"],
+        ],
+        empty="There are no API keys.",
+    )
+
+
+def create_key(
+    context: Context,
+    name: Annotated[str, typer.Argument(help="A name by which it is recognised.")],
+    scope: Annotated[Optional[list[str]], typer.Option(help="read, write, execute or admin; all without it.")] = None,
+    expires: Annotated[Optional[str], typer.Option(help="Day or time of its end, such as 2027-01-31.")] = None,
+) -> None:
+    """Create an API key, and print its value: it is shown this once."""
+    from mobiletest_cli.output import utc_time
+
+    body = {"name": name, "scopes": scope or [], **({"expires_at": utc_time(expires)} if expires else {})}
+    key = context.api.call("POST", "settings/api-keys", json=body, repeatable=False).json()
+    context.output.item(key, key["key"])
+
+
+def delete_key(
+    context: Context, key: Annotated[str, typer.Argument(help="Name or id.")], yes: Yes = False
+) -> None:
+    """Delete an API key: it stops working within seconds."""
+    found = [each for each in context.api.pages("settings/api-keys") if key in (each["id"], each["name"])]
+    if len(found) != 1:
+        what = f"{len(found)} API keys are" if found else "no API key is"
+        raise CliError(f'{what} called "{key}"', USAGE if found else NOT_FOUND, "mobiletest keys list")
+    context.confirm(f'Delete the API key "{found[0]["name"]}"?', yes=yes)
+    context.api.delete(f"settings/api-keys/{found[0]['id']}")
+    context.output.done(f'Deleted the API key "{found[0]["name"]}".', id=found[0]["id"])
+
+
+def list_secrets(context: Context) -> None:
+    """List the names of the secrets."""
+    from mobiletest_cli.output import ago
+
+    context.output.list(
+        list(context.api.pages("secrets")),
+        ("Secret", "Changed"),
+        lambda secret: [secret["name"], ago(secret["updated_at"])],
+        empty="There are no secrets: mobiletest secrets set NAME",
+    )
+
+
+def set_secret(context: Context, name: Annotated[str, typer.Argument(help="Name, such as SHOP_PASSWORD.")]) -> None:
+    """Set a secret to what stdin has, or to what is typed without being shown."""
+    if sys.stdin.isatty():
+        value = typer.prompt(f"Value of {name}", hide_input=True, err=True)
+    else:
+        value = sys.stdin.read().rstrip("\r\n")
+    if not value:
+        raise CliError(f"the value of {name} is empty", USAGE, f"printf %s \"$VALUE\" | mobiletest secrets set {name}")
+    context.api.put(f"secrets/{name}", {"value": value})
+    context.output.done(f"Set {name}.", name=name)
+
+
+def delete_secret(context: Context, name: Annotated[str, typer.Argument(help="Name.")], yes: Yes = False) -> None:
+    """Delete a secret."""
+    context.confirm(f"Delete the secret {name}?", yes=yes)
+    context.api.delete(f"secrets/{name}")
+    context.output.done(f"Deleted {name}.", name=name)

@@ -1,0 +1,129 @@
+"""Reports over builds: matrix, coverage, compare, flaky; and quarantine."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Optional
+
+import typer
+
+from mobiletest_cli.context import Context, command
+
+AppArgument = Annotated[Optional[str], typer.Argument(metavar="[APP]", help="App, by name or id.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    named = {"matrix": matrix, "coverage": coverage, "flaky": flaky, "compare": compare, "quarantine": quarantine}
+    for name, function in named.items():
+        command(app, name)(function)
+
+
+def matrix(
+    context: Context, app: AppArgument = None, builds: Annotated[int, typer.Option(min=2, max=50, help="Newest builds.")] = 10
+) -> None:
+    """Show every test on the newest builds."""
+    found = context.find_app(app)
+    answer = context.api.get(f"apps/{found['id']}/test_matrix", page_size=builds)
+    versions = [build["version"] for build in answer["builds"]]
+    context.output.report(
+        answer,
+        ("Test", *versions, "Classification"),
+        [[row["test_name"], *_cells(row, versions), row["classification"]] for row in answer["tests"]],
+    )
+
+
+def _cells(row: Any, versions: list[str]) -> list[str]:
+    """The cell of each build: "passed", "failed", "2/3" for mixed results, "-" for none."""
+    cells = {cell["build_version"]: cell for cell in row["cells"]}
+    return [_cell(cells.get(version)) for version in versions]
+
+
+def _cell(cell: Any) -> str:
+    if cell is None or not cell["total_runs"]:
+        return "-"
+    passed, failed = cell["passed_runs"], cell["failed_runs"]
+    if passed and failed:
+        return f"{passed}/{passed + failed}"
+    return "passed" if passed else "failed" if failed else "cancelled" if cell["cancelled_runs"] else "no verdict"
+
+
+def coverage(context: Context, app: AppArgument = None) -> None:
+    """Show what has been run on the version that each test targets."""
+    from mobiletest_cli.output import ago, plain
+
+    found = context.find_app(app)
+    answer = context.api.get(f"apps/{found['id']}/coverage")
+    context.output.report(
+        answer,
+        ("Test", "Relationship", "Target", "Last result", "Last run"),
+        [
+            [*plain(item, ("test_name", "relationship", "target_build_version", "last_status")), ago(item["last_execution_time"])]
+            for item in answer["items"]
+        ],
+    )
+
+
+def flaky(context: Context, app: AppArgument = None) -> None:
+    """List the tests of an app that are flaky, or may be, with the reason."""
+    found = context.find_app(app)
+    answer = context.api.get(f"apps/{found['id']}/test_matrix")
+    rows = [row for row in answer["tests"] if "flaky" in row["classification"]]
+    context.output.report(
+        {"items": [{name: value for name, value in row.items() if name != "cells"} for row in rows]},
+        ("Test", "Classification", "Score", "Why"),
+        [[row["test_name"], row["classification"], f"{row['flaky_score']:.2f}", row["classification_detail"]] for row in rows],
+        empty="No test is flaky.",
+    )
+
+
+def compare(
+    context: Context,
+    build: Annotated[str, typer.Argument(help="Version (with --app) or id of the build.")],
+    base: Annotated[Optional[str], typer.Argument(help="Build to compare with; the one before it without.")] = None,
+    app: Annotated[Optional[str], typer.Option("--app", "--app-id", help="App, by name or id.")] = None,
+) -> None:
+    """Compare the results of two builds: what is newly failing, fixed, flaky, not run."""
+    from mobiletest_cli.lookup import build_by_id_or_version
+
+    def find(wanted: str) -> Any:
+        return build_by_id_or_version(context.api, wanted, lambda: context.find_app(app))["id"]
+
+    answer = context.api.get(f"apps/builds/{find(build)}/compare", base=find(base) if base else None)
+    kinds = ("newly_failing", "still_failing", "fixed", "flaky", "not_run")
+    context.output.report(
+        answer,
+        ("Change", "Test", "Since", "Reason"),
+        [_comparison_row(kind, row) for kind in kinds for row in answer[kind]],
+        empty="Nothing differs.",
+    )
+
+
+def _comparison_row(kind: str, row: Any) -> list[str]:
+    breakage = row.get("breakage") or {}
+    reason = " ".join((row.get("failure_reason") or "").split())
+    return [kind.replace("_", " "), row["test_name"], breakage.get("commit_range") or "-", reason]
+
+
+def quarantine(
+    context: Context,
+    test: Annotated[str, typer.Argument(help="Test, by name or id.")],
+    reason: Annotated[Optional[str], typer.Option(help="Why its failures should not block.")] = None,
+    until: Annotated[Optional[str], typer.Option(help="Day or time of its end, such as 2026-12-24.")] = None,
+    remove: Annotated[bool, typer.Option("--remove", help="End the quarantine.")] = False,
+) -> None:
+    """Quarantine a test: it runs, and its failures do not block."""
+    from mobiletest_cli.errors import USAGE, CliError
+    from mobiletest_cli.lookup import find_test
+    from mobiletest_cli.output import local_time, utc_time
+
+    found = find_test(context.api, test)
+    if remove:
+        context.api.delete(f"tests/{found['id']}/quarantine")
+        context.output.done(f'"{found["name"]}" is not in quarantine.', id=found["id"])
+        return
+    if not reason:
+        raise CliError("a quarantine needs a reason", USAGE, 'Such as --reason "SHOP-12: the cart changes"')
+    body = {"reason": reason, **({"until": utc_time(until)} if until else {})}
+    answer = context.api.put(f"tests/{found['id']}/quarantine", body)
+    end = local_time((answer["quarantine"] or {}).get("until"))
+    context.output.item(answer, f'"{found["name"]}" is in quarantine until {end}.')

@@ -1,0 +1,155 @@
+"""`mobiletest run`: from an app file and a folder of flows to a verdict."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Optional
+
+import typer
+
+from mobiletest_cli.context import DEFAULT_FOLDER, Context, command
+from mobiletest_cli.errors import USAGE, CliError
+
+if TYPE_CHECKING:
+    from mobiletest_cli.ci import Attribution
+    from mobiletest_cli.start import Selection
+
+EPILOG = """\b
+Exit codes:
+  0 passed                         6 --timeout passed
+  1 tests failed, or gate blocks   7 no verdict (infrastructure, configuration)
+  2 usage                          8 server unreachable
+  3 authentication                 9 limit exhausted
+  4 not found                     10 invalid file
+  5 cancelled               130, 143 interrupted, terminated (the execution is cancelled)
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    command(app, "run", epilog=EPILOG)(run)
+
+
+def run(  # noqa: C901
+    context: Context,
+    paths: Annotated[Optional[list[Path]], typer.Argument(help="Folder of flows, or flow files in it.")] = None,
+    app: Annotated[Optional[list[Path]], typer.Option(help="App file to upload (.apk, .ipa); may be repeated.")] = None,
+    app_id: Annotated[Optional[list[str]], typer.Option(help="App, by name or id; one for each platform.")] = None,
+    build: Annotated[Optional[str], typer.Option(help="Version of the build: to test, or to upload --app as.")] = None,
+    workflow: Annotated[Optional[str], typer.Option(help="Start this workflow, by name or id.")] = None,
+    test: Annotated[Optional[list[str]], typer.Option(help="Only this test, by name, path or id.")] = None,
+    tag: Annotated[Optional[list[str]], typer.Option(help="Only tests with this tag.")] = None,
+    platform: Annotated[Optional[str], typer.Option(help="Android or iOS.")] = None,
+    workspace: Annotated[Optional[str], typer.Option(help="Name of the folder on the server; the app's name without it.")] = None,
+    env: Annotated[Optional[list[str]], typer.Option("--env", "-e", help="Variable NAME=VALUE; NAME takes it from the environment.")] = None,
+    retries: Annotated[Optional[int], typer.Option(min=0, max=10, help="Further attempts at tests that fail.")] = None,
+    shard: Annotated[Optional[str], typer.Option(help="Only a part of the tests, such as 2/5.")] = None,
+    cancel_previous: Annotated[bool, typer.Option("--cancel-previous", help="Cancel earlier executions of this change.")] = False,
+    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait for the end.")] = True,
+    timeout: Annotated[Optional[int], typer.Option(min=1, help="Seconds to wait at most.")] = None,
+    gate: Annotated[Optional[bool], typer.Option("--gate/--no-gate", help="Let the gate decide, not every failure.")] = None,
+    base_branch: Annotated[Optional[str], typer.Option(help="Branch that the gate compares with.")] = None,
+    fail_on_timeout: Annotated[bool, typer.Option(help="Exit code 6 when --timeout has passed.")] = True,
+    fail_on_cancellation: Annotated[bool, typer.Option(help="Exit code 5 when the execution was cancelled.")] = True,
+    junit: Annotated[Optional[Path], typer.Option(help="Write JUnit XML to this file.")] = None,
+    junit_strict: Annotated[bool, typer.Option("--junit-strict", help="JUnit without properties of testcases.")] = False,
+    report: Annotated[Optional[Path], typer.Option(help="Write a Markdown report to this file.")] = None,
+    ci_branch: Annotated[Optional[str], typer.Option(help="Branch under test, if CI does not say it.")] = None,
+    ci_commit: Annotated[Optional[str], typer.Option(help="Commit under test.")] = None,
+    ci_pr: Annotated[Optional[int], typer.Option(help="Number of the pull request.")] = None,
+    ci_repository: Annotated[Optional[str], typer.Option(help="Repository, such as team/app.")] = None,
+    local: Annotated[bool, typer.Option("--local", help="Start a server on this machine for this command only.")] = False,
+    open_: Annotated[bool, typer.Option("--open", help="Open the execution in the browser.")] = False,
+) -> int:
+    """Upload the build, import the flows, run them, and report."""
+    from mobiletest_cli.ci import detect
+    from mobiletest_cli.start import Selection
+    from mobiletest_cli.test_run import Destinations, TestRun, WaitOptions
+
+    project = context.project
+    given = {"branch": ci_branch, "commit_sha": ci_commit, "pr_number": ci_pr, "repository": ci_repository}
+    attribution = replace(detect(os.environ), **{name: value for name, value in given.items() if value is not None})
+    wanted = Selection(
+        app_files=app or (),
+        apps=app_id or ([project.app] if project.app else ()),
+        version=build,
+        platform=_platform(platform or project.platform),
+        paths=paths or (),
+        workspace=workspace or project.workspace,
+        workflow=workflow or (None if paths or test or tag else project.workflow),
+        tests=test or (),
+        tags=tag or project.tags or (),
+        env={**(project.env or {}), **_variables(env or (), os.environ)},
+        retries=project.retries if retries is None else retries,
+        shard=_shard(shard),
+        cancel_previous=cancel_previous,
+        revision=attribution.commit_sha,
+    )
+    options = WaitOptions(
+        wait=wait,
+        timeout=timeout or project.timeout,
+        gate=gate if gate is not None else project.gate is not False,
+        base_branch=base_branch or project.base_branch or attribution.base_branch,
+        fail_on_timeout=fail_on_timeout,
+        fail_on_cancellation=fail_on_cancellation,
+        open_browser=open_,
+    )
+    destinations = Destinations(junit, junit_strict, report)
+    wanted = _with_folder(wanted, context)
+    if local:
+        from mobiletest_cli.local_server import local_server
+
+        with local_server(context.output) as server:
+            context.server = server
+            return TestRun(context.api, context.output, attribution, destinations).run(wanted, options)
+    return TestRun(context.api, context.output, attribution, destinations).run(wanted, options)
+
+
+def _with_folder(wanted: Selection, context: Context) -> Selection:
+    """The selection with the folder of the project, or the usual one, if nothing else says what to run."""
+    if wanted.workflow:
+        if wanted.paths or wanted.tests:
+            raise CliError("--workflow starts the tests of the workflow", USAGE, "Leave out PATHS and --test")
+        return wanted
+    if wanted.paths or ((wanted.tests or wanted.tags) and not _has_folder(context)):
+        return wanted
+    return replace(wanted, paths=context.flow_paths(None))
+
+
+def _has_folder(context: Context) -> bool:
+    return bool(context.project.folder) or DEFAULT_FOLDER.is_dir()
+
+
+def _platform(text: str | None) -> str | None:
+    if text is None:
+        return None
+    for platform in ("Android", "iOS"):
+        if text.lower() == platform.lower():
+            return platform
+    raise CliError(f'"{text}" is not a platform', USAGE, "Android or iOS")
+
+
+def _shard(text: str | None) -> tuple[int, int] | None:
+    """Index and count of "2/5"."""
+    if text is None:
+        return None
+    index, _, count = text.partition("/")
+    if not (index.isdecimal() and count.isdecimal() and 1 <= int(index) <= int(count) <= 100):
+        raise CliError(f'--shard "{text}" is not a part of the whole', USAGE, "Such as 2/5: the second of five")
+    return int(index), int(count)
+
+
+def _variables(texts: Sequence[str], environ: Mapping[str, str]) -> dict[str, str]:
+    """Names and values of --env."""
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not name:
+            raise CliError(f'--env "{text}" has no name', USAGE, "Such as --env USER=ada")
+        if not equals and name not in environ:
+            raise CliError(f"--env {name}: the environment has no {name}", USAGE, f"Give a value: --env {name}=...")
+        found[name] = value if equals else environ[name]
+    return found

@@ -1,0 +1,99 @@
+"""Commands about the server and this command: login, logout, whoami, doctor, completion, mcp."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from mobiletest_cli.configuration import DEFAULT_PROFILE, Server, check_url
+from mobiletest_cli.context import Context, command
+from mobiletest_cli.errors import OK, USAGE, CliError
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    for function in (login, logout, whoami, doctor, completion, mcp):
+        command(app, function.__name__)(function)
+
+
+def login(context: Context) -> None:
+    """Store address and API key of a server in a profile, after a try."""
+    from mobiletest_cli.api import Api
+
+    flags = context.flags
+    url = flags.url or context.environ.get("MOBILETEST_URL") or _ask("Address of the server")
+    key = flags.api_key or _ask("API key", hidden=True)
+    server = Server(check_url(url), key, flags.ca_file or context.environ.get("MOBILETEST_CA_FILE"))
+    api = Api(server)
+    try:
+        found = api.get("settings/api-keys/current")
+    finally:
+        api.close()
+    name = flags.profile or context.environ.get("MOBILETEST_PROFILE") or DEFAULT_PROFILE
+    context.profiles.write(name, server.url, key)
+    context.output.done(f'Logged in to {server.url} with the key "{found["name"]}".', profile=name, url=server.url)
+
+
+def _ask(question: str, *, hidden: bool = False) -> str:
+    if not sys.stdin.isatty():
+        hint = "mobiletest login --url URL --api-key-stdin < key.txt"
+        raise CliError(f"nobody can be asked for: {question}", USAGE, hint)
+    answer: str = typer.prompt(question, hide_input=hidden, err=True)
+    return answer.strip()
+
+
+def logout(context: Context) -> None:
+    """Forget the profile; the key stays valid until it is deleted."""
+    name = context.flags.profile or context.environ.get("MOBILETEST_PROFILE") or DEFAULT_PROFILE
+    if not context.profiles.delete(name):
+        raise CliError(f'no profile "{name}" in {context.profiles.path}', USAGE)
+    context.output.done(f'Deleted the profile "{name}".', profile=name)
+
+
+def whoami(context: Context) -> None:
+    """Show the server, and the API key with its scopes."""
+    from mobiletest_cli.output import local_time
+
+    key = context.api.get("settings/api-keys/current")
+    server = context.server
+    if context.output.as_json:
+        context.output.document({"url": server.url, "key_source": server.key_source, **key})
+        return
+    organisation = key.get("org_name") or key["org_id"]
+    context.output.result(f'{server.url}: organisation {organisation}, key "{key["name"]}" ({key["prefix"]}...)')
+    until = f"until {local_time(key['expires_at'])}" if key["expires_at"] else "without end"
+    context.output.result(f"scopes {', '.join(key['scopes'])}, valid {until}, from {server.key_source}")
+
+
+def doctor(context: Context) -> int:
+    """Say what is wrong with address, proxy, TLS, clock, version or key."""
+    from mobiletest_cli.doctor import diagnose
+
+    return diagnose(context)
+
+
+def completion(
+    context: Context,
+    shell: Annotated[str, typer.Argument(help="bash, zsh or fish.")],
+) -> int:
+    """Print the script that completes this command: eval "$(mobiletest completion bash)"."""
+    from mobiletest_cli.completion import script
+
+    context.output.result(script(shell))
+    return OK
+
+
+def mcp(
+    context: Context,
+    allow_run: Annotated[bool, typer.Option("--allow-run", help="Allow tools that start, cancel or change.")] = False,
+) -> int:
+    """Serve the Model Context Protocol on stdin and stdout, for coding agents."""
+    try:
+        from mobiletest_cli.mcp_server import serve
+    except ModuleNotFoundError as error:
+        hint = "pip install 'mobiletest-cli[mcp]'"
+        raise CliError(f"the package {error.name} is not installed", USAGE, hint) from None
+    serve(context.api, allow_run=allow_run)
+    return OK

@@ -1,0 +1,147 @@
+"""What every command has: its options for the server and the output, and the connection that they lead to."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+from collections.abc import Callable, Sequence
+from functools import cached_property, wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mobiletest_cli.configuration import Profiles, Project, Server, ServerFlags, find_server, profiles_of, read_project
+from mobiletest_cli.errors import OK, USAGE, CliError
+
+if TYPE_CHECKING:
+    from mobiletest_cli.api import Api
+    from mobiletest_cli.api_types import App
+    from mobiletest_cli.output import Output
+
+DEFAULT_FOLDER = Path(".maestro")
+
+_COMMON: dict[str, tuple[Any, Any]] = {
+    "url": (Annotated[str, typer.Option(help="Address of the server (MOBILETEST_URL).", metavar="URL")], ""),
+    "profile": (Annotated[str, typer.Option(help="Profile of `mobiletest login` (MOBILETEST_PROFILE).")], ""),
+    "api_key_stdin": (Annotated[bool, typer.Option("--api-key-stdin", help="Read the API key from stdin.")], False),
+    "ca_file": (Annotated[str, typer.Option(help="Certificates of a private CA (MOBILETEST_CA_FILE).")], ""),
+    "as_json": (Annotated[bool, typer.Option("--json", help="Print one JSON document, errors too.")], False),
+    "quiet": (Annotated[bool, typer.Option("--quiet", "-q", help="Print the result only.")], False),
+}
+
+
+class Context:
+    """One call of the command. The server is looked up, and connected to, when it is needed first."""
+
+    def __init__(self, flags: ServerFlags, output: Output) -> None:
+        self.flags = flags
+        self.output = output
+        self.environ = os.environ
+
+    @cached_property
+    def profiles(self) -> Profiles:
+        return profiles_of(self.environ)
+
+    @cached_property
+    def project(self) -> Project:
+        return read_project(Path.cwd())
+
+    @cached_property
+    def server(self) -> Server:
+        return find_server(self.flags, self.environ, self.profiles)
+
+    @cached_property
+    def api(self) -> Api:
+        from mobiletest_cli.api import Api
+
+        return Api(self.server)
+
+    def find_app(self, wanted: str | None) -> App:
+        """The app that is named, or else that of the project. CliError: none is, or it does not exist."""
+        from mobiletest_cli.lookup import find_app
+
+        name = wanted or self.project.app
+        if not name:
+            raise CliError("no app is named", USAGE, "Name it with --app, or as app in mobiletest.yaml")
+        return find_app(self.api, name)
+
+    def flow_paths(self, paths: Sequence[Path] | None) -> Sequence[Path]:
+        """The paths that are given, or the folder of the project, or the usual one. CliError: there is none."""
+        if paths:
+            return paths
+        if self.project.folder and self.project.path:
+            return [self.project.path.parent / self.project.folder]
+        if DEFAULT_FOLDER.is_dir():
+            return [DEFAULT_FOLDER]
+        hint = f"Name a folder of flows, or make {DEFAULT_FOLDER}"
+        raise CliError(f"there is no folder {DEFAULT_FOLDER}", USAGE, hint)
+
+    def confirm(self, question: str, *, yes: bool) -> None:
+        """Ask, unless it was confirmed. CliError: nobody can be asked, or the answer is no."""
+        if yes:
+            return
+        if not sys.stdin.isatty():
+            raise CliError("nobody can be asked to confirm this", USAGE, "Confirm it with --yes")
+        if not typer.confirm(question):
+            raise CliError("nothing was changed", USAGE)
+
+    def close(self) -> None:
+        """Close the connection, if there is one."""
+        if "api" in self.__dict__:
+            self.api.close()
+
+
+def command(group: typer.Typer, name: str | None = None, **options: Any) -> Callable[[Any], Any]:
+    """Register a function as a command that also has the common options.
+
+    It is called with a Context and its own options, and may return an exit code. A CliError is shown, and ends the
+    process with its code.
+    """
+
+    def register(function: Callable[..., int | None]) -> Callable[..., int | None]:
+        @wraps(function)
+        def run(**values: Any) -> None:
+            common = {key: values.pop(key) for key in _COMMON}
+            raise typer.Exit(_run(function, common, values))
+
+        hints = {**inspect.get_annotations(function, eval_str=True)}
+        own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+        common = [
+            inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+            for key, (kind, default) in _COMMON.items()
+        ]
+        kept = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own]
+        run.__signature__ = inspect.Signature([*kept, *common])  # type: ignore[attr-defined]
+        run.__annotations__ = {p.name: hints.get(p.name, p.annotation) for p in [*kept, *common]}
+        del run.__wrapped__  # type: ignore[attr-defined]
+        group.command(name, **options)(run)
+        return function
+
+    return register
+
+
+def _run(function: Callable[..., int | None], common: dict[str, Any], values: dict[str, Any]) -> int:
+    from mobiletest_cli.output import Output
+
+    output = Output(common["as_json"], common["quiet"])
+    context: Context | None = None
+    try:
+        context = Context(_server_flags(common), output)
+        return function(context, **values) or OK
+    except CliError as error:
+        output.error(error)
+        return error.exit_code
+    finally:
+        if context is not None:
+            context.close()
+
+
+def _server_flags(common: dict[str, Any]) -> ServerFlags:
+    key = None
+    if common["api_key_stdin"]:
+        key = sys.stdin.readline().strip()
+        if not key:
+            raise CliError("--api-key-stdin: no API key came from stdin", USAGE)
+    return ServerFlags(common["url"] or None, key, common["profile"] or None, common["ca_file"] or None)

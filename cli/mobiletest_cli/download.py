@@ -1,0 +1,39 @@
+"""Writes what the server sends to a file, completely or not at all."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import httpx
+
+from mobiletest_cli.api import Api
+from mobiletest_cli.errors import INVALID_FILE, UNREACHABLE, CliError
+
+_NAME = re.compile(r'filename="([^"/\\]+)"')
+
+
+def download_to(api: Api, path: str, file: Path | None = None, *, name: str = "download") -> Path:
+    """Download to the file, or to one of the name that the server gives. The path that was written.
+
+    CliError: the file exists already (without `file`) or cannot be written, or the connection was lost.
+    """
+    with api.stream(path) as response:
+        found = _NAME.search(response.headers.get("Content-Disposition", ""))
+        target = file or Path(found.group(1) if found else name)
+        if file is None and target.exists():
+            raise CliError(f"{target}: exists already", INVALID_FILE, "Name another file with --output")
+        part = target.with_name(f".{target.name}.{os.getpid()}.part")
+        try:
+            with part.open("wb") as content:
+                for chunk in response.iter_bytes():
+                    content.write(chunk)
+            part.replace(target)
+        except OSError as error:
+            raise CliError(f"{target}: cannot be written: {error.strerror}", INVALID_FILE) from None
+        except httpx.TransportError as error:
+            raise CliError(f"the download was cut: {error}", UNREACHABLE) from None
+        finally:
+            part.unlink(missing_ok=True)
+    return target

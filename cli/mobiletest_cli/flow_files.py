@@ -1,0 +1,68 @@
+"""Tests of the server as flow files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from mobiletest_cli.errors import INVALID_FILE, CliError
+
+if TYPE_CHECKING:
+    from mobiletest_cli.api_types import Test
+
+_HEADER = {"appId", "url", "name", "tags", "env", "onFlowStart", "onFlowComplete", "jsEngine", "properties"}
+
+
+def write_flows(folder: Path, tests: Iterable[Test], *, force: bool = False) -> list[Path]:
+    """Write a file for each test: at the path that it was imported from, or one made of its name.
+
+    The files that were new or different. CliError: one differs and `force` is not set (then nothing is written), or
+    cannot be written.
+    """
+    contents = _contents(folder, tests)
+    changed = [(path, text) for path, text in contents.items() if not path.exists() or path.read_text("utf-8") != text]
+    existing = [str(path) for path, _ in changed if path.exists()]
+    if existing and not force:
+        more = f" and {len(existing) - 1} more" if len(existing) > 1 else ""
+        raise CliError(f"{existing[0]}{more}: differs from the server", INVALID_FILE, "Overwrite with --force")
+    for path, text in changed:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, "utf-8")
+        except OSError as error:
+            raise CliError(f"{path}: cannot be written: {error.strerror}", INVALID_FILE) from None
+    return [path for path, _ in changed]
+
+
+def _contents(folder: Path, tests: Iterable[Test]) -> dict[Path, str]:
+    contents: dict[Path, str] = {}
+    for test in tests:
+        path = folder / _relative(test)
+        if path in contents:
+            path = path.with_name(f"{path.stem}-{test['id'][:8]}{path.suffix}")
+        contents[path] = flow_text(test)
+    return contents
+
+
+def _relative(test: Test) -> PurePosixPath:
+    """A path that stays inside of the folder."""
+    path = PurePosixPath(test.get("source_path") or "")
+    if path.name and not path.is_absolute() and ".." not in path.parts:
+        return path
+    name = re.sub(r"[^\w-]+", "-", test["name"].lower()).strip("-") or test["id"]
+    return PurePosixPath(f"{name}.yaml")
+
+
+def flow_text(test: Test) -> str:
+    """The YAML of a flow: its header with the name and the tags of the test, and its steps."""
+    import yaml
+
+    steps: Sequence[Any] = test["steps"] or ()
+    header: dict[str, Any] = {}
+    if steps and isinstance(steps[0], dict) and set(steps[0]) <= _HEADER:
+        header, steps = dict(steps[0]), steps[1:]
+    header = {**header, "name": test["name"], **({"tags": test["tags"]} if test["tags"] else {})}
+    options: dict[str, Any] = {"sort_keys": False, "allow_unicode": True, "width": 120}
+    return f"{yaml.safe_dump(header, **options)}---\n{yaml.safe_dump(list(steps), **options)}"

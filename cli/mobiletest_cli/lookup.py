@@ -1,0 +1,73 @@
+"""Finds apps, tests, workflows and builds by id or by name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, cast
+
+from mobiletest_cli.api import Api
+from mobiletest_cli.errors import NOT_FOUND, USAGE, CliError
+
+if TYPE_CHECKING:
+    from mobiletest_cli.api_types import App, Build, Test, Workflow
+
+_ID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_SHOWN = 5
+
+
+def is_id(text: str) -> bool:
+    """Whether the text is a UUID."""
+    return _ID.fullmatch(text) is not None
+
+
+def find_app(api: Api, wanted: str, platform: str | None = None) -> App:
+    """The app with this id or name. CliError: none, or several (of the platform)."""
+    found = _find(api, "apps", "app", wanted, platform=platform)
+    if platform and found["platform"] != platform:
+        raise CliError(f'the app "{found["name"]}" is for {found["platform"]}, not for {platform}', USAGE)
+    return cast("App", found)
+
+
+def find_test(api: Api, wanted: str) -> Test:
+    """The test with this id or name. CliError: none, or several."""
+    return cast("Test", _find(api, "tests", "test", wanted))
+
+
+def find_workflow(api: Api, wanted: str) -> Workflow:
+    """The workflow with this id or name. CliError: none, or several."""
+    return cast("Workflow", _find(api, "workflows", "workflow", wanted))
+
+
+def find_build(api: Api, app: App, version: str) -> Build:
+    """The build of the app with this version. CliError: none."""
+    for build in api.pages(f"apps/{app['id']}/builds", version=version):
+        return cast("Build", build)
+    hint = f"mobiletest builds list --app {app['name']}"
+    raise CliError(f'the app "{app["name"]}" has no build "{version}"', NOT_FOUND, hint)
+
+
+def build_by_id_or_version(api: Api, wanted: str, app: Callable[[], App]) -> Build:
+    """The build with this id, or the build of `app` with this version."""
+    if is_id(wanted):
+        return cast("Build", api.get(f"apps/builds/{wanted}"))
+    return find_build(api, app(), wanted)
+
+
+def _find(api: Api, collection: str, kind: str, wanted: str, **query: Any) -> Any:
+    if is_id(wanted):
+        return api.get(f"{collection}/{wanted}")
+    near = list(api.pages(collection, limit=500, search=wanted, **query))
+    found = [item for item in near if item["name"] == wanted]
+    found = found or [item for item in near if item["name"].casefold() == wanted.casefold()]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise CliError(f'{len(found)} {kind}s are called "{wanted}"', USAGE, f"Give an id: {_some(found)}")
+    hint = f"Similar: {_some(near)}" if near else f"mobiletest {collection} list"
+    raise CliError(f'no {kind} is called "{wanted}"', NOT_FOUND, hint)
+
+
+def _some(items: Iterable[Any]) -> str:
+    shown = [f"{item['id']} ({item['name']})" for item in items]
+    return ", ".join(shown[:_SHOWN]) + (", ..." if len(shown) > _SHOWN else "")

@@ -1,0 +1,223 @@
+"""What the command prints: results to stdout, progress and errors to stderr, one JSON document with --json."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from mobiletest_cli.errors import USAGE, CliError, RequestRefused
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_STYLES = {
+    "passed": "green",
+    "failed": "red",
+    "cancelled": "yellow",
+    "no verdict": "yellow",
+    "pass": "bold green",
+    "block": "bold red",
+    "running": "cyan",
+}
+
+
+@dataclass
+class Output:
+    """`as_json` prints documents instead of tables; `quiet` prints results and errors only."""
+
+    as_json: bool = False
+    quiet: bool = False
+
+    @cached_property
+    def stdout(self) -> Console:
+        return _console(sys.stdout)
+
+    @cached_property
+    def stderr(self) -> Console:
+        return _console(sys.stderr)
+
+    @property
+    def live(self) -> bool:
+        """Whether progress may be drawn over itself."""
+        return self.shows_progress and self.stderr.is_terminal and not os.environ.get("CI")
+
+    @property
+    def shows_progress(self) -> bool:
+        return not self.quiet and not self.as_json
+
+    def document(self, value: Any) -> None:
+        """The one JSON document of a command."""
+        sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+    def say(self, text: str) -> None:
+        """A line about progress."""
+        if self.shows_progress:
+            self.stderr.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def result(self, text: str = "") -> None:
+        """A line of the result."""
+        if not self.as_json:
+            self.stdout.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def warn(self, text: str) -> None:
+        """What the user should know although the command goes on; with --json too, on stderr."""
+        self.stderr.print(f"warning: {text}", markup=False, highlight=False, soft_wrap=True, style="yellow")
+
+    def error_line(self, text: str) -> None:
+        """What went wrong although the command goes on to its end."""
+        self.stderr.print(f"error: {text}", markup=False, highlight=False, soft_wrap=True, style="red")
+
+    def annotate(self, line: str) -> None:
+        """A command for the CI system that reads the log; with --json on stderr, which it reads too."""
+        (sys.stderr if self.as_json else sys.stdout).write(f"{line}\n")
+
+    def table(self, columns: Sequence[str], rows: Iterable[Sequence[str]], *, title: str | None = None) -> None:
+        """A table of texts; words of a status are colored."""
+        from rich import box
+        from rich.table import Table
+        from rich.text import Text
+
+        if self.as_json:
+            return
+        table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False)
+        for column in columns:
+            table.add_column(column, overflow="fold")
+        for row in rows:
+            table.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in row))
+        self.stdout.print(table)
+
+    def list(
+        self, items: Sequence[Any], columns: Sequence[str], row: Callable[[Any], Sequence[str]], *, empty: str
+    ) -> None:
+        """A table of items, or their JSON; `empty` says what to do if there is none."""
+        if self.as_json:
+            self.document({"items": items})
+        elif items:
+            self.table(columns, [row(item) for item in items])
+        else:
+            self.say(empty)
+
+    def report(
+        self, answer: Any, columns: Sequence[str], rows: Sequence[Sequence[str]], *, empty: str = "There is nothing yet."
+    ) -> None:
+        """A report as a table, or its JSON."""
+        if self.as_json:
+            self.document(answer)
+        elif rows:
+            self.table(columns, rows)
+        else:
+            self.say(empty)
+
+    def item(self, value: Any, text: str) -> None:
+        """One item: its JSON, or a text such as its id."""
+        if self.as_json:
+            self.document(value)
+        else:
+            self.result(text)
+
+    def done(self, text: str, **values: Any) -> None:
+        """What a command has done."""
+        if self.as_json:
+            self.document({**values, "message": text})
+        else:
+            self.say(text)
+
+    def error(self, error: CliError) -> None:
+        """Why the command failed: a document with --json, otherwise two lines on stderr."""
+        if self.as_json:
+            self.document({"error": error_document(error)})
+            return
+        self.stderr.print(f"error: {error.message}", markup=False, highlight=False, soft_wrap=True, style="red")
+        if error.hint:
+            self.stderr.print(f"  {error.hint}", markup=False, highlight=False, soft_wrap=True)
+        if isinstance(error, RequestRefused) and error.status >= 500 and error.request_id:
+            self.stderr.print(f"  request {error.request_id}", markup=False, highlight=False, soft_wrap=True)
+
+
+def error_document(error: CliError) -> dict[str, Any]:
+    """The JSON of an error."""
+    document: dict[str, Any] = {"message": error.message, "exit_code": error.exit_code, "hint": error.hint}
+    if isinstance(error, RequestRefused):
+        document |= {"status": error.status, "code": error.code, "request_id": error.request_id}
+    return document
+
+
+def _console(file: Any) -> Console:
+    from rich.console import Console
+
+    wide = None if file.isatty() else int(os.environ.get("COLUMNS") or 160)
+    return Console(file=file, width=wide)
+
+
+def duration(seconds: float | None) -> str:
+    """"350 ms", "4.2 s", "3 min 20 s", "2 h 5 min"; "-" for None."""
+    if seconds is None:
+        return "-"
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    return f"{minutes // 60} h {minutes % 60} min"
+
+
+def local_time(text: str | None) -> str:
+    """A time of the API in the zone of this machine, to the second; "-" for None."""
+    if not text:
+        return "-"
+    moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    return moment.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+def utc_time(text: str) -> str:
+    """The time that a user wrote, of this machine's zone unless it says another, as the API wants it; a day is its end.
+
+    CliError: it is no time.
+    """
+    try:
+        moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    except ValueError:
+        raise CliError(f'"{text}" is not a day or time', USAGE, "Such as 2026-12-24, or 2026-12-24T18:00") from None
+    if len(text) <= len("2026-12-24"):
+        moment = moment.replace(hour=23, minute=59, second=59)
+    return moment.astimezone(timezone.utc).isoformat().replace("+00:00", "Z")
+
+
+def ago(text: str | None) -> str:
+    """"5 minutes ago", for a time of the API; "never" for None."""
+    if not text:
+        return "never"
+    moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    seconds = max(0, round((datetime.now(timezone.utc) - moment).total_seconds()))
+    for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        if seconds >= length:
+            count = seconds // length
+            return f"{count} {unit}{'s' if count > 1 else ''} ago"
+    return "just now"
+
+
+def size(count: float) -> str:
+    """"812 B", "3.4 MB"; decimal units."""
+    for unit in ("B", "kB", "MB"):
+        if count < 1000:
+            return f"{count:.0f} B" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1000
+    return f"{count:.1f} GB"
+
+
+def percent(rate: float | None) -> str:
+    """A rate from 0 to 1; "-" for None."""
+    return "-" if rate is None else f"{rate * 100:.0f} %"
+
+
+def plain(values: Mapping[str, Any], names: Sequence[str]) -> list[str]:
+    """The values of these names as texts; "-" for None."""
+    return ["-" if values.get(name) is None else str(values[name]) for name in names]

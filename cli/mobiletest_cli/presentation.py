@@ -1,0 +1,135 @@
+"""How executions, runs and gates are shown to people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from mobiletest_cli.api import Api
+from mobiletest_cli.output import Output, duration
+
+if TYPE_CHECKING:
+    from mobiletest_cli.api_types import Attempt, Execution, Gate, Run
+
+COLUMNS = ("Test", "Result", "Build", "Device", "Time", "Reason")
+_REASON_LENGTH = 120
+
+
+def outcome(run: Run) -> str:
+    """"passed", "failed", "no verdict", "cancelled", or the status of a run that has not ended."""
+    if run["success"] is not None:
+        return "passed" if run["success"] else "failed"
+    return "no verdict" if run["status"] == "failed" else str(run["status"])
+
+
+def device(run: Run) -> str:
+    """The device of the last attempt; a simulated one says so."""
+    last = run["attempts"][-1] if run["attempts"] else None
+    if last is None or not last["device"]:
+        return "-"
+    return f"{last['device']} (simulated)" if last["simulated"] else str(last["device"])
+
+
+def reason(run: Run) -> str:
+    """Why a run did not pass, in a line; that a run passed after a failed attempt."""
+    if run["success"]:
+        return f"passed in attempt {run['attempt_number']}" if run["attempt_number"] > 1 else ""
+    text = " ".join(run["failure"]["message"].split()) if run["failure"] else ""
+    return text if len(text) <= _REASON_LENGTH else f"{text[: _REASON_LENGTH - 1]}…"
+
+
+def row(run: Run) -> list[str]:
+    """The row of a run in a table of runs."""
+    build = run["resolved_build_version"] or "-"
+    return [run["test_name"], outcome(run), build, device(run), duration(run["execution_time_seconds"]), reason(run)]
+
+
+def counts(execution: Execution) -> str:
+    """"3 passed, 1 failed of 5 runs"."""
+    numbers: Mapping[str, Any] = execution["counts"] or {}
+    words = {"passed": "passed", "failed": "failed", "infra_failed": "without verdict", "cancelled": "cancelled"}
+    words |= {"running": "running", "queued": "waiting"}
+    parts = [f"{numbers[name]} {word}" for name, word in words.items() if numbers.get(name)]
+    total = numbers.get("total", 0)
+    return f"{', '.join(parts) or 'no runs'} of {total} run{'' if total == 1 else 's'}"
+
+
+def headline(execution: Execution) -> str:
+    """One sentence about an execution: its name, how it ended and its numbers."""
+    name = execution["workflow_name"] or execution.get("name") or "Execution"
+    took = f" in {duration(execution['execution_time_seconds'])}" if execution["execution_time_seconds"] else ""
+    return f"{name}: {state(execution)}{took}, {counts(execution)}."
+
+
+def state(execution: Execution) -> str:
+    """"passed", "failed", "no verdict", "cancelled", or the status of an execution that has not ended."""
+    if execution["success"] is not None:
+        return "passed" if execution["success"] else "failed"
+    return "no verdict" if execution["status"] == "failed" else str(execution["status"])
+
+
+def show_runs(output: Output, runs: Iterable[Run]) -> None:
+    """The table of runs."""
+    output.table(COLUMNS, [row(run) for run in runs])
+
+
+def show_gate(output: Output, gate: Gate) -> None:
+    """The gate's sentence, and why each run that did not pass blocks or does not."""
+    output.result(f"Gate: {gate['summary']}")
+    for each in gate["reasons"]:
+        kind = str(each["rule"]).replace("_", " ")
+        since = f" Since {each['breakage']['commit_range']}." if _commit_range(each["breakage"]) else ""
+        output.result(f"  {'blocks' if each['blocks'] else 'passes'}  {each['test_name']} ({kind}): {each['detail']}{since}")
+
+
+def _commit_range(breakage: Mapping[str, Any] | None) -> str | None:
+    return breakage.get("commit_range") if breakage else None
+
+
+def first_failure(runs: Sequence[Run]) -> Run | None:
+    """The first run with a failing verdict, else the first without a verdict."""
+    for wanted in ("failed", "no verdict"):
+        for run in runs:
+            if outcome(run) == wanted:
+                return run
+    return None
+
+
+def show_failure(api: Api, output: Output, run: Run, flow: str | None = None) -> None:
+    """The failing step of a run, its reason, and where the evidence is."""
+    whole: Run = api.get(f"executions/{run['execution_id']}/runs/{run['id']}")
+    attempt = whole["attempts"][-1] if whole["attempts"] else None
+    output.result()
+    output.result(f"{whole['test_name']}{f' ({flow})' if flow else ''}: {outcome(whole)}{_step(whole, attempt)}")
+    if whole["failure"]:
+        output.result(f"  {whole['failure']['category']}: {whole['failure']['message']}")
+    for artifact in attempt["artifacts"] if attempt else ():
+        if artifact["kind"] == "screenshot" and artifact["url"]:
+            output.result(f"  screenshot: {api.server.url}{artifact['url']}")
+            break
+    output.result(f'  More: mobiletest logs {run["execution_id"]} "{whole["test_name"]}"')
+
+
+def _step(run: Run, attempt: Attempt | None) -> str:
+    failure = run["failure"]
+    if failure is None or failure["step_index"] is None or attempt is None:
+        return ""
+    for step in attempt["steps"]:
+        if step["index"] == failure["step_index"]:
+            return f" at step {step['index'] + 1}: {step['text']}"
+    return f" at step {failure['step_index'] + 1}"
+
+
+def show_steps(output: Output, run: Run) -> None:
+    """The attempts of a run with all their steps and artifacts."""
+    output.result(f"{run['test_name']}: {outcome(run)} {reason(run)}".rstrip())
+    for attempt in run["attempts"]:
+        where = f"{attempt['device'] or 'no device'}{' (simulated)' if attempt['simulated'] else ''}"
+        output.result(f"attempt {attempt['number']} on {where}, worker {attempt['worker']}")
+        for step in attempt["steps"]:
+            message = f": {step['message']}" if step["message"] else ""
+            indent = "  " * (step["depth"] + 1)
+            took = duration(step["duration_seconds"])
+            output.result(f"{indent}{step['index'] + 1}. {step['text']} [{step['status']}, {took}]{message}")
+        for artifact in attempt["artifacts"]:
+            output.result(f"  {artifact['kind']}: {artifact['name']} {artifact['gone'] or ''}".rstrip())

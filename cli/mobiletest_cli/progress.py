@@ -1,0 +1,149 @@
+"""Follows an execution to its end: events of the server, or polling where a proxy holds them back."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, cast
+
+from mobiletest_cli.api import Api, is_transient
+from mobiletest_cli.errors import TIMEOUT, CliError
+
+if TYPE_CHECKING:
+    from mobiletest_cli.api_types import Execution, Run
+
+ENDED = frozenset({"completed", "failed", "cancelled"})
+PATIENCE_SECONDS = 300.0
+"""For how long a server may be unreachable during a wait: longer than a gateway needs to be replaced."""
+_EVENT_SECONDS = 40.0
+"""The server sends a comment more often than this; a stream that is silent for longer is held back by a proxy."""
+_POLL_SECONDS = 20
+_PAUSE_SECONDS = 0.2
+
+
+class WaitEnded(CliError):
+    """The client's wait ended before the execution."""
+
+    def __init__(self, execution_id: str, seconds: float) -> None:
+        hint = f"It goes on: mobiletest wait {execution_id}"
+        super().__init__(f"execution {execution_id} has not ended within {seconds:.0f} s", TIMEOUT, hint)
+
+
+class Follower:
+    """Follows one execution. `on_run` is called with each run that changed, `on_execution` with the execution."""
+
+    def __init__(
+        self,
+        api: Api,
+        execution_id: str,
+        *,
+        on_run: Callable[[Run], None],
+        on_execution: Callable[[Execution], None],
+        patience: float = PATIENCE_SECONDS,
+    ) -> None:
+        self._api = api.impatient()
+        self._id = execution_id
+        self._on_run = on_run
+        self._on_execution = on_execution
+        self._patience = patience
+        self._last_event = ""
+        self._last_answer = time.monotonic()
+
+    def wait(self, timeout: float | None = None) -> Execution:
+        """The execution after its end. WaitEnded after `timeout` seconds; CliError: unreachable for too long."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        streams = True
+        while True:
+            streams = self._follow_events(deadline) if streams else self._poll(deadline)
+            execution = self._read()
+            if execution is not None and execution["status"] in ENDED:
+                return execution
+            if deadline is not None and time.monotonic() >= deadline:
+                raise WaitEnded(self._id, cast("float", timeout))
+            time.sleep(_PAUSE_SECONDS)
+
+    def _follow_events(self, deadline: float | None) -> bool:
+        """Pass on events until the stream ends; whether another stream is worth trying."""
+        import httpx
+
+        headers = {"Last-Event-ID": self._last_event} if self._last_event else {}
+        seconds = _remaining(deadline, _EVENT_SECONDS)
+        began, received = time.monotonic(), False
+        try:
+            with self._api.stream(
+                f"executions/{self._id}/events",
+                headers={**headers, "Accept": "text/event-stream"},
+                timeout=httpx.Timeout(seconds, connect=min(10.0, seconds)),
+            ) as response:
+                for kind, sequence, content in read_events(response.iter_lines()):
+                    received = True
+                    self._last_answer = time.monotonic()
+                    self._last_event = sequence
+                    self._pass_on(kind, content)
+                    if deadline is not None and time.monotonic() >= deadline:
+                        return True
+        except CliError as error:
+            self._tolerate(error)
+            return received or time.monotonic() - began < seconds / 2
+        return True
+
+    def _pass_on(self, kind: str, content: Any) -> None:
+        if kind == "run":
+            self._on_run(cast("Run", content))
+        elif kind == "execution":
+            self._on_execution(cast("Execution", content))
+
+    def _poll(self, deadline: float | None) -> bool:
+        """Wait for a change without a stream, and pass on all runs."""
+        try:
+            wait = max(0, int(_remaining(deadline, _POLL_SECONDS)))
+            self._api.get(f"executions/{self._id}", wait=wait)
+            for run in self._api.pages(f"executions/{self._id}/runs"):
+                self._on_run(run)
+            self._last_answer = time.monotonic()
+        except CliError as error:
+            self._tolerate(error)
+        return False
+
+    def _read(self) -> Execution | None:
+        """The execution now; None if the server does not answer at the moment."""
+        try:
+            execution: Execution = self._api.get(f"executions/{self._id}")
+        except CliError as error:
+            self._tolerate(error)
+            return None
+        self._last_answer = time.monotonic()
+        self._on_execution(execution)
+        return execution
+
+    def _tolerate(self, error: CliError) -> None:
+        """Raise what will not go away; a server that is being replaced is waited for."""
+        if not is_transient(error) or time.monotonic() - self._last_answer > self._patience:
+            raise error
+        time.sleep(_PAUSE_SECONDS)
+
+
+def read_events(lines: Iterator[str]) -> Iterator[tuple[str, str, Any]]:
+    """Name, id and JSON of each server-sent event."""
+    kind, sequence, content = "", "", ""
+    for line in lines:
+        if not line:
+            if content:
+                yield kind, sequence, json.loads(content)
+            kind, content = "", ""
+            continue
+        field, _, value = line.partition(":")
+        value = value.removeprefix(" ")
+        if field == "event":
+            kind = value
+        elif field == "id":
+            sequence = value
+        elif field == "data":
+            content += value
+    # A stream that is cut in the middle of an event loses it: it is sent again after Last-Event-ID.
+
+
+def _remaining(deadline: float | None, longest: float) -> float:
+    """Seconds to wait at most, and never less than a second."""
+    return longest if deadline is None else min(longest, max(1.0, deadline - time.monotonic()))

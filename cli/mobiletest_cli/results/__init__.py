@@ -1,0 +1,1 @@
+"""Results where reviewers look: JUnit, Markdown, and the annotations of GitHub."""

@@ -1,0 +1,159 @@
+"""What `run` starts: the builds, the tests of a folder or of the server, and the request that starts them."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from mobiletest_cli.api import Api
+from mobiletest_cli.build_upload import BuildUpload, check_file, platform_of
+from mobiletest_cli.errors import INVALID_FILE, NOT_FOUND, USAGE, CliError
+from mobiletest_cli.lookup import find_app, find_build, find_test, find_workflow
+from mobiletest_cli.output import Output
+
+if TYPE_CHECKING:
+    from mobiletest_cli.api_types import App, ImportTestsResponse
+
+MOST_TESTS = 1000
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What to run, as the command line and the project say it."""
+
+    app_files: Sequence[Path] = ()
+    apps: Sequence[str] = ()
+    version: str | None = None
+    platform: str | None = None
+    paths: Sequence[Path] = ()
+    workspace: str | None = None
+    workflow: str | None = None
+    tests: Sequence[str] = ()
+    tags: Sequence[str] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    retries: int | None = None
+    shard: tuple[int, int] | None = None
+    cancel_previous: bool = False
+    revision: str | None = None
+
+
+@dataclass(frozen=True)
+class Start:
+    """A request that can be sent: its path and body, the import before it, and the flow of each test by its id."""
+
+    path: str
+    body: Mapping[str, Any]
+    imported: ImportTestsResponse | None = None
+    flow_paths: Mapping[str, str] = field(default_factory=dict)
+
+
+class StartBuilder:
+    """Makes a start from a selection: uploads what is missing on the server, and imports the folder."""
+
+    def __init__(self, api: Api, output: Output) -> None:
+        self._api = api
+        self._output = output
+
+    def build(self, wanted: Selection) -> Start:
+        """The start. CliError: something does not exist, a file cannot be used, or no test is selected."""
+        for file in wanted.app_files:
+            check_file(file)
+        apps = self._apps(wanted)
+        body = self._common(wanted, self._build_config(wanted, apps))
+        if wanted.workflow:
+            workflow = find_workflow(self._api, wanted.workflow)
+            return Start("execution/api/execute_workflow_id_async", {**body, "workflow_id": workflow["id"]})
+        if not wanted.paths:
+            return Start("tests/execute", {**body, "tests": self._stored_tests(wanted, list(apps.values()))})
+        return self._of_folder(wanted, body, list(apps.values()))
+
+    def _common(self, wanted: Selection, build_config: Mapping[str, Any]) -> dict[str, Any]:
+        config: dict[str, Any] = {}
+        if wanted.env:
+            config["env"] = dict(wanted.env)
+        if wanted.retries is not None:
+            config["execution_mode"] = {"retries": wanted.retries}
+        body: dict[str, Any] = {"run_config": config} if config else {}
+        if build_config:
+            body |= {"build_config": build_config, "override_build_config": True}
+        if wanted.shard:
+            body["shard"] = {"index": wanted.shard[0], "count": wanted.shard[1]}
+        return body | ({"cancel_previous": True} if wanted.cancel_previous else {})
+
+    def _apps(self, wanted: Selection) -> dict[str, App]:
+        """The apps by platform: those that are named, and those of the files."""
+        named = [find_app(self._api, name, wanted.platform) for name in wanted.apps]
+        apps = {str(app["platform"]): app for app in named}
+        if len(apps) < len(named):
+            raise CliError("two apps of one platform are named", USAGE, "Run them one after the other")
+        for file in wanted.app_files:
+            platform = self._file_platform(file, wanted.platform, apps)
+            if platform not in apps:
+                if named:
+                    what = f'"{named[0]["name"]}" is for {named[0]["platform"]}'
+                    raise CliError(f"{file}: is for {platform}, and the app {what}", INVALID_FILE, "Name an app: --app-id")
+                apps[platform] = self._only_app(platform)
+        return apps
+
+    def _file_platform(self, file: Path, platform: str | None, apps: Mapping[str, App]) -> str:
+        found = platform_of(file)
+        if found and platform and found != platform:
+            raise CliError(f"{file}: is for {found}, and --platform is {platform}", INVALID_FILE)
+        found = found or platform or (next(iter(apps)) if len(apps) == 1 else None)
+        if found is None:
+            raise CliError(f"{file}: its ending says no platform", USAGE, "Say it: --platform Android, or iOS")
+        return found
+
+    def _only_app(self, platform: str) -> App:
+        """The only app of the platform; the first one is registered under the name of this folder."""
+        apps = list(self._api.pages("apps", limit=2, platform=platform))
+        if len(apps) == 1:
+            return cast("App", apps[0])
+        if apps:
+            raise CliError(f"there are several {platform} apps", USAGE, "Name one with --app-id: mobiletest apps list")
+        name = Path.cwd().name or "app"
+        app: App = self._api.post("apps", {"name": name, "platform": platform}, key=str(uuid.uuid4()))
+        self._output.say(f'Registered the {platform} app "{name}".')
+        return app
+
+    def _build_config(self, wanted: Selection, apps: Mapping[str, App]) -> dict[str, Any]:
+        uploads = BuildUpload(self._api, self._output, wanted.revision)
+        chosen: dict[str, Any] = {}
+        for platform, app in apps.items():
+            file = next((f for f in wanted.app_files if self._file_platform(f, wanted.platform, apps) == platform), None)
+            if file is not None:
+                version = uploads.ensure(app, file, wanted.version)["version"]
+            else:
+                version = find_build(self._api, app, wanted.version)["version"] if wanted.version else None
+            chosen[f"{platform.lower()}_build"] = {"app_id": app["id"], "pinned_version": version}
+        return chosen
+
+    def _of_folder(self, wanted: Selection, body: Mapping[str, Any], apps: Sequence[App]) -> Start:
+        """Import the folder for each app, and start the versions of the tests that it has now."""
+        from mobiletest_cli.workspace import find_files
+        from mobiletest_cli.workspace_import import import_folder, select
+
+        files = find_files(wanted.paths)
+        workspace = wanted.workspace or (str(apps[0]["name"])[:100] if apps else None)
+        for app_id in [app["id"] for app in apps] or [None]:
+            imported = import_folder(self._api, self._output, files, workspace, app_id)
+        chosen = select(imported, files.selected, names=wanted.tests, tags=wanted.tags)
+        if len(chosen) > MOST_TESTS:
+            message = f"{len(chosen)} tests are selected, and {MOST_TESTS} can be started at once"
+            raise CliError(message, USAGE, "Select fewer by --tag or --test")
+        tests = [{"test_id": test["test_id"], "version_number": test["version_number"]} for test in chosen]
+        paths = {str(test["test_id"]): files.display_path(test["path"]) for test in chosen}
+        return Start("tests/execute", {**body, "tests": tests, "name": imported["workspace"]}, imported, paths)
+
+    def _stored_tests(self, wanted: Selection, apps: Sequence[App]) -> list[dict[str, Any]]:
+        """The tests of the server that have the names or tags."""
+        found: dict[str, Any] = {test["id"]: test for test in (find_test(self._api, name) for name in wanted.tests)}
+        for tag in wanted.tags:
+            for app_id in [app["id"] for app in apps] or [None]:
+                found |= {test["id"]: test for test in self._api.pages("tests", tag=tag, app_id=app_id)}
+        if not found:
+            raise CliError(f"no test has a tag of: {', '.join(wanted.tags)}", NOT_FOUND)
+        return [{"test_id": test_id} for test_id in found]

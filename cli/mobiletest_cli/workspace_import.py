@@ -1,0 +1,87 @@
+"""Imports a folder of flows, shows what the server refuses, and selects the tests to start."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from mobiletest_cli.api import Api
+from mobiletest_cli.errors import INVALID_FILE, NOT_FOUND, CliError, RequestRefused
+from mobiletest_cli.output import Output
+from mobiletest_cli.validation import Problem, render
+from mobiletest_cli.workspace import Workspace
+
+if TYPE_CHECKING:
+    from mobiletest_cli.api_types import FileRemark, ImportedTest, ImportTestsResponse
+
+
+def import_folder(
+    api: Api, output: Output, files: Workspace, workspace: str | None, app_id: str | None, *, dry_run: bool = False
+) -> ImportTestsResponse:
+    """Import the files of a folder, and attach its tests to the app.
+
+    CliError with file, line and column of each problem if the server refuses a flow: then nothing is started.
+    """
+    try:
+        response = api.call(
+            "POST",
+            "tests/import",
+            params={
+                **({"workspace": workspace} if workspace else {}),
+                **({"app_id": app_id} if app_id else {}),
+                **({"dry_run": "true"} if dry_run else {}),
+            },
+            content=files.zip(),
+            headers={"Content-Type": "application/zip"},
+        )
+    except RequestRefused as refused:
+        if refused.status in (413, 422):
+            refused.exit_code = INVALID_FILE
+        raise
+    answer: ImportTestsResponse = response.json()
+    _show(output, answer, files)
+    return answer
+
+
+def _show(output: Output, answer: ImportTestsResponse, files: Workspace) -> None:
+    for notice in answer["notices"]:
+        output.say(_rendered(notice, "notice", files))
+    problems = [problem for flow in answer["refused"] for problem in flow["problems"]]
+    if problems:
+        shown = "\n".join(_rendered(problem, "error", files) for problem in problems)
+        count = answer["refused_count"]
+        raise CliError(f"{count} flow{'s' if count > 1 else ''} cannot be run:\n{shown}", INVALID_FILE)
+    counts = (answer["created_count"], answer["changed_count"], answer["unchanged_count"])
+    output.say("Imported {}: {} new, {} changed, {} unchanged.".format(answer["workspace"], *counts))
+
+
+def _rendered(remark: FileRemark, severity: str, files: Workspace) -> str:
+    problem = Problem(remark["file"], remark["line"], remark["column"], remark["message"], severity)
+    return render(problem, files.text(remark["file"]), files.display_path(remark["file"]))
+
+
+def select(
+    answer: ImportTestsResponse, selected: frozenset[str], *, names: Sequence[str], tags: Sequence[str]
+) -> list[ImportedTest]:
+    """The imported tests to start, in the order of the folder: those of the selected flows (all if none is), names and tags.
+
+    CliError: there is none.
+    """
+    every = [*answer["created"], *answer["changed"], *answer["unchanged"]]
+    order = {path: position for position, path in enumerate(answer["flows_order"])}
+    every.sort(key=lambda test: (order.get(test["path"], len(order)), test["path"]))
+    chosen = [
+        test
+        for test in every
+        if (not selected or test["path"] in selected)
+        and (not names or test["name"] in names or test["path"] in names or test["test_id"] in names)
+        and (not tags or set(tags) & set(test["tags"]))
+    ]
+    missing = selected - {test["path"] for test in every}
+    if missing:
+        hint = "config.yaml, tags or its content exclude it: mobiletest tests validate"
+        raise CliError(f"{', '.join(sorted(missing))}: is not a flow of the folder", INVALID_FILE, hint)
+    if not chosen:
+        what = f"has a name or tag of: {', '.join([*names, *tags])}" if names or tags else "is in the folder"
+        raise CliError(f"no flow {what}", NOT_FOUND if names or tags else INVALID_FILE)
+    return chosen
