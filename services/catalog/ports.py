@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias, TypeVar
 
 from services.catalog.model.apps import App, AppFilter
 from services.catalog.model.attachments import Attachment
-from services.catalog.model.builds import Build
+from services.catalog.model.builds import ALL_BUILDS, Build, BuildFilter
 from services.catalog.model.keys import ApiKey, Organisation
 from services.catalog.model.limits import ArtifactBytes, OrganisationLimits
 from services.catalog.model.tests import PLAN_BYTES, Quarantine, Test, TestFilter, TestVersion
@@ -66,8 +66,11 @@ class Counters(Protocol):
 class Builds(LiveEntities[Build], Protocol):
     """The live builds of the live apps; a version is unique in its app."""
 
-    async def page(self, app_id: str, page: Page) -> Sequence[Build]:
-        """One page of the app's builds, newest first, ids breaking ties."""
+    async def page(self, app_id: str, page: Page, filter: BuildFilter = ALL_BUILDS) -> Sequence[Build]:
+        """One page of the app's builds that fit, newest first, ids breaking ties."""
+
+    async def count(self, app_id: str, filter: BuildFilter) -> int:
+        """How many builds of the app fit."""
 
     async def newest(self, app_id: str) -> Build | None:
         """The first of the app's list."""
@@ -143,6 +146,11 @@ class Tests(LiveEntities[Test], Protocol):
 
     async def versions(self, test_id: str, page: Page, *, with_steps: bool) -> Sequence[TestVersion]:
         """One page of the test's versions, newest first; without their steps unless asked for."""
+
+    async def of_versions(self, numbers: Mapping[str, int], *, most_bytes: int = PLAN_BYTES) -> Sequence[TestVersion]:
+        """These versions of tests, by the test's id, with their steps: those that exist, in any order. InvalidArgument
+        as for `with_deleted`.
+        """
 
     async def kept_files(self, test_id: str) -> frozenset[str]:
         """The SHA-256 of each file that a version of the test needs."""

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from services.catalog.model.apps import App, AppFilter
 from services.catalog.model.attachments import Attachment, detach
-from services.catalog.model.builds import Build
+from services.catalog.model.builds import ALL_BUILDS, Build, BuildFilter
 from services.catalog.model.keys import ApiKey
 from services.catalog.model.tests import PLAN_BYTES, Quarantine, Test, TestFilter, TestVersion
 from services.catalog.model.text import fold_case
@@ -96,8 +96,18 @@ class FakeCounters:
 
 
 class FakeBuilds(_Table[Build]):
-    async def page(self, app_id: str, page: Page) -> Sequence[Build]:
-        return _cut(_newest_first(await self.of_app(app_id), "uploaded_at"), page)
+    async def page(self, app_id: str, page: Page, filter: BuildFilter = ALL_BUILDS) -> Sequence[Build]:
+        return _cut(_newest_first(await self._fitting(app_id, filter), "uploaded_at"), page)
+
+    async def count(self, app_id: str, filter: BuildFilter) -> int:
+        return len(await self._fitting(app_id, filter))
+
+    async def _fitting(self, app_id: str, filter: BuildFilter) -> Sequence[Build]:
+        return [
+            build
+            for build in await self.of_app(app_id)
+            if filter.sha256 in (None, build.sha256) and filter.version in (None, build.version)
+        ]
 
     async def newest(self, app_id: str) -> Build | None:
         return next(iter(await self.page(app_id, Page(1, 1))), None)
@@ -214,6 +224,10 @@ class FakeTests(_Table[Test]):
         own = [v for v in self.kept_versions.values() if v.test_id == test_id and v.org_id == _org()]
         found = _cut(sorted(own, key=lambda v: -v.version_number), page)
         return found if with_steps else [replace(version, steps=()) for version in found]
+
+    async def of_versions(self, numbers: Mapping[str, int], *, most_bytes: int = PLAN_BYTES) -> Sequence[TestVersion]:
+        own = [v for v in self.kept_versions.values() if v.org_id == _org()]
+        return [version for version in own if numbers.get(version.test_id) == version.version_number]
 
     async def kept_files(self, test_id: str) -> frozenset[str]:
         own = [v for v in self.kept_versions.values() if v.test_id == test_id and v.org_id == _org()]

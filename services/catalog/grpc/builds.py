@@ -12,7 +12,7 @@ from google.protobuf.empty_pb2 import Empty
 from mobiletest.catalog.v1 import builds_pb2, builds_pb2_grpc
 
 from services.catalog.grpc.conversions import named_fields, page_of
-from services.catalog.model.builds import Build
+from services.catalog.model.builds import Build, BuildFilter
 from services.catalog.usecases.builds import BuildUseCases
 from services.catalog.usecases.uploads import NewBuild, UploadUseCases
 from services.chassis.byte_ranges import FilePart
@@ -45,7 +45,8 @@ class BuildsServicer(builds_pb2_grpc.BuildsServicer):
 
     async def ListBuilds(self, request: builds_pb2.ListBuildsRequest, context: Any) -> builds_pb2.ListBuildsResponse:
         page = page_of(request)
-        listed = await self._usecases.list(request.app_id, page)
+        filter = BuildFilter(request.sha256.lower() or None, read_optional(request, "version"))
+        listed = await self._usecases.list(request.app_id, page, filter)
         return builds_pb2.ListBuildsResponse(
             items=map(build_message, listed.items), **page_fields(request, listed.total)
         )
@@ -157,6 +158,7 @@ def new_build_from_upload(metadata: builds_pb2.UploadBuildMetadata) -> NewBuild:
         package_name=read_optional(metadata, "package_name"),
         file_name=metadata.file_name or None,
         expected_bytes=metadata.expected_bytes,
+        version_suffix=read_optional(metadata, "version_suffix"),
     )
 
 

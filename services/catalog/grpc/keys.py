@@ -38,6 +38,11 @@ class ApiKeysServicer(api_keys_pb2_grpc.ApiKeysServicer):
             items=map(key_message, listed.items), **page_fields(request, listed.total)
         )
 
+    async def GetCurrentApiKey(
+        self, request: api_keys_pb2.GetCurrentApiKeyRequest, context: Any
+    ) -> api_keys_pb2.ApiKey:
+        return key_message(await self._usecases.current())
+
     async def DeleteApiKey(self, request: api_keys_pb2.DeleteApiKeyRequest, context: Any) -> Empty:
         await self._usecases.delete(request.api_key_id)
         return Empty()
@@ -63,6 +68,7 @@ def key_message(key: ApiKey, value: str | None = None) -> api_keys_pb2.ApiKey:
         created_at=to_timestamp(key.created_at),
         last_used_at=to_timestamp(key.last_used_at),
         key=value,
+        org_id=key.org_id,
     )
 
 

@@ -14,7 +14,7 @@ from services.catalog.grpc.tests import file_messages, step_messages
 from services.catalog.grpc.workflows import build_config, build_config_message, run_config_message
 from services.catalog.model.apps import App
 from services.catalog.model.builds import Build
-from services.catalog.model.resolution import PlannedRun
+from services.catalog.model.resolution import PlannedRun, Shard, TestSelection
 from services.catalog.model.tests import PLAN_BYTES
 from services.catalog.model.workflows import Workflow
 from services.catalog.ports import Limits
@@ -23,7 +23,7 @@ from services.chassis.context import current
 from services.chassis.error_status import TOO_LARGE
 from services.chassis.errors import InvalidArgument
 from services.chassis.fair_turns import FairTurns
-from services.chassis.proto_values import to_timestamp
+from services.chassis.proto_values import read_optional, to_timestamp
 
 PART_BYTES = 1024 * 1024
 ANSWER_BYTES = 512 * 1024
@@ -73,9 +73,16 @@ class ResolutionServicer(resolution_pb2_grpc.ResolutionServicer):
 
     async def _resolve(self, request: resolution_pb2.ResolveRunsRequest, most_bytes: int) -> Resolved:
         requested, override = build_config(request.build_config), request.override_build_config
-        if request.WhichOneof("subject") == "workflow_id":
+        shard = Shard(request.shard.index, request.shard.count) if request.HasField("shard") else None
+        subject = request.WhichOneof("subject")
+        if subject == "workflow_id":
             return await self._usecases.of_workflow(
-                request.workflow_id, requested, override=override, most_bytes=most_bytes
+                request.workflow_id, requested, override=override, shard=shard, most_bytes=most_bytes
+            )
+        if subject == "tests":
+            wanted = [TestSelection(i.test_id, read_optional(i, "version_number")) for i in request.tests.items]
+            return await self._usecases.of_tests(
+                wanted, requested, override=override, shard=shard, most_bytes=most_bytes
             )
         return await self._usecases.of_test(request.test_id, requested, override=override)
 

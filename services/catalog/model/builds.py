@@ -42,6 +42,17 @@ class Build:
         return f"/api/v1/apps/builds/{self.id}/download" if self.sha256 is not None else None
 
 
+@dataclass(frozen=True, slots=True)
+class BuildFilter:
+    """Which builds: of this content (SHA-256 in hexadecimal), of exactly this version."""
+
+    sha256: str | None = None
+    version: str | None = None
+
+
+ALL_BUILDS = BuildFilter()
+
+
 def artifact_key(org_id: str, sha256: str) -> str:
     """The artifact's key in the object store: by content, so the same file is stored once per organisation."""
     return f"{org_id}/{sha256}"

@@ -14,6 +14,7 @@ Errors in the request are refused; an error in stored settings gives the affecte
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 
 from services.catalog.model.apps import App
 from services.catalog.model.attachments import Attachment
@@ -54,6 +55,29 @@ class PlannedRun:
     app: App | None = None
     build: Build | None = None
     config_error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TestSelection:
+    """A test to start, and the version of its steps; None: the newest."""
+
+    __test__ = False
+
+    test_id: str
+    version_number: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """The part `index`, from 1, of `count` parts of the tests."""
+
+    index: int
+    count: int
+
+    def contains(self, test_id: str) -> bool:
+        """Whether the test is in this part: it depends on nothing but its id, so other tests never move it."""
+        digest = sha256(test_id.encode()).digest()
+        return int.from_bytes(digest[:8], "big") % self.count == self.index - 1
 
 
 class UnrunnableTest(Exception):

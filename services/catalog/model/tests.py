@@ -4,7 +4,7 @@ For a limited time, failures of a test in quarantine are counted and shown but d
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
@@ -78,6 +78,13 @@ class TestVersion:
     steps: tuple[Step, ...]
     created_at: datetime
     files: tuple[MediaFile, ...] = ()
+
+
+def at_version(test: Test, version: TestVersion | None) -> Test:
+    """The test as it was in the version; None: as it is."""
+    if version is None:
+        return test
+    return replace(test, version_number=version.version_number, steps=version.steps, files=version.files)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ import json
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
-from services.catalog.model.builds import Build
+from services.catalog.model.builds import ALL_BUILDS, Build, BuildFilter
 from services.catalog.model.values import Page
 from services.catalog.storage.documents import IS_LIVE, MongoLiveEntities, OrgRows, dump, load
 from services.chassis.mongo import Document
@@ -20,8 +20,11 @@ class MongoBuilds(MongoLiveEntities[Build]):
     def __init__(self, rows: OrgRows) -> None:
         super().__init__(rows, to_document, from_document)
 
-    async def page(self, app_id: str, page: Page) -> Sequence[Build]:
-        return await self._find({"app_id": app_id}, _NEWEST_FIRST, page)
+    async def page(self, app_id: str, page: Page, filter: BuildFilter = ALL_BUILDS) -> Sequence[Build]:
+        return await self._find(_condition(app_id, filter), _NEWEST_FIRST, page)
+
+    async def count(self, app_id: str, filter: BuildFilter) -> int:
+        return await self._count(_condition(app_id, filter))
 
     async def newest(self, app_id: str) -> Build | None:
         builds = await self.page(app_id, Page(1, 1))
@@ -42,6 +45,11 @@ class MongoBuilds(MongoLiveEntities[Build]):
     async def delete_all(self, app_id: str, at: datetime) -> None:
         gone = {"$set": {"deleted_at": at, "live": False}, "$inc": {"revision": 1}}
         await self._rows.update_all({"app_id": app_id, **IS_LIVE}, gone)
+
+
+def _condition(app_id: str, filter: BuildFilter) -> Document:
+    fields = {"app_id": app_id, "sha256": filter.sha256, "version": filter.version}
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def to_document(build: Build) -> Document:

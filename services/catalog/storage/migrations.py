@@ -164,6 +164,12 @@ async def _make_test_sources(mongo: Mongo) -> None:
     await tests.create_indexes([_index("source", keys, unique=True, **imported)])
 
 
+async def _make_build_contents(mongo: Mongo) -> None:
+    """Builds are found by their content, so that a client uploads a file only once."""
+    keys = [("org_id", UP), ("app_id", UP), ("sha256", UP)]
+    await mongo.collection(BUILDS).create_indexes([_index("content", keys, **ONLY_LIVE)])
+
+
 MIGRATIONS = [
     idempotency.MIGRATION,
     outbox.MIGRATION,
@@ -171,4 +177,5 @@ MIGRATIONS = [
     Migration("0002_upload_reservations", _make_reservations),
     Migration("0003_secrets", _make_secrets),
     Migration("0004_test_sources", _make_test_sources),
+    Migration("0005_build_contents", _make_build_contents),
 ]

@@ -99,6 +99,13 @@ class MongoTests(MongoLiveEntities[Test]):
         documents = await self._versions.find(condition, newest_first, page, **_with(with_steps))
         return [_version(document) for document in documents]
 
+    async def of_versions(self, numbers: Mapping[str, int], *, most_bytes: int = PLAN_BYTES) -> Sequence[TestVersion]:
+        if not numbers:
+            return ()
+        ids = [f"{test_id}/{number}" for test_id, number in numbers.items()]
+        documents = await self._versions.find(id_condition(ids), most=most_bytes)
+        return [_version(document) for document in documents]
+
     async def kept_files(self, test_id: str) -> frozenset[str]:
         with_files = {"test_id": test_id, "files.sha256": {"$exists": True}}
         documents = await self._versions.find(with_files, projection={"files.sha256": 1})

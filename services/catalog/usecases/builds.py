@@ -9,7 +9,7 @@ from mobiletest.types.v1.byte_range_pb2 import ByteRange
 
 from services.catalog.model import attachments, workflows
 from services.catalog.model.apps import App
-from services.catalog.model.builds import Build, artifact_key, validate_metadata
+from services.catalog.model.builds import ALL_BUILDS, Build, BuildFilter, artifact_key, validate_metadata
 from services.catalog.model.text import validate_version
 from services.catalog.model.values import ListPage, Page
 from services.catalog.ports import Change, DuplicateValue, Store
@@ -37,9 +37,12 @@ class BuildUseCases:
         self._objects = objects
         self._clock = clock
 
-    async def list(self, app_id: str, page: Page) -> ListPage[Build]:
-        """A page of the app's builds, newest first. NotFound: no such app."""
+    async def list(self, app_id: str, page: Page, filter: BuildFilter = ALL_BUILDS) -> ListPage[Build]:
+        """A page of the app's builds that fit, newest first. NotFound: no such app."""
         app = require(await self._store.apps.get(app_id), "App")
+        if filter != ALL_BUILDS:
+            total = await self._store.builds.count(app_id, filter)
+            return ListPage(await self._store.builds.page(app_id, page, filter) if total else (), total)
         empty = page.offset >= app.versions_count
         return ListPage(() if empty else await self._store.builds.page(app_id, page), app.versions_count)
 

@@ -23,7 +23,7 @@ from services.catalog.usecases.errors import reports_violations, require
 from services.chassis import context
 from services.chassis.clock import Clock
 from services.chassis.context import Caller, current
-from services.chassis.errors import Unauthenticated
+from services.chassis.errors import FailedPrecondition, Unauthenticated
 from services.chassis.ids import new_id
 from services.chassis.limits import limit_reached
 
@@ -80,6 +80,14 @@ class KeyUseCases:
     async def list(self, page: Page) -> ListPage[ApiKey]:
         """A page of the keys, newest first."""
         return ListPage(await self._store.keys.page(page), await self._store.keys.count())
+
+    async def current(self) -> ApiKey:
+        """The key with which the call is made. FailedPrecondition: it is made without one."""
+        subject = current().subject
+        key = await self._store.keys.get(subject) if subject else None
+        if key is None:
+            raise FailedPrecondition("The call is made without an API key", reason="NO_API_KEY")
+        return key
 
     async def delete(self, key_id: str) -> None:
         """End a key. NotFound."""

@@ -1,48 +1,102 @@
 """Which runs a start means: gathers what `model.resolution` decides on."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from services.catalog.model.apps import App
 from services.catalog.model.attachments import Attachment
 from services.catalog.model.builds import Build
-from services.catalog.model.resolution import BuildRequest, Candidates, PlannedRun, plan_runs
-from services.catalog.model.tests import PLAN_BYTES, Test
+from services.catalog.model.resolution import BuildRequest, Candidates, PlannedRun, Shard, TestSelection, plan_runs
+from services.catalog.model.tests import PLAN_BYTES, Test, at_version
 from services.catalog.model.values import InvalidValue, Platform
 from services.catalog.model.workflows import AppChoice, BuildConfig, Workflow
 from services.catalog.ports import Store
-from services.catalog.usecases.errors import reports_violations, require
+from services.catalog.usecases.errors import invalid_argument, reports_violations, require
+from services.chassis.errors import InvalidArgument
 
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """The runs of a start, and the workflow that was started; None when it was one test."""
+    """The runs of a start, and the workflow that was started; None when it was tests."""
 
     workflow: Workflow | None
     runs: Sequence[PlannedRun]
 
 
 class ResolutionUseCases:
-    """Planning the runs of a workflow or of one test."""
+    """Planning the runs of a workflow or of tests."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     @reports_violations
     async def of_workflow(
-        self, workflow_id: str, requested: BuildConfig, *, override: bool, most_bytes: int = PLAN_BYTES
+        self,
+        workflow_id: str,
+        requested: BuildConfig,
+        *,
+        override: bool,
+        shard: Shard | None = None,
+        most_bytes: int = PLAN_BYTES,
     ) -> Resolved:
         """The runs of a workflow.
 
-        NotFound; InvalidArgument: an unknown app or version is requested, no test, or (TOO_LARGE) larger tests.
+        NotFound; InvalidArgument: an unknown app or version is requested, no test, none in the shard (EMPTY_SHARD), or
+        (TOO_LARGE) larger tests.
         """
         workflow = require(await self._store.workflows.get(workflow_id), "Workflow")
         tests, attachments = await self._selected(workflow, most_bytes)
         if not tests:
             raise InvalidValue("workflow_id", f'the workflow "{workflow.name}" selects no tests; add test_ids or tags')
+        mine = set(in_shard([test.id for test in tests], shard))
+        tests = [test for test in tests if test.id in mine]
         request = BuildRequest(requested, override, workflow.build_config)
         return Resolved(workflow, plan_runs(tests, await self._candidates(attachments, request), request))
+
+    @reports_violations
+    async def of_tests(
+        self,
+        wanted: Sequence[TestSelection],
+        requested: BuildConfig,
+        *,
+        override: bool,
+        shard: Shard | None = None,
+        most_bytes: int = PLAN_BYTES,
+    ) -> Resolved:
+        """The runs of several tests.
+
+        InvalidArgument: a test or version is unknown, a test is named twice, an unknown app or build is requested, no
+        test is in the shard (EMPTY_SHARD), or (TOO_LARGE) larger tests.
+        """
+        positions = _positions(wanted)
+        chosen = in_shard(list(positions), shard)
+        found = {test.id: test for test in await self._store.tests.with_deleted(chosen, most_bytes=most_bytes)}
+        tests = await self._at_versions(wanted, positions, chosen, found, most_bytes)
+        attachments = await self._store.attachments.of_tests(chosen)
+        request = BuildRequest(requested, override)
+        return Resolved(None, plan_runs(tests, await self._candidates(attachments, request), request))
+
+    async def _at_versions(
+        self,
+        wanted: Sequence[TestSelection],
+        positions: Mapping[str, int],
+        chosen: Sequence[str],
+        found: Mapping[str, Test],
+        most_bytes: int,
+    ) -> list[Test]:
+        """The chosen tests in their order, with the steps of the versions that are wanted."""
+        unknown = [test_id for test_id in chosen if test_id not in found or found[test_id].deleted_at is not None]
+        if unknown:
+            fields = [f"tests[{positions[test_id]}].test_id" for test_id in unknown]
+            raise invalid_argument([InvalidValue(field, "Test not found", "not_found") for field in fields])
+        numbers = {test_id: wanted[positions[test_id]].version_number for test_id in chosen}
+        earlier = {i: n for i, n in numbers.items() if n is not None and n != found[i].version_number}
+        versions = {v.test_id: v for v in await self._store.tests.of_versions(earlier, most_bytes=most_bytes)}
+        if missing := [test_id for test_id in earlier if test_id not in versions]:
+            fields = [f"tests[{positions[test_id]}].version_number" for test_id in missing]
+            raise invalid_argument([InvalidValue(field, "No such version", "not_found") for field in fields])
+        return [at_version(found[test_id], versions.get(test_id)) for test_id in chosen]
 
     @reports_violations
     async def of_test(self, test_id: str, requested: BuildConfig, *, override: bool) -> Resolved:
@@ -75,6 +129,25 @@ class ResolutionUseCases:
         apps = await self._store.apps.many(app_ids)
         builds = await self._store.builds.of_versions({app.id for app in apps}, _versions(apps, attachments, choices))
         return _candidates(apps, attachments, builds)
+
+
+def in_shard(test_ids: Sequence[str], shard: Shard | None) -> list[str]:
+    """Those of the tests that are in the shard. InvalidArgument (EMPTY_SHARD): none is."""
+    mine = [test_id for test_id in test_ids if shard is None or shard.contains(test_id)]
+    if shard is not None and not mine:
+        message = f"Shard {shard.index} of {shard.count} has none of the {len(test_ids)} tests: there is nothing to run"
+        raise InvalidArgument(message, reason="EMPTY_SHARD")
+    return mine
+
+
+def _positions(wanted: Sequence[TestSelection]) -> dict[str, int]:
+    """The position of each test. InvalidValue: one is named twice."""
+    positions: dict[str, int] = {}
+    for position, selection in enumerate(wanted):
+        if selection.test_id in positions:
+            raise InvalidValue(f"tests[{position}].test_id", "the test is named twice", "unique")
+        positions[selection.test_id] = position
+    return positions
 
 
 def _versions(apps: Iterable[App], attachments: Iterable[Attachment], choices: Iterable[AppChoice]) -> set[str]:

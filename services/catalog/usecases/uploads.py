@@ -42,6 +42,7 @@ class NewBuild:
     artifact_url: str | None = None
     file_name: str | None = None
     expected_bytes: int = 0
+    version_suffix: str | None = None
 
 
 class UploadUseCases:
@@ -89,7 +90,8 @@ class UploadUseCases:
         new = _validate(new)
         await self._check_room(new.app_id, new.version)
         async with self._received(new, chunks) as file:
-            build = await self._describe(_validate(final()) if final is not None else new, file)
+            new = _validate(final()) if final is not None else new
+            build = await self._with_free_version(await self._describe(new, file), new)
             await self._check_room(build.app_id, build.version)
             reused = await self._store.artifacts.expect(file.sha256, file.size)
             if not reused:
@@ -115,6 +117,14 @@ class UploadUseCases:
         require(await self._store.apps.get(app_id), "App")
         if version is not None and await self._store.builds.of_version(app_id, version) is not None:
             raise version_exists(version)
+
+    async def _with_free_version(self, build: Build, new: NewBuild) -> Build:
+        """The build; with the suffix if the app has the version that stands in the artifact."""
+        if new.version is not None or new.version_suffix is None:
+            return build
+        if await self._store.builds.of_version(build.app_id, build.version) is None:
+            return build
+        return replace(build, version=validate_version(f"{build.version}-{new.version_suffix}"))
 
     async def _describe(self, new: NewBuild, file: ReceivedFile) -> Build:
         if file.size == 0:

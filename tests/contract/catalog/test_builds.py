@@ -2,6 +2,7 @@
 
 import pytest
 
+from services.catalog.model.builds import BuildFilter
 from services.catalog.model.values import Page
 from services.catalog.ports import DuplicateValue, Store
 from services.chassis import context
@@ -115,3 +116,23 @@ async def test_an_artifact_is_stored_once(store: Store) -> None:
     await store.artifacts.use(SHA, -1)
     with foreign():
         assert not await store.artifacts.expect(SHA, 10)
+
+
+async def test_builds_of_a_content_or_version(store: Store) -> None:
+    """Each filter for itself, and both together; only live builds of the app."""
+    for each in (build("1", sha256=SHA), build("2", sha256=SHA), build("3", sha256="cd" * 32)):
+        await store.builds.add(each)
+    await store.builds.add(build("1", "another app", sha256=SHA))
+    await store.builds.add(build("4", sha256=SHA, deleted_at=at(1)))
+    app_id = build("1").app_id
+    for filter, versions in [
+        (BuildFilter(sha256=SHA), {"1", "2"}),
+        (BuildFilter(version="3"), {"3"}),
+        (BuildFilter(SHA, "2"), {"2"}),
+        (BuildFilter(SHA, "3"), set()),
+        (BuildFilter(version="4"), set()),
+    ]:
+        assert {found.version for found in await store.builds.page(app_id, Page(1, 10), filter)} == versions
+        assert await store.builds.count(app_id, filter) == len(versions)
+    with foreign():
+        assert await store.builds.count(app_id, BuildFilter(SHA)) == 0

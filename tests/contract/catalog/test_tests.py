@@ -233,3 +233,14 @@ async def test_tests_of_a_workspace(store: Store) -> None:
     assert [test.id for test in await store.tests.elsewhere("w", [], 1)] == ["2"]
     at_paths = await store.tests.at_paths("w", ["a.yaml", "c.yaml"])
     assert [(test.id, test.steps) for test in at_paths] == [("2", STEPS)]
+
+
+async def test_versions_of_several_tests(store: Store) -> None:
+    """Those that exist, with their steps, and no more bytes than asked for."""
+    for test_id, number in (("a", 1), ("a", 2), ("b", 1)):
+        await store.tests.add_version(TestVersion(test_id, org(), number, (f"step {number}" * 200,), at(0)))
+    found = await store.tests.of_versions({"a": 1, "b": 1, "c": 1})
+    assert {(version.test_id, version.version_number) for version in found} == {("a", 1), ("b", 1)}
+    assert all(version.steps == ("step 1" * 200,) for version in found)
+    assert not await store.tests.of_versions({"b": 2})
+    assert not await store.tests.of_versions({})

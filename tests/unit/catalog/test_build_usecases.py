@@ -9,7 +9,7 @@ import pytest
 from mobiletest.types.v1.byte_range_pb2 import ByteRange
 
 from services.catalog.model.apps import App
-from services.catalog.model.builds import Build, Inspection, RejectedArtifact
+from services.catalog.model.builds import Build, BuildFilter, Inspection, RejectedArtifact
 from services.catalog.model.values import Page, Platform
 from services.catalog.model.workflows import AppChoice, BuildConfig
 from services.catalog.usecases.uploads import NewBuild
@@ -279,3 +279,17 @@ async def test_foreign_builds_are_not_found(catalog: Catalog, app: App) -> None:
                     await call
         with pytest.raises(NotFound, match=r"^App not found$"):
             await catalog.builds.list(app.id, Page(1, 10))
+
+
+async def test_a_version_that_is_taken_gets_the_suffix(catalog: Catalog, app: App) -> None:
+    """Unless the client has named the version: builds of every commit may have the same one in their manifest."""
+    catalog.inspector.found = Inspection("com.example", "9.9")
+    new = NewBuild(app.id, version_suffix="4f2c1d9")
+    assert (await catalog.uploads.upload(new, chunks(b"a"))).version == "9.9"
+    assert (await catalog.uploads.upload(new, chunks(b"b"))).version == "9.9-4f2c1d9"
+    with pytest.raises(AlreadyExists):
+        await catalog.uploads.upload(new, chunks(b"c"))
+    with pytest.raises(AlreadyExists):
+        await catalog.uploads.upload(replace(new, version="9.9", version_suffix="other"), chunks(b"d"))
+    listed = await catalog.builds.list(app.id, Page(1, 10), BuildFilter(sha256=sha256(b"b").hexdigest()))
+    assert ([build.version for build in listed.items], listed.total) == (["9.9-4f2c1d9"], 1)

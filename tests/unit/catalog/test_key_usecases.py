@@ -8,7 +8,7 @@ from services.catalog.model.keys import ALL_SCOPES, PresentedKey, Scope, format_
 from services.catalog.model.values import Page
 from services.chassis import context
 from services.chassis.context import Caller
-from services.chassis.errors import InvalidArgument, NotFound, Unauthenticated
+from services.chassis.errors import FailedPrecondition, InvalidArgument, NotFound, Unauthenticated
 from tests.fakes.catalog_samples import ORG, at
 from tests.unit.catalog.conftest import Catalog
 
@@ -92,3 +92,12 @@ async def test_the_first_key_of_an_organisation(catalog: Catalog) -> None:
     assert [(o.id, o.name) for o in catalog.ring.organisations] == [(issued.key.org_id, "Acme")]
     assert issued.key.scopes == ALL_SCOPES
     assert (await catalog.keys.verify(issued.value)).org_id == issued.key.org_id
+
+
+async def test_a_caller_is_shown_its_own_key(catalog: Catalog) -> None:
+    issued = await catalog.keys.create("ci", [Scope.READ], None)
+    with context.bind(Caller(ORG, issued.key.id)):
+        assert await catalog.keys.current() == issued.key
+    for nobody in (Caller(ORG), Caller(str(uuid4()), issued.key.id)):
+        with context.bind(nobody), pytest.raises(FailedPrecondition, match="without an API key"):
+            await catalog.keys.current()
