@@ -31,7 +31,7 @@ from services.chassis.outbox import Outbox
 from services.chassis.outbox_relay import OutboxRelay
 from services.chassis.producer import Producer
 from services.executor.events import topics
-from services.executor.model.executions import BuildConfig, ExecutionKind
+from services.executor.model.executions import BuildConfig, ExecutionKind, StartSubject
 from services.executor.model.limits import UNLIMITED, OrganisationLimits
 from services.executor.model.run_config import RunConfig
 from services.executor.model.runs import Platform, ResolvedRuns, RunLimits, RunPlan, RunTarget
@@ -60,10 +60,10 @@ class OneTest:
         {"assertNotVisible": "\\$14"},
     )
 
-    async def resolve(self, kind: ExecutionKind, subject_id: str, build_config: BuildConfig, **_: Any) -> ResolvedRuns:
+    async def resolve(self, subject: StartSubject, build_config: BuildConfig, **_: Any) -> ResolvedRuns:
         target = RunTarget(str(uuid4()), "Log in", 1, Platform.ANDROID, str(uuid4()), "Shop", str(uuid4()), "1.0")
         plan = RunPlan(target=target, steps=self.steps)
-        return ResolvedRuns(workflow_id=subject_id, workflow_name="Nightly", plans=(plan,))
+        return ResolvedRuns(workflow_id=subject.id, workflow_name="Nightly", plans=(plan,))
 
     async def organisation_limits(self) -> OrganisationLimits:
         return UNLIMITED
@@ -90,7 +90,9 @@ class Bench:
 
     async def start(self, org_id: str) -> str:
         wanted = StartRequest(
-            kind=ExecutionKind.WORKFLOW, subject_id=str(uuid4()), run_config=RunConfig(), build_config=BuildConfig()
+            subject=StartSubject(ExecutionKind.WORKFLOW, str(uuid4())),
+            run_config=RunConfig(),
+            build_config=BuildConfig(),
         )
         with bind(Caller(org_id=org_id, via_gateway=True)):
             return (await self.starts.start(wanted)).id

@@ -29,7 +29,7 @@ from services.chassis.proto_values import read_optional, struct_to_json, to_date
 from services.chassis.tls import TlsFiles
 from services.executor.limits import OrganisationLimitsCache
 from services.executor.messages import build_config_proto, read_run_config
-from services.executor.model.executions import BuildConfig, ExecutionKind
+from services.executor.model.executions import BuildConfig, StartSubject
 from services.executor.model.limits import UNLIMITED, OrganisationLimits
 from services.executor.model.runs import BuildArtifact, Platform, ResolvedRuns, RunPlan, RunTarget, TestFile
 from services.executor.ports.executions import PlanTooLarge
@@ -75,8 +75,7 @@ class RemoteCatalog:
 
     async def resolve(
         self,
-        kind: ExecutionKind,
-        subject_id: str,
+        subject: StartSubject,
         build_config: BuildConfig,
         *,
         override_build_config: bool,
@@ -85,7 +84,7 @@ class RemoteCatalog:
         request = resolution_pb2.ResolveRunsRequest(
             build_config=build_config_proto(build_config), override_build_config=override_build_config
         )
-        setattr(request, f"{kind.value}_id", subject_id)
+        _set_subject(request, subject)
         if large:
             return await self._resolve_in_parts(request)
         try:
@@ -176,6 +175,16 @@ def _reader(org_id: str) -> Caller:
 def open_catalog_channel(address: str, token: str, tls: TlsFiles | None = None) -> Channel:
     """A channel for `RemoteCatalog`."""
     return grpc_server.open_channel(address, token, services=_SERVICES, tls=tls)
+
+
+def _set_subject(request: resolution_pb2.ResolveRunsRequest, subject: StartSubject) -> None:
+    if subject.shard is not None:
+        request.shard.index, request.shard.count = subject.shard.index, subject.shard.count
+    if not subject.tests:
+        setattr(request, f"{subject.kind.value}_id", subject.id)
+        return
+    for test in subject.tests:
+        request.tests.items.add(test_id=test.test_id, version_number=test.version_number)
 
 
 def resolved_runs(proto: resolution_pb2.ResolveRunsResponse) -> ResolvedRuns:

@@ -39,12 +39,12 @@ def render(execution: Execution, runs: Iterable[Run]) -> bytes:
     The output is ASCII, with character references and without an XML declaration, because some readers guess the
     encoding (xunit-viewer) and others reject a declaration in text (lxml).
     """
-    suite = TestSuite(_text(execution.workflow_name or "test"))  # type: ignore[no-untyped-call]
+    suite = TestSuite(_text(execution.workflow_name or execution.name or "test"))  # type: ignore[no-untyped-call]
     for name, value in _execution_properties(execution).items():
         suite.add_property(name, _text(value))
     suite.timestamp = execution.created_at.isoformat(timespec="seconds")
     suite.add_testcases([_testcase(execution, run) for run in runs])
-    document = JUnitXml(_text(execution.workflow_name or execution.id))
+    document = JUnitXml(_text(execution.workflow_name or execution.name or execution.id))
     document.add_testsuite(suite)
     document.update_statistics()  # type: ignore[no-untyped-call]
     for part in (suite, document):
@@ -134,6 +134,7 @@ def _execution_properties(execution: Execution) -> dict[str, str]:
         "status": execution.status.value,
         "source": execution.source.value,
         "workflow_id": execution.workflow_id,
+        "shard": str(execution.shard or ""),
         "commit_sha": ci.commit_sha,
         "branch": ci.branch,
         "run_url": ci.run_url,

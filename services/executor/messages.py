@@ -139,6 +139,8 @@ def execution_proto(execution: Execution, *, brief: bool = False) -> executions_
         priority=execution.priority,
         rerun_of=execution.rerun_of,
         superseded_by=execution.superseded_by,
+        name=execution.name,
+        shard=None if execution.shard is None else str(execution.shard),
     )
 
 

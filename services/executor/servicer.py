@@ -3,6 +3,7 @@
 # ruff: noqa: N802 (methods are named as in the protos)
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 from google.api.httpbody_pb2 import HttpBody
@@ -45,7 +46,7 @@ from services.executor.messages import (
 )
 from services.executor.model.attribution import ExecutionSource
 from services.executor.model.baselines import Baseline
-from services.executor.model.executions import Execution, ExecutionKind
+from services.executor.model.executions import Execution, ExecutionKind, Shard, StartSubject, TestSelection
 from services.executor.model.states import Status
 from services.executor.ports.executions import ExecutionFilter, PageRequest
 from services.executor.resolver_pool import ResolverPool
@@ -65,12 +66,19 @@ class ExecutionsServicer(executions_pb2_grpc.ExecutionsServicer):
         self._baselines = baselines
 
     async def StartWorkflow(self, request: pb.StartWorkflowRequest, context: Any) -> pb.ExecutionStart:
-        wanted = _start_request(ExecutionKind.WORKFLOW, request.workflow_id, request, request.cancel_previous)
+        subject = StartSubject(ExecutionKind.WORKFLOW, request.workflow_id.lower(), shard=_shard(request))
+        wanted = _start_request(subject, request, request.cancel_previous)
         return start_proto(await self._starter.start(wanted))
 
     async def StartTest(self, request: pb.StartTestRequest, context: Any) -> pb.ExecutionStart:
-        wanted = _start_request(ExecutionKind.TEST, request.test_id, request)
+        wanted = _start_request(StartSubject(ExecutionKind.TEST, request.test_id.lower()), request)
         return start_proto(await self._starter.start(wanted))
+
+    async def StartTests(self, request: pb.StartTestsRequest, context: Any) -> pb.ExecutionStart:
+        tests = tuple(TestSelection(t.test_id.lower(), read_optional(t, "version_number")) for t in request.tests)
+        subject = StartSubject(ExecutionKind.TEST, tests=tests, shard=_shard(request))
+        wanted = _start_request(subject, request, request.cancel_previous)
+        return start_proto(await self._starter.start(replace(wanted, name=read_optional(request, "name"))))
 
     async def RerunExecution(self, request: pb.RerunExecutionRequest, context: Any) -> pb.ExecutionStart:
         again = await self._starter.rerun(
@@ -146,15 +154,17 @@ class ExecutionsServicer(executions_pb2_grpc.ExecutionsServicer):
         return HttpBody(content_type="application/xml", data=content)
 
 
+def _shard(request: pb.StartWorkflowRequest | pb.StartTestsRequest) -> Shard | None:
+    return Shard(request.shard.index, request.shard.count) if request.HasField("shard") else None
+
+
 def _start_request(
-    kind: ExecutionKind,
-    subject_id: str,
-    request: pb.StartWorkflowRequest | pb.StartTestRequest,
+    subject: StartSubject,
+    request: pb.StartWorkflowRequest | pb.StartTestRequest | pb.StartTestsRequest,
     cancel_previous: bool = False,
 ) -> StartRequest:
     return StartRequest(
-        kind=kind,
-        subject_id=subject_id.lower(),
+        subject=subject,
         run_config=read_run_config(request.run_config),
         build_config=read_build_config(request.build_config),
         override_build_config=request.override_build_config,

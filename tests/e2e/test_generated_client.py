@@ -115,6 +115,7 @@ async def run_service(client: GeneratedClient) -> None:
     assert resolved.action == "type"
     key = await client.call("CreateApiKey", status=201, body={"name": fresh("Key")})
     assert key.id in [item.id for item in (await client.call("ListApiKeys")).items]
+    assert (await client.call("GetCurrentApiKey")).name == "bootstrap"
     await client.call("DeleteApiKey", key.id, status=204)
     assert (await client.call("PutSecret", "staging", body={"value": "long enough"})).name == "staging"
     assert [item.name for item in (await client.call("ListSecrets")).items] == ["staging"]
@@ -181,6 +182,7 @@ async def run_executions(client: GeneratedClient, app: Any, tests: list[Any]) ->
     await read_reports(client, app, tests[0], execution)
     await client.call("RerunExecution", execution.id, status=202, body={})
     await client.call("StartTest", body={"test_id": str(tests[0].id), "app_id": str(app.id)})
+    await client.call("StartTests", status=202, body={"tests": [{"test_id": str(tests[0].id), "version_number": 1}]})
     await client.call("DeleteWorkflow", workflow.id, status=204)
 
 

@@ -9,7 +9,7 @@ from uuid import uuid4
 from services.chassis.byte_ranges import FilePart
 from services.chassis.errors import NotFound
 from services.executor.model.attempts import AttemptResult
-from services.executor.model.executions import BuildConfig, ExecutionKind
+from services.executor.model.executions import BuildConfig, ExecutionKind, StartSubject, TestSelection
 from services.executor.model.limits import UNLIMITED, OrganisationLimits
 from services.executor.model.runs import (
     Platform,
@@ -70,18 +70,23 @@ class FakeCatalog:
 
     async def resolve(
         self,
-        kind: ExecutionKind,
-        subject_id: str,
+        subject: StartSubject,
         build_config: BuildConfig,
         *,
         override_build_config: bool,
         large: bool = False,
     ) -> ResolvedRuns:
-        if (kind, subject_id) not in self._known:
-            raise NotFound(f"{kind.capitalize()} not found")
-        if subject_id in self.large and not large:
+        if subject.tests:
+            return replace(self._several(subject.tests), limits=self.limits)
+        if (subject.kind, subject.id) not in self._known:
+            raise NotFound(f"{subject.kind.capitalize()} not found")
+        if subject.id in self.large and not large:
             raise PlanTooLarge
-        return replace(self._known[kind, subject_id], limits=self.limits)
+        return replace(self._known[subject.kind, subject.id], limits=self.limits)
+
+    def _several(self, tests: Sequence[TestSelection]) -> ResolvedRuns:
+        found = [self._known[ExecutionKind.TEST, test.test_id] for test in tests]
+        return ResolvedRuns(plans=tuple(plan for resolved in found for plan in resolved.plans))
 
     async def organisation_limits(self) -> OrganisationLimits:
         return self.limits

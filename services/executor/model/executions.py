@@ -83,10 +83,42 @@ def bucket(run: Run) -> str:
             return "queued"
 
 
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """The part `index`, from 1, of `count` parts of the tests of a start; as a text "2/5"."""
+
+    index: int
+    count: int
+
+    def __str__(self) -> str:
+        return f"{self.index}/{self.count}"
+
+
+@dataclass(frozen=True, slots=True)
+class TestSelection:
+    """A test to start, and the version of its steps; None: the newest."""
+
+    __test__ = False
+
+    test_id: str
+    version_number: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StartSubject:
+    """What to start: a workflow or a test by id, or several tests; all of it, or a shard."""
+
+    kind: ExecutionKind
+    id: str = ""
+    tests: tuple[TestSelection, ...] = ()
+    shard: Shard | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Execution:
     """One start. `revision` is the number of its latest event; `max_parallel` limits the runs released at a time
-    (None: all); `app_ids` are the apps of its runs; `cancel_previous` is None when it was not requested.
+    (None: all); `app_ids` are the apps of its runs; `cancel_previous` is None when it was not requested; `name` is that
+    of several tests.
     """
 
     id: str
@@ -96,6 +128,8 @@ class Execution:
     created_at: datetime
     workflow_id: str | None = None
     workflow_name: str | None = None
+    name: str | None = None
+    shard: Shard | None = None
     ci: Ci = field(default_factory=Ci)
     service_client: str | None = None
     run_config: RunConfig = field(default_factory=RunConfig)
@@ -193,7 +227,9 @@ class Lane:
     """Executions of which only the newest matters. Without a pull request the branch identifies the change."""
 
     org_id: str
-    workflow_id: str
+    workflow_id: str | None
+    name: str | None
+    shard: Shard | None
     repository: str | None
     pr_number: int | None
     branch: str | None
@@ -205,9 +241,10 @@ def has_lane(ci: Ci) -> bool:
 
 
 def lane_of(execution: Execution) -> Lane | None:
-    """The lane of an execution; None for a single test, and when CI did not name the change."""
+    """The lane of an execution; None for tests without a name, and when CI did not name the change."""
     ci = execution.ci
-    if execution.workflow_id is None or not has_lane(ci):
+    subject = (execution.workflow_id, execution.name)
+    if subject == (None, None) or not has_lane(ci):
         return None
     branch = ci.branch if ci.pr_number is None else None
-    return Lane(execution.org_id, execution.workflow_id, ci.repository, ci.pr_number, branch)
+    return Lane(execution.org_id, *subject, execution.shard, ci.repository, ci.pr_number, branch)

@@ -9,7 +9,7 @@ from typing import Protocol
 from services.chassis.events import Event
 from services.executor.model.attribution import ExecutionSource
 from services.executor.model.changes import Change
-from services.executor.model.executions import BuildConfig, Execution, ExecutionKind
+from services.executor.model.executions import BuildConfig, Execution, StartSubject
 from services.executor.model.limits import OrganisationLimits
 from services.executor.model.runs import ResolvedRuns, Run, RunPlan, RunTarget
 from services.executor.model.states import Status
@@ -109,8 +109,7 @@ class Catalog(Protocol):
 
     async def resolve(
         self,
-        kind: ExecutionKind,
-        subject_id: str,
+        subject: StartSubject,
         build_config: BuildConfig,
         *,
         override_build_config: bool,

@@ -96,6 +96,15 @@ async def _make_baselines(mongo: Mongo) -> None:
     await mongo.collection(BASELINES).create_indexes([of_test])
 
 
+async def _make_named_executions(mongo: Mongo) -> None:
+    """For supersession among executions of several tests, as for those of workflows."""
+    keys = [("org_id", ASCENDING), ("name", ASCENDING), ("status", ASCENDING)]
+    by_status = _index("by_name_and_status", *keys, only_with="name")
+    await mongo.collection(EXECUTIONS).create_indexes(
+        [by_status, _index("by_name", *_newest_by("name"), only_with="name")]
+    )
+
+
 MIGRATIONS = (
     idempotency.MIGRATION,
     outbox.MIGRATION,
@@ -103,4 +112,5 @@ MIGRATIONS = (
     Migration("0006_step_memories", _make_step_memories),
     Migration("0007_model_usage", _make_model_usage),
     Migration("0008_baselines", _make_baselines),
+    Migration("0009_named_executions", _make_named_executions),
 )

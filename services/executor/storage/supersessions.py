@@ -8,6 +8,7 @@ is idempotent: of two concurrent starts each looks after it was stored, so the l
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from datetime import timedelta
 
 from services.chassis.errors import FailedPrecondition, NotFound
@@ -70,11 +71,18 @@ class MongoSupersessions:
             await self._transactions.cancel(execution_id, superseded_by)
 
 
+def _subject(lane: Lane) -> Document:
+    if lane.workflow_id is not None:
+        return {"workflow_id": lane.workflow_id}
+    return {"name": lane.name}
+
+
 def _in_lane(lane: Lane) -> Document:
     """Matches the executions of a lane; attributes that CI did not send must be absent."""
     return {
         "org_id": lane.org_id,
-        "workflow_id": lane.workflow_id,
+        **_subject(lane),
+        "shard": None if lane.shard is None else asdict(lane.shard),
         "ci.repository": lane.repository,
         "ci.pr_number": lane.pr_number,
         **({} if lane.branch is None else {"ci.branch": lane.branch}),

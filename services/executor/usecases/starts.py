@@ -17,7 +17,7 @@ from services.executor.model import lifecycle
 from services.executor.model.attribution import Ci, ExecutionSource, is_run_url, source_of
 from services.executor.model.changes import start_execution
 from services.executor.model.claim_order import claim_turns
-from services.executor.model.executions import BuildConfig, CancelPrevious, Execution, ExecutionKind, has_lane
+from services.executor.model.executions import BuildConfig, CancelPrevious, Execution, StartSubject, has_lane
 from services.executor.model.failures import NO_PLATFORM, Category, Failure
 from services.executor.model.limits import OrganisationLimits
 from services.executor.model.retries import extra_modes
@@ -34,16 +34,17 @@ NO_RUN_URL = (
     "X-CI-Run-URL must be an http or https URL, such as https://ci.example/runs/1; leave it out if there is none"
 )
 NO_CHANGE = "Send X-CI-PR-Number or X-CI-Branch: cancel_previous uses it to find earlier executions of the same change"
+NO_NAME = "Send a name: cancel_previous uses it to find earlier executions of the same tests"
 
 log = logs.get(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartRequest:
-    """A workflow or a test to start, by id."""
+    """A workflow or tests to start; `name` is that of several tests."""
 
-    kind: ExecutionKind
-    subject_id: str
+    subject: StartSubject
+    name: str | None = None
     run_config: RunConfig
     build_config: BuildConfig
     override_build_config: bool = False
@@ -76,6 +77,8 @@ class ExecutionStarter:
             raise InvalidArgument(NO_RUN_URL, violations=[Violation("ci.run_url", NO_RUN_URL, "url_parsing")])
         if wanted.cancel_previous and not has_lane(wanted.ci):
             raise InvalidArgument(NO_CHANGE, violations=[Violation("cancel_previous", NO_CHANGE, "missing")])
+        if wanted.cancel_previous and wanted.subject.tests and wanted.name is None:
+            raise InvalidArgument(NO_NAME, violations=[Violation("name", NO_NAME, "missing")])
         wanted = replace(wanted, run_config=_with_checked_env(wanted.run_config))
         execution_id = new_id()
         with suppress(PlanTooLarge):
@@ -86,8 +89,7 @@ class ExecutionStarter:
     async def _start(self, wanted: StartRequest, execution_id: str, *, large: bool = False) -> Execution:
         resolved, now, _ = await asyncio.gather(
             self._catalog.resolve(
-                wanted.kind,
-                wanted.subject_id,
+                wanted.subject,
                 wanted.build_config,
                 override_build_config=wanted.override_build_config,
                 large=large,
@@ -165,11 +167,13 @@ def _make_execution(wanted: StartRequest, resolved: ResolvedRuns, execution_id: 
     return Execution(
         id=execution_id,
         org_id=caller.org_id,
-        kind=wanted.kind,
+        kind=wanted.subject.kind,
         source=source_of(wanted.ci, wanted.service_client, via_gateway=caller.via_gateway),
         created_at=now,
         workflow_id=resolved.workflow_id or None,
         workflow_name=resolved.workflow_name or None,
+        name=wanted.name,
+        shard=wanted.subject.shard,
         ci=wanted.ci,
         service_client=wanted.service_client,
         run_config=with_defaults(resolved.run_config, wanted.run_config),
@@ -189,6 +193,8 @@ def _rerun_of(earlier: Execution, rerun_id: str, service_client: str | None, now
         created_at=now,
         workflow_id=earlier.workflow_id,
         workflow_name=earlier.workflow_name,
+        name=earlier.name,
+        shard=earlier.shard,
         ci=earlier.ci,
         service_client=service_client,
         run_config=earlier.run_config,

@@ -17,6 +17,13 @@ UPLOAD: Part = {
         },
         "metadata": {"type": "string", "contentMediaType": "application/json", "description": "A JSON object."},
         "package_name": {"type": "string", "maxLength": 500, "description": "The default is that of the artifact."},
+        "version_suffix": {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 100,
+            "description": "If no version is sent and the app has that of the artifact already, the build's version is "
+            "that one, a hyphen, and this text, such as the first digits of a commit.",
+        },
         "file": BINARY,
     },
     "required": ["file"],

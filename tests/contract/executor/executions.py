@@ -5,7 +5,7 @@ from mobiletest.executor.v1 import events_pb2
 from services.chassis.events import Event
 from services.executor.model.attempts import AttemptResult
 from services.executor.model.attribution import Ci
-from services.executor.model.executions import BuildConfig, Execution, ExecutionKind
+from services.executor.model.executions import BuildConfig, Execution, ExecutionKind, StartSubject
 from services.executor.model.failures import Category, Failure
 from services.executor.model.run_config import RunConfig
 from services.executor.model.runs import Run, RunPlan
@@ -25,7 +25,10 @@ async def start(world: World, *plans: RunPlan, max_parallel: int | None = None, 
     catalog = FakeCatalog()
     workflow_id = catalog.workflow(*plans, max_parallel=max_parallel)
     wanted = StartRequest(
-        kind=ExecutionKind.WORKFLOW, subject_id=workflow_id, run_config=RunConfig(), build_config=BuildConfig(), ci=ci
+        subject=StartSubject(ExecutionKind.WORKFLOW, workflow_id),
+        run_config=RunConfig(),
+        build_config=BuildConfig(),
+        ci=ci,
     )
     return await ExecutionStarter(catalog, world.executions).start(wanted)
 

@@ -9,7 +9,7 @@ from mobiletest.types.v1 import execution_pb2
 
 from services.chassis.errors import FailedPrecondition
 from services.executor.model.attempts import AttemptResult
-from services.executor.model.executions import BuildConfig, Execution, ExecutionKind
+from services.executor.model.executions import BuildConfig, Execution, ExecutionKind, StartSubject
 from services.executor.model.failures import Category, Failure
 from services.executor.model.lifecycle import Fenced
 from services.executor.model.run_config import ExecutionMode, RunConfig
@@ -35,8 +35,9 @@ ENDED = (
 async def start(world: World, runs: int = 1, *, max_parallel: int | None = None) -> tuple[Execution, list[RunKey]]:
     catalog = FakeCatalog()
     wanted = StartRequest(
-        kind=ExecutionKind.WORKFLOW,
-        subject_id=catalog.workflow(*(plan() for _ in range(runs)), max_parallel=max_parallel),
+        subject=StartSubject(
+            ExecutionKind.WORKFLOW, catalog.workflow(*(plan() for _ in range(runs)), max_parallel=max_parallel)
+        ),
         run_config=RunConfig(execution_mode=ExecutionMode(retries=1)),
         build_config=BuildConfig(),
     )

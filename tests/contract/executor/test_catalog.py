@@ -14,7 +14,7 @@ from services.chassis.context import current
 from services.chassis.error_status import to_domain_error
 from services.chassis.errors import NotFound, Unavailable
 from services.executor.catalog import RemoteCatalog, open_catalog_channel
-from services.executor.model.executions import BuildConfig, ExecutionKind
+from services.executor.model.executions import BuildConfig, ExecutionKind, StartSubject
 from services.executor.model.runs import Platform, ResolvedRuns, TestFile
 from services.executor.ports.executions import Catalog, PlanTooLarge
 from tests.fakes.executor import FakeCatalog, plan
@@ -52,9 +52,7 @@ async def scene(request: pytest.FixtureRequest) -> AsyncIterator[Scene]:
 
 
 async def test_a_workflow_resolves_to_its_runs_in_order(scene: Scene) -> None:
-    found = await scene.catalog.resolve(
-        ExecutionKind.WORKFLOW, scene.workflow_id, BuildConfig(), override_build_config=False
-    )
+    found = await resolve(scene.catalog, scene.workflow_id)
     assert (found.workflow_id, found.workflow_name, found.max_parallel) == (scene.workflow_id, "Nightly", None)
     assert [made.target.test_name for made in found.plans] == ["One", "Two"]
     assert {made.target.platform for made in found.plans} == {Platform.ANDROID}
@@ -62,15 +60,15 @@ async def test_a_workflow_resolves_to_its_runs_in_order(scene: Scene) -> None:
 
 
 async def test_a_test_resolves_without_a_workflow(scene: Scene) -> None:
-    found = await scene.catalog.resolve(ExecutionKind.TEST, scene.test_id, BuildConfig(), override_build_config=False)
+    found = await resolve(scene.catalog, scene.test_id, ExecutionKind.TEST)
     assert (found.workflow_id, len(found.plans)) == ("", 1)
     assert found.plans[0].files == (TestFile("cat.png", PICTURE),)
 
 
-async def resolve(catalog: Catalog, workflow_id: str, *, large: bool = False) -> ResolvedRuns:
-    return await catalog.resolve(
-        ExecutionKind.WORKFLOW, workflow_id, BuildConfig(), override_build_config=False, large=large
-    )
+async def resolve(
+    catalog: Catalog, id: str, kind: ExecutionKind = ExecutionKind.WORKFLOW, *, large: bool = False
+) -> ResolvedRuns:
+    return await catalog.resolve(StartSubject(kind, id), BuildConfig(), override_build_config=False, large=large)
 
 
 async def test_a_large_plan_comes_in_parts() -> None:
@@ -131,12 +129,8 @@ async def test_the_values_of_those_secrets_that_exist_are_read() -> None:
 
 async def test_unknown_subjects_and_builds_are_not_found(scene: Scene) -> None:
     calls = {
-        "Workflow not found": scene.catalog.resolve(
-            ExecutionKind.WORKFLOW, str(uuid4()), BuildConfig(), override_build_config=False
-        ),
-        "Test not found": scene.catalog.resolve(
-            ExecutionKind.TEST, str(uuid4()), BuildConfig(), override_build_config=False
-        ),
+        "Workflow not found": resolve(scene.catalog, str(uuid4())),
+        "Test not found": resolve(scene.catalog, str(uuid4()), ExecutionKind.TEST),
         "Build not found": scene.catalog.artifact(current().org_id, str(uuid4()), 10),
     }
     whole = ("Build not found", _whole(scene, str(uuid4())))

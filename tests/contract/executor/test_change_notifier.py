@@ -8,7 +8,7 @@ from time import monotonic
 import pytest
 
 from services.chassis.errors import Unavailable
-from services.executor.model.executions import BuildConfig, Execution, ExecutionKind
+from services.executor.model.executions import BuildConfig, Execution, ExecutionKind, StartSubject
 from services.executor.model.run_config import RunConfig
 from services.executor.ports.executions import ChangeNotifications
 from services.executor.storage.change_notifier import ChangeNotifier
@@ -37,8 +37,7 @@ async def notifications_of(world: World) -> AsyncIterator[ChangeNotifications]:
 async def started(world: World) -> Execution:
     catalog = FakeCatalog()
     wanted = StartRequest(
-        kind=ExecutionKind.WORKFLOW,
-        subject_id=catalog.workflow(plan()),
+        subject=StartSubject(ExecutionKind.WORKFLOW, catalog.workflow(plan())),
         run_config=RunConfig(),
         build_config=BuildConfig(),
     )

@@ -8,7 +8,7 @@ import pytest
 
 from services.chassis.context import Caller, bind
 from services.executor.model.attempts import AttemptResult
-from services.executor.model.executions import BuildConfig, Execution, ExecutionKind
+from services.executor.model.executions import BuildConfig, Execution, ExecutionKind, StartSubject
 from services.executor.model.failures import Category, Failure
 from services.executor.model.run_config import RunConfig
 from services.executor.model.runs import Platform, RunPlan
@@ -26,8 +26,7 @@ async def start(
     catalog = FakeCatalog()
     workflow_id = catalog.workflow(*(plans or (plan(),)), max_parallel=max_parallel)
     wanted = StartRequest(
-        kind=ExecutionKind.WORKFLOW,
-        subject_id=workflow_id,
+        subject=StartSubject(ExecutionKind.WORKFLOW, workflow_id),
         run_config=RunConfig(),
         build_config=BuildConfig(),
         priority=priority,

@@ -9,7 +9,7 @@ import pytest
 
 from services.chassis.context import Caller, bind, current
 from services.chassis.mongo import Mongo
-from services.executor.model.executions import BuildConfig, ExecutionKind
+from services.executor.model.executions import BuildConfig, ExecutionKind, StartSubject
 from services.executor.model.limits import UNLIMITED, ModelDay, ModelUse, OrganisationLimits
 from services.executor.model.run_config import RunConfig
 from services.executor.model.runs import Platform, RunLimits
@@ -29,8 +29,9 @@ async def start(world: World, runs: int, max_parallel: int | None = None) -> lis
     """Start a workflow; its runs."""
     catalog = FakeCatalog()
     wanted = StartRequest(
-        kind=ExecutionKind.WORKFLOW,
-        subject_id=catalog.workflow(*(plan() for _ in range(runs)), max_parallel=max_parallel),
+        subject=StartSubject(
+            ExecutionKind.WORKFLOW, catalog.workflow(*(plan() for _ in range(runs)), max_parallel=max_parallel)
+        ),
         run_config=RunConfig(),
         build_config=BuildConfig(),
     )

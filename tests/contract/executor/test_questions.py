@@ -9,7 +9,7 @@ from services.chassis.context import Caller, bind
 from services.chassis.errors import FailedPrecondition, NotFound
 from services.executor.events import to_execution_event
 from services.executor.model.attempts import AttemptMode, AttemptResult
-from services.executor.model.executions import BuildConfig, Execution, ExecutionKind
+from services.executor.model.executions import BuildConfig, Execution, ExecutionKind, StartSubject
 from services.executor.model.failures import Category, Failure
 from services.executor.model.lifecycle import Fenced
 from services.executor.model.run_config import CacheRetryMode, FallbackTrigger, RunConfig
@@ -30,8 +30,7 @@ EXTRA = RunConfig(cache_retry_mode=CacheRetryMode.FULL_RERUN, fallback_trigger=F
 async def claimed(world: World, config: RunConfig | None = None) -> Claim:
     catalog = FakeCatalog()
     start = StartRequest(
-        kind=ExecutionKind.WORKFLOW,
-        subject_id=catalog.workflow(plan()),
+        subject=StartSubject(ExecutionKind.WORKFLOW, catalog.workflow(plan())),
         run_config=config or RunConfig(),
         build_config=BuildConfig(),
     )

@@ -12,11 +12,19 @@ from services.chassis.ids import derive_ids
 from services.executor.model.attempts import AttemptResult
 from services.executor.model.attribution import Ci, ExecutionSource
 from services.executor.model.changes import start_execution
-from services.executor.model.executions import BuildConfig, CancelPrevious, Execution, ExecutionKind
+from services.executor.model.executions import (
+    BuildConfig,
+    CancelPrevious,
+    Execution,
+    ExecutionKind,
+    Shard,
+    StartSubject,
+    TestSelection,
+)
 from services.executor.model.failures import Category, Failure
 from services.executor.model.lifecycle import queue
 from services.executor.model.run_config import ExecutionMode, RunConfig
-from services.executor.model.runs import Run
+from services.executor.model.runs import ResolvedRuns, Run
 from services.executor.model.states import Status
 from services.executor.ports.executions import ExecutionFilter, PageRequest
 from services.executor.ports.runs import Claim, RunKey, StopReason
@@ -39,8 +47,7 @@ class Flow:
 
     async def start(self, ci: Ci = PULL, *, cancel_previous: bool = True, priority: int = 0) -> Execution:
         wanted = StartRequest(
-            kind=ExecutionKind.WORKFLOW,
-            subject_id=self.workflow_id,
+            subject=StartSubject(ExecutionKind.WORKFLOW, self.workflow_id),
             run_config=RunConfig(),
             build_config=BuildConfig(),
             ci=ci,
@@ -220,8 +227,7 @@ async def ended(world: World, *results: AttemptResult) -> Execution:
     catalog = FakeCatalog()
     config = RunConfig(execution_mode=ExecutionMode(retries=0), run_id="mine")
     wanted = StartRequest(
-        kind=ExecutionKind.WORKFLOW,
-        subject_id=catalog.workflow(*(plan(f"Test {n}") for n in range(3))),
+        subject=StartSubject(ExecutionKind.WORKFLOW, catalog.workflow(*(plan(f"Test {n}") for n in range(3)))),
         run_config=config,
         build_config=BuildConfig(),
         ci=PULL,
@@ -296,3 +302,29 @@ async def test_a_rerun_can_be_rerun_and_superseded(world: World) -> None:
     assert await flow.statuses(again) == [Status.CANCELLED]
     third = await reruns(world).rerun(again.id, failed_only=True)
     assert (third.rerun_of, third.counts.queued) == (again.id, 2)
+
+
+async def test_executions_of_the_same_named_tests_are_superseded(world: World) -> None:
+    """Those of the same name and shard: the parts of one pipeline do not cancel each other."""
+    catalog = FakeCatalog()
+    tests = tuple(TestSelection(catalog.add(ResolvedRuns(plans=(plan(name),)))) for name in ("One", "Two"))
+    starts = ExecutionStarter(catalog, world.executions)
+
+    async def start(name: str | None, shard: Shard | None = None, ci: Ci = PULL) -> Execution:
+        subject = StartSubject(ExecutionKind.TEST, tests=tests, shard=shard)
+        config = {"run_config": RunConfig(), "build_config": BuildConfig()}
+        return await starts.start(StartRequest(subject=subject, name=name, ci=ci, cancel_previous=True, **config))
+
+    async def status(execution: Execution) -> Status:
+        return (await world.executions.get(execution.id)).status
+
+    whole, other = await start("flows"), await start("other")
+    parts = [await start("flows", Shard(index, 2)) for index in (1, 2)]
+    later = await start("flows", ci=replace(PULL, pr_number=8))
+    assert [await status(each) for each in (whole, other, *parts, later)] == [Status.QUEUED] * 5
+    newest, newest_part = await start("flows"), await start("flows", Shard(2, 2))
+    assert [await status(each) for each in (whole, parts[1])] == [Status.CANCELLED] * 2
+    assert [await status(each) for each in (other, parts[0], later, newest, newest_part)] == [Status.QUEUED] * 5
+    assert (await world.executions.get(newest_part.id)).shard == Shard(2, 2)
+    with pytest.raises(InvalidArgument, match="Send a name"):
+        await start(None)

@@ -7,7 +7,7 @@ import pytest
 
 from services.chassis.context import Caller, bind
 from services.chassis.errors import DomainError, PermissionDenied, ResourceExhausted
-from services.executor.model.executions import BuildConfig, Execution, ExecutionKind
+from services.executor.model.executions import BuildConfig, Execution, ExecutionKind, StartSubject
 from services.executor.model.limits import OrganisationLimits
 from services.executor.model.run_config import LlmConfig, RunConfig
 from services.executor.ports.executions import Executions
@@ -122,8 +122,7 @@ class TestStarts:
     ) -> Execution:
         starter = ExecutionStarter(catalog, store)
         wanted = StartRequest(
-            kind=ExecutionKind.WORKFLOW,
-            subject_id=catalog.workflow(*(plan() for _ in range(runs))),
+            subject=StartSubject(ExecutionKind.WORKFLOW, catalog.workflow(*(plan() for _ in range(runs)))),
             run_config=RunConfig(llm_config=LlmConfig(planning_model=model)),
             build_config=BuildConfig(),
         )

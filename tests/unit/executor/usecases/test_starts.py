@@ -14,7 +14,7 @@ from services.chassis.errors import InvalidArgument, NotFound
 from services.chassis.ids import derive_ids
 from services.executor.model.attribution import Ci, ExecutionSource
 from services.executor.model.changes import Change
-from services.executor.model.executions import BuildConfig, Execution, ExecutionKind
+from services.executor.model.executions import BuildConfig, Execution, ExecutionKind, StartSubject
 from services.executor.model.failures import NO_PLATFORM
 from services.executor.model.run_config import ExecutionMode, RunConfig
 from services.executor.model.runs import ResolvedRuns, RunPlan
@@ -41,8 +41,7 @@ async def start(
     starter: ExecutionStarter | None = None,
 ) -> Execution:
     wanted = StartRequest(
-        kind=kind,
-        subject_id=subject_id,
+        subject=StartSubject(kind, subject_id),
         run_config=config or RunConfig(),
         build_config=BuildConfig(),
         service_client=client,

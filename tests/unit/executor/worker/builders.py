@@ -2,7 +2,7 @@
 
 from services.chassis.context import Caller, bind, current_or_none
 from services.executor.model.attempts import AttemptResult
-from services.executor.model.executions import BuildConfig, ExecutionKind
+from services.executor.model.executions import BuildConfig, ExecutionKind, StartSubject
 from services.executor.model.failures import Category, Failure
 from services.executor.model.run_config import ExecutionMode, RunConfig
 from services.executor.model.runs import Run, RunPlan
@@ -21,8 +21,7 @@ async def started(store: FakeExecutions, *plans: RunPlan, retries: int = 1) -> l
     catalog = FakeCatalog()
     config = RunConfig(execution_mode=ExecutionMode(retries=retries))
     wanted = StartRequest(
-        kind=ExecutionKind.WORKFLOW,
-        subject_id=catalog.workflow(*(plans or (plan(),))),
+        subject=StartSubject(ExecutionKind.WORKFLOW, catalog.workflow(*(plans or (plan(),)))),
         run_config=config,
         build_config=BuildConfig(),
     )

@@ -9,7 +9,7 @@ from services.chassis.context import bind
 from services.chassis.errors import FailedPrecondition, Unavailable
 from services.executor.automation.attempt_request import AttemptRequest
 from services.executor.automation.devices.port import DeviceFailure
-from services.executor.model.executions import BuildConfig, ExecutionKind
+from services.executor.model.executions import BuildConfig, ExecutionKind, StartSubject
 from services.executor.model.failures import Category
 from services.executor.model.run_config import RunConfig
 from services.executor.ports.runs import Claim, RunKey
@@ -28,8 +28,7 @@ async def claimed(of_start: dict[str, Any], of_test: dict[str, Any]) -> Claim:
     """A run with these variables."""
     store, catalog = FakeExecutions(), FakeCatalog()
     wanted = StartRequest(
-        kind=ExecutionKind.WORKFLOW,
-        subject_id=catalog.workflow(replace(plan(), env=of_test)),
+        subject=StartSubject(ExecutionKind.WORKFLOW, catalog.workflow(replace(plan(), env=of_test))),
         run_config=RunConfig(env=of_start),
         build_config=BuildConfig(),
     )

@@ -123,7 +123,10 @@ def test_comments_are_found_by_full_name() -> None:
     found = load_comments()
     assert found["mobiletest.catalog.v1.App.name"].startswith("The name of the app")
     assert found["mobiletest.catalog.v1.Apps.CreateApp"].startswith("Creates an app")
-    assert found["mobiletest.executor.v1.ExecutionKind.EXECUTION_KIND_TEST"] == "The execution of a single test."
+    assert (
+        found["mobiletest.executor.v1.ExecutionKind.EXECUTION_KIND_TEST"]
+        == "The execution of one test, or of several that a request named."
+    )
 
 
 def test_defaults_and_nullability_come_from_the_contract_option() -> None:
