@@ -174,7 +174,9 @@ class Api:
 def check_key(key: str) -> str:
     """The key. CliError if it cannot be sent in a header."""
     if not key.isascii() or not key.isprintable() or " " in key:
-        raise CliError("the API key has characters that no key has", AUTHENTICATION, "Copy the whole key, and nothing else")
+        raise CliError(
+            "the API key has characters that no key has", AUTHENTICATION, "Copy the whole key, and nothing else"
+        )
     return key
 
 

@@ -16,7 +16,7 @@ class App(TypedDict):
     id: str | None
     org_id: str | None
     name: str | None
-    platform: Literal['iOS', 'Android'] | None
+    platform: Literal["iOS", "Android"] | None
     static_url: str | None
     current_version: str | None
     description: str | None
@@ -39,7 +39,7 @@ class CreateAppRequest(TypedDict):
     """
 
     name: str
-    platform: Literal['iOS', 'Android']
+    platform: Literal["iOS", "Android"]
     description: NotRequired[str | None]
 
 
@@ -172,7 +172,7 @@ class Test(TypedDict):
     org_id: str
     name: str
     description: str | None
-    platform: Literal['iOS', 'Android'] | None
+    platform: Literal["iOS", "Android"] | None
     tags: list[str]
     steps: list[Any] | None
     timeout_seconds: int | None
@@ -207,7 +207,7 @@ class CreateTestRequest(TypedDict):
 
     name: NotRequired[str]
     description: NotRequired[str | None]
-    platform: NotRequired[Literal['iOS', 'Android'] | None]
+    platform: NotRequired[Literal["iOS", "Android"] | None]
     tags: NotRequired[list[Tag]]
     steps: NotRequired[list[Any]]
     timeout_seconds: NotRequired[int | None]
@@ -291,7 +291,7 @@ class UpdateTestRequest(TypedDict):
 
     name: NotRequired[str]
     description: NotRequired[str | None]
-    platform: NotRequired[Literal['iOS', 'Android'] | None]
+    platform: NotRequired[Literal["iOS", "Android"] | None]
     tags: NotRequired[list[Tag]]
     steps: NotRequired[list[Any]]
     timeout_seconds: NotRequired[int | None]
@@ -333,7 +333,7 @@ class Attachment(TypedDict):
     app_id: str
     test_id: str
     test_name: str
-    relationship: Literal['attached', 'pinned'] | None
+    relationship: Literal["attached", "pinned"] | None
     pinned_version: str | None
     target_build_version: str | None
     quarantine: Quarantine | None
@@ -391,7 +391,7 @@ class ExecutionMode(TypedDict):
     retries: int | None
     reflection_retries: int | None
     skip_app_install: bool | None
-    grounder_type: Literal['accessibility', 'llm', 'vision'] | None
+    grounder_type: Literal["accessibility", "llm", "vision"] | None
 
 
 class RunConfig(TypedDict):
@@ -402,8 +402,8 @@ class RunConfig(TypedDict):
     llm_config: LlmConfig | None
     execution_mode: ExecutionMode | None
     run_id: str | None
-    cache_retry_mode: Literal['none', 'step', 'full_rerun'] | None
-    fallback_trigger: Literal['never', 'step_fail', 'final_fail'] | None
+    cache_retry_mode: Literal["none", "step", "full_rerun"] | None
+    fallback_trigger: Literal["never", "step_fail", "final_fail"] | None
     disable_grid: bool | None
     env: NotRequired[dict[str, Any]]
 
@@ -466,7 +466,7 @@ class ExecutionModeInput(TypedDict):
     retries: NotRequired[int | None]
     reflection_retries: NotRequired[int | None]
     skip_app_install: NotRequired[bool | None]
-    grounder_type: NotRequired[Literal['accessibility', 'llm', 'vision'] | None]
+    grounder_type: NotRequired[Literal["accessibility", "llm", "vision"] | None]
 
 
 class RunConfigInput(TypedDict):
@@ -477,8 +477,8 @@ class RunConfigInput(TypedDict):
     llm_config: NotRequired[LlmConfigInput | None]
     execution_mode: NotRequired[ExecutionModeInput | None]
     run_id: NotRequired[str | None]
-    cache_retry_mode: NotRequired[Literal['none', 'step', 'full_rerun'] | None]
-    fallback_trigger: NotRequired[Literal['never', 'step_fail', 'final_fail'] | None]
+    cache_retry_mode: NotRequired[Literal["none", "step", "full_rerun"] | None]
+    fallback_trigger: NotRequired[Literal["never", "step_fail", "final_fail"] | None]
     disable_grid: NotRequired[bool | None]
     env: NotRequired[dict[str, Any] | None]
 
@@ -584,7 +584,7 @@ class ApiKey(TypedDict):
     id: str
     name: str
     prefix: str
-    scopes: list[Literal['read', 'write', 'execute', 'admin']]
+    scopes: list[Literal["read", "write", "execute", "admin"]]
     expires_at: str | None
     created_at: str | None
     last_used_at: str | None
@@ -597,7 +597,7 @@ class CreateApiKeyRequest(TypedDict):
     """
 
     name: str
-    scopes: NotRequired[list[Literal['read', 'write', 'execute', 'admin']]]
+    scopes: NotRequired[list[Literal["read", "write", "execute", "admin"]]]
     expires_at: NotRequired[str | None]
 
 
@@ -641,13 +641,13 @@ class ExecutionStart(TypedDict):
 
     status: (
         Literal[
-            'initializing',
-            'initialized',
-            'queued',
-            'running',
-            'completed',
-            'failed',
-            'cancelled',
+            "initializing",
+            "initialized",
+            "queued",
+            "running",
+            "completed",
+            "failed",
+            "cancelled",
         ]
         | None
     )
@@ -716,28 +716,28 @@ class ExecutionFailure(TypedDict):
 
     category: (
         Literal[
-            'assertion_failed',
-            'element_not_found',
-            'step_timeout',
-            'app_crash',
-            'app_not_responding',
-            'app_launch_failed',
-            'script_error',
-            'goal_not_reached',
-            'device_unavailable',
-            'session_lost',
-            'app_install_failed',
-            'network_error',
-            'llm_unavailable',
-            'executor_lost',
-            'queue_timeout',
-            'config_invalid',
-            'artifact_invalid',
-            'run_timeout',
-            'llm_budget_exceeded',
-            'cancelled_by_user',
-            'cancelled_superseded',
-            'unknown',
+            "assertion_failed",
+            "element_not_found",
+            "step_timeout",
+            "app_crash",
+            "app_not_responding",
+            "app_launch_failed",
+            "script_error",
+            "goal_not_reached",
+            "device_unavailable",
+            "session_lost",
+            "app_install_failed",
+            "network_error",
+            "llm_unavailable",
+            "executor_lost",
+            "queue_timeout",
+            "config_invalid",
+            "artifact_invalid",
+            "run_timeout",
+            "llm_budget_exceeded",
+            "cancelled_by_user",
+            "cancelled_superseded",
+            "unknown",
         ]
         | None
     )
@@ -751,24 +751,24 @@ class Execution(TypedDict):
 
     id: str
     task_id: str
-    kind: Literal['workflow', 'test'] | None
+    kind: Literal["workflow", "test"] | None
     workflow_id: str | None
     workflow_name: str | None
     status: (
         Literal[
-            'initializing',
-            'initialized',
-            'queued',
-            'running',
-            'completed',
-            'failed',
-            'cancelled',
+            "initializing",
+            "initialized",
+            "queued",
+            "running",
+            "completed",
+            "failed",
+            "cancelled",
         ]
         | None
     )
     success: bool | None
     message: str
-    source: Literal['rerun', 'schedule', 'ci', 'cli', 'ui', 'internal', 'api'] | None
+    source: Literal["rerun", "schedule", "ci", "cli", "ui", "internal", "api"] | None
     ci: CiAttribution | None
     service_client: str | None
     run_config: RunConfig | None
@@ -807,28 +807,28 @@ class Failure(TypedDict):
 
     category: (
         Literal[
-            'assertion_failed',
-            'element_not_found',
-            'step_timeout',
-            'app_crash',
-            'app_not_responding',
-            'app_launch_failed',
-            'script_error',
-            'goal_not_reached',
-            'device_unavailable',
-            'session_lost',
-            'app_install_failed',
-            'network_error',
-            'llm_unavailable',
-            'executor_lost',
-            'queue_timeout',
-            'config_invalid',
-            'artifact_invalid',
-            'run_timeout',
-            'llm_budget_exceeded',
-            'cancelled_by_user',
-            'cancelled_superseded',
-            'unknown',
+            "assertion_failed",
+            "element_not_found",
+            "step_timeout",
+            "app_crash",
+            "app_not_responding",
+            "app_launch_failed",
+            "script_error",
+            "goal_not_reached",
+            "device_unavailable",
+            "session_lost",
+            "app_install_failed",
+            "network_error",
+            "llm_unavailable",
+            "executor_lost",
+            "queue_timeout",
+            "config_invalid",
+            "artifact_invalid",
+            "run_timeout",
+            "llm_budget_exceeded",
+            "cancelled_by_user",
+            "cancelled_superseded",
+            "unknown",
         ]
         | None
     )
@@ -846,8 +846,8 @@ class StepResult(TypedDict):
     index: int
     kind: str
     text: str
-    status: Literal['passed', 'failed', 'warned', 'skipped'] | None
-    resolution: Literal['command', 'rule', 'cache', 'model'] | None
+    status: Literal["passed", "failed", "warned", "skipped"] | None
+    resolution: Literal["command", "rule", "cache", "model"] | None
     action: str
     element: str
     started_at: str | None
@@ -855,35 +855,35 @@ class StepResult(TypedDict):
     message: str
     category: (
         Literal[
-            'assertion_failed',
-            'element_not_found',
-            'step_timeout',
-            'app_crash',
-            'app_not_responding',
-            'app_launch_failed',
-            'script_error',
-            'goal_not_reached',
-            'device_unavailable',
-            'session_lost',
-            'app_install_failed',
-            'network_error',
-            'llm_unavailable',
-            'executor_lost',
-            'queue_timeout',
-            'config_invalid',
-            'artifact_invalid',
-            'run_timeout',
-            'llm_budget_exceeded',
-            'cancelled_by_user',
-            'cancelled_superseded',
-            'unknown',
+            "assertion_failed",
+            "element_not_found",
+            "step_timeout",
+            "app_crash",
+            "app_not_responding",
+            "app_launch_failed",
+            "script_error",
+            "goal_not_reached",
+            "device_unavailable",
+            "session_lost",
+            "app_install_failed",
+            "network_error",
+            "llm_unavailable",
+            "executor_lost",
+            "queue_timeout",
+            "config_invalid",
+            "artifact_invalid",
+            "run_timeout",
+            "llm_budget_exceeded",
+            "cancelled_by_user",
+            "cancelled_superseded",
+            "unknown",
         ]
         | None
     )
     screenshot: str
     depth: int
     tree: str
-    cache: Literal['hit', 'miss', 'stale'] | None
+    cache: Literal["hit", "miss", "stale"] | None
     model_calls: int
     model_tokens: int
 
@@ -898,7 +898,7 @@ class Artifact(TypedDict):
     content_type: str
     size_bytes: int
     url: str
-    gone: Literal['expired', 'missing'] | None
+    gone: Literal["expired", "missing"] | None
 
 
 class Attempt(TypedDict):
@@ -912,13 +912,13 @@ class Attempt(TypedDict):
     simulated: bool | None
     status: (
         Literal[
-            'initializing',
-            'initialized',
-            'queued',
-            'running',
-            'completed',
-            'failed',
-            'cancelled',
+            "initializing",
+            "initialized",
+            "queued",
+            "running",
+            "completed",
+            "failed",
+            "cancelled",
         ]
         | None
     )
@@ -928,7 +928,7 @@ class Attempt(TypedDict):
     failure: Failure | None
     steps: list[StepResult]
     artifacts: list[Artifact]
-    mode: Literal['usual', 'uncached', 'model'] | None
+    mode: Literal["usual", "uncached", "model"] | None
 
 
 class Question(TypedDict):
@@ -959,21 +959,21 @@ class Run(TypedDict):
     app_id: str | None
     build_id: str | None
     resolved_build_version: str | None
-    platform: Literal['iOS', 'Android'] | None
+    platform: Literal["iOS", "Android"] | None
     status: (
         Literal[
-            'initializing',
-            'initialized',
-            'queued',
-            'running',
-            'completed',
-            'failed',
-            'cancelled',
+            "initializing",
+            "initialized",
+            "queued",
+            "running",
+            "completed",
+            "failed",
+            "cancelled",
         ]
         | None
     )
     success: bool | None
-    source: Literal['rerun', 'schedule', 'ci', 'cli', 'ui', 'internal', 'api'] | None
+    source: Literal["rerun", "schedule", "ci", "cli", "ui", "internal", "api"] | None
     started_at: str | None
     completed_at: str | None
     execution_time_seconds: float | None
@@ -1075,7 +1075,7 @@ class ResolveStepRequest(TypedDict):
 
     step: Any
     source: str
-    platform: NotRequired[Literal['iOS', 'Android'] | None]
+    platform: NotRequired[Literal["iOS", "Android"] | None]
 
 
 class AppExecutionTrendPoint(TypedDict):
@@ -1146,28 +1146,28 @@ class FailureGroup(TypedDict):
     fingerprint: str
     category: (
         Literal[
-            'assertion_failed',
-            'element_not_found',
-            'step_timeout',
-            'app_crash',
-            'app_not_responding',
-            'app_launch_failed',
-            'script_error',
-            'goal_not_reached',
-            'device_unavailable',
-            'session_lost',
-            'app_install_failed',
-            'network_error',
-            'llm_unavailable',
-            'executor_lost',
-            'queue_timeout',
-            'config_invalid',
-            'artifact_invalid',
-            'run_timeout',
-            'llm_budget_exceeded',
-            'cancelled_by_user',
-            'cancelled_superseded',
-            'unknown',
+            "assertion_failed",
+            "element_not_found",
+            "step_timeout",
+            "app_crash",
+            "app_not_responding",
+            "app_launch_failed",
+            "script_error",
+            "goal_not_reached",
+            "device_unavailable",
+            "session_lost",
+            "app_install_failed",
+            "network_error",
+            "llm_unavailable",
+            "executor_lost",
+            "queue_timeout",
+            "config_invalid",
+            "artifact_invalid",
+            "run_timeout",
+            "llm_budget_exceeded",
+            "cancelled_by_user",
+            "cancelled_superseded",
+            "unknown",
         ]
         | None
     )
@@ -1208,12 +1208,7 @@ class MatrixTest(TypedDict):
     test_name: str
     cells: list[MatrixCell]
     flaky_score: float
-    classification: (
-        Literal[
-            'insufficient_data', 'broken', 'flaky', 'regressed', 'recovered', 'stable'
-        ]
-        | None
-    )
+    classification: Literal["insufficient_data", "broken", "flaky", "regressed", "recovered", "stable"] | None
     classification_detail: str
     quarantine: Quarantine | None
 
@@ -1240,12 +1235,10 @@ class CoverageItem(TypedDict):
 
     test_id: str
     test_name: str
-    relationship: Literal['attached', 'pinned'] | None
+    relationship: Literal["attached", "pinned"] | None
     pinned_version: str | None
     target_build_version: str | None
-    last_status: (
-        Literal['passed', 'failed', 'cancelled', 'running', 'queued', 'not_run'] | None
-    )
+    last_status: Literal["passed", "failed", "cancelled", "running", "queued", "not_run"] | None
     last_execution_time: str | None
     last_execution_id: str | None
     last_duration_seconds: float | None
@@ -1276,13 +1269,13 @@ class BuildRunItem(TypedDict):
     test_name: str
     status: (
         Literal[
-            'initializing',
-            'initialized',
-            'queued',
-            'running',
-            'completed',
-            'failed',
-            'cancelled',
+            "initializing",
+            "initialized",
+            "queued",
+            "running",
+            "completed",
+            "failed",
+            "cancelled",
         ]
         | None
     )
@@ -1290,7 +1283,7 @@ class BuildRunItem(TypedDict):
     started_at: str | None
     completed_at: str | None
     execution_time_seconds: float | None
-    source: Literal['rerun', 'schedule', 'ci', 'cli', 'ui', 'internal', 'api'] | None
+    source: Literal["rerun", "schedule", "ci", "cli", "ui", "internal", "api"] | None
     resolved_build_version: str | None
     metadata: dict[str, Any] | None
     report_metadata: dict[str, Any] | None
@@ -1355,21 +1348,12 @@ class ComparedTest(TypedDict):
 
     test_id: str
     test_name: str
-    status: (
-        Literal['passed', 'failed', 'cancelled', 'running', 'queued', 'not_run'] | None
-    )
-    base_status: (
-        Literal['passed', 'failed', 'cancelled', 'running', 'queued', 'not_run'] | None
-    )
+    status: Literal["passed", "failed", "cancelled", "running", "queued", "not_run"] | None
+    base_status: Literal["passed", "failed", "cancelled", "running", "queued", "not_run"] | None
     failure_reason: str | None
     execution_id: str | None
     breakage: Breakage | None
-    classification: (
-        Literal[
-            'insufficient_data', 'broken', 'flaky', 'regressed', 'recovered', 'stable'
-        ]
-        | None
-    )
+    classification: Literal["insufficient_data", "broken", "flaky", "regressed", "recovered", "stable"] | None
     flaky_score: float
     quarantine: Quarantine | None
 
@@ -1402,10 +1386,7 @@ class GateReason(TypedDict):
     app_id: str | None
     build_version: str | None
     blocks: bool
-    rule: (
-        Literal['newly_broken', 'no_verdict', 'known_on_base', 'flaky', 'quarantined']
-        | None
-    )
+    rule: Literal["newly_broken", "no_verdict", "known_on_base", "flaky", "quarantined"] | None
     detail: str
     failure_reason: str | None
     breakage: Breakage | None
@@ -1418,7 +1399,7 @@ class Gate(TypedDict):
     """
 
     execution_id: str
-    result: Literal['pass', 'block', 'pending'] | None
+    result: Literal["pass", "block", "pending"] | None
     summary: str
     base_branch: str
     reasons: list[GateReason]

@@ -80,7 +80,9 @@ class BuildUpload:
         with file.open("rb") as content, _progress(self._output, file) as advance:
             reader = cast("BinaryIO", _CountingReader(content, advance))
             build: Build = self._api.upload(f"apps/{app['id']}/builds", fields, (file.name, reader))
-        self._output.say(f"Uploaded {file.name} ({size(file.stat().st_size)}) as build {build['version']} of {app['name']}.")
+        self._output.say(
+            f"Uploaded {file.name} ({size(file.stat().st_size)}) as build {build['version']} of {app['name']}."
+        )
         return build
 
 

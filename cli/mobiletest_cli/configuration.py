@@ -52,7 +52,9 @@ class Profiles:
         try:
             return {name: dict(profile) for name, profile in json.loads(text).items()}
         except (ValueError, AttributeError, TypeError):
-            raise CliError(f"{self.path}: is not a file of profiles", INVALID_FILE, "Delete it and log in again") from None
+            raise CliError(
+                f"{self.path}: is not a file of profiles", INVALID_FILE, "Delete it and log in again"
+            ) from None
 
     def write(self, name: str, url: str, api_key: str) -> None:
         """Add or replace a profile."""
@@ -125,7 +127,9 @@ def check_url(text: str) -> str:
     except ValueError:
         sound = False
     if not sound:
-        raise CliError(f'"{text}" is not an address of a server', USAGE, "Give one such as https://mobiletest.example.com")
+        raise CliError(
+            f'"{text}" is not an address of a server', USAGE, "Give one such as https://mobiletest.example.com"
+        )
     if "@" in parts.netloc or parts.query or parts.fragment:
         raise CliError(f"the address of the server has more than host and path: {parts.hostname}", USAGE)
     return text.rstrip("/").removesuffix("/api/v1").rstrip("/")
@@ -212,7 +216,9 @@ def _check_entry(place: str, name: str, value: Any) -> None:
     if name in ("url", "api_key", "key"):
         what = "a server" if name == "url" else "an API key"
         hint = "Use MOBILETEST_URL and MOBILETEST_API_KEY, or mobiletest login"
-        raise CliError(f"{place}: {PROJECT_FILE} must not name {what}: everyone can read and change it", INVALID_FILE, hint)
+        raise CliError(
+            f"{place}: {PROJECT_FILE} must not name {what}: everyone can read and change it", INVALID_FILE, hint
+        )
     if name not in _KINDS:
         from difflib import get_close_matches
 

@@ -104,7 +104,12 @@ class Output:
             self.say(empty)
 
     def report(
-        self, answer: Any, columns: Sequence[str], rows: Sequence[Sequence[str]], *, empty: str = "There is nothing yet."
+        self,
+        answer: Any,
+        columns: Sequence[str],
+        rows: Sequence[Sequence[str]],
+        *,
+        empty: str = "There is nothing yet.",
     ) -> None:
         """A report as a table, or its JSON."""
         if self.as_json:
@@ -156,7 +161,7 @@ def _console(file: Any) -> Console:
 
 
 def duration(seconds: float | None) -> str:
-    """"350 ms", "4.2 s", "3 min 20 s", "2 h 5 min"; "-" for None."""
+    """ "350 ms", "4.2 s", "3 min 20 s", "2 h 5 min"; "-" for None."""
     if seconds is None:
         return "-"
     if seconds < 1:
@@ -192,7 +197,7 @@ def utc_time(text: str) -> str:
 
 
 def ago(text: str | None) -> str:
-    """"5 minutes ago", for a time of the API; "never" for None."""
+    """ "5 minutes ago", for a time of the API; "never" for None."""
     if not text:
         return "never"
     moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
@@ -205,7 +210,7 @@ def ago(text: str | None) -> str:
 
 
 def size(count: float) -> str:
-    """"812 B", "3.4 MB"; decimal units."""
+    """ "812 B", "3.4 MB"; decimal units."""
     for unit in ("B", "kB", "MB"):
         if count < 1000:
             return f"{count:.0f} B" if unit == "B" else f"{count:.1f} {unit}"

@@ -16,7 +16,7 @@ _REASON_LENGTH = 120
 
 
 def outcome(run: Run) -> str:
-    """"passed", "failed", "no verdict", "cancelled", or the status of a run that has not ended."""
+    """ "passed", "failed", "no verdict", "cancelled", or the status of a run that has not ended."""
     if run["success"] is not None:
         return "passed" if run["success"] else "failed"
     return "no verdict" if run["status"] == "failed" else str(run["status"])
@@ -45,7 +45,7 @@ def row(run: Run) -> list[str]:
 
 
 def counts(execution: Execution) -> str:
-    """"3 passed, 1 failed of 5 runs"."""
+    """ "3 passed, 1 failed of 5 runs"."""
     numbers: Mapping[str, Any] = execution["counts"] or {}
     words = {"passed": "passed", "failed": "failed", "infra_failed": "without verdict", "cancelled": "cancelled"}
     words |= {"running": "running", "queued": "waiting"}
@@ -62,7 +62,7 @@ def headline(execution: Execution) -> str:
 
 
 def state(execution: Execution) -> str:
-    """"passed", "failed", "no verdict", "cancelled", or the status of an execution that has not ended."""
+    """ "passed", "failed", "no verdict", "cancelled", or the status of an execution that has not ended."""
     if execution["success"] is not None:
         return "passed" if execution["success"] else "failed"
     return "no verdict" if execution["status"] == "failed" else str(execution["status"])
@@ -79,7 +79,9 @@ def show_gate(output: Output, gate: Gate) -> None:
     for each in gate["reasons"]:
         kind = str(each["rule"]).replace("_", " ")
         since = f" Since {each['breakage']['commit_range']}." if _commit_range(each["breakage"]) else ""
-        output.result(f"  {'blocks' if each['blocks'] else 'passes'}  {each['test_name']} ({kind}): {each['detail']}{since}")
+        output.result(
+            f"  {'blocks' if each['blocks'] else 'passes'}  {each['test_name']} ({kind}): {each['detail']}{since}"
+        )
 
 
 def _commit_range(breakage: Mapping[str, Any] | None) -> str | None:

@@ -94,7 +94,9 @@ class StartBuilder:
             if platform not in apps:
                 if named:
                     what = f'"{named[0]["name"]}" is for {named[0]["platform"]}'
-                    raise CliError(f"{file}: is for {platform}, and the app {what}", INVALID_FILE, "Name an app: --app-id")
+                    raise CliError(
+                        f"{file}: is for {platform}, and the app {what}", INVALID_FILE, "Name an app: --app-id"
+                    )
                 apps[platform] = self._only_app(platform)
         return apps
 
@@ -123,7 +125,9 @@ class StartBuilder:
         uploads = BuildUpload(self._api, self._output, wanted.revision)
         chosen: dict[str, Any] = {}
         for platform, app in apps.items():
-            file = next((f for f in wanted.app_files if self._file_platform(f, wanted.platform, apps) == platform), None)
+            file = next(
+                (f for f in wanted.app_files if self._file_platform(f, wanted.platform, apps) == platform), None
+            )
             if file is not None:
                 version = uploads.ensure(app, file, wanted.version)["version"]
             else:

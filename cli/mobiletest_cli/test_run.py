@@ -206,4 +206,3 @@ def open_link(url: str, execution_id: str) -> None:
     import webbrowser
 
     webbrowser.open(link(url, execution_id))
-

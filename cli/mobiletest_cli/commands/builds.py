@@ -19,7 +19,13 @@ BuildArgument = Annotated[str, typer.Argument(metavar="BUILD", help="Version (wi
 def register(app: typer.Typer) -> None:
     """Add the group."""
     group = typer.Typer(help="Upload, list, download and delete builds.", no_args_is_help=True, rich_markup_mode=None)
-    functions = {"upload": upload, "list": list_builds, "download": download, "delete": delete, "set-current": set_current}
+    functions = {
+        "upload": upload,
+        "list": list_builds,
+        "download": download,
+        "delete": delete,
+        "set-current": set_current,
+    }
     for name, function in functions.items():
         command(group, name)(function)
     app.add_typer(group, name="builds")
@@ -96,7 +102,6 @@ def set_current(context: Context, build: BuildArgument, app: AppOption = None) -
     found = _build(context, build, app)
     context.api.patch(f"apps/{found['app_id']}", {"current_version": found["version"]})
     context.output.done(f"The current build is {found['version']} now.", id=found["id"], version=found["version"])
-
 
 
 def _build(context: Context, build: str, app: str | None) -> Build:

@@ -93,8 +93,12 @@ def wait(
 def logs(
     context: Context,
     execution: ExecutionArgument,
-    test: Annotated[Optional[str], typer.Argument(help="Name or id of a test; all that did not pass without it.")] = None,
-    artifacts: Annotated[Optional[Path], typer.Option(help="Download screenshots, trees and logs to this folder.")] = None,
+    test: Annotated[
+        Optional[str], typer.Argument(help="Name or id of a test; all that did not pass without it.")
+    ] = None,
+    artifacts: Annotated[
+        Optional[Path], typer.Option(help="Download screenshots, trees and logs to this folder.")
+    ] = None,
 ) -> None:
     """Show the steps of runs, and download their artifacts."""
     from mobiletest_cli.presentation import show_steps

@@ -58,9 +58,7 @@ def create_key(
     context.output.item(key, key["key"])
 
 
-def delete_key(
-    context: Context, key: Annotated[str, typer.Argument(help="Name or id.")], yes: Yes = False
-) -> None:
+def delete_key(context: Context, key: Annotated[str, typer.Argument(help="Name or id.")], yes: Yes = False) -> None:
     """Delete an API key: it stops working within seconds."""
     found = [each for each in context.api.pages("settings/api-keys") if key in (each["id"], each["name"])]
     if len(found) != 1:
@@ -90,7 +88,7 @@ def set_secret(context: Context, name: Annotated[str, typer.Argument(help="Name,
     else:
         value = sys.stdin.read().rstrip("\r\n")
     if not value:
-        raise CliError(f"the value of {name} is empty", USAGE, f"printf %s \"$VALUE\" | mobiletest secrets set {name}")
+        raise CliError(f"the value of {name} is empty", USAGE, f'printf %s "$VALUE" | mobiletest secrets set {name}')
     context.api.put(f"secrets/{name}", {"value": value})
     context.output.done(f"Set {name}.", name=name)
 

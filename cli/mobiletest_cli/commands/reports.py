@@ -19,7 +19,9 @@ def register(app: typer.Typer) -> None:
 
 
 def matrix(
-    context: Context, app: AppArgument = None, builds: Annotated[int, typer.Option(min=2, max=50, help="Newest builds.")] = 10
+    context: Context,
+    app: AppArgument = None,
+    builds: Annotated[int, typer.Option(min=2, max=50, help="Newest builds.")] = 10,
 ) -> None:
     """Show every test on the newest builds."""
     found = context.find_app(app)
@@ -57,7 +59,10 @@ def coverage(context: Context, app: AppArgument = None) -> None:
         answer,
         ("Test", "Relationship", "Target", "Last result", "Last run"),
         [
-            [*plain(item, ("test_name", "relationship", "target_build_version", "last_status")), ago(item["last_execution_time"])]
+            [
+                *plain(item, ("test_name", "relationship", "target_build_version", "last_status")),
+                ago(item["last_execution_time"]),
+            ]
             for item in answer["items"]
         ],
     )
@@ -71,7 +76,10 @@ def flaky(context: Context, app: AppArgument = None) -> None:
     context.output.report(
         {"items": [{name: value for name, value in row.items() if name != "cells"} for row in rows]},
         ("Test", "Classification", "Score", "Why"),
-        [[row["test_name"], row["classification"], f"{row['flaky_score']:.2f}", row["classification_detail"]] for row in rows],
+        [
+            [row["test_name"], row["classification"], f"{row['flaky_score']:.2f}", row["classification_detail"]]
+            for row in rows
+        ],
         empty="No test is flaky.",
     )
 

@@ -43,25 +43,38 @@ def run(  # noqa: C901
     test: Annotated[Optional[list[str]], typer.Option(help="Only this test, by name, path or id.")] = None,
     tag: Annotated[Optional[list[str]], typer.Option(help="Only tests with this tag.")] = None,
     platform: Annotated[Optional[str], typer.Option(help="Android or iOS.")] = None,
-    workspace: Annotated[Optional[str], typer.Option(help="Name of the folder on the server; the app's name without it.")] = None,
-    env: Annotated[Optional[list[str]], typer.Option("--env", "-e", help="Variable NAME=VALUE; NAME takes it from the environment.")] = None,
+    workspace: Annotated[
+        Optional[str], typer.Option(help="Name of the folder on the server; the app's name without it.")
+    ] = None,
+    env: Annotated[
+        Optional[list[str]],
+        typer.Option("--env", "-e", help="Variable NAME=VALUE; NAME takes it from the environment."),
+    ] = None,
     retries: Annotated[Optional[int], typer.Option(min=0, max=10, help="Further attempts at tests that fail.")] = None,
     shard: Annotated[Optional[str], typer.Option(help="Only a part of the tests, such as 2/5.")] = None,
-    cancel_previous: Annotated[bool, typer.Option("--cancel-previous", help="Cancel earlier executions of this change.")] = False,
+    cancel_previous: Annotated[
+        bool, typer.Option("--cancel-previous", help="Cancel earlier executions of this change.")
+    ] = False,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait for the end.")] = True,
     timeout: Annotated[Optional[int], typer.Option(min=1, help="Seconds to wait at most.")] = None,
-    gate: Annotated[Optional[bool], typer.Option("--gate/--no-gate", help="Let the gate decide, not every failure.")] = None,
+    gate: Annotated[
+        Optional[bool], typer.Option("--gate/--no-gate", help="Let the gate decide, not every failure.")
+    ] = None,
     base_branch: Annotated[Optional[str], typer.Option(help="Branch that the gate compares with.")] = None,
     fail_on_timeout: Annotated[bool, typer.Option(help="Exit code 6 when --timeout has passed.")] = True,
     fail_on_cancellation: Annotated[bool, typer.Option(help="Exit code 5 when the execution was cancelled.")] = True,
     junit: Annotated[Optional[Path], typer.Option(help="Write JUnit XML to this file.")] = None,
-    junit_strict: Annotated[bool, typer.Option("--junit-strict", help="JUnit without properties of testcases.")] = False,
+    junit_strict: Annotated[
+        bool, typer.Option("--junit-strict", help="JUnit without properties of testcases.")
+    ] = False,
     report: Annotated[Optional[Path], typer.Option(help="Write a Markdown report to this file.")] = None,
     ci_branch: Annotated[Optional[str], typer.Option(help="Branch under test, if CI does not say it.")] = None,
     ci_commit: Annotated[Optional[str], typer.Option(help="Commit under test.")] = None,
     ci_pr: Annotated[Optional[int], typer.Option(help="Number of the pull request.")] = None,
     ci_repository: Annotated[Optional[str], typer.Option(help="Repository, such as team/app.")] = None,
-    local: Annotated[bool, typer.Option("--local", help="Start a server on this machine for this command only.")] = False,
+    local: Annotated[
+        bool, typer.Option("--local", help="Start a server on this machine for this command only.")
+    ] = False,
     open_: Annotated[bool, typer.Option("--open", help="Open the execution in the browser.")] = False,
 ) -> int:
     """Upload the build, import the flows, run them, and report."""

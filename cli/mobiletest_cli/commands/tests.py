@@ -74,10 +74,12 @@ def push(
     found = context.find_app(name) if name else None
     chosen = workspace or context.project.workspace or (str(found["name"])[:100] if found else None)
     files = find_files(context.flow_paths(paths))
-    answer = import_folder(
-        context.api, context.output, files, chosen, found["id"] if found else None, dry_run=dry_run
-    )
-    rows = [[kind, test["path"], test["name"]] for kind in ("created", "changed", "unchanged", "missing") for test in answer[kind]]  # type: ignore[literal-required]
+    answer = import_folder(context.api, context.output, files, chosen, found["id"] if found else None, dry_run=dry_run)
+    rows = [
+        [kind, test["path"], test["name"]]
+        for kind in ("created", "changed", "unchanged", "missing")
+        for test in answer[kind]
+    ]  # type: ignore[literal-required]
     context.output.report(answer, ("Change", "Flow", "Test"), rows)
 
 

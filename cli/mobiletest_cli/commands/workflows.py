@@ -20,14 +20,22 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="workflows")
 
 
-def list_workflows(context: Context, search: Annotated[Optional[str], typer.Option(help="Part of the name.")] = None) -> None:
+def list_workflows(
+    context: Context, search: Annotated[Optional[str], typer.Option(help="Part of the name.")] = None
+) -> None:
     """List the workflows."""
     from mobiletest_cli.output import ago
 
     context.output.list(
         list(context.api.pages("workflows", search=search)),
         ("Workflow", "Tests", "Tags", "Changed", "Id"),
-        lambda each: [each["name"], str(len(each["test_ids"])), ", ".join(each["tags"]), ago(each["updated_at"]), each["id"]],
+        lambda each: [
+            each["name"],
+            str(len(each["test_ids"])),
+            ", ".join(each["tags"]),
+            ago(each["updated_at"]),
+            each["id"],
+        ],
         empty="There are no workflows: mobiletest workflows create NAME --tag smoke",
     )
 
@@ -62,7 +70,9 @@ def show(context: Context, workflow: WorkflowArgument) -> None:
     if found["tags"]:
         context.output.result(f"tags: {', '.join(found['tags'])}")
     tests = [context.api.get(f"tests/{test_id}") for test_id in found["test_ids"]]
-    context.output.table(("Test", "Version", "Id"), [[test["name"], str(test["version_number"]), test["id"]] for test in tests])
+    context.output.table(
+        ("Test", "Version", "Id"), [[test["name"], str(test["version_number"]), test["id"]] for test in tests]
+    )
     newest = context.api.pages("executions", limit=5, workflow_id=found["id"])
     rows = [[each["id"], state(each), counts(each), ago(each["created_at"])] for each in newest]
     context.output.table(("Execution", "Result", "Runs", "Started"), rows)
