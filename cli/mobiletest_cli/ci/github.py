@@ -1,0 +1,104 @@
+"""GitHub Actions: its variables, and the event file with what they leave out."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from mobiletest_cli.ci.attribution import Attribution, branch_name, head_branch, read_number
+from mobiletest_cli.ci.environment import Environment
+
+Event = dict[str, Any]
+
+
+def github(env: Environment) -> Attribution:
+    """The head of a pull request or merge group, not the merge commit that GITHUB_SHA is there."""
+    event = _read_event(env["GITHUB_EVENT_PATH"])
+    known = _run(env)
+    if env["GITHUB_EVENT_NAME"] == "workflow_run":
+        return _of_triggering_run(known, _object(event, "workflow_run"))
+    if (pull_request := _object(event, "pull_request")) or env["GITHUB_BASE_REF"]:
+        return _of_pull_request(known, pull_request, env)
+    if group := _object(event, "merge_group"):
+        base = branch_name(_text(group, "base_ref"))
+        return replace(known, commit_sha=_text(group, "head_sha") or env["GITHUB_SHA"], base_branch=base)
+    return replace(known, base_branch=_text(_object(event, "repository"), "default_branch"))
+
+
+def _run(env: Environment) -> Attribution:
+    repository, run_id = env["GITHUB_REPOSITORY"], env["GITHUB_RUN_ID"]
+    server = env["GITHUB_SERVER_URL"] or "https://github.com"
+    return Attribution(
+        system="github",
+        commit_sha=env["GITHUB_SHA"],
+        branch=branch_name(env["GITHUB_REF"]),
+        run_url=f"{server}/{repository}/actions/runs/{run_id}" if repository and run_id else None,
+        run_id=run_id,
+        repository=repository,
+    )
+
+
+def _of_pull_request(known: Attribution, pull_request: Event, env: Environment) -> Attribution:
+    """GITHUB_SHA is a merge commit or the base, so without the event file the commit is unknown."""
+    head, base = _object(pull_request, "head"), _object(pull_request, "base")
+    number = pull_request.get("number")
+    return replace(
+        known,
+        commit_sha=_text(head, "sha"),
+        branch=_head_branch(head, _repository(base) or known.repository) or env["GITHUB_HEAD_REF"],
+        pr_number=number if isinstance(number, int) else _number_in_ref(env["GITHUB_REF"]),
+        base_branch=_text(base, "ref") or env["GITHUB_BASE_REF"],
+    )
+
+
+def _of_triggering_run(known: Attribution, run: Event) -> Attribution:
+    """A workflow that runs after another one tests the change of that one; its variables name the default branch."""
+    pull_requests = run.get("pull_requests")
+    first = pull_requests[0] if isinstance(pull_requests, list) and pull_requests else {}
+    number = first.get("number") if isinstance(first, dict) else None
+    source = _text(_object(run, "head_repository"), "full_name")
+    return replace(
+        known,
+        commit_sha=_text(run, "head_sha"),
+        branch=head_branch(_text(run, "head_branch"), source=source, target=known.repository),
+        pr_number=number if isinstance(number, int) else None,
+        base_branch=_text(_object(first, "base"), "ref") if isinstance(first, dict) else None,
+    )
+
+
+def _head_branch(head: Event, target: str | None) -> str | None:
+    """`label` is "owner:branch"; it is used when the fork was deleted, which leaves no repository."""
+    branch = _text(head, "ref")
+    if head.get("repo", {}) is None:
+        return _text(head, "label") or branch
+    return head_branch(branch, source=_repository(head), target=target)
+
+
+def _repository(side: Event) -> str | None:
+    return _text(_object(side, "repo"), "full_name")
+
+
+def _number_in_ref(ref: str | None) -> int | None:
+    """The 12 of "refs/pull/12/merge"."""
+    return read_number(ref.rpartition("/")[0]) if ref and ref.startswith("refs/pull/") else None
+
+
+def _read_event(path: str | None) -> Event:
+    """The event; {} if the file is absent or broken, because attribution must not stop a test run."""
+    try:
+        event = json.loads(Path(path).read_bytes()) if path else {}
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return event if isinstance(event, dict) else {}
+
+
+def _object(parent: Event, name: str) -> Event:
+    found = parent.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _text(parent: Event, name: str) -> str | None:
+    found = parent.get(name)
+    return found if isinstance(found, str) and found else None

@@ -1,0 +1,52 @@
+"""TeamCity, which names branches and pull requests only in a properties file of the build."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from mobiletest_cli.ci.attribution import Attribution, branch_name, read_number, repository_name
+from mobiletest_cli.ci.environment import Environment
+
+_ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})|\\(.)")
+_WRITTEN = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+_MAIN = "<default>"
+
+
+def teamcity(env: Environment) -> Attribution:
+    """TEAMCITY_BUILD_PROPERTIES_FILE names a second file, which has the configuration parameters."""
+    build = _read_properties(env["TEAMCITY_BUILD_PROPERTIES_FILE"])
+    known = _read_properties(build.get("teamcity.configuration.properties.file"))
+    branch = known.get("teamcity.build.branch")
+    number = read_number(known.get("teamcity.pullRequest.number"))
+    return Attribution(
+        system="teamcity",
+        commit_sha=env["BUILD_VCS_NUMBER"],
+        branch=branch_name(known.get("teamcity.pullRequest.source.branch") or (None if branch == _MAIN else branch)),
+        pr_number=number,
+        run_url=env["BUILD_URL"],
+        run_id=known.get("teamcity.build.id") or env["BUILD_NUMBER"],
+        repository=repository_name(known.get("vcsroot.url")),
+        base_branch=branch_name(known.get("teamcity.pullRequest.target.branch")),
+    )
+
+
+def _read_properties(path: str | None) -> dict[str, str]:
+    """A properties file of Java, one `name=value` a line as TeamCity writes it; {} if it cannot be read."""
+    try:
+        text = Path(path).read_text("latin-1") if path else ""
+    except (OSError, ValueError):
+        return {}
+    return dict(_pairs(text))
+
+
+def _pairs(text: str) -> Iterator[tuple[str, str]]:
+    for line in text.splitlines():
+        name, found, value = line.partition("=")
+        if found and not name.startswith("#"):
+            yield _unescaped(name.strip()), _unescaped(value.strip())
+
+
+def _unescaped(text: str) -> str:
+    return _ESCAPE.sub(lambda found: chr(int(found[1], 16)) if found[1] else _WRITTEN.get(found[2], found[2]), text)
