@@ -69,6 +69,13 @@ format: venv ## Format the code
 settings: venv proto ## Write docs/settings.md from the settings classes
 	$(BIN)/python -m deploy.settings_reference > docs/settings.md
 
+cli-types: venv proto ## Write the types of the command line from the OpenAPI document
+	mkdir -p build && $(BIN)/python -m services.gateway.openapi > build/openapi.json
+	$(BIN)/datamodel-codegen --input build/openapi.json --input-file-type openapi --output cli/mobiletest_cli/api_types.py \
+		--output-model-type typing.TypedDict --target-python-version 3.10 --use-standard-collections --use-union-operator \
+		--enum-field-as-literal all --disable-timestamp --formatters builtin
+	$(BIN)/ruff format -q cli/mobiletest_cli/api_types.py
+
 lock: venv ## Resolve pyproject.toml into requirements.lock
 	$(BIN)/pip install -q uv==$(UV_VERSION)
 	$(BIN)/uv pip compile -q pyproject.toml --group build --group local --group dev --group bench \
@@ -99,4 +106,4 @@ include deploy/deploy.mk
 clean: ## Remove generated files, but not the state of `make run`
 	rm -rf .venv gen build .mypy_cache .ruff_cache .pytest_cache
 
-.PHONY: help run test unit properties check lint types protos-check openapi-check protos-release api fault attack bench format lock venv proto clean
+.PHONY: help run test unit properties cli-types check lint types protos-check openapi-check protos-release api fault attack bench format lock venv proto clean

@@ -45,13 +45,16 @@ class Api:
             base_url=f"{server.url}/api/v1/",
             headers={
                 "Authorization": f"Bearer {check_key(server.api_key)}",
-                "X-Service-Client": f"cli/{__version__}",
                 "Prefer": "handling=strict",
                 "User-Agent": f"mobiletest-cli/{__version__}",
             },
             timeout=httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS),
             verify=tls_context(server.ca_file),
         )
+
+    def start(self, path: str, body: Any, *, key: str, headers: Mapping[str, str] | None = None) -> Any:
+        """The answer to a start, which the server attributes to this command."""
+        return self.post(path, body, key=key, headers={**(headers or {}), "X-Service-Client": f"cli/{__version__}"})
 
     def impatient(self) -> Api:
         """The same connections, and nothing is repeated: for callers that wait by themselves."""
@@ -209,7 +212,7 @@ def retry_after(response: httpx.Response) -> float | None:
 
 def _pause(attempt: int) -> float:
     """Seconds before the next attempt: 0.2, 0.4, 0.8 and so on, half of it by chance."""
-    longest = min(_LONGEST_PAUSE, 0.2 * 2 ** min(attempt, 10))
+    longest: float = min(_LONGEST_PAUSE, 0.2 * 2 ** min(attempt, 10))
     return longest * (0.5 + random.random() / 2)  # noqa: S311 - no secret
 
 

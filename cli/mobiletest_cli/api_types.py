@@ -3,16 +3,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NotRequired, TypeAlias
 
-from typing_extensions import NotRequired, TypedDict
+from typing_extensions import TypedDict
 
 
 class App(TypedDict):
-    """
-    An app that is registered for one platform.
-    """
-
     id: str | None
     org_id: str | None
     name: str | None
@@ -34,30 +30,18 @@ class App(TypedDict):
 
 
 class CreateAppRequest(TypedDict):
-    """
-    The fields of a new app.
-    """
-
     name: str
     platform: Literal["iOS", "Android"]
     description: NotRequired[str | None]
 
 
 class AppPlatformCounts(TypedDict):
-    """
-    The number of apps of an organisation, regardless of the filter.
-    """
-
     total: int
     ios: int
     android: int
 
 
 class ListAppsResponse(TypedDict):
-    """
-    A page of apps.
-    """
-
     total: int
     page: int
     page_size: int
@@ -69,10 +53,6 @@ class ListAppsResponse(TypedDict):
 
 
 class UpdateAppRequest(TypedDict):
-    """
-    The fields of an app to change.
-    """
-
     name: NotRequired[str | None]
     static_url: NotRequired[str | None]
     current_version: NotRequired[str | None]
@@ -81,10 +61,6 @@ class UpdateAppRequest(TypedDict):
 
 
 class Build(TypedDict):
-    """
-    One version of an app's artifact.
-    """
-
     id: str | None
     app_id: str | None
     version: str | None
@@ -98,10 +74,6 @@ class Build(TypedDict):
 
 
 class CreateBuildRequest(TypedDict):
-    """
-    The fields of a new build whose artifact is stored elsewhere.
-    """
-
     version: str
     artifact_url: str
     metadata: NotRequired[dict[str, Any] | None]
@@ -109,10 +81,6 @@ class CreateBuildRequest(TypedDict):
 
 
 class ListBuildsResponse(TypedDict):
-    """
-    A page of builds.
-    """
-
     total: int
     page: int
     page_size: int
@@ -123,30 +91,18 @@ class ListBuildsResponse(TypedDict):
 
 
 class UpdateBuildRequest(TypedDict):
-    """
-    The fields of a build to change.
-    """
-
     metadata: NotRequired[dict[str, Any]]
     package_name: NotRequired[str | None]
     version: NotRequired[str | None]
 
 
 class TestAttachment(TypedDict):
-    """
-    An app to which a test is attached.
-    """
-
     app_id: str
     app_name: str
     pinned_version: str | None
 
 
 class Quarantine(TypedDict):
-    """
-    The quarantine of a test. While it lasts, failures of the test do not block a gate, but they are still counted and shown.
-    """
-
     reason: str
     until: str | None
     by: str
@@ -154,20 +110,12 @@ class Quarantine(TypedDict):
 
 
 class TestFile(TypedDict):
-    """
-    A picture or video of a workspace that a test needs.
-    """
-
     path: str
     sha256: str
     size_bytes: int
 
 
 class Test(TypedDict):
-    """
-    A test, whose steps are sentences or commands.
-    """
-
     id: str
     org_id: str
     name: str
@@ -189,10 +137,6 @@ class Test(TypedDict):
 
 
 class FlowFileInput(TypedDict):
-    """
-    A Maestro file that another one includes.
-    """
-
     path: str
     text: str
 
@@ -201,10 +145,6 @@ Tag: TypeAlias = str
 
 
 class CreateTestRequest(TypedDict):
-    """
-    The fields of a new test, with steps or with a flow.
-    """
-
     name: NotRequired[str]
     description: NotRequired[str | None]
     platform: NotRequired[Literal["iOS", "Android"] | None]
@@ -217,10 +157,6 @@ class CreateTestRequest(TypedDict):
 
 
 class ListTestsResponse(TypedDict):
-    """
-    A page of tests.
-    """
-
     total: int
     page: int
     page_size: int
@@ -231,10 +167,6 @@ class ListTestsResponse(TypedDict):
 
 
 class ImportedTest(TypedDict):
-    """
-    A test and its flow.
-    """
-
     path: str
     test_id: str | None
     name: str
@@ -243,10 +175,6 @@ class ImportedTest(TypedDict):
 
 
 class FileRemark(TypedDict):
-    """
-    A problem or a notice about a place in a file of a workspace.
-    """
-
     file: str
     line: int | None
     column: int | None
@@ -254,19 +182,11 @@ class FileRemark(TypedDict):
 
 
 class RefusedFlow(TypedDict):
-    """
-    A flow that is no test because of problems.
-    """
-
     path: str
     problems: list[FileRemark]
 
 
 class ImportTestsResponse(TypedDict):
-    """
-    What an import has done, or would do. The lists are in the order of the paths.
-    """
-
     workspace: str
     dry_run: bool
     created_count: int
@@ -285,10 +205,6 @@ class ImportTestsResponse(TypedDict):
 
 
 class UpdateTestRequest(TypedDict):
-    """
-    The fields of a test to change.
-    """
-
     name: NotRequired[str]
     description: NotRequired[str | None]
     platform: NotRequired[Literal["iOS", "Android"] | None]
@@ -301,10 +217,6 @@ class UpdateTestRequest(TypedDict):
 
 
 class TestVersion(TypedDict):
-    """
-    One version of a test's steps.
-    """
-
     version_number: int
     steps: list[Any] | None
     created_at: str | None
@@ -312,10 +224,6 @@ class TestVersion(TypedDict):
 
 
 class ListTestVersionsResponse(TypedDict):
-    """
-    A page of a test's versions.
-    """
-
     total: int
     page: int
     page_size: int
@@ -326,10 +234,6 @@ class ListTestVersionsResponse(TypedDict):
 
 
 class Attachment(TypedDict):
-    """
-    The attachment of a test to an app.
-    """
-
     app_id: str
     test_id: str
     test_name: str
@@ -340,27 +244,15 @@ class Attachment(TypedDict):
 
 
 class AttachTestRequest(TypedDict):
-    """
-    The test and the app, and the version to pin.
-    """
-
     pinned_version: NotRequired[str | None]
 
 
 class QuarantineTestRequest(TypedDict):
-    """
-    The quarantine of a test.
-    """
-
     reason: str
     until: NotRequired[str | None]
 
 
 class ListAttachmentsResponse(TypedDict):
-    """
-    A page of an app's attached tests.
-    """
-
     total: int
     page: int
     page_size: int
@@ -371,20 +263,12 @@ class ListAttachmentsResponse(TypedDict):
 
 
 class LlmConfig(TypedDict):
-    """
-    Identifiers of language models. null: the default of the deployment.
-    """
-
     primary_model: str | None
     reflection_model: str | None
     planning_model: str | None
 
 
 class ExecutionMode(TypedDict):
-    """
-    How a test is executed.
-    """
-
     human_in_the_loop: bool | None
     enable_reflection: bool | None
     enable_planning: bool | None
@@ -395,10 +279,6 @@ class ExecutionMode(TypedDict):
 
 
 class RunConfig(TypedDict):
-    """
-    How the tests of an execution run (TestRunConfig of the interface document).
-    """
-
     llm_config: LlmConfig | None
     execution_mode: ExecutionMode | None
     run_id: str | None
@@ -409,28 +289,16 @@ class RunConfig(TypedDict):
 
 
 class PlatformBuild(TypedDict):
-    """
-    The app and the build to use on one platform.
-    """
-
     app_id: str
     pinned_version: str | None
 
 
 class BuildConfig(TypedDict):
-    """
-    The builds to use (WorkflowAppConfig of the interface document).
-    """
-
     ios_build: PlatformBuild | None
     android_build: PlatformBuild | None
 
 
 class Workflow(TypedDict):
-    """
-    Tests that start together, and how they run.
-    """
-
     id: str
     org_id: str
     name: str
@@ -446,20 +314,12 @@ class Workflow(TypedDict):
 
 
 class LlmConfigInput(TypedDict):
-    """
-    Identifiers of language models. null: the default of the deployment.
-    """
-
     primary_model: NotRequired[str | None]
     reflection_model: NotRequired[str | None]
     planning_model: NotRequired[str | None]
 
 
 class ExecutionModeInput(TypedDict):
-    """
-    How a test is executed.
-    """
-
     human_in_the_loop: NotRequired[bool | None]
     enable_reflection: NotRequired[bool | None]
     enable_planning: NotRequired[bool | None]
@@ -470,10 +330,6 @@ class ExecutionModeInput(TypedDict):
 
 
 class RunConfigInput(TypedDict):
-    """
-    How the tests of an execution run (TestRunConfig of the interface document).
-    """
-
     llm_config: NotRequired[LlmConfigInput | None]
     execution_mode: NotRequired[ExecutionModeInput | None]
     run_id: NotRequired[str | None]
@@ -484,28 +340,16 @@ class RunConfigInput(TypedDict):
 
 
 class PlatformBuildInput(TypedDict):
-    """
-    The app and the build to use on one platform.
-    """
-
     app_id: str
     pinned_version: NotRequired[str | None]
 
 
 class BuildConfigInput(TypedDict):
-    """
-    The builds to use (WorkflowAppConfig of the interface document).
-    """
-
     ios_build: NotRequired[PlatformBuildInput | None]
     android_build: NotRequired[PlatformBuildInput | None]
 
 
 class CreateWorkflowRequest(TypedDict):
-    """
-    The fields of a new workflow.
-    """
-
     name: str
     description: NotRequired[str | None]
     test_ids: NotRequired[list[str]]
@@ -517,10 +361,6 @@ class CreateWorkflowRequest(TypedDict):
 
 
 class ListWorkflowsResponse(TypedDict):
-    """
-    A page of workflows.
-    """
-
     total: int
     page: int
     page_size: int
@@ -531,10 +371,6 @@ class ListWorkflowsResponse(TypedDict):
 
 
 class UpdateWorkflowRequest(TypedDict):
-    """
-    The fields of a workflow to change.
-    """
-
     name: NotRequired[str]
     description: NotRequired[str | None]
     test_ids: NotRequired[list[str]]
@@ -546,27 +382,15 @@ class UpdateWorkflowRequest(TypedDict):
 
 
 class Secret(TypedDict):
-    """
-    A secret without its value.
-    """
-
     name: str
     updated_at: str | None
 
 
 class PutSecretRequest(TypedDict):
-    """
-    The new value of a secret.
-    """
-
     value: str
 
 
 class ListSecretsResponse(TypedDict):
-    """
-    A page of secrets.
-    """
-
     total: int
     page: int
     page_size: int
@@ -577,10 +401,6 @@ class ListSecretsResponse(TypedDict):
 
 
 class ApiKey(TypedDict):
-    """
-    An API key of an organisation.
-    """
-
     id: str
     name: str
     prefix: str
@@ -589,23 +409,16 @@ class ApiKey(TypedDict):
     created_at: str | None
     last_used_at: str | None
     key: str | None
+    org_id: str
 
 
 class CreateApiKeyRequest(TypedDict):
-    """
-    The fields of a new API key.
-    """
-
     name: str
     scopes: NotRequired[list[Literal["read", "write", "execute", "admin"]]]
     expires_at: NotRequired[str | None]
 
 
 class ListApiKeysResponse(TypedDict):
-    """
-    A page of API keys.
-    """
-
     total: int
     page: int
     page_size: int
@@ -616,64 +429,39 @@ class ListApiKeysResponse(TypedDict):
 
 
 class Limit(TypedDict):
-    """
-    A limit of an organisation and how much of it is used.
-    """
-
     name: str
     limit: int
     used: int | None
 
 
 class GetLimitsResponse(TypedDict):
-    """
-    The limits of an organisation.
-    """
-
     limits: list[Limit]
     allowed_models: list[str]
 
 
 class ExecutionStart(TypedDict):
-    """
-    The execution that was accepted (WorkflowExecutionStart of the interface document).
-    """
-
-    status: (
-        Literal[
-            "initializing",
-            "initialized",
-            "queued",
-            "running",
-            "completed",
-            "failed",
-            "cancelled",
-        ]
-        | None
-    )
+    status: Literal["initializing", "initialized", "queued", "running", "completed", "failed", "cancelled"] | None
     message: str
     id: str
     task_id: str
 
 
-class StartWorkflowRequest(TypedDict):
-    """
-    The workflow to start, and overrides for this execution.
-    """
+class ShardInput(TypedDict):
+    index: int
+    count: int
 
+
+class StartWorkflowRequest(TypedDict):
     workflow_id: str
     run_config: NotRequired[RunConfigInput | None]
     build_config: NotRequired[BuildConfigInput | None]
     override_build_config: NotRequired[bool]
     priority: NotRequired[int]
     cancel_previous: NotRequired[bool]
+    shard: NotRequired[ShardInput | None]
 
 
 class StartTestRequest(TypedDict):
-    """
-    The test to start, and how to run it.
-    """
-
     test_id: str
     run_config: NotRequired[RunConfigInput | None]
     build_config: NotRequired[BuildConfigInput | None]
@@ -681,11 +469,23 @@ class StartTestRequest(TypedDict):
     priority: NotRequired[int]
 
 
-class CiAttribution(TypedDict):
-    """
-    The CI attribution, from the X-CI headers.
-    """
+class TestSelectionInput(TypedDict):
+    test_id: str
+    version_number: NotRequired[int | None]
 
+
+class StartTestsRequest(TypedDict):
+    tests: list[TestSelectionInput]
+    name: NotRequired[str | None]
+    run_config: NotRequired[RunConfigInput | None]
+    build_config: NotRequired[BuildConfigInput | None]
+    override_build_config: NotRequired[bool]
+    priority: NotRequired[int]
+    cancel_previous: NotRequired[bool]
+    shard: NotRequired[ShardInput | None]
+
+
+class CiAttribution(TypedDict):
     system: str | None
     commit_sha: str | None
     branch: str | None
@@ -696,10 +496,6 @@ class CiAttribution(TypedDict):
 
 
 class RunCounts(TypedDict):
-    """
-    The number of runs by state.
-    """
-
     total: int
     queued: int
     running: int
@@ -710,10 +506,6 @@ class RunCounts(TypedDict):
 
 
 class ExecutionFailure(TypedDict):
-    """
-    Why an execution ended without a verdict.
-    """
-
     category: (
         Literal[
             "assertion_failed",
@@ -745,27 +537,12 @@ class ExecutionFailure(TypedDict):
 
 
 class Execution(TypedDict):
-    """
-    One start of a workflow or of a test.
-    """
-
     id: str
     task_id: str
     kind: Literal["workflow", "test"] | None
     workflow_id: str | None
     workflow_name: str | None
-    status: (
-        Literal[
-            "initializing",
-            "initialized",
-            "queued",
-            "running",
-            "completed",
-            "failed",
-            "cancelled",
-        ]
-        | None
-    )
+    status: Literal["initializing", "initialized", "queued", "running", "completed", "failed", "cancelled"] | None
     success: bool | None
     message: str
     source: Literal["rerun", "schedule", "ci", "cli", "ui", "internal", "api"] | None
@@ -784,13 +561,11 @@ class Execution(TypedDict):
     priority: int
     rerun_of: str | None
     superseded_by: str | None
+    name: str | None
+    shard: str | None
 
 
 class ListExecutionsResponse(TypedDict):
-    """
-    A page of executions.
-    """
-
     total: int
     page: int
     page_size: int
@@ -801,10 +576,6 @@ class ListExecutionsResponse(TypedDict):
 
 
 class Failure(TypedDict):
-    """
-    Why an attempt or a run did not pass.
-    """
-
     category: (
         Literal[
             "assertion_failed",
@@ -839,10 +610,6 @@ class Failure(TypedDict):
 
 
 class StepResult(TypedDict):
-    """
-    The result of one step.
-    """
-
     index: int
     kind: str
     text: str
@@ -889,10 +656,6 @@ class StepResult(TypedDict):
 
 
 class Artifact(TypedDict):
-    """
-    A file that an attempt recorded.
-    """
-
     name: str
     kind: str
     content_type: str
@@ -902,26 +665,11 @@ class Artifact(TypedDict):
 
 
 class Attempt(TypedDict):
-    """
-    One attempt at a run.
-    """
-
     number: int
     worker: str
     device: str | None
     simulated: bool | None
-    status: (
-        Literal[
-            "initializing",
-            "initialized",
-            "queued",
-            "running",
-            "completed",
-            "failed",
-            "cancelled",
-        ]
-        | None
-    )
+    status: Literal["initializing", "initialized", "queued", "running", "completed", "failed", "cancelled"] | None
     success: bool | None
     started_at: str | None
     completed_at: str | None
@@ -932,10 +680,6 @@ class Attempt(TypedDict):
 
 
 class Question(TypedDict):
-    """
-    A question that a run asks a person when it cannot continue (run_config.execution_mode.human_in_the_loop).
-    """
-
     id: str
     text: str
     step_index: int
@@ -947,10 +691,6 @@ class Question(TypedDict):
 
 
 class Run(TypedDict):
-    """
-    A run of one test on one build.
-    """
-
     id: str
     execution_id: str
     test_id: str
@@ -960,18 +700,7 @@ class Run(TypedDict):
     build_id: str | None
     resolved_build_version: str | None
     platform: Literal["iOS", "Android"] | None
-    status: (
-        Literal[
-            "initializing",
-            "initialized",
-            "queued",
-            "running",
-            "completed",
-            "failed",
-            "cancelled",
-        ]
-        | None
-    )
+    status: Literal["initializing", "initialized", "queued", "running", "completed", "failed", "cancelled"] | None
     success: bool | None
     source: Literal["rerun", "schedule", "ci", "cli", "ui", "internal", "api"] | None
     started_at: str | None
@@ -986,10 +715,6 @@ class Run(TypedDict):
 
 
 class ListRunsResponse(TypedDict):
-    """
-    A page of an execution's runs.
-    """
-
     total: int
     page: int
     page_size: int
@@ -1000,10 +725,6 @@ class ListRunsResponse(TypedDict):
 
 
 class Baseline(TypedDict):
-    """
-    A picture with which a test compares its screen.
-    """
-
     test_id: str
     key: str
     size_bytes: int
@@ -1013,39 +734,23 @@ class Baseline(TypedDict):
 
 
 class AcceptBaselineRequest(TypedDict):
-    """
-    The picture to accept as a baseline.
-    """
+    pass
 
 
 class CancelExecutionRequest(TypedDict):
-    """
-    The execution to cancel.
-    """
+    pass
 
 
 class RerunExecutionRequest(TypedDict):
-    """
-    The execution to repeat.
-    """
-
     failed_only: NotRequired[bool]
 
 
 class AnswerRunRequest(TypedDict):
-    """
-    The answer to a question of a run.
-    """
-
     question_id: NotRequired[str | None]
     answer: str
 
 
 class ListBaselinesResponse(TypedDict):
-    """
-    A page of baselines.
-    """
-
     total: int
     page: int
     page_size: int
@@ -1056,10 +761,6 @@ class ListBaselinesResponse(TypedDict):
 
 
 class ResolveStepResponse(TypedDict):
-    """
-    The action of a step, or why there is none.
-    """
-
     action: str
     element: dict[str, Any] | None
     value: str | None
@@ -1069,20 +770,12 @@ class ResolveStepResponse(TypedDict):
 
 
 class ResolveStepRequest(TypedDict):
-    """
-    A step, and the screen on which it is resolved.
-    """
-
     step: Any
     source: str
     platform: NotRequired[Literal["iOS", "Android"] | None]
 
 
 class AppExecutionTrendPoint(TypedDict):
-    """
-    The runs of one UTC day.
-    """
-
     date: str
     executions: int
     passed: int
@@ -1090,10 +783,6 @@ class AppExecutionTrendPoint(TypedDict):
 
 
 class AppBuildHealthItem(TypedDict):
-    """
-    The health of one build.
-    """
-
     build_id: str
     version: str
     uploaded_at: str | None
@@ -1110,10 +799,6 @@ class AppBuildHealthItem(TypedDict):
 
 
 class AppWorkspace(TypedDict):
-    """
-    The workspace view of an app. The gateway sets the fields that are marked with "catalog".
-    """
-
     app: App | None
     current_build_id: str | None
     current_build_version: str | None
@@ -1129,20 +814,12 @@ class AppWorkspace(TypedDict):
 
 
 class MatrixBuild(TypedDict):
-    """
-    A build of the matrix.
-    """
-
     build_id: str
     version: str
     uploaded_at: str | None
 
 
 class FailureGroup(TypedDict):
-    """
-    Failures with the same normalised text.
-    """
-
     fingerprint: str
     category: (
         Literal[
@@ -1181,10 +858,6 @@ class FailureGroup(TypedDict):
 
 
 class MatrixCell(TypedDict):
-    """
-    The runs of a test on a build.
-    """
-
     build_id: str
     build_version: str
     total_runs: int
@@ -1200,10 +873,6 @@ class MatrixCell(TypedDict):
 
 
 class MatrixTest(TypedDict):
-    """
-    A test of the matrix.
-    """
-
     test_id: str
     test_name: str
     cells: list[MatrixCell]
@@ -1214,10 +883,6 @@ class MatrixTest(TypedDict):
 
 
 class TestMatrix(TypedDict):
-    """
-    A page of the test matrix of an app.
-    """
-
     app_id: str
     builds: list[MatrixBuild]
     tests: list[MatrixTest]
@@ -1229,10 +894,6 @@ class TestMatrix(TypedDict):
 
 
 class CoverageItem(TypedDict):
-    """
-    The coverage of one attached test.
-    """
-
     test_id: str
     test_name: str
     relationship: Literal["attached", "pinned"] | None
@@ -1248,10 +909,6 @@ class CoverageItem(TypedDict):
 
 
 class AppCoverage(TypedDict):
-    """
-    The coverage of an app.
-    """
-
     app_id: str
     current_build_version: str | None
     latest_build_version: str | None
@@ -1260,25 +917,10 @@ class AppCoverage(TypedDict):
 
 
 class BuildRunItem(TypedDict):
-    """
-    A run in a report.
-    """
-
     execution_id: str
     test_id: str
     test_name: str
-    status: (
-        Literal[
-            "initializing",
-            "initialized",
-            "queued",
-            "running",
-            "completed",
-            "failed",
-            "cancelled",
-        ]
-        | None
-    )
+    status: Literal["initializing", "initialized", "queued", "running", "completed", "failed", "cancelled"] | None
     success: bool
     started_at: str | None
     completed_at: str | None
@@ -1292,10 +934,6 @@ class BuildRunItem(TypedDict):
 
 
 class ListBuildRunsResponse(TypedDict):
-    """
-    A page of a build's runs.
-    """
-
     total: int
     page: int
     page_size: int
@@ -1306,10 +944,6 @@ class ListBuildRunsResponse(TypedDict):
 
 
 class ListTestRunsResponse(TypedDict):
-    """
-    A page of a test's runs.
-    """
-
     total: int
     page: int
     page_size: int
@@ -1320,10 +954,6 @@ class ListTestRunsResponse(TypedDict):
 
 
 class ComparedBuild(TypedDict):
-    """
-    A build in a comparison.
-    """
-
     build_id: str
     version: str
     uploaded_at: str | None
@@ -1332,20 +962,12 @@ class ComparedBuild(TypedDict):
 
 
 class Breakage(TypedDict):
-    """
-    Where a test broke: it passed on one build and failed on every later build with a verdict, up to the build of the report. Builds are in the order of their upload. Only verdicts on the branch of the failing run count. If the test never passed on that branch, verdicts on the base branch and those without a branch count too, up to its first failure on the branch. Failures in an infrastructure storm are left out.
-    """
-
     first_failing: ComparedBuild | None
     last_passing: ComparedBuild | None
     commit_range: str | None
 
 
 class ComparedTest(TypedDict):
-    """
-    A test in a comparison.
-    """
-
     test_id: str
     test_name: str
     status: Literal["passed", "failed", "cancelled", "running", "queued", "not_run"] | None
@@ -1359,10 +981,6 @@ class ComparedTest(TypedDict):
 
 
 class BuildComparison(TypedDict):
-    """
-    A comparison of a build with a base by the newest verdict of each test on both. Compared are all tests that are attached to the app or ran on one of the builds, except deleted ones. Each is in at most one list, and the lists are sorted by name. Tests that pass on the build and did not fail on the base are only counted.
-    """
-
     app_id: str
     build: ComparedBuild | None
     base: ComparedBuild | None
@@ -1376,10 +994,6 @@ class BuildComparison(TypedDict):
 
 
 class GateReason(TypedDict):
-    """
-    A run that did not pass, and whether it blocks.
-    """
-
     test_id: str
     test_name: str
     run_id: str
@@ -1394,10 +1008,6 @@ class GateReason(TypedDict):
 
 
 class Gate(TypedDict):
-    """
-    Whether CI may continue after an execution.
-    """
-
     execution_id: str
     result: Literal["pass", "block", "pending"] | None
     summary: str
@@ -1410,27 +1020,15 @@ class Gate(TypedDict):
 
 
 class AuthenticationError(TypedDict, closed=True):
-    """
-    The API key is missing, unknown or expired.
-    """
-
     detail: str
 
 
 class ValidationError(TypedDict):
-    """
-    One error of a request.
-    """
-
     loc: list[str | int]
     msg: str
     type: str
 
 
 class Error(TypedDict):
-    """
-    An error: what is wrong and what to do about it, and a code for programs.
-    """
-
     detail: str | list[ValidationError]
     code: str

@@ -197,6 +197,7 @@ def parse_project(path: Path, content: bytes) -> Project:
         return Project(path)
     if not isinstance(values, dict):
         raise CliError(f"{path}:1: must have names with values, such as app: Shop", INVALID_FILE)
+    assert node is not None  # noqa: S101 - otherwise there are no values
     for key_node, _ in node.value:
         _check_entry(f"{path}:{key_node.start_mark.line + 1}", key_node.value, values.get(key_node.value))
     given = {name: value for name, value in values.items() if value is not None}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 DEFAULT_FOLDER = Path(".maestro")
 
 _COMMON: dict[str, tuple[Any, Any]] = {
-    "url": (Annotated[str, typer.Option(help="Address of the server (MOBILETEST_URL).", metavar="URL")], ""),
+    "url": (Annotated[str, typer.Option("--url", help="Address of the server (MOBILETEST_URL).")], ""),
     "profile": (Annotated[str, typer.Option(help="Profile of `mobiletest login` (MOBILETEST_PROFILE).")], ""),
     "api_key_stdin": (Annotated[bool, typer.Option("--api-key-stdin", help="Read the API key from stdin.")], False),
     "ca_file": (Annotated[str, typer.Option(help="Certificates of a private CA (MOBILETEST_CA_FILE).")], ""),
@@ -115,7 +115,7 @@ def command(group: typer.Typer, name: str | None = None, **options: Any) -> Call
         kept = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own]
         run.__signature__ = inspect.Signature([*kept, *common])  # type: ignore[attr-defined]
         run.__annotations__ = {p.name: hints.get(p.name, p.annotation) for p in [*kept, *common]}
-        del run.__wrapped__  # type: ignore[attr-defined]
+        del run.__wrapped__
         group.command(name, **options)(run)
         return function
 

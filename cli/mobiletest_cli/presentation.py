@@ -78,14 +78,11 @@ def show_gate(output: Output, gate: Gate) -> None:
     output.result(f"Gate: {gate['summary']}")
     for each in gate["reasons"]:
         kind = str(each["rule"]).replace("_", " ")
-        since = f" Since {each['breakage']['commit_range']}." if _commit_range(each["breakage"]) else ""
+        commit_range = each["breakage"]["commit_range"] if each["breakage"] else None
+        since = f" Since {commit_range}." if commit_range else ""
         output.result(
             f"  {'blocks' if each['blocks'] else 'passes'}  {each['test_name']} ({kind}): {each['detail']}{since}"
         )
-
-
-def _commit_range(breakage: Mapping[str, Any] | None) -> str | None:
-    return breakage.get("commit_range") if breakage else None
 
 
 def first_failure(runs: Sequence[Run]) -> Run | None:

@@ -67,7 +67,7 @@ class StartBuilder:
             workflow = find_workflow(self._api, wanted.workflow)
             return Start("execution/api/execute_workflow_id_async", {**body, "workflow_id": workflow["id"]})
         if not wanted.paths:
-            return Start("tests/execute", {**body, "tests": self._stored_tests(wanted, list(apps.values()))})
+            return Start("executions", {**body, "tests": self._stored_tests(wanted, list(apps.values()))})
         return self._of_folder(wanted, body, list(apps.values()))
 
     def _common(self, wanted: Selection, build_config: Mapping[str, Any]) -> dict[str, Any]:
@@ -150,7 +150,7 @@ class StartBuilder:
             raise CliError(message, USAGE, "Select fewer by --tag or --test")
         tests = [{"test_id": test["test_id"], "version_number": test["version_number"]} for test in chosen]
         paths = {str(test["test_id"]): files.display_path(test["path"]) for test in chosen}
-        return Start("tests/execute", {**body, "tests": tests, "name": imported["workspace"]}, imported, paths)
+        return Start("executions", {**body, "tests": tests, "name": imported["workspace"]}, imported, paths)
 
     def _stored_tests(self, wanted: Selection, apps: Sequence[App]) -> list[dict[str, Any]]:
         """The tests of the server that have the names or tags."""

@@ -79,7 +79,7 @@ class TestRun:
         execution_id: str | None = None
         try:
             with guard.deferred():
-                answer = self._api.post(start.path, start.body, key=key, headers=ci.headers(self._attribution))
+                answer = self._api.start(start.path, start.body, key=key, headers=ci.headers(self._attribution))
                 execution_id = answer["id"]
         except Interrupted:
             if execution_id:

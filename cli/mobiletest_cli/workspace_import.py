@@ -63,7 +63,7 @@ def _rendered(remark: FileRemark, severity: str, files: Workspace) -> str:
 def select(
     answer: ImportTestsResponse, selected: frozenset[str], *, names: Sequence[str], tags: Sequence[str]
 ) -> list[ImportedTest]:
-    """The imported tests to start, in the order of the folder: those of the selected flows (all if none is), names and tags.
+    """The imported tests to start, in the order of the folder: of the selected flows (all if none is), names and tags.
 
     CliError: there is none.
     """

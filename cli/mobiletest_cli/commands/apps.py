@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -21,8 +21,8 @@ def register(app: typer.Typer) -> None:
 
 def list_apps(
     context: Context,
-    platform: Annotated[Optional[str], typer.Option(help="Android or iOS.")] = None,
-    search: Annotated[Optional[str], typer.Option(help="Part of the name.")] = None,
+    platform: Annotated[str | None, typer.Option(help="Android or iOS.")] = None,
+    search: Annotated[str | None, typer.Option(help="Part of the name.")] = None,
 ) -> None:
     """List the apps."""
     from mobiletest_cli.output import ago, percent
@@ -49,7 +49,7 @@ def create(
     context: Context,
     name: Annotated[str, typer.Argument(help="Name of the app.")],
     platform: Annotated[str, typer.Option(help="Android or iOS.")],
-    description: Annotated[Optional[str], typer.Option(help="A description for people.")] = None,
+    description: Annotated[str | None, typer.Option(help="A description for people.")] = None,
 ) -> None:
     """Register an app."""
     import uuid
@@ -71,7 +71,8 @@ def show(context: Context, app: AppArgument) -> None:
         return
     context.output.result(f"{found['name']} ({found['platform']}), {found['id']}")
     context.output.result(
-        f"current build {workspace['current_build_version'] or '-'}, newest {workspace['latest_build_version'] or '-'}, "
+        f"current build {workspace['current_build_version'] or '-'}, "
+        f"newest {workspace['latest_build_version'] or '-'}, "
         f"{workspace['attached_tests']} tests, pass rate {percent(workspace['rolling_pass_rate'])}"
     )
     context.output.table(

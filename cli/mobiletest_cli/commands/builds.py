@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mobiletest_cli.context import Context, command
 
 if TYPE_CHECKING:
-    from mobiletest_cli.api_types import App, Build
+    from mobiletest_cli.api_types import Build
 
-AppOption = Annotated[Optional[str], typer.Option("--app", "--app-id", help="App, by name or id.")]
+AppOption = Annotated[str | None, typer.Option("--app", "--app-id", help="App, by name or id.")]
 BuildArgument = Annotated[str, typer.Argument(metavar="BUILD", help="Version (with --app) or id.")]
 
 
@@ -35,7 +35,7 @@ def upload(
     context: Context,
     file: Annotated[Path, typer.Argument(help="App file (.apk, .ipa).")],
     app: AppOption = None,
-    version: Annotated[Optional[str], typer.Option("--build", help="Version; the one in the file without it.")] = None,
+    version: Annotated[str | None, typer.Option("--build", help="Version; the one in the file without it.")] = None,
     current: Annotated[bool, typer.Option("--current", help="Make it the app's current build.")] = False,
 ) -> None:
     """Upload a build, unless the server has it."""
@@ -74,7 +74,7 @@ def download(
     context: Context,
     build: BuildArgument,
     app: AppOption = None,
-    output_file: Annotated[Optional[Path], typer.Option("--output", "-o", help="File to write.")] = None,
+    output_file: Annotated[Path | None, typer.Option("--output", "-o", help="File to write.")] = None,
 ) -> None:
     """Download the file of a build."""
     from mobiletest_cli.download import download_to

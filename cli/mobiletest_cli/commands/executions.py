@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -34,9 +34,9 @@ def register(app: typer.Typer) -> None:
 
 def list_executions(
     context: Context,
-    app: Annotated[Optional[str], typer.Option("--app", "--app-id", help="App, by name or id.")] = None,
-    branch: Annotated[Optional[str], typer.Option(help="Only of this branch.")] = None,
-    commit: Annotated[Optional[str], typer.Option(help="Only of this commit.")] = None,
+    app: Annotated[str | None, typer.Option("--app", "--app-id", help="App, by name or id.")] = None,
+    branch: Annotated[str | None, typer.Option(help="Only of this branch.")] = None,
+    commit: Annotated[str | None, typer.Option(help="Only of this commit.")] = None,
     limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 20,
 ) -> None:
     """List executions, newest first."""
@@ -76,11 +76,11 @@ def status(context: Context, execution: ExecutionArgument) -> None:
 def wait(
     context: Context,
     execution: ExecutionArgument,
-    timeout: Annotated[Optional[int], typer.Option(min=1, help="Seconds to wait at most.")] = None,
+    timeout: Annotated[int | None, typer.Option(min=1, help="Seconds to wait at most.")] = None,
     gate: Annotated[bool, typer.Option("--gate/--no-gate", help="Let the gate decide, not every failure.")] = True,
-    base_branch: Annotated[Optional[str], typer.Option(help="Branch that the gate compares with.")] = None,
-    junit: Annotated[Optional[Path], typer.Option(help="Write JUnit XML to this file.")] = None,
-    report: Annotated[Optional[Path], typer.Option(help="Write a Markdown report to this file.")] = None,
+    base_branch: Annotated[str | None, typer.Option(help="Branch that the gate compares with.")] = None,
+    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML to this file.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write a Markdown report to this file.")] = None,
 ) -> int:
     """Wait for the end of an execution, and report as `run` does. Ctrl-C ends the wait only."""
     from mobiletest_cli.ci import Attribution
@@ -93,12 +93,8 @@ def wait(
 def logs(
     context: Context,
     execution: ExecutionArgument,
-    test: Annotated[
-        Optional[str], typer.Argument(help="Name or id of a test; all that did not pass without it.")
-    ] = None,
-    artifacts: Annotated[
-        Optional[Path], typer.Option(help="Download screenshots, trees and logs to this folder.")
-    ] = None,
+    test: Annotated[str | None, typer.Argument(help="Name or id of a test; all that did not pass without it.")] = None,
+    artifacts: Annotated[Path | None, typer.Option(help="Download screenshots, trees and logs to this folder.")] = None,
 ) -> None:
     """Show the steps of runs, and download their artifacts."""
     from mobiletest_cli.presentation import show_steps
@@ -153,7 +149,7 @@ def rerun(
     execution: ExecutionArgument,
     failed: Annotated[bool, typer.Option("--failed", help="Only the runs that did not pass.")] = False,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait for the end.")] = True,
-    timeout: Annotated[Optional[int], typer.Option(min=1, help="Seconds to wait at most.")] = None,
+    timeout: Annotated[int | None, typer.Option(min=1, help="Seconds to wait at most.")] = None,
 ) -> int:
     """Run an execution again, on the same builds with the same versions of the tests."""
     import uuid
@@ -161,7 +157,7 @@ def rerun(
     from mobiletest_cli.ci import Attribution
     from mobiletest_cli.test_run import Destinations, TestRun, WaitOptions
 
-    answer = context.api.post(f"executions/{execution}/rerun", {"failed_only": failed}, key=str(uuid.uuid4()))
+    answer = context.api.start(f"executions/{execution}/rerun", {"failed_only": failed}, key=str(uuid.uuid4()))
     if not wait:
         context.output.item(answer, answer["id"])
         return OK
@@ -173,7 +169,7 @@ def rerun(
 def gate(
     context: Context,
     execution: ExecutionArgument,
-    base_branch: Annotated[Optional[str], typer.Option(help="Branch to compare with.")] = None,
+    base_branch: Annotated[str | None, typer.Option(help="Branch to compare with.")] = None,
 ) -> int:
     """Ask the gate whether CI may continue after an execution; the exit code says it."""
     from mobiletest_cli.presentation import show_gate

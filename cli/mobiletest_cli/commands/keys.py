@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -16,12 +16,14 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 def register(app: typer.Typer) -> None:
     """Add both groups."""
     keys = typer.Typer(help="List, create and delete API keys.", no_args_is_help=True, rich_markup_mode=None)
-    for name, function in (("list", list_keys), ("create", create_key), ("delete", delete_key)):
-        command(keys, name)(function)
+    command(keys, "list")(list_keys)
+    command(keys, "create")(create_key)
+    command(keys, "delete")(delete_key)
     app.add_typer(keys, name="keys")
     secrets = typer.Typer(help="List, set and delete secrets of tests.", no_args_is_help=True, rich_markup_mode=None)
-    for name, function in (("list", list_secrets), ("set", set_secret), ("delete", delete_secret)):
-        command(secrets, name)(function)
+    command(secrets, "list")(list_secrets)
+    command(secrets, "set")(set_secret)
+    command(secrets, "delete")(delete_secret)
     app.add_typer(secrets, name="secrets")
 
 
@@ -47,8 +49,8 @@ def list_keys(context: Context) -> None:
 def create_key(
     context: Context,
     name: Annotated[str, typer.Argument(help="A name by which it is recognised.")],
-    scope: Annotated[Optional[list[str]], typer.Option(help="read, write, execute or admin; all without it.")] = None,
-    expires: Annotated[Optional[str], typer.Option(help="Day or time of its end, such as 2027-01-31.")] = None,
+    scope: Annotated[list[str] | None, typer.Option(help="read, write, execute or admin; all without it.")] = None,
+    expires: Annotated[str | None, typer.Option(help="Day or time of its end, such as 2027-01-31.")] = None,
 ) -> None:
     """Create an API key, and print its value: it is shown this once."""
     from mobiletest_cli.output import utc_time

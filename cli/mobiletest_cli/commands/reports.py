@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import typer
 
 from mobiletest_cli.context import Context, command
 
-AppArgument = Annotated[Optional[str], typer.Argument(metavar="[APP]", help="App, by name or id.")]
+AppArgument = Annotated[str | None, typer.Argument(metavar="[APP]", help="App, by name or id.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -87,8 +87,8 @@ def flaky(context: Context, app: AppArgument = None) -> None:
 def compare(
     context: Context,
     build: Annotated[str, typer.Argument(help="Version (with --app) or id of the build.")],
-    base: Annotated[Optional[str], typer.Argument(help="Build to compare with; the one before it without.")] = None,
-    app: Annotated[Optional[str], typer.Option("--app", "--app-id", help="App, by name or id.")] = None,
+    base: Annotated[str | None, typer.Argument(help="Build to compare with; the one before it without.")] = None,
+    app: Annotated[str | None, typer.Option("--app", "--app-id", help="App, by name or id.")] = None,
 ) -> None:
     """Compare the results of two builds: what is newly failing, fixed, flaky, not run."""
     from mobiletest_cli.lookup import build_by_id_or_version
@@ -115,8 +115,8 @@ def _comparison_row(kind: str, row: Any) -> list[str]:
 def quarantine(
     context: Context,
     test: Annotated[str, typer.Argument(help="Test, by name or id.")],
-    reason: Annotated[Optional[str], typer.Option(help="Why its failures should not block.")] = None,
-    until: Annotated[Optional[str], typer.Option(help="Day or time of its end, such as 2026-12-24.")] = None,
+    reason: Annotated[str | None, typer.Option(help="Why its failures should not block.")] = None,
+    until: Annotated[str | None, typer.Option(help="Day or time of its end, such as 2026-12-24.")] = None,
     remove: Annotated[bool, typer.Option("--remove", help="End the quarantine.")] = False,
 ) -> None:
     """Quarantine a test: it runs, and its failures do not block."""

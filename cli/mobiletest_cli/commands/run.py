@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,7 +14,6 @@ from mobiletest_cli.context import DEFAULT_FOLDER, Context, command
 from mobiletest_cli.errors import USAGE, CliError
 
 if TYPE_CHECKING:
-    from mobiletest_cli.ci import Attribution
     from mobiletest_cli.start import Selection
 
 EPILOG = """\b
@@ -33,45 +32,45 @@ def register(app: typer.Typer) -> None:
     command(app, "run", epilog=EPILOG)(run)
 
 
-def run(  # noqa: C901
+def run(
     context: Context,
-    paths: Annotated[Optional[list[Path]], typer.Argument(help="Folder of flows, or flow files in it.")] = None,
-    app: Annotated[Optional[list[Path]], typer.Option(help="App file to upload (.apk, .ipa); may be repeated.")] = None,
-    app_id: Annotated[Optional[list[str]], typer.Option(help="App, by name or id; one for each platform.")] = None,
-    build: Annotated[Optional[str], typer.Option(help="Version of the build: to test, or to upload --app as.")] = None,
-    workflow: Annotated[Optional[str], typer.Option(help="Start this workflow, by name or id.")] = None,
-    test: Annotated[Optional[list[str]], typer.Option(help="Only this test, by name, path or id.")] = None,
-    tag: Annotated[Optional[list[str]], typer.Option(help="Only tests with this tag.")] = None,
-    platform: Annotated[Optional[str], typer.Option(help="Android or iOS.")] = None,
+    paths: Annotated[list[Path] | None, typer.Argument(help="Folder of flows, or flow files in it.")] = None,
+    app: Annotated[list[Path] | None, typer.Option(help="App file to upload (.apk, .ipa); may be repeated.")] = None,
+    app_id: Annotated[list[str] | None, typer.Option(help="App, by name or id; one for each platform.")] = None,
+    build: Annotated[str | None, typer.Option(help="Version of the build: to test, or to upload --app as.")] = None,
+    workflow: Annotated[str | None, typer.Option(help="Start this workflow, by name or id.")] = None,
+    test: Annotated[list[str] | None, typer.Option(help="Only this test, by name, path or id.")] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="Only tests with this tag.")] = None,
+    platform: Annotated[str | None, typer.Option(help="Android or iOS.")] = None,
     workspace: Annotated[
-        Optional[str], typer.Option(help="Name of the folder on the server; the app's name without it.")
+        str | None, typer.Option(help="Name of the folder on the server; the app's name without it.")
     ] = None,
     env: Annotated[
-        Optional[list[str]],
+        list[str] | None,
         typer.Option("--env", "-e", help="Variable NAME=VALUE; NAME takes it from the environment."),
     ] = None,
-    retries: Annotated[Optional[int], typer.Option(min=0, max=10, help="Further attempts at tests that fail.")] = None,
-    shard: Annotated[Optional[str], typer.Option(help="Only a part of the tests, such as 2/5.")] = None,
+    retries: Annotated[int | None, typer.Option(min=0, max=10, help="Further attempts at tests that fail.")] = None,
+    shard: Annotated[str | None, typer.Option(help="Only a part of the tests, such as 2/5.")] = None,
     cancel_previous: Annotated[
         bool, typer.Option("--cancel-previous", help="Cancel earlier executions of this change.")
     ] = False,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait for the end.")] = True,
-    timeout: Annotated[Optional[int], typer.Option(min=1, help="Seconds to wait at most.")] = None,
+    timeout: Annotated[int | None, typer.Option(min=1, help="Seconds to wait at most.")] = None,
     gate: Annotated[
-        Optional[bool], typer.Option("--gate/--no-gate", help="Let the gate decide, not every failure.")
+        bool | None, typer.Option("--gate/--no-gate", help="Let the gate decide, not every failure.")
     ] = None,
-    base_branch: Annotated[Optional[str], typer.Option(help="Branch that the gate compares with.")] = None,
+    base_branch: Annotated[str | None, typer.Option(help="Branch that the gate compares with.")] = None,
     fail_on_timeout: Annotated[bool, typer.Option(help="Exit code 6 when --timeout has passed.")] = True,
     fail_on_cancellation: Annotated[bool, typer.Option(help="Exit code 5 when the execution was cancelled.")] = True,
-    junit: Annotated[Optional[Path], typer.Option(help="Write JUnit XML to this file.")] = None,
+    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML to this file.")] = None,
     junit_strict: Annotated[
         bool, typer.Option("--junit-strict", help="JUnit without properties of testcases.")
     ] = False,
-    report: Annotated[Optional[Path], typer.Option(help="Write a Markdown report to this file.")] = None,
-    ci_branch: Annotated[Optional[str], typer.Option(help="Branch under test, if CI does not say it.")] = None,
-    ci_commit: Annotated[Optional[str], typer.Option(help="Commit under test.")] = None,
-    ci_pr: Annotated[Optional[int], typer.Option(help="Number of the pull request.")] = None,
-    ci_repository: Annotated[Optional[str], typer.Option(help="Repository, such as team/app.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write a Markdown report to this file.")] = None,
+    ci_branch: Annotated[str | None, typer.Option(help="Branch under test, if CI does not say it.")] = None,
+    ci_commit: Annotated[str | None, typer.Option(help="Commit under test.")] = None,
+    ci_pr: Annotated[int | None, typer.Option(help="Number of the pull request.")] = None,
+    ci_repository: Annotated[str | None, typer.Option(help="Repository, such as team/app.")] = None,
     local: Annotated[
         bool, typer.Option("--local", help="Start a server on this machine for this command only.")
     ] = False,
@@ -83,7 +82,12 @@ def run(  # noqa: C901
     from mobiletest_cli.test_run import Destinations, TestRun, WaitOptions
 
     project = context.project
-    given = {"branch": ci_branch, "commit_sha": ci_commit, "pr_number": ci_pr, "repository": ci_repository}
+    given: dict[str, Any] = {
+        "branch": ci_branch,
+        "commit_sha": ci_commit,
+        "pr_number": ci_pr,
+        "repository": ci_repository,
+    }
     attribution = replace(detect(os.environ), **{name: value for name, value in given.items() if value is not None})
     wanted = Selection(
         app_files=app or (),

@@ -1,4 +1,4 @@
-"""Commands about the server and this command: login, logout, whoami, doctor, completion, mcp."""
+"""Commands about the server and this command: login, logout, whoami, doctor, completion."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mobiletest_cli.errors import OK, USAGE, CliError
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    for function in (login, logout, whoami, doctor, completion, mcp):
+    for function in (login, logout, whoami, doctor, completion):
         command(app, function.__name__)(function)
 
 
@@ -82,18 +82,4 @@ def completion(
     from mobiletest_cli.completion import script
 
     context.output.result(script(shell))
-    return OK
-
-
-def mcp(
-    context: Context,
-    allow_run: Annotated[bool, typer.Option("--allow-run", help="Allow tools that start, cancel or change.")] = False,
-) -> int:
-    """Serve the Model Context Protocol on stdin and stdout, for coding agents."""
-    try:
-        from mobiletest_cli.mcp_server import serve
-    except ModuleNotFoundError as error:
-        hint = "pip install 'mobiletest-cli[mcp]'"
-        raise CliError(f"the package {error.name} is not installed", USAGE, hint) from None
-    serve(context.api, allow_run=allow_run)
     return OK

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -11,8 +11,8 @@ from mobiletest_cli.context import Context, command
 from mobiletest_cli.errors import INVALID_FILE, OK
 
 TestArgument = Annotated[str, typer.Argument(metavar="TEST", help="Name or id.")]
-Paths = Annotated[Optional[list[Path]], typer.Argument(help="Folder of flows, or flow files in it.")]
-WorkspaceOption = Annotated[Optional[str], typer.Option(help="Name of the folder on the server.")]
+Paths = Annotated[list[Path] | None, typer.Argument(help="Folder of flows, or flow files in it.")]
+WorkspaceOption = Annotated[str | None, typer.Option(help="Name of the folder on the server.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -36,9 +36,9 @@ def register(app: typer.Typer) -> None:
 
 def list_tests(
     context: Context,
-    search: Annotated[Optional[str], typer.Option(help="Part of the name.")] = None,
-    tag: Annotated[Optional[str], typer.Option(help="Only tests with this tag.")] = None,
-    app: Annotated[Optional[str], typer.Option("--app", "--app-id", help="Only of this app, by name or id.")] = None,
+    search: Annotated[str | None, typer.Option(help="Part of the name.")] = None,
+    tag: Annotated[str | None, typer.Option(help="Only tests with this tag.")] = None,
+    app: Annotated[str | None, typer.Option("--app", "--app-id", help="Only of this app, by name or id.")] = None,
 ) -> None:
     """List the tests."""
     from mobiletest_cli.output import ago
@@ -62,7 +62,7 @@ def list_tests(
 def push(
     context: Context,
     paths: Paths = None,
-    app: Annotated[Optional[str], typer.Option("--app", "--app-id", help="Attach to this app, by name or id.")] = None,
+    app: Annotated[str | None, typer.Option("--app", "--app-id", help="Attach to this app, by name or id.")] = None,
     workspace: WorkspaceOption = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
 ) -> None:
@@ -79,7 +79,7 @@ def push(
         [kind, test["path"], test["name"]]
         for kind in ("created", "changed", "unchanged", "missing")
         for test in answer[kind]
-    ]  # type: ignore[literal-required]
+    ]
     context.output.report(answer, ("Change", "Flow", "Test"), rows)
 
 
@@ -87,7 +87,7 @@ def pull(
     context: Context,
     folder: Annotated[Path, typer.Argument(help="Folder to write flows to.")],
     workspace: WorkspaceOption = None,
-    app: Annotated[Optional[str], typer.Option("--app", "--app-id", help="Only of this app, by name or id.")] = None,
+    app: Annotated[str | None, typer.Option("--app", "--app-id", help="Only of this app, by name or id.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite files that differ.")] = False,
 ) -> None:
     """Write the server's tests as flow files."""

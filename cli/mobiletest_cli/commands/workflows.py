@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -21,7 +21,7 @@ def register(app: typer.Typer) -> None:
 
 
 def list_workflows(
-    context: Context, search: Annotated[Optional[str], typer.Option(help="Part of the name.")] = None
+    context: Context, search: Annotated[str | None, typer.Option(help="Part of the name.")] = None
 ) -> None:
     """List the workflows."""
     from mobiletest_cli.output import ago
@@ -43,8 +43,8 @@ def list_workflows(
 def create(
     context: Context,
     name: Annotated[str, typer.Argument(help="Name of the workflow.")],
-    test: Annotated[Optional[list[str]], typer.Option(help="Test, by name or id; may be repeated.")] = None,
-    tag: Annotated[Optional[list[str]], typer.Option(help="All tests with this tag; may be repeated.")] = None,
+    test: Annotated[list[str] | None, typer.Option(help="Test, by name or id; may be repeated.")] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="All tests with this tag; may be repeated.")] = None,
 ) -> None:
     """Create a workflow of tests and tags."""
     import uuid
