@@ -21,8 +21,8 @@ _TEXT_LENGTH = 300
 _NO_BLOCK = {"known_on_base": "known on the base branch", "flaky": "flaky", "quarantined": "in quarantine"}
 _HEAD = "| Result | Test | Build | Device | Time | Reason |\n| --- | --- | --- | --- | ---: | --- |\n"
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;"}
-_UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
-_MARKUP = re.compile(r"[\\`*_{}\[\]~!$]|(?<!&)#(?!\d+;)")
+_UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
+_MARKUP = re.compile(r"[\\`*_{}\[\]~!$#]")
 _REFERENCE = re.compile(r"@(?=\w)|#(?=\d)|(?<=GH-)(?=\d)", re.IGNORECASE)
 _LIST_MARK = re.compile(r"^(?:[-+=]|\d+(?=[.)]))")
 
@@ -64,7 +64,7 @@ def escape(text: str, length: int = _NAME_LENGTH) -> str:
 
 def _heading(report: Report) -> str:
     execution, gate = report.execution, report.gate
-    name = escape(execution["workflow_name"] or execution.get("name") or "mobiletest")
+    name = escape(str(execution["workflow_name"] or execution.get("name") or "mobiletest"))
     took = execution["execution_time_seconds"]
     lines = [
         f"## {name}: {_verdict(execution, gate)}",
