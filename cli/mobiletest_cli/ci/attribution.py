@@ -55,7 +55,7 @@ def repository_name(address: str | None) -> str | None:
     elif found := _SCP.fullmatch(address):
         path = found["path"]
     else:
-        path = "" if address.startswith(("/", ".", "\\")) else address
+        path = "" if address.startswith(("/", ".")) or "\\" in address else address
     return _without_decoration(path) or None
 
 

@@ -9,21 +9,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mobiletest.executor.v1 import executions_pb2
-
 from mobiletest_cli import ci
 from mobiletest_cli.ci.attribution import repository_name
+
 from services.executor.model.attribution import is_run_url
 from services.gateway.decoding.requests import RequestDecoder, Source
 from tests.unit.cli.ci_environments import CASES, GITHUB_PULL, GITLAB_MERGE, SHA, Case
 
 DECODER = RequestDecoder(executions_pb2.StartTestRequest, [], takes_body=True)
+BODY = json.dumps({"test_id": "00000000-0000-4000-8000-000000000000"}).encode()
 
 
 def gateway_reads(headers: dict[str, str]) -> executions_pb2.StartTestRequest:
     """The message that the gateway decodes from the headers as httpx sends them."""
     sent = httpx.Headers(headers, encoding="utf-8").raw
     received = {name.decode(): value.decode() for name, value in sent}
-    decoded = DECODER.decode(Source(headers=received, body=b'{"test_id": "t"}'), strict=True)
+    decoded = DECODER.decode(Source(headers=received, body=BODY), strict=True)
     assert isinstance(decoded.message, executions_pb2.StartTestRequest)
     return decoded.message
 
@@ -100,7 +101,7 @@ def test_an_unreadable_event_file_stops_nothing(tmp_path: Path) -> None:
         assert ci.detect(GITHUB_PULL | {"GITHUB_EVENT_PATH": str(path)}).pr_number == 12
 
 
-def test_a_rerun_with_a_broken_event_is_not_attributed_to_the_default_branch() -> None:
+def test_a_triggered_workflow_without_an_event_is_not_attributed_to_the_default_branch() -> None:
     environ = GITHUB_PULL | {
         "GITHUB_EVENT_NAME": "workflow_run",
         "GITHUB_REF": "refs/heads/main",

@@ -1,0 +1,79 @@
+"""Results in GitHub Actions: annotations at the flow files, and the job summary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mobiletest_cli.presentation import outcome
+from mobiletest_cli.results.markdown import SIZE_LIMIT, render_markdown
+from mobiletest_cli.results.report import Report, cause
+
+if TYPE_CHECKING:
+    from mobiletest_cli.api_types import Run
+
+SHOWN = 10
+"""GitHub shows ten annotations of each kind for a step."""
+_MESSAGE_LENGTH = 1000
+_DATA = {"%": "%25", "\r": "%0D", "\n": "%0A"}
+_PROPERTY = {**_DATA, ":": "%3A", ",": "%2C"}
+
+
+def annotations(report: Report) -> Iterator[str]:
+    """Workflow commands: an error for each run that did not pass, a warning if the gate says that it does not block.
+
+    They name the file without a line, because the API does not know the lines of steps.
+    """
+    reasons = report.reasons
+    errors, warnings = [], []
+    for run in report.ended_without_passing():
+        reason = reasons.get(run["id"])
+        (errors if reason is None or reason["blocks"] else warnings).append(run)
+    yield from (_annotation("error", run, report) for run in errors[:SHOWN])
+    yield from (_annotation("warning", run, report) for run in warnings[:SHOWN])
+    left = [_more(len(errors), "error"), _more(len(warnings), "warning")]
+    if any(left):
+        yield _command("notice", {"title": "mobiletest"}, f"{' and '.join(filter(None, left))}: {report.link}")
+
+
+def write_summary(report: Report, environ: Mapping[str, str]) -> str | None:
+    """Append the report to the file in GITHUB_STEP_SUMMARY, if set. The problem if it cannot be written, else None.
+
+    GitHub drops a summary that is too large, so the report is what fits beside the file's content.
+    """
+    path = environ.get("GITHUB_STEP_SUMMARY")
+    if not path:
+        return None
+    try:
+        with Path(path).open("ab") as file:
+            start = b"\n" if file.tell() else b""
+            file.write(start + render_markdown(report, SIZE_LIMIT - file.tell() - len(start)).encode())
+    except OSError as error:
+        return f"{path}: the job summary cannot be written: {error.strerror}"
+    return None
+
+
+def _annotation(kind: str, run: Run, report: Report) -> str:
+    properties = {"title": f"{run['test_name']} {outcome(run)}"}
+    if path := report.paths.get(run["test_id"]):
+        properties = {"file": path, **properties}
+    reason = report.reasons.get(run["id"])
+    lines = [cause(run, _MESSAGE_LENGTH) or "It ended without a reason.", reason["detail"] if reason else ""]
+    return _command(kind, properties, "\n".join([*filter(None, lines), report.link]))
+
+
+def _more(count: int, kind: str) -> str:
+    more = count - SHOWN
+    return f"{more} more {kind}{'' if more == 1 else 's'}" if more > 0 else ""
+
+
+def _command(kind: str, properties: Mapping[str, str], message: str) -> str:
+    written = ",".join(f"{name}={_escape(value, _PROPERTY)}" for name, value in properties.items())
+    return f"::{kind} {written}::{_escape(message, _DATA)}"
+
+
+def _escape(text: str, escapes: Mapping[str, str]) -> str:
+    """The text as the runner reads it: https://docs.github.com/actions, workflow commands; always UTF-8."""
+    readable = text.encode("utf-8", "replace").decode()
+    return "".join(escapes.get(character, character) for character in readable)

@@ -1,0 +1,113 @@
+"""JUnit XML of the server, with quarantine added, and reduced to what strict schemas allow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+
+from mobiletest_cli.errors import NO_VERDICT, CliError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from xml.etree.ElementTree import Element
+
+    from mobiletest_cli.results.report import Report
+
+_RESULTS = ("skipped", "error", "failure")
+_INTERIM = ("rerunFailure", "rerunError", "flakyFailure", "flakyError")
+_OUTPUTS = ("system-out", "system-err")
+_COUNTS = frozenset({"name", "tests", "failures", "errors", "time"})
+_ATTRIBUTES = {
+    "testsuites": _COUNTS,
+    "testsuite": _COUNTS | {"skipped", "timestamp", "hostname", "id", "package"},
+    "testcase": frozenset({"name", "classname", "time"}),
+    "error": frozenset({"type", "message"}),
+    "failure": frozenset({"type", "message"}),
+}
+"""What both jenkins-junit.xsd (JUnit's own copy) and junit-10.xsd (the xUnit plugin) allow; "skipped" has none."""
+
+
+class _Builder(ElementTree.TreeBuilder):
+    """Builds a tree from a document without a DOCTYPE, so that there are no entities to expand."""
+
+    def doctype(self, name: str, public: str | None, system: str | None) -> None:
+        raise _unreadable("it has a DOCTYPE")
+
+
+def add_quarantine(junit: bytes, report: Report) -> bytes:
+    """The document with a property `quarantine`, its reason, for each quarantined test that did not pass.
+
+    The executor writes the document and knows nothing of quarantine. CliError for a document that cannot be read.
+    """
+    quarantined = report.quarantined
+    if not quarantined:
+        return junit
+    root = _parse(junit)
+    for properties in root.iterfind(".//testcase/properties"):
+        test_id = next((each.get("value", "") for each in properties if each.get("name") == "test_id"), "")
+        if test_id in quarantined:
+            reason = quarantined[test_id] or "in quarantine"
+            ElementTree.SubElement(properties, "property", {"name": "quarantine", "value": reason})
+    return _render(root)
+
+
+def strict(junit: bytes) -> bytes:
+    """The document as the schemas for Jenkins allow it; CliError for a document that cannot be read.
+
+    What they do not know (properties of a testcase, earlier attempts) becomes text in `system-out`.
+    """
+    root = _parse(junit)
+    for case in root.iter("testcase"):
+        _move_into_output(case)
+    for element in root.iter():
+        _restrict(element)
+    return _render(root)
+
+
+def _move_into_output(case: Element) -> None:
+    """Replace the children of a testcase by those that are allowed, in the order of the schema."""
+    lines = [f"{each.get('name')}: {each.get('value')}" for each in case.iterfind("properties/property")]
+    lines += [f"{each.tag}: {each.get('message', '')}" for tag in _INTERIM for each in case.iterfind(tag)]
+    outputs = [case.findtext("system-out")] if case.findtext("system-out") else []
+    text = "\n\n".join(filter(None, ["\n".join(lines), *outputs]))
+    kept = [each for tag in _RESULTS for each in case.iterfind(tag)]
+    errors = case.findall("system-err")
+    for child in list(case):
+        case.remove(child)
+    case.extend(kept)
+    if text:
+        ElementTree.SubElement(case, "system-out").text = text
+    case.extend(errors)
+
+
+def _restrict(element: Element) -> None:
+    """Remove attributes that are not allowed; the message of a skipped test becomes its text."""
+    if element.tag == "skipped":
+        element.text = "\n".join(filter(None, [element.get("message"), element.text]))
+        element.attrib.clear()
+    allowed = _ATTRIBUTES.get(element.tag)
+    for name in _without(element.attrib, allowed) if allowed is not None else ():
+        del element.attrib[name]
+
+
+def _without(names: Iterable[str], allowed: frozenset[str]) -> list[str]:
+    return [name for name in names if name not in allowed]
+
+
+def _parse(junit: bytes) -> Element:
+    parser = ElementTree.XMLParser(target=_Builder())  # noqa: S314 (a document with a DOCTYPE is refused)
+    try:
+        parser.feed(junit)
+        root: Element = parser.close()
+    except ElementTree.ParseError as error:
+        raise _unreadable(str(error)) from None
+    return root
+
+
+def _render(root: Element) -> bytes:
+    """ASCII without a declaration, as the server writes it."""
+    return ElementTree.tostring(root, encoding="unicode").encode("ascii", "xmlcharrefreplace")
+
+
+def _unreadable(problem: str) -> CliError:
+    return CliError(f"The server's JUnit document cannot be used: {problem}", NO_VERDICT)

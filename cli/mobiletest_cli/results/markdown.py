@@ -1,0 +1,175 @@
+"""A report in Markdown, as pull request comments and the job summary of GitHub show it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from mobiletest_cli.output import duration
+from mobiletest_cli.presentation import counts, outcome, state
+from mobiletest_cli.results.report import ENDED, Report, cause, earlier_failures, is_simulated, shorten
+
+if TYPE_CHECKING:
+    from mobiletest_cli.api_types import Execution, Gate, GateReason, Run
+
+SIZE_LIMIT = 1024 * 1024
+"""Bytes: GitHub shows no larger job summary."""
+_SECTION_ITEMS = 50
+_NAME_LENGTH = 200
+_TEXT_LENGTH = 300
+_NO_BLOCK = {"known_on_base": "known on the base branch", "flaky": "flaky", "quarantined": "in quarantine"}
+_HEAD = "| Result | Test | Build | Device | Time | Reason |\n| --- | --- | --- | --- | ---: | --- |\n"
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;"}
+_UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
+_MARKUP = re.compile(r"[\\`*_{}\[\]~!$#]")
+_REFERENCE = re.compile(r"@(?=\w)|#(?=\d)|(?<=GH-)(?=\d)", re.IGNORECASE)
+_LIST_MARK = re.compile(r"^(?:[-+=]|\d+(?=[.)]))")
+
+
+_Item = TypeVar("_Item")
+
+
+class _Row(NamedTuple):
+    text: str
+    passed: bool
+
+    @property
+    def size(self) -> int:
+        return len(self.text.encode())
+
+
+def render_markdown(report: Report, limit: int = SIZE_LIMIT) -> str:
+    """The report in at most `limit` bytes of UTF-8.
+
+    If it would be larger, rows of passed runs are left out, the longest first, and then others from the end.
+    """
+    head, sections = _heading(report), "".join(_sections(report))
+    rows = [_Row(_row(run), run["success"] is True) for run in report.runs]
+    fixed = len(f"{head}{_HEAD}{sections}".encode()) + _TEXT_LENGTH
+    kept = _fit(rows, limit - fixed)
+    table = _HEAD + "".join(row.text for row in kept) if kept else ""
+    text = f"{head}{table}{_left_out(rows, kept)}{sections}"
+    return text if len(text.encode()) <= limit else head.encode()[: max(limit, 0)].decode(errors="ignore")
+
+
+def escape(text: str, length: int = _NAME_LENGTH) -> str:
+    """A user's text in one line that Markdown shows as it is: no markup, HTML, mentions or references to issues."""
+    line = shorten(_UNSAFE.sub(" ", text), length)
+    line = _REFERENCE.sub(lambda found: f"{found[0]}\u200b", line)
+    line = _MARKUP.sub(lambda found: f"\\{found[0]}", line)
+    line = _LIST_MARK.sub(lambda found: f"{found[0]}\u200b", line)
+    return "".join(_ENTITIES.get(character, character) for character in line)
+
+
+def _heading(report: Report) -> str:
+    execution, gate = report.execution, report.gate
+    name = escape(str(execution["workflow_name"] or execution.get("name") or "mobiletest"))
+    took = execution["execution_time_seconds"]
+    lines = [
+        f"## {name}: {_verdict(execution, gate)}",
+        f"{counts(execution)}{f' in {duration(took)}' if took else ''}. [Execution {execution['id']}](<{report.link}>)",
+    ]
+    lines += [escape(gate["summary"], _TEXT_LENGTH)] if gate else []
+    lines += [f"**{note}**"] if (note := _simulation(report.runs)) else []
+    return "\n\n".join(lines) + "\n\n"
+
+
+def _verdict(execution: Execution, gate: Gate | None) -> str:
+    """The gate's result next to the execution's: failures that are known do not block."""
+    word = state(execution)
+    if gate is None or (gate["result"] == "pass" and word == "passed"):
+        return word
+    return f"{word}, gate: {gate['result']}"
+
+
+def _simulation(runs: Sequence[Run]) -> str:
+    simulated = sum(map(is_simulated, runs))
+    if not simulated:
+        return ""
+    if simulated == len(runs):
+        return "All results come from simulated devices, which run a model of the app instead of the app."
+    return (
+        f"{simulated} of {len(runs)} results come from simulated devices, which run a model of the app instead of it."
+    )
+
+
+def _row(run: Run) -> str:
+    last = run["attempts"][-1] if run["attempts"] else None
+    device = escape(last["device"]) if last and last["device"] else "-"
+    cells = [
+        outcome(run) if run["success"] else f"**{outcome(run)}**",
+        escape(run["test_name"]),
+        escape(run["resolved_build_version"] or "-"),
+        f"{device} (simulated)" if is_simulated(run) else device,
+        duration(run["execution_time_seconds"]),
+        escape(cause(run, _TEXT_LENGTH), _TEXT_LENGTH),
+    ]
+    return f"| {' | '.join(cells)} |\n"
+
+
+def _fit(rows: Sequence[_Row], budget: int) -> list[_Row]:
+    """The rows, in order, without as many as needed for `budget` bytes."""
+    excess = sum(row.size for row in rows) - budget
+    passed = sorted((index for index, row in enumerate(rows) if row.passed), key=lambda index: -rows[index].size)
+    others = [index for index in reversed(range(len(rows))) if not rows[index].passed]
+    dropped: set[int] = set()
+    for index in [*passed, *others]:
+        if excess <= 0:
+            break
+        dropped.add(index)
+        excess -= rows[index].size
+    return [row for index, row in enumerate(rows) if index not in dropped]
+
+
+def _left_out(rows: Sequence[_Row], kept: Sequence[_Row]) -> str:
+    if len(rows) == len(kept):
+        return "\n"
+    passed = sum(row.passed for row in rows) - sum(row.passed for row in kept)
+    others = len(rows) - len(kept) - passed
+    numbers = [f"{passed} passed" if passed else "", f"{others} not passed" if others else ""]
+    return f"\nNot all runs fit into this report; left out are: {' and '.join(filter(None, numbers))}.\n\n"
+
+
+def _sections(report: Report) -> Iterator[str]:
+    reasons = report.gate["reasons"] if report.gate else []
+    yield _section("Newly broken", (each for each in reasons if each["rule"] == "newly_broken"), _newly_broken)
+    yield _section("Does not block", (each for each in reasons if each["rule"] in _NO_BLOCK), _not_blocking)
+    without = (run for run in report.runs if run["success"] is None and run["status"] in ENDED)
+    yield _section("No verdict", without, _no_verdict)
+    retried = (run for run in report.runs if run["success"] and earlier_failures(run))
+    yield _section("Passed after a retry", retried, _retried)
+
+
+def _section(title: str, items: Iterable[_Item], render: Callable[[_Item], str]) -> str:
+    found = list(items)
+    if not found:
+        return ""
+    lines = [f"- {render(item)}" for item in found[:_SECTION_ITEMS]]
+    lines += [f"- and {len(found) - _SECTION_ITEMS} more"] if len(found) > _SECTION_ITEMS else []
+    return f"### {title}\n\n" + "\n".join(lines) + "\n\n"
+
+
+def _newly_broken(reason: GateReason) -> str:
+    breakage = reason["breakage"]
+    build = breakage["first_failing"] if breakage else None
+    since = f" Since build {escape(build['version'])}." if build else ""
+    commits = f" Commits: {escape(breakage['commit_range'])}" if breakage and breakage["commit_range"] else ""
+    return f"{escape(reason['test_name'])}: {escape(reason['detail'], _TEXT_LENGTH)}{since}{commits}"
+
+
+def _not_blocking(reason: GateReason) -> str:
+    rule = _NO_BLOCK[str(reason["rule"])]
+    return f"{escape(reason['test_name'])} ({rule}): {escape(reason['detail'], _TEXT_LENGTH)}"
+
+
+def _no_verdict(run: Run) -> str:
+    return (
+        f"{escape(run['test_name'])} ({outcome(run)}): {escape(cause(run, _TEXT_LENGTH) or 'no reason', _TEXT_LENGTH)}"
+    )
+
+
+def _retried(run: Run) -> str:
+    failures = earlier_failures(run)
+    times = "once" if len(failures) == 1 else f"{len(failures)} times"
+    return f"{escape(run['test_name'])}: failed {times} before, with: {escape(failures[-1], _TEXT_LENGTH)}"

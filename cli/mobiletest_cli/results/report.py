@@ -1,0 +1,75 @@
+"""The results of an execution that a report is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mobiletest_cli.api_types import Execution, Gate, GateReason, Run
+
+ENDED = frozenset({"completed", "failed", "cancelled"})
+
+
+@dataclass(frozen=True)
+class Report:
+    """An execution, its runs, and the gate if it was asked.
+
+    `paths` are the flow files of tests by test id, relative to the repository; `url` is what "/executions/{id}" is
+    appended to for a link.
+    """
+
+    execution: Execution
+    runs: Sequence[Run]
+    gate: Gate | None
+    paths: Mapping[str, str]
+    url: str
+
+    @property
+    def link(self) -> str:
+        """Where the execution can be seen."""
+        return f"{self.url.rstrip('/')}/executions/{self.execution['id']}"
+
+    @property
+    def reasons(self) -> Mapping[str, GateReason]:
+        """The reasons of the gate by run id."""
+        return {reason["run_id"]: reason for reason in self.gate["reasons"]} if self.gate else {}
+
+    @property
+    def quarantined(self) -> Mapping[str, str]:
+        """Why tests are in quarantine, by test id. The gate names those that did not pass, and only those."""
+        found = self.gate["reasons"] if self.gate else []
+        return {
+            reason["test_id"]: reason["quarantine"]["reason"] if reason["quarantine"] else ""
+            for reason in found
+            if reason["quarantine"] or reason["rule"] == "quarantined"
+        }
+
+    def ended_without_passing(self) -> Iterator[Run]:
+        """The runs that ended and did not pass."""
+        return (run for run in self.runs if run["status"] in ENDED and not run["success"])
+
+
+def cause(run: Run, length: int) -> str:
+    """Why a run did not pass, in a line of at most `length` characters; "" if it passed."""
+    failure = run["failure"]
+    text = (failure["message"] or failure["reason"]) if failure and not run["success"] else ""
+    return shorten(text, length)
+
+
+def shorten(text: str, length: int) -> str:
+    """The text in one line of at most `length` characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= length else f"{line[: length - 1]}…"
+
+
+def earlier_failures(run: Run) -> list[str]:
+    """Why the earlier attempts of a run failed."""
+    failures = [attempt["failure"] for attempt in run["attempts"][:-1]]
+    return [failure["message"] or failure["reason"] for failure in failures if failure]
+
+
+def is_simulated(run: Run) -> bool:
+    """Whether a simulated device gave the result."""
+    return bool(run["attempts"]) and run["attempts"][-1]["simulated"] is True
