@@ -30,7 +30,7 @@ from mobiletest_cli.errors import (
 CONNECT_SECONDS = 10.0
 READ_SECONDS = 90.0
 """Longer than the server holds a request that waits for a change (60 s)."""
-PATIENCE_SECONDS = 60.0
+DOCTOR = "Check address, network, proxy and TLS with: mobiletest doctor"
 _LONGEST_PAUSE = 10.0
 _TRANSIENT = frozenset({429, 502, 503, 504})
 
@@ -38,7 +38,7 @@ _TRANSIENT = frozenset({429, 502, 503, 504})
 class Api:
     """The server's REST API with one key. `patience`: seconds for which calls that are safe to repeat are repeated."""
 
-    def __init__(self, server: Server, *, patience: float = PATIENCE_SECONDS) -> None:
+    def __init__(self, server: Server, *, patience: float) -> None:
         self.server = server
         self.patience = patience
         self._client = httpx.Client(
@@ -68,7 +68,11 @@ class Api:
 
     def get(self, path: str, **query: Any) -> Any:
         """The JSON of a resource; a parameter that is None is left out."""
-        return self.call("GET", path, params=_given(query)).json()
+        response = self.call("GET", path, params=_given(query))
+        try:
+            return response.json()
+        except ValueError:
+            raise CliError(f"{self.server.url} does not answer as mobiletest does", UNREACHABLE, DOCTOR) from None
 
     def post(self, path: str, body: Any, *, key: str | None = None, headers: Mapping[str, str] | None = None) -> Any:
         """The JSON of the answer. With an idempotency key it is repeated safely."""
@@ -170,8 +174,7 @@ class Api:
     def unreachable(self, error: httpx.TransportError) -> CliError:
         """What a failure of the network means."""
         reason = str(error) or type(error).__name__
-        hint = "Check address, network, proxy and TLS with: mobiletest doctor"
-        return CliError(f"{self.server.url} cannot be reached: {reason}", UNREACHABLE, hint)
+        return CliError(f"{self.server.url} cannot be reached: {reason}", UNREACHABLE, DOCTOR)
 
 
 def check_key(key: str) -> str:

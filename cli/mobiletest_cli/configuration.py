@@ -204,13 +204,9 @@ def parse_project(path: Path, content: bytes) -> Project:
     if "tags" in given:
         given["tags"] = tuple(str(tag) for tag in given["tags"])
     if "env" in given:
-        given["env"] = {str(name): _variable(value) for name, value in given["env"].items()}
+        texts = yaml.load(content, yaml.BaseLoader)["env"]  # noqa: S506 - makes texts only: ON stays ON, 1.10 stays 1.10
+        given["env"] = {name: str(value) for name, value in texts.items()}
     return Project(path, **given)
-
-
-def _variable(value: Any) -> str:
-    """The text of a variable: true and false as YAML and JavaScript write them."""
-    return ("true" if value else "false") if isinstance(value, bool) else str(value)
 
 
 def _check_entry(place: str, name: str, value: Any) -> None:

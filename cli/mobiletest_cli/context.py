@@ -28,6 +28,10 @@ _COMMON: dict[str, tuple[Any, Any]] = {
     "api_key_stdin": (Annotated[bool, typer.Option("--api-key-stdin", help="Read the API key from stdin.")], False),
     "ca_file": (Annotated[str, typer.Option(help="Certificates of a private CA (MOBILETEST_CA_FILE).")], ""),
     "as_json": (Annotated[bool, typer.Option("--json", help="Print one JSON document, errors too.")], False),
+    "patience": (
+        Annotated[float, typer.Option(min=0, help="Seconds to try again when the server is away or busy.")],
+        60.0,
+    ),
     "quiet": (Annotated[bool, typer.Option("--quiet", "-q", help="Print the result only.")], False),
 }
 
@@ -35,8 +39,9 @@ _COMMON: dict[str, tuple[Any, Any]] = {
 class Context:
     """One call of the command. The server is looked up, and connected to, when it is needed first."""
 
-    def __init__(self, flags: ServerFlags, output: Output) -> None:
+    def __init__(self, flags: ServerFlags, output: Output, patience: float) -> None:
         self.flags = flags
+        self.patience = patience
         self.output = output
         self.environ = os.environ
 
@@ -56,7 +61,7 @@ class Context:
     def api(self) -> Api:
         from mobiletest_cli.api import Api
 
-        return Api(self.server)
+        return Api(self.server, patience=self.patience)
 
     def find_app(self, wanted: str | None) -> App:
         """The app that is named, or else that of the project. CliError: none is, or it does not exist."""
@@ -128,7 +133,7 @@ def _run(function: Callable[..., int | None], common: dict[str, Any], values: di
     output = Output(common["as_json"], common["quiet"])
     context: Context | None = None
     try:
-        context = Context(_server_flags(common), output)
+        context = Context(_server_flags(common), output, common["patience"])
         return function(context, **values) or OK
     except CliError as error:
         output.error(error)

@@ -82,13 +82,9 @@ def run(
     from mobiletest_cli.test_run import Destinations, TestRun, WaitOptions
 
     project = context.project
-    given: dict[str, Any] = {
-        "branch": ci_branch,
-        "commit_sha": ci_commit,
-        "pr_number": ci_pr,
-        "repository": ci_repository,
-    }
-    attribution = replace(detect(os.environ), **{name: value for name, value in given.items() if value is not None})
+    said: dict[str, Any] = {"branch": ci_branch, "commit_sha": ci_commit, "pr_number": ci_pr}
+    said["repository"] = ci_repository
+    attribution = replace(detect(os.environ), **{name: value for name, value in said.items() if value is not None})
     wanted = Selection(
         app_files=app or (),
         apps=app_id or ([project.app] if project.app else ()),

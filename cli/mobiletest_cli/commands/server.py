@@ -26,7 +26,7 @@ def login(context: Context) -> None:
     url = flags.url or context.environ.get("MOBILETEST_URL") or _ask("Address of the server")
     key = flags.api_key or _ask("API key", hidden=True)
     server = Server(check_url(url), key, flags.ca_file or context.environ.get("MOBILETEST_CA_FILE"))
-    api = Api(server)
+    api = Api(server, patience=context.patience)
     try:
         found = api.get("settings/api-keys/current")
     finally:

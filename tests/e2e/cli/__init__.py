@@ -1,0 +1,1 @@
+"""The command line against a started stack, as a process of its own."""
