@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Mapping
 
-from services.flows.commands import BaseCommand
-from services.flows.nodes import Node, read_optional
-from services.flows.selectors import COMMON_FIELDS, VALUE_LIMIT
+from .commands import BaseCommand
+from .nodes import Node, read_optional
+from .selectors import COMMON_FIELDS, VALUE_LIMIT
 
 Reader = Callable[[Node], BaseCommand]
 """Reads the arguments of a command. Raise DocumentError."""

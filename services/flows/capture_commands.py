@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from services.flows.commands import BaseCommand
-from services.flows.selectors import Selector
+from .commands import BaseCommand
+from .selectors import Selector
 
 RandomKind: TypeAlias = Literal["text", "number", "email", "person name", "city name", "country name", "color name"]
 

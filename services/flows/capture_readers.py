@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 
-from services.flows import capture_commands as commands
-from services.flows.arguments import Reader, bare_reader, optional_argument, single_argument
-from services.flows.commands import BaseCommand
-from services.flows.nodes import Node, quote, read_optional
-from services.flows.selectors import COMMON_FIELDS, read_element
-from services.flows.variables import VARIABLE_NAME, VARIABLE_NAME_HINT
+from . import capture_commands as commands
+from .arguments import Reader, bare_reader, optional_argument, single_argument
+from .commands import BaseCommand
+from .nodes import Node, quote, read_optional
+from .selectors import COMMON_FIELDS, read_element
+from .variables import VARIABLE_NAME, VARIABLE_NAME_HINT
 
 NAME_LIMIT = 200
 FILE_LIMIT = 500

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Mapping
 
-from services.flows import commands
-from services.flows.arguments import (
+from . import commands
+from .arguments import (
     WAIT_LIMIT_SECONDS,
     Reader,
     bare_reader,
@@ -14,11 +14,11 @@ from services.flows.arguments import (
     single_argument,
     text_reader,
 )
-from services.flows.capture_readers import CAPTURE_READERS
-from services.flows.commands import BaseCommand
-from services.flows.device_commands import ClearKeychain
-from services.flows.nodes import Node, quote, read_optional, suggest
-from services.flows.selectors import (
+from .capture_readers import CAPTURE_READERS
+from .commands import BaseCommand
+from .device_commands import ClearKeychain
+from .nodes import Node, quote, read_optional, suggest
+from .selectors import (
     COMMON_FIELDS,
     CRITERIA,
     VALUE_LIMIT,

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from services.flows.selectors import Direction, Position, Selector
+from .selectors import Direction, Position, Selector
 
 
 class BaseCommand:

@@ -3,12 +3,12 @@
 import re
 from collections.abc import Callable, Collection, Mapping
 
-from services.flows.environment import is_secret_name
-from services.flows.nodes import Node, Notice, quote, read_optional, suggest
-from services.flows.selectors import VALUE_LIMIT
-from services.flows.steps import Flow, Step
-from services.flows.templates import is_template
-from services.flows.variables import check_template, mark_pending
+from .environment import is_secret_name
+from .nodes import Node, Notice, quote, read_optional, suggest
+from .selectors import VALUE_LIMIT
+from .steps import Flow, Step
+from .templates import is_template
+from .variables import check_template, mark_pending
 
 CONFIGURATION_KEYS = ("appId", "url", "name", "tags", "env", "onFlowStart", "onFlowComplete")
 HOOKS = ("onFlowStart", "onFlowComplete")

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from services.flows.nodes import Node, Notice
-from services.flows.templates import parse_template
-from services.flows.values import ExpressionError
+from .nodes import Node, Notice
+from .templates import parse_template
+from .values import ExpressionError
 
 NOTICES_LIMIT = 20
 """Of one flow."""

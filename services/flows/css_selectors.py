@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 
-from services.flows.commands import BaseCommand
-from services.flows.selectors import Condition, Selector
+from .commands import BaseCommand
+from .selectors import Condition, Selector
 
 NOT_A_WEB_PAGE = "css selects elements of web pages, and this device is not a browser: use text or id"
 

@@ -4,11 +4,11 @@ import re
 from collections.abc import Callable, Mapping
 from typing import cast, get_args
 
-from services.flows import device_commands as commands
-from services.flows.arguments import WAIT_LIMIT_SECONDS, Reader, bare_reader, optional_argument, single_argument
-from services.flows.commands import BaseCommand
-from services.flows.nodes import Node, quote, read_optional
-from services.flows.selectors import COMMON_FIELDS, VALUE_LIMIT
+from . import device_commands as commands
+from .arguments import WAIT_LIMIT_SECONDS, Reader, bare_reader, optional_argument, single_argument
+from .commands import BaseCommand
+from .nodes import Node, quote, read_optional
+from .selectors import COMMON_FIELDS, VALUE_LIMIT
 
 PERMISSIONS_LIMIT = 50
 ARGUMENTS_LIMIT = 100

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import Enum
 from itertools import pairwise
 from math import asin, cos, radians, sin, sqrt
 from typing import Literal, TypeAlias
 
-from services.flows.commands import BaseCommand
+from .commands import BaseCommand
 
 Argument: TypeAlias = str | int | float | bool
 Permission: TypeAlias = Literal["allow", "deny", "unset", "always", "inuse", "never", "limited"]
@@ -101,11 +101,14 @@ class SetOrientation(BaseCommand):
         return self.orientation.replace("_", " ")
 
 
-class Mode(StrEnum):
+class Mode(str, Enum):
     """A setting of the device that is on or off."""
 
     AIRPLANE = "airplane_mode"
     DARK = "dark_mode"
+
+    def __str__(self) -> str:
+        return self.value
 
     @property
     def words(self) -> str:

@@ -21,7 +21,7 @@ from yaml.events import (
     SequenceStartEvent,
 )
 
-from services.flows.nodes import DocumentError, Location, Node, Scalar
+from .nodes import DocumentError, Location, Node, Scalar
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """Only its event stream is used; it never constructs objects."""

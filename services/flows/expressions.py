@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from services.flows.nodes import quote
-from services.flows.values import OPERATORS, ExpressionError, Value, is_true
+from .nodes import quote
+from .values import OPERATORS, ExpressionError, Value, is_true
 
 Lookup: TypeAlias = Callable[[str], Value]
 """Returns the value of a name."""

@@ -5,15 +5,15 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TypeAlias
 
-from services.flows.configuration import is_configuration
-from services.flows.constant_conditions import constant_conditions
-from services.flows.documents import Limits, SizeCounter, read_documents, read_json
-from services.flows.nodes import DocumentError, Node, Notice
-from services.flows.parser import COMMANDS, read_flow, split_steps
-from services.flows.patterns import limit_compile_cost
-from services.flows.steps import Flow
-from services.flows.subflows import SubflowExpander, split_file
-from services.flows.workspace_media import FlowMedia, MediaFile, WorkspaceMedia
+from .configuration import is_configuration
+from .constant_conditions import constant_conditions
+from .documents import Limits, SizeCounter, read_documents, read_json
+from .nodes import DocumentError, Node, Notice
+from .parser import COMMANDS, read_flow, split_steps
+from .patterns import limit_compile_cost
+from .steps import Flow
+from .subflows import SubflowExpander, split_file
+from .workspace_media import FlowMedia, MediaFile, WorkspaceMedia
 
 Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
 Files: TypeAlias = Mapping[str, str]

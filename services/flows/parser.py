@@ -6,16 +6,16 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import cast
 
-from services.flows.arguments import Reader
-from services.flows.capture_readers import OPTIONAL_BY_DEFAULT
-from services.flows.command_readers import COMMAND_READERS
-from services.flows.configuration import StepsReader, is_configuration, read_configuration, read_env
-from services.flows.device_command_readers import DEVICE_COMMAND_READERS
-from services.flows.nodes import DocumentError, Node, Notice, quote, read_optional, suggest
-from services.flows.script_readers import SCRIPT_READERS, with_named_argument
-from services.flows.selectors import ALWAYS, COMMON_FIELDS, is_optional, read_condition
-from services.flows.steps import STEP_LIMIT, Command, Flow, Repeat, Retry, RunFlow, Sentence, Step
-from services.flows.variables import ON_COMPLETE, fill_node, mark_pending
+from .arguments import Reader
+from .capture_readers import OPTIONAL_BY_DEFAULT
+from .command_readers import COMMAND_READERS
+from .configuration import StepsReader, is_configuration, read_configuration, read_env
+from .device_command_readers import DEVICE_COMMAND_READERS
+from .nodes import DocumentError, Node, Notice, quote, read_optional, suggest
+from .script_readers import SCRIPT_READERS, with_named_argument
+from .selectors import ALWAYS, COMMON_FIELDS, is_optional, read_condition
+from .steps import STEP_LIMIT, Command, Flow, Repeat, Retry, RunFlow, Sentence, Step
+from .variables import ON_COMPLETE, fill_node, mark_pending
 
 SENTENCE_LIMIT = 500
 NESTING_LIMIT = 8

@@ -15,7 +15,7 @@ from typing import Protocol
 
 import re2
 
-from services.flows.java_patterns import UnsupportedPattern, to_re2
+from .java_patterns import UnsupportedPattern, to_re2
 
 MEMORY_LIMIT = 256 * 1024
 """Bytes that one compiled pattern and its matching may use; RE2 refuses patterns that need more."""

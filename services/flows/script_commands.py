@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from services.flows.commands import BaseCommand
-from services.flows.selectors import ALWAYS, Condition
+from .commands import BaseCommand
+from .selectors import ALWAYS, Condition
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Mapping
 
-from services.flows.commands import BaseCommand
-from services.flows.configuration import read_env
-from services.flows.nodes import Node, read_optional
-from services.flows.script_commands import EvalScript, RunScript
-from services.flows.selectors import ALWAYS, COMMON_FIELDS, VALUE_LIMIT, read_condition
-from services.flows.variables import check_template
+from .commands import BaseCommand
+from .configuration import read_env
+from .nodes import Node, read_optional
+from .script_commands import EvalScript, RunScript
+from .selectors import ALWAYS, COMMON_FIELDS, VALUE_LIMIT, read_condition
+from .variables import check_template
 
 SCRIPT_LIMIT = 256 * 1024
 ARGUMENTS: Mapping[str, str] = {"evalScript": "script", "runScript": "file"}

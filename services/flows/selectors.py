@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Literal, TypeAlias, cast
 
-from services.flows.css_syntax import css_problem
-from services.flows.nodes import Node, quote, read_optional
-from services.flows.patterns import Pattern, PatternError, compile_pattern
+from .css_syntax import css_problem
+from .nodes import Node, quote, read_optional
+from .patterns import Pattern, PatternError, compile_pattern
 
 Direction: TypeAlias = Literal["up", "down", "left", "right"]
 

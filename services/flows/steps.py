@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from services.flows import commands, device_commands
-from services.flows.capture_commands import AiCommand, CaptureCommand, InputRandom
-from services.flows.commands import BaseCommand
-from services.flows.nodes import Node
-from services.flows.script_commands import EvalScript, RunScript
-from services.flows.selectors import ALWAYS, Condition
+from . import commands, device_commands
+from .capture_commands import AiCommand, CaptureCommand, InputRandom
+from .commands import BaseCommand
+from .nodes import Node
+from .script_commands import EvalScript, RunScript
+from .selectors import ALWAYS, Condition
 
 STEP_LIMIT = 1_000
 """How many steps a test may have, including those inside other steps."""

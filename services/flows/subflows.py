@@ -4,15 +4,15 @@ import posixpath
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from services.flows.configuration import CONFIGURATION_KEYS, HOOKS, known_entries
-from services.flows.documents import DEFAULT_LIMITS, read_documents
-from services.flows.nodes import DocumentError, Node, Notice, suggest
-from services.flows.parser import split_steps
-from services.flows.script_readers import with_named_argument
-from services.flows.steps import STEP_LIMIT
-from services.flows.templates import is_template
-from services.flows.variables import COMMANDS, ON_COMPLETE
-from services.flows.workspace_media import FlowMedia
+from .configuration import CONFIGURATION_KEYS, HOOKS, known_entries
+from .documents import DEFAULT_LIMITS, read_documents
+from .nodes import DocumentError, Node, Notice, suggest
+from .parser import split_steps
+from .script_readers import with_named_argument
+from .steps import STEP_LIMIT
+from .templates import is_template
+from .variables import COMMANDS, ON_COMPLETE
+from .workspace_media import FlowMedia
 
 INCLUSIONS_LIMIT = 100
 DEPTH_LIMIT = 8

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from services.flows.values import ExpressionError
+from .values import ExpressionError
 
 OPENING = "${"
 _TOKEN = re.compile(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from services.flows.nodes import quote
+from .nodes import quote
 
 Value: TypeAlias = str | int | float | bool | None
 

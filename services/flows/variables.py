@@ -4,9 +4,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from services.flows.nodes import Node
-from services.flows.templates import is_template, parse_template
-from services.flows.values import ExpressionError
+from .nodes import Node
+from .templates import is_template, parse_template
+from .values import ExpressionError
 
 VARIABLE_NAME = re.compile(r"[A-Za-z_]\w{0,99}", re.ASCII)
 VARIABLE_NAME_HINT = "use letters, digits and _, not beginning with a digit"

@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeAlias
 
-from services.flows.configuration import TAG_LIMIT, TAGS_LIMIT
-from services.flows.documents import read_documents
-from services.flows.loader import Json, load_flow
-from services.flows.nodes import DocumentError, Node, Notice, quote, suggest
-from services.flows.workspace_config import (
+from .configuration import TAG_LIMIT, TAGS_LIMIT
+from .documents import read_documents
+from .loader import Json, load_flow
+from .nodes import DocumentError, Node, Notice, quote, suggest
+from .workspace_config import (
     CONFIG_FILES,
     Remark,
     WorkspaceConfig,
     is_config_shaped,
     read_workspace_config,
 )
-from services.flows.workspace_media import MediaFile, WorkspaceMedia
+from .workspace_media import MediaFile, WorkspaceMedia
 
 FLOW_ENDINGS = (".yaml", ".yml")
 NO_TEXT = "this is no text in UTF-8 of at most 1 MiB"

@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from services.flows.configuration import NAME_LIMIT, TAG_LIMIT, TAGS_LIMIT
-from services.flows.documents import read_yaml
-from services.flows.globs import Glob, InvalidGlob
-from services.flows.nodes import Node, quote, read_optional, suggest
+from .configuration import NAME_LIMIT, TAG_LIMIT, TAGS_LIMIT
+from .documents import read_yaml
+from .globs import Glob, InvalidGlob
+from .nodes import Node, quote, read_optional, suggest
 
 T = TypeVar("T")
 

@@ -5,9 +5,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
-from services.flows.capture_commands import picture_name
-from services.flows.nodes import Node, Notice, quote, suggest
-from services.flows.templates import is_template
+from .capture_commands import picture_name
+from .nodes import Node, Notice, quote, suggest
+from .templates import is_template
 
 FILES_LIMIT = 20
 """Of a flow, with the files that it runs."""

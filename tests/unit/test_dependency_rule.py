@@ -34,13 +34,13 @@ def modules() -> Iterator[tuple[str, Path]]:
 
 @cache
 def imported(path: Path) -> tuple[str, ...]:
-    """The full names of the modules that a module imports."""
+    """The full names of the modules that a module imports; those of relative imports begin with their dots."""
     names: list[str] = []
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names.append(node.module)
+        elif isinstance(node, ast.ImportFrom):
+            names.append("." * node.level + (node.module or ""))
     return tuple(names)
 
 
@@ -64,6 +64,25 @@ def test_a_model_knows_the_standard_library_and_models_only() -> None:
         and not re.match(r"services\.\w+\.model|services\.flows", module)
     ]
     assert strange == []
+
+
+def test_flows_can_be_shipped_with_the_command_line() -> None:
+    """They know nothing of the package around them, and need only what the command line depends on."""
+    allowed = {*sys.stdlib_module_names, "yaml", "re2"}
+    strange = [
+        (name, module)
+        for name, path in modules()
+        if name.startswith("flows/")
+        for module in imported(path)
+        if not re.fullmatch(r"\.\w*", module) and module.split(".")[0] not in allowed
+    ]
+    assert strange == []
+
+
+def test_services_import_each_other_by_their_full_names() -> None:
+    """The rules above know modules by these names."""
+    relative = {name for name, path in modules() if any(module.startswith(".") for module in imported(path))}
+    assert {name for name in relative if not name.startswith("flows/")} == set()
 
 
 def test_the_environment_is_read_in_settings_only() -> None:
