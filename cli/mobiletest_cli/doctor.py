@@ -115,7 +115,8 @@ def _version(document: Any) -> Finding:
     version = document.get("info", {}).get("version", "?")
     if missing:
         detail = f"server {version} is older than this command: it cannot {', '.join(missing)}"
-        return Finding("version", False, detail, f"Update the server, or install mobiletest-cli=={version}")
+        hint = f"Update the server, or install mobiletest-cli=={version}"
+        return Finding("version", False, detail, hint, UNREACHABLE)
     return Finding("version", True, f"server {version}")
 
 

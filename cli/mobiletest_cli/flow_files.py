@@ -28,12 +28,16 @@ def write_flows(folder: Path, tests: Iterable[Test], *, force: bool = False) -> 
         more = f" and {len(existing) - 1} more" if len(existing) > 1 else ""
         raise CliError(f"{existing[0]}{more}: differs from the server", INVALID_FILE, "Overwrite with --force")
     for path, text in changed:
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, "utf-8")
-        except OSError as error:
-            raise CliError(f"{path}: cannot be written: {error.strerror}", INVALID_FILE) from None
+        _write(path, text)
     return [path for path, _ in changed]
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+    except OSError as error:
+        raise CliError(f"{path}: cannot be written: {error.strerror}", INVALID_FILE) from None
 
 
 def _contents(folder: Path, tests: Iterable[Test]) -> dict[Path, str]:

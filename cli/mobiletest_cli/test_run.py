@@ -162,7 +162,7 @@ class TestRun:
         from mobiletest_cli.results import github, markdown
         from mobiletest_cli.results.report import Report
 
-        report = Report(execution, runs, gate, paths, self._api.server.url)
+        report = Report(execution, runs, gate, paths, f"{self._api.server.url}/api/v1")
         code = OK
         for path, content in (
             (self._destinations.junit, self._junit),
@@ -171,9 +171,10 @@ class TestRun:
             if path is not None:
                 code = self._write_file(path, content(report)) or code
         if os.environ.get("GITHUB_ACTIONS") == "true":
-            for line in github.annotations(report):
+            for line in github.annotate(report):
                 self._output.annotate(line)
-            github.write_summary(report, os.environ)
+            if problem := github.write_summary(report, os.environ):
+                self._output.warn(problem)
         return code
 
     def _junit(self, report: Report) -> bytes:

@@ -20,7 +20,7 @@ _DATA = {"%": "%25", "\r": "%0D", "\n": "%0A"}
 _PROPERTY = {**_DATA, ":": "%3A", ",": "%2C"}
 
 
-def annotations(report: Report) -> Iterator[str]:
+def annotate(report: Report) -> Iterator[str]:
     """Workflow commands: an error for each run that did not pass, a warning if the gate says that it does not block.
 
     They name the file without a line, because the API does not know the lines of steps.

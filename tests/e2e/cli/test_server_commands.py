@@ -78,6 +78,7 @@ async def test_doctor_names_an_older_server_and_a_wrong_clock(shell: Shell) -> N
         ended = await shell.run("doctor")
     assert "server 0.0.9 is older than this command: it cannot run a folder, show the key" in ended.out
     assert "s ahead of the server" in ended.out
+    assert ended.code == UNREACHABLE
 
 
 async def test_doctor_names_what_is_not_mobiletest(shell: Shell) -> None:
