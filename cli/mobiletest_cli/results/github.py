@@ -1,7 +1,5 @@
 """Results in GitHub Actions: annotations at the flow files, and the job summary."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,7 +24,8 @@ def annotate(report: Report) -> Iterator[str]:
     They name the file without a line, because the API does not know the lines of steps.
     """
     reasons = report.reasons
-    errors, warnings = [], []
+    errors: list[Run] = []
+    warnings: list[Run] = []
     for run in report.ended_without_passing():
         reason = reasons.get(run["id"])
         (errors if reason is None or reason["blocks"] else warnings).append(run)
@@ -54,7 +53,7 @@ def write_summary(report: Report, environ: Mapping[str, str]) -> str | None:
     return None
 
 
-def _annotation(kind: str, run: Run, report: Report) -> str:
+def _annotation(kind: str, run: "Run", report: Report) -> str:
     properties = {"title": f"{run['test_name']} {outcome(run)}"}
     if path := report.paths.get(run["test_id"]):
         properties = {"file": path, **properties}

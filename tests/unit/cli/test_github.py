@@ -1,0 +1,141 @@
+"""Annotations and job summary, read back as GitHub's runner reads them."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from mobiletest_cli.results.github import annotations, write_summary
+from mobiletest_cli.results.markdown import SIZE_LIMIT, render_markdown
+from mobiletest_cli.results.report import Report
+
+from tests.unit.cli.report_samples import EXECUTION, URL, failed, passed, reason, report
+
+LINK = f"{URL}/executions/{EXECUTION}"
+
+
+class Command(NamedTuple):
+    """A workflow command."""
+
+    kind: str
+    properties: dict[str, str]
+    message: str
+
+
+def unescape(text: str) -> str:
+    return re.sub("%(0D|0A|3A|2C|25)", lambda found: chr(int(found[1], 16)), text)
+
+
+def read(line: str) -> Command:
+    """A command as the runner parses a line of output."""
+    assert "\n" not in line
+    assert "\r" not in line
+    found = re.fullmatch(r"::(\w+) (.*?)::(.*)", line)
+    assert found is not None
+    pairs = (pair.split("=", 1) for pair in found[2].split(","))
+    return Command(found[1], {name: unescape(value) for name, value in pairs}, unescape(found[3]))
+
+
+def commands(found: Report) -> list[Command]:
+    return [read(line) for line in annotations(found)]
+
+
+def test_nothing_is_said_about_runs_that_passed_or_have_not_ended() -> None:
+    assert commands(report(passed(), passed("Later", status="running", success=None))) == []
+
+
+def test_a_failure_is_an_error_at_the_flow_file() -> None:
+    pay = failed()
+    found = replace(report(pay), paths={pay["test_id"]: ".maestro/pay.yaml"})
+    assert commands(found) == [
+        Command("error", {"file": ".maestro/pay.yaml", "title": "Pay failed"}, f"No button\n{LINK}")
+    ]
+
+
+def test_a_failure_without_a_file_has_a_title_only() -> None:
+    assert commands(report(failed()))[0].properties == {"title": "Pay failed"}
+
+
+def test_runs_without_a_verdict_are_errors() -> None:
+    lost = failed("Basket", "", status="failed", success=None)
+    assert commands(report(lost)) == [
+        Command("error", {"title": "Basket no verdict"}, f"It ended without a reason.\n{LINK}")
+    ]
+
+
+def test_failures_that_do_not_block_are_warnings_with_the_gates_reason() -> None:
+    pay, search = failed(), failed("Search")
+    found = report(pay, search, reasons=[reason(pay, "known_on_base"), reason(search, "newly_broken")])
+    assert [(each.kind, each.message.splitlines()[1]) for each in commands(found)] == [
+        ("error", "It is newly_broken."),
+        ("warning", "It is known_on_base."),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", ["a: b, c", "50% of 100%", "%0A", "end::error::x", "title=x,file=y", "::warning::injected", "größe 🚀"]
+)
+def test_text_of_users_does_not_end_the_command(text: str) -> None:
+    run = failed(text, text)
+    found = replace(report(run), paths={run["test_id"]: f"flows/{text}.yaml"})
+    assert commands(found) == [
+        Command("error", {"file": f"flows/{text}.yaml", "title": f"{text} failed"}, f"{text}\n{LINK}")
+    ]
+
+
+def test_line_breaks_in_names_do_not_begin_a_command() -> None:
+    run = failed("one\r\n::error::two")
+    found = replace(report(run, reasons=[reason(run, "flaky", detail="x\r\n::stop-commands::y")]), paths={})
+    (command,) = commands(found)
+    assert command.properties["title"] == "one\r\n::error::two failed"
+    assert command.message == f"No button\nx\r\n::stop-commands::y\n{LINK}"
+
+
+def test_text_that_is_not_unicode_can_be_printed() -> None:
+    assert read(next(annotations(report(failed("bad \udce9"))))).properties["title"].encode() == b"bad ? failed"
+
+
+def test_ten_of_each_kind_and_a_notice_with_the_rest() -> None:
+    errors, warnings = [failed(f"e{n}") for n in range(13)], [failed(f"w{n}") for n in range(11)]
+    found = report(*errors, *warnings, reasons=[reason(run, "flaky") for run in warnings])
+    said = commands(found)
+    assert [each.kind for each in said] == ["error"] * 10 + ["warning"] * 10 + ["notice"]
+    assert said[-1] == Command("notice", {"title": "mobiletest"}, f"3 more errors and 1 more warning: {LINK}")
+
+
+def test_exactly_ten_need_no_notice() -> None:
+    assert [each.kind for each in commands(report(*[failed(f"e{n}") for n in range(10)]))] == ["error"] * 10
+
+
+def test_the_summary_is_appended(tmp_path: Path) -> None:
+    file = tmp_path / "summary.md"
+    file.write_text("# Build\n")
+    found = report(failed())
+    assert write_summary(found, {"GITHUB_STEP_SUMMARY": str(file)}) is None
+    assert file.read_text() == f"# Build\n\n{render_markdown(found)}"
+
+
+def test_the_summary_begins_a_new_file(tmp_path: Path) -> None:
+    file = tmp_path / "summary.md"
+    assert write_summary(report(passed()), {"GITHUB_STEP_SUMMARY": str(file)}) is None
+    assert file.read_text() == render_markdown(report(passed()))
+
+
+@pytest.mark.parametrize("environ", [{}, {"GITHUB_STEP_SUMMARY": ""}])
+def test_without_the_variable_there_is_no_summary(environ: dict[str, str]) -> None:
+    assert write_summary(report(passed()), environ) is None
+
+
+def test_the_summary_shares_the_limit_with_what_is_there(tmp_path: Path) -> None:
+    file = tmp_path / "summary.md"
+    file.write_bytes(b"x" * (SIZE_LIMIT - 2000))
+    write_summary(report(*[passed(f"p{n}") for n in range(100)]), {"GITHUB_STEP_SUMMARY": str(file)})
+    assert SIZE_LIMIT - 2000 < file.stat().st_size <= SIZE_LIMIT
+    assert b"left out are" in file.read_bytes()
+
+
+def test_a_summary_that_cannot_be_written_is_a_problem_in_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "absent" / "summary.md"
+    problem = write_summary(report(passed()), {"GITHUB_STEP_SUMMARY": str(path)})
+    assert problem == f"{path}: the job summary cannot be written: No such file or directory"

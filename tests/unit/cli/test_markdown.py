@@ -1,0 +1,215 @@
+"""The Markdown report, as a renderer shows it."""
+
+import html
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from mobiletest_cli.results.markdown import SIZE_LIMIT, escape, render_markdown
+
+from tests.unit.cli.report_samples import EXECUTION, URL, attempt, failed, passed, reason, report
+
+RENDERER = MarkdownIt("commonmark").enable("table")
+NASTY = [
+    "a | b",
+    "`code` and ``more``",
+    "<script>alert(1)</script>",
+    "&amp; &#124; &lt;",
+    "**bold** _it_ ~~gone~~ *",
+    "[link](https://example.com) ![image](x)",
+    "back\\slash \\| pipe \\",
+    "# heading",
+    "1. one",
+    "- item",
+    "+ item",
+    "$a$ {b}",
+    "<!-- comment",
+    "100%",
+]
+
+
+def shown(markdown: str) -> str:
+    """The text that a reader sees, without the characters that break mentions."""
+    text: str = re.sub(r"<[^>]+>", "", RENDERER.render(markdown))
+    return html.unescape(text).replace("\u200b", "")
+
+
+def rows(markdown: str) -> list[list[str]]:
+    """The cells of the table of runs."""
+    lines = re.findall(r"<tr>(.*?)</tr>", RENDERER.render(markdown), re.DOTALL)
+    cells = [re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", line, re.DOTALL) for line in lines]
+    return [[html.unescape(re.sub(r"<[^>]+>", "", cell)).replace("\u200b", "") for cell in line] for line in cells]
+
+
+def section(markdown: str, title: str) -> list[str]:
+    """The items of a section; [] if it is absent."""
+    found = re.search(rf"^### {title}\n\n((?:- .*\n)+)", markdown, re.MULTILINE)
+    return [shown(line[2:]).strip() for line in found[1].splitlines()] if found else []
+
+
+def test_heading_and_link() -> None:
+    text = render_markdown(report(passed(), passed("Search")))
+    assert text.startswith("## Nightly: passed\n")
+    assert "2 passed of 2 runs in 1 min 5 s." in shown(text)
+    assert f"(<{URL}/executions/{EXECUTION}>)" in text
+
+
+def test_the_verdict_names_the_gate_where_it_differs() -> None:
+    pay = failed()
+    assert render_markdown(report(pay)).startswith("## Nightly: failed\n")
+    known = render_markdown(report(pay, reasons=[reason(pay, "known_on_base")]))
+    assert known.startswith("## Nightly: failed, gate: pass\n")
+    assert "The gate's summary." in shown(known)
+    broken = render_markdown(report(pay, reasons=[reason(pay, "newly_broken")]))
+    assert broken.startswith("## Nightly: failed, gate: block\n")
+
+
+@pytest.mark.parametrize(
+    ("status", "verdict"), [("failed", "no verdict"), ("cancelled", "cancelled"), ("running", "running")]
+)
+def test_the_verdict_of_an_execution_without_one(status: str, verdict: str) -> None:
+    assert render_markdown(report(status=status, success=None)).startswith(f"## Nightly: {verdict}\n")
+
+
+def test_the_table_has_a_row_for_each_run() -> None:
+    cancelled = failed("Search", "Cancelled by\nAda", status="cancelled", success=None)
+    lost = failed("Basket", "The worker was lost", status="failed", success=None, execution_time_seconds=None)
+    waiting = passed("Last", status="queued", success=None, attempts=[], resolved_build_version=None)
+    assert rows(render_markdown(report(passed(), failed(), cancelled, lost, waiting))) == [
+        ["Result", "Test", "Build", "Device", "Time", "Reason"],
+        ["passed", "Log in", "1.2.0", "Pixel 9", "4.2 s", ""],
+        ["failed", "Pay", "1.2.0", "Pixel 9", "4.2 s", "No button"],
+        ["cancelled", "Search", "1.2.0", "Pixel 9", "4.2 s", "Cancelled by Ada"],
+        ["no verdict", "Basket", "1.2.0", "Pixel 9", "-", "The worker was lost"],
+        ["queued", "Last", "-", "-", "4.2 s", ""],
+    ]
+
+
+def test_only_simulated_devices_are_called_simulated() -> None:
+    simulated = passed("On a model", attempt(simulated=True))
+    unknown = passed("Without a device", attempt(device=None, simulated=None))
+    real = render_markdown(report(passed(), unknown))
+    assert "simulated" not in real
+    mixed = render_markdown(report(passed(), unknown, simulated))
+    assert [row[3] for row in rows(mixed)[1:]] == ["Pixel 9", "-", "Pixel 9 (simulated)"]
+    assert "1 of 3 results come from simulated devices" in shown(mixed)
+    assert "All results come from simulated devices" in shown(render_markdown(report(simulated)))
+
+
+def test_the_last_attempt_decides_whether_a_device_was_simulated() -> None:
+    moved = passed("Moved", attempt("Lost", simulated=True), attempt(simulated=False))
+    assert "simulated" not in render_markdown(report(moved))
+
+
+def test_newly_broken_tests_name_build_and_commits() -> None:
+    pay, search = failed(), failed("Search")
+    breakage = {"first_failing": {"version": "1.2.0-pr7"}, "last_passing": None, "commit_range": "9be07a1..c0a41f6"}
+    found = report(
+        pay, search, reasons=[reason(pay, "newly_broken", breakage=breakage), reason(search, "newly_broken")]
+    )
+    assert section(render_markdown(found), "Newly broken") == [
+        "Pay: It is newly_broken. Since build 1.2.0-pr7. Commits: 9be07a1..c0a41f6",
+        "Search: It is newly_broken.",
+    ]
+
+
+def test_failures_that_do_not_block_say_why() -> None:
+    runs = [failed(name) for name in ("Known", "Shaky", "Muted")]
+    rules = ("known_on_base", "flaky", "quarantined")
+    text = render_markdown(report(*runs, reasons=[reason(run, rule) for run, rule in zip(runs, rules, strict=True)]))
+    assert section(text, "Does not block") == [
+        "Known (known on the base branch): It is known_on_base.",
+        "Shaky (flaky): It is flaky.",
+        "Muted (in quarantine): It is quarantined.",
+    ]
+    assert section(text, "Newly broken") == []
+
+
+def test_runs_without_a_verdict_are_listed_with_and_without_a_gate() -> None:
+    lost = failed("Basket", "The worker was lost", status="failed", success=None)
+    expected = ["Basket (no verdict): The worker was lost"]
+    assert section(render_markdown(report(lost)), "No verdict") == expected
+    assert section(render_markdown(report(lost, reasons=[reason(lost, "no_verdict")])), "No verdict") == expected
+
+
+def test_runs_that_passed_after_a_retry_name_the_last_failure() -> None:
+    once = passed("Shaky", attempt("No button"), attempt())
+    twice = passed("Shakier", attempt("First"), attempt("Second"), attempt())
+    handed_back = passed("Handed back", attempt(), attempt())
+    assert section(render_markdown(report(once, twice, handed_back)), "Passed after a retry") == [
+        "Shaky: failed once before, with: No button",
+        "Shakier: failed 2 times before, with: Second",
+    ]
+
+
+@pytest.mark.parametrize("text", NASTY)
+def test_text_of_users_is_shown_as_it_is(text: str) -> None:
+    run = failed(text, text, resolved_build_version=text, attempts=[attempt(text, device=text)])
+    markdown = render_markdown(report(run, reasons=[reason(run, "newly_broken", detail=text)], workflow_name=text))
+    expected = text.strip()
+    assert rows(markdown)[1] == ["failed", expected, expected, expected, "4.2 s", expected]
+    assert section(markdown, "Newly broken") == [f"{expected}: {expected}"]
+    assert shown(markdown.splitlines()[0]).strip() == f"{expected}: failed, gate: block"
+
+
+def test_mentions_and_references_lead_nowhere() -> None:
+    written = escape("ask @ada or @team/qa about #12 and GH-12, mail a@b.example")
+    assert not re.search(r"@\w|#\d|GH-\d", written)
+    assert shown(written).strip() == "ask @ada or @team/qa about #12 and GH-12, mail a@b.example"
+
+
+def test_lines_and_control_characters_become_spaces() -> None:
+    assert escape("one\r\ntwo\tthree\x1b[31m four\u2028five\u202esix\ud800") == "one two three \\[31m four five six"
+
+
+@given(st.text(max_size=60))
+def test_any_text_stays_in_its_cell(text: str) -> None:
+    table = rows(f"| a | b |\n| --- | --- |\n| {escape(text)} | end |\n")
+    assert len(table[1]) == 2
+    assert table[1][1] == "end"
+
+
+def test_a_long_reason_is_cut() -> None:
+    cell = rows(render_markdown(report(failed(message="x" * 5000))))[1][5]
+    assert cell.endswith("x…")
+    assert len(cell) == 300
+
+
+def test_a_large_report_leaves_out_the_longest_rows_of_passed_runs_first() -> None:
+    short = [passed(f"s{index}") for index in range(50)]
+    long = [passed(f"{index} {'y' * 150}") for index in range(50)]
+    everything = report(*long, failed(), *short)
+    full = len(render_markdown(everything).encode())
+    text = render_markdown(everything, full - 1000)
+    names = [row[1] for row in rows(text)[1:]]
+    assert len(text.encode()) <= full - 1000
+    assert "Pay" in names
+    assert names[-50:] == [run["test_name"] for run in short]
+    left = 50 - sum(len(name) > 100 for name in names)
+    assert 0 < left < 50
+    assert f"left out are: {left} passed." in text
+
+
+def test_failures_are_left_out_last() -> None:
+    runs = [passed(f"p{index}") for index in range(20)] + [failed(f"f{index}") for index in range(100)]
+    text = render_markdown(report(*runs), 6000)
+    names = [row[1] for row in rows(text)[1:]]
+    assert names == [f"f{index}" for index in range(len(names))]
+    assert 0 < len(names) < 100
+    assert f"left out are: 20 passed and {100 - len(names)} not passed." in text
+
+
+def test_twenty_thousand_failures_fit_into_a_job_summary() -> None:
+    runs = [failed(f"{index} {'|' * 190}", "<" * 400) for index in range(20_000)]
+    text = render_markdown(report(*runs, reasons=[reason(run, "newly_broken") for run in runs]))
+    assert SIZE_LIMIT // 2 < len(text.encode()) <= SIZE_LIMIT
+    assert "and 19950 more" in text
+
+
+@pytest.mark.parametrize("limit", [1500, 100, 0, -5])
+def test_a_report_never_exceeds_its_limit(limit: int) -> None:
+    runs = [failed(f"{index} {'é' * 100}") for index in range(60)]
+    text = render_markdown(report(*runs, reasons=[reason(run, "newly_broken") for run in runs]), limit)
+    assert len(text.encode()) <= max(limit, 0)
