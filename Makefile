@@ -37,7 +37,7 @@ lint: venv proto ## Check style (ruff) and imports (import-linter)
 	$(BIN)/lint-imports --no-cache
 
 types: venv proto ## Check types (mypy --strict)
-	$(BIN)/mypy services deploy examples benchmarks protos tests/fakes tests/deploy tests/images
+	$(BIN)/mypy services deploy examples benchmarks protos cli/mobiletest_cli tests/fakes tests/deploy tests/images
 
 protos-check: venv proto $(BUF) ## Check the protos: buf lint, and buf breaking against the released ones
 	$(BUF) lint build/protos.binpb --config buf.yaml

@@ -76,7 +76,8 @@ class Api:
 
     def post(self, path: str, body: Any, *, key: str | None = None, headers: Mapping[str, str] | None = None) -> Any:
         """The JSON of the answer. With an idempotency key it is repeated safely."""
-        sent = {**(headers or {}), **({"Idempotency-Key": key} if key else {})}
+        given = {**(headers or {}), **({"Idempotency-Key": key} if key else {})}
+        sent = httpx.Headers(given, encoding="utf-8")  # names of branches
         return self.call("POST", path, json=body, headers=sent, repeatable=key is not None).json()
 
     def put(self, path: str, body: Any) -> Any:

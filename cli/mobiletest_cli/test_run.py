@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -191,7 +192,8 @@ class TestRun:
             part.write_bytes(content)
             part.replace(path)
         except OSError as error:
-            part.unlink(missing_ok=True)
+            with suppress(OSError):
+                part.unlink(missing_ok=True)
             self._output.error_line(f"{path}: cannot be written: {error.strerror}")
             return INVALID_FILE
         return OK

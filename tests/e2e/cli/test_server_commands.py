@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
+
 from mobiletest_cli.errors import (
     AUTHENTICATION,
     INVALID_FILE,
@@ -19,7 +20,6 @@ from mobiletest_cli.errors import (
     UNREACHABLE,
     USAGE,
 )
-
 from tests.e2e.cli.conftest import Shell
 from tests.e2e.client import Api, created
 from tests.e2e.world import UNKNOWN

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mobiletest.executor.v1 import executions_pb2
+
 from mobiletest_cli import ci
 from mobiletest_cli.ci.attribution import repository_name
-
 from services.executor.model.attribution import is_run_url
 from services.gateway.decoding.requests import RequestDecoder, Source
 from tests.unit.cli.ci_environments import CASES, GITHUB_PULL, GITLAB_MERGE, SHA, Case

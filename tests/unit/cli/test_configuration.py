@@ -5,6 +5,7 @@ import stat
 from pathlib import Path
 
 import pytest
+
 from mobiletest_cli.configuration import Profiles, ServerFlags, check_url, find_server, parse_project, read_project
 from mobiletest_cli.errors import AUTHENTICATION, INVALID_FILE, USAGE, CliError
 

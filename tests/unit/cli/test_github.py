@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from mobiletest_cli.results.github import annotations, write_summary
+
+from mobiletest_cli.results.github import annotate, write_summary
 from mobiletest_cli.results.markdown import SIZE_LIMIT, render_markdown
 from mobiletest_cli.results.report import Report
-
 from tests.unit.cli.report_samples import EXECUTION, URL, failed, passed, reason, report
 
 LINK = f"{URL}/executions/{EXECUTION}"
@@ -38,7 +38,7 @@ def read(line: str) -> Command:
 
 
 def commands(found: Report) -> list[Command]:
-    return [read(line) for line in annotations(found)]
+    return [read(line) for line in annotate(found)]
 
 
 def test_nothing_is_said_about_runs_that_passed_or_have_not_ended() -> None:
@@ -93,7 +93,7 @@ def test_line_breaks_in_names_do_not_begin_a_command() -> None:
 
 
 def test_text_that_is_not_unicode_can_be_printed() -> None:
-    assert read(next(annotations(report(failed("bad \udce9"))))).properties["title"].encode() == b"bad ? failed"
+    assert read(next(annotate(report(failed("bad \udce9"))))).properties["title"].encode() == b"bad ? failed"
 
 
 def test_ten_of_each_kind_and_a_notice_with_the_rest() -> None:

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from junitparser import JUnitXml
 from lxml import etree
+
 from mobiletest_cli.errors import NO_VERDICT, CliError
 from mobiletest_cli.results.junit import add_quarantine, strict
 from mobiletest_cli.results.report import Report
-
 from services.executor import junit
 from services.executor.model import lifecycle
 from services.executor.model.attempts import AttemptResult

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
-from mobiletest_cli.results.markdown import SIZE_LIMIT, escape, render_markdown
 
+from mobiletest_cli.results.markdown import SIZE_LIMIT, escape, render_markdown
 from tests.unit.cli.report_samples import EXECUTION, URL, attempt, failed, passed, reason, report
 
 RENDERER = MarkdownIt("commonmark").enable("table")

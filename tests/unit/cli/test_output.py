@@ -3,6 +3,7 @@
 import json
 
 import pytest
+
 from mobiletest_cli.errors import NOT_FOUND, USAGE, CliError, RequestRefused
 from mobiletest_cli.output import Output, duration, local_time, size, utc_time
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+
 from mobiletest_cli.errors import CANCELLED, FAILED, NO_VERDICT, OK
 from mobiletest_cli.verdict import exit_code
 

@@ -1,0 +1,306 @@
+"""`mobiletest run`: from an app file and a folder of flows to a verdict, with every exit code."""
+
+import asyncio
+import signal
+
+import pytest
+from junitparser import JUnitXml
+
+from mobiletest_cli.errors import (
+    AUTHENTICATION,
+    CANCELLED,
+    FAILED,
+    INTERRUPTED,
+    INVALID_FILE,
+    NO_VERDICT,
+    NOT_FOUND,
+    OK,
+    TERMINATED,
+    TIMEOUT,
+    USAGE,
+)
+from tests.e2e.cli.conftest import Shell
+from tests.e2e.client import Api, created, fresh
+from tests.e2e.world import UNKNOWN, World, paced_app_model
+from tests.eventually import eventually
+
+LOG_IN = """appId: com.example.shop
+name: Log in
+tags: [smoke]
+---
+- launchApp
+- assertVisible: Log in
+"""
+BROKEN = """appId: com.example.shop
+name: Open the basket
+---
+- launchApp
+- extendedWaitUntil: {visible: Nothing of this name, timeout: 50}
+"""
+SLOW = "appId: com.example.paced\nname: Slow\n---\n- launchApp\n" + "- assertVisible: Log in\n" * 50
+
+
+@pytest.fixture
+def project(shell: Shell) -> Shell:
+    """A folder with an app file and a flow that passes."""
+    shell.write({".maestro/log-in.yaml": LOG_IN, "app.apk": fresh("app")})
+    return shell
+
+
+async def slow_project(shell: Shell) -> Shell:
+    """A folder whose only flow takes a minute."""
+    shell.write({".maestro/slow.yaml": SLOW})
+    (shell.folder / "app.apk").write_bytes(paced_app_model(seconds=1.2))
+    return shell
+
+
+async def test_a_new_user_gets_a_verdict_with_one_command(project: Shell, api: Api) -> None:
+    """The app is registered, the build uploaded, the flow imported, run and reported."""
+    ended = await project.run("run", "--app", "app.apk", "--build", "1.0.0", ".maestro")
+    assert ended.code == OK, ended.err
+    assert 'Registered the Android app "project".' in ended.err
+    assert "Imported project: 1 new, 0 changed, 0 unchanged." in ended.err
+    assert "(simulated)" in ended.out
+    assert "Gate: Passed: the only run passed." in ended.out
+    [app] = created(await api.get("/apps"))["items"]
+    assert (app["name"], app["platform"], app["versions_count"], app["attached_tests"]) == ("project", "Android", 1, 1)
+
+
+async def test_a_second_run_uploads_and_changes_nothing(project: Shell, api: Api) -> None:
+    for _ in range(2):
+        ended = await project.run("run", "--app", "app.apk", "--build", "1.0.0")
+        assert ended.code == OK, ended.err
+    assert "Build 1.0.0 of project is on the server." in ended.err
+    assert "0 new, 0 changed, 1 unchanged" in ended.err
+    assert created(await api.get("/executions"))["total"] == 2
+
+
+async def test_the_json_is_one_document(project: Shell) -> None:
+    ended = await project.run("run", "--app", "app.apk", "--build", "1", "--json", "--env", "USER=ada")
+    document = ended.document
+    assert (ended.code, document["exit_code"], document["execution"]["source"]) == (OK, OK, "cli")
+    assert [run["test_name"] for run in document["runs"]] == ["Log in"]
+    assert (document["gate"]["result"], document["import"]["created_count"]) == ("pass", 1)
+    assert document["execution"]["run_config"]["env"] == {"USER": "ada"}
+    assert ended.err == ""
+
+
+async def test_a_failure_is_shown_with_step_reason_and_link(project: Shell) -> None:
+    project.write({".maestro/basket.yaml": BROKEN})
+    arguments = ["--junit", "out/junit.xml", "--report", "out/report.md"]
+    ended = await project.run("run", "--app", "app.apk", "--build", "1", *arguments)
+    assert ended.code == FAILED, ended.err
+    assert "Open the basket (.maestro/basket.yaml): failed at step 2:" in ended.out
+    assert '"Nothing of this name" did not appear' in ended.out
+    assert f"screenshot: {project.environ['MOBILETEST_URL']}/api/v1/executions/" in ended.out
+    assert "blocks  Open the basket (newly broken)" in ended.out
+    [suite] = JUnitXml.fromfile(str(project.folder / "out" / "junit.xml"))
+    assert {case.name: case.is_passed for case in suite} == {"Log in": True, "Open the basket": False}
+    assert "Open the basket" in (project.folder / "out" / "report.md").read_text()
+    execution = created_id(ended.err)
+    logs = await project.run("logs", execution, "Open the basket", "--artifacts", "evidence")
+    assert "[failed," in logs.out
+    assert list((project.folder / "evidence").rglob("*.png"))
+    again = await project.run("rerun", execution, "--failed", "--json")
+    assert (again.code, [run["test_name"] for run in again.document["runs"]]) == (FAILED, ["Open the basket"])
+    assert (await project.run("gate", execution)).code == FAILED
+    assert (await project.run("wait", execution, "--no-gate")).code == FAILED
+
+
+def created_id(text: str) -> str:
+    """The id of the execution whose link was printed."""
+    return text.split("/executions/", 1)[1].split()[0]
+
+
+async def test_the_gate_may_let_failures_pass(project: Shell) -> None:
+    project.write({".maestro/log-in.yaml": BROKEN})
+    first = await project.run("run", "--app", "app.apk", "--build", "1")
+    assert first.code == FAILED
+    assert (await project.run("quarantine", "Open the basket", "--reason", "SHOP-12")).code == OK
+
+    async def passes() -> bool:  # reporting learns of the quarantine from an event
+        return (await project.run("run", "--build", "1", "--app-id", "project")).code == OK
+
+    await eventually(passes, within=30)
+    strict = await project.run("run", "--build", "1", "--app-id", "project", "--no-gate")
+    assert strict.code == FAILED
+
+
+async def test_tags_names_and_files_select_flows(project: Shell) -> None:
+    project.write({".maestro/other.yaml": LOG_IN.replace("Log in\ntags: [smoke]", "Other")})
+    base = ["run", "--app", "app.apk", "--build", "1", "--json"]
+    for selection in (["--tag", "smoke"], ["--test", "Log in"], [".maestro/log-in.yaml"]):
+        ended = await project.run(*base, *selection)
+        assert [run["test_name"] for run in ended.document["runs"]] == ["Log in"], ended.out
+    assert (await project.run(*base, "--tag", "nothing")).code == NOT_FOUND
+    assert (await project.run(*base, "--test", "Nobody")).code == NOT_FOUND
+
+
+async def test_shards_run_every_flow_once(project: Shell) -> None:
+    flows = {f".maestro/{n}.yaml": LOG_IN.replace("Log in\ntags", f"Flow {n}\ntags") for n in range(4)}
+    project.write(flows)
+    names = []
+    for index in (1, 2):
+        ended = await project.run("run", "--app", "app.apk", "--build", "1", "--shard", f"{index}/2", "--json")
+        assert ended.code == OK
+        names += [run["test_name"] for run in ended.document.get("runs", [])]
+    assert sorted(names) == ["Flow 0", "Flow 1", "Flow 2", "Flow 3", "Log in"]
+
+
+async def test_a_workflow_and_a_named_test_run_without_a_folder(shell: Shell, world: World) -> None:
+    app, test = await world.app(), await world.test()
+    await world.build(app, "1.0.0")
+    await world.attach(app, test)
+    workflow = await world.workflow(test)
+    for arguments in (["--workflow", workflow["name"]], ["--test", test["name"]], ["--test", test["id"]]):
+        ended = await shell.run("run", *arguments, "--json")
+        assert ended.code == OK, ended.out
+        assert [run["test_id"] for run in ended.document["runs"]] == [test["id"]]
+
+
+async def test_ci_is_attributed(project: Shell) -> None:
+    project.environ |= {
+        "CI": "true",
+        "GITLAB_CI": "true",
+        "CI_COMMIT_SHA": "4f2c1d9",
+        "CI_COMMIT_BRANCH": "größe",
+        "CI_COMMIT_REF_NAME": "größe",
+        "CI_PROJECT_PATH": "team/shop",
+    }
+    ended = await project.run("run", "--app", "app.apk", "--build", "1", "--json", "--ci-pr", "7")
+    assert ended.code == OK, ended.out
+    ci = ended.document["execution"]["ci"]
+    assert (ci["system"], ci["commit_sha"], ci["branch"], ci["pr_number"]) == ("gitlab", "4f2c1d9", "größe", 7)
+
+
+async def test_github_gets_annotations_and_a_summary(project: Shell) -> None:
+    project.write({".maestro/basket.yaml": BROKEN, "summary.md": ""})
+    summary = project.folder / "summary.md"
+    project.environ |= {"CI": "true", "GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(summary)}
+    ended = await project.run("run", "--app", "app.apk", "--build", "1")
+    assert ended.code == FAILED
+    assert "::error file=.maestro/basket.yaml,title=" in ended.out
+    assert "Open the basket" in summary.read_text()
+
+
+async def test_infrastructure_is_no_failed_test(project: Shell) -> None:
+    """A flow that the device cannot run ends without a verdict."""
+    project.write({".maestro/log-in.yaml": "appId: a\n---\n- launchApp\n- tapOn: {css: '#pay'}\n"})
+    ended = await project.run("run", "--app", "app.apk", "--build", "1")
+    assert ended.code == NO_VERDICT, ended.out
+
+
+async def test_without_waiting_the_id_is_printed(project: Shell, world: World) -> None:
+    ended = await project.run("run", "--app", "app.apk", "--build", "1", "--no-wait")
+    assert ended.code == OK
+    assert (await world.ended(ended.out.strip()))["success"] is True
+    status = await project.run("status", ended.out.strip())
+    assert "Log in" in status.out
+
+
+async def test_the_wait_ends_and_the_execution_goes_on(shell: Shell, api: Api) -> None:
+    await slow_project(shell)
+    base = ["run", "--app", "app.apk", "--build", "1"]
+    ended = await shell.run(*base, "--timeout", "1")
+    assert ended.code == TIMEOUT
+    execution = created_id(ended.err)
+    assert f"mobiletest wait {execution}" in ended.err
+    assert created(await api.get(f"/executions/{execution}"))["status"] == "running"
+    waiting = await shell.start("wait", execution)
+    assert (await shell.run("cancel", execution)).code == OK
+    await waiting.communicate()
+    assert waiting.returncode == CANCELLED
+    assert (await shell.run(*base, "--timeout", "1", "--no-fail-on-timeout")).code == OK
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, INTERRUPTED), (signal.SIGTERM, TERMINATED)])
+async def test_a_signal_cancels_the_execution(shell: Shell, world: World, number: signal.Signals, code: int) -> None:
+    await slow_project(shell)
+    process = await shell.start("run", "--app", "app.apk", "--build", "1")
+    assert process.stderr is not None
+    printed = ""
+    while "Slow: running" not in printed:
+        printed += (await asyncio.wait_for(process.stderr.readline(), 60)).decode()
+    process.send_signal(number)
+    _, rest = await process.communicate()
+    assert process.returncode == code, rest.decode()
+    assert (await world.ended(created_id(printed)))["status"] == "cancelled"
+
+
+MISTAKES: dict[str, tuple[list[str], int, str]] = {
+    "nothing to run": (["run"], USAGE, "there is no folder .maestro"),
+    "no such folder": (["run", "flows"], INVALID_FILE, "flows: does not exist"),
+    "empty folder": (["run", "empty"], INVALID_FILE, "empty: has no flows"),
+    "no app file": (["run", "good", "--app", "missing.apk"], INVALID_FILE, "missing.apk: cannot be read"),
+    "an empty app file": (["run", "good", "--app", "empty.apk"], INVALID_FILE, "empty.apk: is empty"),
+    "a folder as app": (["run", "good", "--app", "good"], INVALID_FILE, "good: is a folder"),
+    "not an app": (["run", "good", "--app", "text.apk"], INVALID_FILE, "the artifact contains no version"),
+    "no platform": (["run", "good", "--app", "text.bin"], USAGE, "its ending says no platform"),
+    "the other platform": (["run", "good", "--app", "text.ipa", "--platform", "android"], INVALID_FILE, "is for iOS"),
+    "a wrong shard": (["run", "good", "--shard", "3/2"], USAGE, "is not a part of the whole"),
+    "an unknown workflow": (["run", "--workflow", UNKNOWN], NOT_FOUND, "Workflow not found"),
+    "an unknown app": (["run", "good", "--app-id", "Nowhere"], NOT_FOUND, 'no app is called "Nowhere"'),
+    "a variable without value": (["run", "good", "-e", "NOT_SET_ANYWHERE"], USAGE, "the environment has no"),
+    "a typo": (["run", "bad"], INVALID_FILE, "bad/typo.yaml:3:3: error: unknown command"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+async def test_mistakes_are_named_before_anything_runs(shell: Shell, api: Api, name: str) -> None:
+    arguments, code, message = MISTAKES[name]
+    shell.write(
+        {
+            "good/a.yaml": LOG_IN,
+            "bad/typo.yaml": "appId: a\n---\n- tapon: Log in\n",
+            "empty/readme.txt": "nothing",
+            "empty.apk": "",
+            "text.apk": "no app",
+            "text.bin": "no app",
+            "text.ipa": "no app",
+        }
+    )
+    ended = await shell.run(*arguments)
+    assert (ended.code, message in ended.err) == (code, True), ended.err
+    assert "Traceback" not in ended.err
+    assert created(await api.get("/executions"))["total"] == 0
+
+
+async def test_the_line_of_a_typo_is_shown(shell: Shell) -> None:
+    shell.write({".maestro/typo.yaml": "appId: a\n---\n- tapon: Log in\n"})
+    problem = '.maestro/typo.yaml:3:3: error: unknown command "tapon"; did you mean tapOn?'
+    expected = f"{problem}\n     3 | - tapon: Log in\n       |   ^"
+    assert expected in (await shell.run("run")).err
+    offline = await shell.run("tests", "validate")
+    assert (offline.code, expected in offline.out) == (INVALID_FILE, True)
+    document = (await shell.run("tests", "validate", "--json")).document
+    assert [(item["file"], item["line"], item["column"]) for item in document["items"]] == [("typo.yaml", 3, 3)]
+
+
+async def test_a_project_file_says_what_to_run(project: Shell) -> None:
+    project.write({"mobiletest.yaml": "app: Shop\nfolder: .maestro\nenv: {USER: ada}\ngate: false\n"})
+    missing = await project.run("run")
+    assert missing.code == NOT_FOUND
+    assert (await project.run("apps", "create", "Shop", "--platform", "Android")).code == OK
+    ended = await project.run("run", "--app", "app.apk", "--build", "1", "--json", "-e", "MORE=1")
+    assert (ended.code, ended.document["gate"]) == (OK, None)
+    assert ended.document["execution"]["run_config"]["env"] == {"USER": "ada", "MORE": "1"}
+    project.write({"mobiletest.yaml": "ap: Shop\n"})
+    wrong = await project.run("run")
+    assert (wrong.code, 'mobiletest.yaml:1: unknown key "ap"' in wrong.err) == (INVALID_FILE, True)
+
+
+async def test_a_report_that_cannot_be_written_is_said_after_the_verdict(project: Shell) -> None:
+    project.write({"file": ""})
+    ended = await project.run("run", "--app", "app.apk", "--build", "1", "--junit", "file/junit.xml")
+    assert ended.code == INVALID_FILE
+    assert "file/junit.xml: cannot be written" in ended.err
+    assert "1 passed of 1 run" in ended.out
+
+
+async def test_builds_of_another_organisation_do_not_exist(project: Shell, foreign: Api) -> None:
+    app = created(await foreign.post("/apps", {"name": fresh("App"), "platform": "Android"}))
+    workflow = created(await foreign.post("/workflows", {"name": fresh("W"), "tags": ["x"]}))
+    for arguments in (["--app-id", app["id"]], ["--workflow", workflow["id"]]):
+        assert (await project.run("run", *arguments)).code == NOT_FOUND
+    project.environ["MOBILETEST_API_KEY"] = "mt_wrong"
+    assert (await project.run("run")).code == AUTHENTICATION
