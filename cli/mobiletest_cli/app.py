@@ -32,13 +32,19 @@ def build_app() -> typer.Typer:
     return app
 
 
-def options(
-    version: Annotated[bool, typer.Option("--version", help="Print the version.", is_eager=True)] = False,
-) -> None:
-    """Options before the command."""
-    if version:
+def show_version(wanted: bool) -> None:
+    """Print the version and end, if it is wanted."""
+    if wanted:
         typer.echo(f"mobiletest {__version__}")
         raise typer.Exit
+
+
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=show_version)
+    ] = False,
+) -> None:
+    """Options before the command."""
 
 
 def main() -> None:

@@ -10,6 +10,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
+from mobiletest_cli import __version__
 from mobiletest_cli.errors import (
     AUTHENTICATION,
     INVALID_FILE,
@@ -39,6 +40,11 @@ async def test_help_lists_commands_and_exit_codes(shell: Shell) -> None:
     assert ended.code == OK
     assert all(f" {code}  " in ended.out for code in MEANINGS)
     assert "whoami" in ended.out
+
+
+async def test_the_version_is_printed(shell: Shell) -> None:
+    ended = await shell.run("--version")
+    assert (ended.code, ended.out) == (OK, f"mobiletest {__version__}\n")
 
 
 async def test_a_login_is_used_by_later_commands(shell: Shell) -> None:
