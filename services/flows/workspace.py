@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeAlias
 
-from .configuration import TAG_LIMIT, TAGS_LIMIT
 from .documents import read_documents
+from .labels import TAG_LIMIT, TAGS_LIMIT
 from .loader import Json, load_flow
 from .nodes import DocumentError, Node, Notice, quote, suggest
 from .workspace_config import (
