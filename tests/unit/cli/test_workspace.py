@@ -46,7 +46,14 @@ def refusal(*paths: Path) -> CliError:
 
 
 def test_flows_scripts_and_media_are_sent(tmp_path: Path) -> None:
-    sent = {"config.yaml": CONFIG, "a.yaml": FLOW, "b/c.yml": FLOW, "s.js": "1", "p/cat.PNG": PNG, "p/v.mp4": b"\0"}
+    sent: dict[str, str | bytes] = {
+        "config.yaml": CONFIG,
+        "a.yaml": FLOW,
+        "b/c.yml": FLOW,
+        "s.js": "1",
+        "p/cat.PNG": PNG,
+        "p/v.mp4": b"\0",
+    }
     write(tmp_path, {**sent, "README.md": "x", "app.apk": b"PK", "notes.txt": "x"})
     workspace = find_files([tmp_path])
     assert packed(workspace) == {path: c if isinstance(c, bytes) else c.encode() for path, c in sent.items()}
@@ -60,7 +67,7 @@ def test_hidden_files_and_packages_are_left_out_but_the_folder_of_maestro(tmp_pa
 
 
 def test_same_files_are_the_same_bytes(tmp_path: Path) -> None:
-    files = {"b.yaml": FLOW, "a.yaml": FLOW, "p.png": PNG}
+    files: dict[str, str | bytes] = {"b.yaml": FLOW, "a.yaml": FLOW, "p.png": PNG}
     one = write(tmp_path / "one", files)
     other = write(tmp_path / "other", dict(reversed(files.items())))
     os.utime(other / "a.yaml", (0, 0))
@@ -128,14 +135,16 @@ def test_single_flow_has_the_path_of_its_workspace(tmp_path: Path, around: Mappi
 def test_folder_of_maestro_is_the_root_of_its_flows(tmp_path: Path) -> None:
     write(tmp_path, {"config.yaml": CONFIG, ".maestro/a/b.yaml": FLOW, ".maestro/c.yaml": FLOW})
     workspace = find_files([tmp_path / ".maestro" / "a" / "b.yaml"])
-    assert (set(workspace.paths), workspace.selected) == ({"a/b.yaml", "c.yaml"}, {"a/b.yaml"})
+    assert set(workspace.paths) == {"a/b.yaml", "c.yaml"}
+    assert workspace.selected == {"a/b.yaml"}
 
 
 @pytest.mark.parametrize("above", [{"config.yaml": "title: My blog\n"}, {"config.yaml": CONFIG, "repo/.git/HEAD": ""}])
 def test_configurations_of_others_do_not_make_a_root(tmp_path: Path, above: Mapping[str, str]) -> None:
     write(tmp_path, {**above, "repo/flows/a.yaml": FLOW, "repo/flows/b.yaml": FLOW, "repo/other.yaml": FLOW})
     workspace = find_files([tmp_path / "repo" / "flows" / "a.yaml"])
-    assert (set(workspace.paths), workspace.selected) == ({"a.yaml", "b.yaml"}, {"a.yaml"})
+    assert set(workspace.paths) == {"a.yaml", "b.yaml"}
+    assert workspace.selected == {"a.yaml"}
 
 
 def test_several_paths_select_flows_of_the_folder_around_them(tmp_path: Path) -> None:
