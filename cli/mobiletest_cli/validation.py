@@ -1,83 +1,88 @@
-"""Problems of flows: found without a server by its own parser, and shown with the line that has them."""
+"""Checks a folder of flows without a server, with the server's own parser, and shows what is wrong where."""
 
 from __future__ import annotations
 
-import unicodedata
-from collections.abc import Iterable
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
 
-from mobiletest_cli.flows.workspace import InvalidWorkspace, repeated_names
-from mobiletest_cli.flows.workspace import Workspace as Flows
+from mobiletest_cli.flows.found_workspace import FoundWorkspace, find_flows
+from mobiletest_cli.flows.workspace import InvalidWorkspace
 from mobiletest_cli.flows.workspace_config import Remark
 from mobiletest_cli.workspace import Workspace
 
-Severity = Literal["error", "notice"]
-_WIDTH = 100
-"""Characters of a line that are shown."""
+ERROR, NOTICE = "error", "notice"
+EXCERPT_CHARACTERS = 100
+_TAB = "    "
+_YAML_BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Controls of terminals, and of the direction of text."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A remark about a file; line and column count from 1, None if it is about the file as a whole."""
+    """An error or a notice about a file of a workspace; line and column count from 1, None for the file as a whole."""
 
     file: str
     line: int | None
     column: int | None
     message: str
-    severity: Severity
+    severity: str = ERROR
 
 
 def validate(workspace: Workspace) -> list[Problem]:
-    """What the server would say about the flows of a folder."""
-    texts = {path: text for path in workspace.files if (text := _text(workspace, path)) is not None}
-    others = {path: file.read_bytes() for path, file in workspace.files.items() if path not in texts}
+    """What the import of the folder would refuse or notice, errors first; of the selected flows if some are.
+
+    CliError: a picture or video cannot be read.
+    """
     try:
-        flows = Flows(texts, others)
-        found = [flow for flow in flows.flows() if not workspace.selected or flow.path in workspace.selected]
+        found = find_flows(workspace.flow_workspace)
     except InvalidWorkspace as invalid:
-        return [_problem(invalid.remark, "error")]
-    names = [(flow.path, flow.name) for flow in found if not flow.problems]
-    notices = [*flows.config.notices, *(notice for flow in found for notice in flow.notices), *repeated_names(names)]
-    errors = _problems((problem for flow in found for problem in flow.problems), "error")
-    return [*errors, *_problems([*notices, *flows.order(names)[1]], "notice")]
+        return [_problem(invalid.remark, ERROR)]
+    errors = [_problem(remark, ERROR) for remark in _refusals(workspace, found)]
+    notices = [_problem(remark, NOTICE) for remark in found.notices]
+    left_out = [Problem(path, None, None, f"left out: {why}", NOTICE) for path, why in workspace.left_out.items()]
+    return list(dict.fromkeys([*errors, *notices, *left_out]))
 
 
-def _text(workspace: Workspace, path: str) -> str | None:
-    return workspace.text(path) if path.endswith((".yaml", ".yml", ".js")) else None
+def _refusals(workspace: Workspace, found: FoundWorkspace) -> Iterator[Remark]:
+    chosen = workspace.selected
+    for flow in found.flows:
+        if not chosen or flow.path in chosen:
+            yield from flow.problems
+    for path in sorted(chosen.difference(flow.path for flow in found.flows)):
+        message = "is not a flow of the folder: patterns or tags in config.yaml, or its content, exclude it"
+        yield Remark(path, None, None, message)
 
 
-def _problems(remarks: Iterable[Remark], severity: Severity) -> list[Problem]:
-    return list(dict.fromkeys(_problem(remark, severity) for remark in remarks))
-
-
-def _problem(remark: Remark, severity: Severity) -> Problem:
+def _problem(remark: Remark, severity: str) -> Problem:
     return Problem(remark.file, remark.line, remark.column, remark.message, severity)
 
 
-def render(problem: Problem, text: str | None, path: str) -> str:
-    """A problem as compilers write it, with the line of the text and a mark below the column."""
-    if problem.line is None:
-        return f"{path}: {problem.severity}: {problem.message}"
-    column = problem.column or 1
-    first = f"{path}:{problem.line}:{column}: {problem.severity}: {problem.message}"
-    lines = text.splitlines() if text is not None else []
-    if problem.line > len(lines):
-        return first
-    shown, mark = _excerpt(lines[problem.line - 1], column - 1)
-    number = f"{problem.line:>6}"
-    return f"{first}\n{number} | {shown}\n{' ' * len(number)} | {' ' * mark}^"
+def render(problem: Problem, source_text: str | None, display_path: str | None = None) -> str:
+    """The problem as compilers write it, with the line of the file and a mark under the column."""
+    place = ":".join(str(part) for part in (problem.line, problem.column) if part is not None)
+    path = _printable(display_path or problem.file)
+    head = f"{path}:{place}: " if place else f"{path}: "
+    lines = [f"{head}{problem.severity}: {_printable(problem.message)}"]
+    source = _YAML_BREAK.split(source_text or "")
+    if problem.line is not None and source_text and problem.line <= len(source):
+        excerpt, before = _excerpt(source[problem.line - 1], problem.column or 1)
+        lines += [f"{problem.line:>5} | {excerpt}".rstrip(), f"{'':>5} | {' ' * before}^"]
+    return "\n".join(lines)
 
 
-def _excerpt(line: str, position: int) -> tuple[str, int]:
-    """A part of a line around a position, and the width of the part before it."""
-    start = max(0, position - _WIDTH // 2) if len(line) > _WIDTH else 0
-    shown = "".join(c if c.isprintable() else " " for c in line[start : start + _WIDTH])
-    return shown.rstrip(), sum(_width(c) for c in shown[: position - start])
+def _excerpt(line: str, column: int) -> tuple[str, int]:
+    """The part of a line around the column, and how many cells of the terminal are before the column in it."""
+    from rich.cells import cell_len
+
+    at = min(column - 1, len(line))
+    start = max(0, min(at - EXCERPT_CHARACTERS // 2, len(line) - EXCERPT_CHARACTERS))
+    end = start + EXCERPT_CHARACTERS
+    before = ("…" if start else "") + _printable(line[start:at])
+    after = _printable(line[at:end]) + ("…" if end < len(line) else "")
+    return before + after, cell_len(before)
 
 
-def _width(character: str) -> int:
-    """Columns that a terminal gives a character."""
-    if unicodedata.combining(character):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+def _printable(text: str) -> str:
+    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text.replace("\t", _TAB))

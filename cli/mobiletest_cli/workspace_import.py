@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mobiletest_cli.api import Api
 from mobiletest_cli.errors import INVALID_FILE, NOT_FOUND, CliError, RequestRefused
 from mobiletest_cli.output import Output
-from mobiletest_cli.validation import Problem, Severity, render
+from mobiletest_cli.validation import Problem, render
 from mobiletest_cli.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def _show(output: Output, answer: ImportTestsResponse, files: Workspace) -> None
     output.say("Imported {}: {} new, {} changed, {} unchanged.".format(answer["workspace"], *counts))
 
 
-def _rendered(remark: FileRemark, severity: Severity, files: Workspace) -> str:
+def _rendered(remark: FileRemark, severity: str, files: Workspace) -> str:
     problem = Problem(remark["file"], remark["line"], remark["column"], remark["message"], severity)
     return render(problem, files.text(remark["file"]), files.display_path(remark["file"]))
 

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Protocol
 
 from services.catalog.model.builds import Inspection, RejectedArtifact
-from services.catalog.model.imports import FoundWorkspace
 from services.catalog.model.tests import ReadFlow, Step
+from services.flows.found_workspace import FoundWorkspace
 from services.flows.loader import NO_FILES, Files
 
 

@@ -9,23 +9,18 @@ from typing import Any
 
 from services.catalog.inspection.archive_limits import HostileArchive
 from services.catalog.inspection.workspace_archive import open_archive, read_file
-from services.catalog.model.imports import FoundFlow, FoundWorkspace
 from services.catalog.model.values import InvalidValue
 from services.chassis.child_pool import ChildPool, JobFailed, JobLimits
 from services.chassis.child_process import preload
 from services.chassis.context import current
 from services.chassis.fair_turns import FairTurns
-from services.flows.workspace import InvalidWorkspace, Workspace, WorkspaceFlow, repeated_names
+from services.flows.found_workspace import FoundFlow, FoundWorkspace, find_flows
+from services.flows.workspace import InvalidWorkspace, Workspace
 from services.flows.workspace_config import Remark
 from services.flows.workspace_media import FILE_BYTES, MediaFile
 
 LIMITS = JobLimits(cpu_seconds=30, wall_seconds=120, memory_bytes=256 * 2**20, answer_bytes=FILE_BYTES + 2**20)
 CHILDREN = 2
-PROBLEMS_LIMIT = 20
-"""Of one flow."""
-NOTICES_LIMIT = 1_000
-STEPS_BYTES = 8 * 2**20
-"""Of all flows together, as JSON."""
 
 
 class ChildWorkspaceReader:
@@ -89,32 +84,17 @@ def answer(request: bytes) -> bytes:
 def read_workspace(path: str) -> dict[str, Any]:
     """The workspace in an archive, as JSON values. HostileArchive; InvalidWorkspace."""
     with open_archive(path) as files:
-        return _read_flows(Workspace(files.texts, files.others))
-
-
-def _read_flows(workspace: Workspace) -> dict[str, Any]:
-    notices, flows, size = [*workspace.config.notices], [], 0
-    for flow in workspace.flows():
-        entry = _entry(flow)
-        size += len(entry[3])
-        if size > STEPS_BYTES:
-            message = f"the steps of the flows, with the files that they run, have more than {STEPS_BYTES} bytes"
-            raise InvalidWorkspace(Remark(flow.path, None, None, f"{message}: import the folder in parts"))
-        flows.append(entry)
-        notices += flow.notices
-    names = [(path, name) for path, name, *_, problems in flows if not problems]
-    order, missing = workspace.order(names)
+        found = find_flows(Workspace(files.texts, files.others))
     return {
-        "flows": flows,
-        "notices": _values([*notices, *repeated_names(names), *missing][:NOTICES_LIMIT]),
-        "order": order,
-        "continue_on_failure": workspace.config.continue_on_failure,
+        "flows": [_entry(flow) for flow in found.flows],
+        "notices": _values(found.notices),
+        "order": found.order,
+        "continue_on_failure": found.continue_on_failure,
     }
 
 
-def _entry(flow: WorkspaceFlow) -> tuple[str, str, tuple[str, ...], str, list[Any], list[Any]]:
-    steps = json.dumps(flow.steps, ensure_ascii=False)
-    return flow.path, flow.name, flow.tags, steps, _values(flow.files), _values(flow.problems[:PROBLEMS_LIMIT])
+def _entry(flow: FoundFlow) -> tuple[str, str, tuple[str, ...], str, list[Any], list[Any]]:
+    return flow.path, flow.name, flow.tags, flow.steps, _values(flow.files), _values(flow.problems)
 
 
 def _values(rows: Iterable[Remark | MediaFile]) -> list[Any]:

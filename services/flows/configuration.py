@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Collection, Mapping
 
 from .environment import is_secret_name
+from .labels import NAME_LIMIT, TAG_LIMIT, TAGS_LIMIT
 from .nodes import Node, Notice, quote, read_optional, suggest
 from .selectors import VALUE_LIMIT
 from .steps import Flow, Step
@@ -14,9 +15,6 @@ CONFIGURATION_KEYS = ("appId", "url", "name", "tags", "env", "onFlowStart", "onF
 HOOKS = ("onFlowStart", "onFlowComplete")
 """Keys of the steps that run before and after those of the flow."""
 
-NAME_LIMIT = 200
-TAGS_LIMIT = 50
-TAG_LIMIT = 100
 APP_LIMIT = 4_096
 NOTICES_LIMIT = 20
 ENV_LIMIT = 200

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeAlias
 
-from .configuration import TAG_LIMIT, TAGS_LIMIT
 from .documents import read_documents
+from .labels import TAG_LIMIT, TAGS_LIMIT
 from .loader import Json, load_flow
 from .nodes import DocumentError, Node, Notice, quote, suggest
 from .workspace_config import (
@@ -91,7 +91,7 @@ class Workspace:
 
     def _select(self, paths: Iterable[str]) -> tuple[str, ...]:
         """The paths of the files that may be flows. InvalidWorkspace if there is none."""
-        candidates = [path for path in paths if path.endswith(FLOW_ENDINGS) and _stem(path) != _CONFIG_STEM]
+        candidates = list(filter(may_be_flow, paths))
         selected = tuple(path for path in candidates if self.config.takes_path(path))
         if selected:
             return selected
@@ -129,6 +129,11 @@ class Workspace:
         if tags is None or not self.config.takes_tags(tags):
             return None
         return WorkspaceFlow(path, _stem(path), tags, problems=tuple(map(_remark, problems)))
+
+
+def may_be_flow(path: str) -> bool:
+    """Whether a file has the name of a flow."""
+    return path.endswith(FLOW_ENDINGS) and _stem(path) != _CONFIG_STEM
 
 
 def find_root(paths: Collection[str]) -> str:

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from .configuration import NAME_LIMIT, TAG_LIMIT, TAGS_LIMIT
 from .documents import read_yaml
 from .globs import Glob, InvalidGlob
+from .labels import NAME_LIMIT, TAG_LIMIT, TAGS_LIMIT
 from .nodes import Node, quote, read_optional, suggest
 
 T = TypeVar("T")

@@ -8,9 +8,9 @@ from pathlib import Path
 from services.catalog.flow_reader import read_flow
 from services.catalog.inspection.workspace_archive import read_file
 from services.catalog.model.builds import Inspection, RejectedArtifact
-from services.catalog.model.imports import FoundWorkspace
 from services.catalog.model.tests import ReadFlow, Step
 from services.catalog.workspace_reader import answer, parse_answer
+from services.flows.found_workspace import FoundWorkspace
 from services.flows.loader import NO_FILES, Files
 
 

@@ -17,7 +17,7 @@ from services.catalog.inspection.archive_limits import (
     read_manifest_bytes,
 )
 from services.catalog.model.builds import Inspection
-from services.catalog.model.text import has_controls
+from services.flows.labels import has_controls
 
 PARSERS = ("pyaxmlparser.axmlparser", "pyaxmlparser.constants")
 """What only an APK needs; the service itself does not import it."""

@@ -1,4 +1,4 @@
-"""Imports of workspaces: what a folder of flows has, and what an import did with it."""
+"""Imports of workspaces: what an import did with the flows of a folder."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -6,36 +6,12 @@ from itertools import islice
 from typing import TypeAlias
 
 from services.catalog.model.tests import Test
+from services.flows.found_workspace import FoundFlow, FoundWorkspace
 from services.flows.workspace_config import Remark
-from services.flows.workspace_media import MediaFile
 
-ARCHIVE_BYTES = 64 * 1024**2
-"""The size of the archive of one workspace."""
 BATCH = 16
 """Tests of one transaction: with their steps, and with those that they had before, at most 32 MiB."""
 MISSING_LIMIT = 2_000
-
-
-@dataclass(frozen=True, slots=True)
-class FoundFlow:
-    """A flow of a workspace, its steps as JSON text, with the `files` that they need; or its problems."""
-
-    path: str
-    name: str
-    tags: tuple[str, ...]
-    steps: str
-    files: tuple[MediaFile, ...] = ()
-    problems: tuple[Remark, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class FoundWorkspace:
-    """The selected flows of a workspace, by path; `order` are the paths of those that run first."""
-
-    flows: Sequence[FoundFlow]
-    notices: tuple[Remark, ...] = ()
-    order: tuple[str, ...] = ()
-    continue_on_failure: bool = True
 
 
 @dataclass(frozen=True, slots=True)

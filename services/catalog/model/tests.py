@@ -8,17 +8,16 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
-from services.catalog.model.text import has_controls, validate_text
+from services.catalog.model.text import validate_text
 from services.catalog.model.values import InvalidValue, Json, Platform
 from services.flows.environment import Environment
+from services.flows.labels import InvalidLabel, clean_tags
 from services.flows.workspace_media import MediaFile
 
 Step: TypeAlias = "str | Mapping[str, Json]"
 
-TAG_LIMIT = 50
 PLAN_BYTES = 32 * 1024**2
 """The size of the tests of one execution."""
-TAG_LENGTH = 100
 DEFAULT_DAYS = 14
 MOST_DAYS = 366
 REASON_LIMIT = 1000
@@ -130,14 +129,10 @@ class ReadFlow:
 
 def validate_tags(tags: tuple[str, ...]) -> tuple[str, ...]:
     """The trimmed tags without repetitions, in the order given; InvalidValue when empty, too long or too many."""
-    for position, tag in enumerate(tags):
-        if not 1 <= len(tag.strip()) <= TAG_LENGTH or has_controls(tag.strip()):
-            message = f"a tag must have 1 to {TAG_LENGTH} characters and no control characters"
-            raise InvalidValue(f"tags[{position}]", message)
-    kept = tuple(dict.fromkeys(tag.strip() for tag in tags))
-    if len(kept) > TAG_LIMIT:
-        raise InvalidValue("tags", f"tags must have at most {TAG_LIMIT} entries", "too_long")
-    return kept
+    try:
+        return clean_tags(tags)
+    except InvalidLabel as wrong:
+        raise InvalidValue(wrong.field, wrong.message, wrong.kind) from None
 
 
 def is_platform_compatible(test: Platform | None, app: Platform) -> bool:

@@ -1,21 +1,14 @@
 """User-entered text: Unicode normalization, case folding for search, and length limits."""
 
 import re
-import unicodedata
 
 from services.catalog.model.values import InvalidValue
+from services.flows.labels import NAME_LIMIT, InvalidLabel, clean_text, normalize
 
-NAME_LIMIT = 200
 VERSION_LIMIT = 200
 # Case folding can turn one character into three (U+0390), so no name contains a longer search text than this.
 NEEDLE_LIMIT = 3 * NAME_LIMIT
 _NUL = "\x00"
-_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-
-
-def normalize(text: str) -> str:
-    """The text in Unicode normalization form C."""
-    return unicodedata.normalize("NFC", text)
 
 
 def fold_case(text: str) -> str:
@@ -38,17 +31,10 @@ def validate_text(text: str, field: str, limit: int, *, lines: bool = False) -> 
 
     Line breaks and tabs are allowed with `lines`. These are the rules of rules.proto, for texts from files.
     """
-    kept = normalize(text.strip())
-    if not 1 <= len(kept) <= limit:
-        raise InvalidValue(field, f"must have 1 to {limit} characters after trimming", "string_length")
-    if has_controls(re.sub(r"[\t\n\r]", "", kept) if lines else kept):
-        raise InvalidValue(field, "must not contain control characters", "string_single_line")
-    return kept
-
-
-def has_controls(text: str) -> bool:
-    """Whether the text contains control characters."""
-    return _CONTROLS.search(text) is not None
+    try:
+        return clean_text(text, field, limit, lines=lines)
+    except InvalidLabel as wrong:
+        raise InvalidValue(wrong.field, wrong.message, wrong.kind) from None
 
 
 def search_pattern(search: str) -> str | None:

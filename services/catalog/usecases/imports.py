@@ -7,10 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from services.catalog.model.imports import (
-    ARCHIVE_BYTES,
     MISSING_LIMIT,
-    FoundFlow,
-    FoundWorkspace,
     ImportReport,
     batches,
 )
@@ -29,7 +26,9 @@ from services.chassis.clock import Clock
 from services.chassis.context import current
 from services.chassis.errors import Aborted
 from services.chassis.ids import new_id
+from services.flows.found_workspace import FoundFlow, FoundWorkspace
 from services.flows.workspace_config import Remark
+from services.flows.workspace_files import InvalidFiles, check_archive
 
 CREATED, CHANGED, UNCHANGED = "created", "changed", "unchanged"
 
@@ -49,7 +48,6 @@ class _Outcomes:
     """What became of each flow so far; without steps, which are large together."""
 
     tests: dict[str, list[Test]] = field(default_factory=lambda: {CREATED: [], CHANGED: [], UNCHANGED: []})
-    refused: dict[str, tuple[Remark, ...]] = field(default_factory=dict)
     notices: list[Remark] = field(default_factory=list)
 
     def add(self, results: "Sequence[_Result]") -> None:
@@ -108,20 +106,16 @@ class ImportUseCases:
     async def _import(self, new: NewImport, flows: Sequence[FoundFlow]) -> _Outcomes:
         outcomes = _Outcomes()
         for batch in batches(flows):
-            planned = await self._plan(new, batch, outcomes)
+            planned = await self._plan(new, batch)
             outcomes.add(await self._preview(planned) if new.dry_run else await self._save(new, planned))
         return outcomes
 
-    async def _plan(self, new: NewImport, flows: Sequence[FoundFlow], outcomes: _Outcomes) -> list[Test]:
-        """The tests that the flows would be if all were new; the others are refused."""
+    async def _plan(self, new: NewImport, flows: Sequence[FoundFlow]) -> list[Test]:
+        """The tests that the flows would be if all were new."""
         now, org_id, planned = self._clock.now(), current().org_id, []
         for flow in flows:
             await asyncio.sleep(0)  # half a megabyte of steps takes long to decode
-            try:
-                planned.append(_new_test(flow, new.workspace, org_id, now))
-            except InvalidValue as wrong:
-                remark = Remark(flow.path, None, None, f"{wrong.field} of the flow: {wrong.message}")
-                outcomes.refused[flow.path] = (remark,)
+            planned.append(_new_test(flow, new.workspace, org_id, now))
         return planned
 
     async def _preview(self, planned: Sequence[Test]) -> Sequence[_Result]:
@@ -145,7 +139,7 @@ class ImportUseCases:
     async def _report(self, new: NewImport, found: FoundWorkspace, outcomes: _Outcomes) -> ImportReport:
         paths = {flow.path for flow in found.flows}
         missing = await self._store.tests.elsewhere(new.workspace, paths, MISSING_LIMIT)
-        refused = outcomes.refused | {flow.path: flow.problems for flow in found.flows if flow.problems}
+        refused = {flow.path: flow.problems for flow in found.flows if flow.problems}
         return ImportReport(
             workspace=new.workspace,
             dry_run=new.dry_run,
@@ -160,8 +154,10 @@ class ImportUseCases:
 
 
 def _check_size(size: int) -> None:
-    if size > ARCHIVE_BYTES:
-        raise InvalidValue("file", f"the folder has more than {ARCHIVE_BYTES} bytes: import it in parts", "too_large")
+    try:
+        check_archive(size)
+    except InvalidFiles as problem:
+        raise InvalidValue("file", str(problem), "too_large") from None
 
 
 async def _limited(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

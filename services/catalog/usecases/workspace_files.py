@@ -7,13 +7,13 @@ from hashlib import sha256
 from pathlib import Path
 
 from services.catalog.model.builds import artifact_key
-from services.catalog.model.imports import FoundFlow
 from services.catalog.model.values import InvalidValue
 from services.catalog.ports import Store
 from services.catalog.reader_ports import WorkspaceReader
 from services.catalog.usecases.artifact_quota import ArtifactQuota
 from services.chassis.context import current
 from services.chassis.object_store import ObjectStore
+from services.flows.found_workspace import FoundFlow
 from services.flows.workspace_media import MediaFile
 
 

@@ -229,8 +229,8 @@ async def test_a_signal_cancels_the_execution(shell: Shell, world: World, number
 
 MISTAKES: dict[str, tuple[list[str], int, str]] = {
     "nothing to run": (["run"], USAGE, "there is no folder .maestro"),
-    "no such folder": (["run", "flows"], INVALID_FILE, "flows: does not exist"),
-    "empty folder": (["run", "empty"], INVALID_FILE, "empty: has no flows"),
+    "no such folder": (["run", "flows"], INVALID_FILE, "flows: there is no such file or folder"),
+    "empty folder": (["run", "empty"], INVALID_FILE, "empty: there is no flow"),
     "no app file": (["run", "good", "--app", "missing.apk"], INVALID_FILE, "missing.apk: cannot be read"),
     "an empty app file": (["run", "good", "--app", "empty.apk"], INVALID_FILE, "empty.apk: is empty"),
     "a folder as app": (["run", "good", "--app", "good"], INVALID_FILE, "good: is a folder"),
@@ -268,7 +268,7 @@ async def test_mistakes_are_named_before_anything_runs(shell: Shell, api: Api, n
 async def test_the_line_of_a_typo_is_shown(shell: Shell) -> None:
     shell.write({".maestro/typo.yaml": "appId: a\n---\n- tapon: Log in\n"})
     problem = '.maestro/typo.yaml:3:3: error: unknown command "tapon"; did you mean tapOn?'
-    expected = f"{problem}\n     3 | - tapon: Log in\n       |   ^"
+    expected = f"{problem}\n    3 | - tapon: Log in\n      |   ^"
     assert expected in (await shell.run("run")).err
     offline = await shell.run("tests", "validate")
     assert (offline.code, expected in offline.out) == (INVALID_FILE, True)

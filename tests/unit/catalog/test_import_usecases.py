@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
-from services.catalog.model.imports import ARCHIVE_BYTES, ImportReport
+from services.catalog.model.imports import ImportReport
 from services.catalog.model.tests import Test, TestFilter
 from services.catalog.model.values import Counts, Page, Platform
 from services.catalog.usecases.imports import NewImport
 from services.chassis import context
 from services.chassis.context import Caller
 from services.chassis.errors import InvalidArgument, NotFound
+from services.flows.workspace_files import ARCHIVE_BYTES
 from tests.fakes.workspaces import FLOW, zip_files
 from tests.unit.catalog.conftest import Catalog
 

@@ -14,10 +14,11 @@ from pathlib import Path
 import pytest
 
 from services.catalog.inspection.archive_limits import HostileArchive
-from services.catalog.inspection.workspace_archive import FILES_LIMIT, PATH_LIMIT, TEXT_BYTES, open_archive
-from services.catalog.model.imports import FoundWorkspace
+from services.catalog.inspection.workspace_archive import open_archive
 from services.catalog.model.values import InvalidValue
 from services.catalog.workspace_reader import LIMITS, ChildWorkspaceReader, answer, parse_answer
+from services.flows.found_workspace import FoundWorkspace
+from services.flows.workspace_files import FILES_LIMIT, PATH_LIMIT, TEXT_BYTES
 from services.flows.workspace_media import FILE_BYTES, MediaFile
 from tests.fakes.workspaces import FLOW, PNG, zip_files
 

@@ -1,0 +1,211 @@
+"""Folders are checked as the server checks them, and problems are shown where they are."""
+
+import shutil
+from collections.abc import AsyncIterator, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from mobiletest_cli.validation import NOTICE, Problem, render, validate
+from mobiletest_cli.workspace import find_files
+from services.catalog.usecases.imports import NewImport
+from services.chassis import context
+from services.chassis.context import Caller
+from services.chassis.errors import InvalidArgument
+from services.flows.workspace_config import Remark
+from services.flows.workspace_media import FILE_BYTES
+from tests.fakes.catalog_samples import ORG
+from tests.fakes.workspaces import FLOW, PNG
+from tests.unit.catalog.conftest import Catalog
+from tests.unit.cli.test_workspace import grow, write
+
+SAMPLES = Path(__file__).parents[1] / "flows" / "workspaces"
+WRONG = "appId: a\n---\n- launchApp\n- tapOnn: Go\n"
+FOLDERS: dict[str, Mapping[str, str | bytes]] = {
+    "no problems": {"a.yaml": FLOW},
+    "several in one flow": {"a.yaml": WRONG + "- swipe: {direction: sideways}\n- assertVisible: {}\n"},
+    "syntax": {"a.yaml": "appId: a\n---\n- tapOn: [x\n", "b.yaml": "- tapOn: &x 1\n- tapOn: *x\n"},
+    "in a part": {
+        "a.yaml": "- runFlow: p/x.yaml",
+        "b.yaml": "- runFlow: p/x.yaml",
+        "p/x.yaml": "- back\n- tapOnn: x\n",
+    },
+    "missing files": {"a.yaml": "- runFlow: b.yml\n- runScript: x.js\n- addMedia: [cat.png]\n", "b.yaml": FLOW},
+    "files of other kinds": {"a.yaml": "- addMedia: [cat.png]\n", "cat.png": b"no picture"},
+    "labels": {
+        f"{'x' * 201}.yaml": FLOW,
+        "tag.yaml": "tags: ['']\n---\n- back\n",
+        "n.yaml": 'name: "a\\eb"\n---\n- back',
+    },
+    "no text": {"a.yaml": b"- tapOn: \xff", "b.yaml": FLOW + "#" * 1024**2},
+    "long": {"a.yaml": FLOW + "#" * 300_000},
+    "byte order mark": {"a.yaml": "\ufeff" + WRONG},
+    "folder around": {"w/config.yaml": "flows: ['*', b/*]\ncolour: red\n", "w/a.yaml": WRONG, "w/b/c.yaml": WRONG},
+    "tags": {"config.yaml": "includeTags: [smoke]", "a.yaml": WRONG, "b.yaml": "tags: [smoke]\n---\n- tapOnn: x\n"},
+    "order and names": {
+        "config.yaml": "executionOrder: {flowsOrder: [A, x]}",
+        "a.yaml": "name: A\n---\n- back",
+        "b.yaml": "name: A\n---\n- back",
+    },
+}
+REFUSED: dict[str, Mapping[str, str | bytes]] = {
+    "wrong configuration": {"config.yaml": "flows: '{a'\n", "a.yaml": FLOW},
+    "unreadable configuration": {"config.yaml": "flows: [", "a.yaml": FLOW},
+    "no flow at the top": {"a/x.yaml": FLOW, "b/y.yaml": FLOW},
+    "no file fits": {"config.yaml": "flows: tests/*\n", "a.yaml": FLOW},
+    "steps too large": {f"{number:02}.yaml": f"- inputText: {'x' * 9_000}\n" * 20 for number in range(50)},
+}
+
+
+@pytest.fixture(autouse=True)
+def caller() -> Iterator[Caller]:
+    with context.bind(Caller(org_id=ORG, subject="key")) as bound:
+        yield bound
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Catalog:
+    return Catalog(tmp_path / "spool")
+
+
+async def answer(catalog: Catalog, folder: Path) -> set[Problem] | str:
+    """What the server says of a folder: its problems and notices, or why it refuses the folder as a whole."""
+
+    async def chunks() -> AsyncIterator[bytes]:
+        yield find_files([folder]).zip()
+
+    try:
+        report = await catalog.imports.run(NewImport("w"), chunks())
+    except InvalidArgument as refused:
+        return refused.violations[0].message
+    errors = {_problem(remark) for _, remarks in report.refused for remark in remarks}
+    return errors | {_problem(remark, NOTICE) for remark in report.notices}
+
+
+def _problem(remark: Remark, severity: str = "error") -> Problem:
+    return Problem(remark.file, remark.line, remark.column, remark.message, severity)
+
+
+def sentence(problem: Problem) -> str:
+    where = f"{problem.file}, line {problem.line}, column {problem.column}: " if problem.line else ""
+    return where + problem.message
+
+
+async def assert_same(catalog: Catalog, folder: Path) -> None:
+    catalog.spool_folder.mkdir(exist_ok=True)
+    found, said = validate(find_files([folder])), await answer(catalog, folder)
+    assert len(found) == len(set(found))
+    assert set(found) == said
+
+
+@pytest.mark.parametrize("name", ["both", "notes", "web-shop"])
+async def test_samples_have_the_problems_that_the_server_finds(catalog: Catalog, name: str) -> None:
+    await assert_same(catalog, SAMPLES / name)
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+async def test_folder_has_the_problems_that_the_server_finds(catalog: Catalog, tmp_path: Path, name: str) -> None:
+    folder = write(tmp_path / "folder", FOLDERS[name])
+    await assert_same(catalog, folder)
+    assert bool(validate(find_files([folder]))) == (name != "no problems")
+
+
+@pytest.mark.parametrize("name", REFUSED)
+async def test_folder_is_refused_as_the_server_refuses_it(catalog: Catalog, tmp_path: Path, name: str) -> None:
+    folder = write(tmp_path / "folder", REFUSED[name])
+    catalog.spool_folder.mkdir()
+    (problem,) = validate(find_files([folder]))
+    assert sentence(problem) == await answer(catalog, folder)
+
+
+def test_problems_of_flows_that_are_not_selected_do_not_matter(tmp_path: Path) -> None:
+    write(tmp_path, {"a.yaml": FLOW, "b.yaml": WRONG})
+    assert validate(find_files([tmp_path / "a.yaml"])) == []
+    assert [problem.file for problem in validate(find_files([tmp_path / "b.yaml"]))] == ["b.yaml"]
+
+
+def test_selected_flow_that_the_configuration_excludes_is_a_problem(tmp_path: Path) -> None:
+    write(tmp_path, {"config.yaml": "excludeTags: [slow]", "a.yaml": FLOW, "b.yaml": "tags: [slow]\n---\n- back"})
+    (problem,) = validate(find_files([tmp_path / "b.yaml"]))
+    assert (problem.file, problem.line, problem.severity) == ("b.yaml", None, "error")
+    assert "config.yaml" in problem.message
+
+
+def test_files_that_are_left_out_are_noticed(tmp_path: Path) -> None:
+    write(tmp_path, {"a.yaml": "- addMedia: [cat.mp4]"})
+    grow(tmp_path / "cat.mp4", FILE_BYTES + 1)
+    missing, left_out = validate(find_files([tmp_path]))
+    assert (missing.file, missing.line, missing.column) == ("a.yaml", 1, 14)
+    reason = f"left out: has {FILE_BYTES + 1} bytes; at most {FILE_BYTES} are taken"
+    assert left_out == Problem("cat.mp4", None, None, reason, NOTICE)
+
+
+def test_problem_is_shown_with_its_line(tmp_path: Path) -> None:
+    shutil.copytree(SAMPLES / "both", tmp_path, dirs_exist_ok=True)
+    workspace = find_files([tmp_path])
+    first = validate(workspace)[0]
+    assert render(first, workspace.text(first.file), "flows/bad_command.yaml").splitlines() == [
+        'flows/bad_command.yaml:4:3: error: unknown command "tapOnn"; did you mean tapOn?',
+        "    4 | - tapOnn: Settings # refused: line 4, column 3",
+        "      |   ^",
+    ]
+
+
+def marked(text: str, line: int, column: int) -> tuple[str, str]:
+    """The line that is shown, and what is above the mark in it, counted in characters."""
+    head, shown, mark = render(Problem("a.yaml", line, column, "wrong"), text).splitlines()
+    assert head == f"a.yaml:{line}:{column}: error: wrong"
+    return shown[8:], mark[8:]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown", "mark"),
+    [
+        ("- a: b", "- a: b", "     ^"),
+        ("-\ta: b", "-    a: b", "        ^"),
+        ("世界: b", "世界: b", "       ^"),
+        ("e\u0301é: bb", "e\u0301é: bb", "    ^"),
+        ("a\x1b[1m: b", "a\N{REPLACEMENT CHARACTER}[1m: b", "     ^"),
+        ("ab", "ab", "  ^"),
+    ],
+)
+def test_mark_stands_under_the_column(text: str, shown: str, mark: str) -> None:
+    assert marked(f"first\n{text}\nlast", 2, 6) == (shown, mark)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\x85", "\u2028"])
+def test_lines_are_those_of_yaml(end: str, tmp_path: Path) -> None:
+    text = end.join(["appId: a", "---", "- launchApp", "- tapOnn: Go", ""])
+    workspace = find_files([write(tmp_path, {"a.yaml": text})])
+    (problem,) = validate(workspace)
+    assert problem.line is not None
+    assert problem.column is not None
+    assert marked(workspace.text("a.yaml") or "", problem.line, problem.column) == ("- tapOnn: Go", "  ^")
+
+
+@pytest.mark.parametrize(
+    ("column", "before", "after"), [(1, "", "…"), (150, "…", "…"), (300, "…", "")], ids=["first", "middle", "last"]
+)
+def test_long_line_is_cut_around_the_column(column: int, before: str, after: str) -> None:
+    line = "x" * (column - 1) + "!" + "x" * (300 - column)
+    shown, mark = marked(line, 1, column)
+    assert len(shown) == 100 + len(before + after)
+    assert (shown.startswith("…"), shown.endswith("…")) == (bool(before), bool(after))
+    assert shown[mark.index("^")] == "!"
+
+
+@pytest.mark.parametrize(
+    ("problem", "text", "shown"),
+    [
+        (Problem("a.yaml", None, None, "wrong", NOTICE), FLOW, "a.yaml: notice: wrong"),
+        (Problem("a.yaml", 9, 1, "wrong"), FLOW, "a.yaml:9:1: error: wrong"),
+        (Problem("a.yaml", 1, 1, "wrong"), None, "a.yaml:1:1: error: wrong"),
+        (Problem("\x1b.yaml", 1, 1, "\x1b[1m"), None, "�.yaml:1:1: error: �[1m"),
+    ],
+)
+def test_problem_without_a_line_is_one_line(problem: Problem, text: str | None, shown: str) -> None:
+    assert render(problem, text) == shown
+
+
+def test_picture_of_a_flow_is_validated(tmp_path: Path) -> None:
+    assert validate(find_files([write(tmp_path, {"a.yaml": "- addMedia: [p.png]", "p.png": PNG})])) == []
