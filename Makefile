@@ -36,8 +36,9 @@ lint: venv proto ## Check style (ruff) and imports (import-linter)
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports --no-cache
 
-types: venv proto ## Check types (mypy --strict)
+types: venv proto ## Check types (mypy --strict; the command line also as Python 3.10)
 	$(BIN)/mypy services deploy examples benchmarks protos cli/mobiletest_cli tests/fakes tests/deploy tests/images
+	$(BIN)/mypy --python-version 3.10 cli/mobiletest_cli
 
 protos-check: venv proto $(BUF) ## Check the protos: buf lint, and buf breaking against the released ones
 	$(BUF) lint build/protos.binpb --config buf.yaml

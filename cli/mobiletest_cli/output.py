@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -193,7 +193,7 @@ def utc_time(text: str) -> str:
         raise CliError(f'"{text}" is not a day or time', USAGE, "Such as 2026-12-24, or 2026-12-24T18:00") from None
     if len(text) <= len("2026-12-24"):
         moment = moment.replace(hour=23, minute=59, second=59)
-    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return moment.astimezone(timezone.utc).isoformat().replace("+00:00", "Z")
 
 
 def ago(text: str | None) -> str:
@@ -201,7 +201,7 @@ def ago(text: str | None) -> str:
     if not text:
         return "never"
     moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
-    seconds = max(0, round((datetime.now(UTC) - moment).total_seconds()))
+    seconds = max(0, round((datetime.now(timezone.utc) - moment).total_seconds()))
     for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
         if seconds >= length:
             count = seconds // length

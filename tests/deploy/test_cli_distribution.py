@@ -1,5 +1,7 @@
 """The distribution of the command line: installed with pip in an environment of its own, without the server."""
 
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -7,13 +9,32 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
+VERSIONS = ["3.10", "3.11", "3.12", "3.13"]
+IMPORT_ALL = """
+import importlib, pkgutil, mobiletest_cli
+for module in pkgutil.walk_packages(mobiletest_cli.__path__, "mobiletest_cli."):
+    if "mcp" not in module.name and not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+"""
 
 
-@pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def find_python(version: str) -> str | None:
+    """An interpreter of this version: our own, one of pyenv, or one on the PATH."""
+    if f"{sys.version_info.major}.{sys.version_info.minor}" == version:
+        return sys.executable
+    pyenv = Path(os.environ.get("PYENV_ROOT", "~/.pyenv")).expanduser()
+    built = sorted(pyenv.glob(f"versions/{version}.*/bin/python"))
+    return str(built[-1]) if built else shutil.which(f"python{version}")
+
+
+@pytest.fixture(scope="module", params=VERSIONS)
+def installed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the programs of an environment that has the distribution only."""
+    python = find_python(request.param)
+    if python is None:
+        pytest.skip(f"this machine has no Python {request.param}")
     environment = tmp_path_factory.mktemp("cli")
-    subprocess.run([sys.executable, "-m", "venv", environment], check=True)
+    subprocess.run([python, "-m", "venv", environment], check=True)
     programs = environment / "bin"
     pip = [str(programs / "pip"), "install", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, str(ROOT / "cli")], check=True)
@@ -31,6 +52,20 @@ def test_it_runs_without_the_server(installed: Path, tmp_path: Path) -> None:
     assert not {"aiohttp", "grpcio", "motor", "pymongo", "aiokafka"} & {
         line.partition("==")[0] for line in packages.split()
     }
+
+
+def test_every_module_can_be_imported(installed: Path, tmp_path: Path) -> None:
+    imported = run(installed / "python", "-c", IMPORT_ALL, folder=tmp_path)
+    assert (imported.returncode, imported.stderr) == (0, "")
+
+
+def test_a_missing_server_is_said(installed: Path, tmp_path: Path) -> None:
+    """What --help does not import works, too."""
+    url = ("--url", "http://127.0.0.1:1", "--patience", "0", "--api-key-stdin")
+    asked = subprocess.run(
+        [installed / "mobiletest", "apps", "list", *url], input="mt_key", capture_output=True, text=True, check=False
+    )
+    assert (asked.returncode, "cannot be reached" in asked.stderr) == (8, True), asked.stderr
 
 
 def test_it_validates_flows_offline(installed: Path, tmp_path: Path) -> None:
