@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import httpx
 
 from mobiletest_cli.api import Api
 from mobiletest_cli.errors import INVALID_FILE, UNREACHABLE, CliError
+from mobiletest_cli.file_replacement import replacing
 
 _NAME = re.compile(r'filename="([^"/\\]+)"')
 
@@ -24,16 +24,10 @@ def download_to(api: Api, path: str, file: Path | None = None, *, name: str = "d
         target = file or Path(found.group(1) if found else name)
         if file is None and target.exists():
             raise CliError(f"{target}: exists already", INVALID_FILE, "Name another file with --output")
-        part = target.with_name(f".{target.name}.{os.getpid()}.part")
         try:
-            with part.open("wb") as content:
+            with replacing(target) as content:
                 for chunk in response.iter_bytes():
                     content.write(chunk)
-            part.replace(target)
-        except OSError as error:
-            raise CliError(f"{target}: cannot be written: {error.strerror}", INVALID_FILE) from None
         except httpx.TransportError as error:
             raise CliError(f"the download was cut: {error}", UNREACHABLE) from None
-        finally:
-            part.unlink(missing_ok=True)
     return target

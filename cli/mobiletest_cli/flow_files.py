@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from mobiletest_cli.errors import INVALID_FILE, CliError
+from mobiletest_cli.file_replacement import replacing
 
 if TYPE_CHECKING:
     from mobiletest_cli.api_types import Test
@@ -22,31 +23,24 @@ def write_flows(folder: Path, tests: Iterable[Test], *, force: bool = False) -> 
     cannot be written.
     """
     contents = _contents(folder, tests)
-    changed = [(path, text) for path, text in contents.items() if not path.exists() or path.read_text("utf-8") != text]
+    changed = [(path, text) for path, text in contents.items() if not path.exists() or path.read_bytes() != text]
     existing = [str(path) for path, _ in changed if path.exists()]
     if existing and not force:
         more = f" and {len(existing) - 1} more" if len(existing) > 1 else ""
         raise CliError(f"{existing[0]}{more}: differs from the server", INVALID_FILE, "Overwrite with --force")
     for path, text in changed:
-        _write(path, text)
+        with replacing(path) as file:
+            file.write(text)
     return [path for path, _ in changed]
 
 
-def _write(path: Path, text: str) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, "utf-8")
-    except OSError as error:
-        raise CliError(f"{path}: cannot be written: {error.strerror}", INVALID_FILE) from None
-
-
-def _contents(folder: Path, tests: Iterable[Test]) -> dict[Path, str]:
-    contents: dict[Path, str] = {}
+def _contents(folder: Path, tests: Iterable[Test]) -> dict[Path, bytes]:
+    contents: dict[Path, bytes] = {}
     for test in tests:
         path = folder / _relative(test)
         if path in contents:
             path = path.with_name(f"{path.stem}-{test['id'][:8]}{path.suffix}")
-        contents[path] = flow_text(test)
+        contents[path] = flow_text(test).encode()
     return contents
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mobiletest_cli import ci, presentation
 from mobiletest_cli.api import Api, is_transient
-from mobiletest_cli.errors import INVALID_FILE, OK, CliError, RequestRefused
+from mobiletest_cli.errors import OK, CliError, RequestRefused
+from mobiletest_cli.file_replacement import replacing
 from mobiletest_cli.interruption import Interrupted, Interruption, interruption
 from mobiletest_cli.output import Output
 from mobiletest_cli.progress import WaitEnded
@@ -186,16 +186,12 @@ class TestRun:
         return junit.strict(complete) if self._destinations.junit_strict else complete
 
     def _write_file(self, path: Path, content: bytes) -> int:
-        part = path.with_name(f".{path.name}.part")
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            part.write_bytes(content)
-            part.replace(path)
-        except OSError as error:
-            with suppress(OSError):
-                part.unlink(missing_ok=True)
-            self._output.error_line(f"{path}: cannot be written: {error.strerror}")
-            return INVALID_FILE
+            with replacing(path) as file:
+                file.write(content)
+        except CliError as error:
+            self._output.error_line(error.message)
+            return error.exit_code
         return OK
 
 
