@@ -1,12 +1,16 @@
 """The command line while the gateway is killed, and with a server of its own."""
 
 import asyncio
+import os
+import re
+import sys
 from pathlib import Path
 
 from deploy.local.stack import Stack
-from mobiletest_cli.errors import FAILED, OK
+from mobiletest_cli.errors import FAILED, INVALID_FILE, MEANINGS, OK
 from tests.e2e.cli.conftest import ROOT, Shell
 from tests.e2e.cli.test_run import BROKEN, LOG_IN
+from tests.e2e.test_limits import new_organisation
 from tests.e2e.world import paced_app_model
 
 
@@ -25,6 +29,51 @@ async def test_a_wait_survives_a_gateway_that_is_killed(own_stack: Stack, tmp_pa
     out, err = await process.communicate()
     assert process.returncode == OK, (printed, err.decode())
     assert "Gate: Passed: the only run passed." in out.decode()
+
+
+async def test_a_job_of_ci_gets_every_exit_code(own_stack: Stack, tmp_path: Path) -> None:
+    """As its shell script sees them; a gateway that dies is started again, as Kubernetes does."""
+    shell = Shell(tmp_path / "job", await job_environment(own_stack, tmp_path))
+    shell.folder.mkdir()
+    process = await shell.execute(str(ROOT / "tests/fault/ci_job.sh"))
+    ended = asyncio.create_task(process.communicate())
+    while not ended.done() and own_stack.parts["gateway"].child.running:
+        await asyncio.wait({ended}, timeout=0.2)
+    if not ended.done():
+        await own_stack.start("gateway")
+    out, err = await ended
+    assert process.returncode == 0, out.decode() + err.decode()
+    assert {int(code) for code in re.findall(r"^ok \d+ - (\d+): ", out.decode(), re.MULTILINE)} == set(MEANINGS)
+
+
+async def test_a_full_disk_is_said_after_the_verdict(own_stack: Stack, tmp_path: Path) -> None:
+    """Nothing of the file is left on the full file system, and the other report is written."""
+    shell = Shell(tmp_path, {"MOBILETEST_URL": own_stack.url, "MOBILETEST_API_KEY": own_stack.api_key})
+    shell.write({".maestro/a.yaml": LOG_IN, "app.apk": "app", "full/mount.point": ""})
+    run = f"{sys.executable} -m mobiletest_cli run --app app.apk --build 1 --junit full/junit.xml --report report.md"
+    fill = "mount -t tmpfs -o size=16k tmpfs full && ! head -c 32k /dev/zero > full/filler 2>/dev/null"
+    process = await shell.execute("unshare", "--mount", "sh", "-c", f"{fill} && {run}; code=$?; ls -A full; exit $code")
+    out, err = await process.communicate()
+    assert process.returncode == INVALID_FILE, err.decode()
+    assert "error: full/junit.xml: cannot be written: No space left on device" in err.decode()
+    assert "1 passed of 1 run" in out.decode()
+    assert out.decode().splitlines()[-1] == "filler"
+    assert "1 passed" in (tmp_path / "report.md").read_text()
+
+
+async def job_environment(stack: Stack, folder: Path) -> dict[str, str]:
+    """The variables that the script needs, and a folder with its programs on the PATH."""
+    programs = folder / "programs"
+    programs.mkdir()
+    (programs / "mobiletest").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m mobiletest_cli "$@"\n')
+    (programs / "mobiletest").chmod(0o755)
+    return {
+        "MOBILETEST_URL": stack.url,
+        "MOBILETEST_API_KEY": stack.api_key,
+        "LIMITED_API_KEY": await new_organisation(stack, queued_runs=1),
+        "GATEWAY_PID": str(stack.pid_of("gateway")),
+        "PATH": f"{programs}:{Path(sys.executable).parent}:{os.environ['PATH']}",
+    }
 
 
 async def test_a_local_server_serves_one_command(tmp_path: Path) -> None:

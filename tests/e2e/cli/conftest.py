@@ -41,12 +41,13 @@ class Shell:
 
     async def start(self, *arguments: str) -> asyncio.subprocess.Process:
         """A command that runs."""
+        return await self.execute(sys.executable, "-m", "mobiletest_cli", *arguments)
+
+    async def execute(self, *program: str) -> asyncio.subprocess.Process:
+        """A program that runs in the folder and the environment."""
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
         return await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "mobiletest_cli",
-            *arguments,
+            *program,
             cwd=self.folder,
             env={**inherited, "PYTHONPATH": str(ROOT / "cli"), "COLUMNS": "200", **self.environ},
             stdin=asyncio.subprocess.PIPE,
