@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import httpx
 
 from mobiletest_cli.api import Api
 from mobiletest_cli.errors import INVALID_FILE, UNREACHABLE, CliError
 from mobiletest_cli.file_replacement import replacing
+from mobiletest_cli.output import Output
+
+if TYPE_CHECKING:
+    from mobiletest_cli.api_types import Run
 
 _NAME = re.compile(r'filename="([^"/\\]+)"')
 
@@ -31,3 +36,16 @@ def download_to(api: Api, path: str, file: Path | None = None, *, name: str = "d
         except httpx.TransportError as error:
             raise CliError(f"the download was cut: {error}", UNREACHABLE) from None
     return target
+
+
+def download_artifacts(api: Api, output: Output, run: Run, folder: Path) -> None:
+    """Download the artifacts of all attempts to a folder in `folder` that is named after the run.
+
+    CliError: one cannot be downloaded or written.
+    """
+    for attempt in run["attempts"]:
+        for artifact in attempt["artifacts"]:
+            if artifact["url"]:
+                path = f"executions/{run['execution_id']}/runs/{run['id']}/artifacts/{artifact['name']}"
+                target = folder / run["id"] / Path(artifact["name"]).name
+                output.say(f"Wrote {download_to(api, path, target)}.")

@@ -33,6 +33,8 @@ class Selection:
     workflow: str | None = None
     tests: Sequence[str] = ()
     tags: Sequence[str] = ()
+    excluded_tags: Sequence[str] = ()
+    name: str | None = None
     env: Mapping[str, str] = field(default_factory=dict)
     retries: int | None = None
     shard: tuple[int, int] | None = None
@@ -67,7 +69,8 @@ class StartBuilder:
             workflow = find_workflow(self._api, wanted.workflow)
             return Start("execution/api/execute_workflow_id_async", {**body, "workflow_id": workflow["id"]})
         if not wanted.paths:
-            return Start("executions", {**body, "tests": self._stored_tests(wanted, list(apps.values()))})
+            named = {"name": wanted.name} if wanted.name else {}
+            return Start("executions", {**body, **named, "tests": self._stored_tests(wanted, list(apps.values()))})
         return self._of_folder(wanted, body, list(apps.values()))
 
     def _common(self, wanted: Selection, build_config: Mapping[str, Any]) -> dict[str, Any]:
@@ -144,13 +147,16 @@ class StartBuilder:
         workspace = wanted.workspace or (str(apps[0]["name"])[:100] if apps else None)
         for app_id in [app["id"] for app in apps] or [None]:
             imported = import_folder(self._api, self._output, files, workspace, app_id)
-        chosen = select(imported, files.selected, names=wanted.tests, tags=wanted.tags)
+        chosen = select(
+            imported, files.selected, names=wanted.tests, tags=wanted.tags, excluded_tags=wanted.excluded_tags
+        )
         if len(chosen) > MOST_TESTS:
             message = f"{len(chosen)} tests are selected, and {MOST_TESTS} can be started at once"
             raise CliError(message, USAGE, "Select fewer by --tag or --test")
         tests = [{"test_id": test["test_id"], "version_number": test["version_number"]} for test in chosen]
         paths = {str(test["test_id"]): files.display_path(test["path"]) for test in chosen}
-        return Start("executions", {**body, "tests": tests, "name": imported["workspace"]}, imported, paths)
+        name = wanted.name or imported["workspace"]
+        return Start("executions", {**body, "tests": tests, "name": name}, imported, paths)
 
     def _stored_tests(self, wanted: Selection, apps: Sequence[App]) -> list[dict[str, Any]]:
         """The tests of the server that have the names or tags."""
@@ -158,6 +164,10 @@ class StartBuilder:
         for tag in wanted.tags:
             for app_id in [app["id"] for app in apps] or [None]:
                 found |= {test["id"]: test for test in self._api.pages("tests", tag=tag, app_id=app_id)}
-        if not found:
-            raise CliError(f"no test has a tag of: {', '.join(wanted.tags)}", NOT_FOUND)
-        return [{"test_id": test_id} for test_id in found]
+        chosen = [test_id for test_id, test in found.items() if not set(wanted.excluded_tags) & set(test["tags"])]
+        if not chosen:
+            without = f" and none of: {', '.join(wanted.excluded_tags)}" if wanted.excluded_tags else ""
+            raise CliError(
+                f"no test has a name or tag of: {', '.join([*wanted.tests, *wanted.tags])}{without}", NOT_FOUND
+            )
+        return [{"test_id": test_id} for test_id in chosen]

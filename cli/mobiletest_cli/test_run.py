@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,6 +44,8 @@ class Destinations:
     junit: Path | None = None
     junit_strict: bool = False
     report: Path | None = None
+    artifacts: Path | None = None
+    """A folder for those of runs that did not pass."""
 
 
 class TestRun:
@@ -58,9 +60,13 @@ class TestRun:
         self._destinations = destinations
 
     def run(self, wanted: Selection, options: WaitOptions) -> int:
+        """Start what is selected, and finish. The exit code, and the errors, of `run_start`."""
+        return self.run_start(lambda: StartBuilder(self._api, self._output).build(wanted), options)
+
+    def run_start(self, prepare: Callable[[], Start], options: WaitOptions) -> int:
         """The exit code. CliError: it could not be started, or its end not be seen; Interrupted: and was cancelled."""
         with interruption() as guard:
-            start = StartBuilder(self._api, self._output).build(wanted)
+            start = prepare()
             execution_id = self._start(start, guard)
             if execution_id is None:
                 return OK
@@ -171,12 +177,26 @@ class TestRun:
         ):
             if path is not None:
                 code = self._write_file(path, content(report)) or code
+        if self._destinations.artifacts:
+            code = self._download_artifacts(runs, self._destinations.artifacts) or code
         if os.environ.get("GITHUB_ACTIONS") == "true":
             for line in github.annotate(report):
                 self._output.annotate(line)
             if problem := github.write_summary(report, os.environ):
                 self._output.warn(problem)
         return code
+
+    def _download_artifacts(self, runs: Iterable[Run], folder: Path) -> int:
+        from mobiletest_cli.download import download_artifacts
+
+        try:
+            for run in runs:
+                if not run["success"]:
+                    download_artifacts(self._api, self._output, run, folder)
+        except CliError as error:
+            self._output.error_line(error.message)
+            return error.exit_code
+        return OK
 
     def _junit(self, report: Report) -> bytes:
         from mobiletest_cli.results import junit

@@ -61,7 +61,12 @@ def _rendered(remark: FileRemark, severity: str, files: Workspace) -> str:
 
 
 def select(
-    answer: ImportTestsResponse, selected: frozenset[str], *, names: Sequence[str], tags: Sequence[str]
+    answer: ImportTestsResponse,
+    selected: frozenset[str],
+    *,
+    names: Sequence[str] = (),
+    tags: Sequence[str] = (),
+    excluded_tags: Sequence[str] = (),
 ) -> list[ImportedTest]:
     """The imported tests to start, in the order of the folder: of the selected flows (all if none is), names and tags.
 
@@ -76,6 +81,7 @@ def select(
         if (not selected or test["path"] in selected)
         and (not names or test["name"] in names or test["path"] in names or test["test_id"] in names)
         and (not tags or set(tags) & set(test["tags"]))
+        and not set(excluded_tags) & set(test["tags"])
     ]
     missing = selected - {test["path"] for test in every}
     if missing:
@@ -83,5 +89,6 @@ def select(
         raise CliError(f"{', '.join(sorted(missing))}: is not a flow of the folder", INVALID_FILE, hint)
     if not chosen:
         what = f"has a name or tag of: {', '.join([*names, *tags])}" if names or tags else "is in the folder"
-        raise CliError(f"no flow {what}", NOT_FOUND if names or tags else INVALID_FILE)
+        without = f" without the tags: {', '.join(excluded_tags)}" if excluded_tags else ""
+        raise CliError(f"no flow {what}{without}", NOT_FOUND if names or tags or excluded_tags else INVALID_FILE)
     return chosen

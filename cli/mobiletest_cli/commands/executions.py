@@ -8,12 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mobiletest_cli.context import Context, command
-from mobiletest_cli.errors import NOT_FOUND, OK, USAGE, CliError
+from mobiletest_cli.errors import NOT_FOUND, USAGE, CliError
 
 if TYPE_CHECKING:
     from mobiletest_cli.api_types import Run
 
 ExecutionArgument = Annotated[str, typer.Argument(metavar="EXECUTION", help="Id of the execution.")]
+TimeoutOption = Annotated[int | None, typer.Option("--timeout", min=1, help="Seconds to wait at most.")]
+GateOption = Annotated[bool, typer.Option("--gate/--no-gate", help="Let the gate decide, not every failure.")]
+BaseBranchOption = Annotated[str | None, typer.Option(help="Branch that the gate compares with.")]
+JunitOption = Annotated[Path | None, typer.Option(help="Write JUnit XML to this file.")]
+ReportOption = Annotated[Path | None, typer.Option(help="Write a Markdown report to this file.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -76,11 +81,11 @@ def status(context: Context, execution: ExecutionArgument) -> None:
 def wait(
     context: Context,
     execution: ExecutionArgument,
-    timeout: Annotated[int | None, typer.Option(min=1, help="Seconds to wait at most.")] = None,
-    gate: Annotated[bool, typer.Option("--gate/--no-gate", help="Let the gate decide, not every failure.")] = True,
-    base_branch: Annotated[str | None, typer.Option(help="Branch that the gate compares with.")] = None,
-    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML to this file.")] = None,
-    report: Annotated[Path | None, typer.Option(help="Write a Markdown report to this file.")] = None,
+    timeout: TimeoutOption = None,
+    gate: GateOption = True,
+    base_branch: BaseBranchOption = None,
+    junit: JunitOption = None,
+    report: ReportOption = None,
 ) -> int:
     """Wait for the end of an execution, and report as `run` does. Ctrl-C ends the wait only."""
     from mobiletest_cli.ci import Attribution
@@ -97,6 +102,7 @@ def logs(
     artifacts: Annotated[Path | None, typer.Option(help="Download screenshots, trees and logs to this folder.")] = None,
 ) -> None:
     """Show the steps of runs, and download their artifacts."""
+    from mobiletest_cli.download import download_artifacts
     from mobiletest_cli.presentation import show_steps
 
     runs = [
@@ -105,7 +111,7 @@ def logs(
     ]
     if artifacts is not None:
         for run in runs:
-            _download(context, run, artifacts)
+            download_artifacts(context.api, context.output, run, artifacts)
     if context.output.as_json:
         context.output.document({"items": runs})
         return
@@ -125,19 +131,6 @@ def _selected(runs: list[Run], test: str | None) -> list[Run]:
     return found
 
 
-def _download(context: Context, run: Run, folder: Path) -> None:
-    from mobiletest_cli.download import download_to
-
-    target = folder / run["id"]
-    target.mkdir(parents=True, exist_ok=True)
-    for attempt in run["attempts"]:
-        for artifact in attempt["artifacts"]:
-            if artifact["url"]:
-                name = Path(artifact["name"]).name
-                path = f"executions/{run['execution_id']}/runs/{run['id']}/artifacts/{artifact['name']}"
-                context.output.say(f"Wrote {download_to(context.api, path, target / name)}.")
-
-
 def cancel(context: Context, execution: ExecutionArgument) -> None:
     """Cancel an execution."""
     found = context.api.post(f"executions/{execution}/cancel", {})
@@ -149,27 +142,27 @@ def rerun(
     execution: ExecutionArgument,
     failed: Annotated[bool, typer.Option("--failed", help="Only the runs that did not pass.")] = False,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait for the end.")] = True,
-    timeout: Annotated[int | None, typer.Option(min=1, help="Seconds to wait at most.")] = None,
+    timeout: TimeoutOption = None,
+    gate: GateOption = True,
+    base_branch: BaseBranchOption = None,
+    junit: JunitOption = None,
+    report: ReportOption = None,
 ) -> int:
-    """Run an execution again, on the same builds with the same versions of the tests."""
-    import uuid
-
+    """Run an execution again, on the same builds with the same versions of the tests. Ctrl-C cancels it."""
     from mobiletest_cli.ci import Attribution
+    from mobiletest_cli.start import Start
     from mobiletest_cli.test_run import Destinations, TestRun, WaitOptions
 
-    answer = context.api.start(f"executions/{execution}/rerun", {"failed_only": failed}, key=str(uuid.uuid4()))
-    if not wait:
-        context.output.item(answer, answer["id"])
-        return OK
-    context.output.say(f"{answer['message']} {answer['id']}")
-    run = TestRun(context.api, context.output, Attribution(), Destinations())
-    return run.finish(answer["id"], WaitOptions(timeout=timeout))
+    start = Start(f"executions/{execution}/rerun", {"failed_only": failed})
+    run = TestRun(context.api, context.output, Attribution(), Destinations(junit, report=report))
+    options = WaitOptions(wait=wait, timeout=timeout, gate=gate, base_branch=base_branch)
+    return run.run_start(lambda: start, options)
 
 
 def gate(
     context: Context,
     execution: ExecutionArgument,
-    base_branch: Annotated[str | None, typer.Option(help="Branch to compare with.")] = None,
+    base_branch: BaseBranchOption = None,
 ) -> int:
     """Ask the gate whether CI may continue after an execution; the exit code says it."""
     from mobiletest_cli.presentation import show_gate

@@ -41,10 +41,12 @@ def run(
     workflow: Annotated[str | None, typer.Option(help="Start this workflow, by name or id.")] = None,
     test: Annotated[list[str] | None, typer.Option(help="Only this test, by name, path or id.")] = None,
     tag: Annotated[list[str] | None, typer.Option(help="Only tests with this tag.")] = None,
+    exclude_tag: Annotated[list[str] | None, typer.Option(help="No tests with this tag.")] = None,
     platform: Annotated[str | None, typer.Option(help="Android or iOS.")] = None,
     workspace: Annotated[
         str | None, typer.Option(help="Name of the folder on the server; the app's name without it.")
     ] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the execution; the workspace's without it.")] = None,
     env: Annotated[
         list[str] | None,
         typer.Option("--env", "-e", help="Variable NAME=VALUE; NAME takes it from the environment."),
@@ -67,6 +69,9 @@ def run(
         bool, typer.Option("--junit-strict", help="JUnit without properties of testcases.")
     ] = False,
     report: Annotated[Path | None, typer.Option(help="Write a Markdown report to this file.")] = None,
+    artifacts: Annotated[
+        Path | None, typer.Option(help="Download screenshots, trees and logs of failures to this folder.")
+    ] = None,
     ci_branch: Annotated[str | None, typer.Option(help="Branch under test, if CI does not say it.")] = None,
     ci_commit: Annotated[str | None, typer.Option(help="Commit under test.")] = None,
     ci_pr: Annotated[int | None, typer.Option(help="Number of the pull request.")] = None,
@@ -95,6 +100,8 @@ def run(
         workflow=workflow or (None if paths or test or tag else project.workflow),
         tests=test or (),
         tags=tag or project.tags or (),
+        excluded_tags=exclude_tag or (),
+        name=name,
         env={**(project.env or {}), **_variables(env or (), os.environ)},
         retries=project.retries if retries is None else retries,
         shard=_shard(shard),
@@ -110,7 +117,7 @@ def run(
         fail_on_cancellation=fail_on_cancellation,
         open_browser=open_,
     )
-    destinations = Destinations(junit, junit_strict, report)
+    destinations = Destinations(junit, junit_strict, report, artifacts)
     wanted = _with_folder(wanted, context)
     if local:
         from mobiletest_cli.local_server import local_server
@@ -124,8 +131,9 @@ def run(
 def _with_folder(wanted: Selection, context: Context) -> Selection:
     """The selection with the folder of the project, or the usual one, if nothing else says what to run."""
     if wanted.workflow:
-        if wanted.paths or wanted.tests:
-            raise CliError("--workflow starts the tests of the workflow", USAGE, "Leave out PATHS and --test")
+        if wanted.paths or wanted.tests or wanted.excluded_tags or wanted.name:
+            hint = "Leave out PATHS, --test, --exclude-tag and --name"
+            raise CliError("--workflow starts the tests of the workflow", USAGE, hint)
         return wanted
     if wanted.paths or ((wanted.tests or wanted.tags) and not _has_folder(context)):
         return wanted

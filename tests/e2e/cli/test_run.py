@@ -87,7 +87,7 @@ async def test_the_json_is_one_document(project: Shell) -> None:
 
 async def test_a_failure_is_shown_with_step_reason_and_link(project: Shell) -> None:
     project.write({".maestro/basket.yaml": BROKEN})
-    arguments = ["--junit", "out/junit.xml", "--report", "out/report.md"]
+    arguments = ["--junit", "out/junit.xml", "--report", "out/report.md", "--artifacts", "out/artifacts"]
     ended = await project.run("run", "--app", "app.apk", "--build", "1", *arguments)
     assert ended.code == FAILED, ended.err
     assert "Open the basket (.maestro/basket.yaml): failed at step 2:" in ended.out
@@ -97,6 +97,8 @@ async def test_a_failure_is_shown_with_step_reason_and_link(project: Shell) -> N
     [suite] = JUnitXml.fromfile(str(project.folder / "out" / "junit.xml"))
     assert {case.name: case.is_passed for case in suite} == {"Log in": True, "Open the basket": False}
     assert "Open the basket" in (project.folder / "out" / "report.md").read_text()
+    [folder] = (project.folder / "out" / "artifacts").iterdir()  # of the run that failed, not of the other one
+    assert list(folder.glob("*.png"))
     execution = created_id(ended.err)
     logs = await project.run("logs", execution, "Open the basket", "--artifacts", "evidence")
     assert "[failed," in logs.out
@@ -132,6 +134,10 @@ async def test_tags_names_and_files_select_flows(project: Shell) -> None:
     for selection in (["--tag", "smoke"], ["--test", "Log in"], [".maestro/log-in.yaml"]):
         ended = await project.run(*base, *selection)
         assert [run["test_name"] for run in ended.document["runs"]] == ["Log in"], ended.out
+    ended = await project.run(*base, "--exclude-tag", "smoke", "--name", "Nightly")
+    assert [run["test_name"] for run in ended.document["runs"]] == ["Other"], ended.out
+    assert ended.document["execution"]["name"] == "Nightly"
+    assert (await project.run(*base, "--tag", "smoke", "--exclude-tag", "smoke")).code == NOT_FOUND
     assert (await project.run(*base, "--tag", "nothing")).code == NOT_FOUND
     assert (await project.run(*base, "--test", "Nobody")).code == NOT_FOUND
 
@@ -217,14 +223,28 @@ async def test_the_wait_ends_and_the_execution_goes_on(shell: Shell, api: Api) -
 async def test_a_signal_cancels_the_execution(shell: Shell, world: World, number: signal.Signals, code: int) -> None:
     await slow_project(shell)
     process = await shell.start("run", "--app", "app.apk", "--build", "1")
-    assert process.stderr is not None
-    printed = ""
-    while "Slow: running" not in printed:
-        printed += (await asyncio.wait_for(process.stderr.readline(), 60)).decode()
+    execution = await when_it_runs(process)
     process.send_signal(number)
     _, rest = await process.communicate()
     assert process.returncode == code, rest.decode()
-    assert (await world.ended(created_id(printed)))["status"] == "cancelled"
+    assert (await world.ended(execution))["status"] == "cancelled"
+    again = await shell.start("rerun", execution)
+    execution = await when_it_runs(again)
+    again.send_signal(number)
+    await again.communicate()
+    assert again.returncode == code
+    assert (await world.ended(execution))["status"] == "cancelled"
+
+
+async def when_it_runs(process: asyncio.subprocess.Process) -> str:
+    """The id of the execution of which the command says that its test runs."""
+    assert process.stderr is not None
+    printed = ""
+    while "Slow: running" not in printed:
+        line = await asyncio.wait_for(process.stderr.readline(), 60)
+        assert line, f"it ended: {printed}"
+        printed += line.decode()
+    return created_id(printed)
 
 
 MISTAKES: dict[str, tuple[list[str], int, str]] = {
