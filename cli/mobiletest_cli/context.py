@@ -64,13 +64,16 @@ class Context:
         return Api(self.server, patience=self.patience)
 
     def find_app(self, wanted: str | None) -> App:
-        """The app that is named, or else that of the project. CliError: none is, or it does not exist."""
-        from mobiletest_cli.lookup import find_app
+        """The app that is named, or that of the project, or the only one. CliError: it does not exist, or many do."""
+        from mobiletest_cli.lookup import find_app, only_app
 
         name = wanted or self.project.app
-        if not name:
+        if name:
+            return find_app(self.api, name)
+        found = only_app(self.api)
+        if found is None:
             raise CliError("no app is named", USAGE, "Name it with --app, or as app in mobiletest.yaml")
-        return find_app(self.api, name)
+        return found
 
     def flow_paths(self, paths: Sequence[Path] | None) -> Sequence[Path]:
         """The paths that are given, or the folder of the project, or the usual one. CliError: there is none."""

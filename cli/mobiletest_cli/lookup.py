@@ -29,6 +29,12 @@ def find_app(api: Api, wanted: str, platform: str | None = None) -> App:
     return cast("App", found)
 
 
+def only_app(api: Api) -> App | None:
+    """The app, if there is exactly one."""
+    found = list(api.pages("apps", limit=2))
+    return cast("App", found[0]) if len(found) == 1 else None
+
+
 def find_test(api: Api, wanted: str) -> Test:
     """The test with this id or name. CliError: none, or several."""
     return cast("Test", _find(api, "tests", "test", wanted))

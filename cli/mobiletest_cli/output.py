@@ -85,7 +85,7 @@ class Output:
 
         if self.as_json:
             return
-        table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False)
+        table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False, show_edge=False)
         for column in columns:
             table.add_column(column, overflow="fold")
         for row in rows:

@@ -157,7 +157,7 @@ class TestRun:
         failure = presentation.first_failure(runs)
         if failure is not None and not self._output.as_json:
             presentation.show_failure(self._api, self._output, failure, paths.get(failure["test_id"]))
-            self._output.result()
+        self._output.result()
         self._output.result(presentation.headline(execution))
         if gate is not None:
             presentation.show_gate(self._output, gate)
