@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from mobiletest_cli import __version__
-from mobiletest_cli.commands import apps, builds, executions, keys, reports, run, server, tests, workflows
+from mobiletest_cli.commands import apps, builds, executions, keys, mcp, reports, run, server, tests, workflows
 from mobiletest_cli.errors import MEANINGS
 
 EPILOG = "\b\nExit codes:\n" + "\n".join(f"  {code:>3}  {meaning}" for code, meaning in MEANINGS.items())
@@ -27,7 +27,7 @@ def build_app() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     )
     app.callback()(options)
-    for group in (run, executions, reports, apps, builds, tests, workflows, keys, server):
+    for group in (run, executions, reports, apps, builds, tests, workflows, keys, mcp, server):
         group.register(app)
     return app
 

@@ -29,9 +29,9 @@ def find_app(api: Api, wanted: str, platform: str | None = None) -> App:
     return cast("App", found)
 
 
-def only_app(api: Api) -> App | None:
-    """The app, if there is exactly one."""
-    found = list(api.pages("apps", limit=2))
+def only_app(api: Api, platform: str | None = None) -> App | None:
+    """The app, if there is exactly one (of the platform)."""
+    found = list(api.pages("apps", limit=2, platform=platform))
     return cast("App", found[0]) if len(found) == 1 else None
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from mobiletest_cli.api import Api
 from mobiletest_cli.build_upload import BuildUpload, check_file, platform_of
 from mobiletest_cli.errors import INVALID_FILE, NOT_FOUND, USAGE, CliError
-from mobiletest_cli.lookup import find_app, find_build, find_test, find_workflow
+from mobiletest_cli.lookup import find_app, find_build, find_test, find_workflow, only_app
 from mobiletest_cli.output import Output
 
 if TYPE_CHECKING:
@@ -87,8 +87,11 @@ class StartBuilder:
         return body | ({"cancel_previous": True} if wanted.cancel_previous else {})
 
     def _apps(self, wanted: Selection) -> dict[str, App]:
-        """The apps by platform: those that are named, and those of the files."""
+        """The apps by platform: those that are named, and those of the files; else the only one, for a folder."""
         named = [find_app(self._api, name, wanted.platform) for name in wanted.apps]
+        if wanted.paths and not (named or wanted.app_files or wanted.workspace):
+            only = only_app(self._api, wanted.platform)
+            named = [only] if only else []
         apps = {str(app["platform"]): app for app in named}
         if len(apps) < len(named):
             raise CliError("two apps of one platform are named", USAGE, "Run them one after the other")

@@ -1,0 +1,1 @@
+"""The MCP server: what the command can do, as tools for coding agents."""

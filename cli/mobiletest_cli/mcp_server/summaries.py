@@ -1,0 +1,61 @@
+"""What agents are shown of the API's objects: few fields, so that their context suffices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mobiletest_cli import presentation
+
+if TYPE_CHECKING:
+    from mobiletest_cli.api_types import App, Build, Execution, Run, Test
+
+TEXT_LENGTH = 2000
+
+
+def app_summary(app: App) -> dict[str, Any]:
+    """An app: id, name, platform, the version of its current build, and its numbers."""
+    return _pick(
+        app, "id", "name", "platform", "current_version", "versions_count", "attached_tests", "rolling_pass_rate"
+    )
+
+
+def build_summary(build: Build, app: App) -> dict[str, Any]:
+    """A build: id, version, package, when it was uploaded, and whether it is the app's current one."""
+    shown = _pick(build, "id", "version", "package_name", "uploaded_at")
+    return {**shown, "is_current": build["id"] == app["current_build_id"]}
+
+
+def test_summary(test: Test) -> dict[str, Any]:
+    """A test without its steps."""
+    shown = _pick(test, "id", "name", "tags", "platform", "version_number", "workspace", "source_path")
+    return {**shown, "quarantined": test["quarantine"] is not None}
+
+
+def execution_summary(execution: Execution) -> dict[str, Any]:
+    """An execution: how it ended, in words and numbers."""
+    shown = _pick(execution, "id", "status", "success", "created_at")
+    ci = {name: value for name, value in (execution["ci"] or {}).items() if value is not None}
+    return {**shown, "summary": presentation.headline(execution), **({"ci": ci} if ci else {})}
+
+
+def run_summary(run: Run) -> dict[str, Any]:
+    """A run: the test, how it ended, on what, and why."""
+    return {
+        "run_id": run["id"],
+        "test": run["test_name"],
+        "test_id": run["test_id"],
+        "outcome": presentation.outcome(run),
+        "build": run["resolved_build_version"],
+        "device": presentation.device(run),
+        "attempts": run["attempt_number"],
+        "reason": presentation.reason(run),
+    }
+
+
+def cut(text: str, length: int = TEXT_LENGTH) -> str:
+    """The text, or its beginning and how much is missing."""
+    return text if len(text) <= length else f"{text[:length]}... ({len(text) - length} more characters)"
+
+
+def _pick(value: Any, *names: str) -> dict[str, Any]:
+    return {name: value.get(name) for name in names}
