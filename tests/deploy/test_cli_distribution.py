@@ -13,7 +13,7 @@ VERSIONS = ["3.10", "3.11", "3.12", "3.13"]
 IMPORT_ALL = """
 import importlib, pkgutil, mobiletest_cli
 for module in pkgutil.walk_packages(mobiletest_cli.__path__, "mobiletest_cli."):
-    if "mcp" not in module.name and not module.name.endswith("__main__"):
+    if ".mcp_server" not in module.name and not module.name.endswith("__main__"):
         importlib.import_module(module.name)
 """
 
@@ -66,6 +66,11 @@ def test_a_missing_server_is_said(installed: Path, tmp_path: Path) -> None:
         [installed / "mobiletest", "apps", "list", *url], input="mt_key", capture_output=True, text=True, check=False
     )
     assert (asked.returncode, "cannot be reached" in asked.stderr) == (8, True), asked.stderr
+
+
+def test_the_mcp_server_says_what_to_install(installed: Path, tmp_path: Path) -> None:
+    asked = run(installed / "mobiletest", "mcp", folder=tmp_path)
+    assert (asked.returncode, "pip install 'mobiletest-cli[mcp]'" in asked.stderr) == (2, True), asked.stderr
 
 
 def test_it_validates_flows_offline(installed: Path, tmp_path: Path) -> None:

@@ -29,12 +29,12 @@ class ReadTools:
 
     def list_apps(self, limit: Limit = 20) -> Answer:
         """List the apps with their current build, number of tests and pass rate."""
-        return _answer("apps", map(summaries.app_summary, self._api.pages("apps", limit=limit)), limit)
+        return _answer("apps", map(summaries.app_summary, self._api.pages("apps", limit=limit + 1)), limit)
 
     def list_builds(self, app: AppName, limit: Limit = 20) -> Answer:
         """List the builds of an app, newest first."""
         found = lookup.find_app(self._api, app)
-        builds = self._api.pages(f"apps/{found['id']}/builds", limit=limit)
+        builds = self._api.pages(f"apps/{found['id']}/builds", limit=limit + 1)
         return _answer("builds", (summaries.build_summary(build, found) for build in builds), limit)
 
     def list_tests(
@@ -46,7 +46,7 @@ class ReadTools:
     ) -> Answer:
         """List tests. get_test shows the steps of one."""
         app_id = lookup.find_app(self._api, app)["id"] if app else None
-        found = self._api.pages("tests", limit=limit, app_id=app_id, tag=tag, search=search)
+        found = self._api.pages("tests", limit=limit + 1, app_id=app_id, tag=tag, search=search)
         return _answer("tests", map(summaries.test_summary, found), limit)
 
     def get_test(self, test: TestName) -> Answer:
@@ -66,7 +66,7 @@ class ReadTools:
                 "build": run["resolved_build_version"],
                 "completed_at": run["completed_at"],
             }
-            for run in self._api.pages(f"tests/{found['id']}/runs", limit=limit)
+            for run in self._api.pages(f"tests/{found['id']}/runs", limit=limit + 1)
         )
         return _answer("runs", runs, limit)
 
@@ -78,7 +78,7 @@ class ReadTools:
     ) -> Answer:
         """List executions, newest first."""
         app_id = lookup.find_app(self._api, app)["id"] if app else None
-        found = self._api.pages("executions", limit=limit, app_id=app_id, branch=branch)
+        found = self._api.pages("executions", limit=limit + 1, app_id=app_id, branch=branch)
         return _answer("executions", map(summaries.execution_summary, found), limit)
 
     def get_execution(self, execution: ExecutionId, limit: Limit = 20) -> Answer:

@@ -41,15 +41,24 @@ class Shell:
 
     async def start(self, *arguments: str) -> asyncio.subprocess.Process:
         """A command that runs."""
-        return await self.execute(sys.executable, "-m", "mobiletest_cli", *arguments)
+        return await self.execute(*self.program(*arguments))
+
+    def program(self, *arguments: str) -> Sequence[str]:
+        """The command with arguments."""
+        return [sys.executable, "-m", "mobiletest_cli", *arguments]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What programs get: nothing of the caller that the command would use."""
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
+        return {**inherited, "PYTHONPATH": str(ROOT / "cli"), "COLUMNS": "200", **self.environ}
 
     async def execute(self, *program: str) -> asyncio.subprocess.Process:
         """A program that runs in the folder and the environment."""
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
         return await asyncio.create_subprocess_exec(
             *program,
             cwd=self.folder,
-            env={**inherited, "PYTHONPATH": str(ROOT / "cli"), "COLUMNS": "200", **self.environ},
+            env=self.environment,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
