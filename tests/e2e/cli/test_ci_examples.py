@@ -1,0 +1,244 @@
+"""The scripts in examples/ci, taken out of the files and run as each CI system runs them."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from junitparser import JUnitXml
+
+from mobiletest_cli.errors import FAILED, OK, TERMINATED, USAGE
+from tests.ci_examples import bitrise_script, circleci_job, github_steps, gitlab_configuration, jenkins_script
+from tests.e2e.cli.conftest import OURS, ROOT, Ended, Shell
+from tests.e2e.client import Api, created
+from tests.e2e.world import World
+from tests.unit.cli.ci_environments import BITRISE, CIRCLECI, GITHUB, GITLAB, JENKINS
+
+APP = "app/build/outputs/apk/debug/app-debug.apk"
+MODEL = """app_model: 1
+app: {id: com.example.shop, name: Shop, version: 1.0.0}
+pace: {step: 0ms}
+start: home
+screens: {home: {elements: [{type: text, text: Log in}]}}
+"""
+FLOW = "appId: com.example.shop\nname: Log in\n---\n- launchApp\n- assertVisible: Log in\n"
+BROKEN = FLOW.replace("assertVisible: Log in", "extendedWaitUntil: {visible: Nothing, timeout: 50}")
+HOSTILE = 'it\'s "a" $(touch executed) `touch executed`; touch executed & * \\'
+
+PROGRAMS = {
+    "mobiletest": '#!/bin/sh\nexec {python} -m mobiletest_cli "$@"\n',
+    "pip": "#!/bin/sh\nfor last; do :; done; printf '%s\\n' \"$last\" >>{folder}/installed\n",
+    "python3": '#!/bin/sh\nmkdir -p "$3/bin" && cp {folder}/pip {folder}/mobiletest "$3/bin"\n',
+}
+"""The command from this checkout, an installer that notes what it was asked for, and `python3 -m venv`."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a CI system runs: its shell, the script, the environment, and the JUnit file that results."""
+
+    shell: tuple[str, ...]
+    script: str
+    environ: dict[str, str]
+    junit: str
+
+
+def github(folder: Path, shard: tuple[int, int], **inputs: str) -> Job:
+    given = {"app": APP, "shard": f"{shard[0]}/{shard[1]}", **{name.replace("_", "-"): inputs[name] for name in inputs}}
+    steps = github_steps(given)
+    environ = {name: value for step in steps for name, value in step["env"].items()}
+    script = "\n".join(step["run"] for step in steps)
+    shell = ("bash", "--noprofile", "--norc", "-eo", "pipefail")
+    return Job(shell, script, GITHUB | environ | {"GITHUB_OUTPUT": str(folder / "output")}, "mobiletest.xml")
+
+
+def gitlab(_: Path, shard: tuple[int, int], **inputs: str) -> Job:
+    [job] = gitlab_configuration({"app": APP, "shards": shard[1], **inputs}).values()
+    assert (job["parallel"], job["artifacts"]["when"]) == (shard[1], "always")
+    nodes = {"CI_NODE_INDEX": str(shard[0]), "CI_NODE_TOTAL": str(shard[1])}
+    variables = {name: variable["value"] for name, variable in job["variables"].items()}
+    return Job(("sh", "-e"), "\n".join(job["script"]), GITLAB | nodes | variables, job["artifacts"]["reports"]["junit"])
+
+
+def jenkins(folder: Path, shard: tuple[int, int]) -> Job:
+    nodes = {"SHARD": str(shard[0]), "SHARDS": str(shard[1]), "PACKAGE": "mobiletest-cli"}
+    environ = JENKINS | nodes | {"WORKSPACE_TMP": str(folder.with_name("project@tmp"))}
+    return Job(("sh", "-xe"), jenkins_script(), environ, f"mobiletest-{shard[0]}.xml")
+
+
+def circleci(_: Path, shard: tuple[int, int]) -> Job:
+    commands, environ = circleci_job()
+    nodes = {"CIRCLE_NODE_INDEX": str(shard[0] - 1), "CIRCLE_NODE_TOTAL": str(shard[1])}
+    script = "\n".join(commands)
+    return Job(("bash", "-eo", "pipefail"), script, CIRCLECI | environ | nodes, "test-results/mobiletest/junit.xml")
+
+
+def bitrise(folder: Path, shard: tuple[int, int]) -> Job:
+    script, environ = bitrise_script()
+    for name in ("results", "deploy"):
+        (folder / name).mkdir(exist_ok=True)
+    paths = {
+        "BITRISE_TEST_RESULT_DIR": str(folder / "results"),
+        "BITRISE_DEPLOY_DIR": str(folder / "deploy"),
+        "BITRISE_APK_PATH": str(folder / APP),
+    }
+    nodes = {"BITRISE_IO_PARALLEL_INDEX": str(shard[0] - 1), "BITRISE_IO_PARALLEL_TOTAL": str(shard[1])}
+    return Job(("bash",), script, BITRISE | environ | paths | nodes, "results/mobiletest/junit.xml")
+
+
+SYSTEMS: list[Callable[[Path, tuple[int, int]], Job]] = [github, gitlab, jenkins, circleci, bitrise]
+
+
+@dataclass
+class Agent:
+    """A machine of a CI system, with the project checked out and the secrets in the environment."""
+
+    shell: Shell
+    programs: Path
+
+    async def start(self, job: Job) -> asyncio.subprocess.Process:
+        """A job that runs, as the leader of its process group."""
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
+        path = {"PATH": f"{self.programs}:{inherited['PATH']}", "PYTHONPATH": str(ROOT / "cli")}
+        return await asyncio.create_subprocess_exec(
+            *job.shell,
+            "-c",
+            job.script,
+            cwd=self.shell.folder,
+            env=inherited | path | job.environ | self.shell.environ,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
+        )
+
+    async def run(self, job: Job) -> Ended:
+        """A job that ended, and has not shown the key."""
+        process = await self.start(job)
+        out, err = (output.decode() for output in await process.communicate())
+        assert self.shell.environ["MOBILETEST_API_KEY"] not in out + err
+        return Ended(process.returncode or 0, out, err)
+
+    @property
+    def installed(self) -> list[str]:
+        """What was installed, one for each call."""
+        return (self.programs / "installed").read_text().splitlines()
+
+
+@pytest.fixture
+def agent(shell: Shell, tmp_path: Path) -> Agent:
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for name, text in PROGRAMS.items():
+        (programs / name).write_text(text.replace("{python}", sys.executable).replace("{folder}", str(programs)))
+        (programs / name).chmod(0o755)
+    (programs / "pipx").symlink_to("pip")
+    shell.write({APP: MODEL, ".maestro/log-in.yaml": FLOW})
+    return Agent(shell, programs)
+
+
+async def newest(api: Api) -> dict[str, object]:
+    """The newest execution."""
+    execution: dict[str, object] = created(await api.get("/executions"))["items"][0]
+    return execution
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+async def test_tests_that_pass_and_fail_end_the_job_and_leave_junit(
+    agent: Agent, api: Api, system: Callable[[Path, tuple[int, int]], Job]
+) -> None:
+    job = system(agent.shell.folder, (1, 1))
+    for flow, code in ((FLOW, OK), (BROKEN, FAILED)):
+        agent.shell.write({".maestro/log-in.yaml": flow})
+        ended = await agent.run(job)
+        assert ended.code == code, ended.err
+        junit = agent.shell.folder / job.junit
+        [suite] = JUnitXml.fromfile(str(junit))
+        assert [(case.name, case.is_passed) for case in suite] == [("Log in", code == OK)]
+        junit.unlink()
+    assert (await newest(api))["ci"]["system"] == system.__name__  # type: ignore[index]
+    assert agent.installed == ["mobiletest-cli", "mobiletest-cli"]
+
+
+async def test_shards_reach_the_server(agent: Agent, api: Api) -> None:
+    """Enough flows that the second third has one."""
+    flows = {f".maestro/{n}.yaml": FLOW.replace("Log in\n---", f"Flow {n}\n---") for n in range(30)}
+    agent.shell.write(flows)
+    for system in SYSTEMS:
+        ended = await agent.run(system(agent.shell.folder, (2, 3)))
+        execution = await newest(api)
+        assert (ended.code, execution["shard"]) == (OK, "2/3"), ended.err
+        assert execution["ci"]["system"] == system.__name__  # type: ignore[index]
+
+
+async def test_github_gets_outputs(agent: Agent, api: Api) -> None:
+    inputs = {
+        "gate": "false",
+        "retries": "",
+        "report": "out/report.md",
+        "tags": "smoke",
+        "args": "--retries=1\n--quiet",
+    }
+    agent.shell.write({".maestro/log-in.yaml": BROKEN.replace("---", "tags: [smoke]\n---")})
+    ended = await agent.run(github(agent.shell.folder, (1, 1), **inputs))
+    execution = await newest(api)
+    assert (ended.code, execution["run_config"]["execution_mode"]["retries"]) == (FAILED, 1)  # type: ignore[index]
+    assert "Gate:" not in ended.out
+    outputs = (agent.shell.folder / "output").read_text()
+    assert outputs == f"execution-id={execution['id']}\nexit-code={FAILED}\n"
+    assert "Log in" in (agent.shell.folder / "out" / "report.md").read_text()
+
+
+async def test_inputs_are_not_executed(agent: Agent, api: Api) -> None:
+    """Names of files and values of variables reach the command as they are."""
+    app, flows = f"{HOSTILE.replace('/', '')}.apk", f"flows {HOSTILE}"
+    agent.shell.write({app: MODEL, f"{flows}/log-in.yaml": FLOW})
+    inputs = {"app": app, "flows": flows, "package": HOSTILE}
+    for job in (
+        github(agent.shell.folder, (1, 1), env=f"NOTE={HOSTILE}\nUSER=ada", **inputs),
+        gitlab(agent.shell.folder, (1, 1), options=f"--env=NOTE={HOSTILE}\n--env=USER=ada\n", **inputs),
+    ):
+        ended = await agent.run(job)
+        assert ended.code == OK, ended.err
+        config = (await newest(api))["run_config"]
+        assert config["env"] == {"NOTE": HOSTILE, "USER": "ada"}  # type: ignore[index]
+    assert agent.installed == [HOSTILE, HOSTILE]
+    broken = await agent.run(github(agent.shell.folder, (1, 1), timeout="60\ntouch executed", cancel_previous="true"))
+    assert broken.code == USAGE
+    assert not list(agent.shell.folder.rglob("executed"))
+
+
+async def test_bitrise_does_not_execute_the_name_of_the_app(agent: Agent) -> None:
+    job = bitrise(agent.shell.folder, (1, 1))
+    agent.shell.write({f"{HOSTILE}.apk": MODEL})
+    job.environ["BITRISE_APK_PATH"] = str(agent.shell.folder / f"{HOSTILE}.apk")
+    ended = await agent.run(job)
+    assert ended.code == OK, ended.err
+    assert not list(agent.shell.folder.rglob("executed"))
+
+
+@pytest.mark.parametrize("system", [github, jenkins, bitrise])
+async def test_a_cancelled_job_cancels_the_execution(
+    agent: Agent, api: Api, world: World, system: Callable[[Path, tuple[int, int]], Job]
+) -> None:
+    """GitHub signals the shell with SIGINT, Jenkins all processes with SIGTERM."""
+    slow = FLOW + "- assertVisible: Log in\n" * 50
+    agent.shell.write({APP: MODEL.replace("0ms", "1200ms"), ".maestro/log-in.yaml": slow})
+    process = await agent.start(system(agent.shell.folder, (1, 1)))
+    assert process.stderr is not None
+    while "Log in: running" not in (await asyncio.wait_for(process.stderr.readline(), 60)).decode():
+        assert process.returncode is None
+    if system is jenkins:
+        os.killpg(process.pid, signal.SIGTERM)
+    else:
+        process.send_signal(signal.SIGINT if system is github else signal.SIGTERM)
+    _, err = await process.communicate()
+    execution = await newest(api)
+    assert (await world.ended(str(execution["id"])))["status"] == "cancelled", err.decode()
+    if system is github:
+        outputs = (agent.shell.folder / "output").read_text()
+        assert (process.returncode, outputs.splitlines()[1]) == (TERMINATED, f"exit-code={TERMINATED}")
