@@ -54,7 +54,7 @@ def write_summary(report: Report, environ: Mapping[str, str]) -> str | None:
 
 
 def write_output(name: str, value: str, environ: Mapping[str, str]) -> str | None:
-    """Set an output of the step, of one line, if GITHUB_OUTPUT is set. The problem if it cannot be written, else None."""
+    """Set an output of the step, if GITHUB_OUTPUT is set. The problem if it cannot be written, else None."""
     path = environ.get("GITHUB_OUTPUT")
     if not path:
         return None

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from junitparser import JUnitXml
@@ -14,13 +15,13 @@ from junitparser import JUnitXml
 from mobiletest_cli.errors import FAILED, OK, TERMINATED, USAGE
 from tests.ci_examples import bitrise_script, circleci_job, github_steps, gitlab_configuration, jenkins_script
 from tests.e2e.cli.conftest import OURS, ROOT, Ended, Shell
-from tests.e2e.client import Api, created
+from tests.e2e.client import Api, created, fresh
 from tests.e2e.world import World
 from tests.unit.cli.ci_environments import BITRISE, CIRCLECI, GITHUB, GITLAB, JENKINS
 
 APP = "app/build/outputs/apk/debug/app-debug.apk"
 MODEL = """app_model: 1
-app: {id: com.example.shop, name: Shop, version: 1.0.0}
+app: {id: com.example.shop}
 pace: {step: 0ms}
 start: home
 screens: {home: {elements: [{type: text, text: Log in}]}}
@@ -130,7 +131,9 @@ class Agent:
 
 
 @pytest.fixture
-def agent(shell: Shell, tmp_path: Path) -> Agent:
+async def agent(shell: Shell, world: World, tmp_path: Path) -> Agent:
+    """The app is registered, with a build: a model does not say its version, as an .apk does."""
+    await upload(world, await world.app(name="Shop"), MODEL)
     programs = tmp_path / "programs"
     programs.mkdir()
     for name, text in PROGRAMS.items():
@@ -141,10 +144,14 @@ def agent(shell: Shell, tmp_path: Path) -> Agent:
     return Agent(shell, programs)
 
 
-async def newest(api: Api) -> dict[str, object]:
+async def upload(world: World, app: Any, model: str) -> None:
+    created(await world.api.upload(app["id"], model.encode(), "app.apk", version=fresh("1.0.0").replace(" ", "-")))
+
+
+async def newest(api: Api) -> Any:
     """The newest execution."""
-    execution: dict[str, object] = created(await api.get("/executions"))["items"][0]
-    return execution
+    listed = created(await api.get("/executions"))["items"][0]
+    return created(await api.get(f"/executions/{listed['id']}"))
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
@@ -160,7 +167,7 @@ async def test_tests_that_pass_and_fail_end_the_job_and_leave_junit(
         [suite] = JUnitXml.fromfile(str(junit))
         assert [(case.name, case.is_passed) for case in suite] == [("Log in", code == OK)]
         junit.unlink()
-    assert (await newest(api))["ci"]["system"] == system.__name__  # type: ignore[index]
+    assert (await newest(api))["ci"]["system"] == system.__name__
     assert agent.installed == ["mobiletest-cli", "mobiletest-cli"]
 
 
@@ -172,7 +179,7 @@ async def test_shards_reach_the_server(agent: Agent, api: Api) -> None:
         ended = await agent.run(system(agent.shell.folder, (2, 3)))
         execution = await newest(api)
         assert (ended.code, execution["shard"]) == (OK, "2/3"), ended.err
-        assert execution["ci"]["system"] == system.__name__  # type: ignore[index]
+        assert execution["ci"]["system"] == system.__name__
 
 
 async def test_github_gets_outputs(agent: Agent, api: Api) -> None:
@@ -186,7 +193,7 @@ async def test_github_gets_outputs(agent: Agent, api: Api) -> None:
     agent.shell.write({".maestro/log-in.yaml": BROKEN.replace("---", "tags: [smoke]\n---")})
     ended = await agent.run(github(agent.shell.folder, (1, 1), **inputs))
     execution = await newest(api)
-    assert (ended.code, execution["run_config"]["execution_mode"]["retries"]) == (FAILED, 1)  # type: ignore[index]
+    assert (ended.code, execution["run_config"]["execution_mode"]["retries"]) == (FAILED, 1)
     assert "Gate:" not in ended.out
     outputs = (agent.shell.folder / "output").read_text()
     assert outputs == f"execution-id={execution['id']}\nexit-code={FAILED}\n"
@@ -205,7 +212,7 @@ async def test_inputs_are_not_executed(agent: Agent, api: Api) -> None:
         ended = await agent.run(job)
         assert ended.code == OK, ended.err
         config = (await newest(api))["run_config"]
-        assert config["env"] == {"NOTE": HOSTILE, "USER": "ada"}  # type: ignore[index]
+        assert config["env"] == {"NOTE": HOSTILE, "USER": "ada"}
     assert agent.installed == [HOSTILE, HOSTILE]
     broken = await agent.run(github(agent.shell.folder, (1, 1), timeout="60\ntouch executed", cancel_previous="true"))
     assert broken.code == USAGE
@@ -227,18 +234,23 @@ async def test_a_cancelled_job_cancels_the_execution(
 ) -> None:
     """GitHub signals the shell with SIGINT, Jenkins all processes with SIGTERM."""
     slow = FLOW + "- assertVisible: Log in\n" * 50
-    agent.shell.write({APP: MODEL.replace("0ms", "1200ms"), ".maestro/log-in.yaml": slow})
+    model = MODEL.replace("0ms", "1200ms")
+    await upload(world, created(await api.get("/apps"))["items"][0], model)
+    agent.shell.write({APP: model, ".maestro/log-in.yaml": slow})
     process = await agent.start(system(agent.shell.folder, (1, 1)))
     assert process.stderr is not None
-    while "Log in: running" not in (await asyncio.wait_for(process.stderr.readline(), 60)).decode():
-        assert process.returncode is None
+    printed = ""
+    while "Log in: running" not in printed:
+        line = await asyncio.wait_for(process.stderr.readline(), 60)
+        assert line, printed
+        printed += line.decode()
     if system is jenkins:
         os.killpg(process.pid, signal.SIGTERM)
     else:
         process.send_signal(signal.SIGINT if system is github else signal.SIGTERM)
     _, err = await process.communicate()
     execution = await newest(api)
-    assert (await world.ended(str(execution["id"])))["status"] == "cancelled", err.decode()
+    assert (await world.ended(execution["id"]))["status"] == "cancelled", err.decode()
     if system is github:
         outputs = (agent.shell.folder / "output").read_text()
         assert (process.returncode, outputs.splitlines()[1]) == (TERMINATED, f"exit-code={TERMINATED}")
