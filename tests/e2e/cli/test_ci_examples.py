@@ -132,8 +132,12 @@ class Agent:
 
 @pytest.fixture
 async def agent(shell: Shell, world: World, tmp_path: Path) -> Agent:
-    """The app is registered, with a build: a model does not say its version, as an .apk does."""
+    """The app is registered, with a build: a model does not say its version, as an .apk does. The key has no more
+    scopes than examples/ci/README.md asks for.
+    """
     await upload(world, await world.app(name="Shop"), MODEL)
+    key = await world.api.post("/settings/api-keys", {"name": "ci", "scopes": ["read", "write", "execute"]})
+    shell.environ["MOBILETEST_API_KEY"] = created(key)["key"]
     programs = tmp_path / "programs"
     programs.mkdir()
     for name, text in PROGRAMS.items():
