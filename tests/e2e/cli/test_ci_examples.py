@@ -32,8 +32,8 @@ HOSTILE = 'it\'s "a" $(touch executed) `touch executed`; touch executed & * \\'
 
 PROGRAMS = {
     "mobiletest": '#!/bin/sh\nexec {python} -m mobiletest_cli "$@"\n',
-    "pip": "#!/bin/sh\nfor last; do :; done; printf '%s\\n' \"$last\" >>{folder}/installed\n",
-    "python3": '#!/bin/sh\nmkdir -p "$3/bin" && cp {folder}/pip {folder}/mobiletest "$3/bin"\n',
+    "pip": "#!/bin/sh\nfor last; do :; done\nprintf '%s\\n' \"$last\" >>{folder}/installed\n",
+    "python3": '#!/bin/bash\nfor last; do :; done\nmkdir -p "$last/bin"\ncp {folder}/{pip,mobiletest} "$last/bin"\n',
 }
 """The command from this checkout, an installer that notes what it was asked for, and `python3 -m venv`."""
 
@@ -118,10 +118,11 @@ class Agent:
         )
 
     async def run(self, job: Job) -> Ended:
-        """A job that ended, and has not shown the key."""
+        """A job that ended, and has not shown the key in its log or a file."""
         process = await self.start(job)
         out, err = (output.decode() for output in await process.communicate())
-        assert self.shell.environ["MOBILETEST_API_KEY"] not in out + err
+        written = [file.read_text() for file in self.shell.folder.rglob("*") if file.is_file()]
+        assert self.shell.environ["MOBILETEST_API_KEY"] not in "".join([out, err, *written])
         return Ended(process.returncode or 0, out, err)
 
     @property
@@ -207,16 +208,16 @@ async def test_github_gets_outputs(agent: Agent, api: Api) -> None:
 async def test_inputs_are_not_executed(agent: Agent, api: Api) -> None:
     """Names of files and values of variables reach the command as they are."""
     app, flows = f"{HOSTILE.replace('/', '')}.apk", f"flows {HOSTILE}"
-    agent.shell.write({app: MODEL, f"{flows}/log-in.yaml": FLOW})
+    agent.shell.write({app: MODEL, f"{flows}/log-in.yaml": FLOW, "--env=FILES=found": ""})
     inputs = {"app": app, "flows": flows, "package": HOSTILE}
     for job in (
-        github(agent.shell.folder, (1, 1), env=f"NOTE={HOSTILE}\nUSER=ada", **inputs),
-        gitlab(agent.shell.folder, (1, 1), options=f"--env=NOTE={HOSTILE}\n--env=USER=ada\n", **inputs),
+        github(agent.shell.folder, (1, 1), env=f"NOTE={HOSTILE}\nFILES=*", **inputs),
+        gitlab(agent.shell.folder, (1, 1), options=f"--env=NOTE={HOSTILE}\n--env=FILES=*\n", **inputs),
     ):
         ended = await agent.run(job)
         assert ended.code == OK, ended.err
         config = (await newest(api))["run_config"]
-        assert config["env"] == {"NOTE": HOSTILE, "USER": "ada"}
+        assert config["env"] == {"NOTE": HOSTILE, "FILES": "*"}
     assert agent.installed == [HOSTILE, HOSTILE]
     broken = await agent.run(github(agent.shell.folder, (1, 1), timeout="60\ntouch executed", cancel_previous="true"))
     assert broken.code == USAGE
