@@ -4,7 +4,6 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,13 +12,11 @@ import pytest
 from junitparser import JUnitXml
 
 from mobiletest_cli.errors import FAILED, OK, TERMINATED, USAGE
-from tests.ci_examples import bitrise_script, circleci_job, github_steps, gitlab_configuration, jenkins_script
+from tests.e2e.cli.ci_jobs import APP, SYSTEMS, Job, System, bitrise, github, gitlab, jenkins
 from tests.e2e.cli.conftest import OURS, ROOT, Ended, Shell
 from tests.e2e.client import Api, created, fresh
 from tests.e2e.world import World
-from tests.unit.cli.ci_environments import BITRISE, CIRCLECI, GITHUB, GITLAB, JENKINS
 
-APP = "app/build/outputs/apk/debug/app-debug.apk"
 MODEL = """app_model: 1
 app: {id: com.example.shop}
 pace: {step: 0ms}
@@ -36,62 +33,6 @@ PROGRAMS = {
     "python3": '#!/bin/bash\nfor last; do :; done\nmkdir -p "$last/bin"\ncp {folder}/{pip,mobiletest} "$last/bin"\n',
 }
 """The command from this checkout, an installer that notes what it was asked for, and `python3 -m venv`."""
-
-
-@dataclass(frozen=True)
-class Job:
-    """What a CI system runs: its shell, the script, the environment, and the JUnit file that results."""
-
-    shell: tuple[str, ...]
-    script: str
-    environ: dict[str, str]
-    junit: str
-
-
-def github(folder: Path, shard: tuple[int, int], **inputs: str) -> Job:
-    given = {"app": APP, "shard": f"{shard[0]}/{shard[1]}", **{name.replace("_", "-"): inputs[name] for name in inputs}}
-    steps = github_steps(given)
-    environ = {name: value for step in steps for name, value in step["env"].items()}
-    script = "\n".join(step["run"] for step in steps)
-    shell = ("bash", "--noprofile", "--norc", "-eo", "pipefail")
-    return Job(shell, script, GITHUB | environ | {"GITHUB_OUTPUT": str(folder / "output")}, "mobiletest.xml")
-
-
-def gitlab(_: Path, shard: tuple[int, int], **inputs: str) -> Job:
-    [job] = gitlab_configuration({"app": APP, "shards": shard[1], **inputs}).values()
-    assert (job["parallel"], job["artifacts"]["when"]) == (shard[1], "always")
-    nodes = {"CI_NODE_INDEX": str(shard[0]), "CI_NODE_TOTAL": str(shard[1])}
-    variables = {name: variable["value"] for name, variable in job["variables"].items()}
-    return Job(("sh", "-e"), "\n".join(job["script"]), GITLAB | nodes | variables, job["artifacts"]["reports"]["junit"])
-
-
-def jenkins(folder: Path, shard: tuple[int, int]) -> Job:
-    nodes = {"SHARD": str(shard[0]), "SHARDS": str(shard[1]), "PACKAGE": "mobiletest-cli"}
-    environ = JENKINS | nodes | {"WORKSPACE_TMP": str(folder.with_name("project@tmp"))}
-    return Job(("sh", "-xe"), jenkins_script(), environ, f"mobiletest-{shard[0]}.xml")
-
-
-def circleci(_: Path, shard: tuple[int, int]) -> Job:
-    commands, environ = circleci_job()
-    nodes = {"CIRCLE_NODE_INDEX": str(shard[0] - 1), "CIRCLE_NODE_TOTAL": str(shard[1])}
-    script = "\n".join(commands)
-    return Job(("bash", "-eo", "pipefail"), script, CIRCLECI | environ | nodes, "test-results/mobiletest/junit.xml")
-
-
-def bitrise(folder: Path, shard: tuple[int, int]) -> Job:
-    script, environ = bitrise_script()
-    for name in ("results", "deploy"):
-        (folder / name).mkdir(exist_ok=True)
-    paths = {
-        "BITRISE_TEST_RESULT_DIR": str(folder / "results"),
-        "BITRISE_DEPLOY_DIR": str(folder / "deploy"),
-        "BITRISE_APK_PATH": str(folder / APP),
-    }
-    nodes = {"BITRISE_IO_PARALLEL_INDEX": str(shard[0] - 1), "BITRISE_IO_PARALLEL_TOTAL": str(shard[1])}
-    return Job(("bash",), script, BITRISE | environ | paths | nodes, "results/mobiletest/junit.xml")
-
-
-SYSTEMS: list[Callable[[Path, tuple[int, int]], Job]] = [github, gitlab, jenkins, circleci, bitrise]
 
 
 @dataclass
@@ -160,9 +101,7 @@ async def newest(api: Api) -> Any:
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
-async def test_tests_that_pass_and_fail_end_the_job_and_leave_junit(
-    agent: Agent, api: Api, system: Callable[[Path, tuple[int, int]], Job]
-) -> None:
+async def test_tests_that_pass_and_fail_end_the_job_and_leave_junit(agent: Agent, api: Api, system: System) -> None:
     job = system(agent.shell.folder, (1, 1))
     for flow, code in ((FLOW, OK), (BROKEN, FAILED)):
         agent.shell.write({".maestro/log-in.yaml": flow})
@@ -234,9 +173,7 @@ async def test_bitrise_does_not_execute_the_name_of_the_app(agent: Agent) -> Non
 
 
 @pytest.mark.parametrize("system", [github, jenkins, bitrise])
-async def test_a_cancelled_job_cancels_the_execution(
-    agent: Agent, api: Api, world: World, system: Callable[[Path, tuple[int, int]], Job]
-) -> None:
+async def test_a_cancelled_job_cancels_the_execution(agent: Agent, api: Api, world: World, system: System) -> None:
     """GitHub signals the shell with SIGINT, Jenkins all processes with SIGTERM."""
     slow = FLOW + "- assertVisible: Log in\n" * 50
     model = MODEL.replace("0ms", "1200ms")
