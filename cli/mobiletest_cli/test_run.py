@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from mobiletest_cli.interruption import Interrupted, Interruption, interruption
 from mobiletest_cli.output import Output
 from mobiletest_cli.progress import WaitEnded
 from mobiletest_cli.progress_display import follow
+from mobiletest_cli.results import github
 from mobiletest_cli.start import Selection, Start, StartBuilder
 from mobiletest_cli.verdict import exit_code
 
@@ -100,6 +102,8 @@ class TestRun:
                 self._output.document({"execution": None, "message": refused.message, "exit_code": OK})
             return None
         self._output.say(f"{answer['message']} {link(self._api.server.url, answer['id'])}")
+        if problem := github.write_output("execution-id", answer["id"], os.environ):
+            self._output.warn(problem)
         return execution_id
 
     def _cancel(self, execution_id: str) -> None:
@@ -164,9 +168,7 @@ class TestRun:
 
     def _write(self, execution: Execution, runs: list[Run], gate: Gate | None, paths: Mapping[str, str]) -> int:
         """Write the reports; the exit code of those that cannot be written."""
-        import os
-
-        from mobiletest_cli.results import github, markdown
+        from mobiletest_cli.results import markdown
         from mobiletest_cli.results.report import Report
 
         report = Report(execution, runs, gate, paths, f"{self._api.server.url}/api/v1")

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "deploy" / "k8s" / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+READMES = [ROOT / "README.md", ROOT / "deploy" / "k8s" / "README.md", ROOT / "examples" / "ci" / "README.md"]
+PAGES = [*READMES, *sorted((ROOT / "docs").rglob("*.md"))]
 RECORDS = ROOT / "docs" / "decisions"
 
 

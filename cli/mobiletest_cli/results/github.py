@@ -1,4 +1,4 @@
-"""Results in GitHub Actions: annotations at the flow files, and the job summary."""
+"""Results in GitHub Actions: annotations at the flow files, the job summary, and outputs of the step."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -50,6 +50,19 @@ def write_summary(report: Report, environ: Mapping[str, str]) -> str | None:
             file.write(start + render_markdown(report, SIZE_LIMIT - file.tell() - len(start)).encode())
     except OSError as error:
         return f"{path}: the job summary cannot be written: {error.strerror}"
+    return None
+
+
+def write_output(name: str, value: str, environ: Mapping[str, str]) -> str | None:
+    """Set an output of the step, if GITHUB_OUTPUT is set. The problem if it cannot be written, else None."""
+    path = environ.get("GITHUB_OUTPUT")
+    if not path:
+        return None
+    try:
+        with Path(path).open("a", encoding="utf-8") as file:
+            file.write(f"{name}={value}\n")
+    except OSError as error:
+        return f"{path}: the output {name} cannot be written: {error.strerror}"
     return None
 
 

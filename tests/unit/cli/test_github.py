@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from mobiletest_cli.results.github import annotate, write_summary
+from mobiletest_cli.results.github import annotate, write_output, write_summary
 from mobiletest_cli.results.markdown import SIZE_LIMIT, render_markdown
 from mobiletest_cli.results.report import Report
 from tests.unit.cli.report_samples import EXECUTION, URL, failed, passed, reason, report
@@ -139,3 +139,16 @@ def test_a_summary_that_cannot_be_written_is_a_problem_in_one_line(tmp_path: Pat
     path = tmp_path / "absent" / "summary.md"
     problem = write_summary(report(passed()), {"GITHUB_STEP_SUMMARY": str(path)})
     assert problem == f"{path}: the job summary cannot be written: No such file or directory"
+
+
+def test_outputs_of_a_step_are_added(tmp_path: Path) -> None:
+    file = tmp_path / "output"
+    file.write_text("before=1\n")
+    assert write_output("execution-id", "42", {"GITHUB_OUTPUT": str(file)}) is None
+    assert file.read_text() == "before=1\nexecution-id=42\n"
+
+
+def test_outputs_are_optional_and_their_problems_are_said(tmp_path: Path) -> None:
+    assert write_output("execution-id", "42", {}) is None
+    problem = write_output("execution-id", "42", {"GITHUB_OUTPUT": str(tmp_path)})
+    assert problem == f"{tmp_path}: the output execution-id cannot be written: Is a directory"

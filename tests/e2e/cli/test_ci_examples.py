@@ -1,0 +1,198 @@
+"""The scripts in examples/ci, taken out of the files and run as each CI system runs them."""
+
+import asyncio
+import os
+import signal
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from junitparser import JUnitXml
+
+from mobiletest_cli.errors import FAILED, OK, TERMINATED, USAGE
+from tests.e2e.cli.ci_jobs import APP, SYSTEMS, Job, System, bitrise, github, gitlab, jenkins
+from tests.e2e.cli.conftest import OURS, ROOT, Ended, Shell
+from tests.e2e.client import Api, created, fresh
+from tests.e2e.world import World
+
+MODEL = """app_model: 1
+app: {id: com.example.shop}
+pace: {step: 0ms}
+start: home
+screens: {home: {elements: [{type: text, text: Log in}]}}
+"""
+FLOW = "appId: com.example.shop\nname: Log in\n---\n- launchApp\n- assertVisible: Log in\n"
+BROKEN = FLOW.replace("assertVisible: Log in", "extendedWaitUntil: {visible: Nothing, timeout: 50}")
+HOSTILE = 'it\'s "a" $(touch executed) `touch executed`; touch executed & * \\'
+
+PROGRAMS = {
+    "mobiletest": '#!/bin/sh\nexec {python} -m mobiletest_cli "$@"\n',
+    "pip": "#!/bin/sh\nfor last; do :; done\nprintf '%s\\n' \"$last\" >>{folder}/installed\n",
+    "python3": '#!/bin/bash\nfor last; do :; done\nmkdir -p "$last/bin"\ncp {folder}/{pip,mobiletest} "$last/bin"\n',
+}
+"""The command from this checkout, an installer that notes what it was asked for, and `python3 -m venv`."""
+
+
+@dataclass
+class Agent:
+    """A machine of a CI system, with the project checked out and the secrets in the environment."""
+
+    shell: Shell
+    programs: Path
+
+    async def start(self, job: Job) -> asyncio.subprocess.Process:
+        """A job that runs, as the leader of its process group."""
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
+        path = {"PATH": f"{self.programs}:{inherited['PATH']}", "PYTHONPATH": str(ROOT / "cli")}
+        return await asyncio.create_subprocess_exec(
+            *job.shell,
+            "-c",
+            job.script,
+            cwd=self.shell.folder,
+            env=inherited | path | job.environ | self.shell.environ,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
+        )
+
+    async def run(self, job: Job) -> Ended:
+        """A job that ended, and has not shown the key in its log or a file."""
+        process = await self.start(job)
+        out, err = (output.decode() for output in await process.communicate())
+        written = [file.read_text() for file in self.shell.folder.rglob("*") if file.is_file()]
+        assert self.shell.environ["MOBILETEST_API_KEY"] not in "".join([out, err, *written])
+        return Ended(process.returncode or 0, out, err)
+
+    @property
+    def installed(self) -> list[str]:
+        """What was installed, one for each call."""
+        return (self.programs / "installed").read_text().splitlines()
+
+
+@pytest.fixture
+async def agent(shell: Shell, world: World, tmp_path: Path) -> Agent:
+    """The app is registered, with a build: a model does not say its version, as an .apk does. The key has no more
+    scopes than examples/ci/README.md asks for.
+    """
+    await upload(world, await world.app(name="Shop"), MODEL)
+    key = await world.api.post("/settings/api-keys", {"name": "ci", "scopes": ["read", "write", "execute"]})
+    shell.environ["MOBILETEST_API_KEY"] = created(key)["key"]
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for name, text in PROGRAMS.items():
+        (programs / name).write_text(text.replace("{python}", sys.executable).replace("{folder}", str(programs)))
+        (programs / name).chmod(0o755)
+    (programs / "pipx").symlink_to("pip")
+    shell.write({APP: MODEL, ".maestro/log-in.yaml": FLOW})
+    return Agent(shell, programs)
+
+
+async def upload(world: World, app: Any, model: str) -> None:
+    created(await world.api.upload(app["id"], model.encode(), "app.apk", version=fresh("1.0.0").replace(" ", "-")))
+
+
+async def newest(api: Api) -> Any:
+    """The newest execution."""
+    listed = created(await api.get("/executions"))["items"][0]
+    return created(await api.get(f"/executions/{listed['id']}"))
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+async def test_tests_that_pass_and_fail_end_the_job_and_leave_junit(agent: Agent, api: Api, system: System) -> None:
+    job = system(agent.shell.folder, (1, 1))
+    for flow, code in ((FLOW, OK), (BROKEN, FAILED)):
+        agent.shell.write({".maestro/log-in.yaml": flow})
+        ended = await agent.run(job)
+        assert ended.code == code, ended.err
+        junit = agent.shell.folder / job.junit
+        [suite] = JUnitXml.fromfile(str(junit))
+        assert [(case.name, case.is_passed) for case in suite] == [("Log in", code == OK)]
+        junit.unlink()
+    assert (await newest(api))["ci"]["system"] == system.__name__
+    assert agent.installed == ["mobiletest-cli", "mobiletest-cli"]
+
+
+async def test_shards_reach_the_server(agent: Agent, api: Api) -> None:
+    """Enough flows that the second third has one."""
+    flows = {f".maestro/{n}.yaml": FLOW.replace("Log in\n---", f"Flow {n}\n---") for n in range(30)}
+    agent.shell.write(flows)
+    for system in SYSTEMS:
+        ended = await agent.run(system(agent.shell.folder, (2, 3)))
+        execution = await newest(api)
+        assert (ended.code, execution["shard"]) == (OK, "2/3"), ended.err
+        assert execution["ci"]["system"] == system.__name__
+
+
+async def test_github_gets_outputs(agent: Agent, api: Api) -> None:
+    inputs = {
+        "gate": "false",
+        "retries": "",
+        "report": "out/report.md",
+        "tags": "smoke",
+        "args": "--retries=1\n--quiet",
+    }
+    agent.shell.write({".maestro/log-in.yaml": BROKEN.replace("---", "tags: [smoke]\n---")})
+    ended = await agent.run(github(agent.shell.folder, (1, 1), **inputs))
+    execution = await newest(api)
+    assert (ended.code, execution["run_config"]["execution_mode"]["retries"]) == (FAILED, 1)
+    assert "Gate:" not in ended.out
+    outputs = (agent.shell.folder / "output").read_text()
+    assert outputs == f"execution-id={execution['id']}\nexit-code={FAILED}\n"
+    assert "Log in" in (agent.shell.folder / "out" / "report.md").read_text()
+
+
+async def test_inputs_are_not_executed(agent: Agent, api: Api) -> None:
+    """Names of files and values of variables reach the command as they are."""
+    app, flows = f"{HOSTILE.replace('/', '')}.apk", f"flows {HOSTILE}"
+    agent.shell.write({app: MODEL, f"{flows}/log-in.yaml": FLOW, "--env=FILES=found": ""})
+    inputs = {"app": app, "flows": flows, "package": HOSTILE}
+    for job in (
+        github(agent.shell.folder, (1, 1), env=f"NOTE={HOSTILE}\nFILES=*", **inputs),
+        gitlab(agent.shell.folder, (1, 1), options=f"--env=NOTE={HOSTILE}\n--env=FILES=*\n", **inputs),
+    ):
+        ended = await agent.run(job)
+        assert ended.code == OK, ended.err
+        config = (await newest(api))["run_config"]
+        assert config["env"] == {"NOTE": HOSTILE, "FILES": "*"}
+    assert agent.installed == [HOSTILE, HOSTILE]
+    broken = await agent.run(github(agent.shell.folder, (1, 1), timeout="60\ntouch executed", cancel_previous="true"))
+    assert broken.code == USAGE
+    assert not list(agent.shell.folder.rglob("executed"))
+
+
+async def test_bitrise_does_not_execute_the_name_of_the_app(agent: Agent) -> None:
+    job = bitrise(agent.shell.folder, (1, 1))
+    agent.shell.write({f"{HOSTILE}.apk": MODEL})
+    job.environ["BITRISE_APK_PATH"] = str(agent.shell.folder / f"{HOSTILE}.apk")
+    ended = await agent.run(job)
+    assert ended.code == OK, ended.err
+    assert not list(agent.shell.folder.rglob("executed"))
+
+
+@pytest.mark.parametrize("system", [github, jenkins, bitrise])
+async def test_a_cancelled_job_cancels_the_execution(agent: Agent, api: Api, world: World, system: System) -> None:
+    """GitHub signals the shell with SIGINT, Jenkins all processes with SIGTERM."""
+    slow = FLOW + "- assertVisible: Log in\n" * 50
+    model = MODEL.replace("0ms", "1200ms")
+    await upload(world, created(await api.get("/apps"))["items"][0], model)
+    agent.shell.write({APP: model, ".maestro/log-in.yaml": slow})
+    process = await agent.start(system(agent.shell.folder, (1, 1)))
+    assert process.stderr is not None
+    printed = ""
+    while "Log in: running" not in printed:
+        line = await asyncio.wait_for(process.stderr.readline(), 60)
+        assert line, printed
+        printed += line.decode()
+    if system is jenkins:
+        os.killpg(process.pid, signal.SIGTERM)
+    else:
+        process.send_signal(signal.SIGINT if system is github else signal.SIGTERM)
+    _, err = await process.communicate()
+    execution = await newest(api)
+    assert (await world.ended(execution["id"]))["status"] == "cancelled", err.decode()
+    if system is github:
+        outputs = (agent.shell.folder / "output").read_text()
+        assert (process.returncode, outputs.splitlines()[1]) == (TERMINATED, f"exit-code={TERMINATED}")
