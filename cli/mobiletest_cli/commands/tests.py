@@ -67,11 +67,12 @@ def push(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
 ) -> None:
     """Send a folder of flows to the server: new flows become tests, changed ones new versions."""
+    from mobiletest_cli.lookup import only_app
     from mobiletest_cli.workspace import find_files
     from mobiletest_cli.workspace_import import import_folder
 
     name = app or context.project.app
-    found = context.find_app(name) if name else None
+    found = context.find_app(name) if name else None if workspace else only_app(context.api)
     chosen = workspace or context.project.workspace or (str(found["name"])[:100] if found else None)
     files = find_files(context.flow_paths(paths))
     answer = import_folder(context.api, context.output, files, chosen, found["id"] if found else None, dry_run=dry_run)
@@ -136,13 +137,14 @@ def runs(
     """List the newest runs of a test."""
     from mobiletest_cli.lookup import find_test
     from mobiletest_cli.output import ago, duration
+    from mobiletest_cli.presentation import outcome
 
     found = find_test(context.api, test)
     context.output.list(
         list(context.api.pages(f"tests/{found['id']}/runs", limit=limit)),
         ("Result", "Build", "Branch", "Time", "When", "Execution"),
         lambda run: [
-            run["status"],
+            outcome(run),
             run["resolved_build_version"] or "-",
             str((run["metadata"] or {}).get("branch") or "-"),
             duration(run["execution_time_seconds"]),
