@@ -1,12 +1,15 @@
 """login, whoami, doctor, completion and --help; and servers and keys that do not work."""
 
 import json
+import ssl
 from collections.abc import Awaitable, Callable
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+import trustme
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
@@ -24,14 +27,19 @@ from mobiletest_cli.errors import (
 from tests.e2e.cli.conftest import Shell
 from tests.e2e.client import Api, created
 from tests.e2e.world import UNKNOWN
+from tests.eventually import eventually
 
 
 @asynccontextmanager
-async def answering(handler: Callable[[web.Request], Awaitable[web.StreamResponse]]) -> Any:
+async def answering(
+    handler: Callable[[web.Request], Awaitable[web.StreamResponse]], tls: ssl.SSLContext | None = None
+) -> Any:
     """The address of a server that is not mobiletest."""
     application = web.Application()
     application.router.add_route("*", "/{path:.*}", handler)
-    async with TestServer(application) as server:
+    server = TestServer(application, scheme="https" if tls else "http")
+    await server.start_server(ssl=tls)
+    async with server:
         yield str(server.make_url("")).rstrip("/")
 
 
@@ -167,6 +175,69 @@ async def test_mistakes_have_exit_codes(shell: Shell, arguments: list[str], code
     ended = await shell.run(*arguments)
     assert ended.code == code, ended.err
     assert "Traceback" not in ended.err
+
+
+async def test_a_key_that_has_expired_is_refused(shell: Shell, api: Api) -> None:
+    soon = (datetime.now(UTC) + timedelta(seconds=2)).isoformat()
+    key = created(await api.post("/settings/api-keys", {"name": "brief", "expires_at": soon}))["key"]
+    shell.environ["MOBILETEST_API_KEY"] = key
+
+    async def refused() -> bool:
+        ended = await shell.run("run", ".")
+        return (ended.code, "mobiletest login" in ended.err) == (AUTHENTICATION, True)
+
+    shell.write({"flow.yaml": "appId: a\n---\n- launchApp\n"})
+    await eventually(refused, within=60)
+
+
+async def test_a_server_of_an_older_version_cannot_run_a_folder(shell: Shell) -> None:
+    """Which the command says, instead of a failed test."""
+
+    async def older(request: web.Request) -> web.Response:
+        if request.path == "/api/v1/apps":
+            return web.json_response({"items": [], "has_next": False})
+        return web.json_response({"detail": "There is no such path", "code": "PATH_UNKNOWN"}, status=404)
+
+    shell.write({"flow.yaml": "appId: a\n---\n- launchApp\n"})
+    async with answering(older) as shell.environ["MOBILETEST_URL"]:
+        ended = await shell.run("run", "flow.yaml")
+    assert ended.code == NOT_FOUND
+    assert "the address of mobiletest, in the version of this command? mobiletest doctor" in ended.err
+
+
+async def test_a_private_authority_is_trusted_if_it_is_named(shell: Shell, tmp_path: Path) -> None:
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    authority.issue_cert("127.0.0.1").configure_cert(context)
+
+    async def empty(_: web.Request) -> web.Response:
+        return web.json_response({"items": [], "has_next": False})
+
+    async with answering(empty, context) as shell.environ["MOBILETEST_URL"]:
+        assert shell.environ["MOBILETEST_URL"].startswith("https://")
+        unknown = await shell.run("apps", "list", "--patience", "0")
+        assert (unknown.code, "certificate verify failed" in unknown.err) == (UNREACHABLE, True)
+        assert "--ca-file FILE" in (await shell.run("doctor")).out
+        assert (await shell.run("apps", "list", "--ca-file", str(tmp_path / "ca.pem"))).code == OK
+        shell.environ["MOBILETEST_CA_FILE"] = str(tmp_path / "ca.pem")
+        assert (await shell.run("apps", "list")).code == OK
+
+
+async def test_proxies_of_the_environment_are_used(shell: Shell) -> None:
+    asked = []
+
+    async def proxy(request: web.Request) -> web.Response:
+        asked.append(str(request.url))
+        return web.json_response({"items": [], "has_next": False})
+
+    shell.environ["MOBILETEST_URL"] = "http://mobiletest.invalid"
+    async with answering(proxy) as shell.environ["HTTP_PROXY"]:
+        assert (await shell.run("apps", "list")).code == OK
+        assert [address.partition("?")[0] for address in asked] == ["http://mobiletest.invalid/api/v1/apps"]
+        shell.environ["NO_PROXY"] = "mobiletest.invalid"
+        assert (await shell.run("apps", "list", "--patience", "0")).code == UNREACHABLE
+        assert len(asked) == 1
 
 
 async def test_an_unreachable_server_is_said(shell: Shell) -> None:
