@@ -22,7 +22,7 @@ from deploy.local import stack
 from examples.client import Client
 
 ROOT = Path(__file__).parents[1]
-ROUNDS = 3
+ROUNDS = 7
 FLOW = "appId: com.example.shop\nname: Flow {}\n---\n- launchApp\n- assertVisible: Log in\n"
 SIZES = (1, 50)
 
