@@ -17,7 +17,7 @@ from services.chassis.lifecycle import Background
 from services.chassis.producer import Producer
 from services.gateway.auth.api_keys import CatalogApiKeys
 from services.gateway.auth.authenticator import Authenticator
-from services.gateway.auth.key_cache import KEY_EVENTS_TOPIC, KeyCache, revoke_deleted_keys
+from services.gateway.auth.key_cache import KEY_EVENTS_TOPIC, KeyCache, revoke_ended
 from services.gateway.auth.rate_limits import RateLimiter
 from services.gateway.contract.operations import all_operations, all_services
 from services.gateway.http.application import Route, build_application
@@ -106,7 +106,7 @@ async def _consume_key_events(
     consumer = Consumer(
         [KEY_EVENTS_TOPIC],
         f"gateway-{uuid4()}",
-        partial(revoke_deleted_keys, revoke),
+        partial(revoke_ended, revoke),
         kafka=settings.kafka,
         instance_id=None,
         dlq=producer,

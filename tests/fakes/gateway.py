@@ -31,9 +31,9 @@ Answer = Callable[[Any], Any]
 Metadata = tuple[tuple[str, str], ...]
 
 
-def new_key() -> str:
-    """A well-formed API key without a holder."""
-    text = f"mt_{uuid4().hex[:12]}_{uuid4().hex}"
+def new_key(prefix: str = "mt_") -> str:
+    """A well-formed API key, or session token ("ms_"), without a holder."""
+    text = f"{prefix}{uuid4().hex[:12]}_{uuid4().hex}"
     return text + checksum(text)
 
 

@@ -1,7 +1,7 @@
-"""API keys: their format, their holders, and the errors of keys that are not valid.
+"""API keys and session tokens: their format, their holders, and the errors of those that are not valid.
 
-A key is `mt_<12>_<32><6>`, base62; the last six are the CRC32 of everything before them, so a typo or a guess is
-rejected here, without a call to the catalog.
+A key is `mt_<12>_<32><6>`, base62, and a session token `ms_` with the same parts. The last six are the CRC32 of what
+precedes them, so a typo or a guess is rejected here, without a call to the catalog.
 """
 
 import re
@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import Protocol
 
 import grpc
-from mobiletest.catalog.v1 import api_keys_pb2, api_keys_pb2_grpc
+from mobiletest.catalog.v1 import api_keys_pb2, api_keys_pb2_grpc, sessions_pb2, sessions_pb2_grpc
 
 from services.chassis import error_status
 from services.chassis.errors import Unauthenticated
@@ -23,25 +23,35 @@ from services.gateway.auth.rate_limits import UNLIMITED, RequestLimits
 
 ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase
 CHECKSUM_LENGTH = 6
-_FORMAT = re.compile(r"mt_[0-9A-Za-z]{12}_[0-9A-Za-z]{38}", re.ASCII)
+KEY_PREFIX, SESSION_PREFIX = "mt_", "ms_"
+_FORMAT = re.compile(r"m[ts]_[0-9A-Za-z]{12}_[0-9A-Za-z]{38}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class KeyHolder:
-    """What a valid key stands for. `expires_at` is None for a key that does not expire; `limits` are of its owner."""
+    """What a valid key stands for. `expires_at` is None for a key that does not expire; `limits` are of its owner.
+
+    `session_id` is empty unless somebody has signed in with the key.
+    """
 
     key_id: str
     org_id: str
     scopes: frozenset[str]
     expires_at: datetime | None = None
     limits: RequestLimits = UNLIMITED
+    session_id: str = ""
+
+    @property
+    def revocable_ids(self) -> tuple[str, ...]:
+        """What ends with the key, or with the session."""
+        return (self.key_id, self.session_id) if self.session_id else (self.key_id,)
 
 
 class ApiKeys(Protocol):
-    """Verifies API keys; the catalog does."""
+    """Verifies API keys and session tokens; the catalog does."""
 
     async def verify(self, key: str) -> KeyHolder:
-        """The holder of the key; Unauthenticated (INVALID_API_KEY or API_KEY_EXPIRED) when there is none."""
+        """The holder; Unauthenticated (INVALID_API_KEY, API_KEY_EXPIRED or INVALID_SESSION) when there is none."""
 
 
 def missing_authorization() -> Unauthenticated:
@@ -56,7 +66,11 @@ def expired_api_key() -> Unauthenticated:
     return Unauthenticated("API key expired", reason="API_KEY_EXPIRED")
 
 
-KEY_ERRORS = {make().reason: make for make in (invalid_api_key, expired_api_key)}
+def ended_session() -> Unauthenticated:
+    return Unauthenticated("The session has ended; sign in again", reason="INVALID_SESSION")
+
+
+KEY_ERRORS = {make().reason: make for make in (invalid_api_key, expired_api_key, ended_session)}
 
 
 class CatalogApiKeys:
@@ -64,22 +78,26 @@ class CatalogApiKeys:
 
     def __init__(self, channel: Channel, default_limits: RequestLimits) -> None:
         self._default_limits = default_limits
-        self._stub = api_keys_pb2_grpc.ApiKeysStub(channel)  # type: ignore[no-untyped-call]
+        self._keys = api_keys_pb2_grpc.ApiKeysStub(channel)  # type: ignore[no-untyped-call]
+        self._sessions = sessions_pb2_grpc.SessionsStub(channel)  # type: ignore[no-untyped-call]
         self._scopes = enum_spellings(api_keys_pb2.Scope.DESCRIPTOR)
 
     async def verify(self, key: str) -> KeyHolder:
         """See `ApiKeys.verify`. A rejected service token is not the client's fault and stays an AioRpcError."""
         try:
-            answer = await self._stub.VerifyApiKey(api_keys_pb2.VerifyApiKeyRequest(key=key))
+            if key.startswith(SESSION_PREFIX):
+                request = sessions_pb2.VerifySessionRequest(token=key)
+                return self._holder(await self._sessions.VerifySession(request))
+            return self._holder(await self._keys.VerifyApiKey(api_keys_pb2.VerifyApiKeyRequest(key=key)))
         except grpc.aio.AioRpcError as error:
             raise _key_error(error) or error from None
-        return self._holder(answer)
 
-    def _holder(self, answer: api_keys_pb2.VerifyApiKeyResponse) -> KeyHolder:
+    def _holder(self, answer: api_keys_pb2.VerifyApiKeyResponse | sessions_pb2.Session) -> KeyHolder:
         expires = answer.expires_at.ToDatetime(UTC) if answer.HasField("expires_at") else None
         scopes = frozenset(self._scopes[scope] for scope in answer.scopes if scope in self._scopes)
         limits = self._default_limits.with_overrides(answer.limits)
-        return KeyHolder(answer.api_key_id, answer.org_id, scopes, expires, limits)
+        session_id = answer.id if isinstance(answer, sessions_pb2.Session) else ""
+        return KeyHolder(answer.api_key_id, answer.org_id, scopes, expires, limits, session_id)
 
 
 def _key_error(error: grpc.aio.AioRpcError) -> Unauthenticated | None:
@@ -90,7 +108,7 @@ def _key_error(error: grpc.aio.AioRpcError) -> Unauthenticated | None:
 
 
 def is_well_formed(key: str) -> bool:
-    """Whether the text has the format of a key and the right checksum."""
+    """Whether the text has the format of a key or a session token, and the right checksum."""
     return _FORMAT.fullmatch(key) is not None and checksum(key[:-CHECKSUM_LENGTH]) == key[-CHECKSUM_LENGTH:]
 
 

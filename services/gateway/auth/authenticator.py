@@ -1,4 +1,4 @@
-"""Finds the holder of the API key in an Authorization header."""
+"""Finds the holder of an API key in an Authorization header, or of a session token."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -8,8 +8,11 @@ from services.chassis.error_status import to_domain_error
 from services.chassis.errors import DeadlineExceeded, Unauthenticated, Unavailable
 from services.gateway.auth.api_keys import (
     KEY_ERRORS,
+    KEY_PREFIX,
+    SESSION_PREFIX,
     ApiKeys,
     KeyHolder,
+    ended_session,
     expired_api_key,
     fingerprint,
     invalid_api_key,
@@ -40,11 +43,22 @@ class Authenticator:
     async def holder(self, authorization: Sequence[str]) -> KeyHolder:
         """The holder of the key in the Authorization headers; Unauthenticated with the messages of the interface."""
         key = _bearer_key(authorization)
+        if not key.startswith(KEY_PREFIX):
+            raise invalid_api_key()
+        return await self._holder(key)
+
+    async def session_holder(self, token: str) -> KeyHolder:
+        """The holder of the key with which somebody has signed in; Unauthenticated: INVALID_SESSION."""
+        if not token.startswith(SESSION_PREFIX):
+            raise ended_session()
+        return await self._holder(token)
+
+    async def _holder(self, key: str) -> KeyHolder:
         key_id = fingerprint(key)
         cached = self._cache.get(key_id, self._clock.monotonic())
         if cached is None:
             if not is_well_formed(key):
-                raise invalid_api_key()
+                raise _invalid(key)
             return await self._verify_or_hold(key_id, key)
         if cached.holder is None:
             raise KEY_ERRORS[cached.reason]()
@@ -52,7 +66,7 @@ class Authenticator:
 
     def _check_expiry(self, holder: KeyHolder) -> KeyHolder:
         if holder.expires_at is not None and holder.expires_at <= self._clock.now():
-            raise expired_api_key()
+            raise ended_session() if holder.session_id else expired_api_key()
         return holder
 
     async def _verify_or_hold(self, key_id: bytes, key: str) -> KeyHolder:
@@ -87,8 +101,12 @@ class Authenticator:
             self._cache.put_invalid(key_id, error.reason, self._clock.monotonic())
             raise
         if not self._cache.put_valid(key_id, holder, self._clock.monotonic()):
-            raise invalid_api_key()
+            raise _invalid(key)
         return holder
+
+
+def _invalid(key: str) -> Unauthenticated:
+    return ended_session() if key.startswith(SESSION_PREFIX) else invalid_api_key()
 
 
 def _is_outage(error: Exception) -> bool:

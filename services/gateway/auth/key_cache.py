@@ -13,6 +13,7 @@ from services.gateway.auth.api_keys import KeyHolder
 
 KEY_EVENTS_TOPIC = "mobiletest.catalog.v1.key-events"
 _CHANGED = events_pb2.ApiKeyChanged.DESCRIPTOR.full_name
+_ENDED = events_pb2.SessionEnded.DESCRIPTOR.full_name
 
 V = TypeVar("V")
 
@@ -68,12 +69,12 @@ class KeyCache:
 
     def put_valid(self, fingerprint: bytes, holder: KeyHolder, now: float) -> bool:
         """Cache a valid key for 30 s. False when it was revoked while the catalog verified it."""
-        key_id = holder.key_id.encode()
-        if self.is_revoked(holder.key_id):
+        if self._is_any_revoked(holder):
             return False
         self._invalid.remove(fingerprint)
         self._valid.put(fingerprint, CachedKey(holder, "", now + VALID_SECONDS))
-        self._fingerprints.put(key_id, fingerprint)
+        for id_ in holder.revocable_ids:
+            self._fingerprints.put(id_.encode(), fingerprint)
         return True
 
     def knows(self, fingerprint: bytes) -> bool:
@@ -90,7 +91,7 @@ class KeyCache:
 
     def _last_valid(self, fingerprint: bytes) -> CachedKey | None:
         found = self._valid.get(fingerprint)
-        revoked = found is not None and found.holder is not None and self.is_revoked(found.holder.key_id)
+        revoked = found is not None and found.holder is not None and self._is_any_revoked(found.holder)
         return None if revoked else found
 
     def put_invalid(self, fingerprint: bytes, reason: str, now: float) -> None:
@@ -98,11 +99,15 @@ class KeyCache:
         self._valid.remove(fingerprint)
         self._invalid.put(fingerprint, CachedKey(None, reason, now + INVALID_SECONDS))
 
+    def _is_any_revoked(self, holder: KeyHolder) -> bool:
+        return any(map(self.is_revoked, holder.revocable_ids))
+
     def is_revoked(self, key_id: str) -> bool:
+        """Whether the key, or the session, of this id has been revoked."""
         return self._revoked.get(key_id.encode()) is not None
 
     def revoke(self, key_id: str) -> None:
-        """Never accept the key again, even if an answer that is under way still calls it valid."""
+        """Never accept the key or session again, even if an answer that is under way still calls it valid."""
         id_ = key_id.encode()
         self._revoked.put(id_, value=True)
         fingerprint = self._fingerprints.get(id_)
@@ -111,17 +116,23 @@ class KeyCache:
             self._fingerprints.remove(id_)
 
 
-async def revoke_deleted_keys(revoke: Callable[[str], None], events: list[Event]) -> list[InvalidMessage]:
-    """Call `revoke` for each deleted key; returns the events that cannot be parsed. Unknown types are skipped."""
-    parsed, invalid = parse_each((event for event in events if event.type == _CHANGED), _parse)
+async def revoke_ended(revoke: Callable[[str], None], events: list[Event]) -> list[InvalidMessage]:
+    """Call `revoke` for each deleted key and each ended session; returns the events that cannot be parsed.
+
+    Unknown types are skipped.
+    """
+    parsed, invalid = parse_each((event for event in events if event.type in (_CHANGED, _ENDED)), _parse)
     for changed in parsed:
-        if changed.deleted:
+        if isinstance(changed, events_pb2.SessionEnded):
+            revoke(changed.session_id)
+        elif changed.deleted:
             revoke(changed.api_key_id)
     return invalid
 
 
-def _parse(event: Event) -> events_pb2.ApiKeyChanged:
+def _parse(event: Event) -> events_pb2.ApiKeyChanged | events_pb2.SessionEnded:
+    kind = events_pb2.SessionEnded if event.type == _ENDED else events_pb2.ApiKeyChanged
     try:
-        return events_pb2.ApiKeyChanged.FromString(event.payload)
+        return kind.FromString(event.payload)
     except DecodeError as error:
         raise InvalidMessage("UNDECODABLE", str(error), event=event) from error

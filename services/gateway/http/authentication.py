@@ -16,6 +16,7 @@ from services.gateway.auth.authenticator import Authenticator
 from services.gateway.auth.rate_limits import RateLimiter
 from services.gateway.decoding.validation_errors import FieldError, InvalidRequest, known_error
 from services.gateway.http.request_context import REQUEST_CONTEXT, REQUEST_ID, RequestContext
+from services.gateway.http.session_cookie import has_csrf_token, session_token
 
 _PREFER, _TIMEOUT, _TRACEPARENT = istr("Prefer"), istr("X-Request-Timeout"), istr("traceparent")
 _IDEMPOTENCY_KEY = istr("Idempotency-Key")
@@ -72,13 +73,24 @@ class Authentication:
 
     async def _authenticate(self, request: web.Request) -> KeyHolder:
         """A timeout that is not valid is rejected only afterwards."""
-        authorization = request.headers.getall(hdrs.AUTHORIZATION, ())
         text = request.headers.get(_TIMEOUT)
         timeout = self._seconds(text) if text is not None else 0.0
         if not timeout:
-            return await self._authenticator.holder(authorization)
+            return await self._holder(request)
         async with asyncio.timeout(timeout):
+            return await self._holder(request)
+
+    async def _holder(self, request: web.Request) -> KeyHolder:
+        """Of the key in the header, otherwise of the session in the cookie."""
+        authorization = request.headers.getall(hdrs.AUTHORIZATION, ())
+        token = None if authorization else session_token(request)
+        if token is None:
             return await self._authenticator.holder(authorization)
+        holder = await self._authenticator.session_holder(token)
+        if not has_csrf_token(request, token):
+            message = "X-CSRF-Token is missing or of another session; reload the page"
+            raise PermissionDenied(message, reason="CSRF_TOKEN_INVALID")
+        return holder
 
     def _context(
         self, request: web.Request, rule: AccessRule, holder: KeyHolder, response_headers: dict[str, str]
@@ -100,6 +112,7 @@ class Authentication:
             strict=prefer is not None and _STRICT.search(prefer) is not None,
             key_expires_at=holder.expires_at,
             limits=holder.limits,
+            session_id=holder.session_id,
             response_headers=response_headers,
         )
 

@@ -9,7 +9,7 @@ from aiohttp import hdrs, web
 
 from services.chassis import error_status, errors, logs
 from services.chassis.errors import DomainError
-from services.gateway.auth.api_keys import expired_api_key, invalid_api_key, missing_authorization
+from services.gateway.auth.api_keys import ended_session, expired_api_key, invalid_api_key, missing_authorization
 from services.gateway.decoding.validation_errors import InvalidRequest, MalformedBody
 from services.gateway.http.representations import ETAG, REVALIDATE
 
@@ -40,7 +40,8 @@ FIXED_MESSAGES: dict[type[DomainError], str] = {
 }
 """For errors without a reason of ours: gRPC's own messages contain internal addresses."""
 _JSON_HEADERS = {hdrs.CONTENT_TYPE: "application/json"}
-_API_KEY_REASONS = frozenset(make().reason for make in (missing_authorization, invalid_api_key, expired_api_key))
+_CREDENTIAL_ERRORS = (missing_authorization, invalid_api_key, expired_api_key, ended_session)
+_API_KEY_REASONS = frozenset(make().reason for make in _CREDENTIAL_ERRORS)
 
 log = logs.get(__name__)
 

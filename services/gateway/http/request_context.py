@@ -18,7 +18,7 @@ class RequestContext:
     """Who sent the request (and when their key expires), how it is to be handled, and headers for the response.
 
     `timeout` is in seconds, None when the client sent no X-Request-Timeout; `strict` rejects unknown fields; `limits`
-    are those of the caller's organisation.
+    are those of the caller's organisation; `session_id` is empty for a caller with an API key.
     """
 
     caller: Caller
@@ -26,6 +26,7 @@ class RequestContext:
     strict: bool = False
     key_expires_at: datetime | None = None
     limits: RequestLimits = UNLIMITED
+    session_id: str = ""
     response_headers: dict[str, str] = field(default_factory=dict)
 
     def report_ignored(self, names: Iterable[str]) -> None:

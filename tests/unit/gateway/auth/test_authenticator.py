@@ -223,3 +223,39 @@ async def test_the_cache_does_not_contain_the_key() -> None:
     key = world.add_key()
     await world.authenticate(key)
     assert key not in repr(vars(world.cache)) + repr(vars(world.cache._valid))
+
+
+SESSION = KeyHolder("key-1", "org-1", frozenset({"read"}), NOW + timedelta(hours=12), session_id="session-1")
+
+
+async def test_a_session_is_verified_like_a_key() -> None:
+    world = World()
+    token = new_key("ms_")
+    world.keys.holders[token] = SESSION
+    for _ in range(2):
+        assert await world.authenticator.session_holder(token) == SESSION
+    assert world.keys.verified == [token]
+    world.cache.revoke("session-1")
+    with pytest.raises(Unauthenticated, match="The session has ended; sign in again"):
+        await world.authenticator.session_holder(token)
+
+
+async def test_a_session_ends_on_time() -> None:
+    world = World()
+    token = new_key("ms_")
+    world.keys.holders[token] = SESSION
+    await world.authenticator.session_holder(token)
+    world.clock.moment = NOW + timedelta(hours=12)
+    with pytest.raises(Unauthenticated, match="The session has ended"):
+        await world.authenticator.session_holder(token)
+
+
+async def test_a_session_token_is_no_key_and_a_key_is_no_session_token() -> None:
+    world = World()
+    world.keys.holders[token := new_key("ms_")] = SESSION
+    with pytest.raises(Unauthenticated, match="Invalid API key"):
+        await world.authenticate(token)
+    for text in (world.add_key(), "ms_nonsense", ""):
+        with pytest.raises(Unauthenticated, match="The session has ended"):
+            await world.authenticator.session_holder(text)
+    assert world.keys.verified == []

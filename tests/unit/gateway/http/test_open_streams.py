@@ -79,3 +79,26 @@ async def test_a_timeout_of_the_stream_itself_is_passed_on() -> None:
     with pytest.raises(TimeoutError):
         async with Desk().streams.while_valid(RequestContext(Caller("org", subject="key"))):
             raise TimeoutError
+
+
+async def test_streams_end_with_their_session() -> None:
+    desk = Desk()
+
+    async def follow(session_id: str) -> None:
+        context = RequestContext(Caller("org", subject="key"), session_id=session_id)
+        async with desk.streams.while_valid(context):
+            await asyncio.Event().wait()
+
+    one, two = (asyncio.create_task(follow(name)) for name in ("s1", "s2"))
+    await asyncio.sleep(0)
+    desk.revoke("s1")
+    with pytest.raises(Unauthenticated) as error:
+        await one
+    assert error.value.reason == "INVALID_SESSION"
+    assert not two.done()
+    desk.revoke("key")
+    with pytest.raises(Unauthenticated) as error:
+        await two
+    assert error.value.reason == "INVALID_SESSION"
+    with pytest.raises(Unauthenticated):
+        await follow("s1")

@@ -1,0 +1,53 @@
+"""The cookie that carries the token of a session, and the token that proves that a page of ours sent a request."""
+
+import hmac
+from base64 import urlsafe_b64encode
+from hashlib import sha256
+
+from aiohttp import hdrs, web
+from multidict import istr
+
+CSRF_HEADER = istr("X-CSRF-Token")
+_SECURE_NAME, _PLAIN_NAME = "__Host-mobiletest-session", "mobiletest-session"
+_SAFE_METHODS = frozenset((hdrs.METH_GET, hdrs.METH_HEAD, hdrs.METH_OPTIONS))
+
+
+def session_token(request: web.Request) -> str | None:
+    """The token in the request's cookie; None if there is none."""
+    return request.cookies.get(_SECURE_NAME) or request.cookies.get(_PLAIN_NAME)
+
+
+def set_session(request: web.Request, response: web.StreamResponse, token: str, seconds: int) -> None:
+    """Keep the token in the browser, out of reach of scripts and of other sites."""
+    secure = _is_tls(request)
+    response.set_cookie(
+        _SECURE_NAME if secure else _PLAIN_NAME,
+        token,
+        max_age=seconds,
+        path="/",
+        httponly=True,
+        samesite="Strict",
+        secure=secure,
+    )
+
+
+def remove_session(response: web.StreamResponse) -> None:
+    """Remove the cookie from the browser."""
+    response.del_cookie(_SECURE_NAME, path="/", secure=True, httponly=True, samesite="Strict")
+    response.del_cookie(_PLAIN_NAME, path="/", httponly=True, samesite="Strict")
+
+
+def csrf_token(token: str) -> str:
+    """What pages of this session send with every change: it follows from the token, which no script can read."""
+    return urlsafe_b64encode(sha256(f"csrf {token}".encode()).digest()).decode().rstrip("=")
+
+
+def has_csrf_token(request: web.Request, token: str) -> bool:
+    """Whether the request changes nothing, or comes from a page of this session."""
+    sent = request.headers.get(CSRF_HEADER, "")
+    return request.method in _SAFE_METHODS or hmac.compare_digest(sent.encode(), csrf_token(token).encode())
+
+
+def _is_tls(request: web.Request) -> bool:
+    """Whether the browser uses TLS, perhaps as far as a proxy."""
+    return request.secure or request.headers.get("X-Forwarded-Proto", "") == "https"
