@@ -1,0 +1,40 @@
+"""The files that pages load: served from memory under names that change with their content."""
+
+from hashlib import sha256
+from mimetypes import guess_type
+from pathlib import Path
+
+from aiohttp import hdrs, web
+
+from services.gateway.http.json_responses import HttpError
+
+FOLDER = Path(__file__).parent / "static"
+PREFIX = "/static"
+_FOREVER = "public, max-age=31536000, immutable"
+
+
+class Assets:
+    """All files below a folder, as they are when the process starts."""
+
+    def __init__(self, folder: Path = FOLDER) -> None:
+        self._files = {
+            path.relative_to(folder).as_posix(): path.read_bytes()
+            for path in sorted(folder.rglob("*"))
+            if path.is_file()
+        }
+        self._version = sha256(b"".join(self._files.values())).hexdigest()[:12]
+
+    def url(self, name: str) -> str:
+        """Where a file is served. KeyError: there is none of this name."""
+        _ = self._files[name]
+        return f"{PREFIX}/{self._version}/{name.replace('/', ':')}"
+
+    async def serve(self, request: web.Request) -> web.StreamResponse:
+        """A file; browsers keep it for ever."""
+        name = request.match_info["name"].replace(":", "/")
+        content = self._files.get(name)
+        if content is None or request.match_info["version"] != self._version:
+            raise HttpError(404, "Not Found", "PATH_UNKNOWN")
+        kind = guess_type(name)[0] or "application/octet-stream"
+        headers = {hdrs.CONTENT_TYPE: kind, hdrs.CACHE_CONTROL: _FOREVER}
+        return web.Response(body=content, headers=headers)

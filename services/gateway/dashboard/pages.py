@@ -1,0 +1,93 @@
+"""Pages: what they share, and how errors look to people."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+from urllib.parse import quote
+
+import aiohttp_jinja2
+import jinja2
+from aiohttp import hdrs, web
+from aiohttp.typedefs import Handler
+
+from services.gateway.dashboard.assets import Assets
+from services.gateway.dashboard.rest_reader import RestError
+from services.gateway.http.session_cookie import csrf_token, session_token
+
+Values = Mapping[str, Any]
+Load = Callable[[web.Request], Awaitable[Values]]
+"""What a template shows. RestError."""
+
+SIGN_IN = "/sign-in"
+_POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self' blob: data:",
+        "connect-src 'self'",
+        "font-src 'self'",
+        "form-action 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+    )
+)
+SECURITY_HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+    "X-Frame-Options": "DENY",
+}
+
+
+def set_up(app: web.Application, assets: Assets) -> None:
+    """Make the templates known to an application."""
+    environment = aiohttp_jinja2.setup(
+        app,
+        loader=jinja2.PackageLoader("services.gateway.dashboard"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals["asset"] = assets.url
+
+
+def page(template: str, load: Load) -> Handler:
+    """The handler of a page; somebody who has not signed in is sent to do so, and comes back."""
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        try:
+            return render(request, template, await load(request))
+        except* RestError as errors:
+            error = _first(errors)
+        return _refuse(request, error)
+
+    return handle
+
+
+def render(request: web.Request, template: str, values: Values, status: int = 200) -> web.Response:
+    """A page with these values."""
+    token = session_token(request)
+    shared = {"csrf": csrf_token(token) if token else "", "path": request.path}
+    text = aiohttp_jinja2.render_string(template, request, {**shared, **values})
+    return web.Response(status=status, text=text, content_type="text/html", headers=SECURITY_HEADERS)
+
+
+def _refuse(request: web.Request, error: RestError) -> web.StreamResponse:
+    if error.status != 401:
+        return render(request, "error.html", {"error": error}, error.status)
+    place = f"{SIGN_IN}?next={quote(request.path_qs, safe='')}"
+    if "HX-Request" in request.headers:  # a part of a page
+        return web.Response(status=401, headers={"HX-Redirect": place})
+    return web.Response(status=303, headers={hdrs.LOCATION: place})
+
+
+def _first(errors: BaseExceptionGroup[RestError]) -> RestError:
+    """The first error of a group."""
+    found: BaseException = errors
+    while isinstance(found, BaseExceptionGroup):
+        found = found.exceptions[0]
+    if not isinstance(found, RestError):
+        raise found
+    return found

@@ -1,0 +1,54 @@
+"""Reads resources of the REST interface in the same process, for a page and as the caller of the page."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+from aiohttp import hdrs, web
+from yarl import URL
+
+_FORWARDED = (hdrs.COOKIE, hdrs.AUTHORIZATION)
+
+
+class RestError(Exception):
+    """The REST interface refused: its status, its message, and its code for programs."""
+
+    def __init__(self, status: int, message: str, code: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.code = code
+
+
+async def read(request: web.Request, path: str, **query: Any) -> Any:
+    """The JSON of a resource ("apps/7", below /api/v1); parameters that are None are left out. RestError.
+
+    The call takes the same way as one from outside: authentication, limits, metrics and handlers.
+    """
+    response = await request.app._handle(_subrequest(request, path, query))
+    if not isinstance(response, web.Response) or not isinstance(response.body, bytes):
+        raise TypeError(f"{path} is not a resource")
+    if response.status >= 400:
+        document = orjson.loads(response.body)
+        raise RestError(response.status, _sentence(document["detail"]), document.get("code", ""))
+    return orjson.loads(response.body)
+
+
+async def read_all(request: web.Request, **paths: str) -> dict[str, Any]:
+    """Several resources at once, by name; the first error ends all."""
+    async with asyncio.TaskGroup() as group:
+        tasks = {name: group.create_task(read(request, path)) for name, path in paths.items()}
+    return {name: task.result() for name, task in tasks.items()}
+
+
+def _subrequest(request: web.Request, path: str, query: Mapping[str, Any]) -> web.Request:
+    given = {name: str(value) for name, value in query.items() if value is not None}
+    headers = {name: request.headers[name] for name in _FORWARDED if name in request.headers}
+    url = URL(f"/api/v1/{path}", encoded=True).update_query(given)
+    return request.clone(method=hdrs.METH_GET, rel_url=url, headers=headers)
+
+
+def _sentence(detail: Any) -> str:
+    """The message of an error, which is a list for a request that is not valid."""
+    return detail if isinstance(detail, str) else "; ".join(str(issue["msg"]) for issue in detail)
