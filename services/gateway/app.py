@@ -1,13 +1,14 @@
 """The composition root of the gateway."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import cache, partial
 from uuid import uuid4
 
 from aiohttp import web
+from mobiletest.catalog.v1 import sessions_pb2
 
 from services.chassis.clock import SystemClock
 from services.chassis.consumer import Consumer
@@ -20,6 +21,9 @@ from services.gateway.auth.authenticator import Authenticator
 from services.gateway.auth.key_cache import KEY_EVENTS_TOPIC, KeyCache, revoke_ended
 from services.gateway.auth.rate_limits import RateLimiter
 from services.gateway.contract.operations import all_operations, all_services
+from services.gateway.dashboard.assets import Assets
+from services.gateway.dashboard.pages import set_up
+from services.gateway.dashboard.routes import dashboard_routes
 from services.gateway.http.application import Route, build_application
 from services.gateway.http.authentication import Authentication
 from services.gateway.http.open_streams import OpenStreams
@@ -72,7 +76,7 @@ async def start_app(settings: Settings) -> AsyncIterator[App]:
             SystemClock(),
             revocations_arrive=lambda: key_events.is_current(KEY_EVENTS_CURRENT_SECONDS),
         )
-        app = _application(settings, authenticator, Upstreams(channels), health, open_streams)
+        app = _application(settings, authenticator, channels, health, open_streams)
         address = await stack.enter_async_context(serve(app, settings))
         await stack.enter_async_context(health.mark_ready(background))
         yield App(address, admin.address, background)
@@ -87,7 +91,8 @@ async def _channels(stack: AsyncExitStack, settings: Settings) -> dict[str, Chan
 
     def open_to(address: str) -> Channel:
         timeout = settings.request_timeout_seconds
-        return open_channel(address, settings.token, services=all_services(), timeout=timeout, tls=settings.tls)
+        services = [*all_services(), *sessions_pb2.DESCRIPTOR.services_by_name.values()]
+        return open_channel(address, settings.token, services=services, timeout=timeout, tls=settings.tls)
 
     return {name: await stack.enter_async_context(open_to(address)) for name, address in addresses.items()}
 
@@ -135,11 +140,17 @@ def _document(version: str) -> bytes:
 
 
 def _application(
-    settings: Settings, authenticator: Authenticator, upstreams: Upstreams, health: Health, open_streams: OpenStreams
+    settings: Settings,
+    authenticator: Authenticator,
+    channels: Mapping[str, Channel],
+    health: Health,
+    open_streams: OpenStreams,
 ) -> web.Application:
-    closing = asyncio.Event()
+    closing, assets = asyncio.Event(), Assets()
     authentication = Authentication(authenticator, RateLimiter(SystemClock()), settings.max_request_timeout_seconds)
-    app = build_application(build_routes(settings, upstreams, health, closing, open_streams), authentication)
+    rest = build_routes(settings, Upstreams(channels), health, closing, open_streams)
+    app = build_application([*rest, *dashboard_routes(channels["catalog"], assets)], authentication)
+    set_up(app, assets)
 
     async def close_event_streams(_: web.Application) -> None:
         closing.set()

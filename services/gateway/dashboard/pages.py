@@ -1,5 +1,6 @@
 """Pages: what they share, and how errors look to people."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 from urllib.parse import quote
@@ -10,7 +11,7 @@ from aiohttp import hdrs, web
 from aiohttp.typedefs import Handler
 
 from services.gateway.dashboard.assets import Assets
-from services.gateway.dashboard.rest_reader import RestError
+from services.gateway.dashboard.rest_reader import RestError, read
 from services.gateway.http.session_cookie import csrf_token, session_token
 
 Values = Mapping[str, Any]
@@ -53,15 +54,24 @@ def set_up(app: web.Application, assets: Assets) -> None:
     environment.globals["asset"] = assets.url
 
 
+def with_session(load: Load) -> Load:
+    """Also shows with which key somebody has signed in."""
+
+    async def load_both(request: web.Request) -> Values:
+        key, values = await asyncio.gather(read(request, "settings/api-keys/current"), load(request))
+        return {"key": key, **values}
+
+    return load_both
+
+
 def page(template: str, load: Load) -> Handler:
     """The handler of a page; somebody who has not signed in is sent to do so, and comes back."""
 
     async def handle(request: web.Request) -> web.StreamResponse:
         try:
             return render(request, template, await load(request))
-        except* RestError as errors:
-            error = _first(errors)
-        return _refuse(request, error)
+        except RestError as error:
+            return _refuse(request, error)
 
     return handle
 
@@ -81,13 +91,3 @@ def _refuse(request: web.Request, error: RestError) -> web.StreamResponse:
     if "HX-Request" in request.headers:  # a part of a page
         return web.Response(status=401, headers={"HX-Redirect": place})
     return web.Response(status=303, headers={hdrs.LOCATION: place})
-
-
-def _first(errors: BaseExceptionGroup[RestError]) -> RestError:
-    """The first error of a group."""
-    found: BaseException = errors
-    while isinstance(found, BaseExceptionGroup):
-        found = found.exceptions[0]
-    if not isinstance(found, RestError):
-        raise found
-    return found

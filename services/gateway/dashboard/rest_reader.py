@@ -1,6 +1,5 @@
 """Reads resources of the REST interface in the same process, for a page and as the caller of the page."""
 
-import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -33,13 +32,6 @@ async def read(request: web.Request, path: str, **query: Any) -> Any:
         document = orjson.loads(response.body)
         raise RestError(response.status, _sentence(document["detail"]), document.get("code", ""))
     return orjson.loads(response.body)
-
-
-async def read_all(request: web.Request, **paths: str) -> dict[str, Any]:
-    """Several resources at once, by name; the first error ends all."""
-    async with asyncio.TaskGroup() as group:
-        tasks = {name: group.create_task(read(request, path)) for name, path in paths.items()}
-    return {name: task.result() for name, task in tasks.items()}
 
 
 def _subrequest(request: web.Request, path: str, query: Mapping[str, Any]) -> web.Request:
