@@ -27,3 +27,14 @@ async def show_execution(request: web.Request) -> Values:
         read(request, execution), read(request, f"{execution}/runs", page=request.query.get("page"), page_size=100)
     )
     return {"execution": found, "runs": runs}
+
+
+@with_session
+async def show_run(request: web.Request) -> Values:
+    """A run with its attempts, their steps and screens."""
+    ids = request.match_info
+    execution = f"executions/{quote(ids['execution_id'], safe='')}"
+    found, run = await asyncio.gather(
+        read(request, execution), read(request, f"{execution}/runs/{quote(ids['run_id'], safe='')}")
+    )
+    return {"execution": found, "run": run}

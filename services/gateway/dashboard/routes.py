@@ -16,6 +16,7 @@ def dashboard_routes(catalog: Channel, assets: Assets) -> list[Route]:
         Route("GET", "/apps/{app_id}", page("app.html", apps.show_app)),
         Route("GET", "/executions", page("executions.html", executions.list_executions)),
         Route("GET", "/executions/{execution_id}", page("execution.html", executions.show_execution)),
+        Route("GET", "/executions/{execution_id}/runs/{run_id}", page("run.html", executions.show_run)),
         Route("GET", SIGN_IN, sign_in.show),
         Route("POST", "/session", sessions.begin),
         Route("DELETE", "/session", sessions.end),

@@ -1,0 +1,37 @@
+// Calls of the REST interface by a page of somebody who has signed in.
+
+/** A refusal: its status, its message, and the problems of fields by their names. */
+export class Refusal extends Error {
+  constructor(status, message, fields) {
+    super(message);
+    this.status = status;
+    this.fields = fields;
+  }
+}
+
+/** The JSON of the answer, null if there is none. Refusal: the server refused, or cannot be reached. */
+export async function call(method, path, body) {
+  const token = document.querySelector('meta[name="csrf-token"]').content;
+  const headers = { "X-CSRF-Token": token, ...(body === undefined ? {} : { "Content-Type": "application/json" }) };
+  let response;
+  try {
+    response = await fetch(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
+  } catch {
+    throw new Refusal(0, "The server cannot be reached. Check the connection, and try again.", {});
+  }
+  const text = await response.text();
+  const answer = isJson(response) && text ? JSON.parse(text) : null;
+  if (!response.ok) throw refusal(response.status, answer);
+  return answer;
+}
+
+function isJson(response) {
+  return (response.headers.get("Content-Type") ?? "").startsWith("application/json");
+}
+
+function refusal(status, answer) {
+  const detail = answer?.detail ?? `HTTP ${status}`;
+  if (typeof detail === "string") return new Refusal(status, detail, {});
+  const fields = Object.fromEntries(detail.map((issue) => [String(issue.loc.at(-1)), issue.msg]));
+  return new Refusal(status, detail.map((issue) => issue.msg).join("; "), fields);
+}

@@ -1,0 +1,61 @@
+// Forms that send JSON to the REST interface: <form data-json="/api/v1/apps" data-next="/apps/{id}">.
+import { call } from "./api.js";
+
+/** Send the forms in an element. What was typed stays; what is wrong is said beside the field. */
+export function handleForms(root) {
+  for (const form of root.querySelectorAll("form[data-json]")) {
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      send(form);
+    });
+  }
+}
+
+async function send(form) {
+  const button = form.querySelector('button[type="submit"]');
+  if (button.getAttribute("aria-busy") === "true") return;
+  clear(form);
+  button.setAttribute("aria-busy", "true");
+  try {
+    const answer = await call(form.dataset.method ?? "POST", form.dataset.json, values(form));
+    location.assign(destination(form.dataset.next, answer));
+  } catch (error) {
+    button.removeAttribute("aria-busy");
+    show(form, error);
+  }
+}
+
+function values(form) {
+  return Object.fromEntries([...new FormData(form)].filter(([, value]) => value !== ""));
+}
+
+/** The address with {id} and others replaced by fields of the answer. */
+export function destination(template, answer) {
+  return template.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(answer[name]));
+}
+
+function clear(form) {
+  for (const field of form.querySelectorAll("[aria-invalid]")) field.removeAttribute("aria-invalid");
+  for (const text of form.querySelectorAll(".error")) {
+    text.hidden = true;
+    text.textContent = "";
+  }
+}
+
+function show(form, error) {
+  const fields = error.fields ?? {};
+  const named = Object.keys(fields).filter((name) => form.elements[name]);
+  const problems = named.length ? named.map((name) => [name, fields[name]]) : [[firstName(form), error.message]];
+  for (const [name, message] of problems) {
+    const field = form.elements[name];
+    const text = form.querySelector(`#${CSS.escape(field.id)}-error`);
+    field.setAttribute("aria-invalid", "true");
+    text.textContent = message;
+    text.hidden = false;
+  }
+  form.elements[problems[0][0]].focus();
+}
+
+function firstName(form) {
+  return [...form.elements].find((field) => field.name).name;
+}

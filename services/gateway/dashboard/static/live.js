@@ -1,0 +1,26 @@
+// Parts of a page that follow an event stream: <div id="execution" data-live="/api/v1/executions/7/events">.
+
+const PAUSE_MILLISECONDS = 400;
+
+/** Keep the live parts of a document current, without moving the focus or what has been scrolled. */
+export function followLive(root) {
+  for (const part of root.querySelectorAll("[data-live]")) follow(part);
+}
+
+function follow(part) {
+  const events = new EventSource(part.dataset.live);
+  let waiting = null;
+  const refresh = () => {
+    waiting ??= setTimeout(async () => {
+      waiting = null;
+      await replace(part.id);
+      if (!document.getElementById(part.id).dataset.live) events.close();
+    }, PAUSE_MILLISECONDS);
+  };
+  for (const kind of ["run", "execution"]) events.addEventListener(kind, refresh);
+}
+
+/** Put the part of the page as the server renders it now in the place of the present one. */
+async function replace(id) {
+  await window.htmx.ajax("GET", location.href, { target: `#${id}`, select: `#${id}`, swap: "outerMorph" });
+}
