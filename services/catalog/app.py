@@ -19,6 +19,8 @@ from mobiletest.catalog.v1 import (
     resolution_pb2_grpc,
     secrets_pb2,
     secrets_pb2_grpc,
+    sessions_pb2,
+    sessions_pb2_grpc,
     tests_pb2,
     tests_pb2_grpc,
     workflows_pb2,
@@ -34,6 +36,7 @@ from services.catalog.grpc.keys import ApiKeysServicer
 from services.catalog.grpc.limits import LimitsServicer
 from services.catalog.grpc.resolution import ResolutionServicer
 from services.catalog.grpc.secrets import SecretsServicer
+from services.catalog.grpc.sessions import SessionsServicer
 from services.catalog.grpc.tests import TestsServicer
 from services.catalog.grpc.workflows import WorkflowsServicer
 from services.catalog.inspection.inspector import ProcessInspector
@@ -60,6 +63,7 @@ from services.catalog.usecases.limits import LimitUseCases
 from services.catalog.usecases.quarantine import QuarantineUseCases
 from services.catalog.usecases.resolution import ResolutionUseCases
 from services.catalog.usecases.secrets import SecretUseCases
+from services.catalog.usecases.sessions import SessionUseCases
 from services.catalog.usecases.tests import TestUseCases
 from services.catalog.usecases.uploads import UploadUseCases
 from services.catalog.usecases.workflows import WorkflowUseCases
@@ -140,7 +144,10 @@ def _servicers(
         ImportUseCases(store, files, spool=spool, rate=rate, workspaces=workspaces, clock=clock),
         files,
     )
-    keys = ApiKeysServicer(KeyUseCases(store, MongoKeyRing(mongo), limits, clock), limits)
+    ring = MongoKeyRing(mongo)
+    key_usecases = KeyUseCases(store, ring, limits, clock)
+    keys = ApiKeysServicer(key_usecases, limits)
+    sessions = SessionsServicer(SessionUseCases(store, ring, key_usecases, clock), limits)
     workflows = WorkflowsServicer(WorkflowUseCases(store, limits, clock))
     resolution = ResolutionServicer(ResolutionUseCases(store), limits)
     cipher = SecretCipher(parse_keys(settings.secret_keys.get_secret_value()))
@@ -155,6 +162,7 @@ def _servicers(
         (resolution_pb2_grpc.add_ResolutionServicer_to_server, resolution, resolution_pb2, "Resolution"),
         (facts_pb2_grpc.add_CatalogFactsServicer_to_server, facts, facts_pb2, "CatalogFacts"),
         (api_keys_pb2_grpc.add_ApiKeysServicer_to_server, keys, api_keys_pb2, "ApiKeys"),
+        (sessions_pb2_grpc.add_SessionsServicer_to_server, sessions, sessions_pb2, "Sessions"),
         (secrets_pb2_grpc.add_SecretsServicer_to_server, secrets, secrets_pb2, "Secrets"),
         (limits_pb2_grpc.add_LimitsServicer_to_server, shown_limits, limits_pb2, "Limits"),
     )

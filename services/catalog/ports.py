@@ -10,7 +10,7 @@ from typing import Protocol, TypeAlias, TypeVar
 from services.catalog.model.apps import App, AppFilter
 from services.catalog.model.attachments import Attachment
 from services.catalog.model.builds import ALL_BUILDS, Build, BuildFilter
-from services.catalog.model.keys import ApiKey, Organisation
+from services.catalog.model.keys import ApiKey, Organisation, Session
 from services.catalog.model.limits import ArtifactBytes, OrganisationLimits
 from services.catalog.model.tests import PLAN_BYTES, Quarantine, Test, TestFilter, TestVersion
 from services.catalog.model.values import Counts, Page
@@ -24,7 +24,7 @@ class DuplicateValue(Exception):
     """An id, or another value that must be unique, is in use."""
 
 
-Fact: TypeAlias = App | Build | Test | Attachment | ApiKey
+Fact: TypeAlias = App | Build | Test | Attachment | ApiKey | Session
 
 
 class LiveEntities(Protocol[E]):
@@ -98,11 +98,24 @@ class Keys(LiveEntities[ApiKey], Protocol):
         """How many keys there are."""
 
 
+class Sessions(LiveEntities[Session], Protocol):
+    """The sessions that have not been ended; lookup ids are unique. Those that have expired are deleted some time."""
+
+    async def count_of_key(self, key_id: str) -> int:
+        """How many sessions somebody has begun with this key."""
+
+
 class KeyRing(Protocol):
-    """The organisations and all their keys: for verifying a key and creating a tenant, which have no caller."""
+    """The organisations, their keys and sessions: for verifying these and creating a tenant, which have no caller."""
 
     async def find(self, lookup: str) -> ApiKey | None:
         """The key with this lookup id; None when it is unknown or deleted."""
+
+    async def get(self, key_id: str) -> ApiKey | None:
+        """The key with this id; None when it is unknown or deleted."""
+
+    async def find_session(self, lookup: str) -> Session | None:
+        """The session with this lookup id; None when it is unknown or has been ended."""
 
     async def used(self, key: ApiKey, at: datetime) -> None:
         """Note that the key was used; not a change that raises its revision."""
@@ -264,6 +277,8 @@ class Records(Protocol):
     def workflows(self) -> Workflows: ...
     @property
     def keys(self) -> Keys: ...
+    @property
+    def sessions(self) -> Sessions: ...
 
 
 class Change(Records, Protocol):

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
 
-from services.catalog.model.keys import ApiKey, Organisation
+from services.catalog.model.keys import ApiKey, Organisation, Session
 from services.catalog.ports import Change, Fact
 from tests.fakes.catalog_tables import (
     FakeApps,
@@ -15,6 +15,7 @@ from tests.fakes.catalog_tables import (
     FakeBuilds,
     FakeCounters,
     FakeKeys,
+    FakeSessions,
     FakeTests,
     FakeWorkflows,
 )
@@ -34,6 +35,7 @@ class FakeRecords:
         self.attachments = FakeAttachments()
         self.workflows = FakeWorkflows()
         self.keys = FakeKeys()
+        self.sessions = FakeSessions()
 
 
 class FakeChange(FakeRecords):
@@ -80,6 +82,15 @@ class FakeKeyRing:
         self.lookups += 1
         keys = self._store.keys.rows.values()
         return next((key for key in keys if key.lookup == lookup and key.deleted_at is None), None)
+
+    async def get(self, key_id: str) -> ApiKey | None:
+        key = self._store.keys.rows.get(key_id)
+        return key if key is not None and key.deleted_at is None else None
+
+    async def find_session(self, lookup: str) -> Session | None:
+        self.lookups += 1
+        sessions = self._store.sessions.rows.values()
+        return next((each for each in sessions if each.lookup == lookup and each.deleted_at is None), None)
 
     async def used(self, key: ApiKey, at: datetime) -> None:
         self.uses.append(key.id)

@@ -9,7 +9,7 @@ from typing import Any
 from services.catalog.model.apps import App
 from services.catalog.model.attachments import Attachment
 from services.catalog.model.builds import Build
-from services.catalog.model.keys import ALL_SCOPES, ApiKey, PresentedKey, secret_digest
+from services.catalog.model.keys import ALL_SCOPES, ApiKey, PresentedKey, Session, secret_digest
 from services.catalog.model.tests import Test
 from services.catalog.model.values import Platform
 from services.catalog.model.workflows import Workflow
@@ -57,6 +57,19 @@ def workflow(id: str = "workflow", minutes: int = 0, **fields: Any) -> Workflow:
     """A workflow named after its id, made so many minutes after the start."""
     given: dict[str, Any] = {"name": id, "created_at": at(minutes), "updated_at": at(minutes)} | fields
     return Workflow(id=id, org_id=org(), **given)
+
+
+def session(offered: PresentedKey, key_id: str = "key", minutes: int = 0) -> Session:
+    """The session that is kept for the offered token, begun so many minutes after the start, for 12 hours."""
+    return Session(
+        id=offered.lookup,
+        org_id=org(),
+        api_key_id=key_id,
+        lookup=offered.lookup,
+        secret_sha256=secret_digest(offered.secret),
+        created_at=at(minutes),
+        expires_at=at(minutes + 720),
+    )
 
 
 def api_key(offered: PresentedKey, minutes: int = 0, **fields: Any) -> ApiKey:

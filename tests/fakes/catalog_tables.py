@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 from services.catalog.model.apps import App, AppFilter
 from services.catalog.model.attachments import Attachment, detach
 from services.catalog.model.builds import ALL_BUILDS, Build, BuildFilter
-from services.catalog.model.keys import ApiKey
+from services.catalog.model.keys import ApiKey, Session
 from services.catalog.model.tests import PLAN_BYTES, Quarantine, Test, TestFilter, TestVersion
 from services.catalog.model.text import fold_case
 from services.catalog.model.values import Counts, Page
@@ -20,7 +20,7 @@ from services.chassis import context
 from services.chassis.error_status import TOO_LARGE
 from services.chassis.errors import InvalidArgument
 
-R = TypeVar("R", App, Build, Test, Workflow, ApiKey)
+R = TypeVar("R", App, Build, Test, Workflow, ApiKey, Session)
 
 
 T = TypeVar("T")
@@ -282,6 +282,16 @@ class FakeWorkflows(_Table[Workflow]):
             return any(c and (c.app_id, c.pinned_version) == (app_id, version) for c in choices)
 
         return [workflow for workflow in self.live() if names_it(workflow)]
+
+
+class FakeSessions(_Table[Session]):
+    async def add(self, entity: Session) -> None:
+        if any(session.lookup == entity.lookup for session in self.rows.values()):
+            raise DuplicateValue
+        await super().add(entity)
+
+    async def count_of_key(self, key_id: str) -> int:
+        return sum(session.api_key_id == key_id for session in self.live())
 
 
 class FakeKeys(_Table[ApiKey]):

@@ -63,7 +63,7 @@ def key_message(key: ApiKey, value: str | None = None) -> api_keys_pb2.ApiKey:
         id=key.id,
         name=key.name,
         prefix=key.prefix,
-        scopes=[_NUMBERS[scope] for scope in key.scopes],
+        scopes=scope_numbers(key.scopes),
         expires_at=to_timestamp(key.expires_at),
         created_at=to_timestamp(key.created_at),
         last_used_at=to_timestamp(key.last_used_at),
@@ -77,10 +77,15 @@ def verified_message(key: ApiKey, limits: OrganisationLimits) -> api_keys_pb2.Ve
     return api_keys_pb2.VerifyApiKeyResponse(
         api_key_id=key.id,
         org_id=key.org_id,
-        scopes=[_NUMBERS[scope] for scope in key.scopes],
+        scopes=scope_numbers(key.scopes),
         expires_at=to_timestamp(key.expires_at),
         limits=limits_message(limits),
     )
+
+
+def scope_numbers(found: Iterable[Scope]) -> list[Any]:
+    """The numbers of the scopes."""
+    return [_NUMBERS[scope] for scope in found]
 
 
 def scopes(numbers: Iterable[int]) -> list[Scope]:

@@ -1,8 +1,9 @@
-"""API keys: their format, generation and verification; and the organisations that own them.
+"""API keys and session tokens: their format, generation and verification; and the organisations that own keys.
 
-A key is `mt_<12 id>_<32 secret><6 checksum>`, all base62. The checksum is the CRC32 of everything before it, so that a
-typo is refused without a look at the database and a secret scanner can be exact (the format of GitHub's tokens). Only
-the SHA-256 of the secret is kept: a random secret of 190 bits cannot be guessed, so a slow hash would buy nothing.
+A key is `mt_<12 id>_<32 secret><6 checksum>`, all base62; a session token has `ms_` and the same parts. The checksum is
+the CRC32 of everything before it, so that a typo is refused without a look at the database and a secret scanner can be
+exact (the format of GitHub's tokens). Only the SHA-256 of the secret is kept: a random secret of 190 bits cannot be
+guessed, so a slow hash would buy nothing.
 """
 
 import hashlib
@@ -20,7 +21,8 @@ ID_LENGTH = 12
 SECRET_LENGTH = 32
 CHECKSUM_LENGTH = 6
 USE_RESOLUTION = timedelta(minutes=1)
-_KEY_FORMAT = re.compile(r"mt_([0-9A-Za-z]{12})_([0-9A-Za-z]{32})([0-9A-Za-z]{6})", re.ASCII)
+KEY_PREFIX, SESSION_PREFIX = "mt_", "ms_"
+_FORMAT = re.compile(r"(m[ts]_)([0-9A-Za-z]{12})_([0-9A-Za-z]{32})([0-9A-Za-z]{6})", re.ASCII)
 
 
 class Scope(StrEnum):
@@ -54,7 +56,22 @@ class ApiKey:
     @property
     def prefix(self) -> str:
         """The part of the key that may be shown."""
-        return f"mt_{self.lookup}"
+        return f"{KEY_PREFIX}{self.lookup}"
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """Somebody who has signed in with a key; its end is not postponed by use."""
+
+    id: str
+    org_id: str
+    api_key_id: str
+    lookup: str
+    secret_sha256: str = field(repr=False)
+    created_at: datetime
+    expires_at: datetime
+    revision: int = 1
+    deleted_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,20 +87,20 @@ def new_secret() -> PresentedKey:
     return PresentedKey(lookup=_random(ID_LENGTH), secret=_random(SECRET_LENGTH))
 
 
-def format_key(offered: PresentedKey) -> str:
-    """The full key text, which is shown only once, when the key is created."""
-    body = f"mt_{offered.lookup}_{offered.secret}"
+def format_key(offered: PresentedKey, prefix: str = KEY_PREFIX) -> str:
+    """The full text of a key or token, which is shown only once, when it is created."""
+    body = f"{prefix}{offered.lookup}_{offered.secret}"
     return body + _checksum(body)
 
 
-def parse_key(key: str) -> PresentedKey | None:
-    """The parts of a well-formed key whose checksum fits; None for anything else."""
-    found = _KEY_FORMAT.fullmatch(key)
-    if found is None:
+def parse_key(key: str, prefix: str = KEY_PREFIX) -> PresentedKey | None:
+    """The parts of a well-formed key or token whose checksum fits; None for anything else."""
+    found = _FORMAT.fullmatch(key)
+    if found is None or found[1] != prefix:
         return None
-    if not hmac.compare_digest(_checksum(key[:-CHECKSUM_LENGTH]), found[3]):
+    if not hmac.compare_digest(_checksum(key[:-CHECKSUM_LENGTH]), found[4]):
         return None
-    return PresentedKey(lookup=found[1], secret=found[2])
+    return PresentedKey(lookup=found[2], secret=found[3])
 
 
 def secret_digest(secret: str) -> str:
@@ -91,9 +108,9 @@ def secret_digest(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-def has_secret(key: ApiKey, offered: PresentedKey) -> bool:
-    """Whether the presented secret is that of the stored key."""
-    return hmac.compare_digest(secret_digest(offered.secret), key.secret_sha256)
+def has_secret(stored: ApiKey | Session, offered: PresentedKey) -> bool:
+    """Whether the presented secret is that of the stored key or session."""
+    return hmac.compare_digest(secret_digest(offered.secret), stored.secret_sha256)
 
 
 def is_use_due(key: ApiKey, now: datetime) -> bool:

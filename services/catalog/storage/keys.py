@@ -1,14 +1,16 @@
-"""API keys and organisations as documents."""
+"""API keys, sessions and organisations as documents."""
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 
-from services.catalog.model.keys import ApiKey, Organisation, Scope
+from services.catalog.model.keys import ApiKey, Organisation, Scope, Session
 from services.catalog.model.values import Page
 from services.catalog.storage.documents import IS_LIVE, NEWEST_FIRST, MongoLiveEntities, OrgRows, dump, load
 from services.chassis.mongo import Document, Mongo
 
 KEYS = "api_keys"
+SESSIONS = "sessions"
 ORGANISATIONS = "organisations"
 
 
@@ -25,16 +27,35 @@ class MongoKeys(MongoLiveEntities[ApiKey]):
         return await self._count({})
 
 
+class MongoSessions(MongoLiveEntities[Session]):
+    """The sessions of the caller's organisation that have not been ended; MongoDB deletes those that have expired."""
+
+    def __init__(self, rows: OrgRows) -> None:
+        super().__init__(rows, _session_document, partial(load, Session))
+
+    async def count_of_key(self, key_id: str) -> int:
+        return await self._count({"api_key_id": key_id})
+
+
 class MongoKeyRing:
-    """The port `KeyRing`, the only place that reads keys without a caller."""
+    """The port `KeyRing`, the only place that reads keys and sessions without a caller."""
 
     def __init__(self, mongo: Mongo) -> None:
         self._keys = mongo.collection(KEYS)
+        self._sessions = mongo.collection(SESSIONS)
         self._organisations = mongo.collection(ORGANISATIONS)
 
     async def find(self, lookup: str) -> ApiKey | None:
         document: Document | None = await self._keys.find_one({"lookup": lookup, **IS_LIVE})
         return _from_document(document) if document else None
+
+    async def get(self, key_id: str) -> ApiKey | None:
+        document: Document | None = await self._keys.find_one({"_id": key_id, **IS_LIVE})
+        return _from_document(document) if document else None
+
+    async def find_session(self, lookup: str) -> Session | None:
+        document: Document | None = await self._sessions.find_one({"lookup": lookup, **IS_LIVE})
+        return load(Session, document) if document else None
 
     async def used(self, key: ApiKey, at: datetime) -> None:
         await self._keys.update_one({"_id": key.id}, {"$max": {"last_used_at": at}})
@@ -45,6 +66,10 @@ class MongoKeyRing:
 
 def _to_document(key: ApiKey) -> Document:
     return dump(key, scopes=[scope.value for scope in key.scopes], live=key.deleted_at is None)
+
+
+def _session_document(session: Session) -> Document:
+    return dump(session, live=session.deleted_at is None)
 
 
 def _from_document(document: Document) -> ApiKey:

@@ -10,7 +10,7 @@ from services.catalog.storage.artifact_bytes import RESERVATIONS
 from services.catalog.storage.artifacts import ARTIFACTS
 from services.catalog.storage.attachments import ATTACHMENTS
 from services.catalog.storage.builds import BUILDS
-from services.catalog.storage.keys import KEYS, ORGANISATIONS
+from services.catalog.storage.keys import KEYS, ORGANISATIONS, SESSIONS
 from services.catalog.storage.secrets import SECRETS
 from services.catalog.storage.tests import TEST_VERSIONS, TESTS
 from services.catalog.storage.workflows import WORKFLOWS
@@ -170,6 +170,16 @@ async def _make_build_contents(mongo: Mongo) -> None:
     await mongo.collection(BUILDS).create_indexes([_index("content", keys, **ONLY_LIVE)])
 
 
+async def _make_sessions(mongo: Mongo) -> None:
+    await mongo.collection(SESSIONS).create_indexes(
+        [
+            _index("lookup", [("lookup", UP)], unique=True),
+            _index("of_key", [("org_id", UP), ("api_key_id", UP), ("live", UP)]),
+            _index("expiry", [("expires_at", UP)], expireAfterSeconds=0),
+        ]
+    )
+
+
 MIGRATIONS = [
     idempotency.MIGRATION,
     outbox.MIGRATION,
@@ -178,4 +188,5 @@ MIGRATIONS = [
     Migration("0003_secrets", _make_secrets),
     Migration("0004_test_sources", _make_test_sources),
     Migration("0005_build_contents", _make_build_contents),
+    Migration("0006_sessions", _make_sessions),
 ]

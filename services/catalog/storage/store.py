@@ -11,7 +11,7 @@ from services.catalog.storage.artifacts import ARTIFACTS, MongoArtifacts
 from services.catalog.storage.attachments import ATTACHMENTS, MongoAttachments
 from services.catalog.storage.builds import BUILDS, MongoBuilds
 from services.catalog.storage.documents import OrgRows
-from services.catalog.storage.keys import KEYS, MongoKeys
+from services.catalog.storage.keys import KEYS, SESSIONS, MongoKeys, MongoSessions
 from services.catalog.storage.tests import TEST_VERSIONS, TESTS, MongoTests
 from services.catalog.storage.workflows import WORKFLOWS, MongoWorkflows
 from services.chassis.clock import Clock
@@ -39,6 +39,7 @@ class MongoRecords:
         self.attachments = MongoAttachments(rows(ATTACHMENTS))
         self.workflows = MongoWorkflows(rows(WORKFLOWS))
         self.keys = MongoKeys(rows(KEYS))
+        self.sessions = MongoSessions(rows(SESSIONS))
 
 
 class MongoChange(MongoRecords):

@@ -112,9 +112,14 @@ class KeyUseCases:
             raise Unauthenticated("Invalid API key", reason="INVALID_API_KEY")
         if key.expires_at is not None and key.expires_at <= now:
             raise Unauthenticated("API key expired", reason="API_KEY_EXPIRED")
+        await self.note_use(key)
+        return key
+
+    async def note_use(self, key: ApiKey) -> None:
+        """Note that the key has been used, at most once a minute."""
+        now = self._clock.now()
         if is_use_due(key, now):
             await self._ring.used(key, now)
-        return key
 
     @reports_violations
     async def bootstrap(self, name: str) -> IssuedKey:

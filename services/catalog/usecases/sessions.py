@@ -1,0 +1,102 @@
+"""Signing in with an API key: beginning, verifying and ending sessions."""
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from services.catalog.model.keys import (
+    SESSION_PREFIX,
+    ApiKey,
+    Session,
+    format_key,
+    has_secret,
+    new_secret,
+    parse_key,
+    secret_digest,
+)
+from services.catalog.ports import Change, KeyRing, Store
+from services.catalog.usecases.keys import KeyUseCases
+from services.chassis.clock import Clock
+from services.chassis.context import Caller, bind
+from services.chassis.errors import Unauthenticated
+from services.chassis.ids import new_id
+from services.chassis.limits import limit_reached
+
+DURATION = timedelta(hours=12)
+SESSIONS_OF_KEY = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    """A session, the key that it was begun with, and when the first of both ends."""
+
+    session: Session
+    key: ApiKey
+
+    @property
+    def expires_at(self) -> datetime:
+        return min(self.session.expires_at, self.key.expires_at or self.session.expires_at)
+
+
+@dataclass(frozen=True, slots=True)
+class IssuedSession:
+    """A new session and its token, which is shown this once."""
+
+    signed_in: SignedIn
+    token: str = field(repr=False)
+
+
+class SessionUseCases:
+    """Sessions of people. They have no caller: the key or the token says whose they are."""
+
+    def __init__(self, store: Store, ring: KeyRing, keys: KeyUseCases, clock: Clock) -> None:
+        self._store = store
+        self._ring = ring
+        self._keys = keys
+        self._clock = clock
+
+    async def begin(self, key: str) -> IssuedSession:
+        """A new session with this key. Unauthenticated: see `KeyUseCases.verify`; PermissionDenied: it has too many."""
+        holder, now, offered = await self._keys.verify(key), self._clock.now(), new_secret()
+        session = Session(
+            id=new_id(),
+            org_id=holder.org_id,
+            api_key_id=holder.id,
+            lookup=offered.lookup,
+            secret_sha256=secret_digest(offered.secret),
+            created_at=now,
+            expires_at=now + DURATION,
+        )
+        with bind(Caller(org_id=holder.org_id)):
+            if await self._store.sessions.count_of_key(holder.id) >= SESSIONS_OF_KEY:
+                raise limit_reached("sessions", SESSIONS_OF_KEY, "sign out elsewhere, or use another key")
+            await self._store.sessions.add(session)
+        return IssuedSession(SignedIn(session, holder), format_key(offered, SESSION_PREFIX))
+
+    async def verify(self, token: str) -> SignedIn:
+        """The session of a token. Unauthenticated (INVALID_SESSION): there is none, or it or its key has ended."""
+        session, now = await self._find(token), self._clock.now()
+        key = await self._ring.get(session.api_key_id) if session else None
+        if session is None or key is None or (signed_in := SignedIn(session, key)).expires_at <= now:
+            raise Unauthenticated("The session has ended; sign in again", reason="INVALID_SESSION")
+        await self._keys.note_use(key)
+        return signed_in
+
+    async def end(self, token: str) -> None:
+        """End the session of a token, if there is one."""
+        session = await self._find(token)
+        if session is None:
+            return
+        ended = replace(session, deleted_at=self._clock.now(), revision=session.revision + 1)
+
+        async def work(change: Change) -> None:
+            await change.sessions.replace(ended)
+            change.announce(ended)
+
+        with bind(Caller(org_id=session.org_id)):
+            await self._store.change(work)
+
+    async def _find(self, token: str) -> Session | None:
+        """The session that has not been ended; a malformed token is refused without a database lookup."""
+        offered = parse_key(token, SESSION_PREFIX)
+        session = await self._ring.find_session(offered.lookup) if offered else None
+        return session if session is not None and offered and has_secret(session, offered) else None

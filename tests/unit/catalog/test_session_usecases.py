@@ -1,0 +1,113 @@
+"""Beginning, verifying and ending sessions."""
+
+import re
+
+import pytest
+
+from services.catalog.model.keys import SESSION_PREFIX, PresentedKey, format_key
+from services.catalog.usecases.sessions import SESSIONS_OF_KEY, IssuedSession, SessionUseCases
+from services.chassis.errors import PermissionDenied, Unauthenticated
+from tests.fakes.catalog_samples import at
+from tests.unit.catalog.conftest import Catalog
+
+ENDED = r"^The session has ended; sign in again$"
+
+
+@pytest.fixture
+def sessions(catalog: Catalog) -> SessionUseCases:
+    return SessionUseCases(catalog.store, catalog.ring, catalog.keys, catalog.clock)
+
+
+async def begun(catalog: Catalog, sessions: SessionUseCases, minutes: int | None = None) -> IssuedSession:
+    """A session with a new key, which expires after so many minutes."""
+    issued = await catalog.keys.create("ada", [], None if minutes is None else at(minutes))
+    return await sessions.begin(issued.value)
+
+
+async def test_a_session_stands_for_its_key(catalog: Catalog, sessions: SessionUseCases) -> None:
+    """Its token has the documented format, and is stored without its secret."""
+    issued = await begun(catalog, sessions)
+    assert re.fullmatch(r"ms_[0-9A-Za-z]{12}_[0-9A-Za-z]{38}", issued.token)
+    assert issued.token not in repr(issued)
+    assert issued.token.split("_")[2][:32] not in repr(vars(catalog.store))
+    verified = await sessions.verify(issued.token)
+    assert (verified.session, verified.key.name) == (issued.signed_in.session, "ada")
+    assert verified.expires_at == at(12 * 60)
+
+
+async def test_a_wrong_key_begins_nothing(catalog: Catalog, sessions: SessionUseCases) -> None:
+    with pytest.raises(Unauthenticated, match="Invalid API key"):
+        await sessions.begin("mt_wrong")
+    assert catalog.store.sessions.rows == {}
+
+
+async def test_a_session_ends_after_twelve_hours(catalog: Catalog, sessions: SessionUseCases) -> None:
+    issued = await begun(catalog, sessions)
+    catalog.clock.minutes = 12 * 60 - 1
+    await sessions.verify(issued.token)
+    catalog.clock.minutes = 12 * 60
+    with pytest.raises(Unauthenticated, match=ENDED) as refusal:
+        await sessions.verify(issued.token)
+    assert refusal.value.reason == "INVALID_SESSION"
+
+
+async def test_a_session_ends_with_its_key(catalog: Catalog, sessions: SessionUseCases) -> None:
+    """When the key expires, and when it is deleted."""
+    brief, deleted = await begun(catalog, sessions, minutes=5), await begun(catalog, sessions)
+    assert brief.signed_in.expires_at == at(5)
+    await catalog.keys.delete(deleted.signed_in.key.id)
+    with pytest.raises(Unauthenticated, match=ENDED):
+        await sessions.verify(deleted.token)
+    await sessions.verify(brief.token)
+    catalog.clock.minutes = 5
+    with pytest.raises(Unauthenticated, match=ENDED):
+        await sessions.verify(brief.token)
+
+
+async def test_a_session_that_was_ended_is_announced_once(catalog: Catalog, sessions: SessionUseCases) -> None:
+    """The other sessions of the key go on."""
+    issued = await begun(catalog, sessions)
+    key = (await catalog.keys.create("bob", [], None)).value
+    first, second = await sessions.begin(key), await sessions.begin(key)
+    catalog.store.facts.clear()
+    for _ in range(2):
+        await sessions.end(first.token)
+    assert [fact.id for fact in catalog.store.facts] == [first.signed_in.session.id]
+    for other in (issued, second):
+        await sessions.verify(other.token)
+    with pytest.raises(Unauthenticated, match=ENDED):
+        await sessions.verify(first.token)
+
+
+async def test_nobody_ends_a_session_without_its_secret(catalog: Catalog, sessions: SessionUseCases) -> None:
+    issued = await begun(catalog, sessions)
+    wrong = format_key(PresentedKey(issued.signed_in.session.lookup, "T" * 32), SESSION_PREFIX)
+    await sessions.end(wrong)
+    with pytest.raises(Unauthenticated, match=ENDED):
+        await sessions.verify(wrong)
+    await sessions.verify(issued.token)
+
+
+@pytest.mark.parametrize("token", ["", "ms_", "x" * 8192, "ms_abcdefghijkl_" + "S" * 38])
+async def test_a_malformed_token_touches_no_database(catalog: Catalog, sessions: SessionUseCases, token: str) -> None:
+    with pytest.raises(Unauthenticated, match=ENDED):
+        await sessions.verify(token)
+    await sessions.end(token)
+    assert catalog.ring.lookups == 0
+
+
+async def test_the_sessions_of_a_key_are_limited(catalog: Catalog, sessions: SessionUseCases) -> None:
+    key = (await catalog.keys.create("ada", [], None)).value
+    issued = [await sessions.begin(key) for _ in range(SESSIONS_OF_KEY)]
+    with pytest.raises(PermissionDenied, match="sign out elsewhere"):
+        await sessions.begin(key)
+    await sessions.end(issued[0].token)
+    await sessions.begin(key)
+
+
+async def test_a_session_counts_as_a_use_of_its_key(catalog: Catalog, sessions: SessionUseCases) -> None:
+    issued = await begun(catalog, sessions)
+    catalog.ring.uses.clear()
+    catalog.clock.minutes = 2
+    await sessions.verify(issued.token)
+    assert catalog.ring.uses == [issued.signed_in.key.id]
