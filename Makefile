@@ -77,6 +77,9 @@ cli-types: venv proto ## Write the types of the command line from the OpenAPI do
 		--enum-field-as-literal all --disable-timestamp --formatters builtin
 	$(BIN)/ruff format -q cli/mobiletest_cli/api_types.py
 
+vendor: venv ## Fetch the dashboard's files from npm packages and check their hashes
+	$(BIN)/python -m deploy.vendored_files
+
 lock: venv ## Resolve pyproject.toml into requirements.lock
 	$(BIN)/pip install -q uv==$(UV_VERSION)
 	$(BIN)/uv pip compile -q pyproject.toml --group build --group local --group dev --group bench \
@@ -107,4 +110,4 @@ include deploy/deploy.mk
 clean: ## Remove generated files, but not the state of `make run`
 	rm -rf .venv gen build .mypy_cache .ruff_cache .pytest_cache
 
-.PHONY: help run test unit properties cli-types check lint types protos-check openapi-check protos-release api fault attack bench format lock venv proto clean
+.PHONY: help run test unit properties vendor cli-types check lint types protos-check openapi-check protos-release api fault attack bench format lock venv proto clean

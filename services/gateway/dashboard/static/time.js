@@ -1,0 +1,78 @@
+// Shows <time datetime="..."> in local time, with UTC in its title.
+// data-format: "relative" (3 minutes ago), "elapsed" (2:05 since then, until data-until), "date", or a date with its time.
+
+const SECOND = 1000;
+const UNITS = [["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
+const RELATIVE_DAYS = 14;
+
+const absolute = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+const dateOnly = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
+const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
+
+/** "2026-11-23 15:04:05 UTC" */
+export function formatUtc(date) {
+  return `${date.toISOString().slice(0, 19).replace("T", " ")} UTC`;
+}
+
+/** "3 minutes ago", "in 2 hours"; the date if that is more than two weeks away. */
+export function formatRelative(date, now) {
+  const seconds = Math.round((date - now) / SECOND);
+  const [unit, size] = UNITS.find(([, length]) => Math.abs(seconds) >= length) ?? ["second", 1];
+  if (unit === "day" && Math.abs(seconds) > RELATIVE_DAYS * size) return dateOnly.format(date);
+  return relative.format(Math.trunc(seconds / size), unit);
+}
+
+/** "0:05", "12:30", "1:02:30" */
+export function formatElapsed(start, end) {
+  const seconds = Math.max(0, Math.floor((end - start) / SECOND));
+  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
+  const parts = hours ? [hours, String(minutes).padStart(2, "0")] : [minutes];
+  return [...parts, String(seconds % 60).padStart(2, "0")].join(":");
+}
+
+function formatTime(element, date, now) {
+  const { format, until } = element.dataset;
+  if (format === "relative") return formatRelative(date, now);
+  if (format === "elapsed") return formatElapsed(date, until ? new Date(until) : now);
+  return (format === "date" ? dateOnly : absolute).format(date);
+}
+
+/** Write the text and the title of one <time>; one whose datetime is not a time stays as the server wrote it. */
+export function showTime(element, now = new Date()) {
+  const date = new Date(element.dateTime);
+  if (Number.isNaN(date.getTime())) return;
+  const text = formatTime(element, date, now);
+  const title = element.dataset.format ? `${absolute.format(date)}, ${formatUtc(date)}` : formatUtc(date);
+  // Only what differs, because each change is observed again.
+  if (element.textContent !== text) element.textContent = text;
+  if (element.title !== title) element.title = title;
+}
+
+function timesIn(node) {
+  if (!(node instanceof Element)) return node.parentElement ? timesAround(node.parentElement) : [];
+  return [...timesAround(node), ...node.querySelectorAll("time[datetime]")];
+}
+
+function timesAround(element) {
+  const time = element.closest("time[datetime]");
+  return time ? [time] : [];
+}
+
+function changedTimes(mutations) {
+  const nodes = mutations.flatMap((mutation) => [mutation.target, ...mutation.addedNodes]);
+  const inserted = mutations.flatMap((mutation) => [...mutation.addedNodes]).flatMap(timesIn);
+  const touched = nodes.map((node) => (node instanceof Element ? node : node.parentElement)).filter(Boolean);
+  return new Set([...inserted, ...touched.flatMap(timesAround)]);
+}
+
+/** Show all times of the page, those that come later, and keep the relative ones current. */
+export function startTimes() {
+  document.querySelectorAll("time[datetime]").forEach((element) => showTime(element));
+  new MutationObserver((mutations) => changedTimes(mutations).forEach((element) => showTime(element))).observe(
+    document.body,
+    { subtree: true, childList: true, characterData: true, attributeFilter: ["datetime", "data-format", "data-until"] },
+  );
+  setInterval(() => {
+    document.querySelectorAll("time:is([data-format=relative], [data-format=elapsed])").forEach((e) => showTime(e));
+  }, SECOND);
+}

@@ -1,0 +1,53 @@
+// Short messages in the corner. The server sends one with the header HX-Trigger: {"toast": {"message": ..., "kind": ...}}.
+// The page has <div class="toasts"><div role="status"></div><div role="alert"></div></div>.
+
+const VISIBLE_MILLISECONDS = 6000;
+const UNREACHABLE = "The server cannot be reached. Check the connection and try again.";
+
+function regionOf(kind) {
+  return document.querySelector(`.toasts [role=${kind === "failed" ? "alert" : "status"}]`);
+}
+
+function closeButton(toast) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.textContent = "×";
+  button.ariaLabel = "Close";
+  button.addEventListener("click", () => toast.remove());
+  return button;
+}
+
+/** Remove a toast after its time; the time starts again when the pointer or the focus leaves it. */
+function expire(toast) {
+  let timer;
+  const stop = () => clearTimeout(timer);
+  const start = () => {
+    stop();
+    timer = setTimeout(() => toast.remove(), VISIBLE_MILLISECONDS);
+  };
+  for (const event of ["pointerenter", "focusin"]) toast.addEventListener(event, stop);
+  for (const event of ["pointerleave", "focusout"]) toast.addEventListener(event, start);
+  start();
+}
+
+/** Show a message; a failure ("failed") stays until it is closed. The same message is not shown twice. */
+export function showToast(message, kind = "info") {
+  const region = regionOf(kind);
+  if (!region) return;
+  [...region.children].find((toast) => toast.firstChild.textContent === message)?.remove();
+  const toast = document.createElement("div");
+  toast.classList.add("toast", kind);
+  const text = document.createElement("span");
+  text.textContent = message;
+  toast.append(text, closeButton(toast));
+  region.append(toast);
+  if (kind !== "failed") expire(toast);
+}
+
+/** Show what the server sends, and requests of htmx that got no answer. */
+export function startToasts() {
+  document.addEventListener("toast", ({ detail }) => showToast(detail.message, detail.kind));
+  document.addEventListener("htmx:error", ({ detail }) => {
+    if (detail.ctx && !detail.ctx.response) showToast(UNREACHABLE, "failed");
+  });
+}
