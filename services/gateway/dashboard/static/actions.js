@@ -1,11 +1,12 @@
 // Buttons: sign out, open and close a dialog, and changes of one call.
 import { call } from "./api.js";
 import { destination } from "./forms.js";
+import { showToast } from "./toast.js";
 
-/** Handle the buttons in an element, also those that come later. */
-export function handleActions(root) {
-  root.addEventListener("click", (event) => {
-    const button = event.target.closest("button");
+/** Listen to the buttons, also those that come later. */
+export function startActions() {
+  document.addEventListener("click", ({ target }) => {
+    const button = target.closest?.("button");
     if (!button) return;
     if ("signOut" in button.dataset) signOut(button);
     else if (button.dataset.opens) document.getElementById(button.dataset.opens).showModal();
@@ -35,16 +36,8 @@ async function perform(button, work) {
   try {
     await work();
   } catch (error) {
-    announce(error.message);
+    showToast(error.message, "failed");
   } finally {
     button.removeAttribute("aria-busy");
   }
-}
-
-/** Say a problem where screen readers hear it, and everybody sees it. */
-function announce(text) {
-  const toast = document.createElement("p");
-  toast.className = "toast failed";
-  toast.textContent = text;
-  document.getElementById("toasts").replaceChildren(toast);
 }

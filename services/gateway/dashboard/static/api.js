@@ -11,8 +11,7 @@ export class Refusal extends Error {
 
 /** The JSON of the answer, null if there is none. Refusal: the server refused, or cannot be reached. */
 export async function call(method, path, body) {
-  const token = document.querySelector('meta[name="csrf-token"]').content;
-  const headers = { "X-CSRF-Token": token, ...(body === undefined ? {} : { "Content-Type": "application/json" }) };
+  const headers = body === undefined ? {} : { "Content-Type": "application/json" };
   let response;
   try {
     response = await fetch(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });

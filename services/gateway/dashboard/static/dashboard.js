@@ -1,7 +1,10 @@
 // Starts what every page has; theme.js is loaded before it, in <head>.
 
+import { startActions } from "./actions.js";
 import { startCopy } from "./copy.js";
 import { startCsrf } from "./csrf.js";
+import { startForms } from "./forms.js";
+import { startLive } from "./live.js";
 import { startTimes } from "./time.js";
 import { startToasts } from "./toast.js";
 import { startTooltips } from "./tooltip.js";
@@ -11,3 +14,6 @@ startTimes();
 startCopy();
 startToasts();
 startTooltips();
+startForms();
+startActions();
+startLive();

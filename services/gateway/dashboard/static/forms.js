@@ -1,14 +1,13 @@
 // Forms that send JSON to the REST interface: <form data-json="/api/v1/apps" data-next="/apps/{id}">.
 import { call } from "./api.js";
 
-/** Send the forms in an element. What was typed stays; what is wrong is said beside the field. */
-export function handleForms(root) {
-  for (const form of root.querySelectorAll("form[data-json]")) {
-    form.addEventListener("submit", (event) => {
-      event.preventDefault();
-      send(form);
-    });
-  }
+/** Send all such forms. What was typed stays; what is wrong is said beside the field. */
+export function startForms() {
+  document.addEventListener("submit", (event) => {
+    if (!event.target.matches("form[data-json]")) return;
+    event.preventDefault();
+    send(event.target);
+  });
 }
 
 async function send(form) {

@@ -2,9 +2,9 @@
 
 const PAUSE_MILLISECONDS = 400;
 
-/** Keep the live parts of a document current, without moving the focus or what has been scrolled. */
-export function followLive(root) {
-  for (const part of root.querySelectorAll("[data-live]")) follow(part);
+/** Keep the live parts of the page current, without moving the focus or what has been scrolled. */
+export function startLive() {
+  for (const part of document.querySelectorAll("[data-live]")) follow(part);
 }
 
 function follow(part) {
