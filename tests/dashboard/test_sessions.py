@@ -1,0 +1,71 @@
+"""Signing in and out, and what a session may do."""
+
+from playwright.async_api import Browser, expect
+
+from tests.dashboard.conftest import Visitor
+from tests.e2e.client import Api, created
+from tests.eventually import eventually
+from tests.shared_infrastructure import SharedStack
+
+
+async def test_whoever_has_not_signed_in_comes_back_after_it(visitor: Visitor) -> None:
+    await visitor.open("/executions?branch=main")
+    await expect(visitor.page).to_have_url(f"{visitor.url}/sign-in?next=%2Fexecutions%3Fbranch%3Dmain")
+    await visitor.page.get_by_label("API key").fill(visitor.key)
+    await visitor.page.keyboard.press("Enter")
+    await expect(visitor.page).to_have_url(f"{visitor.url}/executions?branch=main")
+    await expect(visitor.page.get_by_role("heading", name="Executions")).to_be_visible()
+
+
+async def test_a_wrong_key_is_said_beside_the_field(visitor: Visitor) -> None:
+    await visitor.open("/sign-in")
+    field = visitor.page.get_by_label("API key")
+    await field.fill("mt_wrong")
+    await visitor.page.get_by_role("button", name="Sign in").click()
+    await expect(visitor.page.get_by_role("alert").filter(has_text="Invalid API key")).to_be_visible()
+    await expect(field).to_have_value("mt_wrong")
+    await expect(field).to_be_focused()
+
+
+async def test_the_key_is_in_no_cookie_and_no_storage(visitor: Visitor) -> None:
+    await visitor.sign_in()
+    [cookie] = await visitor.page.context.cookies()
+    assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
+    assert visitor.key not in cookie["value"]
+    stored = await visitor.page.evaluate("JSON.stringify([localStorage, sessionStorage, document.cookie])")
+    assert (visitor.key in stored, cookie["value"] in stored) == (False, False)
+
+
+async def test_signing_out_ends_the_session_everywhere(visitor: Visitor, browser: Browser, stack: SharedStack) -> None:
+    """Also for whoever has the cookie."""
+    await visitor.sign_in()
+    cookies = await visitor.page.context.cookies()
+    await visitor.page.get_by_role("button", name="Sign out").click()
+    await expect(visitor.page).to_have_url(f"{visitor.url}/sign-in")
+    thief = await browser.new_context()
+    await thief.add_cookies([{"name": each["name"], "value": each["value"], "url": stack.url} for each in cookies])
+
+    async def refused() -> bool:
+        return (await thief.request.get(f"{stack.url}/api/v1/apps")).status == 401
+
+    await eventually(refused)
+
+
+async def test_a_deleted_key_ends_its_sessions(visitor: Visitor, api: Api) -> None:
+    other = created(await api.post("/settings/api-keys", {"name": "ada"}))
+    visitor.key = other["key"]
+    await visitor.sign_in()
+    await api.delete(f"/settings/api-keys/{other['id']}")
+
+    async def ended() -> bool:
+        await visitor.open("/executions")
+        return "/sign-in" in visitor.page.url
+
+    await eventually(ended)
+
+
+async def test_a_change_needs_the_token_of_a_page(visitor: Visitor) -> None:
+    await visitor.sign_in()
+    body = {"name": "Shop", "platform": "Android"}
+    forged = await visitor.page.context.request.post(f"{visitor.url}/api/v1/apps", data=body)
+    assert (forged.status, (await forged.json())["code"]) == (403, "CSRF_TOKEN_INVALID")
