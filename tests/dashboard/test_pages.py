@@ -40,9 +40,7 @@ async def test_an_app_is_registered(visitor: Visitor) -> None:
     await expect(page.get_by_text("No app matches")).to_be_visible()
 
 
-async def test_from_sign_in_to_the_screen_of_a_failed_step_by_keyboard(
-    visitor: Visitor, world: World, api: Api
-) -> None:
+async def test_a_failed_step_is_three_links_away_by_keyboard(visitor: Visitor, world: World, api: Api) -> None:
     """Executions, the execution, its run: three links."""
     await failed_execution(world, api)
     page = visitor.page
