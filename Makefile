@@ -54,6 +54,9 @@ protos-release: venv proto ## Release the protos: buf breaking compares with the
 api: venv proto ## Run schemathesis against the stack: the service does what its OpenAPI document says
 	$(BIN)/pytest tests/api
 
+dashboard: venv proto ## Run the dashboard's tests in headless Chromium
+	$(BIN)/pytest -n 2 --dist loadfile tests/dashboard
+
 fault: venv proto ## Run the fault tests, which kill and stop services and servers (docs/faults.md)
 	$(BIN)/pytest -n 2 tests/fault
 
@@ -110,4 +113,4 @@ include deploy/deploy.mk
 clean: ## Remove generated files, but not the state of `make run`
 	rm -rf .venv gen build .mypy_cache .ruff_cache .pytest_cache
 
-.PHONY: help run test unit properties vendor cli-types check lint types protos-check openapi-check protos-release api fault attack bench format lock venv proto clean
+.PHONY: help run test unit properties dashboard vendor cli-types check lint types protos-check openapi-check protos-release api fault attack bench format lock venv proto clean

@@ -4,8 +4,10 @@ APPIUM := $(TOOLS)/appium
 AXE_VERSION := 4.14.1
 AXE := $(TOOLS)/axe/node_modules/axe-core/axe.min.js
 
-devices: venv proto $(APPIUM)/.ready $(AXE) ## Run the tests on a real Appium server, and those of the dashboard in Chromium
-	$(BIN)/pytest -n 2 --dist loadgroup tests/devices tests/dashboard
+devices: venv proto $(APPIUM)/.ready ## Run the device tests on a real Appium server and headless Chromium
+	$(BIN)/pytest -n 2 --dist loadgroup tests/devices
+
+dashboard: $(AXE)
 
 $(AXE):
 	npm install --silent --no-fund --no-audit --prefix $(TOOLS)/axe axe-core@$(AXE_VERSION)

@@ -48,21 +48,19 @@ export function showTime(element, now = new Date()) {
   if (element.title !== title) element.title = title;
 }
 
-function timesIn(node) {
-  if (!(node instanceof Element)) return node.parentElement ? timesAround(node.parentElement) : [];
-  return [...timesAround(node), ...node.querySelectorAll("time[datetime]")];
+function timesAround(node) {
+  const element = node instanceof Element ? node : node.parentElement;
+  return [element?.closest("time[datetime]")].filter(Boolean);
 }
 
-function timesAround(element) {
-  const time = element.closest("time[datetime]");
-  return time ? [time] : [];
+function timesWithin(node) {
+  return node instanceof Element ? [...node.querySelectorAll("time[datetime]")] : [];
 }
 
 function changedTimes(mutations) {
-  const nodes = mutations.flatMap((mutation) => [mutation.target, ...mutation.addedNodes]);
-  const inserted = mutations.flatMap((mutation) => [...mutation.addedNodes]).flatMap(timesIn);
-  const touched = nodes.map((node) => (node instanceof Element ? node : node.parentElement)).filter(Boolean);
-  return new Set([...inserted, ...touched.flatMap(timesAround)]);
+  const added = mutations.flatMap((mutation) => [...mutation.addedNodes]);
+  const changed = [...mutations.map((mutation) => mutation.target), ...added];
+  return new Set([...changed.flatMap(timesAround), ...added.flatMap(timesWithin)]);
 }
 
 /** Show all times of the page, those that come later, and keep the relative ones current. */

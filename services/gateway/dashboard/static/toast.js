@@ -1,11 +1,25 @@
 // Short messages in the corner. The server sends one with the header HX-Trigger: {"toast": {"message": ..., "kind": ...}}.
-// The page has <div class="toasts"><div role="status"></div><div role="alert"></div></div>.
 
 const VISIBLE_MILLISECONDS = 6000;
 const UNREACHABLE = "The server cannot be reached. Check the connection and try again.";
 
-function regionOf(kind) {
-  return document.querySelector(`.toasts [role=${kind === "failed" ? "alert" : "status"}]`);
+function createRegions() {
+  const regions = document.createElement("div");
+  regions.className = "toasts";
+  for (const role of ["status", "alert"]) {
+    const region = document.createElement("div");
+    region.role = role;
+    regions.append(region);
+  }
+  return regions;
+}
+
+/** The live regions, inside the open modal dialog because everything outside of it is inert. */
+function placeRegions() {
+  const regions = document.querySelector(".toasts") ?? createRegions();
+  const home = [...document.querySelectorAll("dialog:modal")].at(-1) ?? document.body;
+  if (regions.parentElement !== home) home.append(regions);
+  return regions;
 }
 
 function closeButton(toast) {
@@ -32,8 +46,7 @@ function expire(toast) {
 
 /** Show a message; a failure ("failed") stays until it is closed. The same message is not shown twice. */
 export function showToast(message, kind = "info") {
-  const region = regionOf(kind);
-  if (!region) return;
+  const region = placeRegions().querySelector(`[role=${kind === "failed" ? "alert" : "status"}]`);
   [...region.children].find((toast) => toast.firstChild.textContent === message)?.remove();
   const toast = document.createElement("div");
   toast.classList.add("toast", kind);
@@ -46,6 +59,8 @@ export function showToast(message, kind = "info") {
 
 /** Show what the server sends, and requests of htmx that got no answer. */
 export function startToasts() {
+  placeRegions();
+  document.addEventListener("close", placeRegions, true);
   document.addEventListener("toast", ({ detail }) => showToast(detail.message, detail.kind));
   document.addEventListener("htmx:error", ({ detail }) => {
     if (detail.ctx && !detail.ctx.response) showToast(UNREACHABLE, "failed");

@@ -1,0 +1,1 @@
+"""The components of the style sheet, on a sample page."""
