@@ -13,7 +13,7 @@ from structlog.typing import FilteringBoundLogger, Processor
 from services.chassis.context import current_or_none
 
 _SECRET_TEXT = re.compile(
-    r"\bmt_[A-Za-z0-9]{12}_[A-Za-z0-9]{4,}|(?i:bearer\s+)[^\s\"',]+|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)"
+    r"\bm[ts]_[A-Za-z0-9]{12}_[A-Za-z0-9]{4,}|(?i:bearer\s+)[^\s\"',]+|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)"
 )
 _SECRET_NAMES = re.compile(r"(?i)authorization|cookie|password|secret|token$|api_?key$")
 _HIDDEN = "[hidden]"

@@ -1,6 +1,6 @@
 """Collections, their validators and indexes, as ordered migrations."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pymongo import ASCENDING, DESCENDING, IndexModel
@@ -23,18 +23,28 @@ ONLY_LIVE: dict[str, Any] = {"partialFilterExpression": {"live": True}}
 TEXT, MAYBE_TEXT = {"bsonType": "string"}, {"bsonType": ["string", "null"]}
 NUMBER, WHEN, FLAG = {"bsonType": ["int", "long"]}, {"bsonType": "date"}, {"bsonType": "bool"}
 TEXTS = {"bsonType": "array", "items": TEXT}
+LOOKUP = {"bsonType": "string", "pattern": "^[0-9A-Za-z]{12}$"}
+SHA256 = {"bsonType": "string", "pattern": "^[0-9a-f]{64}$"}
 
 # Required fields of each collection's documents. Further fields are allowed.
 RULES: Mapping[str, Mapping[str, Any]] = {
     ORGANISATIONS: {"name": TEXT, "created_at": WHEN},
     KEYS: {
         "org_id": TEXT,
-        "lookup": {"bsonType": "string", "pattern": "^[0-9A-Za-z]{12}$"},
-        "secret_sha256": {"bsonType": "string", "pattern": "^[0-9a-f]{64}$"},
+        "lookup": LOOKUP,
+        "secret_sha256": SHA256,
         "name": TEXT,
         "scopes": {"bsonType": "array", "items": {"enum": ["read", "write", "execute", "admin"]}},
         "live": FLAG,
         "revision": NUMBER,
+    },
+    SESSIONS: {
+        "org_id": TEXT,
+        "api_key_id": TEXT,
+        "lookup": LOOKUP,
+        "secret_sha256": SHA256,
+        "expires_at": WHEN,
+        "live": FLAG,
     },
     APPS: {
         "org_id": TEXT,
@@ -108,6 +118,11 @@ _LIST = [("org_id", UP), ("live", UP), ("created_at", DOWN), ("_id", DOWN)]
 
 INDEXES: Mapping[str, Sequence[IndexModel]] = {
     KEYS: [_index("lookup", [("lookup", UP)], unique=True), _index("list", _LIST)],
+    SESSIONS: [
+        _index("lookup", [("lookup", UP)], unique=True),
+        _index("of_key", [("org_id", UP), ("api_key_id", UP), ("live", UP)]),
+        _index("expiry", [("expires_at", UP)], expireAfterSeconds=0),
+    ],
     APPS: [
         _index("list", _LIST),
         _index(
@@ -145,9 +160,10 @@ async def _make_secrets(mongo: Mongo) -> None:
     await mongo.collection(SECRETS).create_indexes([_index("list", [("org_id", UP), ("name", UP)], unique=True)])
 
 
-async def _make_collections(mongo: Mongo) -> None:
+async def _make_collections(mongo: Mongo, names: Iterable[str] = RULES) -> None:
     existing = set(await mongo.database.list_collection_names())
-    for name, fields in RULES.items():
+    for name in names:
+        fields = RULES[name]
         schema = {"bsonType": "object", "required": sorted(fields), "properties": dict(fields)}
         command = "collMod" if name in existing else "create"
         await mongo.database.command({command: name, "validator": {"$jsonSchema": schema}})
@@ -171,13 +187,7 @@ async def _make_build_contents(mongo: Mongo) -> None:
 
 
 async def _make_sessions(mongo: Mongo) -> None:
-    await mongo.collection(SESSIONS).create_indexes(
-        [
-            _index("lookup", [("lookup", UP)], unique=True),
-            _index("of_key", [("org_id", UP), ("api_key_id", UP), ("live", UP)]),
-            _index("expiry", [("expires_at", UP)], expireAfterSeconds=0),
-        ]
-    )
+    await _make_collections(mongo, [SESSIONS])
 
 
 MIGRATIONS = [

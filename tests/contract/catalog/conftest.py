@@ -13,7 +13,7 @@ from pymongo import MongoClient
 
 from services.catalog.events import SOURCE
 from services.catalog.ports import KeyRing, Store
-from services.catalog.storage.keys import SESSIONS, MongoKeyRing
+from services.catalog.storage.keys import MongoKeyRing
 from services.catalog.storage.migrations import MIGRATIONS, RULES
 from services.catalog.storage.secrets import SECRETS
 from services.catalog.storage.store import MongoStore
@@ -68,7 +68,7 @@ async def emptied(uri: str, database: str, driver: Literal["motor", "pymongo"]) 
     try:
         yield mongo
     finally:
-        for name in (*RULES, SECRETS, SESSIONS, OUTBOX):
+        for name in (*RULES, SECRETS, OUTBOX):
             await mongo.collection(name).delete_many({})
         await mongo.close()
 

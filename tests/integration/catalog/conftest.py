@@ -20,6 +20,8 @@ from mobiletest.catalog.v1 import (
     limits_pb2_grpc,
     resolution_pb2,
     resolution_pb2_grpc,
+    sessions_pb2,
+    sessions_pb2_grpc,
     tests_pb2,
     tests_pb2_grpc,
     workflows_pb2,
@@ -43,6 +45,7 @@ _FILES = {
     "Workflows": workflows_pb2,
     "Resolution": resolution_pb2,
     "ApiKeys": api_keys_pb2,
+    "Sessions": sessions_pb2,
     "Limits": limits_pb2,
 }
 
@@ -61,6 +64,7 @@ class Service:
     workflows: Any
     resolution: Any
     keys: Any
+    sessions: Any
     limits: Any
 
     def files(self) -> list[str]:
@@ -105,6 +109,7 @@ def _stubs(channel: grpc_server.Channel) -> dict[str, Any]:
     apps, builds, tests, workflows, resolution = grpc
     keys: Any = api_keys_pb2_grpc
     limits: Any = limits_pb2_grpc
+    sessions: Any = sessions_pb2_grpc
     return {
         "apps": apps.AppsStub(channel),
         "builds": builds.BuildsStub(channel),
@@ -112,6 +117,7 @@ def _stubs(channel: grpc_server.Channel) -> dict[str, Any]:
         "workflows": workflows.WorkflowsStub(channel),
         "resolution": resolution.ResolutionStub(channel),
         "keys": keys.ApiKeysStub(channel),
+        "sessions": sessions.SessionsStub(channel),
         "limits": limits.LimitsStub(channel),
     }
 

@@ -11,6 +11,7 @@ from services.chassis import logs
 from services.chassis.context import Caller, bind
 
 KEY = "mt_abcdefghijkl_0123456789abcdefghijABCDEFGHIJ01Zx9Yw8"
+TOKEN = KEY.replace("mt_", "ms_")
 
 
 @pytest.fixture(autouse=True)
@@ -58,6 +59,7 @@ def test_lower_levels_are_not_logged(capsys: pytest.CaptureFixture[str]) -> None
         {"authorization": "anything"},
         {"headers": {"Authorization": "anything", "Cookie": "c"}},
         {"text": f"the key {KEY} leaked"},
+        {"text": f"the session {TOKEN} leaked"},
         {"url": f"https://host/?k={KEY}"},
         {"header": "Bearer abc.def"},
         {"values": [KEY, ("x", KEY)]},
@@ -71,7 +73,7 @@ def test_secrets_are_hidden(capsys: pytest.CaptureFixture[str], fields: dict[str
     configured()
     logs.get("here").info("x", **fields)
     printed = capsys.readouterr().out
-    for secret in (KEY, "anything", "abc.def", "0123456789abcdefghij"):
+    for secret in (KEY, TOKEN, "anything", "abc.def", "0123456789abcdefghij"):
         assert secret not in printed
 
 
