@@ -1,1 +1,1 @@
-"""The dashboard: pages that are rendered on the server from the answers of the REST handlers, and their static files."""
+"""The dashboard: pages that are rendered on the server from the answers of the REST handlers; their static files."""
