@@ -2,7 +2,8 @@
 // data-format: "relative" (3 minutes ago), "elapsed" (2:05 since then, until data-until), "date", or a date with its time.
 
 const SECOND = 1000;
-const UNITS = [["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
+const MINUTE = 60;
+const UNITS = [["day", 86400], ["hour", 3600], ["minute", MINUTE], ["second", 1]];
 const RELATIVE_DAYS = 14;
 
 const absolute = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
@@ -14,9 +15,10 @@ export function formatUtc(date) {
   return `${date.toISOString().slice(0, 19).replace("T", " ")} UTC`;
 }
 
-/** "3 minutes ago", "in 2 hours"; the date if that is more than two weeks away. */
+/** "now" in the first minute, "3 minutes ago", "in 2 hours"; the date if that is more than two weeks away. */
 export function formatRelative(date, now) {
   const seconds = Math.round((date - now) / SECOND);
+  if (-MINUTE < seconds && seconds <= 0) return relative.format(0, "second");
   const [unit, size] = UNITS.find(([, length]) => Math.abs(seconds) >= length) ?? ["second", 1];
   if (unit === "day" && Math.abs(seconds) > RELATIVE_DAYS * size) return dateOnly.format(date);
   return relative.format(Math.trunc(seconds / size), unit);
