@@ -57,7 +57,6 @@ class Visitor:
 
 
 @pytest.fixture
-<<<<<<< HEAD
 async def browser() -> AsyncIterator[Browser]:
     """A headless Chromium, that of Debian."""
     program = shutil.which("chromium")
@@ -66,22 +65,6 @@ async def browser() -> AsyncIterator[Browser]:
         browser = await playwright.chromium.launch(executable_path=program, args=list(FLAGS))
         yield browser
         await browser.close()
-=======
-def browser(chromedriver: Hub, site: str) -> Iterator[webdriver.Remote]:
-    """Shows the sample page in English and the time of Tokyo. Fails the test if the console is not empty at its end."""
-    options = ChromeOptions()
-    for name, value in chromium_capabilities().items():
-        options.set_capability(name, value)
-    driver = webdriver.Remote(chromedriver.url, options=options)
-    try:
-        emulate(driver, "setTimezoneOverride", timezoneId="Asia/Tokyo")
-        emulate(driver, "setLocaleOverride", locale="en-GB")
-        driver.get(site)
-        yield driver
-        assert driver.execute("getLog", {"type": "browser"})["value"] == []
-    finally:
-        driver.quit()
->>>>>>> assets12
 
 
 @pytest.fixture

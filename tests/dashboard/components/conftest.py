@@ -32,7 +32,7 @@ def browser(chromedriver: Hub, site: str) -> Iterator[webdriver.Remote]:
         emulate(driver, "setLocaleOverride", locale="en-GB")
         driver.get(site)
         yield driver
-        assert driver.get_log("browser") == []
+        assert driver.execute("getLog", {"type": "browser"})["value"] == []
     finally:
         driver.quit()
 
