@@ -56,6 +56,7 @@ class Agent:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             start_new_session=True,
+            preexec_fn=_heed_interrupts,
         )
 
     async def run(self, job: Job) -> Ended:
@@ -70,6 +71,11 @@ class Agent:
     def installed(self) -> list[str]:
         """What was installed, one for each call."""
         return (self.programs / "installed").read_text().splitlines()
+
+
+def _heed_interrupts() -> None:
+    """As under the agents of CI systems: tests in the background ignore interrupts, and their children would, too."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @pytest.fixture
