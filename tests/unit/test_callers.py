@@ -22,6 +22,7 @@ FACTS = {"ListCatalogFacts", "ListRunFacts", "ListExecutionFacts"}
 PLANS = {"ResolveRuns", "StreamRuns"}
 LIMITS = {"GetOrganisationLimits"}
 VALUES = {"GetSecretValues", "DownloadTestFile"}
+SESSIONS = {"CreateSession", "VerifySession", "EndSession"}
 OPERATIONS = {"Verify", "Rebuild", "SetOrganisationLimits"}
 ONLY = {
     "executor-api": {"ListTests"} | PLANS | LIMITS,
@@ -30,7 +31,7 @@ ONLY = {
 }
 NOT = {
     "gateway": FACTS | OPERATIONS | PLANS | LIMITS | VALUES,
-    "operator": FACTS | PLANS | VALUES | {"VerifyApiKey"},
+    "operator": FACTS | PLANS | VALUES | SESSIONS | {"VerifyApiKey"},
 }
 """The gateway and the operator may call everything else."""
 

@@ -16,7 +16,7 @@ from services.catalog.model.keys import (
 from services.catalog.ports import Change, KeyRing, Store
 from services.catalog.usecases.keys import KeyUseCases
 from services.chassis.clock import Clock
-from services.chassis.context import Caller, bind
+from services.chassis.context import bind, current
 from services.chassis.errors import Unauthenticated
 from services.chassis.ids import new_id
 from services.chassis.limits import limit_reached
@@ -66,7 +66,7 @@ class SessionUseCases:
             created_at=now,
             expires_at=now + DURATION,
         )
-        with bind(Caller(org_id=holder.org_id)):
+        with bind(replace(current(), org_id=holder.org_id)):
             if await self._store.sessions.count_of_key(holder.id) >= SESSIONS_OF_KEY:
                 raise limit_reached("sessions", SESSIONS_OF_KEY, "sign out elsewhere, or use another key")
             await self._store.sessions.add(session)
@@ -92,7 +92,7 @@ class SessionUseCases:
             await change.sessions.replace(ended)
             change.announce(ended)
 
-        with bind(Caller(org_id=session.org_id)):
+        with bind(replace(current(), org_id=session.org_id)):
             await self._store.change(work)
 
     async def _find(self, token: str) -> Session | None:
