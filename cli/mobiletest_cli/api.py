@@ -65,10 +65,8 @@ class Api:
 
     def get(self, path: str, *, seconds: float | None = None, **query: Any) -> Any:
         """The JSON of a resource, which has to come within `seconds`; a parameter that is None is left out."""
-        options: dict[str, Any] = (
-            {} if seconds is None else {"timeout": httpx.Timeout(seconds, connect=CONNECT_SECONDS)}
-        )
-        return self.document(self.call("GET", path, params=_given(query), **options))
+        timeout = httpx.Timeout(seconds or READ_SECONDS, connect=CONNECT_SECONDS)
+        return self.document(self.call("GET", path, params=_given(query), timeout=timeout))
 
     def document(self, response: httpx.Response) -> Any:
         """The JSON object of an answer. CliError: it has none, so something else has answered."""
@@ -170,9 +168,8 @@ class Api:
         status = response.status_code
         exit_code, hint = _meaning(status, code)
         if 300 <= status < 400:
-            hint = (
-                f"It redirects to {response.headers.get('Location', 'nowhere')}: use the address of mobiletest itself"
-            )
+            place = response.headers.get("Location", "nowhere")
+            hint = f"It redirects to {place}: use the address of mobiletest itself"
         if code in ("PATH_UNKNOWN", "") and status == 404:
             hint = f"Is {self.server.url} the address of mobiletest, in the version of this command? mobiletest doctor"
         return RequestRefused(
