@@ -100,6 +100,8 @@ def _parse(junit: bytes) -> Element:
         root: Element = parser.close()
     except ElementTree.ParseError as error:
         raise _unreadable(str(error)) from None
+    if root.tag not in ("testsuites", "testsuite"):
+        raise _unreadable(f"it begins with <{root.tag}>")
     return root
 
 
