@@ -17,8 +17,8 @@ from mobiletest_cli.progress import Follower, WaitEnded
 from mobiletest_cli.test_run import Destinations, TestRun, WaitOptions
 
 RUNNING: dict[str, Any] = {"id": "7", "status": "running"}
-ENDED = {**RUNNING, "status": "completed", "success": False, "workflow_name": "Nightly", "counts": {"total": 1, "failed": 1}}
-ENDED |= {"execution_time_seconds": 1.0}
+ENDED = {**RUNNING, "status": "completed", "success": False, "workflow_name": "Nightly", "execution_time_seconds": 1.0}
+ENDED |= {"counts": {"total": 1, "failed": 1}}
 Handler = Callable[[httpx.Request], httpx.Response]
 
 
