@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import copy
-import json
 import random
 import ssl
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import httpx
@@ -32,7 +30,6 @@ READ_SECONDS = 90.0
 """Longer than the server holds a request that waits for a change (60 s)."""
 DOCTOR = "Check address, network, proxy and TLS with: mobiletest doctor"
 _LONGEST_PAUSE = 10.0
-_TRANSIENT = frozenset({429, 502, 503, 504})
 
 
 class Api:
@@ -41,7 +38,8 @@ class Api:
     def __init__(self, server: Server, *, patience: float) -> None:
         self.server = server
         self.patience = patience
-        self._client = httpx.Client(
+        self._client = make_client(
+            server.ca_file,
             base_url=f"{server.url}/api/v1/",
             headers={
                 "Authorization": f"Bearer {check_key(server.api_key)}",
@@ -49,7 +47,6 @@ class Api:
                 "User-Agent": f"mobiletest-cli/{__version__}",
             },
             timeout=httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS),
-            verify=tls_context(server.ca_file),
         )
 
     def start(self, path: str, body: Any, *, key: str, headers: Mapping[str, str] | None = None) -> Any:
@@ -66,27 +63,34 @@ class Api:
         """Close the connections."""
         self._client.close()
 
-    def get(self, path: str, **query: Any) -> Any:
-        """The JSON of a resource; a parameter that is None is left out."""
-        response = self.call("GET", path, params=_given(query))
+    def get(self, path: str, *, seconds: float | None = None, **query: Any) -> Any:
+        """The JSON of a resource, which has to come within `seconds`; a parameter that is None is left out."""
+        timeout = httpx.Timeout(seconds or READ_SECONDS, connect=CONNECT_SECONDS)
+        return self.document(self.call("GET", path, params=_given(query), timeout=timeout))
+
+    def document(self, response: httpx.Response) -> Any:
+        """The JSON object of an answer. CliError: it has none, so something else has answered."""
         try:
-            return response.json()
+            document = response.json()
         except ValueError:
-            raise CliError(f"{self.server.url} does not answer as mobiletest does", UNREACHABLE, DOCTOR) from None
+            document = None
+        if not isinstance(document, dict):
+            raise CliError(f"{self.server.url} does not answer as mobiletest does", UNREACHABLE, DOCTOR)
+        return document
 
     def post(self, path: str, body: Any, *, key: str | None = None, headers: Mapping[str, str] | None = None) -> Any:
         """The JSON of the answer. With an idempotency key it is repeated safely."""
         given = {**(headers or {}), **({"Idempotency-Key": key} if key else {})}
         sent = httpx.Headers(given, encoding="utf-8")  # names of branches
-        return self.call("POST", path, json=body, headers=sent, repeatable=key is not None).json()
+        return self.document(self.call("POST", path, json=body, headers=sent, repeatable=key is not None))
 
     def put(self, path: str, body: Any) -> Any:
         """The JSON of the answer."""
-        return self.call("PUT", path, json=body).json()
+        return self.document(self.call("PUT", path, json=body))
 
     def patch(self, path: str, body: Any) -> Any:
         """The JSON of the answer."""
-        return self.call("PATCH", path, json=body, repeatable=False).json()
+        return self.document(self.call("PATCH", path, json=body, repeatable=False))
 
     def delete(self, path: str) -> None:
         """Delete a resource."""
@@ -118,7 +122,9 @@ class Api:
             attempt += 1
             try:
                 response = self._client.request(method, path, **options)
-            except httpx.TransportError as error:
+            except (httpx.InvalidURL, UnicodeError) as error:
+                raise CliError(f"{self.server.url} is not an address: {error}", USAGE, DOCTOR) from None
+            except (httpx.TransportError, httpx.DecodingError) as error:
                 refused: CliError = self.unreachable(error)
                 pause: float | None = None
             else:
@@ -150,7 +156,7 @@ class Api:
         parts = {"file": (name, content, "application/octet-stream")}
         timeout = httpx.Timeout(600.0, connect=CONNECT_SECONDS)
         try:
-            return self.call("POST", path, data=fields, files=parts, timeout=timeout, repeatable=False).json()
+            return self.document(self.call("POST", path, data=fields, files=parts, timeout=timeout, repeatable=False))
         except RequestRefused as refused:
             if refused.status in (413, 422) and refused.exit_code == USAGE:
                 refused.exit_code = INVALID_FILE
@@ -161,6 +167,9 @@ class Api:
         detail, code = _detail(response)
         status = response.status_code
         exit_code, hint = _meaning(status, code)
+        if 300 <= status < 400:
+            place = response.headers.get("Location", "nowhere")
+            hint = f"It redirects to {place}: use the address of mobiletest itself"
         if code in ("PATH_UNKNOWN", "") and status == 404:
             hint = f"Is {self.server.url} the address of mobiletest, in the version of this command? mobiletest doctor"
         return RequestRefused(
@@ -172,7 +181,7 @@ class Api:
             request_id=response.headers.get("X-Request-Id", ""),
         )
 
-    def unreachable(self, error: httpx.TransportError) -> CliError:
+    def unreachable(self, error: httpx.TransportError | httpx.DecodingError) -> CliError:
         """What a failure of the network means."""
         reason = str(error) or type(error).__name__
         return CliError(f"{self.server.url} cannot be reached: {reason}", UNREACHABLE, DOCTOR)
@@ -201,10 +210,20 @@ def tls_context(ca_file: str | None) -> ssl.SSLContext:
     return context
 
 
+def make_client(ca_file: str | None, **options: Any) -> httpx.Client:
+    """A client that uses the proxies of the environment. CliError: one of these is not an address of a proxy."""
+    verify = tls_context(ca_file)
+    try:
+        return httpx.Client(verify=verify, **options)
+    except (ValueError, ImportError, httpx.InvalidURL) as error:
+        hint = "Check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY: such as http://proxy.example.com:3128"
+        raise CliError(f"the proxy of the environment cannot be used: {error}", USAGE, hint) from None
+
+
 def is_transient(error: CliError) -> bool:
     """Whether repeating the same call may help."""
     if isinstance(error, RequestRefused):
-        return error.status in _TRANSIENT or error.code == "IDEMPOTENCY_KEY_IN_FLIGHT"
+        return error.status == 429 or error.status >= 500 or error.code == "IDEMPOTENCY_KEY_IN_FLIGHT"
     return error.exit_code == UNREACHABLE
 
 
@@ -234,7 +253,9 @@ def _meaning(status: int, code: str) -> tuple[int, str | None]:
         return RATE_LIMITED, None
     if status == 404:
         return NOT_FOUND, None
-    if status >= 500:
+    if status == 407:
+        return UNREACHABLE, "The proxy wants a password: HTTPS_PROXY=http://user:password@..."
+    if status >= 500 or status < 400:
         return UNREACHABLE, "The server has a problem; try again later"
     return USAGE, None
 
@@ -244,10 +265,10 @@ def _detail(response: httpx.Response) -> tuple[str, str]:
     try:
         document = response.json()
         detail, code = document["detail"], document.get("code", "")
+        if isinstance(detail, list):
+            return "; ".join(_violation(issue) for issue in cast("Iterable[Any]", detail)), str(code)
     except (ValueError, KeyError, TypeError, AttributeError):
         return f"{response.request.method} {response.request.url.path}: HTTP {response.status_code}", ""
-    if isinstance(detail, list):
-        return "; ".join(_violation(issue) for issue in cast("Iterable[Any]", detail)), code
     return str(detail), str(code)
 
 
@@ -255,13 +276,3 @@ def _violation(issue: Any) -> str:
     """A field and what is wrong with it."""
     place = ".".join(str(part) for part in issue.get("loc", ()) if part not in ("body", "query", "header"))
     return f"{place}: {issue.get('msg', '')}" if place else str(issue.get("msg", ""))
-
-
-def read_json(path: Path) -> Any:
-    """The JSON of a file. CliError names the place that is wrong."""
-    try:
-        return json.loads(path.read_text("utf-8"))
-    except json.JSONDecodeError as error:
-        raise CliError(f"{path}:{error.lineno}:{error.colno}: {error.msg}", INVALID_FILE) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise CliError(f"{path}: cannot be read: {error}", INVALID_FILE) from None

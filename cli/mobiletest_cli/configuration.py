@@ -167,6 +167,8 @@ _KINDS: Mapping[str, tuple[str, type | tuple[type, ...]]] = {
     "base_branch": ("a branch", str),
 }
 
+_LEAST, _MOST = {"retries": 0, "timeout": 1}, {"retries": 5, "timeout": 7 * 86_400}
+
 
 def read_project(start: Path) -> Project:
     """The project file of the folder, or of the nearest one above it up to the root of the repository.
@@ -198,7 +200,10 @@ def parse_project(path: Path, content: bytes) -> Project:
     if not isinstance(values, dict):
         raise CliError(f"{path}:1: must have names with values, such as app: Shop", INVALID_FILE)
     assert node is not None  # noqa: S101 - otherwise there are no values
+    names = [key_node.value for key_node, _ in node.value]
     for key_node, _ in node.value:
+        if names.count(key_node.value) > 1:
+            raise CliError(f"{path}:{key_node.start_mark.line + 1}: {key_node.value} is there twice", INVALID_FILE)
         _check_entry(f"{path}:{key_node.start_mark.line + 1}", key_node.value, values.get(key_node.value))
     given = {name: value for name, value in values.items() if value is not None}
     if "tags" in given:
@@ -223,5 +228,10 @@ def _check_entry(place: str, name: str, value: Any) -> None:
         hint = f'Did you mean "{near[0]}"?' if near else f"Known keys: {', '.join(_KINDS)}"
         raise CliError(f'{place}: unknown key "{name}"', INVALID_FILE, hint)
     what, kind = _KINDS[name]
-    if value is not None and (not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool)):
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    is_nested = any(isinstance(each, dict | list) for each in items)
+    is_wrong = not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool)
+    if value is not None and (is_wrong or is_nested):
         raise CliError(f"{place}: {name} must be {what}", INVALID_FILE)
+    if name in _LEAST and value is not None and not _LEAST[name] <= value <= _MOST[name]:
+        raise CliError(f"{place}: {name} must be {_LEAST[name]} to {_MOST[name]}", INVALID_FILE)

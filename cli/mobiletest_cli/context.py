@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mobiletest_cli.configuration import Profiles, Project, Server, ServerFlags, find_server, profiles_of, read_project
-from mobiletest_cli.errors import OK, USAGE, CliError
+from mobiletest_cli.errors import NO_VERDICT, OK, USAGE, CliError
 
 if TYPE_CHECKING:
     from mobiletest_cli.api import Api
@@ -141,6 +141,14 @@ def _run(function: Callable[..., int | None], common: dict[str, Any], values: di
     except CliError as error:
         output.error(error)
         return error.exit_code
+    except BrokenPipeError:
+        raise
+    except Exception as error:  # a defect of the command is no failed test
+        if os.environ.get("MOBILETEST_DEBUG"):
+            raise
+        hint = "This is a defect of the command: report it with the traceback, which MOBILETEST_DEBUG=1 shows"
+        output.error(CliError(f"{type(error).__name__}: {error}", NO_VERDICT, hint))
+        return NO_VERDICT
     finally:
         if context is not None:
             context.close()

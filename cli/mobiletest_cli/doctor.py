@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from mobiletest_cli import __version__
-from mobiletest_cli.api import CONNECT_SECONDS, tls_context
-from mobiletest_cli.errors import OK, UNREACHABLE, CliError
+from mobiletest_cli.api import CONNECT_SECONDS, make_client
+from mobiletest_cli.errors import OK, UNREACHABLE, USAGE, CliError
 
 if TYPE_CHECKING:
     from mobiletest_cli.context import Context
@@ -79,10 +79,13 @@ def _without_password(address: str) -> str:
 def _connection(context: Context) -> list[Finding]:
     server = context.server
     try:
-        verify = tls_context(server.ca_file)
-        with httpx.Client(timeout=httpx.Timeout(30, connect=CONNECT_SECONDS), verify=verify) as client:
+        with make_client(server.ca_file, timeout=httpx.Timeout(30, connect=CONNECT_SECONDS)) as client:
             response = client.get(f"{server.url}/api/v1/openapi.json")
             document = response.json() if response.is_success else None
+    except CliError as error:
+        return [Finding("connection", False, error.message, error.hint, error.exit_code)]
+    except (httpx.InvalidURL, UnicodeError) as error:
+        return [Finding("connection", False, f"{server.url} is not an address: {error}", None, USAGE)]
     except httpx.TransportError as error:
         return [Finding("connection", False, str(error) or type(error).__name__, _advice(error), UNREACHABLE)]
     except ValueError:

@@ -36,6 +36,7 @@ class Interruption:
         self._received = number
         if not self._deferred:
             raise Interrupted(number)
+        os.write(2, b"Waiting for the answer of the server, to cancel what it starts; again to leave at once.\n")
 
     @contextmanager
     def deferred(self) -> Iterator[None]:

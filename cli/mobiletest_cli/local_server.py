@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -16,6 +18,7 @@ from mobiletest_cli.configuration import Server
 from mobiletest_cli.errors import UNREACHABLE, USAGE, CliError
 from mobiletest_cli.output import Output
 
+_PR_SET_PDEATHSIG = 1
 START_SECONDS = 180.0
 STOP_SECONDS = 30.0
 
@@ -62,7 +65,13 @@ def _start(checkout: Path, state: Path) -> subprocess.Popen[bytes]:
             stdout=log,
             stderr=subprocess.STDOUT,
             start_new_session=True,
+            preexec_fn=_die_with_parent if sys.platform == "linux" else None,
         )
+
+
+def _die_with_parent() -> None:
+    """Let the kernel stop this process when the command is killed, or leaves at the second signal."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def _wait_until_ready(process: subprocess.Popen[bytes], state: Path) -> Server:

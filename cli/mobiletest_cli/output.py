@@ -156,7 +156,8 @@ def error_document(error: CliError) -> dict[str, Any]:
 def _console(file: Any) -> Console:
     from rich.console import Console
 
-    wide = None if file.isatty() else int(os.environ.get("COLUMNS") or 160)
+    columns = os.environ.get("COLUMNS", "")
+    wide = None if file.isatty() else int(columns) if columns.isdecimal() else 160
     return Console(file=file, width=wide)
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
-from mobiletest_cli.api import Api, is_transient
+from mobiletest_cli.api import READ_SECONDS, Api, is_transient
 from mobiletest_cli.errors import TIMEOUT, CliError
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ PATIENCE_SECONDS = 300.0
 _EVENT_SECONDS = 40.0
 """The server sends a comment more often than this; a stream that is silent for longer is held back by a proxy."""
 _POLL_SECONDS = 20
+_ANSWER_SECONDS = 5.0
+"""How long the server may take for an answer when the wait is about to end."""
 _PAUSE_SECONDS = 0.2
 
 
@@ -55,8 +58,11 @@ class Follower:
         deadline = None if timeout is None else time.monotonic() + timeout
         streams = True
         while True:
-            streams = self._follow_events(deadline) if streams else self._poll(deadline)
-            execution = self._read()
+            if streams and _remaining(deadline) > _EVENT_SECONDS:
+                streams = self._follow_events(deadline)
+            else:
+                self._poll(deadline)
+            execution = self._read(deadline)
             if execution is not None and execution["status"] in ENDED:
                 return execution
             if deadline is not None and time.monotonic() >= deadline:
@@ -64,28 +70,30 @@ class Follower:
             time.sleep(_PAUSE_SECONDS)
 
     def _follow_events(self, deadline: float | None) -> bool:
-        """Pass on events until the stream ends; whether another stream is worth trying."""
+        """Pass on events until the stream ends; whether another stream is worth trying.
+
+        It ends before the deadline by the time that a silent stream is waited for: the rest is polled.
+        """
         import httpx
 
         headers = {"Last-Event-ID": self._last_event} if self._last_event else {}
-        seconds = _remaining(deadline, _EVENT_SECONDS)
         began, received = time.monotonic(), False
         try:
             with self._api.stream(
                 f"executions/{self._id}/events",
                 headers={**headers, "Accept": "text/event-stream"},
-                timeout=httpx.Timeout(seconds, connect=min(10.0, seconds)),
+                timeout=httpx.Timeout(_EVENT_SECONDS, connect=10.0),
             ) as response:
-                for kind, sequence, content in read_events(response.iter_lines()):
+                for kind, sequence, content in read_events(_until(deadline, response.iter_lines())):
                     received = True
                     self._last_answer = time.monotonic()
                     self._last_event = sequence
                     self._pass_on(kind, content)
-                    if deadline is not None and time.monotonic() >= deadline:
-                        return True
         except CliError as error:
             self._tolerate(error)
-            return received or time.monotonic() - began < seconds / 2
+            return received or time.monotonic() - began < _EVENT_SECONDS / 2
+        except (ValueError, LookupError, TypeError, AttributeError):  # no events of ours: a proxy's page, perhaps
+            return False
         return True
 
     def _pass_on(self, kind: str, content: Any) -> None:
@@ -94,22 +102,22 @@ class Follower:
         elif kind == "execution":
             self._on_execution(cast("Execution", content))
 
-    def _poll(self, deadline: float | None) -> bool:
+    def _poll(self, deadline: float | None) -> None:
         """Wait for a change without a stream, and pass on all runs."""
         try:
-            wait = max(0, int(_remaining(deadline, _POLL_SECONDS)))
-            self._api.get(f"executions/{self._id}", wait=wait)
+            left = min(_POLL_SECONDS, _remaining(deadline))
+            self._api.get(f"executions/{self._id}", seconds=left + _ANSWER_SECONDS, wait=int(left))
             for run in self._api.pages(f"executions/{self._id}/runs"):
                 self._on_run(run)
             self._last_answer = time.monotonic()
         except CliError as error:
             self._tolerate(error)
-        return False
 
-    def _read(self) -> Execution | None:
+    def _read(self, deadline: float | None) -> Execution | None:
         """The execution now; None if the server does not answer at the moment."""
         try:
-            execution: Execution = self._api.get(f"executions/{self._id}")
+            seconds = max(_ANSWER_SECONDS, min(READ_SECONDS, _remaining(deadline)))
+            execution: Execution = self._api.get(f"executions/{self._id}", seconds=seconds)
         except CliError as error:
             self._tolerate(error)
             return None
@@ -144,6 +152,14 @@ def read_events(lines: Iterator[str]) -> Iterator[tuple[str, str, Any]]:
     # A stream that is cut in the middle of an event loses it: it is sent again after Last-Event-ID.
 
 
-def _remaining(deadline: float | None, longest: float) -> float:
-    """Seconds to wait at most, and never less than a second."""
-    return longest if deadline is None else min(longest, max(1.0, deadline - time.monotonic()))
+def _remaining(deadline: float | None) -> float:
+    """The seconds until the deadline."""
+    return math.inf if deadline is None else max(0.0, deadline - time.monotonic())
+
+
+def _until(deadline: float | None, lines: Iterator[str]) -> Iterator[str]:
+    """The lines, heartbeats too, while a silent stream would end before the deadline."""
+    for line in lines:
+        yield line
+        if _remaining(deadline) <= _EVENT_SECONDS:
+            return

@@ -95,8 +95,10 @@ class StartBuilder:
         apps = {str(app["platform"]): app for app in named}
         if len(apps) < len(named):
             raise CliError("two apps of one platform are named", USAGE, "Run them one after the other")
-        for file in wanted.app_files:
-            platform = self._file_platform(file, wanted.platform, apps)
+        platforms = [self._file_platform(file, wanted.platform, apps) for file in wanted.app_files]
+        for file, platform in zip(wanted.app_files, platforms, strict=True):
+            if platforms.count(platform) > 1:
+                raise CliError(f"{file}: there is another file for {platform}", USAGE, "Run them one after the other")
             if platform not in apps:
                 if named:
                     what = f'"{named[0]["name"]}" is for {named[0]["platform"]}'

@@ -6,6 +6,7 @@ import os
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -173,12 +174,12 @@ class TestRun:
 
         report = Report(execution, runs, gate, paths, f"{self._api.server.url}/api/v1")
         code = OK
-        for path, content in (
+        for path, render in (
             (self._destinations.junit, self._junit),
             (self._destinations.report, lambda each: markdown.render_markdown(each).encode()),
         ):
             if path is not None:
-                code = self._write_file(path, content(report)) or code
+                code = self._write_file(path, partial(render, report)) or code
         if self._destinations.artifacts:
             code = self._download_artifacts(runs, self._destinations.artifacts) or code
         if os.environ.get("GITHUB_ACTIONS") == "true":
@@ -207,8 +208,10 @@ class TestRun:
         complete = junit.add_quarantine(response.content, report)
         return junit.strict(complete) if self._destinations.junit_strict else complete
 
-    def _write_file(self, path: Path, content: bytes) -> int:
+    def _write_file(self, path: Path, render: Callable[[], bytes]) -> int:
+        """The exit code of a report that cannot be made or written; it is no verdict about the tests."""
         try:
+            content = render()
             with replacing(path) as file:
                 file.write(content)
         except CliError as error:

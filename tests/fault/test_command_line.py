@@ -4,14 +4,16 @@ import asyncio
 import os
 import re
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from deploy.local.stack import Stack
-from mobiletest_cli.errors import FAILED, INVALID_FILE, MEANINGS, OK
+from mobiletest_cli.errors import FAILED, INVALID_FILE, MEANINGS, OK, TERMINATED
 from tests.e2e.cli.conftest import ROOT, Shell
 from tests.e2e.cli.test_run import BROKEN, LOG_IN
 from tests.e2e.test_limits import new_organisation
 from tests.e2e.world import paced_app_model
+from tests.eventually import eventually
 
 
 async def test_a_wait_survives_a_gateway_that_is_killed(own_stack: Stack, tmp_path: Path) -> None:
@@ -59,6 +61,29 @@ async def test_a_full_disk_is_said_after_the_verdict(own_stack: Stack, tmp_path:
     assert "1 passed of 1 run" in out.decode()
     assert out.decode().splitlines()[-1] == "filler"
     assert "1 passed" in (tmp_path / "report.md").read_text()
+
+
+async def test_a_local_server_ends_with_a_command_that_is_stopped_while_it_starts(tmp_path: Path) -> None:
+    mark = f"MOBILETEST_MARK={tmp_path}"
+    shell = Shell(tmp_path, {"MOBILETEST_CHECKOUT": str(ROOT), "MOBILETEST_MARK": str(tmp_path)})
+    shell.write({".maestro/a.yaml": LOG_IN, "app.apk": "app"})
+    process = await shell.start("run", "--local", "--app", "app.apk", "--build", "1")
+    assert process.stderr is not None
+    assert b"Starting a server" in await process.stderr.readline()
+    process.terminate()
+    await process.communicate()
+    assert process.returncode == TERMINATED
+    await eventually(lambda: not marked(mark))
+
+
+def marked(mark: str) -> list[str]:
+    """The processes with this variable in their environment."""
+    found = []
+    for environ in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):
+            if mark.encode() in environ.read_bytes().split(b"\0"):
+                found.append(environ.parent.name)
+    return found
 
 
 async def job_environment(stack: Stack, folder: Path) -> dict[str, str]:

@@ -51,7 +51,7 @@ def run(
         list[str] | None,
         typer.Option("--env", "-e", help="Variable NAME=VALUE; NAME takes it from the environment."),
     ] = None,
-    retries: Annotated[int | None, typer.Option(min=0, max=10, help="Further attempts at tests that fail.")] = None,
+    retries: Annotated[int | None, typer.Option(min=0, max=5, help="Further attempts at tests that fail.")] = None,
     shard: Annotated[str | None, typer.Option(help="Only a part of the tests, such as 2/5.")] = None,
     cancel_previous: Annotated[
         bool, typer.Option("--cancel-previous", help="Cancel earlier executions of this change.")
@@ -118,21 +118,25 @@ def run(
         open_browser=open_,
     )
     destinations = Destinations(junit, junit_strict, report, artifacts)
-    wanted = _with_folder(wanted, context)
+    if not wait and any((junit, report, artifacts)):
+        hint = "Leave them out; later: mobiletest wait ID --junit FILE --report FILE"
+        raise CliError("--no-wait ends before there is a report", USAGE, hint)
+    wanted = _with_folder(wanted, context, has_tags=bool(tag))
     if local:
+        from mobiletest_cli.interruption import interruption
         from mobiletest_cli.local_server import local_server
 
-        with local_server(context.output) as server:
+        with interruption(), local_server(context.output) as server:
             context.server = server
             return TestRun(context.api, context.output, attribution, destinations).run(wanted, options)
     return TestRun(context.api, context.output, attribution, destinations).run(wanted, options)
 
 
-def _with_folder(wanted: Selection, context: Context) -> Selection:
+def _with_folder(wanted: Selection, context: Context, *, has_tags: bool) -> Selection:
     """The selection with the folder of the project, or the usual one, if nothing else says what to run."""
     if wanted.workflow:
-        if wanted.paths or wanted.tests or wanted.excluded_tags or wanted.name:
-            hint = "Leave out PATHS, --test, --exclude-tag and --name"
+        if any((wanted.paths, wanted.tests, has_tags, wanted.excluded_tags, wanted.name)):
+            hint = "Leave out PATHS, --test, --tag, --exclude-tag and --name"
             raise CliError("--workflow starts the tests of the workflow", USAGE, hint)
         return wanted
     if wanted.paths or ((wanted.tests or wanted.tags) and not _has_folder(context)):

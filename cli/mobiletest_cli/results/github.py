@@ -1,5 +1,6 @@
 """Results in GitHub Actions: annotations at the flow files, the job summary, and outputs of the step."""
 
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -69,10 +70,18 @@ def write_output(name: str, value: str, environ: Mapping[str, str]) -> str | Non
 def _annotation(kind: str, run: "Run", report: Report) -> str:
     properties = {"title": f"{run['test_name']} {outcome(run)}"}
     if path := report.paths.get(run["test_id"]):
-        properties = {"file": path, **properties}
+        properties = {"file": _repository_path(path), **properties}
     reason = report.reasons.get(run["id"])
     lines = [cause(run, _MESSAGE_LENGTH) or "It ended without a reason.", reason["detail"] if reason else ""]
     return _command(kind, properties, "\n".join([*filter(None, lines), report.link]))
+
+
+def _repository_path(path: str) -> str:
+    """The path from the root of the repository, as GitHub wants it, of a path from the working directory."""
+    root = os.environ.get("GITHUB_WORKSPACE")
+    found = os.path.abspath(path)
+    inside = root and found.startswith(os.path.join(os.path.abspath(root), ""))
+    return os.path.relpath(found, root).replace(os.sep, "/") if inside else path
 
 
 def _more(count: int, kind: str) -> str:

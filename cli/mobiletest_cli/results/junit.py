@@ -39,10 +39,9 @@ def add_quarantine(junit: bytes, report: Report) -> bytes:
 
     The executor writes the document and knows nothing of quarantine. CliError for a document that cannot be read.
     """
-    quarantined = report.quarantined
+    root, quarantined = _parse(junit), report.quarantined
     if not quarantined:
         return junit
-    root = _parse(junit)
     for properties in root.iterfind(".//testcase/properties"):
         test_id = next((each.get("value", "") for each in properties if each.get("name") == "test_id"), "")
         if test_id in quarantined:
@@ -101,6 +100,8 @@ def _parse(junit: bytes) -> Element:
         root: Element = parser.close()
     except ElementTree.ParseError as error:
         raise _unreadable(str(error)) from None
+    if root.tag not in ("testsuites", "testsuite"):
+        raise _unreadable(f"it begins with <{root.tag}>")
     return root
 
 

@@ -258,6 +258,10 @@ MISTAKES: dict[str, tuple[list[str], int, str]] = {
     "no platform": (["run", "good", "--app", "text.bin"], USAGE, "its ending says no platform"),
     "the other platform": (["run", "good", "--app", "text.ipa", "--platform", "android"], INVALID_FILE, "is for iOS"),
     "a wrong shard": (["run", "good", "--shard", "3/2"], USAGE, "is not a part of the whole"),
+    "two apps": (["run", "good", "--app", "text.apk", "--app", "empty2.apk"], USAGE, "there is another file for"),
+    "tags of a workflow": (["run", "--workflow", UNKNOWN, "--tag", "smoke"], USAGE, "Leave out PATHS"),
+    "a report at once": (["run", "good", "--no-wait", "--junit", "a.xml"], USAGE, "--no-wait ends before"),
+    "many retries": (["run", "good", "--retries", "6"], USAGE, "--retries"),
     "an unknown workflow": (["run", "--workflow", UNKNOWN], NOT_FOUND, "Workflow not found"),
     "an unknown app": (["run", "good", "--app-id", "Nowhere"], NOT_FOUND, 'no app is called "Nowhere"'),
     "a variable without value": (["run", "good", "-e", "NOT_SET_ANYWHERE"], USAGE, "the environment has no"),
@@ -276,6 +280,7 @@ async def test_mistakes_are_named_before_anything_runs(shell: Shell, api: Api, n
             "empty.apk": "",
             "text.apk": "no app",
             "text.bin": "no app",
+            "empty2.apk": "another",
             "text.ipa": "no app",
         }
     )

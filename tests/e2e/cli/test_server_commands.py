@@ -18,6 +18,7 @@ from mobiletest_cli.errors import (
     AUTHENTICATION,
     INVALID_FILE,
     MEANINGS,
+    NO_VERDICT,
     NOT_FOUND,
     OK,
     RATE_LIMITED,
@@ -105,6 +106,49 @@ async def test_doctor_names_what_is_not_mobiletest(shell: Shell) -> None:
     assert ended.code == UNREACHABLE
     assert [each["name"] for each in ended.document["items"] if not each["passed"]] == ["connection"]
     assert other.code == UNREACHABLE
+
+
+@pytest.mark.parametrize("body", ["<html>Welcome</html>", "[]", "null", "{"])
+async def test_answers_that_are_no_documents_are_no_verdict(shell: Shell, body: str) -> None:
+    async def answer(_: web.Request) -> web.Response:
+        return web.Response(text=body, content_type="application/json")
+
+    async with answering(answer) as shell.environ["MOBILETEST_URL"]:
+        for arguments in (["status", UNKNOWN], ["apps", "create", "Shop", "--platform", "Android"]):
+            ended = await shell.run(*arguments, "--json", "--patience", "0")
+            assert (ended.code, ended.document["error"]["exit_code"]) == (UNREACHABLE, UNREACHABLE), arguments
+
+
+async def test_a_redirection_is_said(shell: Shell) -> None:
+    async def redirect(_: web.Request) -> web.Response:
+        return web.Response(status=302, headers={"Location": "https://sso.example.com/"})
+
+    async with answering(redirect) as shell.environ["MOBILETEST_URL"]:
+        ended = await shell.run("apps", "list", "--patience", "0")
+    assert (ended.code, "It redirects to https://sso.example.com/" in ended.err) == (UNREACHABLE, True)
+
+
+@pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:1", "ftp://x:1", "http://[::1"])
+async def test_a_proxy_that_cannot_be_used_is_said(shell: Shell, proxy: str) -> None:
+    shell.environ["HTTP_PROXY"] = proxy
+    shell.environ["MOBILETEST_URL"] = "http://mobiletest.invalid"
+    for command in (["apps", "list", "--patience", "0"], ["doctor"]):
+        ended = await shell.run(*command)
+        assert ended.code in (USAGE, UNREACHABLE)
+        assert "the proxy of the environment cannot be used" in ended.err + ended.out
+        assert "Traceback" not in ended.err
+
+
+async def test_a_defect_of_the_command_is_no_verdict(shell: Shell) -> None:
+    """An answer with other types than those of the API, say."""
+
+    async def other(_: web.Request) -> web.Response:
+        return web.json_response({"items": [{"id": 7}], "has_next": False})
+
+    async with answering(other) as shell.environ["MOBILETEST_URL"]:
+        ended = await shell.run("apps", "list")
+    assert (ended.code, "This is a defect of the command" in ended.err) == (NO_VERDICT, True), ended.err
+    assert "Traceback" not in ended.err
 
 
 @pytest.mark.parametrize("status", [404, 502])

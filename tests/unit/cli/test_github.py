@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from mobiletest_cli.results.github import annotate, write_output, write_summary
+from mobiletest_cli.results.github import _repository_path, annotate, write_output, write_summary
 from mobiletest_cli.results.markdown import SIZE_LIMIT, render_markdown
 from mobiletest_cli.results.report import Report
 from tests.unit.cli.report_samples import EXECUTION, URL, failed, passed, reason, report
@@ -51,6 +51,14 @@ def test_a_failure_is_an_error_at_the_flow_file() -> None:
     assert commands(found) == [
         Command("error", {"file": ".maestro/pay.yaml", "title": "Pay failed"}, f"No button\n{LINK}")
     ]
+
+
+def test_files_are_named_from_the_root_of_the_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path))
+    (tmp_path / ".maestro").mkdir()
+    monkeypatch.chdir(tmp_path / ".maestro")
+    assert _repository_path("basket.yaml") == ".maestro/basket.yaml"
+    assert _repository_path("/elsewhere/basket.yaml") == "/elsewhere/basket.yaml"
 
 
 def test_a_failure_without_a_file_has_a_title_only() -> None:
