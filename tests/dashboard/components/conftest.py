@@ -1,12 +1,13 @@
 """A headless Chromium on the sample page, whose console stays empty: no error, no violation of the policy."""
 
+import shutil
 from collections.abc import Iterator
 
 import pytest
 from selenium import webdriver
 from selenium.webdriver import ChromeOptions
 
-from deploy.devices.hubs import Hub, chromium_capabilities
+from deploy.devices.hubs import CHROMIUM_ARGUMENTS, Hub
 from tests.dashboard.components.site import serve_site
 from tests.hubs import chromedriver
 
@@ -23,10 +24,7 @@ def site() -> Iterator[str]:
 @pytest.fixture
 def browser(chromedriver: Hub, site: str) -> Iterator[webdriver.Remote]:
     """Shows the sample page in English and the time of Tokyo. Fails the test if the console is not empty at its end."""
-    options = ChromeOptions()
-    for name, value in chromium_capabilities().items():
-        options.set_capability(name, value)
-    driver = webdriver.Remote(chromedriver.url, options=options)
+    driver = webdriver.Remote(chromedriver.url, options=chromium_options())
     try:
         emulate(driver, "setTimezoneOverride", timezoneId="Asia/Tokyo")
         emulate(driver, "setLocaleOverride", locale="en-GB")
@@ -35,6 +33,16 @@ def browser(chromedriver: Hub, site: str) -> Iterator[webdriver.Remote]:
         assert driver.execute("getLog", {"type": "browser"})["value"] == []
     finally:
         driver.quit()
+
+
+def chromium_options() -> ChromeOptions:
+    """Selenium's form of the capabilities that the device tests use, with the console log."""
+    options = ChromeOptions()
+    options.binary_location = shutil.which("chromium") or "chromium"
+    for argument in CHROMIUM_ARGUMENTS:
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    return options
 
 
 def emulate(driver: webdriver.Remote, command: str, **parameters: object) -> None:
