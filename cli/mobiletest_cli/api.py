@@ -8,7 +8,7 @@ import random
 import ssl
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -31,6 +31,7 @@ CONNECT_SECONDS = 10.0
 READ_SECONDS = 90.0
 """Longer than the server holds a request that waits for a change (60 s)."""
 DOCTOR = "Check address, network, proxy and TLS with: mobiletest doctor"
+CERTIFICATES = "If a private CA has signed the server's certificate: --ca-file FILE, or MOBILETEST_CA_FILE"
 _LONGEST_PAUSE = 10.0
 _TRANSIENT = frozenset({429, 502, 503, 504})
 
@@ -41,7 +42,7 @@ class Api:
     def __init__(self, server: Server, *, patience: float) -> None:
         self.server = server
         self.patience = patience
-        self._client = httpx.Client(
+        self._client = open_client(
             base_url=f"{server.url}/api/v1/",
             headers={
                 "Authorization": f"Bearer {check_key(server.api_key)}",
@@ -68,25 +69,29 @@ class Api:
 
     def get(self, path: str, **query: Any) -> Any:
         """The JSON of a resource; a parameter that is None is left out."""
-        response = self.call("GET", path, params=_given(query))
-        try:
-            return response.json()
-        except ValueError:
-            raise CliError(f"{self.server.url} does not answer as mobiletest does", UNREACHABLE, DOCTOR) from None
+        return self.document(self.call("GET", path, params=_given(query)))
+
+    def document(self, response: httpx.Response) -> Any:
+        """The JSON object of a response. CliError if it has none: portals and proxies answer everything."""
+        with suppress(ValueError):
+            document = response.json()
+            if isinstance(document, dict):
+                return document
+        raise self._foreign()
 
     def post(self, path: str, body: Any, *, key: str | None = None, headers: Mapping[str, str] | None = None) -> Any:
         """The JSON of the answer. With an idempotency key it is repeated safely."""
         given = {**(headers or {}), **({"Idempotency-Key": key} if key else {})}
         sent = httpx.Headers(given, encoding="utf-8")  # names of branches
-        return self.call("POST", path, json=body, headers=sent, repeatable=key is not None).json()
+        return self.document(self.call("POST", path, json=body, headers=sent, repeatable=key is not None))
 
     def put(self, path: str, body: Any) -> Any:
         """The JSON of the answer."""
-        return self.call("PUT", path, json=body).json()
+        return self.document(self.call("PUT", path, json=body))
 
     def patch(self, path: str, body: Any) -> Any:
         """The JSON of the answer."""
-        return self.call("PATCH", path, json=body, repeatable=False).json()
+        return self.document(self.call("PATCH", path, json=body, repeatable=False))
 
     def delete(self, path: str) -> None:
         """Delete a resource."""
@@ -97,12 +102,14 @@ class Api:
         page, count = 1, 0
         while True:
             answer = self.get(path, page=page, page_size=min(limit or 100, 100), **query)
+            if not isinstance(answer.get("items"), list):
+                raise self._foreign()
             for item in answer["items"]:
                 if limit is not None and count >= limit:
                     return
                 yield item
                 count += 1
-            if not answer["has_next"]:
+            if not answer.get("has_next"):
                 return
             page += 1
 
@@ -118,7 +125,7 @@ class Api:
             attempt += 1
             try:
                 response = self._client.request(method, path, **options)
-            except httpx.TransportError as error:
+            except httpx.RequestError as error:
                 refused: CliError = self.unreachable(error)
                 pause: float | None = None
             else:
@@ -141,7 +148,7 @@ class Api:
                     response.read()
                     raise self.refusal(response)
                 yield response
-        except httpx.TransportError as error:
+        except httpx.RequestError as error:
             raise self.unreachable(error) from None
 
     def upload(self, path: str, fields: Mapping[str, str], file: tuple[str, BinaryIO]) -> Any:
@@ -150,7 +157,7 @@ class Api:
         parts = {"file": (name, content, "application/octet-stream")}
         timeout = httpx.Timeout(600.0, connect=CONNECT_SECONDS)
         try:
-            return self.call("POST", path, data=fields, files=parts, timeout=timeout, repeatable=False).json()
+            return self.document(self.call("POST", path, data=fields, files=parts, timeout=timeout, repeatable=False))
         except RequestRefused as refused:
             if refused.status in (413, 422) and refused.exit_code == USAGE:
                 refused.exit_code = INVALID_FILE
@@ -163,6 +170,8 @@ class Api:
         exit_code, hint = _meaning(status, code)
         if code in ("PATH_UNKNOWN", "") and status == 404:
             hint = f"Is {self.server.url} the address of mobiletest, in the version of this command? mobiletest doctor"
+        if response.has_redirect_location:
+            exit_code, hint = UNREACHABLE, f"It redirects to {response.headers['Location']}: check MOBILETEST_URL"
         return RequestRefused(
             detail,
             exit_code,
@@ -172,10 +181,23 @@ class Api:
             request_id=response.headers.get("X-Request-Id", ""),
         )
 
-    def unreachable(self, error: httpx.TransportError) -> CliError:
+    def unreachable(self, error: httpx.RequestError) -> CliError:
         """What a failure of the network means."""
         reason = str(error) or type(error).__name__
-        return CliError(f"{self.server.url} cannot be reached: {reason}", UNREACHABLE, DOCTOR)
+        hint = CERTIFICATES if "certificate" in reason.lower() else DOCTOR
+        return CliError(f"{self.server.url} cannot be reached: {reason}", UNREACHABLE, hint)
+
+    def _foreign(self) -> CliError:
+        return CliError(f"{self.server.url} does not answer as mobiletest does", UNREACHABLE, DOCTOR)
+
+
+def open_client(**options: Any) -> httpx.Client:
+    """A client that uses the proxies of the environment. CliError if one of them cannot be used."""
+    try:
+        return httpx.Client(**options)
+    except (ImportError, ValueError, httpx.InvalidURL) as error:
+        hint = "Check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY: an address such as http://proxy.example.com:3128"
+        raise CliError(f"the proxy of the environment cannot be used: {error}", USAGE, hint) from None
 
 
 def check_key(key: str) -> str:

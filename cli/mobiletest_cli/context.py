@@ -137,19 +137,36 @@ def _run(function: Callable[..., int | None], common: dict[str, Any], values: di
     context: Context | None = None
     try:
         context = Context(_server_flags(common), output, common["patience"])
-        return function(context, **values) or OK
+        code = function(context, **values) or OK
+        sys.stdout.flush()
     except CliError as error:
         output.error(error)
         return error.exit_code
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        return output.lose(error)
+    else:
+        return code
     finally:
         if context is not None:
             context.close()
 
 
+def read_text(read: Callable[[], str]) -> str:
+    """What is read from stdin. CliError: it is no text."""
+    try:
+        text = read()
+        text.encode()
+    except UnicodeError:
+        raise CliError("what came from stdin is no text in UTF-8", USAGE) from None
+    return text
+
+
 def _server_flags(common: dict[str, Any]) -> ServerFlags:
     key = None
     if common["api_key_stdin"]:
-        key = sys.stdin.readline().strip()
+        key = read_text(sys.stdin.readline).strip()
         if not key:
             raise CliError("--api-key-stdin: no API key came from stdin", USAGE)
     return ServerFlags(common["url"] or None, key, common["profile"] or None, common["ca_file"] or None)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from mobiletest_cli import __version__
-from mobiletest_cli.api import CONNECT_SECONDS, tls_context
+from mobiletest_cli.api import CERTIFICATES, CONNECT_SECONDS, open_client, tls_context
 from mobiletest_cli.errors import OK, UNREACHABLE, CliError
 
 if TYPE_CHECKING:
@@ -80,10 +80,12 @@ def _connection(context: Context) -> list[Finding]:
     server = context.server
     try:
         verify = tls_context(server.ca_file)
-        with httpx.Client(timeout=httpx.Timeout(30, connect=CONNECT_SECONDS), verify=verify) as client:
+        with open_client(timeout=httpx.Timeout(30, connect=CONNECT_SECONDS), verify=verify) as client:
             response = client.get(f"{server.url}/api/v1/openapi.json")
             document = response.json() if response.is_success else None
-    except httpx.TransportError as error:
+    except CliError as error:
+        return [Finding("connection", False, error.message, error.hint, error.exit_code)]
+    except httpx.RequestError as error:
         return [Finding("connection", False, str(error) or type(error).__name__, _advice(error), UNREACHABLE)]
     except ValueError:
         document = None
@@ -94,11 +96,11 @@ def _connection(context: Context) -> list[Finding]:
     return [Finding("connection", True, f"{response.http_version}"), _version(document), _clock(response)]
 
 
-def _advice(error: httpx.TransportError) -> str:
+def _advice(error: httpx.RequestError) -> str:
     """What to do about a connection that failed."""
     text = str(error).lower()
     if "certificate" in text or "ssl" in text:
-        return "If a private CA has signed the server's certificate: --ca-file FILE, or MOBILETEST_CA_FILE"
+        return CERTIFICATES
     if "name or service not known" in text or "nodename" in text or "temporary failure in name" in text:
         return "The name of the host is not known: check MOBILETEST_URL, DNS and VPN"
     if isinstance(error, httpx.ProxyError):

@@ -38,7 +38,7 @@ def import_folder(
         if refused.status in (413, 422):
             refused.exit_code = INVALID_FILE
         raise
-    answer: ImportTestsResponse = response.json()
+    answer: ImportTestsResponse = api.document(response)
     _show(output, answer, files)
     return answer
 

@@ -13,7 +13,16 @@ from mobiletest_cli.errors import NOT_FOUND, USAGE, CliError
 if TYPE_CHECKING:
     from mobiletest_cli.api_types import Run
 
-ExecutionArgument = Annotated[str, typer.Argument(metavar="EXECUTION", help="Id of the execution.")]
+
+def _check_id(text: str) -> str:
+    from mobiletest_cli.lookup import is_id
+
+    if not is_id(text):
+        raise typer.BadParameter(f'"{text}" is not the id of an execution: mobiletest executions')
+    return text
+
+
+ExecutionArgument = Annotated[str, typer.Argument(metavar="EXECUTION", help="Id of the execution.", callback=_check_id)]
 TimeoutOption = Annotated[int | None, typer.Option("--timeout", min=1, help="Seconds to wait at most.")]
 GateOption = Annotated[bool, typer.Option("--gate/--no-gate", help="Let the gate decide, not every failure.")]
 BaseBranchOption = Annotated[str | None, typer.Option(help="Branch that the gate compares with.")]

@@ -1,5 +1,6 @@
 """What surrounds the command: servers that are not ours, proxies, certificates, stdin and stdout."""
 
+import asyncio
 import ssl
 from pathlib import Path
 
@@ -19,7 +20,7 @@ async def through(shell: Shell, script: str, stdin: bytes = b"") -> Ended:
     return Ended(process.returncode or 0, out.decode(), err.decode())
 
 
-@pytest.mark.parametrize("body", ["<html>Welcome</html>", "[]", "{}", "null", '{"items": 1}'])
+@pytest.mark.parametrize("body", ["<html>Welcome</html>", "[]", "null"])
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -44,6 +45,25 @@ async def test_success_of_something_else_is_none(shell: Shell, arguments: tuple[
     assert "does not answer as mobiletest does" in ended.document["error"]["message"]
 
 
+@pytest.mark.parametrize("body", ["{}", '{"items": 1}'])
+async def test_a_list_has_items(shell: Shell, body: str) -> None:
+    async def other(_: web.Request) -> web.Response:
+        return web.Response(text=body, content_type="application/json")
+
+    async with answering(other) as shell.environ["MOBILETEST_URL"]:
+        ended = await shell.run("apps", "list")
+    assert (ended.code, "does not answer as mobiletest does" in ended.err) == (UNREACHABLE, True), ended.err
+
+
+async def test_a_redirection_is_said(shell: Shell) -> None:
+    async def elsewhere(_: web.Request) -> web.Response:
+        return web.Response(status=301, headers={"Location": "https://mobiletest.invalid/"})
+
+    async with answering(elsewhere) as shell.environ["MOBILETEST_URL"]:
+        ended = await shell.run("apps", "list")
+    assert (ended.code, "redirects to https://mobiletest.invalid/" in ended.err) == (UNREACHABLE, True), ended.err
+
+
 async def test_a_body_that_cannot_be_decoded_is_said(shell: Shell) -> None:
     async def broken(_: web.Request) -> web.Response:
         return web.Response(body=b"no gzip", headers={"Content-Encoding": "gzip"})
@@ -66,15 +86,18 @@ async def test_tls_goes_through_the_proxy_as_it_is(shell: Shell) -> None:
     """The proxy is asked for a tunnel, and sees no key."""
     asked = []
 
-    async def proxy(request: web.Request) -> web.Response:
-        asked.append((request.method, request.raw_path, "Authorization" in request.headers))
-        return web.Response(status=407)
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.append((await reader.readuntil(b"\r\n\r\n")).decode())
+        writer.write(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
+        writer.close()
 
-    shell.environ["MOBILETEST_URL"] = "https://mobiletest.invalid"
-    async with answering(proxy) as shell.environ["HTTPS_PROXY"]:
+    async with await asyncio.start_server(refuse, "127.0.0.1", 0) as proxy:
+        port = proxy.sockets[0].getsockname()[1]
+        shell.environ |= {"MOBILETEST_URL": "https://mobiletest.invalid", "HTTPS_PROXY": f"http://127.0.0.1:{port}"}
         ended = await shell.run("apps", "list", "--patience", "0")
     assert (ended.code, "407" in ended.err) == (UNREACHABLE, True), ended.err
-    assert asked == [("CONNECT", "mobiletest.invalid:443", False)]
+    assert [head.partition(" HTTP/")[0] for head in asked] == ["CONNECT mobiletest.invalid:443"]
+    assert shell.environ["MOBILETEST_API_KEY"] not in asked[0]
 
 
 async def test_a_certificate_of_a_private_authority_has_a_hint(shell: Shell, tmp_path: Path) -> None:

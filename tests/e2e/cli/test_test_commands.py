@@ -12,7 +12,7 @@ from tests.e2e.world import UNKNOWN
 @pytest.fixture
 async def pushed(shell: Shell) -> Shell:
     """A folder with two flows, which are tests of the app "Shop"."""
-    shell.write({".maestro/log-in.yaml": LOG_IN, ".maestro/pages/basket.yaml": BROKEN})
+    shell.write({".maestro/log-in.yaml": LOG_IN, ".maestro/basket.yaml": BROKEN})
     await ok(shell, "apps", "create", "Shop", "--platform", "Android")
     await ok(shell, "tests", "push")
     return shell
@@ -26,7 +26,7 @@ async def pushed(shell: Shell) -> Shell:
         (["tests", "push", "--app", "Nobody"], NOT_FOUND, 'no app is called "Nobody"'),
         (["tests", "pull", "copy", "--app", "Nobody"], NOT_FOUND, 'no app is called "Nobody"'),
         (["tests", "pull"], USAGE, "FOLDER"),
-        (["tests", "show", UNKNOWN], NOT_FOUND, UNKNOWN),
+        (["tests", "show", UNKNOWN], NOT_FOUND, "not found"),
         (["tests", "show", "Log"], NOT_FOUND, "Log in"),
         (["tests", "runs", "Nobody"], NOT_FOUND, 'no test is called "Nobody"'),
         (["tests", "runs", "Log in", "--limit", "many"], USAGE, "--limit"),
@@ -36,7 +36,7 @@ async def pushed(shell: Shell) -> Shell:
         (["workflows", "show", "Nobody"], NOT_FOUND, 'no workflow is called "Nobody"'),
         (["workflows", "delete", "Nobody", "--yes"], NOT_FOUND, 'no workflow is called "Nobody"'),
         (["secrets", "delete", "NOBODY"], USAGE, "nobody can be asked to confirm this"),
-        (["secrets", "delete", "NOBODY", "--yes"], NOT_FOUND, "NOBODY"),
+        (["secrets", "delete", "NOBODY", "--yes"], NOT_FOUND, "not found"),
         (["keys", "create", "ci", "--scope", "everything"], USAGE, "scopes"),
         (["keys", "create", "ci", "--expires", "soon"], USAGE, '"soon" is not a day or time'),
         (["keys", "create", "ci", "--expires", "0001-01-01"], USAGE, "0001-01-01"),
@@ -57,7 +57,7 @@ async def test_mistakes_are_said_for_people_and_for_programs(
 
 async def test_what_is_pulled_is_what_was_pushed(pushed: Shell) -> None:
     written = await document(pushed, "tests", "pull", "copy")
-    assert sorted(written["items"]) == ["copy/log-in.yaml", "copy/pages/basket.yaml"]
+    assert sorted(written["items"]) == ["copy/basket.yaml", "copy/log-in.yaml"]
     again = await document(pushed, "tests", "push", "copy", "--workspace", "Shop")
     assert [again[f"{kind}_count"] for kind in ("created", "changed", "unchanged")] == [0, 0, 2]
     assert (await document(pushed, "tests", "pull", "copy"))["items"] == []
@@ -88,7 +88,11 @@ async def test_a_test_is_shown_as_a_flow_or_a_document(pushed: Shell) -> None:
     assert (shown["name"], shown["tags"]) == ("Log in", ["smoke"])
     assert "There are no tests" in (await ok(pushed, "tests", "list", "--tag", "nightly")).err
     assert "smoke" in (await ok(pushed, "tests", "list", "--search", "log")).out
-    assert (await ok(pushed, "tests", "history", "Log in")).out.splitlines()[0].split() == ["Version", "Created", "Steps"]
+    assert (await ok(pushed, "tests", "history", "Log in")).out.splitlines()[0].split() == [
+        "Version",
+        "Created",
+        "Steps",
+    ]
     assert (await document(pushed, "tests", "runs", "Log in", "--limit", "1"))["items"] == []
     assert (await document(pushed, "tests", "delete", shown["id"], "--yes"))["id"] == shown["id"]
 
