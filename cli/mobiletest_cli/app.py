@@ -12,7 +12,7 @@ from mobiletest_cli import __version__
 from mobiletest_cli.commands import apps, builds, executions, keys, mcp, reports, run, server, tests, workflows
 from mobiletest_cli.errors import INTERRUPTED, MEANINGS, USAGE, CliError
 
-_WRONG_USAGE = typer.BadParameter.__mro__[2]
+_WRONG_USAGE: type[BaseException] = typer.BadParameter.__mro__[2]
 """ClickException, which typer has in one place or another, depending on its version."""
 EPILOG = "\b\nExit codes:\n" + "\n".join(f"  {code:>3}  {meaning}" for code, meaning in MEANINGS.items())
 

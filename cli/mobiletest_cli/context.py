@@ -92,7 +92,7 @@ class Context:
             return
         if not sys.stdin.isatty():
             raise CliError("nobody can be asked to confirm this", USAGE, "Confirm it with --yes")
-        if not typer.confirm(question):
+        if not typer.confirm(question, err=True):
             raise CliError("nothing was changed", USAGE)
 
     def close(self) -> None:

@@ -116,6 +116,8 @@ async def test_the_gate_answers_with_its_code(shop: Shell) -> None:
 async def test_one_build_is_compared_with_nothing(shop: Shell) -> None:
     await run_of(shop)
     ended = await shop.run("compare", "1.0")
+    assert (ended.code, ended.out) == (NOT_FOUND, ""), ended
+    assert "no earlier build of this app has a verdict" in ended.err
 
 
 async def test_reports_are_printed_for_people_and_for_programs(shop: Shell) -> None:

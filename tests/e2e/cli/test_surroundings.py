@@ -1,6 +1,8 @@
 """What surrounds the command: servers that are not ours, proxies, certificates, stdin and stdout."""
 
 import asyncio
+import os
+import pty
 import ssl
 from pathlib import Path
 
@@ -8,7 +10,7 @@ import pytest
 import trustme
 from aiohttp import web
 
-from mobiletest_cli.errors import INVALID_FILE, OK, UNREACHABLE, USAGE
+from mobiletest_cli.errors import INTERRUPTED, INVALID_FILE, OK, UNREACHABLE, USAGE
 from tests.e2e.cli.conftest import Ended, Shell
 from tests.e2e.cli.test_server_commands import answering
 
@@ -126,6 +128,37 @@ async def test_a_secret_is_text(shell: Shell) -> None:
         shell.environ["LC_ALL"] = encoding
         ended = await through(shell, '"$@" secrets set SHOP', b"\xff\xfe")
         assert (ended.code, "Traceback" in ended.err) == (USAGE, False), ended.err
+
+
+@pytest.mark.parametrize(
+    ("typed", "code", "left"),
+    [(b"y\n", OK, []), (b"n\n", USAGE, ["SHOP"]), (b"\x04", INTERRUPTED, ["SHOP"])],
+    ids=["yes", "no", "end of input"],
+)
+async def test_people_are_asked_before_something_is_deleted(
+    shell: Shell, typed: bytes, code: int, left: list[str]
+) -> None:
+    """On a terminal; the question is no part of the document."""
+    await shell.run("secrets", "set", "SHOP", stdin="lovelace")
+    ours, theirs = pty.openpty()
+    try:
+        os.write(ours, typed)
+        process = await asyncio.create_subprocess_exec(
+            *shell.program("secrets", "delete", "SHOP", "--json"),
+            cwd=shell.folder,
+            env=shell.environment,
+            stdin=theirs,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        out, err = await process.communicate()
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert (process.returncode, b"Delete the secret SHOP?" in err, b"Traceback" in err) == (code, True, False), err
+    assert b"Delete" not in out.partition(b"{")[0]
+    secrets = (await shell.run("secrets", "list", "--json")).document["items"]
+    assert [secret["name"] for secret in secrets] == left
 
 
 @pytest.mark.parametrize("command", ["secrets delete SHOP", "secrets set SHOP", "whoami --api-key-stdin"])

@@ -25,7 +25,7 @@ async def pushed(shell: Shell) -> Shell:
         (["tests", "push", "nowhere"], INVALID_FILE, "nowhere"),
         (["tests", "push", "--app", "Nobody"], NOT_FOUND, 'no app is called "Nobody"'),
         (["tests", "pull", "copy", "--app", "Nobody"], NOT_FOUND, 'no app is called "Nobody"'),
-        (["tests", "pull"], USAGE, "FOLDER"),
+        (["tests", "pull"], USAGE, "folder"),
         (["tests", "show", UNKNOWN], NOT_FOUND, "not found"),
         (["tests", "show", "Log"], NOT_FOUND, "Log in"),
         (["tests", "runs", "Nobody"], NOT_FOUND, 'no test is called "Nobody"'),
