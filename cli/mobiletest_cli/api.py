@@ -7,7 +7,7 @@ import random
 import ssl
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO, cast
 
 import httpx
@@ -29,6 +29,7 @@ CONNECT_SECONDS = 10.0
 READ_SECONDS = 90.0
 """Longer than the server holds a request that waits for a change (60 s)."""
 DOCTOR = "Check address, network, proxy and TLS with: mobiletest doctor"
+CERTIFICATES = "If a private CA has signed the server's certificate: --ca-file FILE, or MOBILETEST_CA_FILE"
 _LONGEST_PAUSE = 10.0
 
 
@@ -69,14 +70,12 @@ class Api:
         return self.document(self.call("GET", path, params=_given(query), timeout=timeout))
 
     def document(self, response: httpx.Response) -> Any:
-        """The JSON object of an answer. CliError: it has none, so something else has answered."""
-        try:
+        """The JSON object of a response. CliError if it has none: portals and proxies answer everything."""
+        with suppress(ValueError):
             document = response.json()
-        except ValueError:
-            document = None
-        if not isinstance(document, dict):
-            raise CliError(f"{self.server.url} does not answer as mobiletest does", UNREACHABLE, DOCTOR)
-        return document
+            if isinstance(document, dict):
+                return document
+        raise self._foreign()
 
     def post(self, path: str, body: Any, *, key: str | None = None, headers: Mapping[str, str] | None = None) -> Any:
         """The JSON of the answer. With an idempotency key it is repeated safely."""
@@ -101,12 +100,14 @@ class Api:
         page, count = 1, 0
         while True:
             answer = self.get(path, page=page, page_size=min(limit or 100, 100), **query)
+            if not isinstance(answer.get("items"), list):
+                raise self._foreign()
             for item in answer["items"]:
                 if limit is not None and count >= limit:
                     return
                 yield item
                 count += 1
-            if not answer["has_next"]:
+            if not answer.get("has_next"):
                 return
             page += 1
 
@@ -124,7 +125,7 @@ class Api:
                 response = self._client.request(method, path, **options)
             except (httpx.InvalidURL, UnicodeError) as error:
                 raise CliError(f"{self.server.url} is not an address: {error}", USAGE, DOCTOR) from None
-            except (httpx.TransportError, httpx.DecodingError) as error:
+            except httpx.RequestError as error:
                 refused: CliError = self.unreachable(error)
                 pause: float | None = None
             else:
@@ -147,7 +148,7 @@ class Api:
                     response.read()
                     raise self.refusal(response)
                 yield response
-        except httpx.TransportError as error:
+        except httpx.RequestError as error:
             raise self.unreachable(error) from None
 
     def upload(self, path: str, fields: Mapping[str, str], file: tuple[str, BinaryIO]) -> Any:
@@ -181,10 +182,14 @@ class Api:
             request_id=response.headers.get("X-Request-Id", ""),
         )
 
-    def unreachable(self, error: httpx.TransportError | httpx.DecodingError) -> CliError:
+    def unreachable(self, error: httpx.RequestError) -> CliError:
         """What a failure of the network means."""
         reason = str(error) or type(error).__name__
-        return CliError(f"{self.server.url} cannot be reached: {reason}", UNREACHABLE, DOCTOR)
+        hint = CERTIFICATES if "certificate" in reason.lower() else DOCTOR
+        return CliError(f"{self.server.url} cannot be reached: {reason}", UNREACHABLE, hint)
+
+    def _foreign(self) -> CliError:
+        return CliError(f"{self.server.url} does not answer as mobiletest does", UNREACHABLE, DOCTOR)
 
 
 def check_key(key: str) -> str:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from mobiletest_cli import __version__
 from mobiletest_cli.commands import apps, builds, executions, keys, mcp, reports, run, server, tests, workflows
-from mobiletest_cli.errors import MEANINGS
+from mobiletest_cli.errors import INTERRUPTED, MEANINGS, USAGE, CliError
 
+_WRONG_USAGE: type[BaseException] = typer.BadParameter.__mro__[2]
+"""ClickException, which typer has in one place or another, depending on its version."""
 EPILOG = "\b\nExit codes:\n" + "\n".join(f"  {code:>3}  {meaning}" for code, meaning in MEANINGS.items())
 
 
@@ -49,12 +52,22 @@ def options(
 
 def main() -> None:
     """Run the command, and end the process with its exit code."""
-    from mobiletest_cli.errors import INTERRUPTED, UNREACHABLE
-
+    if sys.stdin is None:  # closed by the caller
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 - as long as the process
     try:
-        build_app()()
-    except KeyboardInterrupt:
+        sys.exit(build_app()(standalone_mode=False))
+    except (KeyboardInterrupt, typer.Abort):
         sys.exit(INTERRUPTED)
-    except BrokenPipeError:  # the reader of the output has gone, as in `mobiletest ... | head`
-        sys.stderr.close()
-        sys.exit(UNREACHABLE)
+    except _WRONG_USAGE as error:
+        sys.exit(_refuse(error))
+
+
+def _refuse(error: Any) -> int:
+    """Say what is wrong with the arguments; the exit code."""
+    if "--json" in sys.argv:
+        from mobiletest_cli.output import Output
+
+        Output(as_json=True).error(CliError(error.format_message(), USAGE, "mobiletest --help"))
+    else:
+        error.show()
+    return USAGE

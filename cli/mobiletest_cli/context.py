@@ -92,7 +92,7 @@ class Context:
             return
         if not sys.stdin.isatty():
             raise CliError("nobody can be asked to confirm this", USAGE, "Confirm it with --yes")
-        if not typer.confirm(question):
+        if not typer.confirm(question, err=True):
             raise CliError("nothing was changed", USAGE)
 
     def close(self) -> None:
@@ -137,27 +137,49 @@ def _run(function: Callable[..., int | None], common: dict[str, Any], values: di
     context: Context | None = None
     try:
         context = Context(_server_flags(common), output, common["patience"])
-        return function(context, **values) or OK
+        code = function(context, **values) or OK
+        sys.stdout.flush()
     except CliError as error:
         output.error(error)
         return error.exit_code
-    except BrokenPipeError:
+    except OSError as error:
+        if error.filename is not None:
+            return _defect(output, error)
+        return output.lose(error)
+    except (typer.Abort, typer.Exit):
         raise
-    except Exception as error:  # a defect of the command is no failed test
-        if os.environ.get("MOBILETEST_DEBUG"):
-            raise
-        hint = "This is a defect of the command: report it with the traceback, which MOBILETEST_DEBUG=1 shows"
-        output.error(CliError(f"{type(error).__name__}: {error}", NO_VERDICT, hint))
-        return NO_VERDICT
+    except Exception as error:
+        return _defect(output, error)
+    else:
+        return code
     finally:
         if context is not None:
             context.close()
 
 
+def _defect(output: Output, error: Exception) -> int:
+    """Say what went wrong inside of the command, which is no failed test; the exit code."""
+    if os.environ.get("MOBILETEST_DEBUG"):
+        raise error
+    hint = "This is a defect of the command: report it with the traceback, which MOBILETEST_DEBUG=1 shows"
+    output.error(CliError(f"{type(error).__name__}: {error}", NO_VERDICT, hint))
+    return NO_VERDICT
+
+
+def read_text(read: Callable[[], str]) -> str:
+    """What is read from stdin. CliError: it is no text."""
+    try:
+        text = read()
+        text.encode()
+    except UnicodeError:
+        raise CliError("what came from stdin is no text in UTF-8", USAGE) from None
+    return text
+
+
 def _server_flags(common: dict[str, Any]) -> ServerFlags:
     key = None
     if common["api_key_stdin"]:
-        key = sys.stdin.readline().strip()
+        key = read_text(sys.stdin.readline).strip()
         if not key:
             raise CliError("--api-key-stdin: no API key came from stdin", USAGE)
     return ServerFlags(common["url"] or None, key, common["profile"] or None, common["ca_file"] or None)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from mobiletest_cli import __version__
-from mobiletest_cli.api import CONNECT_SECONDS, make_client
+from mobiletest_cli.api import CERTIFICATES, CONNECT_SECONDS, make_client
 from mobiletest_cli.errors import OK, UNREACHABLE, USAGE, CliError
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _connection(context: Context) -> list[Finding]:
         return [Finding("connection", False, error.message, error.hint, error.exit_code)]
     except (httpx.InvalidURL, UnicodeError) as error:
         return [Finding("connection", False, f"{server.url} is not an address: {error}", None, USAGE)]
-    except httpx.TransportError as error:
+    except httpx.RequestError as error:
         return [Finding("connection", False, str(error) or type(error).__name__, _advice(error), UNREACHABLE)]
     except ValueError:
         document = None
@@ -97,11 +97,11 @@ def _connection(context: Context) -> list[Finding]:
     return [Finding("connection", True, f"{response.http_version}"), _version(document), _clock(response)]
 
 
-def _advice(error: httpx.TransportError) -> str:
+def _advice(error: httpx.RequestError) -> str:
     """What to do about a connection that failed."""
     text = str(error).lower()
     if "certificate" in text or "ssl" in text:
-        return "If a private CA has signed the server's certificate: --ca-file FILE, or MOBILETEST_CA_FILE"
+        return CERTIFICATES
     if "name or service not known" in text or "nodename" in text or "temporary failure in name" in text:
         return "The name of the host is not known: check MOBILETEST_URL, DNS and VPN"
     if isinstance(error, httpx.ProxyError):

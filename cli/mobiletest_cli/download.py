@@ -33,7 +33,7 @@ def download_to(api: Api, path: str, file: Path | None = None, *, name: str = "d
             with replacing(target) as content:
                 for chunk in response.iter_bytes():
                     content.write(chunk)
-        except httpx.TransportError as error:
+        except httpx.RequestError as error:
             raise CliError(f"the download was cut: {error}", UNREACHABLE) from None
     return target
 

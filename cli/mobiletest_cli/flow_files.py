@@ -23,7 +23,7 @@ def write_flows(folder: Path, tests: Iterable[Test], *, force: bool = False) -> 
     cannot be written.
     """
     contents = _contents(folder, tests)
-    changed = [(path, text) for path, text in contents.items() if not path.exists() or path.read_bytes() != text]
+    changed = [(path, text) for path, text in contents.items() if not path.is_file() or path.read_bytes() != text]
     existing = [str(path) for path, _ in changed if path.exists()]
     if existing and not force:
         more = f" and {len(existing) - 1} more" if len(existing) > 1 else ""

@@ -11,7 +11,7 @@ from datetime import datetime, timezone
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from mobiletest_cli.errors import USAGE, CliError, RequestRefused
+from mobiletest_cli.errors import INVALID_FILE, UNREACHABLE, USAGE, CliError, RequestRefused
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -144,6 +144,14 @@ class Output:
         if isinstance(error, RequestRefused) and error.status >= 500 and error.request_id:
             self.stderr.print(f"  request {error.request_id}", markup=False, highlight=False, soft_wrap=True)
 
+    def lose(self, error: OSError) -> int:
+        """Stdout cannot be written: say so, unless it is a pipe that nobody reads any more; the exit code."""
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # otherwise Python fails with it at its end
+        if isinstance(error, BrokenPipeError):
+            return UNREACHABLE
+        self.error_line(f"the output cannot be written: {error.strerror}")
+        return INVALID_FILE
+
 
 def error_document(error: CliError) -> dict[str, Any]:
     """The JSON of an error."""
@@ -156,9 +164,13 @@ def error_document(error: CliError) -> dict[str, Any]:
 def _console(file: Any) -> Console:
     from rich.console import Console
 
+    class Pipe(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # rich would end the process with 1, as if tests had failed
+
     columns = os.environ.get("COLUMNS", "")
     wide = None if file.isatty() else int(columns) if columns.isdecimal() else 160
-    return Console(file=file, width=wide)
+    return Pipe(file=file, width=wide)
 
 
 def duration(seconds: float | None) -> str:
@@ -190,11 +202,12 @@ def utc_time(text: str) -> str:
     """
     try:
         moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
-    except ValueError:
+        if len(text) <= len("2026-12-24"):
+            moment = moment.replace(hour=23, minute=59, second=59)
+        moment = moment.astimezone(timezone.utc)
+    except (ValueError, OverflowError):
         raise CliError(f'"{text}" is not a day or time', USAGE, "Such as 2026-12-24, or 2026-12-24T18:00") from None
-    if len(text) <= len("2026-12-24"):
-        moment = moment.replace(hour=23, minute=59, second=59)
-    return moment.astimezone(timezone.utc).isoformat().replace("+00:00", "Z")
+    return moment.isoformat().replace("+00:00", "Z")
 
 
 def ago(text: str | None) -> str:

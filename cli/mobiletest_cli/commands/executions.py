@@ -18,7 +18,7 @@ def _check_id(text: str) -> str:
     from mobiletest_cli.lookup import is_id
 
     if not is_id(text):
-        raise typer.BadParameter(f'"{text}" is not the id of an execution')
+        raise typer.BadParameter(f'"{text}" is not the id of an execution: mobiletest executions')
     return text
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import Annotated
 
 import typer
 
-from mobiletest_cli.context import Context, command
+from mobiletest_cli.context import Context, command, read_text
 from mobiletest_cli.errors import NOT_FOUND, USAGE, CliError
 
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
@@ -56,7 +57,7 @@ def create_key(
     from mobiletest_cli.output import utc_time
 
     body = {"name": name, "scopes": scope or [], **({"expires_at": utc_time(expires)} if expires else {})}
-    key = context.api.call("POST", "settings/api-keys", json=body, repeatable=False).json()
+    key = context.api.post("settings/api-keys", body)
     context.output.item(key, key["key"])
 
 
@@ -88,15 +89,22 @@ def set_secret(context: Context, name: Annotated[str, typer.Argument(help="Name,
     if sys.stdin.isatty():
         value = typer.prompt(f"Value of {name}", hide_input=True, err=True)
     else:
-        value = sys.stdin.read().rstrip("\r\n")
+        value = read_text(sys.stdin.read).rstrip("\r\n")
     if not value:
         raise CliError(f"the value of {name} is empty", USAGE, f'printf %s "$VALUE" | mobiletest secrets set {name}')
-    context.api.put(f"secrets/{name}", {"value": value})
+    context.api.put(_secret(name), {"value": value})
     context.output.done(f"Set {name}.", name=name)
 
 
 def delete_secret(context: Context, name: Annotated[str, typer.Argument(help="Name.")], yes: Yes = False) -> None:
     """Delete a secret."""
     context.confirm(f"Delete the secret {name}?", yes=yes)
-    context.api.delete(f"secrets/{name}")
+    context.api.delete(_secret(name))
     context.output.done(f"Deleted {name}.", name=name)
+
+
+def _secret(name: str) -> str:
+    """The path of a secret. CliError if no secret can have this name, which would lead to another path."""
+    if not re.fullmatch(r"\w[\w.-]*", name, re.ASCII):
+        raise CliError(f'no secret can be called "{name}"', USAGE, 'Letters, digits, "_", "." and "-"')
+    return f"secrets/{name}"

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from mobiletest_cli.context import Context, command
-from mobiletest_cli.errors import INVALID_FILE, OK
+from mobiletest_cli.errors import INVALID_FILE, NOT_FOUND, OK, CliError
 
 TestArgument = Annotated[str, typer.Argument(metavar="TEST", help="Name or id.")]
 Paths = Annotated[list[Path] | None, typer.Argument(help="Folder of flows, or flow files in it.")]
@@ -97,8 +97,11 @@ def pull(
     app_id = context.find_app(app)["id"] if app else None
     tests = context.api.pages("tests", app_id=app_id, include_steps="true")
     wanted = [test for test in tests if workspace is None or test["workspace"] == workspace]
-    written = write_flows(folder, wanted, force=force)
-    context.output.report({"items": [str(path) for path in written]}, ("Written",), [[str(path)] for path in written])
+    if workspace and not wanted:
+        raise CliError(f'no test belongs to the folder "{workspace}"', NOT_FOUND, "mobiletest tests list")
+    written = [str(path) for path in write_flows(folder, wanted, force=force)]
+    rows = [[path] for path in written]
+    context.output.report({"items": written}, ("Written",), rows, empty="Every file is as on the server.")
 
 
 def validate(context: Context, paths: Paths = None) -> int:
