@@ -1,6 +1,6 @@
 // Buttons: sign out, open and close a dialog, and changes of one call.
 import { call } from "./api.js";
-import { destination } from "./forms.js";
+import { go } from "./forms.js";
 import { showToast } from "./toast.js";
 
 /** Listen to the buttons, also those that come later. */
@@ -11,7 +11,7 @@ export function startActions() {
     if ("signOut" in button.dataset) signOut(button);
     else if (button.dataset.opens) document.getElementById(button.dataset.opens).showModal();
     else if ("closes" in button.dataset) button.closest("dialog").close();
-    else if (button.dataset.post) post(button);
+    else if (button.dataset.url) send(button);
   });
 }
 
@@ -22,11 +22,13 @@ async function signOut(button) {
   });
 }
 
-async function post(button) {
-  if (button.dataset.confirm && !confirm(button.dataset.confirm)) return;
+/** <button data-url="/api/v1/..." data-method="DELETE" data-body="{}" data-confirm="Sure?" data-next="/apps/{id}"> */
+async function send(button) {
+  const { url, method = "POST", body, confirm: question, next } = button.dataset;
+  if (question && !confirm(question)) return;
   await perform(button, async () => {
-    const answer = await call("POST", button.dataset.post, JSON.parse(button.dataset.body ?? "{}"));
-    if (button.dataset.next) location.assign(destination(button.dataset.next, answer));
+    const answer = await call(method, url, method === "DELETE" ? undefined : JSON.parse(body ?? "{}"));
+    go(next, answer);
   });
 }
 

@@ -17,7 +17,7 @@ async function send(form) {
   button.setAttribute("aria-busy", "true");
   try {
     const answer = await call(form.dataset.method ?? "POST", form.dataset.json, values(form));
-    location.assign(destination(form.dataset.next, answer));
+    go(form.dataset.next, answer);
   } catch (error) {
     button.removeAttribute("aria-busy");
     show(form, error);
@@ -28,9 +28,10 @@ function values(form) {
   return Object.fromEntries([...new FormData(form)].filter(([, value]) => value !== ""));
 }
 
-/** The address with {id} and others replaced by fields of the answer. */
-export function destination(template, answer) {
-  return template.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(answer[name]));
+/** Go to a page, in whose address {id} and others are replaced by fields of the answer; load this one again if there is none. */
+export function go(template, answer) {
+  if (template === undefined) location.reload();
+  else location.assign(template.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(answer[name])));
 }
 
 function clear(form) {
