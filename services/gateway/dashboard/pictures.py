@@ -19,7 +19,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Pictures:
-    """The pictures by name. `first` is that of the step that failed, or the last one; `actual` can become a baseline."""
+    """The pictures by name. `first` is of the step that failed, or the last one; `actual` can become a baseline."""
 
     by_name: Mapping[str, Picture]
     first: Picture | None
