@@ -1,9 +1,9 @@
 """The routes of the dashboard: pages need no access rule, because they show what the REST interface answers."""
 
 from services.chassis.grpc_channel import Channel
-from services.gateway.dashboard import apps, executions, sign_in
+from services.gateway.dashboard import apps, coverage, executions, matrix, sign_in
 from services.gateway.dashboard.assets import PREFIX, Assets
-from services.gateway.dashboard.pages import SIGN_IN, page
+from services.gateway.dashboard.pages import SIGN_IN, page, redirection
 from services.gateway.dashboard.sessions import SessionHandlers
 from services.gateway.http.application import Route
 
@@ -14,8 +14,11 @@ def dashboard_routes(catalog: Channel, assets: Assets) -> list[Route]:
     return [
         Route("GET", "/", page("apps.html", apps.list_apps)),
         Route("GET", "/apps/{app_id}", page("app.html", apps.show_app)),
+        Route("GET", "/apps/{app_id}/matrix", page("matrix.html", matrix.show_matrix)),
+        Route("GET", "/apps/{app_id}/coverage", page("coverage.html", coverage.show_coverage)),
         Route("GET", "/executions", page("executions.html", executions.list_executions)),
         Route("GET", "/executions/{execution_id}", page("execution.html", executions.show_execution)),
+        Route("GET", "/executions/{execution_id}/tests/{test_id}", redirection(executions.find_run)),
         Route("GET", "/executions/{execution_id}/runs/{run_id}", page("run.html", executions.show_run)),
         Route("GET", SIGN_IN, sign_in.show),
         Route("POST", "/session", sessions.begin),
