@@ -9,7 +9,7 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.select import Select
 from selenium.webdriver.support.wait import WebDriverWait
 
-from tests.dashboard.conftest import emulate
+from tests.dashboard.components.conftest import emulate
 
 THEMES = ["light", "dark"]
 INSERT_TIME = """

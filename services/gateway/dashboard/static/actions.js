@@ -22,13 +22,14 @@ async function signOut(button) {
   });
 }
 
-/** <button data-url="/api/v1/..." data-method="DELETE" data-body="{}" data-confirm="Sure?" data-next="/apps/{id}"> */
+/** <button data-url="/api/v1/..." data-method="DELETE" data-body="{}" data-confirm="Sure?" data-next="/apps/{id}" or data-done="Said afterwards"> */
 async function send(button) {
-  const { url, method = "POST", body, confirm: question, next } = button.dataset;
+  const { url, method = "POST", body, confirm: question, next, done } = button.dataset;
   if (question && !confirm(question)) return;
   await perform(button, async () => {
     const answer = await call(method, url, method === "DELETE" ? undefined : JSON.parse(body ?? "{}"));
-    go(next, answer);
+    if (done) showToast(done, "passed");
+    else go(next, answer);
   });
 }
 

@@ -3,8 +3,10 @@
 import { startActions } from "./actions.js";
 import { startCopy } from "./copy.js";
 import { startCsrf } from "./csrf.js";
+import { startFiles } from "./files.js";
 import { startForms } from "./forms.js";
 import { startLive } from "./live.js";
+import { startScreens } from "./screens.js";
 import { startTimes } from "./time.js";
 import { startToasts } from "./toast.js";
 import { startTooltips } from "./tooltip.js";
@@ -16,4 +18,6 @@ startToasts();
 startTooltips();
 startForms();
 startActions();
+startScreens();
+startFiles();
 startLive();
