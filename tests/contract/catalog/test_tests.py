@@ -71,7 +71,10 @@ FILTERS = [
 
 @pytest.mark.parametrize(("filter", "expected"), FILTERS)
 async def test_filters(store: Store, filter: TestFilter, expected: list[str]) -> None:
-    """All conditions hold at once; a test without a platform fits every platform, and a quarantine that is over none."""
+    """All conditions hold at once; a test without a platform fits every platform; newest first.
+
+    A quarantine that is over does not count.
+    """
     over, short, long = (Quarantine("Flaky", at(minutes), "CI", at(1)) for minutes in (5, 9, 10))
     await store.tests.add(a_test("a", None, 1, name="Log in", tags=("smoke",)))
     await store.tests.add(a_test("b", Platform.IOS, 2, name="Check in", quarantine=short))
