@@ -111,16 +111,28 @@ async def _serve(shared: Resources) -> str:
     await shared.start("change_stream", notifier.run())
     sweep = SupersessionSweep(MongoSupersessions(shared.transactions))
     await shared.start("superseding", sweep.run())
-    executions = MongoExecutions(shared.transactions, shared.outbox)
-    starter = ExecutionStarter(shared.catalog, executions)
-    control = ExecutionControl(executions, notifier, ObjectStoreArtifacts(shared.objects))
     stored = MongoBaselines(shared.mongo, shared.objects)
     lease = Lease(shared.mongo, "deleted_tests", str(uuid4()), seconds=DELETED_TESTS_LEASE_SECONDS)
     await shared.start("deleted_tests", DeletedTests(stored, shared.catalog, lease).run())
+    servicers = _servicers(shared, notifier, stored, await _open_resolver(shared))
+    idempotency = Idempotency(shared.mongo)
+    server = grpc_server.serve(shared.settings, servicers, health=shared.health, idempotency=idempotency)
+    address = await shared.stack.enter_async_context(server)
+    shared.stack.callback(notifier.stop)
+    return address
+
+
+def _servicers(
+    shared: Resources, notifier: ChangeNotifier, stored: MongoBaselines, resolver: ResolverPool
+) -> list[grpc_server.Servicer]:
+    """The services of the API."""
+    executions = MongoExecutions(shared.transactions, shared.outbox)
+    starter = ExecutionStarter(shared.catalog, executions)
+    control = ExecutionControl(executions, notifier, ObjectStoreArtifacts(shared.objects))
     baselines = BaselineUseCases(control, stored, shared.catalog.limits)
     ledger = MongoModelUsage(shared.mongo)
     limits = LimitUseCases(executions, stored, shared.catalog.limits, ledger=ledger, clock=SystemClock())
-    servicers = [
+    return [
         (
             executions_pb2_grpc.add_ExecutionsServicer_to_server,
             ExecutionsServicer(starter, control, baselines),
@@ -133,7 +145,7 @@ async def _serve(shared: Resources) -> str:
         ),
         (
             steps_pb2_grpc.add_StepsServicer_to_server,
-            StepsServicer(await _open_resolver(shared)),
+            StepsServicer(resolver),
             steps_pb2.DESCRIPTOR.services_by_name["Steps"],
         ),
         (
@@ -152,11 +164,6 @@ async def _serve(shared: Resources) -> str:
             queue_pb2.DESCRIPTOR.services_by_name["Queue"],
         ),
     ]
-    idempotency = Idempotency(shared.mongo)
-    server = grpc_server.serve(shared.settings, servicers, health=shared.health, idempotency=idempotency)
-    address = await shared.stack.enter_async_context(server)
-    shared.stack.callback(notifier.stop)
-    return address
 
 
 def _queue(shared: Resources, executions: MongoExecutions) -> QueueUseCases:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -13,15 +14,28 @@ from tests.eventually import eventually
 from tests.shared_infrastructure import SharedStack
 
 
-@pytest.fixture
-async def busy(stack: SharedStack) -> AsyncIterator[World]:
-    """An organisation that may have one run at a time, and has it."""
+@asynccontextmanager
+async def busy_world(stack: SharedStack) -> AsyncIterator[World]:
+    """An organisation that may have one run at a time, and has it. All that was started is cancelled at the end."""
     async with Api(stack.url, await new_organisation(stack, concurrent_runs=1)) as api:
         world = World(api)
         running = await world.start(await world.slow_workflow(minutes=5))
         await eventually(lambda: world.stands(running["id"], "running"), within=30)
         yield world
-        await api.post(f"/executions/{running['id']}/cancel", {})
+        await cancel_all(api)
+
+
+async def cancel_all(api: Api) -> None:
+    """Cancel what waits and what runs, so that it needs no device any more."""
+    for status in ("queued", "running"):
+        for execution in created(await api.get("/executions", params={"status": status}))["items"]:
+            await api.post(f"/executions/{execution['id']}/cancel", {})
+
+
+@pytest.fixture
+async def busy(stack: SharedStack) -> AsyncIterator[World]:
+    async with busy_world(stack) as world:
+        yield world
 
 
 async def queue(api: Api, **params: int) -> Any:
@@ -45,12 +59,11 @@ async def test_waiting_runs_are_listed_in_their_order_with_the_reason(busy: Worl
     assert [run["execution_id"] for run in shown["items"]] == [urgent, first, first]
     assert [run["ahead"] for run in shown["items"]] == [0, 1, 2]
     assert {run["reason"] for run in shown["items"]} == {"run_limit"}
-    assert "may have 1 runs in progress (concurrent_runs)" in shown["items"][0]["message"]
+    assert "(concurrent_runs) is 1" in shown["items"][0]["message"]
     assert (shown["total"], shown["held_back"], shown["running"]) == (3, 2, 1)
     assert (await queue(busy.api, page=2, page_size=2))["items"] == shown["items"][2:]
     assert (await queue(foreign))["total"] == 0
-    for execution in (first, urgent):
-        await busy.api.post(f"/executions/{execution}/cancel", {})
+    await cancel_all(busy.api)
     assert (await queue(busy.api))["total"] == 0
 
 

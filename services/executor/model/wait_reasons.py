@@ -76,10 +76,10 @@ def sentence(reason: WaitReason, platform: Platform, capacity: Capacity, use: Ru
             return f"No hub of {platform} devices answers: the run starts as soon as one does."
         case WaitReason.RUN_LIMIT:
             return (
-                f"The organisation may have {use.limit} runs in progress (concurrent_runs): it starts when one ends; "
-                "ask the operator for more."
+                f"The organisation's limit of runs in progress (concurrent_runs) is {use.limit}: it starts when one "
+                "ends. Ask the operator for more."
             )
         case WaitReason.NO_FREE_DEVICE:
-            return f"It waits until one of {capacity.devices} {platform} devices is free."
+            return f"It waits for a free {platform} device ({capacity.devices} in all)."
         case WaitReason.NEXT:
             return "A device is free: a worker takes the run within moments."

@@ -54,7 +54,7 @@ async def test_each_run_has_its_reason() -> None:
     await store.claim(keys[0], "worker")
     page = await queue_of(store, workers, limit=1).queue(PageRequest(1, 9))
     assert (page.running, [item.reason for item in page.items]) == (1, [WaitReason.RUN_LIMIT, WaitReason.NO_WORKER])
-    assert "1 runs in progress (concurrent_runs)" in page.items[0].message
+    assert "(concurrent_runs) is 1" in page.items[0].message
 
 
 async def test_runs_that_a_workflow_holds_back_are_counted() -> None:
