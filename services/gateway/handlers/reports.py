@@ -12,9 +12,10 @@ from mobiletest.catalog.v1 import apps_pb2, tests_pb2
 from mobiletest.executor.v1 import executions_pb2
 from mobiletest.reporting.v1 import reports_pb2
 
-from services.chassis.errors import InvalidArgument, NotFound, Violation
+from services.chassis.errors import NotFound
 from services.chassis.proto_values import enum_spellings, page_fields
 from services.chassis.validation import apply_defaults
+from services.gateway.decoding.validation_errors import FieldError, InvalidRequest
 from services.gateway.handlers.invocations import Invocation
 from services.gateway.http.request_context import RequestContext
 from services.gateway.upstream.app_stats import set_stats
@@ -113,7 +114,7 @@ def list_tests_by_classification(list_tests: Invocation, list_classified: Invoca
             return await list_tests(message, context, timeout)
         if message.quarantined:
             text = "cannot be combined with classification: leave one of them out"
-            raise InvalidArgument(f"quarantined: {text}", violations=[Violation("quarantined", text, "value_error")])
+            raise InvalidRequest([FieldError(("query", "quarantined"), text, "value_error")])
         apply_defaults(message)
         found = await list_classified(_classified_request(message), context, timeout)
         these = tests_pb2.ListTestsRequest(
