@@ -1,11 +1,17 @@
 """The page of the queue: what waits and why, and the workers with their devices, kept current by itself."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 from playwright.async_api import Locator, expect
 
+from services.chassis.mongo import Mongo
+from services.executor.model.runs import Platform
+from services.executor.model.workers import PoolReport, WorkerReport
+from services.executor.storage.workers import MongoWorkers
 from tests.dashboard.conftest import Visitor
+from tests.e2e.client import created, fresh
 from tests.e2e.test_queue import busy_world, cancel_all, start_several
 from tests.e2e.world import World
 from tests.eventually import eventually
@@ -64,6 +70,27 @@ async def test_devices_say_whether_they_are_free_and_that_they_are_simulated(vis
     await expect(worker.get_by_text("simulated", exact=True).first).to_be_visible()
     await expect(worker.get_by_role("listitem").filter(has_text="busy").first).to_be_visible()
     await expect(worker.get_by_role("listitem").filter(has_text="simulated-ios-1")).to_be_visible()
+
+
+async def test_a_lost_worker_and_a_hub_that_does_not_answer_stand_out(
+    visitor: Visitor, busy: World, stack: SharedStack
+) -> None:
+    """A worker with devices of the visitor's organisation; its name is hostile."""
+    key = created(await busy.api.get("/settings/api-keys/current"))
+    phones = PoolReport(name="phones", platform=Platform.IOS, slots=2, labels=("iPhone 17",), shared="a hub")
+    pools = (replace(phones, organisation=key["org_id"], healthy=False),)
+    mongo = await Mongo.connect(stack.mongo_uri, "executor")
+    await MongoWorkers(mongo, seconds=60).report(WorkerReport(id=fresh("w"), name=fresh("hub"), slots=2, pools=pools))
+    await MongoWorkers(mongo, seconds=0).report(WorkerReport(id=fresh("w"), name=fresh(HOSTILE), slots=2, pools=pools))
+    await mongo.close()
+    await visitor.open("/queue")
+    workers = visitor.page.get_by_role("article")
+    lost, hub = workers.filter(has_text="<script>"), workers.filter(has_text="hub ")
+    await expect(lost).to_contain_text("its runs go to other workers")
+    await expect(hub).to_contain_text("shared by workers")
+    await expect(hub.get_by_role("listitem").filter(has_text="unavailable")).to_have_count(2)
+    await expect(visitor.page.get_by_text("1 stopping or lost")).to_be_visible()
+    assert await visitor.violations() == []
 
 
 async def test_it_is_updated_only_while_the_tab_is_visible(visitor: Visitor, busy: World) -> None:

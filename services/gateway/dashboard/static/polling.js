@@ -24,8 +24,8 @@ function follow(id, pause) {
 async function replace(id) {
   try {
     const response = await fetch(location.href);
-    if (response.redirected) location.reload();
-    if (!response.ok) return false;
+    if (response.redirected) location.reload(); // to sign in
+    if (response.redirected || !response.ok) return response.ok;
     const text = await response.text();
     await window.htmx.swap({ sourceElement: document.body, text, target: `#${id}`, select: `#${id}`, swap: "outerMorph" });
     return true;
