@@ -91,6 +91,8 @@ async def test_a_lost_worker_and_a_hub_that_does_not_answer_stand_out(
     await expect(hub.get_by_role("listitem").filter(has_text="unavailable")).to_have_count(2)
     await expect(visitor.page.get_by_text("1 stopping or lost")).to_be_visible()
     assert await visitor.violations() == []
+    await visitor.page.set_viewport_size({"width": 360, "height": 740})
+    assert await visitor.page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
 async def test_it_is_updated_only_while_the_tab_is_visible(visitor: Visitor, busy: World) -> None:
