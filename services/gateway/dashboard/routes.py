@@ -1,7 +1,7 @@
 """The routes of the dashboard: pages need no access rule, because they show what the REST interface answers."""
 
 from services.chassis.grpc_channel import Channel
-from services.gateway.dashboard import apps, coverage, executions, matrix, sign_in
+from services.gateway.dashboard import apps, coverage, executions, matrix, queue, settings, sign_in
 from services.gateway.dashboard.assets import PREFIX, Assets
 from services.gateway.dashboard.pages import SIGN_IN, page, redirection
 from services.gateway.dashboard.sessions import SessionHandlers
@@ -20,6 +20,11 @@ def dashboard_routes(catalog: Channel, assets: Assets) -> list[Route]:
         Route("GET", "/executions/{execution_id}", page("execution.html", executions.show_execution)),
         Route("GET", "/executions/{execution_id}/tests/{test_id}", redirection(executions.find_run)),
         Route("GET", "/executions/{execution_id}/runs/{run_id}", page("run.html", executions.show_run)),
+        Route("GET", "/queue", page("queue.html", queue.show_queue)),
+        Route("GET", "/settings", page("api_keys.html", settings.list_keys)),
+        Route("GET", "/settings/limits", page("limits.html", settings.list_limits)),
+        Route("GET", "/settings/quarantine", page("quarantine.html", settings.list_quarantined)),
+        Route("GET", "/settings/secrets", page("secrets.html", settings.list_secrets)),
         Route("GET", SIGN_IN, sign_in.show),
         Route("POST", "/session", sessions.begin),
         Route("GET", "/session", sessions.show),
