@@ -1,7 +1,7 @@
 """The routes of the dashboard: pages need no access rule, because they show what the REST interface answers."""
 
 from services.chassis.grpc_channel import Channel
-from services.gateway.dashboard import apps, executions, sign_in
+from services.gateway.dashboard import apps, builds, executions, sign_in
 from services.gateway.dashboard.assets import PREFIX, Assets
 from services.gateway.dashboard.pages import SIGN_IN, page
 from services.gateway.dashboard.sessions import SessionHandlers
@@ -14,6 +14,7 @@ def dashboard_routes(catalog: Channel, assets: Assets) -> list[Route]:
     return [
         Route("GET", "/", page("apps.html", apps.list_apps)),
         Route("GET", "/apps/{app_id}", page("app.html", apps.show_app)),
+        Route("GET", "/apps/{app_id}/builds/{build_id}", page("build.html", builds.show_build)),
         Route("GET", "/executions", page("executions.html", executions.list_executions)),
         Route("GET", "/executions/{execution_id}", page("execution.html", executions.show_execution)),
         Route("GET", "/executions/{execution_id}/runs/{run_id}", page("run.html", executions.show_run)),
