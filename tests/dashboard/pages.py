@@ -23,7 +23,7 @@ async def defects(visitor: Visitor, path: str) -> Mapping[str, object]:
     found: dict[str, object] = {}
     page = visitor.page
     for theme in ("light", "dark"):
-        await page.emulate_media(color_scheme=theme, reduced_motion="reduce")  # type: ignore[arg-type]
+        await page.emulate_media(color_scheme=theme, reduced_motion="reduce")
         await visitor.open(path)
         if violations := await visitor.violations():
             found[theme] = violations

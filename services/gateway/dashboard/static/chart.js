@@ -73,7 +73,7 @@ function bars(fill) {
 
 function dayAxis(stroke) {
   const values = (_, splits) => splits.map((seconds) => dayName.format(seconds * 1000));
-  return { stroke, values, grid: { show: false }, ticks: { show: false }, space: 64, incrs: [1, 2, 7, 14].map((days) => days * DAY_SECONDS) };
+  return { stroke, values, grid: { show: false }, ticks: { show: false }, size: 28, space: 64, incrs: [1, 2, 7, 14].map((days) => days * DAY_SECONDS) };
 }
 
 function countAxis(stroke, line) {
