@@ -609,6 +609,13 @@ class Failure(TypedDict):
     step_kind: str
 
 
+class ScreenArea(TypedDict):
+    x: float
+    y: float
+    width: float
+    height: float
+
+
 class StepResult(TypedDict):
     index: int
     kind: str
@@ -653,6 +660,7 @@ class StepResult(TypedDict):
     cache: Literal["hit", "miss", "stale"] | None
     model_calls: int
     model_tokens: int
+    element_area: ScreenArea | None
 
 
 class Artifact(TypedDict):

@@ -1,12 +1,14 @@
 """The pages of executions: all of them, and one with its runs."""
 
 import asyncio
+from typing import Any
 from urllib.parse import quote
 
 from aiohttp import web
 
 from services.gateway.dashboard.pages import Values, with_session
-from services.gateway.dashboard.rest_reader import read
+from services.gateway.dashboard.pictures import pictures_of, step_class
+from services.gateway.dashboard.rest_reader import RestError, read
 
 FILTERS = ("status", "app_id", "workflow_id", "source", "branch", "commit_sha", "pr_number")
 
@@ -21,12 +23,24 @@ async def list_executions(request: web.Request) -> Values:
 
 @with_session
 async def show_execution(request: web.Request) -> Values:
-    """An execution with a page of its runs."""
+    """An execution with a page of its runs, and its gate once it has ended."""
     execution = f"executions/{quote(request.match_info['execution_id'], safe='')}"
     found, runs = await asyncio.gather(
         read(request, execution), read(request, f"{execution}/runs", page=request.query.get("page"), page_size=100)
     )
-    return {"execution": found, "runs": runs}
+    return {
+        "execution": found,
+        "runs": runs,
+        "gate": await _gate(request, execution) if found["completed_at"] else None,
+    }
+
+
+async def _gate(request: web.Request, execution: str) -> Any:
+    """None if reporting does not know the execution yet, or does not answer: the page is of use without it."""
+    try:
+        return await read(request, f"{execution}/gate")
+    except RestError:
+        return None
 
 
 @with_session
@@ -37,4 +51,4 @@ async def show_run(request: web.Request) -> Values:
     found, run = await asyncio.gather(
         read(request, execution), read(request, f"{execution}/runs/{quote(ids['run_id'], safe='')}")
     )
-    return {"execution": found, "run": run}
+    return {"execution": found, "run": run, "pictures_of": pictures_of, "step_class": step_class}

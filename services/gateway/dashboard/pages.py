@@ -25,6 +25,7 @@ _POLICY = "; ".join(
         "script-src 'self'",
         "style-src 'self'",
         "img-src 'self' blob: data:",
+        "media-src 'self'",
         "connect-src 'self'",
         "font-src 'self'",
         "form-action 'self'",

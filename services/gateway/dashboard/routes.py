@@ -20,6 +20,7 @@ def dashboard_routes(catalog: Channel, assets: Assets) -> list[Route]:
         Route("GET", "/executions/{execution_id}/runs/{run_id}", page("run.html", executions.show_run)),
         Route("GET", SIGN_IN, sign_in.show),
         Route("POST", "/session", sessions.begin),
+        Route("GET", "/session", sessions.show),
         Route("DELETE", "/session", sessions.end),
         Route("GET", f"{PREFIX}/{{version}}/{{name}}", assets.serve),
     ]

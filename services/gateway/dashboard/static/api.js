@@ -1,15 +1,19 @@
 // Calls of the REST interface by a page of somebody who has signed in.
 
+const ENDED = "Your session has ended. Sign in again in another tab, then come back and send this again.";
+
 /** A refusal: its status, its message, and the problems of fields by their names. */
 export class Refusal extends Error {
-  constructor(status, message, fields) {
+  constructor(status, message, fields = {}, code = "") {
     super(message);
     this.status = status;
     this.fields = fields;
+    this.code = code;
   }
 }
 
 /** The JSON of the answer, null if there is none. Refusal: the server refused, or cannot be reached. */
+<<<<<<< HEAD
 export async function call(method, path, body, conditions = {}) {
   const type = body === undefined ? {} : { "Content-Type": "application/json" };
   return (await send(path, { method, headers: { ...type, ...conditions }, body: body && JSON.stringify(body) })).value;
@@ -21,26 +25,58 @@ export async function read(path) {
 }
 
 async function send(path, options) {
+=======
+export async function call(method, path, body) {
+  try {
+    return await send(method, path, body);
+  } catch (error) {
+    if (error.code !== "CSRF_TOKEN_INVALID" || !(await renewToken())) throw error;
+    return send(method, path, body);
+  }
+}
+
+async function send(method, path, body) {
+  const headers = body === undefined ? {} : { "Content-Type": "application/json" };
+>>>>>>> i12
   let response;
   try {
     response = await fetch(path, options);
   } catch {
-    throw new Refusal(0, "The server cannot be reached. Check the connection, and try again.", {});
+    throw new Refusal(0, "The server cannot be reached. Check the connection, and try again.");
   }
   const text = await response.text();
+<<<<<<< HEAD
   const value = isJson(response) && text ? JSON.parse(text) : null;
   if (!response.ok) throw parseRefusal(response.status, value);
   return { value, etag: response.headers.get("ETag") };
+=======
+  const answer = isJson(response) && text ? JSON.parse(text) : null;
+  if (!response.ok) throw refusal(response.status, answer, path);
+  return answer;
+>>>>>>> i12
+}
+
+/** Take the token of a session that has begun in another tab; whether there is one. */
+async function renewToken() {
+  const response = await fetch("/session");
+  if (!response.ok) return false;
+  document.querySelector('meta[name="csrf-token"]').content = (await response.json()).csrf_token;
+  return true;
 }
 
 function isJson(response) {
   return (response.headers.get("Content-Type") ?? "").startsWith("application/json");
 }
 
+<<<<<<< HEAD
 /** The refusal in an answer of the server. */
 export function parseRefusal(status, answer) {
+=======
+function refusal(status, answer, path) {
+  if (status === 401 && path !== "/session") return new Refusal(status, ENDED);
+>>>>>>> i12
   const detail = answer?.detail ?? `HTTP ${status}`;
-  if (typeof detail === "string") return new Refusal(status, detail, {});
+  if (typeof detail === "string") return new Refusal(status, detail, {}, answer?.code);
   const fields = Object.fromEntries(detail.map((issue) => [String(issue.loc.at(-1)), issue.msg]));
-  return new Refusal(status, detail.map((issue) => issue.msg).join("; "), fields);
+  return new Refusal(status, detail.map((issue) => issue.msg).join("; "), fields, answer?.code);
 }

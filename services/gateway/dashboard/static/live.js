@@ -2,7 +2,7 @@
 
 const PAUSE_MILLISECONDS = 400;
 
-/** Keep the live parts of the page current, without moving the focus or what has been scrolled. */
+/** Keep the live parts of the page current, without moving the focus or what has been scrolled, opened or chosen. */
 export function startLive() {
   for (const part of document.querySelectorAll("[data-live]")) follow(part);
 }
@@ -22,5 +22,8 @@ function follow(part) {
 
 /** Put the part of the page as the server renders it now in the place of the present one. */
 async function replace(id) {
+  const opened = [...document.querySelectorAll(`#${id} details[open][id]`)].map((details) => details.id);
   await window.htmx.ajax("GET", location.href, { target: `#${id}`, select: `#${id}`, swap: "outerMorph" });
+  for (const each of opened) document.getElementById(each)?.setAttribute("open", "");
+  document.dispatchEvent(new CustomEvent("live:change"));
 }
