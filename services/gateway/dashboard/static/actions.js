@@ -22,24 +22,13 @@ async function signOut(button) {
   });
 }
 
-<<<<<<< HEAD
-/** <button data-url="/api/v1/..." data-method="DELETE" data-body="{}" data-confirm="Sure?" data-next="/apps/{id}">, or data-refreshes="id id" data-done="Saved" */
+/** <button data-url="/api/v1/..." data-method="DELETE" data-body="{}" data-confirm="Sure?">, and what `finish` reads. */
 async function send(button) {
   const { url, method = "POST", body, confirm: question } = button.dataset;
   if (question && !confirm(question)) return;
   await perform(button, async () => {
     const answer = await call(method, url, method === "DELETE" ? undefined : JSON.parse(body ?? "{}"));
     await finish(button, answer);
-=======
-/** <button data-url="/api/v1/..." data-method="DELETE" data-body="{}" data-confirm="Sure?" data-next="/apps/{id}" or data-done="Said afterwards"> */
-async function send(button) {
-  const { url, method = "POST", body, confirm: question, next, done } = button.dataset;
-  if (question && !confirm(question)) return;
-  await perform(button, async () => {
-    const answer = await call(method, url, method === "DELETE" ? undefined : JSON.parse(body ?? "{}"));
-    if (done) showToast(done, "passed");
-    else go(next, answer);
->>>>>>> i12
   });
 }
 

@@ -13,10 +13,10 @@ export class Refusal extends Error {
 }
 
 /** The JSON of the answer, null if there is none. Refusal: the server refused, or cannot be reached. */
-<<<<<<< HEAD
 export async function call(method, path, body, conditions = {}) {
   const type = body === undefined ? {} : { "Content-Type": "application/json" };
-  return (await send(path, { method, headers: { ...type, ...conditions }, body: body && JSON.stringify(body) })).value;
+  const options = { method, headers: { ...type, ...conditions }, body: body && JSON.stringify(body) };
+  return (await withToken(() => send(path, options))).value;
 }
 
 /** A resource as it is now: its value, and its ETag for If-Match. Refusal. */
@@ -24,20 +24,17 @@ export async function read(path) {
   return send(path, {});
 }
 
-async function send(path, options) {
-=======
-export async function call(method, path, body) {
+/** Send what needs the token of the session; again if another session has begun in another tab. */
+export async function withToken(work) {
   try {
-    return await send(method, path, body);
+    return await work();
   } catch (error) {
     if (error.code !== "CSRF_TOKEN_INVALID" || !(await renewToken())) throw error;
-    return send(method, path, body);
+    return work();
   }
 }
 
-async function send(method, path, body) {
-  const headers = body === undefined ? {} : { "Content-Type": "application/json" };
->>>>>>> i12
+async function send(path, options) {
   let response;
   try {
     response = await fetch(path, options);
@@ -45,15 +42,9 @@ async function send(method, path, body) {
     throw new Refusal(0, "The server cannot be reached. Check the connection, and try again.");
   }
   const text = await response.text();
-<<<<<<< HEAD
   const value = isJson(response) && text ? JSON.parse(text) : null;
-  if (!response.ok) throw parseRefusal(response.status, value);
+  if (!response.ok) throw parseRefusal(response.status, value, path);
   return { value, etag: response.headers.get("ETag") };
-=======
-  const answer = isJson(response) && text ? JSON.parse(text) : null;
-  if (!response.ok) throw refusal(response.status, answer, path);
-  return answer;
->>>>>>> i12
 }
 
 /** Take the token of a session that has begun in another tab; whether there is one. */
@@ -68,13 +59,9 @@ function isJson(response) {
   return (response.headers.get("Content-Type") ?? "").startsWith("application/json");
 }
 
-<<<<<<< HEAD
-/** The refusal in an answer of the server. */
-export function parseRefusal(status, answer) {
-=======
-function refusal(status, answer, path) {
+/** The refusal in the answer to a request of this path. */
+export function parseRefusal(status, answer, path) {
   if (status === 401 && path !== "/session") return new Refusal(status, ENDED);
->>>>>>> i12
   const detail = answer?.detail ?? `HTTP ${status}`;
   if (typeof detail === "string") return new Refusal(status, detail, {}, answer?.code);
   const fields = Object.fromEntries(detail.map((issue) => [String(issue.loc.at(-1)), issue.msg]));

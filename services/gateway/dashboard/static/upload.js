@@ -1,5 +1,5 @@
 // Uploads of builds: <form data-upload="/api/v1/apps/7/builds" data-refreshes="builds"> with the fields file and version.
-import { parseRefusal, Refusal } from "./api.js";
+import { parseRefusal, Refusal, withToken } from "./api.js";
 import { csrfToken } from "./csrf.js";
 import { clear, finish, show } from "./forms.js";
 import { refresh } from "./refresh.js";
@@ -48,7 +48,7 @@ async function upload(form) {
   setBusy(form, true);
   say(form, `Uploading ${file.name}`);
   try {
-    const build = await send(form, file);
+    const build = await withToken(() => send(form, file));
     say(form, `${file.name} is uploaded as build ${build.version}.${build.was_reused ? " The same file had been uploaded before." : ""}`);
     form.reset();
     await finish(form, build);
@@ -88,7 +88,7 @@ function send(form, file) {
     request.addEventListener("load", () => {
       const answer = parse(request);
       if (request.status < 300) resolve(answer);
-      else reject(parseRefusal(request.status, answer));
+      else reject(parseRefusal(request.status, answer, form.dataset.upload));
     });
     request.addEventListener("error", () => reject(new Refusal(UNREACHABLE, broken(sent, file), {})));
     request.addEventListener("abort", () => reject(CANCELLED));
