@@ -61,7 +61,7 @@ async def test_the_element_of_a_failed_step_is_marked_and_its_screen_enlarged(vi
     await world.ended(execution)
     page = visitor.page
     await visitor.open(f"/executions/{execution}")
-    await page.get_by_role("link", name=test["name"]).click()
+    await page.get_by_role("rowheader").get_by_role("link", name=test["name"]).click()
     viewer = page.locator(".viewer")
     await expect(viewer.locator("figcaption")).to_have_text('Step 3: Verify that "Pay" is enabled')
     marked = viewer.locator("rect")
@@ -88,7 +88,7 @@ async def test_files_are_read_on_the_page(visitor: Visitor, world: World) -> Non
     await world.ended(execution)
     page = visitor.page
     await visitor.open(f"/executions/{execution}")
-    await page.get_by_role("link", name=test["name"]).click()
+    await page.get_by_role("rowheader").get_by_role("link", name=test["name"]).click()
     tree = page.locator("details.file").filter(has_text="UI tree")
     await tree.locator("summary").click()
     await expect(tree.locator("pre")).to_contain_text("Basket")
