@@ -1,7 +1,7 @@
 """The routes of the dashboard: pages need no access rule, because they show what the REST interface answers."""
 
 from services.chassis.grpc_channel import Channel
-from services.gateway.dashboard import apps, coverage, executions, matrix, queue, settings, sign_in
+from services.gateway.dashboard import apps, builds, coverage, executions, matrix, queue, settings, sign_in
 from services.gateway.dashboard.assets import PREFIX, Assets
 from services.gateway.dashboard.pages import SIGN_IN, page, redirection
 from services.gateway.dashboard.sessions import SessionHandlers
@@ -16,6 +16,7 @@ def dashboard_routes(catalog: Channel, assets: Assets) -> list[Route]:
         Route("GET", "/apps/{app_id}", page("app.html", apps.show_app)),
         Route("GET", "/apps/{app_id}/matrix", page("matrix.html", matrix.show_matrix)),
         Route("GET", "/apps/{app_id}/coverage", page("coverage.html", coverage.show_coverage)),
+        Route("GET", "/apps/{app_id}/builds/{build_id}", page("build.html", builds.show_build)),
         Route("GET", "/executions", page("executions.html", executions.list_executions)),
         Route("GET", "/executions/{execution_id}", page("execution.html", executions.show_execution)),
         Route("GET", "/executions/{execution_id}/tests/{test_id}", redirection(executions.find_run)),

@@ -13,27 +13,38 @@ export class Refusal extends Error {
 }
 
 /** The JSON of the answer, null if there is none. Refusal: the server refused, or cannot be reached. */
-export async function call(method, path, body) {
+export async function call(method, path, body, conditions = {}) {
+  const type = body === undefined ? {} : { "Content-Type": "application/json" };
+  const options = { method, headers: { ...type, ...conditions }, body: body && JSON.stringify(body) };
+  return (await withToken(() => send(path, options))).value;
+}
+
+/** A resource as it is now: its value, and its ETag for If-Match. Refusal. */
+export async function read(path) {
+  return send(path, {});
+}
+
+/** Send what needs the token of the session; again if another session has begun in another tab. */
+export async function withToken(work) {
   try {
-    return await send(method, path, body);
+    return await work();
   } catch (error) {
     if (error.code !== "CSRF_TOKEN_INVALID" || !(await renewToken())) throw error;
-    return send(method, path, body);
+    return work();
   }
 }
 
-async function send(method, path, body) {
-  const headers = body === undefined ? {} : { "Content-Type": "application/json" };
+async function send(path, options) {
   let response;
   try {
-    response = await fetch(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
+    response = await fetch(path, options);
   } catch {
     throw new Refusal(0, "The server cannot be reached. Check the connection, and try again.");
   }
   const text = await response.text();
-  const answer = isJson(response) && text ? JSON.parse(text) : null;
-  if (!response.ok) throw refusal(response.status, answer, path);
-  return answer;
+  const value = isJson(response) && text ? JSON.parse(text) : null;
+  if (!response.ok) throw parseRefusal(response.status, value, path);
+  return { value, etag: response.headers.get("ETag") };
 }
 
 /** Take the token of a session that has begun in another tab; whether there is one. */
@@ -48,7 +59,8 @@ function isJson(response) {
   return (response.headers.get("Content-Type") ?? "").startsWith("application/json");
 }
 
-function refusal(status, answer, path) {
+/** The refusal in the answer to a request of this path. */
+export function parseRefusal(status, answer, path) {
   if (status === 401 && path !== "/session") return new Refusal(status, ENDED);
   const detail = answer?.detail ?? `HTTP ${status}`;
   if (typeof detail === "string") return new Refusal(status, detail, {}, answer?.code);

@@ -2,8 +2,11 @@
 
 import { startActions } from "./actions.js";
 import { startApiKeys } from "./api_keys.js";
+import { startCharts } from "./chart.js";
 import { startCopy } from "./copy.js";
 import { startCsrf } from "./csrf.js";
+import { startDeletions } from "./deletions.js";
+import { startEdits } from "./edits.js";
 import { startFiles } from "./files.js";
 import { startForms } from "./forms.js";
 import { startLive } from "./live.js";
@@ -12,9 +15,11 @@ import { startNamedDeletions } from "./named_deletions.js";
 import { startPolling } from "./polling.js";
 import { startScreens } from "./screens.js";
 import { startSecrets } from "./secrets.js";
+import { startSizes } from "./sizes.js";
 import { startTimes } from "./time.js";
 import { startToasts } from "./toast.js";
 import { startTooltips } from "./tooltip.js";
+import { startUploads } from "./upload.js";
 
 startCsrf();
 startTimes();
@@ -31,3 +36,8 @@ startPolling();
 startApiKeys();
 startSecrets();
 startNamedDeletions();
+startEdits();
+startDeletions();
+startUploads();
+startSizes();
+startCharts();

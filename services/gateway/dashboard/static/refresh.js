@@ -3,10 +3,12 @@
 /** Morph the parts in one request. The focus goes to the first part if what had it is gone. */
 export async function refresh(ids) {
   const focused = document.activeElement;
+  const opened = [...document.querySelectorAll("details[open][id]")];
   const response = await fetch(location.href);
   if (!response.ok || response.redirected) return location.reload();
   const text = await response.text();
   for (const id of ids) await window.htmx.swap(swapOf(id, text));
+  for (const { id } of opened) document.getElementById(id)?.setAttribute("open", "");
   if (focused !== document.body && !focused.isConnected) document.getElementById(ids[0])?.focus();
 }
 
