@@ -34,7 +34,8 @@ export function go(template, answer) {
   else location.assign(template.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(answer[name])));
 }
 
-function clear(form) {
+/** Take away what was said beside the fields. */
+export function clear(form) {
   for (const field of form.querySelectorAll("[aria-invalid]")) field.removeAttribute("aria-invalid");
   for (const text of form.querySelectorAll(".error")) {
     text.hidden = true;
@@ -42,7 +43,8 @@ function clear(form) {
   }
 }
 
-function show(form, error) {
+/** Say beside its fields what the server refused, and move the focus to the first of them. */
+export function show(form, error) {
   const fields = error.fields ?? {};
   const named = Object.keys(fields).filter((name) => form.elements[name]);
   const problems = named.length ? named.map((name) => [name, fields[name]]) : [[firstName(form), error.message]];
