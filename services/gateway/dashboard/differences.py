@@ -1,6 +1,5 @@
 """The difference of two texts, line by line."""
 
-import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -37,12 +36,16 @@ class Difference:
         return sum(line.kind == "removed" for line in self.lines)
 
 
-async def compare_texts(before: str, after: str) -> Difference:
+def compare_texts(before: str, after: str) -> Difference:
     """What has to be removed and added to make one text the other."""
-    old, new = before.splitlines(), after.splitlines()
+    old, new = _lines(before), _lines(after)
     if max(len(old), len(new)) > LINES_LIMIT:
         return Difference(is_too_long=True)
-    return Difference(tuple(await asyncio.to_thread(lambda: list(_compare(old, new)))))
+    return Difference(tuple(_compare(old, new)))
+
+
+def _lines(text: str) -> Sequence[str]:
+    return text.removesuffix("\n").split("\n") if text else ()
 
 
 def _compare(old: Sequence[str], new: Sequence[str]) -> Iterator[DifferenceLine]:

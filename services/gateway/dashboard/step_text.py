@@ -1,6 +1,5 @@
 """The steps of a test as the text in which people write them: YAML."""
 
-import asyncio
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -28,14 +27,12 @@ _StepWriter.add_representer(str, _represent_text)
 
 
 def write_steps(steps: Sequence[Any]) -> str:
-    """The YAML of steps; empty without any. Reading it gives the same steps."""
+    """The YAML of steps; empty without any. Reading it gives the same steps.
+
+    The largest test takes a tenth of a second: write it in a thread.
+    """
     if not steps:
         return ""
     return yaml.dump(
         list(steps), Dumper=_StepWriter, allow_unicode=True, sort_keys=False, default_flow_style=False, width=1e6
     )
-
-
-async def read_text(steps: Sequence[Any]) -> str:
-    """As `write_steps`; the largest test takes a tenth of a second, in which other requests are answered."""
-    return await asyncio.to_thread(write_steps, steps)

@@ -9,7 +9,7 @@ from aiohttp import web
 
 from services.gateway.dashboard.pages import Values, with_session
 from services.gateway.dashboard.rest_reader import RestError, read, read_tagged
-from services.gateway.dashboard.step_text import read_text
+from services.gateway.dashboard.step_text import write_steps
 
 FILTERS = ("search", "platform", "tag", "classification", "app_id")
 CLASSIFICATIONS = ("broken", "regressed", "flaky", "recovered", "stable", "insufficient_data")
@@ -45,7 +45,7 @@ async def new_test(request: web.Request) -> Values:
 async def show_steps(request: web.Request) -> Values:
     """A test with its steps to edit; `etag` makes sure that nobody else's change is overwritten."""
     test, etag = await read_tagged(request, test_path(request))
-    return {"test": test, "etag": etag, "text": await read_text(test["steps"] or ())}
+    return {"test": test, "etag": etag, "text": await asyncio.to_thread(write_steps, test["steps"] or ())}
 
 
 def test_path(request: web.Request) -> str:

@@ -1,16 +1,16 @@
 """The pages of the versions of a test's steps: all of them, and the difference of two."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
 from aiohttp import web
 
-from services.gateway.dashboard.differences import compare_texts
+from services.gateway.dashboard.differences import Difference, compare_texts
 from services.gateway.dashboard.pages import Values, render, with_session
 from services.gateway.dashboard.rest_reader import RestError, read, read_tagged
-from services.gateway.dashboard.step_text import read_text
+from services.gateway.dashboard.step_text import write_steps
 from services.gateway.dashboard.tests import test_path
 from services.gateway.http.json_responses import HttpError
 from services.gateway.http.request_body import BodyMemory, read_json
@@ -31,7 +31,7 @@ async def show_versions(request: web.Request) -> Values:
     newer = _number(query.get("to"), latest)
     older = _number(query.get("from"), max(newer - 1, 1))
     before, after = await asyncio.gather(_version(request, older, latest), _version(request, newer, latest))
-    difference = await compare_texts(await read_text(before["steps"]), await read_text(after["steps"]))
+    difference = await asyncio.to_thread(_compare_steps, before["steps"], after["steps"])
     return {
         "test": test,
         "etag": etag,
@@ -56,8 +56,13 @@ class DifferenceHandler:
             test = await read(request, test_path(request))
         except RestError as error:
             raise HttpError(error.status, error.message, error.code) from error
-        difference = await compare_texts(await read_text(test["steps"] or ()), text)
+        difference = await asyncio.to_thread(_compare_steps, test["steps"] or (), text)
         return render(request, "difference.html", {"difference": difference})
+
+
+def _compare_steps(before: Sequence[Any], after: Sequence[Any] | str) -> Difference:
+    """The difference of two texts of steps, of which the second may have been written by a person."""
+    return compare_texts(write_steps(before), after if isinstance(after, str) else write_steps(after))
 
 
 def _number(text: str | None, otherwise: int) -> int:

@@ -1,5 +1,6 @@
 // Saves the steps of tests, and never over what somebody else has saved meanwhile.
 import { call, exchange } from "./api.js";
+import { keepToast } from "./toast.js";
 
 /** Others have saved other steps since they were read; `current` is the test as it is now, with its ETag. */
 export class Conflict extends Error {
@@ -23,13 +24,14 @@ export async function saveSteps(testId, flow, read) {
   return await save(current.etag); // something else was changed, such as the quarantine
 }
 
-/** The new test, attached to the app unless that is "". Refusal; its `test` is set if only the attachment failed. */
+/** The new test, attached to the app unless that is "". The next page says what became of it. Refusal. */
 export async function createTest({ name, flow, app }) {
   const test = await call("POST", "/api/v1/tests", { name, flow });
   try {
     if (app) await call("PUT", `/api/v1/apps/${app}/tests/${test.id}`, {});
+    keepToast("The test is created");
   } catch (error) {
-    throw Object.assign(error, { test });
+    keepToast(`The test is created, but not attached to the app: ${error.message}`, "failed");
   }
   return test;
 }
