@@ -314,7 +314,8 @@ async def test_a_sentence_is_tried_on_the_last_screen(visitor: Visitor, world: W
     await expect(answer.get_by_role("listitem")).to_contain_text("Log in")
     await expect(page.locator(".screen rect")).to_have_count(1)
     frame, picture = await page.locator(".screen rect").bounding_box(), await page.locator(".screen").bounding_box()
-    assert frame and picture
+    assert frame
+    assert picture
     assert picture["x"] <= frame["x"]
     assert frame["x"] + frame["width"] <= picture["x"] + picture["width"]
     await step.fill('Tap "Nothing of this name"')
