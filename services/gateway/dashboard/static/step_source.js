@@ -10,7 +10,7 @@ export class StepSource {
   constructor(form) {
     this.form = form;
     this.area = form.querySelector("[data-source]");
-    this.saved = this.area.value;
+    this.saved = this.area.defaultValue;
     this.marked = new Set();
     this.area.addEventListener("input", () => this.onInput());
     this.area.addEventListener("scroll", () => this.number());
