@@ -8,7 +8,9 @@ export function findingItem({ line, column, message }, outcome, kind) {
   badge.textContent = kind;
   item.append(badge, " ");
   if (line) item.append(placeButton(line, column), " ");
-  item.append(message);
+  const sentence = document.createElement("div");
+  sentence.textContent = message;
+  item.append(sentence);
   return item;
 }
 
