@@ -13,12 +13,12 @@ export function readBounds(attributes) {
   return [x, y, width, height].every(Number.isFinite) ? { x, y, width, height } : null;
 }
 
-/** {width, height} of the screen in the units of the bounds; null if the source does not have them. */
-export function readScreenSize(source) {
+/** The width of the screen in the units of the bounds: what the source says, or the farthest that its elements reach. */
+export function readScreenWidth(source) {
   const page = new DOMParser().parseFromString(source, "application/xml");
-  for (const element of page.querySelectorAll("[width][height]")) {
-    const [width, height] = [Number(element.getAttribute("width")), Number(element.getAttribute("height"))];
-    if (width > 0 && height > 0) return { width, height };
-  }
-  return null;
+  const declared = [...page.querySelectorAll("[width]")].map((element) => Number(element.getAttribute("width")));
+  const width = declared.find((each) => each > 0);
+  if (width) return width;
+  const found = [...page.querySelectorAll("[bounds]")].map((e) => readBounds({ bounds: e.getAttribute("bounds") }));
+  return found.reduce((most, bounds) => Math.max(most, bounds ? bounds.x + bounds.width : 0), 0);
 }

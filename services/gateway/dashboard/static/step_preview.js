@@ -1,7 +1,7 @@
 // Tries a step on a recorded screen: <div data-preview data-source-url="..."> with a form, an answer and a screenshot.
 import { call, exchange } from "./api.js";
 import { clear, show } from "./forms.js";
-import { readBounds, readScreenSize } from "./screen_bounds.js";
+import { readBounds, readScreenWidth } from "./screen_bounds.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -76,18 +76,17 @@ function textElement(name, text) {
   return element;
 }
 
-/** Put a frame around the elements whose bounds the page source has. */
+/** Put a frame around the elements whose bounds the page source has; the screenshot may have another scale. */
 function mark(part, source, elements) {
   const screen = part.querySelector("[data-screen]");
   if (!screen) return;
   screen.querySelector("svg")?.remove();
   const image = screen.querySelector("img");
-  const size = readScreenSize(source) ?? { width: image.naturalWidth, height: image.naturalHeight };
+  const width = readScreenWidth(source);
   const frames = elements.map(readBounds).filter(Boolean).map(frame);
-  if (!frames.length) return;
+  if (!frames.length || !width) return;
   const drawing = document.createElementNS(SVG, "svg");
-  drawing.setAttribute("viewBox", `0 0 ${size.width} ${size.height}`);
-  drawing.setAttribute("preserveAspectRatio", "none");
+  drawing.setAttribute("viewBox", `0 0 ${width} ${(width * image.naturalHeight) / image.naturalWidth}`);
   drawing.setAttribute("aria-hidden", "true");
   drawing.append(...frames);
   screen.append(drawing);
