@@ -1,11 +1,12 @@
 """The routes of the dashboard: pages need no access rule, because they show what the REST interface answers."""
 
 from services.chassis.grpc_channel import Channel
-from services.gateway.dashboard import apps, builds, coverage, executions, matrix, queue, settings, sign_in
+from services.gateway.dashboard import apps, builds, coverage, executions, history, matrix, queue, settings, sign_in, tests, versions
 from services.gateway.dashboard.assets import PREFIX, Assets
 from services.gateway.dashboard.pages import SIGN_IN, page, redirection
 from services.gateway.dashboard.sessions import SessionHandlers
 from services.gateway.http.application import Route
+from services.gateway.http.authentication import AccessRule
 
 
 def dashboard_routes(catalog: Channel, assets: Assets) -> list[Route]:
@@ -26,6 +27,13 @@ def dashboard_routes(catalog: Channel, assets: Assets) -> list[Route]:
         Route("GET", "/settings/limits", page("limits.html", settings.list_limits)),
         Route("GET", "/settings/quarantine", page("quarantine.html", settings.list_quarantined)),
         Route("GET", "/settings/secrets", page("secrets.html", settings.list_secrets)),
+        Route("GET", "/tests", page("tests.html", tests.list_tests)),
+        Route("GET", "/tests/new", page("new_test.html", tests.new_test)),
+        Route("GET", "/tests/{test_id}", page("test.html", tests.show_steps)),
+        Route("GET", "/tests/{test_id}/versions", page("versions.html", versions.show_versions)),
+        Route("GET", "/tests/{test_id}/history", page("history.html", history.show_history)),
+        Route("GET", "/tests/{test_id}/try", page("try.html", history.show_last_screen)),
+        Route("POST", "/tests/{test_id}/difference", versions.DifferenceHandler().handle, AccessRule("read")),
         Route("GET", SIGN_IN, sign_in.show),
         Route("POST", "/session", sessions.begin),
         Route("GET", "/session", sessions.show),

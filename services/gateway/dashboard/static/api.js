@@ -2,7 +2,7 @@
 
 const ENDED = "Your session has ended. Sign in again in another tab, then come back and send this again.";
 
-/** A refusal: its status, its message, and the problems of fields by their names. */
+/** A refusal: its status, its message, the problems of fields by their names, and its code for programs. */
 export class Refusal extends Error {
   constructor(status, message, fields = {}, code = "") {
     super(message);
@@ -13,15 +13,20 @@ export class Refusal extends Error {
 }
 
 /** The JSON of the answer, null if there is none. Refusal: the server refused, or cannot be reached. */
-export async function call(method, path, body, conditions = {}) {
-  const type = body === undefined ? {} : { "Content-Type": "application/json" };
-  const options = { method, headers: { ...type, ...conditions }, body: body && JSON.stringify(body) };
-  return (await withToken(() => send(path, options))).value;
+export async function call(method, path, body, headers = {}) {
+  return (await exchange(method, path, body, { headers })).answer;
 }
 
-/** A resource as it is now: its value, and its ETag for If-Match. Refusal. */
-export async function read(path) {
-  return send(path, {});
+/**
+ * The JSON of the answer, or its text, and its ETag; the body is a form, or sent as JSON; `options` are those of fetch.
+ * Refusal, and AbortError after an abort.
+ */
+export async function exchange(method, path, body, options = {}) {
+  const isForm = body instanceof FormData;
+  const type = body === undefined || isForm ? {} : { "Content-Type": "application/json" };
+  const content = body === undefined || isForm ? body : JSON.stringify(body);
+  const request = { ...options, method, headers: { ...type, ...options.headers }, body: content };
+  return withToken(() => send(path, request));
 }
 
 /** Send what needs the token of the session; again if another session has begun in another tab. */
@@ -34,17 +39,18 @@ export async function withToken(work) {
   }
 }
 
-async function send(path, options) {
+async function send(path, request) {
   let response;
   try {
-    response = await fetch(path, options);
-  } catch {
+    response = await fetch(path, request);
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
     throw new Refusal(0, "The server cannot be reached. Check the connection, and try again.");
   }
   const text = await response.text();
-  const value = isJson(response) && text ? JSON.parse(text) : null;
-  if (!response.ok) throw parseRefusal(response.status, value, path);
-  return { value, etag: response.headers.get("ETag") };
+  const answer = isJson(response) && text ? JSON.parse(text) : null;
+  if (!response.ok) throw parseRefusal(response.status, answer, path);
+  return { answer: answer ?? (text || null), etag: response.headers.get("ETag") };
 }
 
 /** Take the token of a session that has begun in another tab; whether there is one. */

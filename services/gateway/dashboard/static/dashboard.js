@@ -20,6 +20,10 @@ import { startTimes } from "./time.js";
 import { startToasts } from "./toast.js";
 import { startTooltips } from "./tooltip.js";
 import { startUploads } from "./upload.js";
+import { startEditors } from "./editor.js";
+import { startLocalMoments } from "./local_moments.js";
+import { startPreviews } from "./step_preview.js";
+import { startVersions } from "./versions.js";
 
 startCsrf();
 startTimes();
@@ -41,3 +45,7 @@ startDeletions();
 startUploads();
 startSizes();
 startCharts();
+startEditors();
+startLocalMoments();
+startPreviews();
+startVersions();

@@ -1,5 +1,5 @@
 // Forms that change a resource: <form data-edits="/api/v1/apps/7">. Only fields that were changed are sent.
-import { call, read } from "./api.js";
+import { call, exchange } from "./api.js";
 import { clear, finish, show } from "./forms.js";
 
 /** Save all such forms. A field that was changed elsewhere meanwhile is not overwritten before that was shown. */
@@ -30,7 +30,7 @@ async function save(form) {
 }
 
 async function change(url, fields) {
-  const { value: present, etag } = await read(url);
+  const { answer: present, etag } = await exchange("GET", url);
   refuseOverwriting(fields, present);
   return call("PATCH", url, Object.fromEntries(fields.map((field) => [field.name, valueOf(field)])), { "If-Match": etag });
 }
