@@ -74,8 +74,7 @@ async def cancel_execution(story: Story) -> None:
     execution = await recorder.call("StartTest", sent=Sent(json={"test_id": test["id"]}))
 
     async def is_running() -> bool:
-        (run,) = (await recorder.call("ListRuns", execution["id"]))["items"]
-        return bool(run["status"] == "running")
+        return bool((await recorder.call("GetExecution", execution["id"]))["status"] == "running")
 
     await eventually(is_running, within=30)
     await recorder.record("CancelExecution", execution["id"], sent=Sent(json={}))

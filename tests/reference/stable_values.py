@@ -14,6 +14,8 @@ _BETWEEN = timedelta(milliseconds=640)
 _STORY = timedelta(minutes=5)
 """Times further away than this keep their distance: expiries, retention."""
 
+_FREE_FORM = frozenset(("metadata", "report_metadata"))
+_EVENT = re.compile(r"^data: (\{.*\})$", re.MULTILINE)
 _UUID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 _KEY = re.compile(r"\bmt_([0-9A-Za-z]{12})(_[0-9A-Za-z]{38})?\b")
 _HASH = re.compile(r"\b(?:[0-9a-f]{64}|[0-9a-f]{32}|[0-9a-f]{16})\b")
@@ -25,16 +27,34 @@ _SECONDS = re.compile(r"((?:_seconds|time)\\*\"?(?:: ?|=\\\"))(\d+\.\d+)")
 
 
 def stabilize(recorded: dict[str, Any]) -> dict[str, Any]:
-    """The recording with stable values. Durations are rounded to a tenth of a second."""
-    text = json.dumps(recorded)
+    """The recording with stable values. Durations are rounded, from a second on to half seconds."""
+    text = json.dumps(_sort_free_form(recorded))
     text = _replace(_UUID, text, lambda number, _: str(UUID(int=_random(number).getrandbits(128), version=4)))
     text = _KEY.sub(_masked_key(), text)
     text = _replace(_HASH, text, lambda number, found: _hexadecimal(number, len(found)))
     text = _replace(_TAG, text, lambda number, found: _hexadecimal(1000 + number, len(found)))
     text = _shift_times(text)
-    text = _SECONDS.sub(lambda found: f"{found[1]}{round(float(found[2]), 1)}", text)
+    text = _SECONDS.sub(lambda found: f"{found[1]}{_rounded(float(found[2]))}", text)
     stable: dict[str, Any] = json.loads(text)
     return stable
+
+
+def _sort_free_form(value: Any, *, free: bool = False) -> Any:
+    """The service keeps the order of the fields that it describes, but not of free-form objects."""
+    if isinstance(value, dict):
+        names = sorted(value) if free else value
+        return {name: _sort_free_form(value[name], free=free or name in _FREE_FORM) for name in names}
+    if isinstance(value, list):
+        return [_sort_free_form(inner, free=free) for inner in value]
+    return _EVENT.sub(_sort_event, value) if isinstance(value, str) else value
+
+
+def _sort_event(found: re.Match[str]) -> str:
+    return f"data: {json.dumps(_sort_free_form(json.loads(found[1])), separators=(',', ':'), ensure_ascii=False)}"
+
+
+def _rounded(seconds: float) -> float:
+    return round(seconds * 2) / 2 if seconds >= 1 else round(seconds, 1)
 
 
 def _replace(pattern: re.Pattern[str], text: str, make: Callable[[int, str], str]) -> str:

@@ -106,8 +106,8 @@ class Story:
         record, newest = self.recorder.record, self.builds["1.1.0"]
 
         async def is_complete() -> bool:
-            runs = await self.recorder.call("ListBuildRuns", newest["id"])
-            return bool(runs["total"] == 2 and all(run["status"] in ENDED for run in runs["items"]))
+            pages = [await self.recorder.call("ListBuildRuns", build["id"]) for build in self.builds.values()]
+            return all(page["total"] == 2 and all(run["status"] in ENDED for run in page["items"]) for page in pages)
 
         await eventually(is_complete, within=30)
         await record("ListBuildRuns", newest["id"])

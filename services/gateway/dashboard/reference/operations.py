@@ -1,8 +1,8 @@
 """The operations of an OpenAPI document, each with all that its entry on the page shows."""
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from markupsafe import Markup
@@ -113,18 +113,19 @@ class DocumentReader:
     def _entry(self, method: str, path: str) -> OperationEntry:
         operation = self._document["paths"][path][method.lower()]
         example, public = self._examples.get(operation["operationId"]), operation.get("security") == []
+        errors = tuple(sorted(status for status, part in operation["responses"].items() if "$ref" in part))
         return OperationEntry(
             anchor=_anchor(operation["operationId"]),
             method=method,
             path=path,
             summary=mark_names(operation["summary"].rstrip(".")),
-            text=split_description(operation.get("description", ""), operation["summary"]),
+            text=_text(operation, errors),
             public=public,
             parameters=self._own_parameters(operation),
             shared=tuple(self._shared(operation)),
             request=self._bodies(operation.get("requestBody", {})),
             successes=tuple(self._successes(operation)),
-            errors=tuple(sorted(status for status, part in operation["responses"].items() if "$ref" in part)),
+            errors=errors,
             curl=curl_command(example, public=public) if example else "",
             response=response_text(example["response"]) if example else "",
         )
@@ -164,6 +165,13 @@ class DocumentReader:
 
     def _reader(self) -> SchemaReader:
         return SchemaReader(self._components["schemas"])
+
+
+def _text(operation: Part, errors: Sequence[str]) -> OperationText:
+    """Without the errors of gRPC that REST cannot have."""
+    text = split_description(operation.get("description", ""), operation["summary"])
+    causes = tuple(cause for cause in text.causes if {str(status) for status in cause.statuses} <= {*errors})
+    return replace(text, causes=causes)
 
 
 def _anchor(name: str) -> str:

@@ -47,10 +47,7 @@ def split_description(description: str, summary: str) -> OperationText:
     scope = _SCOPE.search(description)
     text = _SCOPE.sub("", description).removeprefix(summary).lstrip(".: ")
     prose, *rest = _CAUSE.split(text)
-    causes = tuple(
-        Cause(_statuses(head), mark_names(cause.strip(" ;.")))
-        for head, cause in zip(rest[::2], rest[1::2], strict=True)
-    )
+    causes = tuple(_cause(head, cause.strip(" ;.")) for head, cause in zip(rest[::2], rest[1::2], strict=True))
     return OperationText(mark_names(prose.strip()), causes, scope[1] if scope else "")
 
 
@@ -63,9 +60,11 @@ def split_meanings(description: str, values: list[str]) -> tuple[str, dict[str, 
     return text.strip(), dict(zip(rest[::2], (meaning.strip() for meaning in rest[1::2]), strict=True))
 
 
-def _statuses(head: str) -> tuple[int, ...]:
-    """The statuses of "NOT_FOUND and ABORTED", or of the reason that has a status of its own."""
+def _cause(head: str, text: str) -> Cause:
+    """`head` is "NOT_FOUND and ABORTED", or "ABORTED with the reason R", which may have a status of its own."""
     codes, _, reason = head.partition(" with the reason ")
-    if reason in STATUSES_OF_REASONS:
-        return (STATUSES_OF_REASONS[reason],)
-    return tuple(_STATUS_OF_CODE[code] for code in codes.split(" and "))
+    statuses = tuple(_STATUS_OF_CODE[code] for code in codes.split(" and "))
+    if not reason:
+        return Cause(statuses, mark_names(text))
+    own = STATUSES_OF_REASONS.get(reason)
+    return Cause((own,) if own else statuses, mark_names(f"{text} (`{reason}`)"))
