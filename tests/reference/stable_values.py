@@ -14,7 +14,7 @@ _BETWEEN = timedelta(milliseconds=640)
 _STORY = timedelta(minutes=5)
 """Times further away than this keep their distance: expiries, retention."""
 
-_FREE_FORM = frozenset(("metadata", "report_metadata"))
+_FREE_FORM = frozenset(("metadata", "report_metadata", "element", "candidates"))
 _EVENT = re.compile(r"^data: (\{.*\})$", re.MULTILINE)
 _UUID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 _KEY = re.compile(r"\bmt_([0-9A-Za-z]{12})(_[0-9A-Za-z]{38})?\b")

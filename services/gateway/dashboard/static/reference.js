@@ -7,9 +7,9 @@ const entries = [...document.querySelectorAll("article[data-operation]")].map((a
   text: searchedText(article),
 }));
 
-/** The name, path, descriptions and fields, without the examples. */
+/** The name, path, descriptions, parameters and fields of the request. */
 function searchedText(article) {
-  const parts = article.querySelectorAll("header, .described > p, .name");
+  const parts = article.querySelectorAll("header, .described > p, .described > .fields .name");
   return [...parts].map((part) => part.textContent).join(" ").toLowerCase();
 }
 
