@@ -1,15 +1,29 @@
 """The routes of the dashboard: pages need no access rule, because they show what the REST interface answers."""
 
 from services.chassis.grpc_channel import Channel
-from services.gateway.dashboard import apps, builds, coverage, executions, history, matrix, queue, settings, sign_in, tests, versions
+from services.gateway.dashboard import (
+    apps,
+    builds,
+    coverage,
+    executions,
+    history,
+    matrix,
+    queue,
+    settings,
+    sign_in,
+    tests,
+    versions,
+)
 from services.gateway.dashboard.assets import PREFIX, Assets
 from services.gateway.dashboard.pages import SIGN_IN, page, redirection
+from services.gateway.dashboard.reference.page import PATH as REFERENCE
+from services.gateway.dashboard.reference.page import ReferencePage
 from services.gateway.dashboard.sessions import SessionHandlers
 from services.gateway.http.application import Route
 from services.gateway.http.authentication import AccessRule
 
 
-def dashboard_routes(catalog: Channel, assets: Assets) -> list[Route]:
+def dashboard_routes(catalog: Channel, assets: Assets, reference: ReferencePage) -> list[Route]:
     """Pages, sessions and assets."""
     sessions = SessionHandlers(catalog)
     return [
@@ -34,6 +48,7 @@ def dashboard_routes(catalog: Channel, assets: Assets) -> list[Route]:
         Route("GET", "/tests/{test_id}/history", page("history.html", history.show_history)),
         Route("GET", "/tests/{test_id}/try", page("try.html", history.show_last_screen)),
         Route("POST", "/tests/{test_id}/difference", versions.DifferenceHandler().handle, AccessRule("read")),
+        Route("GET", REFERENCE, reference.show),
         Route("GET", SIGN_IN, sign_in.show),
         Route("POST", "/session", sessions.begin),
         Route("GET", "/session", sessions.show),

@@ -50,7 +50,7 @@ def is_current(etag: str | None, if_none_match: str) -> bool:
     if etag is None:
         return False
     known = (tag.removesuffix(_GZIP_SUFFIX) for tag in _TAG.findall(if_none_match))
-    return if_none_match.strip() == "*" or etag.strip('"') in known
+    return if_none_match.strip() == "*" or etag.strip('"').removesuffix(_GZIP_SUFFIX) in known
 
 
 def not_modified(etag: str) -> web.Response:
