@@ -73,6 +73,9 @@ format: venv ## Format the code
 settings: venv proto ## Write docs/settings.md from the settings classes
 	$(BIN)/python -m deploy.settings_reference > docs/settings.md
 
+examples: venv proto ## Record the examples of the API documentation from a running stack
+	$(BIN)/python -m tests.reference
+
 cli-types: venv proto ## Write the types of the command line from the OpenAPI document
 	mkdir -p build && $(BIN)/python -m services.gateway.openapi > build/openapi.json
 	$(BIN)/datamodel-codegen --input build/openapi.json --input-file-type openapi --output cli/mobiletest_cli/api_types.py \
@@ -113,4 +116,4 @@ include deploy/deploy.mk
 clean: ## Remove generated files, but not the state of `make run`
 	rm -rf .venv gen build .mypy_cache .ruff_cache .pytest_cache
 
-.PHONY: help run test unit properties dashboard vendor cli-types check lint types protos-check openapi-check protos-release api fault attack bench format lock venv proto clean
+.PHONY: help run test unit properties dashboard vendor examples cli-types check lint types protos-check openapi-check protos-release api fault attack bench format lock venv proto clean

@@ -23,13 +23,14 @@ from services.gateway.auth.rate_limits import RateLimiter
 from services.gateway.contract.operations import all_operations, all_services
 from services.gateway.dashboard.assets import Assets
 from services.gateway.dashboard.pages import set_up
+from services.gateway.dashboard.reference.page import ReferencePage
 from services.gateway.dashboard.routes import dashboard_routes
 from services.gateway.http.application import Route, build_application
 from services.gateway.http.authentication import Authentication
 from services.gateway.http.open_streams import OpenStreams
 from services.gateway.http.server import serve
 from services.gateway.openapi.document import document_json
-from services.gateway.routes import OperationRoutes, service_routes
+from services.gateway.routes import DOCUMENT_PATH, OperationRoutes, service_routes
 from services.gateway.settings import Settings
 from services.gateway.upstream.rpcs import Upstreams
 
@@ -149,7 +150,8 @@ def _application(
     closing, assets = asyncio.Event(), Assets()
     authentication = Authentication(authenticator, RateLimiter(SystemClock()), settings.max_request_timeout_seconds)
     rest = build_routes(settings, Upstreams(channels), health, closing, open_streams)
-    app = build_application([*rest, *dashboard_routes(channels["catalog"], assets)], authentication)
+    reference = ReferencePage(_document(settings.version), DOCUMENT_PATH)
+    app = build_application([*rest, *dashboard_routes(channels["catalog"], assets, reference)], authentication)
     set_up(app, assets)
 
     async def close_event_streams(_: web.Application) -> None:

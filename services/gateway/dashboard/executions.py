@@ -10,6 +10,7 @@ from services.gateway.dashboard.pages import Values, with_session
 from services.gateway.dashboard.pictures import pictures_of, step_class
 from services.gateway.dashboard.rest_reader import RestError, read
 
+SEARCHED_PAGES = 10
 FILTERS = ("status", "app_id", "workflow_id", "source", "branch", "commit_sha", "pr_number")
 
 
@@ -33,6 +34,20 @@ async def show_execution(request: web.Request) -> Values:
         "runs": runs,
         "gate": await _gate(request, execution) if found["completed_at"] else None,
     }
+
+
+async def find_run(request: web.Request) -> str:
+    """The address of a test's run in an execution, or of the execution if that is not among its first runs."""
+    ids = request.match_info
+    execution = f"/executions/{quote(ids['execution_id'], safe='')}"
+    for number in range(1, SEARCHED_PAGES + 1):
+        runs = await read(request, f"{execution[1:]}/runs", page=number, page_size=100)
+        for run in runs["items"]:
+            if run["test_id"] == ids["test_id"]:
+                return f"{execution}/runs/{run['id']}"
+        if not runs["has_next"]:
+            break
+    return execution
 
 
 async def _gate(request: web.Request, execution: str) -> Any:

@@ -10,6 +10,7 @@ from mobiletest.options.v1 import options_pb2
 
 from services.gateway.contract.operations import Operation, all_services
 from services.gateway.openapi import components
+from services.gateway.openapi.examples import add_examples, load_examples
 from services.gateway.openapi.paths import operation_object
 from services.gateway.openapi.schemas import Schemas
 
@@ -34,6 +35,8 @@ def build_document(operations: Iterable[Operation], version: str) -> dict[str, A
     paths: dict[str, dict[str, Any]] = {}
     for operation in operations:
         paths.setdefault(operation.template, {})[operation.verb.lower()] = operation_object(operation, schemas)
+    paths |= components.service_paths()
+    add_examples(paths, load_examples())
     return {
         "openapi": "3.1.0",
         "info": {
@@ -44,7 +47,7 @@ def build_document(operations: Iterable[Operation], version: str) -> dict[str, A
         "servers": [{"url": "/"}],
         "security": [{"apiKey": []}],
         "tags": [*_tags(schemas), {"name": "Service", "description": "The gateway itself."}],
-        "paths": {**paths, **components.service_paths()},
+        "paths": paths,
         "components": _components(schemas),
     }
 

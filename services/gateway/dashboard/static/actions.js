@@ -22,7 +22,7 @@ async function signOut(button) {
   });
 }
 
-/** <button data-url="/api/v1/..." data-method="DELETE" data-body="{}" data-confirm="Sure?" data-next="/apps/{id}">, or data-refreshes="id id" data-done="Saved" */
+/** <button data-url="/api/v1/..." data-method="DELETE" data-body="{}" data-confirm="Sure?">, and what `finish` reads. */
 async function send(button) {
   const { url, method = "POST", body, confirm: question } = button.dataset;
   if (question && !confirm(question)) return;

@@ -36,17 +36,16 @@ export function go(template, answer) {
   else location.assign(template.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(answer[name])));
 }
 
-/** After a change: go to data-next, or refresh the parts data-refreshes of the page and show data-done. True if the page stays. */
+/** After a change: refresh the parts data-refreshes="id id" of the page, say data-done, or else go to data-next="/apps/{id}".
+ * True if the page stays. */
 export async function finish(element, answer) {
   const { next, refreshes, done } = element.dataset;
-  if (refreshes === undefined && done === undefined) {
+  if (!refreshes && !done) {
     go(next, answer);
     return false;
   }
-  if (refreshes !== undefined) {
-    await refresh(refreshes.split(" "));
-    element.closest("dialog")?.close();
-  }
+  if (refreshes) await refresh(refreshes.split(" "));
+  element.closest("dialog")?.close();
   if (done) showToast(done, "passed");
   return true;
 }

@@ -1,4 +1,5 @@
 // Parts of a page that follow an event stream: <div id="execution" data-live="/api/v1/executions/7/events">.
+import { morph } from "./refresh.js";
 
 const PAUSE_MILLISECONDS = 400;
 
@@ -13,17 +14,9 @@ function follow(part) {
   const refresh = () => {
     waiting ??= setTimeout(async () => {
       waiting = null;
-      await replace(part.id);
-      if (!document.getElementById(part.id).dataset.live) events.close();
+      await morph([part.id]);
+      if (!document.getElementById(part.id)?.dataset.live) events.close();
     }, PAUSE_MILLISECONDS);
   };
   for (const kind of ["run", "execution"]) events.addEventListener(kind, refresh);
-}
-
-/** Put the part of the page as the server renders it now in the place of the present one. */
-async function replace(id) {
-  const opened = [...document.querySelectorAll(`#${id} details[open][id]`)].map((details) => details.id);
-  await window.htmx.ajax("GET", location.href, { target: `#${id}`, select: `#${id}`, swap: "outerMorph" });
-  for (const each of opened) document.getElementById(each)?.setAttribute("open", "");
-  document.dispatchEvent(new CustomEvent("live:change"));
 }

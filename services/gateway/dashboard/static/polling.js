@@ -1,4 +1,5 @@
 // Parts of a page that are kept current by asking again: <div id="queue" data-polls="5">, every 5 seconds while the tab is visible.
+import { morph } from "./refresh.js";
 
 const SECOND = 1000;
 
@@ -12,24 +13,10 @@ function follow(id, pause) {
   const update = async () => {
     if (updating || document.visibilityState !== "visible") return;
     updating = true;
-    const current = await replace(id);
+    const current = await morph([id]);
     for (const note of document.querySelectorAll("[data-stale]")) note.hidden = current;
     updating = false;
   };
   setInterval(update, pause);
   document.addEventListener("visibilitychange", update);
-}
-
-/** Morph the part into what the server renders now; false if the server does not answer. */
-async function replace(id) {
-  try {
-    const response = await fetch(location.href);
-    if (response.redirected) location.reload(); // to sign in
-    if (response.redirected || !response.ok) return response.ok;
-    const text = await response.text();
-    await window.htmx.swap({ sourceElement: document.body, text, target: `#${id}`, select: `#${id}`, swap: "outerMorph" });
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -12,7 +12,7 @@ export function startScreens() {
     else choose(link);
   });
   document.addEventListener("keydown", step);
-  document.addEventListener("live:change", () => {
+  document.addEventListener("parts:change", () => {
     for (const [id, name] of chosen) {
       const link = document.querySelector(`#${CSS.escape(id)} a[data-picture="${CSS.escape(name)}"]`);
       if (link) show(link);

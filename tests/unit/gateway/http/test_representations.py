@@ -49,6 +49,7 @@ def test_revisions_that_a_change_expects(if_match: str, revisions: list[int]) ->
 )
 def test_representations_that_a_client_has(if_none_match: str, current: bool) -> None:
     assert is_current('"7-0123abcd"', if_none_match) == current
+    assert is_current('"7-0123abcd-gzip"', if_none_match) == current
     assert not is_current(None, if_none_match)
 
 

@@ -1,12 +1,12 @@
 // Deletes what has a name, which has to be typed into the dialog #delete:
-// <button data-deletes="/api/v1/..." data-name="ci" data-refreshes="keys">, with data-leaves if the session ends too.
+// <button data-deletes="/api/v1/..." data-name="ci" data-refreshes="keys">, or data-next="/" for the page to go to.
 import { call } from "./api.js";
 import { clear, show } from "./forms.js";
 import { refresh } from "./refresh.js";
 import { showToast } from "./toast.js";
 
 /** Listen to the buttons, and to the form of the dialog. */
-export function startNamedDeletions() {
+export function startDeletions() {
   document.addEventListener("click", ({ target }) => {
     const button = target.closest?.("button[data-deletes]");
     if (button) open(button);
@@ -27,22 +27,22 @@ function open({ dataset }) {
   const form = dialog.querySelector("form");
   form.reset();
   clear(form);
-  Object.assign(form.dataset, { url: dataset.deletes, name: dataset.name, refreshes: dataset.refreshes });
-  form.toggleAttribute("data-leaves", "leaves" in dataset);
-  for (const each of form.querySelectorAll("[data-shows-name]")) each.textContent = dataset.name;
-  for (const each of form.querySelectorAll("[data-only-leaving]")) each.hidden = !("leaves" in dataset);
+  const { deletes: url, name, refreshes = "", next = "" } = dataset;
+  Object.assign(form.dataset, { url, name, refreshes, next });
+  for (const each of form.querySelectorAll("[data-shows-name]")) each.textContent = name;
+  for (const each of form.querySelectorAll("[data-only-sign-in]")) each.hidden = next !== "/sign-in";
   submitOf(form).disabled = true;
   dialog.showModal();
 }
 
 async function remove(form) {
-  const { url, name, refreshes } = form.dataset;
+  const { url, name, refreshes, next } = form.dataset;
   const button = submitOf(form);
   if (button.disabled || button.getAttribute("aria-busy") === "true") return;
   button.setAttribute("aria-busy", "true");
   try {
     await call("DELETE", url);
-    if ("leaves" in form.dataset) return location.assign("/sign-in");
+    if (next) return location.assign(next);
     form.closest("dialog").close();
     await refresh([refreshes]);
     showToast(`${name} was deleted`, "passed");

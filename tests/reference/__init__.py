@@ -1,0 +1,1 @@
+"""The examples of the API documentation: a story that the service is asked to play, recorded."""

@@ -1,0 +1,31 @@
+"""Records all examples from a running stack."""
+
+from typing import Any
+
+from services.gateway.contract.operations import all_operations
+from services.gateway.openapi.document import build_document
+from tests.e2e.conftest import fresh_key
+from tests.reference.recorder import Recorder
+from tests.reference.side_stories import accept_baseline, answer_question, ask_service, cancel_execution, manage_keys
+from tests.reference.stable_values import stabilize
+from tests.reference.story import Story, delete_all, import_folder
+from tests.shared_infrastructure import SharedStack
+
+
+async def record_examples(stack: SharedStack) -> dict[str, Any]:
+    """The examples by operationId, in the order of the document, with stable values."""
+    document = build_document(all_operations(), "")
+    async with Recorder(stack.url, await fresh_key(stack, "Shop"), document) as recorder:
+        story = Story(recorder)
+        await story.register()
+        await story.report(await story.execute())
+        await import_folder(recorder, story.app)
+        await accept_baseline(story)
+        await answer_question(story)
+        await cancel_execution(story)
+        await ask_service(recorder)
+        await manage_keys(recorder)
+        await delete_all(story)
+    stable = stabilize(dict(recorder.examples))
+    names = [operation["operationId"] for item in document["paths"].values() for operation in item.values()]
+    return {name: stable[name] for name in names}
