@@ -12,6 +12,8 @@ from deploy.local.child import poll_until
 from deploy.local.mongod import REPLICA_SET, TRANSACTION_LIFETIME, direct, ensure_replica_set, is_primary
 
 _MONGO_PORT = 27017
+_START_SECONDS = 120
+"""A JVM needs more than half a minute for its start beside other work on two cores."""
 
 
 @asynccontextmanager
@@ -30,7 +32,7 @@ async def mongo_container() -> AsyncIterator[str]:
 @asynccontextmanager
 async def kafka_container() -> AsyncIterator[str]:
     """The bootstrap address of a KRaft broker in a container."""
-    async with _run_container(_kafka) as container:
+    async with _run_container(_kafka, timeout=_START_SECONDS) as container:
         yield container.get_bootstrap_server()
 
 
@@ -53,10 +55,10 @@ def _kafka() -> Any:
 
 
 @asynccontextmanager
-async def _run_container(make: Callable[[], Any]) -> AsyncIterator[Any]:
+async def _run_container(make: Callable[[], Any], **options: Any) -> AsyncIterator[Any]:
     container = await asyncio.to_thread(make)
     try:
-        await asyncio.to_thread(container.start)
+        await asyncio.to_thread(container.start, **options)
         yield container
     finally:
         await asyncio.to_thread(container.stop)

@@ -609,6 +609,13 @@ class Failure(TypedDict):
     step_kind: str
 
 
+class ScreenArea(TypedDict):
+    x: float
+    y: float
+    width: float
+    height: float
+
+
 class StepResult(TypedDict):
     index: int
     kind: str
@@ -653,6 +660,7 @@ class StepResult(TypedDict):
     cache: Literal["hit", "miss", "stale"] | None
     model_calls: int
     model_tokens: int
+    element_area: ScreenArea | None
 
 
 class Artifact(TypedDict):
@@ -773,6 +781,68 @@ class ResolveStepRequest(TypedDict):
     step: Any
     source: str
     platform: NotRequired[Literal["iOS", "Android"] | None]
+
+
+class QueuedRun(TypedDict):
+    run_id: str
+    execution_id: str
+    test_id: str
+    test_name: str
+    platform: Literal["iOS", "Android"] | None
+    priority: int
+    attempt_number: int
+    waiting_since: str | None
+    ahead: int
+    reason: Literal["next", "no_free_device", "run_limit", "no_worker", "devices_unavailable", "retry_pause"] | None
+    message: str
+
+
+class ListQueuedRunsResponse(TypedDict):
+    total: int
+    page: int
+    page_size: int
+    total_pages: int
+    has_next: bool
+    has_previous: bool
+    items: list[QueuedRun]
+    held_back: int
+    running: int
+
+
+class PooledDevice(TypedDict):
+    name: str
+    state: Literal["free", "busy", "unavailable"] | None
+
+
+class DevicePool(TypedDict):
+    name: str
+    platform: Literal["iOS", "Android"] | None
+    simulated: bool
+    labels: list[str]
+    slots: int
+    busy: int
+    shared: bool
+    devices: list[PooledDevice]
+
+
+class Worker(TypedDict):
+    name: str
+    state: Literal["active", "stopping", "lost"] | None
+    started_at: str | None
+    heartbeat_at: str | None
+    slots: int
+    running: int
+    pools: list[DevicePool]
+
+
+class ListWorkersResponse(TypedDict):
+    total: int
+    page: int
+    page_size: int
+    total_pages: int
+    has_next: bool
+    has_previous: bool
+    items: list[Worker]
 
 
 class AppExecutionTrendPoint(TypedDict):

@@ -14,6 +14,8 @@ from mobiletest.executor.v1 import (
     facts_pb2_grpc,
     limits_pb2,
     limits_pb2_grpc,
+    queue_pb2,
+    queue_pb2_grpc,
     steps_pb2,
     steps_pb2_grpc,
 )
@@ -29,6 +31,7 @@ from services.executor.maintenance.orphan_sessions import OrphanSweeper
 from services.executor.maintenance.reaper import Reaper
 from services.executor.maintenance.retention import Retention
 from services.executor.ports.runs import Attempts
+from services.executor.queue_servicer import QueueServicer
 from services.executor.resolver_pool import ResolverPool
 from services.executor.resources import Resources, open_resources
 from services.executor.servicer import (
@@ -46,9 +49,12 @@ from services.executor.storage.facts import MongoFacts
 from services.executor.storage.model_usage import MongoModelUsage
 from services.executor.storage.runs import MongoRetainedRuns
 from services.executor.storage.supersessions import MongoSupersessions
+from services.executor.storage.waiting_runs import MongoWaitingRuns
+from services.executor.storage.workers import MongoWorkers
 from services.executor.usecases.baselines import BaselineUseCases
 from services.executor.usecases.executions import ExecutionControl
 from services.executor.usecases.limits import LimitUseCases
+from services.executor.usecases.queue import QueueUseCases
 from services.executor.usecases.starts import ExecutionStarter, SupersessionSweep
 from services.executor.worker_app import preload_attempts, start_device_worker, start_worker, track_sessions
 
@@ -105,16 +111,28 @@ async def _serve(shared: Resources) -> str:
     await shared.start("change_stream", notifier.run())
     sweep = SupersessionSweep(MongoSupersessions(shared.transactions))
     await shared.start("superseding", sweep.run())
-    executions = MongoExecutions(shared.transactions, shared.outbox)
-    starter = ExecutionStarter(shared.catalog, executions)
-    control = ExecutionControl(executions, notifier, ObjectStoreArtifacts(shared.objects))
     stored = MongoBaselines(shared.mongo, shared.objects)
     lease = Lease(shared.mongo, "deleted_tests", str(uuid4()), seconds=DELETED_TESTS_LEASE_SECONDS)
     await shared.start("deleted_tests", DeletedTests(stored, shared.catalog, lease).run())
+    servicers = _servicers(shared, notifier, stored, await _open_resolver(shared))
+    idempotency = Idempotency(shared.mongo)
+    server = grpc_server.serve(shared.settings, servicers, health=shared.health, idempotency=idempotency)
+    address = await shared.stack.enter_async_context(server)
+    shared.stack.callback(notifier.stop)
+    return address
+
+
+def _servicers(
+    shared: Resources, notifier: ChangeNotifier, stored: MongoBaselines, resolver: ResolverPool
+) -> list[grpc_server.Servicer]:
+    """The services of the API."""
+    executions = MongoExecutions(shared.transactions, shared.outbox)
+    starter = ExecutionStarter(shared.catalog, executions)
+    control = ExecutionControl(executions, notifier, ObjectStoreArtifacts(shared.objects))
     baselines = BaselineUseCases(control, stored, shared.catalog.limits)
     ledger = MongoModelUsage(shared.mongo)
     limits = LimitUseCases(executions, stored, shared.catalog.limits, ledger=ledger, clock=SystemClock())
-    servicers = [
+    return [
         (
             executions_pb2_grpc.add_ExecutionsServicer_to_server,
             ExecutionsServicer(starter, control, baselines),
@@ -127,7 +145,7 @@ async def _serve(shared: Resources) -> str:
         ),
         (
             steps_pb2_grpc.add_StepsServicer_to_server,
-            StepsServicer(await _open_resolver(shared)),
+            StepsServicer(resolver),
             steps_pb2.DESCRIPTOR.services_by_name["Steps"],
         ),
         (
@@ -140,12 +158,17 @@ async def _serve(shared: Resources) -> str:
             RunLimitsServicer(limits),
             limits_pb2.DESCRIPTOR.services_by_name["RunLimits"],
         ),
+        (
+            queue_pb2_grpc.add_QueueServicer_to_server,
+            QueueServicer(_queue(shared, executions)),
+            queue_pb2.DESCRIPTOR.services_by_name["Queue"],
+        ),
     ]
-    idempotency = Idempotency(shared.mongo)
-    server = grpc_server.serve(shared.settings, servicers, health=shared.health, idempotency=idempotency)
-    address = await shared.stack.enter_async_context(server)
-    shared.stack.callback(notifier.stop)
-    return address
+
+
+def _queue(shared: Resources, executions: MongoExecutions) -> QueueUseCases:
+    workers = MongoWorkers(shared.mongo, seconds=shared.settings.lease_seconds)
+    return QueueUseCases(executions, MongoWaitingRuns(shared.mongo), workers, shared.catalog.limits)
 
 
 async def _open_resolver(shared: Resources) -> ResolverPool:

@@ -221,6 +221,7 @@ def _step(step: StepResult) -> runs_pb2.StepResult:
         "started_at": to_timestamp(step.started_at),
         "category": to_enum_number(execution_pb2.FailureCategory, step.category),
         "cache": to_enum_number(runs_pb2.CacheOutcome, step.cache) or None,
+        "element_area": step.element_area and runs_pb2.ScreenArea(**_fields(step.element_area)),
     }
     return runs_pb2.StepResult(**{**_fields(step), **converted})
 

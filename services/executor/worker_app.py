@@ -17,6 +17,7 @@ from services.executor.automation.llm.quota import ModelQuota
 from services.executor.automation.scripting.http import SendHttp
 from services.executor.events import RUN_REQUESTS
 from services.executor.model.runs import Platform
+from services.executor.model.workers import WorkerReport
 from services.executor.ports.runs import Attempts
 from services.executor.resources import Resources
 from services.executor.storage.baselines import MongoBaselines
@@ -25,12 +26,14 @@ from services.executor.storage.runs import MongoRetainedRuns
 from services.executor.storage.slot_leases import MongoSlotLeases
 from services.executor.storage.step_cache import MongoStepCache
 from services.executor.storage.unclean_devices import MongoUncleanDevices
+from services.executor.storage.workers import MongoWorkers
 from services.executor.worker.artifact_uploader import ArtifactUploader
 from services.executor.worker.attempts import AutomatedAttempts, Models
 from services.executor.worker.build_provider import BuildHeadCache, BuildProvider
 from services.executor.worker.claim_loop import ClaimLoop, RunRequestHandler
 from services.executor.worker.file_cache import FileCache
 from services.executor.worker.file_server import FileServer
+from services.executor.worker.heartbeat import Heartbeat
 from services.executor.worker.human_channel import HumanChannel
 from services.executor.worker.lease_renewer import LeaseRenewer
 from services.executor.worker.processes.attempt_process import AttemptProcess, LogFormat
@@ -63,12 +66,12 @@ async def start_device_worker(shared: Resources) -> None:
     pools = await _open_pools(shared)
     attempts = await _automated_attempts(shared, pools)
     shared.stack.push_async_callback(attempts.close, CLOSE_SECONDS)
-    worker = await start_worker(shared, attempts)
+    worker = await start_worker(shared, attempts, pools)
     pools.on_change(worker.notify_free_slot)
 
 
-async def start_worker(shared: Resources, attempts: Attempts) -> Worker:
-    """Claim and execute runs until the stack closes.
+async def start_worker(shared: Resources, attempts: Attempts, pools: PooledDevices | None = None) -> Worker:
+    """Claim and execute runs until the stack closes; with `pools`, the worker reports itself and them.
 
     On shutdown the worker first stops claiming, then searching, then releases the runs that it holds.
     """
@@ -85,6 +88,8 @@ async def start_worker(shared: Resources, attempts: Attempts) -> Worker:
     shared.health.register("lease_renewer", renewer.check, affects="liveness")
     await shared.start("worker", worker.watch())
     await shared.start("durations", shared.transactions.durations.run())
+    if pools is not None:
+        await shared.start("heartbeat", _heartbeat(shared, worker, pools).run())
     stack.push_async_callback(wait_for_unfinished, SETTLE_SECONDS)
     stack.push_async_callback(worker.drain, settings.drain_seconds)
     claims = ClaimLoop(shared.runs, worker, every=settings.poll_seconds)
@@ -93,6 +98,23 @@ async def start_worker(shared: Resources, attempts: Attempts) -> Worker:
         await _consume_requests(shared, worker, claims, platform)
     stack.callback(worker.stop_claiming)
     return worker
+
+
+def _heartbeat(shared: Resources, worker: Worker, pools: PooledDevices) -> Heartbeat:
+    settings, worker_id = shared.settings, str(uuid4())
+
+    def report() -> WorkerReport:
+        return WorkerReport(
+            id=worker_id,
+            name=settings.instance,
+            slots=settings.executor_slots,
+            running=len(worker.active),
+            stopping=worker.is_draining,
+            pools=tuple(pools.reports()),
+        )
+
+    workers = MongoWorkers(shared.mongo, seconds=settings.lease_seconds)
+    return Heartbeat(workers, report, every=settings.poll_seconds, renewal=settings.lease_seconds / 3)
 
 
 async def _consume_requests(shared: Resources, worker: Worker, claims: ClaimLoop, platform: Platform) -> None:

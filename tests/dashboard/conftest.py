@@ -8,19 +8,11 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser, ConsoleMessage, Page, async_playwright
 
+from deploy.devices.hubs import CHROMIUM_ARGUMENTS
 from tests.e2e.client import Api
 from tests.e2e.conftest import *  # noqa: F403 - the fixtures of organisations
 from tests.shared_infrastructure import SharedStack
 
-FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 AXE = Path(__file__).parents[2] / "build/tools/axe/node_modules/axe-core/axe.min.js"
 
 
@@ -62,7 +54,7 @@ async def browser() -> AsyncIterator[Browser]:
     program = shutil.which("chromium")
     assert program, "the dashboard's tests need chromium; on Debian: apt-get install chromium"
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=program, args=list(FLAGS))
+        browser = await playwright.chromium.launch(executable_path=program, args=list(CHROMIUM_ARGUMENTS))
         yield browser
         await browser.close()
 

@@ -54,7 +54,7 @@ async def test_a_failed_step_is_three_links_away_by_keyboard(visitor: Visitor, w
     picture = page.locator("img").first
     await expect(picture).to_be_visible()
     assert await picture.evaluate("image => image.naturalWidth") > 0
-    await expect(page.locator(".log .failed").first).to_contain_text("Nothing of this name")
+    await expect(page.locator(".steps .failed").first).to_contain_text("Nothing of this name")
     await expect(page.get_by_text("simulated", exact=True).first).to_be_visible()
 
 

@@ -64,6 +64,25 @@ async def test_a_deleted_key_ends_its_sessions(visitor: Visitor, api: Api) -> No
     await eventually(ended)
 
 
+async def test_what_was_typed_survives_the_end_of_the_session(visitor: Visitor) -> None:
+    """It is sent again after signing in in another tab."""
+    await visitor.sign_in()
+    page = visitor.page
+    await page.get_by_role("button", name="New app").click()
+    dialog = page.get_by_role("dialog")
+    await dialog.get_by_label("Name").fill("Shop")
+    other = Visitor(await page.context.new_page(), visitor.url, visitor.key)
+    await other.open("/")
+    await other.page.get_by_role("button", name="Sign out").click()
+    await other.page.wait_for_url(f"{visitor.url}/sign-in")
+    await dialog.get_by_role("button", name="Register").click()
+    await expect(dialog.get_by_role("alert").filter(has_text="Sign in again in another tab")).to_be_visible()
+    await expect(dialog.get_by_label("Name")).to_have_value("Shop")
+    await other.sign_in()
+    await dialog.get_by_role("button", name="Register").click()
+    await expect(page.get_by_role("heading", name="Shop")).to_be_visible()
+
+
 async def test_a_change_needs_the_token_of_a_page(visitor: Visitor) -> None:
     await visitor.sign_in()
     body = {"name": "Shop", "platform": "Android"}

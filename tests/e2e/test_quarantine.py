@@ -197,6 +197,19 @@ class TestClassification:
         await eventually(known)
         assert (await self._list(foreign, "insufficient_data"))["total"] == 0
 
+    async def test_tests_in_quarantine_are_listed_until_it_ends(self, api: Api, world: World) -> None:
+        """Newest first, in pages; a classification is about something else."""
+        first, second, _ = [await world.test() for _ in range(3)]
+        for test in (first, second):
+            created(await api.put(path(test), {"reason": "Waits for SHOP-1"}))
+        page = created(await api.get("/tests", params={"quarantined": "true", "page_size": 1}))
+        assert (page["total"], [test["id"] for test in page["items"]]) == (2, [second["id"]])
+        await api.delete(path(second))
+        page = created(await api.get("/tests", params={"quarantined": "true"}))
+        assert [test["quarantine"]["reason"] for test in page["items"]] == ["Waits for SHOP-1"]
+        both = await api.get("/tests", params={"quarantined": "true", "classification": "flaky"})
+        assert (both.status, both.locations()) == (422, [["query", "quarantined"]])
+
     async def test_an_unknown_classification_is_refused_with_those_that_there_are(self, api: Api) -> None:
         """By name."""
         answer = await api.get("/tests", params={"classification": "shaky"})

@@ -11,7 +11,14 @@ from services.catalog.model.apps import App, AppFilter
 from services.catalog.model.attachments import Attachment, detach
 from services.catalog.model.builds import ALL_BUILDS, Build, BuildFilter
 from services.catalog.model.keys import ApiKey, Session
-from services.catalog.model.tests import PLAN_BYTES, Quarantine, Test, TestFilter, TestVersion
+from services.catalog.model.tests import (
+    PLAN_BYTES,
+    Quarantine,
+    Test,
+    TestFilter,
+    TestVersion,
+    active_quarantine,
+)
 from services.catalog.model.text import fold_case
 from services.catalog.model.values import Counts, Page
 from services.catalog.model.workflows import Workflow
@@ -197,6 +204,7 @@ class FakeTests(_Table[Test]):
             and (filter.tag is None or filter.tag in test.tags)
             and (filter.ids is None or test.id in filter.ids)
             and _named(test.name, filter.pattern)
+            and (filter.quarantined_at is None or active_quarantine(test.quarantine, filter.quarantined_at))
         ]
 
     async def replace(self, entity: Test) -> None:

@@ -77,6 +77,7 @@ class TestsServicer(tests_pb2_grpc.TestsServicer):
             platform=platform(request.platform),
             tag=request.tag or None,
             ids=request.test_ids,
+            quarantined=request.quarantined,
             with_steps=request.include_steps,
         )
         return tests_pb2.ListTestsResponse(items=map(test_message, listed.items), **page_fields(request, listed.total))

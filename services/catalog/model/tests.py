@@ -88,7 +88,9 @@ def at_version(test: Test, version: TestVersion | None) -> Test:
 
 @dataclass(frozen=True, slots=True)
 class TestFilter:
-    """Which tests: that run on a platform (of it, or of none), carry a tag, are among `ids`, fit a name pattern."""
+    """Which tests: that run on a platform (of it, or of none), carry a tag, are among `ids`, fit a name pattern, are in
+    quarantine at a moment.
+    """
 
     __test__ = False
 
@@ -96,6 +98,7 @@ class TestFilter:
     tag: str | None = None
     ids: tuple[str, ...] | None = None
     pattern: str | None = None
+    quarantined_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

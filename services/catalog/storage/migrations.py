@@ -1,6 +1,7 @@
 """Collections, their validators and indexes, as ordered migrations."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from pymongo import ASCENDING, DESCENDING, IndexModel
@@ -190,6 +191,12 @@ async def _make_sessions(mongo: Mongo) -> None:
     await _make_collections(mongo, [SESSIONS])
 
 
+async def _make_quarantined(mongo: Mongo) -> None:
+    keys = [("org_id", UP), ("live", UP), ("quarantine.until", UP)]
+    ever = {"partialFilterExpression": {"quarantine.until": {"$gt": datetime(1970, 1, 1, tzinfo=UTC)}}}
+    await mongo.collection(TESTS).create_indexes([_index("quarantined", keys, **ever)])
+
+
 MIGRATIONS = [
     idempotency.MIGRATION,
     outbox.MIGRATION,
@@ -199,4 +206,5 @@ MIGRATIONS = [
     Migration("0004_test_sources", _make_test_sources),
     Migration("0005_build_contents", _make_build_contents),
     Migration("0006_sessions", _make_sessions),
+    Migration("0007_quarantined", _make_quarantined),
 ]

@@ -125,6 +125,8 @@ def _condition(filter: TestFilter) -> Document:
         condition["tags"] = filter.tag
     if filter.ids is not None:
         condition |= id_condition(filter.ids)
+    if filter.quarantined_at is not None:
+        condition["quarantine.until"] = {"$gt": filter.quarantined_at}
     return condition
 
 

@@ -104,13 +104,15 @@ class TestUseCases:
         platform: Platform | None = None,
         tag: str | None = None,
         ids: Sequence[str] = (),
+        quarantined: bool = False,
         with_steps: bool = False,
     ) -> ListPage[AttachedTest]:
         """A page of the tests that fit, newest first; `ids` selects these instead of those of an app."""
         pattern = search_pattern(search) if search else None
         if search and pattern is None:
             return ListPage((), 0)
-        filter = TestFilter(platform, tag, tuple(ids) or await self._ids_of_app(app_id), pattern)
+        selected = tuple(ids) or await self._ids_of_app(app_id)
+        filter = TestFilter(platform, tag, selected, pattern, self._clock.now() if quarantined else None)
         total = await self._total(filter)
         tests = await self._store.tests.page(filter, page, with_steps=with_steps)
         return ListPage(await self._with_attachments(tests), total)

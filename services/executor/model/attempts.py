@@ -64,11 +64,21 @@ class Artifact:
     gone: ArtifactGone | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ScreenArea:
+    """A rectangle on a screenshot, from its top left corner, as shares (0..1) of its width and height."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepResult:
     """What one step of a test did. `index` and `depth` count from 0; `screenshot` and `tree` are names of artifacts.
 
-    `cache` is None when the step cache was not used.
+    `element_area` is where the element is on the screenshot. `cache` is None when the step cache was not used.
     """
 
     index: int
@@ -80,6 +90,7 @@ class StepResult:
     resolution: Resolution | None = None
     action: str = ""
     element: str = ""
+    element_area: ScreenArea | None = None
     message: str = ""
     category: Category | None = None
     screenshot: str = ""

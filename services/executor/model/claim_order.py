@@ -17,6 +17,7 @@ from types import MappingProxyType
 from services.executor.model.runs import Run
 
 HIGHEST_PRIORITY = 10
+LAST_RANK = 2 * HIGHEST_PRIORITY + 1
 EMPTY: Mapping[str, int] = MappingProxyType({})
 WEIGHT_OF_NEWEST = 0.3
 """The weight of a new duration against the smoothed earlier ones."""

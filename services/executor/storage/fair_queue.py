@@ -30,7 +30,7 @@ CALM_CLAIMS = 32
 """After this many successful claims in a row the lookahead shrinks by one."""
 _PLATFORMS = [platform.value for platform in Platform]
 _IS_TIME: Document = {"$expr": {"$lte": ["$claimable_at", "$$NOW"]}}
-_IN_ORDER = {"queue": 1, "claimable_at": 1, "turn": 1}
+IN_ORDER = {"queue": 1, "claimable_at": 1, "turn": 1}
 _FIRST_OF_EACH: Document = {
     "_id": "$queue",
     "org_id": {"$first": "$org_id"},
@@ -49,7 +49,12 @@ def queue_fields(run: Run) -> Document:
         return {}
     if run.lease is not None:
         return {"leased": platform.value}
-    return {} if run.claimable_at is None else {"queue": f"{platform.value}/{rank(run):02d}/{run.org_id}"}
+    return {} if run.claimable_at is None else {"queue": queue_name(platform, rank(run), run.org_id)}
+
+
+def queue_name(platform: Platform, rank: int, org_id: str) -> str:
+    """The queue of an organisation's runs of one rank; names sort by platform, then by rank."""
+    return f"{platform.value}/{rank:02d}/{org_id}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +148,7 @@ class FairQueue:
         """When the run that has waited longest was released; None when no run waits."""
         pipeline: list[Document] = [
             {"$match": {"queue": {"$gt": ""}}},
-            {"$sort": _IN_ORDER},
+            {"$sort": IN_ORDER},
             {"$group": {"_id": "$queue", "claimable_at": {"$first": "$claimable_at"}}},
             {"$group": {"_id": None, "claimable_at": {"$min": "$claimable_at"}}},
         ]
@@ -167,7 +172,7 @@ class FairQueue:
         of_platform = {"queue": {"$gte": f"{platform.value}/", "$lt": f"{platform.value}0"}}  # "0" comes after "/"
         pipeline: list[Document] = [
             {"$match": of_platform},
-            {"$sort": _IN_ORDER},
+            {"$sort": IN_ORDER},
             {"$group": _FIRST_OF_EACH},
             {"$match": _IS_TIME},
         ]
@@ -194,7 +199,7 @@ class FairQueue:
         if limit == 1:
             return [head.key]
         waiting = self._mongo.collection(RUNS).find({"queue": head.name, **_IS_TIME}, {"execution_id": 1})
-        found = await waiting.sort(list(_IN_ORDER.items())).limit(limit).to_list(None)
+        found = await waiting.sort(list(IN_ORDER.items())).limit(limit).to_list(None)
         keys = [RunKey(document["execution_id"], document["_id"]) for document in found]
         return self._contention.pick(keys, count)
 

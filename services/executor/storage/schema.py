@@ -15,9 +15,11 @@ STEP_MEMORIES = "step_memories"
 UNCLEAN_DEVICES = "unclean_devices"
 MODEL_USAGE = "model_usage"
 BASELINES = "baselines"
+WORKERS = "workers"
 ORG_LOCKS = "turnstiles"
 ORG_LOCKS_COUNT = 256
 DURATIONS_KEPT_SECONDS = 90 * 24 * 3600
+LOST_WORKERS_KEPT_SECONDS = 24 * 3600
 
 KEPT_SINCE = "kept_since"
 """Set to a run's end as long as the run's artifacts are kept: retention finds runs by it."""
@@ -105,6 +107,11 @@ async def _make_named_executions(mongo: Mongo) -> None:
     )
 
 
+async def _make_workers(mongo: Mongo) -> None:
+    expiry = IndexModel([("alive_until", ASCENDING)], name="expiry", expireAfterSeconds=LOST_WORKERS_KEPT_SECONDS)
+    await mongo.collection(WORKERS).create_indexes([expiry])
+
+
 MIGRATIONS = (
     idempotency.MIGRATION,
     outbox.MIGRATION,
@@ -113,4 +120,5 @@ MIGRATIONS = (
     Migration("0007_model_usage", _make_model_usage),
     Migration("0008_baselines", _make_baselines),
     Migration("0009_named_executions", _make_named_executions),
+    Migration("0010_workers", _make_workers),
 )

@@ -38,6 +38,11 @@ class Worker:
         telemetry.running.set_function(lambda: len(self.active))
 
     @property
+    def is_draining(self) -> bool:
+        """Whether it claims nothing more."""
+        return self._draining
+
+    @property
     def platforms(self) -> Sequence[Platform]:
         return self._attempts.platforms
 

@@ -1,4 +1,4 @@
-"""The pages of apps: all of them, and one with its trend and the health of its builds."""
+"""The pages of apps: all of them, and one with its trend, the health of its builds, and its tests."""
 
 import asyncio
 from typing import Any
@@ -10,6 +10,8 @@ from services.gateway.dashboard.pages import Values, with_session
 from services.gateway.dashboard.rest_reader import read
 
 PAGE_SIZE = 50
+TREND_DAYS = (7, 14, 30, 60)
+CANDIDATES = 10
 
 
 @with_session
@@ -23,13 +25,39 @@ async def list_apps(request: web.Request) -> Values:
 
 @with_session
 async def show_app(request: web.Request) -> Values:
-    """An app with its workspace, newest builds and newest executions."""
-    app_id = quote(request.match_info["app_id"], safe="")
-    workspace, builds, executions = await asyncio.gather(
-        read(request, f"apps/{app_id}/workspace"),
-        read(request, f"apps/{app_id}/builds", page_size=10),
-        read(request, "executions", app_id=request.match_info["app_id"], page_size=10),
+    """An app with its workspace, newest builds and executions, attached tests, and tests to attach."""
+    query, app_id = request.query, request.match_info["app_id"]
+    app = f"apps/{quote(app_id, safe='')}"
+    workspace, builds, tests, candidates, executions = await asyncio.gather(
+        read(request, f"{app}/workspace", trend_days=query.get("days") or None),
+        read(request, f"{app}/builds", page_size=PAGE_SIZE),
+        read(request, f"{app}/tests", page=query.get("page"), page_size=PAGE_SIZE),
+        _find_tests(request),
+        read(request, "executions", app_id=app_id, page_size=10),
     )
-    trend: list[dict[str, Any]] = workspace["execution_trend"]
-    most = max((point["executions"] for point in trend), default=0)
-    return {"app": workspace["app"], "workspace": workspace, "builds": builds, "executions": executions, "most": most}
+    trend = [_with_cancelled(point) for point in workspace["execution_trend"]]
+    sums = {name: sum(point[name] for point in trend) for name in ("executions", "passed", "failed", "cancelled")}
+    return {
+        "app": workspace["app"],
+        "workspace": workspace,
+        "trend": {"days": len(trend), "choices": TREND_DAYS, "points": trend, "sums": sums},
+        "builds": builds["items"],
+        "tests": tests,
+        "query": {name: query[name] for name in ("days", "attach", "platform") if name in query},
+        "candidates": candidates,
+        "executions": executions,
+    }
+
+
+async def _find_tests(request: web.Request) -> Any:
+    """Tests of a platform whose names contain `?attach=`; None while nothing is searched."""
+    query = request.query
+    if "attach" not in query:
+        return None
+    platform = query.get("platform") or None
+    return await read(request, "tests", search=query["attach"] or None, platform=platform, page_size=CANDIDATES)
+
+
+def _with_cancelled(point: dict[str, Any]) -> dict[str, Any]:
+    """`executions` of a day is passed + failed + cancelled."""
+    return {**point, "cancelled": point["executions"] - point["passed"] - point["failed"]}

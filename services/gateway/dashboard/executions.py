@@ -1,13 +1,16 @@
 """The pages of executions: all of them, and one with its runs."""
 
 import asyncio
+from typing import Any
 from urllib.parse import quote
 
 from aiohttp import web
 
 from services.gateway.dashboard.pages import Values, with_session
-from services.gateway.dashboard.rest_reader import read
+from services.gateway.dashboard.pictures import pictures_of, step_class
+from services.gateway.dashboard.rest_reader import RestError, read
 
+SEARCHED_PAGES = 10
 FILTERS = ("status", "app_id", "workflow_id", "source", "branch", "commit_sha", "pr_number")
 
 
@@ -21,12 +24,38 @@ async def list_executions(request: web.Request) -> Values:
 
 @with_session
 async def show_execution(request: web.Request) -> Values:
-    """An execution with a page of its runs."""
+    """An execution with a page of its runs, and its gate once it has ended."""
     execution = f"executions/{quote(request.match_info['execution_id'], safe='')}"
     found, runs = await asyncio.gather(
         read(request, execution), read(request, f"{execution}/runs", page=request.query.get("page"), page_size=100)
     )
-    return {"execution": found, "runs": runs}
+    return {
+        "execution": found,
+        "runs": runs,
+        "gate": await _gate(request, execution) if found["completed_at"] else None,
+    }
+
+
+async def find_run(request: web.Request) -> str:
+    """The address of a test's run in an execution, or of the execution if that is not among its first runs."""
+    ids = request.match_info
+    execution = f"/executions/{quote(ids['execution_id'], safe='')}"
+    for number in range(1, SEARCHED_PAGES + 1):
+        runs = await read(request, f"{execution[1:]}/runs", page=number, page_size=100)
+        for run in runs["items"]:
+            if run["test_id"] == ids["test_id"]:
+                return f"{execution}/runs/{run['id']}"
+        if not runs["has_next"]:
+            break
+    return execution
+
+
+async def _gate(request: web.Request, execution: str) -> Any:
+    """None if reporting does not know the execution yet, or does not answer: the page is of use without it."""
+    try:
+        return await read(request, f"{execution}/gate")
+    except RestError:
+        return None
 
 
 @with_session
@@ -37,4 +66,4 @@ async def show_run(request: web.Request) -> Values:
     found, run = await asyncio.gather(
         read(request, execution), read(request, f"{execution}/runs/{quote(ids['run_id'], safe='')}")
     )
-    return {"execution": found, "run": run}
+    return {"execution": found, "run": run, "pictures_of": pictures_of, "step_class": step_class}

@@ -25,6 +25,7 @@ _POLICY = "; ".join(
         "script-src 'self'",
         "style-src 'self'",
         "img-src 'self' blob: data:",
+        "media-src 'self'",
         "connect-src 'self'",
         "font-src 'self'",
         "form-action 'self'",
@@ -38,6 +39,7 @@ SECURITY_HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
     "X-Frame-Options": "DENY",
+    "Cache-Control": "no-store",
 }
 
 
@@ -70,6 +72,18 @@ def page(template: str, load: Load) -> Handler:
     async def handle(request: web.Request) -> web.StreamResponse:
         try:
             return render(request, template, await load(request))
+        except RestError as error:
+            return _refuse(request, error)
+
+    return handle
+
+
+def redirection(find: Callable[[web.Request], Awaitable[str]]) -> Handler:
+    """The handler of an address that leads to the one that is found. RestError."""
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        try:
+            return web.Response(status=302, headers={hdrs.LOCATION: await find(request)})
         except RestError as error:
             return _refuse(request, error)
 

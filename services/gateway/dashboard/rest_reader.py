@@ -7,6 +7,8 @@ import orjson
 from aiohttp import hdrs, web
 from yarl import URL
 
+from services.gateway.http.representations import ETAG
+
 _FORWARDED = (hdrs.COOKIE, hdrs.AUTHORIZATION)
 
 
@@ -25,13 +27,27 @@ async def read(request: web.Request, path: str, **query: Any) -> Any:
 
     The call takes the same way as one from outside: authentication, limits, metrics and handlers.
     """
-    response = await request.app._handle(_subrequest(request, path, query))
+    return orjson.loads(_body(await _respond(request, path, query), path))
+
+
+async def read_tagged(request: web.Request, path: str) -> tuple[Any, str]:
+    """As `read`, with the ETag, which a change can send as If-Match."""
+    response = await _respond(request, path, {})
+    return orjson.loads(_body(response, path)), response.headers.get(ETAG, "")
+
+
+async def _respond(request: web.Request, path: str, query: Mapping[str, Any]) -> web.StreamResponse:
+    return await request.app._handle(_subrequest(request, path, query))
+
+
+def _body(response: web.StreamResponse, path: str) -> bytes:
+    """The body of a success. RestError."""
     if not isinstance(response, web.Response) or not isinstance(response.body, bytes):
         raise TypeError(f"{path} is not a resource")
     if response.status >= 400:
         document = orjson.loads(response.body)
         raise RestError(response.status, _sentence(document["detail"]), document.get("code", ""))
-    return orjson.loads(response.body)
+    return response.body
 
 
 def _subrequest(request: web.Request, path: str, query: Mapping[str, Any]) -> web.Request:

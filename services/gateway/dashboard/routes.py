@@ -1,13 +1,26 @@
 """The routes of the dashboard: pages need no access rule, because they show what the REST interface answers."""
 
 from services.chassis.grpc_channel import Channel
-from services.gateway.dashboard import apps, executions, sign_in
+from services.gateway.dashboard import (
+    apps,
+    builds,
+    coverage,
+    executions,
+    history,
+    matrix,
+    queue,
+    settings,
+    sign_in,
+    tests,
+    versions,
+)
 from services.gateway.dashboard.assets import PREFIX, Assets
-from services.gateway.dashboard.pages import SIGN_IN, page
+from services.gateway.dashboard.pages import SIGN_IN, page, redirection
 from services.gateway.dashboard.reference.page import PATH as REFERENCE
 from services.gateway.dashboard.reference.page import ReferencePage
 from services.gateway.dashboard.sessions import SessionHandlers
 from services.gateway.http.application import Route
+from services.gateway.http.authentication import AccessRule
 
 
 def dashboard_routes(catalog: Channel, assets: Assets, reference: ReferencePage) -> list[Route]:
@@ -16,12 +29,29 @@ def dashboard_routes(catalog: Channel, assets: Assets, reference: ReferencePage)
     return [
         Route("GET", "/", page("apps.html", apps.list_apps)),
         Route("GET", "/apps/{app_id}", page("app.html", apps.show_app)),
+        Route("GET", "/apps/{app_id}/matrix", page("matrix.html", matrix.show_matrix)),
+        Route("GET", "/apps/{app_id}/coverage", page("coverage.html", coverage.show_coverage)),
+        Route("GET", "/apps/{app_id}/builds/{build_id}", page("build.html", builds.show_build)),
         Route("GET", "/executions", page("executions.html", executions.list_executions)),
         Route("GET", "/executions/{execution_id}", page("execution.html", executions.show_execution)),
+        Route("GET", "/executions/{execution_id}/tests/{test_id}", redirection(executions.find_run)),
         Route("GET", "/executions/{execution_id}/runs/{run_id}", page("run.html", executions.show_run)),
+        Route("GET", "/queue", page("queue.html", queue.show_queue)),
+        Route("GET", "/settings", page("api_keys.html", settings.list_keys)),
+        Route("GET", "/settings/limits", page("limits.html", settings.list_limits)),
+        Route("GET", "/settings/quarantine", page("quarantine.html", settings.list_quarantined)),
+        Route("GET", "/settings/secrets", page("secrets.html", settings.list_secrets)),
+        Route("GET", "/tests", page("tests.html", tests.list_tests)),
+        Route("GET", "/tests/new", page("new_test.html", tests.new_test)),
+        Route("GET", "/tests/{test_id}", page("test.html", tests.show_steps)),
+        Route("GET", "/tests/{test_id}/versions", page("versions.html", versions.show_versions)),
+        Route("GET", "/tests/{test_id}/history", page("history.html", history.show_history)),
+        Route("GET", "/tests/{test_id}/try", page("try.html", history.show_last_screen)),
+        Route("POST", "/tests/{test_id}/difference", versions.DifferenceHandler().handle, AccessRule("read")),
         Route("GET", REFERENCE, reference.show),
         Route("GET", SIGN_IN, sign_in.show),
         Route("POST", "/session", sessions.begin),
+        Route("GET", "/session", sessions.show),
         Route("DELETE", "/session", sessions.end),
         Route("GET", f"{PREFIX}/{{version}}/{{name}}", assets.serve),
     ]

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 import orjson
-from aiohttp import web
+from aiohttp import hdrs, web
 from mobiletest.catalog.v1 import sessions_pb2, sessions_pb2_grpc
 
 from services.chassis import error_status
@@ -12,13 +12,13 @@ from services.chassis.grpc_channel import Channel
 from services.gateway.auth.api_keys import KEY_ERRORS
 from services.gateway.http.json_responses import HttpError
 from services.gateway.http.request_body import BodyMemory, read_json
-from services.gateway.http.session_cookie import has_csrf_token, remove_session, session_token, set_session
+from services.gateway.http.session_cookie import csrf_token, has_csrf_token, remove_session, session_token, set_session
 
 MAX_BYTES, BODY_SECONDS = 16 * 1024, 15.0
 
 
 class SessionHandlers:
-    """`POST` and `DELETE /session`; sessions are kept by the catalog."""
+    """`POST`, `GET` and `DELETE /session`; sessions are kept by the catalog."""
 
     def __init__(self, catalog: Channel) -> None:
         self._stub = sessions_pb2_grpc.SessionsStub(catalog)  # type: ignore[no-untyped-call]
@@ -38,6 +38,14 @@ class SessionHandlers:
         ends = answer.session.expires_at.ToDatetime(UTC)
         set_session(request, response, answer.token, int((ends - datetime.now(UTC)).total_seconds()))
         return response
+
+    async def show(self, request: web.Request) -> web.StreamResponse:
+        """{"csrf_token"} of the session, for a page that was loaded in an earlier one. Unauthenticated."""
+        token = session_token(request)
+        if token is None:
+            raise Unauthenticated("Sign in first", reason="SESSION_REQUIRED")
+        body = orjson.dumps({"csrf_token": csrf_token(token)})
+        return web.Response(body=body, content_type="application/json", headers={hdrs.CACHE_CONTROL: "no-store"})
 
     async def end(self, request: web.Request) -> web.StreamResponse:
         """End the session everywhere. PermissionDenied: another site sent the request."""

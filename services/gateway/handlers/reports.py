@@ -15,6 +15,7 @@ from mobiletest.reporting.v1 import reports_pb2
 from services.chassis.errors import NotFound
 from services.chassis.proto_values import enum_spellings, page_fields
 from services.chassis.validation import apply_defaults
+from services.gateway.decoding.validation_errors import FieldError, InvalidRequest
 from services.gateway.handlers.invocations import Invocation
 from services.gateway.http.request_context import RequestContext
 from services.gateway.upstream.app_stats import set_stats
@@ -111,6 +112,9 @@ def list_tests_by_classification(list_tests: Invocation, list_classified: Invoca
     async def invoke(message: tests_pb2.ListTestsRequest, context: RequestContext, timeout: float) -> Any:
         if not message.HasField("classification"):
             return await list_tests(message, context, timeout)
+        if message.quarantined:
+            text = "cannot be combined with classification: leave one of them out"
+            raise InvalidRequest([FieldError(("query", "quarantined"), text, "value_error")])
         apply_defaults(message)
         found = await list_classified(_classified_request(message), context, timeout)
         these = tests_pb2.ListTestsRequest(

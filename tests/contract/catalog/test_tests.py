@@ -64,16 +64,22 @@ FILTERS = [
     (TestFilter(ids=()), []),
     (TestFilter(pattern=search_pattern("IN")), ["b", "a"]),
     (TestFilter(platform=Platform.IOS, tag="smoke", pattern=search_pattern("log")), ["a"]),
+    (TestFilter(quarantined_at=at(5)), ["d", "b"]),
+    (TestFilter(quarantined_at=at(9), pattern=search_pattern("in")), []),
 ]
 
 
 @pytest.mark.parametrize(("filter", "expected"), FILTERS)
 async def test_filters(store: Store, filter: TestFilter, expected: list[str]) -> None:
-    """All conditions hold at once; a test without a platform fits every platform; newest first."""
+    """All conditions hold at once; a test without a platform fits every platform; newest first.
+
+    A quarantine that is over does not count.
+    """
+    over, short, long = (Quarantine("Flaky", at(minutes), "CI", at(1)) for minutes in (5, 9, 10))
     await store.tests.add(a_test("a", None, 1, name="Log in", tags=("smoke",)))
-    await store.tests.add(a_test("b", Platform.IOS, 2, name="Check in"))
-    await store.tests.add(a_test("c", Platform.ANDROID, 3, name="Buy", tags=("slow", "smoke")))
-    await store.tests.add(a_test("d", None, 4, name="Pay"))
+    await store.tests.add(a_test("b", Platform.IOS, 2, name="Check in", quarantine=short))
+    await store.tests.add(a_test("c", Platform.ANDROID, 3, name="Buy", tags=("slow", "smoke"), quarantine=over))
+    await store.tests.add(a_test("d", None, 4, name="Pay", quarantine=long))
     assert [t.id for t in await store.tests.page(filter, Page(1, 10), with_steps=True)] == expected
     assert await store.tests.count(filter) == len(expected)
 

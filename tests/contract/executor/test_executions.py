@@ -11,7 +11,7 @@ from services.chassis.context import Caller, bind
 from services.chassis.errors import FailedPrecondition, NotFound
 from services.chassis.ids import derive_ids
 from services.executor.events import to_execution_event
-from services.executor.model.attempts import Artifact, AttemptResult, StepResult, StepStatus
+from services.executor.model.attempts import Artifact, AttemptResult, ScreenArea, StepResult, StepStatus
 from services.executor.model.attribution import Ci, ExecutionSource
 from services.executor.model.executions import Execution
 from services.executor.model.failures import Category, Failure
@@ -114,7 +114,15 @@ async def test_steps_and_artifacts_are_returned_with_the_run_only(world: World) 
     [key] = await keys_of(world, execution)
     claim = await claimed(world, key)
     now = await world.executions.now()
-    step = StepResult(index=0, kind="sentence", text="Tap it", status=StepStatus.FAILED, started_at=now, message="No.")
+    step = StepResult(
+        index=0,
+        kind="sentence",
+        text="Tap it",
+        status=StepStatus.FAILED,
+        started_at=now,
+        message="No.",
+        element_area=ScreenArea(0.1, 0.2, 0.5, 0.05),
+    )
     artifact = Artifact("attempt-1-step-000.png", "screenshot", "image/png", 12)
     await world.runs.finish(key, claim.run.fencing_token, AttemptResult(steps=(step,), artifacts=(artifact,)))
     run = await world.executions.run(execution.id, key.run_id)

@@ -1,17 +1,12 @@
 """The design system and the browser modules on a page with all components."""
 
-from collections.abc import Callable
+from typing import Literal
 
 import pytest
-from selenium.webdriver import ActionChains, Keys, Remote
-from selenium.webdriver.common.by import By
-from selenium.webdriver.remote.webelement import WebElement
-from selenium.webdriver.support.select import Select
-from selenium.webdriver.support.wait import WebDriverWait
+from playwright.async_api import Locator, Page, expect
 
-from tests.dashboard.conftest import emulate
-
-THEMES = ["light", "dark"]
+Theme = Literal["light", "dark"]
+THEMES: tuple[Theme, ...] = ("light", "dark")
 INSERT_TIME = """
     const time = document.createElement("time");
     time.id = "later"; time.dataset.format = "relative"; time.dateTime = new Date(Date.now() - 185000).toISOString();
@@ -19,128 +14,112 @@ INSERT_TIME = """
 """
 
 
-def find(browser: Remote, selector: str) -> WebElement:
-    return browser.find_element(By.CSS_SELECTOR, selector)
+async def background(page: Page) -> str:
+    return str(await page.evaluate("getComputedStyle(document.body).backgroundColor"))
 
 
-def wait_until(browser: Remote, condition: Callable[[], object]) -> None:
-    WebDriverWait(browser, 10, 0.05).until(lambda _: condition())
-
-
-def choose_theme(browser: Remote, theme: str) -> None:
-    Select(find(browser, "[data-theme-switch]")).select_by_value(theme)
-
-
-def background(browser: Remote) -> str:
-    return find(browser, "body").value_of_css_property("background-color")
-
-
-def toasts(browser: Remote, role: str) -> list[str]:
-    texts = browser.find_elements(By.CSS_SELECTOR, f".toasts [role={role}] .toast span")
-    return [text.text for text in texts]
+def toasts(page: Page, role: str) -> Locator:
+    return page.locator(f".toasts [role={role}] .toast span")
 
 
 @pytest.mark.parametrize("width", [360, 720, 1040, 1600])
-def test_the_page_has_no_horizontal_scroll(browser: Remote, width: int) -> None:
-    emulate(browser, "setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=False)
-    needed, given = browser.execute_script(
-        "const root = document.documentElement; return [root.scrollWidth, root.clientWidth]"
-    )
-    assert needed <= given <= width
+async def test_the_page_has_no_horizontal_scroll(page: Page, width: int) -> None:
+    await page.set_viewport_size({"width": width, "height": 800})
+    assert await page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_times_are_local_and_their_title_is_utc(browser: Remote) -> None:
-    time = find(browser, "#absolute")
-    wait_until(browser, lambda: time.text == "24 Nov 2026, 00:04")
-    assert time.get_attribute("title") == "2026-11-23 15:04:05 UTC"
-    assert find(browser, "#elapsed").text == "2:05"
+async def test_times_are_local_and_their_title_is_utc(page: Page) -> None:
+    time = page.locator("#absolute")
+    await expect(time).to_have_text("24 Nov 2026, 00:04")
+    await expect(time).to_have_attribute("title", "2026-11-23 15:04:05 UTC")
+    await expect(page.locator("#elapsed")).to_have_text("2:05")
 
 
-def test_times_that_come_later_are_shown_too(browser: Remote) -> None:
-    wait_until(browser, lambda: find(browser, "#elapsed").text == "2:05")
-    browser.execute_script(INSERT_TIME)
-    wait_until(browser, lambda: find(browser, "#later").text == "3 minutes ago")
-    browser.execute_script('document.getElementById("later").firstChild.data = "as the server wrote it"')
-    wait_until(browser, lambda: find(browser, "#later").text == "3 minutes ago")
+async def test_times_that_come_later_are_shown_too(page: Page) -> None:
+    await page.evaluate(INSERT_TIME)
+    await expect(page.locator("#later")).to_have_text("3 minutes ago")
+    await page.evaluate('document.getElementById("later").firstChild.data = "as the server wrote it"')
+    await expect(page.locator("#later")).to_have_text("3 minutes ago")
 
 
 @pytest.mark.parametrize("theme", THEMES)
-def test_the_chosen_theme_is_kept(browser: Remote, theme: str) -> None:
-    emulate(browser, "setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
-    choose_theme(browser, "dark" if theme == "light" else "light")
-    other = background(browser)
-    choose_theme(browser, theme)
-    chosen = background(browser)
+async def test_the_chosen_theme_is_kept(page: Page, theme: Theme) -> None:
+    await page.emulate_media(color_scheme="dark")
+    switch = page.locator("[data-theme-switch]")
+    await switch.select_option("dark" if theme == "light" else "light")
+    other = await background(page)
+    await switch.select_option(theme)
+    chosen = await background(page)
     assert chosen != other
-    browser.refresh()
-    wait_until(
-        browser, lambda: Select(find(browser, "[data-theme-switch]")).first_selected_option.text == theme.title()
-    )
-    assert background(browser) == chosen
+    await page.reload()
+    await expect(switch).to_have_value(theme)
+    assert await background(page) == chosen
 
 
-def test_without_a_choice_the_theme_is_the_systems(browser: Remote) -> None:
-    def set_system(theme: str) -> str:
-        emulate(browser, "setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": theme}])
-        return background(browser)
+async def test_without_a_choice_the_theme_is_the_systems(page: Page) -> None:
+    async def set_system(theme: Theme) -> str:
+        await page.emulate_media(color_scheme=theme)
+        return await background(page)
 
-    light, dark = (set_system(theme) for theme in THEMES)
+    light, dark = [await set_system(theme) for theme in THEMES]
     assert light != dark
-    choose_theme(browser, "light")
-    assert background(browser) == light
-    choose_theme(browser, "system")
-    assert background(browser) == dark
+    switch = page.locator("[data-theme-switch]")
+    await switch.select_option("light")
+    assert await background(page) == light
+    await switch.select_option("system")
+    assert await background(page) == dark
 
 
-def test_requests_that_change_something_carry_the_token(browser: Remote) -> None:
-    find(browser, "#send").click()
-    wait_until(browser, lambda: find(browser, "#answer").text == "token-of-the-page")
+async def test_requests_that_change_something_carry_the_token(page: Page) -> None:
+    await page.locator("#send").click()
+    await expect(page.locator("#answer")).to_have_text("token-of-the-page")
 
 
 @pytest.mark.parametrize(("method", "answer"), [("GET", "no token"), ("POST", "token-of-the-page")])
-def test_fetch_sends_the_token_with_unsafe_methods(browser: Remote, method: str, answer: str) -> None:
-    script = "const [method, done] = arguments; fetch('/echo', {method}).then((r) => r.text()).then(done)"
-    assert browser.execute_async_script(script, method) == answer
+async def test_fetch_sends_the_token_with_unsafe_methods(page: Page, method: str, answer: str) -> None:
+    script = "async (method) => (await fetch('/echo', {method})).text()"
+    assert await page.evaluate(script, method) == answer
 
 
-def test_the_server_sends_toasts_and_failures_stay_until_closed(browser: Remote) -> None:
-    find(browser, "#send").click()
-    wait_until(browser, lambda: toasts(browser, "alert") == ["Sent"])
-    find(browser, ".toasts [role=alert] button").click()
-    assert toasts(browser, "alert") == []
+async def test_the_server_sends_toasts_and_failures_stay_until_closed(page: Page) -> None:
+    await page.locator("#send").click()
+    await expect(toasts(page, "alert")).to_have_text("Sent")
+    await page.locator(".toasts [role=alert] button").click()
+    await expect(toasts(page, "alert")).to_have_count(0)
 
 
-def test_the_copy_button_copies_and_says_so(browser: Remote) -> None:
-    find(browser, "#copy").click()
-    wait_until(browser, lambda: toasts(browser, "status") == ["Copied"])
-    assert find(browser, "#copy").text == "Copied"
-    find(browser, "#search").send_keys(Keys.CONTROL, "v")
-    assert find(browser, "#search").get_attribute("value") == find(browser, "#key").text
+async def test_the_copy_button_copies_and_says_so(page: Page) -> None:
+    await page.locator("#copy").click()
+    await expect(toasts(page, "status")).to_have_text("Copied")
+    await expect(page.locator("#copy")).to_have_text("Copied")
+    await page.locator("#search").press("Control+v")
+    await expect(page.locator("#search")).to_have_value(await page.locator("#key").inner_text())
 
 
-def test_toasts_are_inside_the_open_dialog_because_the_page_behind_is_inert(browser: Remote) -> None:
-    find(browser, "#open-dialog").click()
-    browser.execute_script("document.dispatchEvent(new CustomEvent('toast', {detail: {message: 'Saved'}}))")
-    assert find(browser, "#dialog .toasts .toast span").text == "Saved"
-    ActionChains(browser).send_keys(Keys.ESCAPE).perform()
-    wait_until(browser, lambda: browser.find_elements(By.CSS_SELECTOR, "body > .toasts"))
+async def test_toasts_are_inside_the_open_dialog_because_the_page_behind_is_inert(page: Page) -> None:
+    await page.locator("#open-dialog").click()
+    await page.evaluate("document.dispatchEvent(new CustomEvent('toast', {detail: {message: 'Saved'}}))")
+    await expect(page.locator("#dialog .toasts .toast span")).to_have_text("Saved")
+    await page.keyboard.press("Escape")
+    await expect(page.locator("body > .toasts")).to_have_count(1)
 
 
-def test_a_tooltip_opens_on_focus_and_closes_on_escape(browser: Remote) -> None:
-    sentence = find(browser, "#flaky-1")
-    assert not sentence.is_displayed()
-    browser.execute_script("document.getElementById('tip').focus()")
-    wait_until(browser, sentence.is_displayed)
-    ActionChains(browser).send_keys(Keys.ESCAPE).perform()
-    wait_until(browser, lambda: not sentence.is_displayed())
+async def test_a_tooltip_opens_on_focus_and_closes_on_escape(page: Page) -> None:
+    sentence = page.locator("#flaky-1")
+    await expect(sentence).to_be_hidden()
+    await page.locator("#tip").focus()
+    await expect(sentence).to_be_visible()
+    await page.keyboard.press("Escape")
+    await expect(sentence).to_be_hidden()
 
 
-def test_a_tooltip_is_not_cut_off_by_its_table(browser: Remote) -> None:
-    emulate(browser, "setDeviceMetricsOverride", width=360, height=800, deviceScaleFactor=1, mobile=False)
-    tip = find(browser, "#tip")
-    browser.execute_script(
-        "arguments[0].scrollIntoView({block: 'center', inline: 'center'}); arguments[0].focus()", tip
+async def test_a_tooltip_is_not_cut_off_by_its_table(page: Page) -> None:
+    await page.set_viewport_size({"width": 360, "height": 800})
+    await page.locator("#tip").evaluate(
+        "tip => { tip.scrollIntoView({block: 'center', inline: 'center'}); tip.focus(); }"
     )
-    box = find(browser, "#flaky-1").rect
+    await expect(page.locator("#flaky-1")).to_be_visible()
+    box = await page.locator("#flaky-1").bounding_box()
+    assert box is not None
     assert box["x"] >= 0
     assert box["x"] + box["width"] <= 360

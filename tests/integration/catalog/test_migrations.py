@@ -1,6 +1,7 @@
 """The schema: migrations that may run again, validators that refuse, and an index for every query that lists."""
 
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
@@ -62,6 +63,7 @@ QUERIES: list[tuple[str, dict[str, Any], dict[str, int], str]] = [
     ("builds", {"app_id": {"$in": ["a", "b"]}, "version": {"$in": ["1", "2"]}, "live": True}, {}, "version"),
     ("tests", {"live": True}, LIST, "list"),
     ("tests", {"tags": {"$in": ["x"]}, "live": True}, {}, "tagged"),
+    ("tests", {"quarantine.until": {"$gt": datetime(2026, 1, 1, tzinfo=UTC)}, "live": True}, {}, "quarantined"),
     ("test_versions", {"test_id": "t"}, {"version_number": -1}, "list"),
     ("attachments", {"app_id": "a", "attached": True}, {"name_folded": 1, "test_id": 1}, "of_app"),
     ("attachments", {"test_id": {"$in": ["t"]}, "attached": True}, {}, "of_test"),

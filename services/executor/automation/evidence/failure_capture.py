@@ -12,6 +12,8 @@ from typing import TypeVar
 from services.chassis import logs
 from services.executor.automation.devices.port import Device, DeviceFailure, PageSource
 from services.executor.automation.evidence.recorder import StepRecorder
+from services.executor.automation.screen.elements import Element
+from services.executor.model.attempts import ScreenArea
 
 CAPTURE_SECONDS = 10.0
 """For a screenshot and a tree together."""
@@ -31,11 +33,12 @@ log = logs.get(__name__)
 
 @dataclass(frozen=True, slots=True)
 class CapturedScreen:
-    """Names of artifacts, and what could not be captured."""
+    """Names of artifacts, where the element is on the screenshot, and what could not be captured."""
 
     screenshot: str = ""
     tree: str = ""
     missing: tuple[str, ...] = ()
+    element_area: ScreenArea | None = None
 
 
 class FailureCapture:
@@ -49,8 +52,10 @@ class FailureCapture:
         self._unresponsive = False
         self.device: Device | None = None
 
-    async def capture_screen(self, index: int | None, *, late: bool = False) -> CapturedScreen:
-        """For a step, or for an end outside of all steps. Never raises."""
+    async def capture_screen(
+        self, index: int | None, element: Element | None = None, *, late: bool = False
+    ) -> CapturedScreen:
+        """For a step, with the element concerned, or for an end outside of all steps. Never raises."""
         device, recorder = self.device, self._recorder
         if device is None:
             return CapturedScreen()
@@ -64,7 +69,8 @@ class FailureCapture:
         missing: list[str] = []
         screenshot = await self._capture("screenshot", device.screenshot, store_screenshot, until, missing)
         tree = await self._capture("UI tree", device.source, store_tree, until, missing)
-        return CapturedScreen(screenshot, tree, tuple(missing))
+        area = await self._locate(element, device, until) if element is not None and screenshot else None
+        return CapturedScreen(screenshot, tree, tuple(missing), area)
 
     async def capture_log(self, *, late: bool = False) -> None:
         """The end of the device's log. Never raises."""
@@ -77,6 +83,20 @@ class FailureCapture:
 
         until = _time() + (LATE_SECONDS if late else LOG_SECONDS)
         await self._capture("device log", self.device.log, store, until, [])
+
+    async def _locate(self, element: Element, device: Device, until: float) -> ScreenArea | None:
+        """Where the element is on the screenshot; None if it is not on the screen, or if the device does not say."""
+        try:
+            async with asyncio.timeout_at(until):
+                screen = await device.screen_bounds()
+        except (TimeoutError, DeviceFailure):
+            return None
+        shown = element.bounds.intersection(screen)
+        if shown is None:
+            return None
+        x, y = shown.x - screen.x, shown.y - screen.y
+        shares = (x / screen.width, y / screen.height, shown.width / screen.width, shown.height / screen.height)
+        return ScreenArea(*(round(share, 4) for share in shares))
 
     async def _capture(
         self,

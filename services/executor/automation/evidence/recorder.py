@@ -13,7 +13,7 @@ from services.executor.automation.ports import EvidenceStore, OnProgress
 from services.executor.automation.screen.elements import Element
 from services.executor.automation.secret_texts import SecretTexts
 from services.executor.automation.sentences.intents import Action
-from services.executor.model.attempts import Artifact, Resolution, StepResult, StepStatus
+from services.executor.model.attempts import Artifact, Resolution, ScreenArea, StepResult, StepStatus
 from services.executor.model.failures import Category, Failure
 from services.flows import steps as flows
 
@@ -127,6 +127,7 @@ class StepRecorder:
         resolution: Resolution | None = None,
         screenshot: str = "",
         tree: str = "",
+        element_area: ScreenArea | None = None,
     ) -> None:
         await self._end(
             index,
@@ -137,13 +138,15 @@ class StepRecorder:
             resolution=resolution or self.steps[index].resolution,
             screenshot=screenshot,
             tree=tree,
+            element_area=element_area,
         )
 
     async def fail_container(self, index: int, failure: Failure) -> None:
         """A step ends as a step inside it did, and shows the evidence of that one."""
         inner = self.steps[failure.step_index] if failure.step_index is not None else self.steps[index]
         failed = StepFailed(failure.category, failure.message)
-        await self.fail_step(index, failed, screenshot=inner.screenshot, tree=inner.tree)
+        area = inner.element_area
+        await self.fail_step(index, failed, screenshot=inner.screenshot, tree=inner.tree, element_area=area)
 
     async def interrupt(self, failed: StepFailed, *, screenshot: str = "", tree: str = "") -> None:
         """End the steps that are still open, because the attempt ends."""

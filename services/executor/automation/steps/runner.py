@@ -133,7 +133,7 @@ class StepRunner:
             await self._fail(index, step, StepFailed(failed.category, failed.message))
 
     async def _fail(self, index: int, step: Step, failed: StepFailed) -> NoReturn:
-        captured = await self._capture.capture_screen(index)
+        captured = await self._capture.capture_screen(index, failed.element)
         self._recorder.add_remark(index, *captured.missing)
         await self._recorder.store_pictures(index, failed.pictures)
         await self._recorder.fail_step(
@@ -142,6 +142,7 @@ class StepRunner:
             resolution=None if isinstance(step.command, Sentence | AiCommand) else Resolution.COMMAND,
             screenshot=captured.screenshot,
             tree=captured.tree,
+            element_area=captured.element_area,
         )
         failure = Failure(failed.category, failed.message, failed.reason, index, step.name)
         raise _Failed(failure, final=isinstance(failed, ScriptFailed))

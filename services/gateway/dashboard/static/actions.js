@@ -1,6 +1,6 @@
 // Buttons: sign out, open and close a dialog, and changes of one call.
 import { call } from "./api.js";
-import { go } from "./forms.js";
+import { finish } from "./forms.js";
 import { showToast } from "./toast.js";
 
 /** Listen to the buttons, also those that come later. */
@@ -22,13 +22,13 @@ async function signOut(button) {
   });
 }
 
-/** <button data-url="/api/v1/..." data-method="DELETE" data-body="{}" data-confirm="Sure?" data-next="/apps/{id}"> */
+/** <button data-url="/api/v1/..." data-method="DELETE" data-body="{}" data-confirm="Sure?">, and what `finish` reads. */
 async function send(button) {
-  const { url, method = "POST", body, confirm: question, next } = button.dataset;
+  const { url, method = "POST", body, confirm: question } = button.dataset;
   if (question && !confirm(question)) return;
   await perform(button, async () => {
     const answer = await call(method, url, method === "DELETE" ? undefined : JSON.parse(body ?? "{}"));
-    go(next, answer);
+    await finish(button, answer);
   });
 }
 

@@ -1,36 +1,75 @@
 // Calls of the REST interface by a page of somebody who has signed in.
 
-/** A refusal: its status, its message, and the problems of fields by their names. */
+const ENDED = "Your session has ended. Sign in again in another tab, then come back and send this again.";
+
+/** A refusal: its status, its message, the problems of fields by their names, and its code for programs. */
 export class Refusal extends Error {
-  constructor(status, message, fields) {
+  constructor(status, message, fields = {}, code = "") {
     super(message);
     this.status = status;
     this.fields = fields;
+    this.code = code;
   }
 }
 
 /** The JSON of the answer, null if there is none. Refusal: the server refused, or cannot be reached. */
-export async function call(method, path, body) {
-  const headers = body === undefined ? {} : { "Content-Type": "application/json" };
+export async function call(method, path, body, headers = {}) {
+  return (await exchange(method, path, body, { headers })).answer;
+}
+
+/**
+ * The JSON of the answer, or its text, and its ETag; the body is a form, or sent as JSON; `options` are those of fetch.
+ * Refusal, and AbortError after an abort.
+ */
+export async function exchange(method, path, body, options = {}) {
+  const isForm = body instanceof FormData;
+  const type = body === undefined || isForm ? {} : { "Content-Type": "application/json" };
+  const content = body === undefined || isForm ? body : JSON.stringify(body);
+  const request = { ...options, method, headers: { ...type, ...options.headers }, body: content };
+  return withToken(() => send(path, request));
+}
+
+/** Send what needs the token of the session; again if another session has begun in another tab. */
+export async function withToken(work) {
+  try {
+    return await work();
+  } catch (error) {
+    if (error.code !== "CSRF_TOKEN_INVALID" || !(await renewToken())) throw error;
+    return work();
+  }
+}
+
+async function send(path, request) {
   let response;
   try {
-    response = await fetch(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
-  } catch {
-    throw new Refusal(0, "The server cannot be reached. Check the connection, and try again.", {});
+    response = await fetch(path, request);
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Refusal(0, "The server cannot be reached. Check the connection, and try again.");
   }
   const text = await response.text();
   const answer = isJson(response) && text ? JSON.parse(text) : null;
-  if (!response.ok) throw refusal(response.status, answer);
-  return answer;
+  if (!response.ok) throw parseRefusal(response.status, answer, path);
+  return { answer: answer ?? (text || null), etag: response.headers.get("ETag") };
+}
+
+/** Take the token of a session that has begun in another tab; whether there is one. */
+async function renewToken() {
+  const response = await fetch("/session");
+  if (!response.ok) return false;
+  document.querySelector('meta[name="csrf-token"]').content = (await response.json()).csrf_token;
+  return true;
 }
 
 function isJson(response) {
   return (response.headers.get("Content-Type") ?? "").startsWith("application/json");
 }
 
-function refusal(status, answer) {
+/** The refusal in the answer to a request of this path. */
+export function parseRefusal(status, answer, path) {
+  if (status === 401 && path !== "/session") return new Refusal(status, ENDED);
   const detail = answer?.detail ?? `HTTP ${status}`;
-  if (typeof detail === "string") return new Refusal(status, detail, {});
+  if (typeof detail === "string") return new Refusal(status, detail, {}, answer?.code);
   const fields = Object.fromEntries(detail.map((issue) => [String(issue.loc.at(-1)), issue.msg]));
-  return new Refusal(status, detail.map((issue) => issue.msg).join("; "), fields);
+  return new Refusal(status, detail.map((issue) => issue.msg).join("; "), fields, answer?.code);
 }

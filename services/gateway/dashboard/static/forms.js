@@ -1,5 +1,7 @@
 // Forms that send JSON to the REST interface: <form data-json="/api/v1/apps" data-next="/apps/{id}">.
 import { call } from "./api.js";
+import { refresh } from "./refresh.js";
+import { showToast } from "./toast.js";
 
 /** Send all such forms. What was typed stays; what is wrong is said beside the field. */
 export function startForms() {
@@ -17,7 +19,7 @@ async function send(form) {
   button.setAttribute("aria-busy", "true");
   try {
     const answer = await call(form.dataset.method ?? "POST", form.dataset.json, values(form));
-    go(form.dataset.next, answer);
+    if (await finish(form, answer)) button.removeAttribute("aria-busy");
   } catch (error) {
     button.removeAttribute("aria-busy");
     show(form, error);
@@ -34,7 +36,22 @@ export function go(template, answer) {
   else location.assign(template.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(answer[name])));
 }
 
-function clear(form) {
+/** After a change: refresh the parts data-refreshes="id id" of the page, say data-done, or else go to data-next="/apps/{id}".
+ * True if the page stays. */
+export async function finish(element, answer) {
+  const { next, refreshes, done } = element.dataset;
+  if (!refreshes && !done) {
+    go(next, answer);
+    return false;
+  }
+  if (refreshes) await refresh(refreshes.split(" "));
+  element.closest("dialog")?.close();
+  if (done) showToast(done, "passed");
+  return true;
+}
+
+/** Remove what the form says to be wrong. */
+export function clear(form) {
   for (const field of form.querySelectorAll("[aria-invalid]")) field.removeAttribute("aria-invalid");
   for (const text of form.querySelectorAll(".error")) {
     text.hidden = true;
@@ -42,7 +59,8 @@ function clear(form) {
   }
 }
 
-function show(form, error) {
+/** Say what is wrong beside the fields, or beside the first one if the error names none. */
+export function show(form, error) {
   const fields = error.fields ?? {};
   const named = Object.keys(fields).filter((name) => form.elements[name]);
   const problems = named.length ? named.map((name) => [name, fields[name]]) : [[firstName(form), error.message]];

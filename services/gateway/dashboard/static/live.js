@@ -1,8 +1,9 @@
 // Parts of a page that follow an event stream: <div id="execution" data-live="/api/v1/executions/7/events">.
+import { morph } from "./refresh.js";
 
 const PAUSE_MILLISECONDS = 400;
 
-/** Keep the live parts of the page current, without moving the focus or what has been scrolled. */
+/** Keep the live parts of the page current, without moving the focus or what has been scrolled, opened or chosen. */
 export function startLive() {
   for (const part of document.querySelectorAll("[data-live]")) follow(part);
 }
@@ -13,14 +14,9 @@ function follow(part) {
   const refresh = () => {
     waiting ??= setTimeout(async () => {
       waiting = null;
-      await replace(part.id);
-      if (!document.getElementById(part.id).dataset.live) events.close();
+      await morph([part.id]);
+      if (!document.getElementById(part.id)?.dataset.live) events.close();
     }, PAUSE_MILLISECONDS);
   };
   for (const kind of ["run", "execution"]) events.addEventListener(kind, refresh);
-}
-
-/** Put the part of the page as the server renders it now in the place of the present one. */
-async function replace(id) {
-  await window.htmx.ajax("GET", location.href, { target: `#${id}`, select: `#${id}`, swap: "outerMorph" });
 }

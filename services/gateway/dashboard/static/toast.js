@@ -1,6 +1,7 @@
 // Short messages in the corner. The server sends one with the header HX-Trigger: {"toast": {"message": ..., "kind": ...}}.
 
 const VISIBLE_MILLISECONDS = 6000;
+const KEPT = "toast";
 const UNREACHABLE = "The server cannot be reached. Check the connection and try again.";
 
 function createRegions() {
@@ -57,9 +58,21 @@ export function showToast(message, kind = "info") {
   if (kind !== "failed") expire(toast);
 }
 
+/** Show a message on the page that is loaded next. */
+export function keepToast(message, kind) {
+  sessionStorage.setItem(KEPT, JSON.stringify([message, kind]));
+}
+
+function showKept() {
+  const kept = sessionStorage.getItem(KEPT);
+  sessionStorage.removeItem(KEPT);
+  if (kept) showToast(...JSON.parse(kept));
+}
+
 /** Show what the server sends, and requests of htmx that got no answer. */
 export function startToasts() {
   placeRegions();
+  showKept();
   document.addEventListener("close", placeRegions, true);
   document.addEventListener("toast", ({ detail }) => showToast(detail.message, detail.kind));
   document.addEventListener("htmx:error", ({ detail }) => {

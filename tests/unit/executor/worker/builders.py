@@ -16,12 +16,16 @@ CALLER = Caller(org_id="11111111-1111-4111-8111-111111111111", via_gateway=True)
 FAILED = AttemptResult(failure=Failure(Category.ASSERTION_FAILED, "Not there."))
 
 
-async def started(store: FakeExecutions, *plans: RunPlan, retries: int = 1) -> list[RunKey]:
-    """The queued runs of a new execution, of the bound caller if there is one."""
+async def started(
+    store: FakeExecutions, *plans: RunPlan, retries: int = 1, max_parallel: int | None = None
+) -> list[RunKey]:
+    """The runs of a new execution, of the bound caller if there is one; queued, unless max_parallel holds them back."""
     catalog = FakeCatalog()
     config = RunConfig(execution_mode=ExecutionMode(retries=retries))
     wanted = StartRequest(
-        subject=StartSubject(ExecutionKind.WORKFLOW, catalog.workflow(*(plans or (plan(),)))),
+        subject=StartSubject(
+            ExecutionKind.WORKFLOW, catalog.workflow(*(plans or (plan(),)), max_parallel=max_parallel)
+        ),
         run_config=config,
         build_config=BuildConfig(),
     )

@@ -19,6 +19,8 @@ from services.executor.automation.devices.simulated.device import SimulatedDevic
 from services.executor.automation.devices.webdriver import sessions
 from services.executor.automation.devices.webdriver.hub_target import HubTarget
 from services.executor.model.failures import Category
+from services.executor.model.runs import Platform
+from services.executor.model.workers import PoolReport
 
 log = logs.get(__name__)
 
@@ -120,6 +122,24 @@ class PooledDevices:
 
     def free(self, platform: str) -> int:
         return sum(self._free_slots(pool) for pool in self._of(platform))
+
+    def reports(self) -> list[PoolReport]:
+        """What this worker has and uses of each pool."""
+        return [self._report(pool) for pool in self._pools]
+
+    def _report(self, pool: Pool) -> PoolReport:
+        return PoolReport(
+            name=pool.name,
+            platform=next(platform for platform in Platform if platform.lower() == pool.platform),
+            slots=pool.slots,
+            busy=tuple(sorted(self._slots.numbers(pool))),
+            simulated=pool.hub is None,
+            healthy=self._is_healthy(pool),
+            labels=pool.labels,
+            shared=self._slots.shared_name(pool),
+            organisation=pool.organisation,
+            not_for=tuple(sorted(pool.not_for)),
+        )
 
     def on_change(self, call: Callable[[], None]) -> None:
         """Call this whenever the health of a hub changes, or other workers free slots of a pool that had none."""

@@ -64,6 +64,10 @@ class PoolSlots:
         """How many slots of the pool this worker has, for devices or for claimed runs."""
         return sum(slot.pool is pool for slot in self._taken)
 
+    def shared_name(self, pool: Pool) -> str | None:
+        """The name of the pool's devices for all workers; None if they are this worker's own."""
+        return self._leased.get(pool.name)
+
     def free(self, pool: Pool) -> int:
         return self.places(pool) - self.taken(pool)
 
@@ -124,7 +128,7 @@ class PoolSlots:
             return
         async with self._writing:
             self._returned.clear()
-            held = {self._leased[pool.name]: self._numbers(pool) for pool in self._shared}
+            held = {self._leased[pool.name]: self.numbers(pool) for pool in self._shared}
             try:
                 await self._leases.keep(held)
             except BaseException:
@@ -158,7 +162,7 @@ class PoolSlots:
     async def _take_number(self, pool: Pool) -> int | None:
         name = self._leased.get(pool.name)
         if self._leases is None or name is None:
-            used = self._numbers(pool)
+            used = self.numbers(pool)
             return next(number for number in range(1, pool.slots + 1) if number not in used)
         number = None
         try:
@@ -172,7 +176,8 @@ class PoolSlots:
     def _held(self, platform: str) -> int:
         return sum(slot.pool.platform == platform for slot in self._taken)
 
-    def _numbers(self, pool: Pool) -> set[int]:
+    def numbers(self, pool: Pool) -> set[int]:
+        """The numbers of the slots that this worker has."""
         return {slot.number for slot in self._taken if slot.pool is pool}
 
     def _free(self, slot: DeviceSlot) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,7 +13,8 @@ from services.executor.automation.attempt_request import AttemptRequest
 from services.executor.automation.devices.port import Build, DeviceFailure, PageSource
 from services.executor.automation.evidence.failure_capture import LOG_BYTES, TREE_BYTES, FailureCapture
 from services.executor.automation.evidence.recorder import ARTIFACTS_LIMIT, StepRecorder
-from services.executor.model.attempts import AttemptResult
+from services.executor.automation.screen.elements import Bounds
+from services.executor.model.attempts import AttemptResult, ScreenArea
 from services.executor.model.failures import Category
 from services.executor.model.run_config import FallbackTrigger, RunConfig
 from tests.fakes.devices import FakeDevice, FakeDevices, FakeEvidence, button, screen
@@ -165,6 +167,36 @@ async def test_a_failing_store_is_noted_in_the_step() -> None:
     assert (result.failure.category, result.artifacts) == (Category.ELEMENT_NOT_FOUND, ())
     assert "the screenshot could not be stored" in result.steps[0].message
     assert "no screenshot: it could not be stored; no UI tree: it could not be stored" in result.steps[1].message
+
+
+@pytest.mark.parametrize(
+    ("bounds", "area"),
+    [
+        (Bounds(100, 200, 50, 20), ScreenArea(0.1, 0.1, 0.05, 0.01)),
+        (Bounds(900, 1990, 200, 100), ScreenArea(0.9, 0.995, 0.1, 0.005)),
+        (Bounds(0, 2500, 50, 20), None),
+    ],
+    ids=["inside", "cut off by the edge", "below the screen"],
+)
+async def test_the_element_is_marked_where_it_is_on_the_screenshot(bounds: Bounds, area: ScreenArea | None) -> None:
+    class Tall(FakeDevice):
+        async def screen_bounds(self) -> Bounds:
+            return Bounds(0, 0, 1000, 2000)
+
+    pay = replace(button("Pay"), bounds=bounds, enabled=False)
+    result = await attempt(Tall(screen(pay)), '"Pay" is enabled')
+    assert result.failure is not None
+    assert result.steps[0].element_area == area
+
+
+async def test_nothing_is_marked_on_a_device_that_does_not_know_its_screen() -> None:
+    class Unsure(FakeDevice):
+        async def screen_bounds(self) -> Bounds:
+            raise DeviceFailure(Category.SESSION_LOST, "gone")
+
+    result = await attempt(Unsure(screen(replace(button("Pay"), enabled=False))), '"Pay" is enabled')
+    assert result.failure is not None
+    assert (result.failure.category, result.steps[0].element_area) == (Category.ASSERTION_FAILED, None)
 
 
 async def test_an_unresponsive_device_is_asked_once() -> None:

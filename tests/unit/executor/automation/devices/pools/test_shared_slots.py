@@ -12,6 +12,7 @@ from services.executor.automation.devices.pools.pooled_devices import PooledDevi
 from services.executor.automation.devices.pools.slots import lease_name
 from services.executor.automation.devices.port import NO_BUILD, Seed
 from services.executor.automation.devices.webdriver.hub_target import HubTarget
+from services.executor.model.runs import Platform
 from tests.eventually import eventually
 from tests.fakes.hubs import FakeHubs
 from tests.fakes.slot_leases import FakeSlotLeases, SlotStore
@@ -158,3 +159,13 @@ def test_a_hub_on_loopback_is_shared_on_this_machine_only(monkeypatch: pytest.Mo
     monkeypatch.setattr("socket.gethostname", lambda: "another-pod")
     assert lease_name(local) != before[0]
     assert lease_name(remote) == before[1]
+
+
+async def test_a_worker_reports_the_slots_that_it_uses(farm: Farm) -> None:
+    """Those that it has claimed runs for too; the devices have one name for all workers."""
+    first, second = farm.worker("a"), farm.worker("b", hub_pool(), Pool(name="own", platform="ios", slots=3))
+    await first.reserve("android", 1)
+    await second.acquire("android", NO_BUILD, SEED)
+    [theirs], [mine, own] = first.reports(), second.reports()
+    assert (theirs.busy, mine.busy, theirs.shared == mine.shared is not None) == ((1,), (2,), True)
+    assert (own.name, own.platform, own.slots, own.simulated, own.shared) == ("own", Platform.IOS, 3, True, None)

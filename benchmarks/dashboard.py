@@ -1,0 +1,102 @@
+"""The weight of each page of the dashboard, and how soon it can be used: `python -m benchmarks.dashboard`.
+
+On the example workspace, in Chromium, in turns with a page that has nothing on it: what a browser without a cache
+receives (compressed), with the files of all pages and without, and the time until the scripts have started.
+"""
+
+import asyncio
+import statistics
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import uvloop
+from playwright.async_api import Browser, BrowserContext, CDPSession, Page
+
+from deploy.local import stack
+from deploy.local.commands import load_examples
+from deploy.screenshots import chromium, example_paths, sign_in
+from examples.client import Client
+
+ROUNDS = 7
+EMPTY = "/healthz"
+
+
+@dataclass
+class Weights:
+    """What a page has loaded, in compressed bytes; `kinds` are the kinds of its requests by their ids."""
+
+    bytes: int = 0
+    html: int = 0
+    requests: int = 0
+    kinds: dict[str, str] = field(default_factory=dict)
+
+
+async def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        async with stack.run_stack(Path(folder), workers=2) as running, chromium() as browser:
+            await load_examples(running.url, running.api_key)
+            async with Client(running.url, running.api_key) as client:
+                paths = await example_paths(client)
+            context = await browser.new_context()
+            await sign_in(await context.new_page(), running.url, running.api_key)
+            print("| page | HTML, KiB | all, KiB | requests | usable, ms | with cache, ms | empty page, ms |")
+            print("| --- | --- | --- | --- | --- | --- | --- |")
+            for name, path in paths.items():
+                print(await measure(browser, context, name, f"{running.url}{path}", f"{running.url}{EMPTY}"))
+
+
+async def measure(browser: Browser, context: BrowserContext, name: str, address: str, empty: str) -> str:
+    """A row of the table."""
+    cold, warm, nothing = [], [], []
+    weights = Weights()
+    page = await context.new_page()
+    for _ in range(ROUNDS):
+        fresh = await browser.new_context(storage_state=await context.storage_state())
+        weights, took = await load_cold(await fresh.new_page(), address)
+        await fresh.close()
+        cold.append(took)
+        warm.append(await usable_after(page, address))
+        nothing.append(await usable_after(page, empty))
+    await page.close()
+    times = " | ".join(f"{statistics.median(each):.0f}" for each in (cold, warm, nothing))
+    return f"| {name} | {weights.html / 1024:.1f} | {weights.bytes / 1024:.1f} | {weights.requests} | {times} |"
+
+
+async def load_cold(page: Page, address: str) -> tuple[Weights, float]:
+    """What was loaded, and the milliseconds until the scripts had started."""
+    session = await page.context.new_cdp_session(page)
+    weights = Weights()
+    await watch(session, weights)
+    took = await usable_after(page, address)
+    return weights, took
+
+
+async def watch(session: CDPSession, weights: Weights) -> None:
+    """Add up what comes."""
+
+    def begin(event: dict[str, object]) -> None:
+        weights.kinds[str(event["requestId"])] = str(event["type"])
+
+    def finish(event: dict[str, Any]) -> None:
+        weights.bytes += int(event["encodedDataLength"])
+        weights.requests += 1
+        if weights.kinds.get(event["requestId"]) == "Document":
+            weights.html = int(event["encodedDataLength"])
+
+    session.on("Network.responseReceived", begin)
+    session.on("Network.loadingFinished", finish)
+    await session.send("Network.enable")
+
+
+async def usable_after(page: Page, address: str) -> float:
+    """Milliseconds from the request until the scripts have started."""
+    await page.goto(address, wait_until="networkidle")
+    timing = "performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd"
+    return float(await page.evaluate(timing))
+
+
+if __name__ == "__main__":
+    uvloop.install()
+    asyncio.run(main())

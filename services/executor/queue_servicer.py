@@ -1,0 +1,93 @@
+"""Inbound gRPC: the service Queue."""
+
+# ruff: noqa: N802 (methods are named as in the protos)
+
+from typing import Any
+
+from mobiletest.executor.v1 import queue_pb2, queue_pb2_grpc
+from mobiletest.types.v1 import platform_pb2
+
+from services.chassis.proto_values import page_fields, to_enum_number, to_timestamp
+from services.executor.model.runs import Run
+from services.executor.model.workers import PoolView, WorkerView
+from services.executor.ports.executions import PageRequest
+from services.executor.usecases.queue import QueueUseCases, WaitingRun
+
+MAX_DEVICES = 100
+"""Of one pool in a response."""
+
+
+class QueueServicer(queue_pb2_grpc.QueueServicer):
+    """Shows waiting runs, workers and devices."""
+
+    def __init__(self, usecases: QueueUseCases) -> None:
+        self._usecases = usecases
+
+    async def ListQueuedRuns(
+        self, request: queue_pb2.ListQueuedRunsRequest, context: Any
+    ) -> queue_pb2.ListQueuedRunsResponse:
+        found = await self._usecases.queue(PageRequest(request.page, request.page_size))
+        return queue_pb2.ListQueuedRunsResponse(
+            items=map(_queued_run, found.items),
+            held_back=found.held_back,
+            running=found.running,
+            **page_fields(request, found.total),
+        )
+
+    async def ListWorkers(self, request: queue_pb2.ListWorkersRequest, context: Any) -> queue_pb2.ListWorkersResponse:
+        found, total = await self._usecases.workers(PageRequest(request.page, request.page_size))
+        return queue_pb2.ListWorkersResponse(items=map(_worker, found), **page_fields(request, total))
+
+
+def _queued_run(waiting: WaitingRun) -> queue_pb2.QueuedRun:
+    run = waiting.run
+    return queue_pb2.QueuedRun(
+        run_id=run.id,
+        execution_id=run.execution_id,
+        test_id=run.target.test_id,
+        test_name=run.target.test_name,
+        platform=to_enum_number(platform_pb2.Platform, run.target.platform),
+        priority=run.priority,
+        attempt_number=run.attempt_number,
+        waiting_since=to_timestamp(_waiting_since(run)),
+        ahead=waiting.ahead,
+        reason=to_enum_number(queue_pb2.WaitReason, waiting.reason),
+        message=waiting.message,
+    )
+
+
+def _waiting_since(run: Run) -> Any:
+    """The end of its last attempt, or when it was released."""
+    return run.attempts[-1].completed_at if run.attempts else run.queued_at
+
+
+def _worker(view: WorkerView) -> queue_pb2.Worker:
+    worker = view.worker
+    return queue_pb2.Worker(
+        name=worker.report.name,
+        state=to_enum_number(queue_pb2.WorkerState, worker.state),
+        started_at=to_timestamp(worker.started_at),
+        heartbeat_at=to_timestamp(worker.heartbeat_at),
+        slots=worker.report.slots,
+        running=worker.report.running,
+        pools=map(_pool, view.pools),
+    )
+
+
+def _pool(view: PoolView) -> queue_pb2.DevicePool:
+    pool = view.pool
+    return queue_pb2.DevicePool(
+        name=pool.name,
+        platform=to_enum_number(platform_pb2.Platform, pool.platform),
+        simulated=pool.simulated,
+        labels=pool.labels,
+        slots=pool.slots,
+        busy=len(view.busy),
+        shared=pool.shared is not None,
+        devices=[_device(view, number) for number in range(1, min(pool.slots, MAX_DEVICES) + 1)],
+    )
+
+
+def _device(view: PoolView, number: int) -> queue_pb2.PooledDevice:
+    state = to_enum_number(queue_pb2.DeviceState, view.device_state(number))
+    return queue_pb2.PooledDevice(name=f"{view.pool.name}-{number}", state=state)

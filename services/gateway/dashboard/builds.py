@@ -1,0 +1,77 @@
+"""The page of a build: its health, its runs, what changed since another build, and whether CI may continue."""
+
+import asyncio
+from collections.abc import Awaitable
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from aiohttp import web
+
+from services.gateway.dashboard.pages import Values, with_session
+from services.gateway.dashboard.rest_reader import RestError, read
+
+MAX_BASES = 100
+MAX_COMPARED = 100
+"""Tests shown of each list of a comparison."""
+
+
+@with_session
+async def show_build(request: web.Request) -> Values:
+    """A build of the app in the address. RestError."""
+    app, build = (quote(request.match_info[name], safe="") for name in ("app_id", "build_id"))
+    path = f"apps/builds/{build}"
+    found, workspace, builds, runs, gate, comparison = await asyncio.gather(
+        read(request, path),
+        read(request, f"apps/{app}/workspace"),
+        read(request, f"apps/{app}/builds", page_size=MAX_BASES),
+        read(request, f"{path}/runs", page=request.query.get("page"), page_size=20),
+        _newest_gate(request, path),
+        _part("comparison", read(request, f"{path}/compare", base=request.query.get("base") or None)),
+    )
+    if found["app_id"] != workspace["app"]["id"]:
+        raise RestError(404, "Build not found", "BUILD_NOT_FOUND")
+    health = next((each for each in workspace["build_health"] if each["build_id"] == found["id"]), None)
+    return {
+        "app": workspace["app"],
+        "build": found,
+        "sha256": found["artifact_url"].rpartition("/")[2] if found["download_url"] else None,
+        "health": health,
+        "builds": builds,
+        "runs": runs,
+        "repository": repository_url(runs["items"]),
+        "base": request.query.get("base", ""),
+        "most": MAX_COMPARED,
+        **comparison,
+        **gate,
+    }
+
+
+async def _part(name: str, reading: Awaitable[Any]) -> Values:
+    """A part without which the page is still of use: `name`, None if it was refused, and `name_refusal`. RestError:
+    nobody has signed in.
+    """
+    try:
+        return {name: await reading, f"{name}_refusal": None}
+    except RestError as refusal:
+        if refusal.status == 401:
+            raise
+        return {name: None, f"{name}_refusal": refusal}
+
+
+async def _newest_gate(request: web.Request, build: str) -> Values:
+    """The id of the newest execution with a run on the build, and its gate."""
+    runs = await read(request, f"{build}/runs", page_size=1)
+    if not runs["items"]:
+        return {"execution_id": None, "gate": None, "gate_refusal": None}
+    execution_id = runs["items"][0]["execution_id"]
+    return {"execution_id": execution_id, **await _part("gate", read(request, f"executions/{execution_id}/gate"))}
+
+
+def repository_url(runs: list[dict[str, Any]]) -> str | None:
+    """The address of the repository as CI named it with the newest of the runs; None unless it is http or https."""
+    named = next((text for run in runs if (text := (run["metadata"] or {}).get("repository"))), "")
+    try:
+        scheme, host = urlsplit(named).scheme, urlsplit(named).hostname
+    except ValueError:
+        return None
+    return named.rstrip("/").removesuffix(".git") if scheme in ("http", "https") and host else None

@@ -1,0 +1,55 @@
+"""The page of the coverage: which attached tests have a result on the build that they target."""
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from typing import Any
+from urllib.parse import quote
+
+from aiohttp import web
+
+from services.gateway.dashboard.pages import Values, with_session
+from services.gateway.dashboard.rest_reader import read
+
+STARTED_AT_ONCE = 1_000
+"""The most tests that one execution may have."""
+STATES = ("never run", "stale", "failed", "cancelled", "running", "queued", "passed")
+"""In the order in which somebody looks at them."""
+_MISSING = ("never run", "stale", "cancelled")
+
+Json = Mapping[str, Any]
+
+
+@with_session
+async def show_coverage(request: web.Request) -> Values:
+    """The attached tests of an app, those without a result first."""
+    app_id = quote(request.match_info["app_id"], safe="")
+    app, coverage = await asyncio.gather(read(request, f"apps/{app_id}"), read(request, f"apps/{app_id}/coverage"))
+    items = sorted(((state_of(item), item) for item in coverage["items"]), key=lambda each: STATES.index(each[0]))
+    wanted = request.query.get("state", "")
+    missing = [item for state, item in items if state in _MISSING and item["target_build_version"]]
+    return {
+        "app": app,
+        "coverage": coverage,
+        "items": [(state, item) for state, item in items if wanted in ("", state)],
+        "counts": {name: sum(state == name for state, _ in items) for name in STATES},
+        "state": wanted,
+        "missing": len(missing),
+        "start": start_request(app, missing[:STARTED_AT_ONCE]),
+    }
+
+
+def state_of(item: Json) -> str:
+    """What is known of a test on its target: a verdict on another build only is stale."""
+    if item["last_status"] == "not_run":
+        return "stale" if item["last_observed_build_id"] else "never run"
+    return str(item["last_status"])
+
+
+def start_request(app: Json, missing: Iterable[Json]) -> Json:
+    """The body of `POST /executions` that runs these tests on their targets."""
+    platform = "ios_build" if app["platform"] == "iOS" else "android_build"
+    return {
+        "name": f"What was missing of {app['name']}"[:200],
+        "tests": [{"test_id": item["test_id"]} for item in missing],
+        "build_config": {platform: {"app_id": app["id"]}},
+    }

@@ -1,0 +1,66 @@
+// Creates API keys: <form data-creates-key>. The value is only in its dialog, and is removed when that closes.
+import { call } from "./api.js";
+import { clear, show } from "./forms.js";
+import { refresh } from "./refresh.js";
+
+/** Listen to the form and to the dialog with the value. */
+export function startApiKeys() {
+  document.addEventListener("submit", (event) => {
+    if (!event.target.matches("form[data-creates-key]")) return;
+    event.preventDefault();
+    create(event.target);
+  });
+  document.addEventListener("close", ({ target }) => {
+    if (target.id === "new-key") forgetValue();
+  }, true);
+  addEventListener("pagehide", forgetValue);
+}
+
+async function create(form) {
+  const button = form.querySelector('button[type="submit"]');
+  if (button.getAttribute("aria-busy") === "true") return;
+  clear(form);
+  button.setAttribute("aria-busy", "true");
+  try {
+    showValue(await call("POST", "/api/v1/settings/api-keys", values(form)));
+    form.closest("dialog").close();
+    form.reset();
+    document.getElementById("new-key").showModal();
+    await refresh(["keys"]);
+  } catch (error) {
+    show(form, error);
+  } finally {
+    button.removeAttribute("aria-busy");
+  }
+}
+
+function values(form) {
+  const { name, expires_at: day } = form.elements;
+  const scopes = [...form.querySelectorAll("[name=scope]:checked")].map((choice) => choice.value);
+  if (day.validity.badInput) refuse("expires_at", "Enter a whole date, or none.");
+  if (!scopes.length) refuse("scopes", "Choose at least one scope.");
+  return { name: name.value, scopes, ...(day.value && { expires_at: endOf(day.value) }) };
+}
+
+function refuse(field, message) {
+  throw Object.assign(new Error(message), { fields: { [field]: message } });
+}
+
+/** The end of a day ("2027-01-31") in the time zone of the browser, as a moment in UTC. */
+function endOf(day) {
+  const [year, month, date] = day.split("-").map(Number);
+  const moment = new Date(0);
+  moment.setFullYear(year, month - 1, date + 1);
+  moment.setHours(0, 0, 0, 0);
+  return moment.toISOString();
+}
+
+function showValue({ name, key }) {
+  document.getElementById("new-key-value").textContent = key;
+  document.getElementById("new-key-name").textContent = name;
+}
+
+function forgetValue() {
+  const value = document.getElementById("new-key-value");
+  if (value) value.textContent = "";
+}

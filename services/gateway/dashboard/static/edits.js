@@ -1,0 +1,55 @@
+// Forms that change a resource: <form data-edits="/api/v1/apps/7">. Only fields that were changed are sent.
+import { call, exchange } from "./api.js";
+import { clear, finish, show } from "./forms.js";
+
+/** Save all such forms. A field that was changed elsewhere meanwhile is not overwritten before that was shown. */
+export function startEdits() {
+  document.addEventListener("submit", (event) => {
+    if (!event.target.matches("form[data-edits]")) return;
+    event.preventDefault();
+    save(event.target);
+  });
+}
+
+async function save(form) {
+  const button = form.querySelector('button[type="submit"]');
+  if (button.getAttribute("aria-busy") === "true") return;
+  clear(form);
+  const changed = [...form.elements].filter((field) => field.name && field.value !== field.defaultValue);
+  if (!changed.length) return form.closest("dialog")?.close();
+  button.setAttribute("aria-busy", "true");
+  try {
+    const answer = await change(form.dataset.edits, changed);
+    for (const field of changed) field.defaultValue = field.value;
+    await finish(form, answer);
+  } catch (error) {
+    show(form, error);
+  } finally {
+    button.removeAttribute("aria-busy");
+  }
+}
+
+async function change(url, fields) {
+  const { answer: present, etag } = await exchange("GET", url);
+  refuseOverwriting(fields, present);
+  return call("PATCH", url, Object.fromEntries(fields.map((field) => [field.name, valueOf(field)])), { "If-Match": etag });
+}
+
+/** The values that were shown become the known ones, so that saving again replaces them. */
+function refuseOverwriting(fields, present) {
+  const changed = fields.filter((field) => textOf(present[field.name]) !== field.defaultValue);
+  if (!changed.length) return;
+  const problems = changed.map((field) => {
+    field.defaultValue = textOf(present[field.name]);
+    return [field.name, `Somebody has changed this to "${field.defaultValue}" meanwhile. Save again to replace it.`];
+  });
+  throw Object.assign(new Error(problems[0][1]), { fields: Object.fromEntries(problems) });
+}
+
+function textOf(value) {
+  return (value ?? "").replace(/\r\n?/g, "\n");
+}
+
+function valueOf(field) {
+  return field.value === "" && !field.required ? null : field.value;
+}

@@ -1,0 +1,137 @@
+"""The page of the queue: what waits and why, and the workers with their devices, kept current by itself."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+from playwright.async_api import Locator, expect
+
+from services.chassis.mongo import Mongo
+from services.executor.model.runs import Platform
+from services.executor.model.workers import PoolReport, WorkerReport
+from services.executor.storage.workers import MongoWorkers
+from tests.dashboard.conftest import Visitor
+from tests.e2e.client import created, fresh
+from tests.e2e.test_queue import busy_world, cancel_all, start_several
+from tests.e2e.world import World
+from tests.eventually import eventually
+from tests.shared_infrastructure import SharedStack
+
+HOSTILE = "<script>alert(1)</script> \u202egnp.exe " + "x" * 150
+
+
+@pytest.fixture
+async def busy(visitor: Visitor, stack: SharedStack) -> AsyncIterator[World]:
+    """The visitor's organisation, which may have one run at a time, and has it."""
+    async with busy_world(stack) as world:
+        visitor.key = str(world.api.key)
+        await visitor.sign_in()
+        yield world
+
+
+def waiting(visitor: Visitor) -> Locator:
+    """The rows of the waiting runs."""
+    return visitor.page.get_by_role("region", name="Waiting runs").locator("tbody tr")
+
+
+async def test_what_waits_says_why_in_the_order_of_starts(visitor: Visitor, busy: World) -> None:
+    """The page changes without being loaded again, and the focus stays where it was."""
+    await start_several(busy, 2)
+    await visitor.open("/queue")
+    page, rows = visitor.page, waiting(visitor)
+    await page.evaluate("window.sameDocument = true")
+    await expect(rows).to_have_count(2)
+    await expect(rows.first).to_contain_text("(concurrent_runs) is 1")
+    link = rows.last.get_by_role("link")
+    await link.focus()
+    urgent = await start_several(busy, 1, priority=9)
+    await expect(rows).to_have_count(3)
+    await expect(rows.first.locator(f'a[href^="/executions/{urgent}/runs/"]')).to_be_visible()
+    assert await rows.locator("td:nth-child(4)").all_text_contents() == ["0", "1", "2"]
+    await expect(rows.last.get_by_role("link")).to_be_focused()
+    assert await page.evaluate("window.sameDocument") is True
+    await page.keyboard.press("Enter")
+    await page.wait_for_url("**/executions/*/runs/*")
+    await cancel_all(busy.api)
+    await visitor.open("/queue")
+    await expect(page.get_by_role("heading", name="Nothing waits")).to_be_visible()
+
+
+async def test_runs_that_a_workflow_holds_back_are_counted(visitor: Visitor, busy: World) -> None:
+    await start_several(busy, 3, max_parallel=1)
+    await visitor.open("/queue")
+    await expect(waiting(visitor)).to_have_count(1)
+    await expect(visitor.page.get_by_text("2 held back by their workflows")).to_be_visible()
+
+
+async def test_devices_say_whether_they_are_free_and_that_they_are_simulated(visitor: Visitor, busy: World) -> None:
+    await visitor.open("/queue")
+    worker = visitor.page.get_by_role("article").filter(has_text="working").first
+    await expect(worker.get_by_text("simulated", exact=True).first).to_be_visible()
+    await expect(worker.get_by_role("listitem").filter(has_text="busy").first).to_be_visible()
+    await expect(worker.get_by_role("listitem").filter(has_text="simulated-ios-1")).to_be_visible()
+
+
+async def test_a_lost_worker_and_a_hub_that_does_not_answer_stand_out(
+    visitor: Visitor, busy: World, stack: SharedStack
+) -> None:
+    """A worker with devices of the visitor's organisation; its name is hostile."""
+    key = created(await busy.api.get("/settings/api-keys/current"))
+    phones = PoolReport(name="phones", platform=Platform.IOS, slots=2, labels=("iPhone 17",), shared="a hub")
+    pools = (replace(phones, organisation=key["org_id"], healthy=False),)
+    mongo = await Mongo.connect(stack.mongo_uri, "executor")
+    await MongoWorkers(mongo, seconds=60).report(WorkerReport(id=fresh("w"), name=fresh("hub"), slots=2, pools=pools))
+    await MongoWorkers(mongo, seconds=0).report(WorkerReport(id=fresh("w"), name=fresh(HOSTILE), slots=2, pools=pools))
+    await mongo.close()
+    await visitor.open("/queue")
+    workers = visitor.page.get_by_role("article")
+    lost, hub = workers.filter(has_text="<script>"), workers.filter(has_text="hub ")
+    await expect(lost).to_contain_text("its runs go to other workers")
+    await expect(hub).to_contain_text("shared by workers")
+    await expect(hub.get_by_role("listitem").filter(has_text="unavailable")).to_have_count(2)
+    await expect(visitor.page.get_by_text("1 stopping or lost")).to_be_visible()
+    assert await visitor.violations() == []
+    await visitor.page.set_viewport_size({"width": 360, "height": 740})
+    assert await visitor.page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+async def test_it_is_updated_only_while_the_tab_is_visible(visitor: Visitor, busy: World) -> None:
+    page, asked = visitor.page, list[str]()
+    await page.clock.install()
+    await visitor.open("/queue")
+    page.on("request", lambda request: asked.append(request.url))
+    await page.evaluate("Object.defineProperty(document, 'visibilityState', {value: 'hidden', configurable: true})")
+    await page.clock.run_for(30_000)
+    assert asked == []
+    await page.evaluate("delete document.visibilityState; document.dispatchEvent(new Event('visibilitychange'))")
+    await eventually(lambda: asked == [f"{visitor.url}/queue"])
+
+
+async def test_it_says_when_it_is_not_current(visitor: Visitor, busy: World) -> None:
+    """What was shown stays, until the server answers again."""
+    await start_several(busy, 1)
+    await visitor.open("/queue")
+    page = visitor.page
+    note = page.get_by_text("This page is not current")
+    await expect(note).to_be_hidden()
+    await page.route("**/queue", lambda route: route.fulfill(status=503, body="no"))
+    await expect(note).to_be_visible()
+    await expect(waiting(visitor)).to_have_count(1)
+    await page.unroute("**/queue")
+    await expect(note).to_be_hidden()
+    visitor.problems.clear()  # the refusals that this test made
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+async def test_the_queue_is_accessible(visitor: Visitor, busy: World, theme: str) -> None:
+    """With a hostile name, and as wide as a phone."""
+    app, test = await busy.app(), await busy.test(name=HOSTILE)
+    await busy.build(app, "1.0.0")
+    await busy.attach(app, test)
+    await busy.start(await busy.workflow(test))
+    await visitor.page.emulate_media(color_scheme=theme, reduced_motion="reduce")  # type: ignore[arg-type]
+    await visitor.open("/queue")
+    await expect(waiting(visitor).get_by_text("<script>alert(1)</script>")).to_be_visible()
+    assert await visitor.violations() == []
+    await visitor.page.set_viewport_size({"width": 360, "height": 740})
+    assert await visitor.page.evaluate("document.documentElement.scrollWidth") <= 360

@@ -1,0 +1,364 @@
+"""The pages of tests: list, steps with their editor, versions, history, quarantine, and trying a step."""
+
+from typing import Any
+
+import pytest
+from playwright.async_api import Page, expect
+
+from tests.dashboard.conftest import Visitor
+from tests.e2e.client import Api, created
+from tests.e2e.world import World
+from tests.eventually import eventually
+
+SENTENCES = ["Launch the app", 'Type "Ada" into "Email"', 'Verify that "Nothing of this name" is visible']
+HOSTILE = f"<script>alert(1)</script> \u202e {'W' * 170}"
+
+
+async def executed(world: World, test: Any, runs: int = 1) -> Any:
+    """The app on which the test has run so often; reporting knows it."""
+    app = await world.app()
+    await world.build(app, "1.0.0")
+    await world.attach(app, test)
+    for _ in range(runs):
+        await world.ended(created(await world.api.post("/tests/execute", {"test_id": test["id"]}))["id"])
+
+    async def reported() -> bool:
+        return bool(created(await world.api.get(f"/tests/{test['id']}/runs"))["total"] == runs)
+
+    await eventually(reported, within=30)
+    return app
+
+
+async def edited(api: Api, test: Any, *last: str) -> None:
+    """Give the test versions that differ in their last step."""
+    for sentence in last:
+        created(await api.patch(f"/tests/{test['id']}", {"steps": [*test["steps"][:-1], sentence]}))
+
+
+async def steps_of(api: Api, test: Any) -> Any:
+    return created(await api.get(f"/tests/{test['id']}"))["steps"]
+
+
+async def save(page: Page) -> None:
+    await page.get_by_role("button", name="Save", exact=True).click()
+
+
+async def test_tests_are_filtered_and_the_address_says_how(visitor: Visitor, world: World) -> None:
+    await world.test(name="Log in", tags=["smoke"], platform="Android")
+    await world.test(name="Check out", platform="iOS")
+    page = visitor.page
+    await visitor.sign_in()
+    await visitor.open("/tests")
+    await expect(page.get_by_role("row")).to_have_count(3)
+    await page.get_by_label("Name").fill("log")
+    await page.get_by_label("Platform").select_option("Android")
+    await page.get_by_role("button", name="Filter").click()
+    await expect(page.get_by_role("row")).to_have_count(2)
+    await visitor.open(page.url.removeprefix(visitor.url))
+    await expect(page.get_by_label("Name")).to_have_value("log")
+    await page.get_by_role("link", name="smoke").click()
+    await expect(page.get_by_label("Tag")).to_have_value("smoke")
+    await page.get_by_role("link", name="Log in").click()
+    await expect(page.get_by_role("heading", name="Log in", level=1)).to_be_visible()
+    await visitor.open("/tests?tag=nightly")
+    await expect(page.get_by_role("heading", name="No test matches")).to_be_visible()
+
+
+async def test_tests_of_an_app_have_results_and_classifications(visitor: Visitor, world: World) -> None:
+    test = await world.test(SENTENCES)
+    app = await executed(world, test, runs=3)
+    await visitor.sign_in()
+    await visitor.open(f"/tests?app_id={app['id']}")
+    row = visitor.page.get_by_role("row").filter(has_text=test["name"])
+    await expect(row.get_by_role("link", name="failed")).to_be_visible()
+    badge = row.get_by_text("broken", exact=True)
+    await badge.hover()
+    await expect(row.get_by_role("tooltip")).to_contain_text("3")
+    await visitor.open("/tests?classification=broken")
+    await expect(visitor.page.get_by_role("link", name=test["name"])).to_be_visible()
+    await visitor.open("/tests?classification=stable")
+    await expect(visitor.page.get_by_role("heading", name="No test matches")).to_be_visible()
+
+
+async def test_the_first_test_is_written_for_an_app(visitor: Visitor, world: World, api: Api) -> None:
+    """What is wrong is said beside its field, and what was typed stays."""
+    app = await world.app(name="Shop")
+    page = visitor.page
+    await visitor.sign_in()
+    await visitor.open("/tests")
+    await expect(page.get_by_role("heading", name="No tests yet")).to_be_visible()
+    await page.get_by_role("link", name="New test").first.click()
+    await page.get_by_label("App").select_option("Shop")
+    await page.get_by_label("Steps").fill('- Launch the app\n- Tap "Log in"\n')
+    await page.get_by_role("button", name="Create").click()
+    await expect(page.get_by_role("alert").filter(has_text="Field required")).to_be_visible()
+    await expect(page.get_by_label("Steps")).to_have_value('- Launch the app\n- Tap "Log in"\n')
+    await page.get_by_label("Name").fill("Log in <b>")
+    await page.get_by_role("button", name="Create").click()
+    await expect(page.get_by_role("heading", name="Log in <b>")).to_be_visible()
+    await expect(page.get_by_role("status").filter(has_text="The test is created")).to_be_visible()
+    [test] = created(await api.get("/tests", params={"include_steps": "true"}))["items"]
+    assert test["steps"] == ["Launch the app", 'Tap "Log in"']
+    assert [attachment["app_id"] for attachment in test["attachments"]] == [app["id"]]
+
+
+async def test_mistakes_are_shown_with_line_and_column_while_one_types(visitor: Visitor, world: World) -> None:
+    test = await world.test(SENTENCES)
+    page = visitor.page
+    await visitor.sign_in()
+    await visitor.open(f"/tests/{test['id']}")
+    steps, problems = page.get_by_label("Steps"), page.get_by_role("region", name="Problems")
+    await steps.fill("- Launch the app\n- tapOnn: Log in\n- tapOn: {idd: x}\n")
+    await expect(problems.get_by_role("status")).to_have_text("2 problems, the first on line 2, column 3.")
+    await expect(problems.get_by_role("listitem").first).to_contain_text('unknown command "tapOnn"')
+    await expect(steps).to_have_attribute("aria-invalid", "true")
+    await problems.get_by_role("button", name="Line 3, column 11").click()
+    await expect(steps).to_be_focused()
+    assert await steps.evaluate("area => area.selectionStart") == 44
+    await steps.fill("- Launch the app\n")
+    await expect(problems.get_by_role("status")).to_have_text("None found.")
+    await expect(problems.get_by_role("listitem")).to_have_count(0)
+    await steps.fill("- assertTrue: ${TOTAL} == 5\n")
+    await expect(problems.get_by_role("listitem")).to_contain_text("Line 1, column 15")
+
+
+@pytest.mark.parametrize("text", ["", "nothing: here", "flows: '*'"])
+async def test_a_text_without_steps_is_a_problem(visitor: Visitor, world: World, text: str) -> None:
+    test = await world.test()
+    await visitor.sign_in()
+    await visitor.open(f"/tests/{test['id']}")
+    await visitor.page.get_by_label("Steps").fill(text)
+    await expect(visitor.page.get_by_role("region", name="Problems").get_by_role("listitem")).to_have_count(1)
+
+
+async def test_steps_are_saved_as_a_new_version(visitor: Visitor, world: World, api: Api) -> None:
+    test = await world.test(SENTENCES)
+    page = visitor.page
+    await visitor.sign_in()
+    await visitor.open(f"/tests/{test['id']}")
+    text = await page.get_by_label("Steps").input_value()
+    await save(page)
+    await expect(page.get_by_text("The steps are still those of version 1")).to_be_visible()
+    await page.get_by_label("Steps").fill(f"{text}- tapOn:\n    id: help\n")
+    await expect(page.get_by_text("Not saved yet")).to_be_visible()
+    await save(page)
+    await expect(page.get_by_text("Saved as version 2")).to_be_visible()
+    await expect(page.get_by_text("Not saved yet")).to_be_hidden()
+    assert await steps_of(api, test) == [*SENTENCES, {"tapOn": {"id": "help"}}]
+    await page.get_by_label("Steps").fill("- tapOnn: x\n")
+    await save(page)
+    await expect(page.get_by_role("alert").filter(has_text="line 1, column 3")).to_be_visible()
+    await expect(page.get_by_label("Steps")).to_have_value("- tapOnn: x\n")
+    await page.get_by_label("Steps").fill("- Go back\n")
+    await save(page)
+    await expect(page.get_by_text("Saved as version 3")).to_be_visible()
+
+
+async def test_a_tab_that_saved_first_is_noticed(visitor: Visitor, world: World, api: Api) -> None:
+    """What was typed stays, the difference is shown, and only then it may be saved."""
+    test = await world.test(SENTENCES)
+    page, other = visitor.page, await visitor.page.context.new_page()
+    await visitor.sign_in()
+    for tab in (page, other):
+        await tab.goto(f"{visitor.url}/tests/{test['id']}", wait_until="networkidle")
+    await other.get_by_label("Steps").fill("- Theirs\n")
+    await save(other)
+    await expect(other.get_by_text("Saved as version 2")).to_be_visible()
+    await page.get_by_label("Steps").fill("- Mine\n")
+    await save(page)
+    conflict = page.get_by_role("region", name="Conflict")
+    await expect(conflict).to_be_focused()
+    await expect(conflict).to_contain_text("version 2")
+    await expect(conflict.get_by_role("deletion")).to_contain_text("Theirs")
+    await expect(conflict.get_by_role("insertion")).to_contain_text("Mine")
+    await expect(page.get_by_label("Steps")).to_have_value("- Mine\n")
+    assert await steps_of(api, test) == ["Theirs"]
+    await page.get_by_role("button", name="Save mine over it").click()
+    await expect(page.get_by_text("Saved as version 3")).to_be_visible()
+    await expect(conflict).to_be_hidden()
+    assert await steps_of(api, test) == ["Mine"]
+
+
+async def test_a_change_of_something_else_is_no_conflict(visitor: Visitor, world: World, api: Api) -> None:
+    test = await world.test(SENTENCES)
+    await visitor.sign_in()
+    await visitor.open(f"/tests/{test['id']}")
+    created(await api.patch(f"/tests/{test['id']}", {"description": "Signs in"}))
+    await visitor.page.get_by_label("Steps").fill("- Mine\n")
+    await save(visitor.page)
+    await expect(visitor.page.get_by_text("Saved as version 2")).to_be_visible()
+    after = created(await api.get(f"/tests/{test['id']}"))
+    assert (after["description"], after["steps"]) == ("Signs in", ["Mine"])
+
+
+async def test_a_key_that_may_only_read_sees_the_steps(visitor: Visitor, world: World, api: Api) -> None:
+    test = await world.test(SENTENCES)
+    reader = created(await api.post("/settings/api-keys", {"name": "reader", "scopes": ["read"]}))
+    visitor.key = reader["key"]
+    await visitor.sign_in()
+    await visitor.open(f"/tests/{test['id']}")
+    await expect(visitor.page.get_by_label("Steps")).not_to_be_editable()
+    await expect(visitor.page.get_by_role("note")).to_contain_text("no scope to write")
+    await expect(visitor.page.get_by_role("button", name="Save")).to_have_count(0)
+    await visitor.open("/tests")
+    await expect(visitor.page.get_by_role("link", name="New test")).to_have_count(0)
+
+
+async def test_versions_are_compared_and_restored(visitor: Visitor, world: World, api: Api) -> None:
+    test = await world.test(SENTENCES)
+    await edited(api, test, "Second", "Third")
+    page = visitor.page
+    await visitor.sign_in()
+    await visitor.open(f"/tests/{test['id']}/versions")
+    await expect(page.get_by_role("heading", name="From version 2 to version 3")).to_be_visible()
+    await page.get_by_label("From version 1").check()
+    await page.get_by_label("To version 2").check()
+    await page.get_by_role("button", name="Compare").click()
+    await expect(page.get_by_role("heading", name="From version 1 to version 2")).to_be_visible()
+    await visitor.open(page.url.removeprefix(visitor.url))
+    await expect(page.get_by_role("deletion")).to_have_text(
+        'Removed: - - Verify that "Nothing of this name" is visible'
+    )
+    await expect(page.get_by_role("insertion")).to_have_text("Added: + - Second")
+    await page.get_by_role("button", name="Restore version 1").click()
+    await expect(page.get_by_role("status").filter(has_text="Version 1 is restored")).to_be_visible()
+    await expect(page.get_by_role("rowheader").first).to_contain_text("4 current")
+    assert await steps_of(api, test) == SENTENCES
+
+
+async def test_a_version_is_not_restored_over_a_change(visitor: Visitor, world: World, api: Api) -> None:
+    test = await world.test(SENTENCES)
+    await edited(api, test, "Second")
+    await visitor.sign_in()
+    await visitor.open(f"/tests/{test['id']}/versions")
+    await edited(api, test, "Third")
+    await visitor.page.get_by_role("button", name="Restore version 1").click()
+    await expect(visitor.page.get_by_role("alert").filter(has_text="changed meanwhile")).to_be_visible()
+    assert (await steps_of(api, test))[-1] == "Third"
+
+
+@pytest.mark.parametrize(("query", "message"), [("from=9&to=1", "Version 9"), ("from=x", "x is not the number")])
+async def test_versions_that_do_not_exist_are_said(visitor: Visitor, world: World, query: str, message: str) -> None:
+    test = await world.test()
+    await visitor.sign_in()
+    await visitor.open(f"/tests/{test['id']}/versions?{query}")
+    await expect(visitor.page.get_by_role("main")).to_contain_text(message)
+
+
+async def test_history_has_runs_marks_and_the_score(visitor: Visitor, world: World) -> None:
+    test = await world.test(SENTENCES)
+    app = await executed(world, test, runs=3)
+    page = visitor.page
+    await visitor.sign_in()
+    await visitor.open(f"/tests/{test['id']}/history")
+    card = page.locator(".card", has_text=app["name"])
+    await expect(card).to_contain_text("broken")
+    await expect(card).to_contain_text("Flakiness 0.000")
+    await expect(page.locator(".strip").get_by_role("link", name="failed on build 1.0.0")).to_have_count(3)
+    await expect(page.get_by_role("row").filter(has_text="Nothing of this name")).to_have_count(3)
+    await page.locator(".strip a").first.click()
+    await expect(page.get_by_role("heading", name=test["name"])).to_be_visible()
+    assert "/runs/" in page.url
+
+
+async def test_a_test_without_runs_says_how_to_run_it(visitor: Visitor, world: World) -> None:
+    test = await world.test()
+    await visitor.sign_in()
+    await visitor.open(f"/tests/{test['id']}/history")
+    await expect(visitor.page.get_by_text("Attach the test to an app")).to_be_visible()
+    await visitor.open(f"/tests/{test['id']}/try")
+    await expect(visitor.page.get_by_role("heading", name="No screen to try a step on")).to_be_visible()
+
+
+async def test_a_test_is_quarantined_and_released(visitor: Visitor, world: World, api: Api) -> None:
+    test = await world.test()
+    page = visitor.page
+    await visitor.sign_in()
+    await visitor.open(f"/tests/{test['id']}")
+    await page.get_by_role("button", name="Quarantine").click()
+    dialog = page.get_by_role("dialog")
+    await dialog.get_by_label("Until").fill("2001-01-01T12:00")
+    await dialog.get_by_label("Reason").fill("Waits for <b>SHOP-1</b>")
+    await dialog.get_by_role("button", name="Quarantine").click()
+    await expect(dialog.get_by_label("Until")).to_have_attribute("aria-invalid", "true")
+    await dialog.get_by_label("Until").fill("")
+    await dialog.get_by_role("button", name="Quarantine").click()
+    note = page.get_by_role("note").filter(has_text="In quarantine, which ends")
+    await expect(note).to_contain_text("Waits for <b>SHOP-1</b>")
+    await expect(note).to_contain_text("set by bootstrap")
+    until = created(await api.get(f"/tests/{test['id']}"))["quarantine"]["until"]
+    await page.get_by_role("button", name="Change the quarantine").click()
+    await dialog.get_by_role("button", name="Quarantine").click()
+    await expect(dialog).to_be_hidden()
+    changed = created(await api.get(f"/tests/{test['id']}"))["quarantine"]["until"]
+    assert changed[:16] == until[:16]
+    await visitor.open("/tests")
+    await expect(page.get_by_text("in quarantine")).to_be_visible()
+    await visitor.open(f"/tests/{test['id']}")
+    page.on("dialog", lambda question: question.accept())
+    await page.get_by_role("button", name="End it").click()
+    await expect(note).to_have_count(0)
+    assert created(await api.get(f"/tests/{test['id']}"))["quarantine"] is None
+
+
+async def test_a_sentence_is_tried_on_the_last_screen(visitor: Visitor, world: World) -> None:
+    """The element is marked where it is on the screenshot, and what is unclear is explained."""
+    test = await world.test(["Launch the app", *SENTENCES[2:]])
+    await executed(world, test)
+    page = visitor.page
+    await visitor.sign_in()
+    await visitor.open(f"/tests/{test['id']}/try")
+    step, answer = page.get_by_label("Step", exact=True), page.get_by_role("region", name="What the rules would do")
+    await step.fill('Tap "Log in"')
+    await page.keyboard.press("Enter")
+    await expect(answer.get_by_role("heading", name="tap")).to_be_visible()
+    await expect(answer.get_by_role("listitem")).to_contain_text("Log in")
+    await expect(page.locator(".screen rect")).to_have_count(1)
+    frame, picture = await page.locator(".screen rect").bounding_box(), await page.locator(".screen").bounding_box()
+    assert frame
+    assert picture
+    assert picture["x"] <= frame["x"]
+    assert frame["x"] + frame["width"] <= picture["x"] + picture["width"]
+    await step.fill('Tap "Nothing of this name"')
+    await page.keyboard.press("Enter")
+    await expect(answer.get_by_role("heading", name="Nothing: not found")).to_be_visible()
+    await expect(page.locator(".screen rect")).to_have_count(0)
+    await step.fill("tapOnn")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("alert").filter(has_text="unknown command")).to_be_visible()
+    await step.fill('{"tapOn": {"text": "Log in"}}')
+    await page.keyboard.press("Enter")
+    await expect(answer.get_by_role("heading", name="tap")).to_be_visible()
+
+
+async def test_the_difference_needs_the_token_of_a_page(visitor: Visitor, world: World) -> None:
+    test = await world.test()
+    await visitor.sign_in()
+    url = f"{visitor.url}/tests/{test['id']}/difference"
+    forged = await visitor.page.context.request.post(url, data={"text": "- a"})
+    assert (forged.status, (await forged.json())["code"]) == (403, "CSRF_TOKEN_INVALID")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+async def test_pages_of_tests_are_accessible(visitor: Visitor, world: World, api: Api, theme: str) -> None:
+    """axe-core finds nothing serious, no page is wider than a phone, and names of users are only text."""
+    test = await world.test(SENTENCES, name=HOSTILE, tags=[HOSTILE[:90]], description=HOSTILE)
+    app = await executed(world, test)
+    await edited(api, test, HOSTILE)
+    created(await api.put(f"/tests/{test['id']}/quarantine", {"reason": HOSTILE}))
+    page = visitor.page
+    await page.emulate_media(color_scheme=theme, reduced_motion="reduce")  # type: ignore[arg-type]
+    await visitor.sign_in()
+    home = f"/tests/{test['id']}"
+    for path in ("/tests", f"/tests?app_id={app['id']}", "/tests/new", home, *(f"{home}/{tab}" for tab in TABS)):
+        await visitor.open(path)
+        if path == home:
+            await page.get_by_label("Steps").fill("- tapOnn: x\n")
+            await expect(page.get_by_role("button", name="Line 1, column 3")).to_be_visible()
+        assert await visitor.violations() == [], path
+        await page.set_viewport_size({"width": 360, "height": 740})
+        assert await page.evaluate("document.documentElement.scrollWidth") <= 360, path
+        await page.set_viewport_size({"width": 1280, "height": 800})
+
+
+TABS = ("versions", "history", "try")

@@ -1,0 +1,202 @@
+"""Uploads of builds from the page of an app."""
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.async_api import CDPSession, FilePayload, Locator, expect
+
+from tests.dashboard.conftest import Visitor
+from tests.dashboard.pages import is_reached_by_tab
+from tests.e2e.client import Api, created
+from tests.e2e.world import World
+from tests.fakes.artifacts import apk, archive
+
+MEBIBYTE = 1024 * 1024
+LARGE = 4 * MEBIBYTE
+SLOW = 256 * 1024
+"""Bytes per second of a slow connection."""
+GIBIBYTES = 2 * 1024 * MEBIBYTE
+
+
+def file(content: bytes, name: str = "shop.apk") -> FilePayload:
+    return {"name": name, "mimeType": "application/octet-stream", "buffer": content}
+
+
+def large(version: str = "1.0") -> FilePayload:
+    return file(apk(version=version) + bytes(LARGE))
+
+
+async def choose(visitor: Visitor, app: Any, chosen: FilePayload | Path) -> Locator:
+    """Open the page of the app and choose a file; the form."""
+    await visitor.sign_in()
+    await visitor.open(f"/apps/{app['id']}")
+    await visitor.page.get_by_label("Drop the file").set_input_files(chosen)
+    return visitor.page.locator("#upload")
+
+
+async def slow_connection(visitor: Visitor, *, offline: bool = False, bytes_per_second: int = SLOW) -> CDPSession:
+    """From now on the browser sends slowly, or not at all."""
+    network = await visitor.page.context.new_cdp_session(visitor.page)
+    conditions = {"offline": offline, "latency": 0, "downloadThroughput": -1, "uploadThroughput": bytes_per_second}
+    await network.send("Network.emulateNetworkConditions", conditions)
+    return network
+
+
+async def versions(api: Api, app: Any) -> list[str]:
+    return [build["version"] for build in created(await api.get(f"/apps/{app['id']}/builds"))["items"]]
+
+
+async def test_a_chosen_file_is_uploaded(visitor: Visitor, world: World, api: Api) -> None:
+    """Version and package come from the file, and what is typed elsewhere stays."""
+    app = await world.app()
+    form = await choose(visitor, app, file(apk("com.example.shop", "1.4.2")))
+    page = visitor.page
+    await expect(form.get_by_role("status")).to_contain_text("shop.apk")
+    await page.get_by_label("Attach a test").fill("log in")
+    await form.get_by_role("button", name="Upload").click()
+    await expect(form.get_by_role("status")).to_contain_text("uploaded as build 1.4.2")
+    await expect(page.locator("#builds").get_by_role("rowheader", name="1.4.2")).to_be_visible()
+    await expect(page.locator("#cards")).to_contain_text("1.4.2")
+    await expect(page.get_by_label("Attach a test")).to_have_value("log in")
+    [build] = created(await api.get(f"/apps/{app['id']}/builds"))["items"]
+    assert build["package_name"] == "com.example.shop"
+
+
+async def test_a_dropped_file_is_uploaded(visitor: Visitor, world: World, api: Api) -> None:
+    """One that misses the field does not replace the page."""
+    app = await world.app()
+    await visitor.sign_in()
+    await visitor.open(f"/apps/{app['id']}")
+    page = visitor.page
+    content = base64.b64encode(apk(version="2.0")).decode()
+    dropped = await page.evaluate_handle(
+        """content => {
+            const files = new DataTransfer();
+            files.items.add(new File([Uint8Array.from(atob(content), c => c.charCodeAt(0))], "shop.apk"));
+            return files;
+        }""",
+        content,
+    )
+    await page.dispatch_event("#upload .drop", "dragover", {"dataTransfer": dropped})
+    await expect(page.locator("#upload .drop")).to_have_class("drop over")
+    await page.dispatch_event("#upload .drop", "drop", {"dataTransfer": dropped})
+    await expect(page.locator("#upload .drop")).to_have_class("drop")
+    missed = """dataTransfer => document.body.dispatchEvent(
+        new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true })
+    )"""
+    assert not await page.evaluate(missed, dropped)
+    await page.get_by_role("button", name="Upload", exact=True).click()
+    await expect(page.locator("#builds").get_by_role("rowheader", name="2.0")).to_be_visible()
+    assert await versions(api, app) == ["2.0"]
+
+
+async def test_a_build_is_uploaded_by_keyboard(visitor: Visitor, world: World) -> None:
+    app = await world.app()
+    await visitor.sign_in()
+    await visitor.open("/")
+    page = visitor.page
+    assert await is_reached_by_tab(page, 'a[href$="#upload"]')
+    async with page.expect_navigation():
+        await page.keyboard.press("Enter")
+    await expect(page).to_have_url(f"{visitor.url}/apps/{app['id']}#upload")
+    await page.wait_for_load_state("networkidle")
+    assert await is_reached_by_tab(page, "#file")
+    async with page.expect_file_chooser() as chooser:
+        await page.keyboard.press("Enter")
+    await (await chooser.value).set_files(file(b"screens", "app.bin"))
+    assert await is_reached_by_tab(page, "#version")
+    await page.keyboard.type("7.0")
+    await page.keyboard.press("Enter")
+    await expect(page.locator("#builds").get_by_role("rowheader", name="7.0")).to_be_visible()
+
+
+async def test_a_file_without_a_version_needs_one(visitor: Visitor, world: World, api: Api) -> None:
+    """The refusal stands beside the field; the file need not be chosen again."""
+    app = await world.app()
+    form = await choose(visitor, app, file(b"not an archive", "shop.txt"))
+    await form.get_by_role("button", name="Upload").click()
+    await expect(form.locator("#version-error")).to_contain_text("the artifact contains no version")
+    await expect(form.get_by_label("Version")).to_be_focused()
+    await form.get_by_label("Version").fill("1.0.0")
+    await form.get_by_role("button", name="Upload").click()
+    await expect(form.get_by_role("status")).to_contain_text("uploaded as build 1.0.0")
+    assert await versions(api, app) == ["1.0.0"]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [(b"", "the file is empty"), (archive({"AndroidManifest.xml": bytes(64 * MEBIBYTE)}), "not a plausible app file")],
+    ids=["empty", "hostile"],
+)
+async def test_a_refused_file_is_said_beside_it(visitor: Visitor, world: World, content: bytes, said: str) -> None:
+    form = await choose(visitor, await world.app(), file(content))
+    await form.get_by_role("button", name="Upload").click()
+    await expect(form.locator("#file-error")).to_contain_text(said)
+
+
+async def test_a_file_has_to_be_chosen(visitor: Visitor, world: World) -> None:
+    form = await choose(visitor, await world.app(), file(b"x"))
+    await form.get_by_label("Drop the file").set_input_files([])
+    await form.get_by_role("button", name="Upload").click()
+    await expect(form.locator("#file-error")).to_have_text("Choose a file.")
+
+
+async def test_a_file_beyond_the_limit_is_refused(visitor: Visitor, world: World, tmp_path: Path) -> None:
+    sparse = tmp_path / "shop.apk"
+    with sparse.open("wb") as file:
+        file.truncate(GIBIBYTES + 1)
+    form = await choose(visitor, await world.app(), sparse)
+    await form.get_by_role("button", name="Upload").click()
+    await expect(form.locator("#file-error")).to_contain_text(f"larger than {GIBIBYTES} bytes", timeout=60_000)
+
+
+async def test_a_version_that_exists_is_said_beside_it(visitor: Visitor, world: World, api: Api) -> None:
+    app = await world.app()
+    form = await choose(visitor, app, large("1.0"))
+    await world.build(app, "1.0")
+    await form.get_by_role("button", name="Upload").click()
+    await expect(form.locator("#version-error")).to_contain_text("already has a build of version 1.0")
+    await expect(visitor.page.locator("#builds").get_by_role("rowheader", name="1.0")).to_be_visible()
+    assert await versions(api, app) == ["1.0"]
+
+
+async def test_the_same_file_again_is_another_build(visitor: Visitor, world: World, api: Api) -> None:
+    """The API stores it once, and says so."""
+    app, content = await world.app(), apk(version="1.0")
+    created(await api.upload(app["id"], content, "shop.apk"))
+    form = await choose(visitor, app, file(content))
+    await form.get_by_label("Version").fill("1.1")
+    await form.get_by_role("button", name="Upload").click()
+    await expect(form.get_by_role("status")).to_contain_text("build 1.1. The same file had been uploaded before.")
+    assert await versions(api, app) == ["1.1", "1.0"]
+
+
+async def test_an_upload_that_breaks_off_is_tried_again(visitor: Visitor, world: World, api: Api) -> None:
+    """With the same file, without choosing it again; nothing of the first attempt is stored."""
+    app = await world.app()
+    form = await choose(visitor, app, large("3.0"))
+    await slow_connection(visitor)
+    await form.get_by_role("button", name="Upload").click()
+    await expect(form.get_by_role("progressbar")).to_be_visible()
+    await visitor.page.wait_for_function("() => document.querySelector('#upload progress').value > 0")
+    await slow_connection(visitor, offline=True)
+    await expect(form.locator("#file-error")).to_contain_text("broke off after")
+    assert await versions(api, app) == []
+    await slow_connection(visitor, bytes_per_second=-1)
+    await form.get_by_role("button", name="Upload").click()
+    await expect(form.get_by_role("status")).to_contain_text("uploaded as build 3.0")
+    assert await versions(api, app) == ["3.0"]
+    visitor.problems = [each for each in visitor.problems if "ERR_INTERNET_DISCONNECTED" not in each]
+
+
+async def test_an_upload_is_cancelled(visitor: Visitor, world: World, api: Api) -> None:
+    app = await world.app()
+    form = await choose(visitor, app, large())
+    await slow_connection(visitor)
+    await form.get_by_role("button", name="Upload").click()
+    await form.get_by_role("button", name="Cancel").click()
+    await expect(form.get_by_role("status")).to_have_text("Cancelled: nothing was stored.")
+    await expect(form.get_by_role("progressbar")).not_to_be_visible()
+    assert await versions(api, app) == []

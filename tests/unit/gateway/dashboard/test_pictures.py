@@ -1,0 +1,67 @@
+"""The pictures of an attempt: their captions, and which one is shown first."""
+
+from typing import Any
+
+import pytest
+
+from services.gateway.dashboard.pictures import pictures_of, step_class
+
+AREA = {"x": 0.1, "y": 0.2, "width": 0.5, "height": 0.1}
+
+
+def step(index: int, status: str | None, screenshot: str = "", message: str = "") -> dict[str, Any]:
+    return {
+        "index": index,
+        "text": f"Tap {index}",
+        "status": status,
+        "screenshot": screenshot,
+        "message": message,
+        "element_area": AREA if status == "failed" else None,
+    }
+
+
+def attempt(*steps: dict[str, Any], pictures: tuple[str, ...], status: str = "completed") -> dict[str, Any]:
+    artifacts = [{"kind": "screenshot", "name": name, "url": f"/{name}"} for name in pictures]
+    return {"status": status, "steps": steps, "artifacts": [*artifacts, {"kind": "log", "name": "log", "url": "/log"}]}
+
+
+def test_the_picture_of_the_failed_step_comes_first() -> None:
+    pictures = pictures_of(
+        attempt(
+            step(0, "passed", "attempt-1-step-000-home.png"),
+            step(1, "failed", "attempt-1-step-001.png"),
+            pictures=("attempt-1-step-000-home.png", "attempt-1-step-001.png", "attempt-1-step-001-actual.png"),
+        )
+    )
+    assert [picture.caption for picture in pictures.by_name.values()] == ["Step 1: Tap 0", "Step 2: Tap 1", "actual"]
+    assert pictures.first is not None
+    assert (pictures.first.name, pictures.first.failed, pictures.first.area) == ("attempt-1-step-001.png", True, AREA)
+    assert pictures.actual is not None
+    assert pictures.actual.name == "attempt-1-step-001-actual.png"
+
+
+def test_without_a_failure_the_last_picture_comes_first() -> None:
+    pictures = pictures_of(attempt(pictures=("attempt-1-step-003-question-1.png", "attempt-2-end.png")))
+    assert [picture.label for picture in pictures.by_name.values()] == ["question 1", "end"]
+    assert pictures.first is not None
+    assert pictures.first.name == "attempt-2-end.png"
+
+
+def test_an_attempt_may_have_no_pictures() -> None:
+    """Those that have expired cannot be shown."""
+    gone = attempt(step(0, "failed", "attempt-1-step-000.png"), pictures=())
+    gone["artifacts"].append({"kind": "screenshot", "name": "attempt-1-step-000.png", "url": ""})
+    assert (pictures_of(gone).first, pictures_of(gone).by_name) == (None, {})
+
+
+@pytest.mark.parametrize(
+    ("attempt_status", "reported", "shown"),
+    [
+        ("running", step(0, "warned", message="not finished"), "running"),
+        ("completed", step(0, "warned", message="not finished"), "no-verdict"),
+        ("running", step(0, "skipped"), "skipped"),
+        ("running", step(0, None), "queued"),
+    ],
+)
+def test_a_step_looks_as_it_stands(attempt_status: str, reported: dict[str, Any], shown: str) -> None:
+    assert step_class(attempt(reported, pictures=(), status=attempt_status), reported) == shown

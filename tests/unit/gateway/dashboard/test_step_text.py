@@ -1,0 +1,65 @@
+"""Steps as text: reading the text gives the same steps."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from services.flows.documents import read_json, read_yaml
+from services.flows.loader import load_flow
+from services.gateway.dashboard.step_text import write_steps
+
+SCALARS = st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.text(max_size=40)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=20), inner, max_size=4),
+    max_leaves=20,
+)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "Launch the app",
+        '"Pay" is enabled',
+        "# no comment",
+        "I see: a colon",
+        {"tapOn": {"id": "log_in", "index": 2}},
+        {"inputText": "007"},
+        {"inputText": "1e3"},
+        {"inputText": "no"},
+        {"inputText": "<script>alert(1)</script>"},
+        {"inputText": "\u202eabc\u0000\t"},
+        {"evalScript": "${output.a = 1}"},
+        {"runScript": {"script": "output.a = 1\nif (true) {\n  output.b = 2 \n}\n"}},
+        {"repeat": {"times": 2, "commands": ["back", {"back": None}]}},
+    ],
+)
+def test_a_step_is_read_as_it_was(step: Any) -> None:
+    assert load_flow(write_steps([step])).steps == load_flow([step]).steps
+
+
+def test_the_configuration_comes_first() -> None:
+    steps = [{"appId": "com.example", "env": {"NAME": "Ada"}}, "launchApp"]
+    assert write_steps(steps) == "- appId: com.example\n  env:\n    NAME: Ada\n- launchApp\n"
+    assert load_flow(write_steps(steps)).steps == steps
+
+
+def test_no_steps_are_no_text() -> None:
+    assert write_steps([]) == ""
+
+
+@given(st.lists(VALUES, min_size=1, max_size=4))
+def test_every_value_is_read_as_it_was(values: list[Any]) -> None:
+    written = read_yaml(write_steps(values), "steps")
+    assert [_plain(item) for item in written.items()] == [_plain(item) for item in read_json(values, "steps").items()]
+
+
+def _plain(node: Any) -> Any:
+    """The value of a node without locations; numbers as the text that they were."""
+    if isinstance(node.value, tuple):
+        return [_plain(item) for item in node.value]
+    if node.is_mapping:
+        return {name: _plain(child) for name, child in node.mapping().items()}
+    return None if node.is_null else (type(node.value), node.raw)
