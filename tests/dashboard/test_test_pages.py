@@ -1,6 +1,8 @@
 """The pages of tests: list, steps with their editor, versions, history, quarantine, and trying a step."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from playwright.async_api import Page, expect
@@ -233,7 +235,7 @@ async def test_a_version_is_not_restored_over_a_change(visitor: Visitor, world: 
     await visitor.open(f"/tests/{test['id']}/versions")
     await edited(api, test, "Third")
     await visitor.page.get_by_role("button", name="Restore version 1").click()
-    await expect(visitor.page.get_by_role("alert").filter(has_text="changed meanwhile")).to_be_visible()
+    await expect(visitor.page.get_by_role("alert").filter(has_text="saved other steps meanwhile")).to_be_visible()
     assert (await steps_of(api, test))[-1] == "Third"
 
 
@@ -275,6 +277,7 @@ async def test_a_test_is_quarantined_and_released(visitor: Visitor, world: World
     page = visitor.page
     await visitor.sign_in()
     await visitor.open(f"/tests/{test['id']}")
+    await page.get_by_label("Steps").fill("- Not saved yet")
     await page.get_by_role("button", name="Quarantine").click()
     dialog = page.get_by_role("dialog")
     await dialog.get_by_label("Until").fill("2001-01-01T12:00")
@@ -286,19 +289,45 @@ async def test_a_test_is_quarantined_and_released(visitor: Visitor, world: World
     note = page.get_by_role("note").filter(has_text="In quarantine, which ends")
     await expect(note).to_contain_text("Waits for <b>SHOP-1</b>")
     await expect(note).to_contain_text("set by bootstrap")
-    until = created(await api.get(f"/tests/{test['id']}"))["quarantine"]["until"]
-    await page.get_by_role("button", name="Change the quarantine").click()
-    await dialog.get_by_role("button", name="Quarantine").click()
-    await expect(dialog).to_be_hidden()
-    changed = created(await api.get(f"/tests/{test['id']}"))["quarantine"]["until"]
-    assert changed[:16] == until[:16]
-    await visitor.open("/tests")
-    await expect(page.get_by_text("in quarantine")).to_be_visible()
-    await visitor.open(f"/tests/{test['id']}")
+    assert created(await api.get(f"/tests/{test['id']}"))["quarantine"]["reason"] == "Waits for <b>SHOP-1</b>"
     page.on("dialog", lambda question: question.accept())
     await page.get_by_role("button", name="End it").click()
     await expect(note).to_have_count(0)
     assert created(await api.get(f"/tests/{test['id']}"))["quarantine"] is None
+    await expect(page.get_by_label("Steps")).to_have_value("- Not saved yet")
+
+
+async def test_the_end_of_a_quarantine_is_local_time(visitor: Visitor, world: World, api: Api) -> None:
+    test = await world.test()
+    until = (datetime.now(UTC) + timedelta(days=30)).replace(second=0, microsecond=0)
+    body = {"reason": "Waits for SHOP-1", "until": until.isoformat()}
+    before = created(await api.put(f"/tests/{test['id']}/quarantine", body))["quarantine"]
+    page = visitor.page
+    await visitor.sign_in()
+    await visitor.open(f"/tests/{test['id']}")
+    await page.get_by_role("button", name="Change the quarantine").click()
+    dialog = page.get_by_role("dialog")
+    local = until.astimezone(ZoneInfo("Europe/Rome"))
+    await expect(dialog.get_by_label("Until")).to_have_value(local.strftime("%Y-%m-%dT%H:%M"))
+    await dialog.get_by_label("Reason").fill("Waits for SHOP-2")
+    await dialog.get_by_role("button", name="Quarantine").click()
+    await expect(page.get_by_role("note").filter(has_text="Waits for SHOP-2")).to_be_visible()
+    after = created(await api.get(f"/tests/{test['id']}"))["quarantine"]
+    assert (after["until"], after["since"]) == (before["until"], before["since"])
+
+
+async def test_a_test_is_deleted_by_its_name(visitor: Visitor, world: World, api: Api) -> None:
+    test = await world.test(name="Log in <b>")
+    page = visitor.page
+    await visitor.sign_in()
+    await visitor.open(f"/tests/{test['id']}")
+    await page.get_by_role("button", name="Delete").click()
+    dialog = page.get_by_role("dialog")
+    await expect(dialog.get_by_role("button", name="Delete")).to_be_disabled()
+    await dialog.get_by_role("textbox").fill("Log in <b>")
+    await dialog.get_by_role("button", name="Delete").click()
+    await expect(page.get_by_role("heading", name="No tests yet")).to_be_visible()
+    assert (await api.get(f"/tests/{test['id']}")).status == 404
 
 
 async def test_a_sentence_is_tried_on_the_last_screen(visitor: Visitor, world: World) -> None:

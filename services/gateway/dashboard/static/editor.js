@@ -51,7 +51,7 @@ class Editor {
   async save() {
     const { text } = this.source;
     try {
-      const { answer, etag } = await saveSteps(this.form.dataset.test, text, this.read);
+      const { answer, etag } = await saveSteps(this.form.dataset.test, { flow: text }, this.read);
       this.onSaved(text, answer, etag);
     } catch (error) {
       if (!(error instanceof Conflict)) throw error;

@@ -5,15 +5,18 @@ import { keepToast } from "./toast.js";
 /** Others have saved other steps since they were read; `current` is the test as it is now, with its ETag. */
 export class Conflict extends Error {
   constructor(current) {
-    super("Somebody else has saved other steps meanwhile");
+    super("Somebody else has saved other steps meanwhile: load the page again");
     this.current = current;
   }
 }
 
-/** The test with the new steps, and its ETag. `read` has the ETag and the version that were read. Refusal, Conflict. */
-export async function saveSteps(testId, flow, read) {
+/**
+ * The test with its new steps, which `change` has as "flow" or as "steps", and its ETag; `read` has the ETag and the version
+ * that were read. Refusal, Conflict.
+ */
+export async function saveSteps(testId, change, read) {
   const path = `/api/v1/tests/${testId}`;
-  const save = (etag) => exchange("PATCH", path, { flow }, { headers: { "If-Match": etag } });
+  const save = (etag) => exchange("PATCH", path, change, { headers: { "If-Match": etag } });
   try {
     return await save(read.etag);
   } catch (error) {

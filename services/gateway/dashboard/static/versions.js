@@ -1,5 +1,6 @@
 // Restores a version of a test: <button data-restore="3" data-test="..." data-etag="..." data-newest="5">.
-import { exchange } from "./api.js";
+import { call } from "./api.js";
+import { Conflict, saveSteps } from "./saved_steps.js";
 import { keepToast, showToast } from "./toast.js";
 
 /** Listen to the buttons, also those that come later. */
@@ -11,15 +12,15 @@ export function startVersions() {
 }
 
 async function restore(button) {
-  const { restore: number, test, etag } = button.dataset;
+  const { restore: number, test, etag, newest } = button.dataset;
   button.setAttribute("aria-busy", "true");
   try {
     const steps = await readSteps(button.dataset);
-    const { answer } = await exchange("PATCH", `/api/v1/tests/${test}`, { steps }, { headers: { "If-Match": etag } });
+    const { answer } = await saveSteps(test, { steps }, { etag, version: Number(newest) });
     keepToast(`Version ${number} is restored; the steps are those of version ${answer.version_number} now`);
     location.assign(`/tests/${test}/versions`);
   } catch (error) {
-    showToast(error.status === 412 ? "The test has been changed meanwhile: load the page again" : error.message, "failed");
+    showToast(error.message, "failed");
     button.removeAttribute("aria-busy");
   }
 }
@@ -27,8 +28,8 @@ async function restore(button) {
 /** The steps of a version; the newest comes first, so its number says where it is. */
 async function readSteps({ restore: number, test, newest }) {
   const query = new URLSearchParams({ include_steps: "true", page_size: "1", page: String(newest - number + 1) });
-  const { answer } = await exchange("GET", `/api/v1/tests/${test}/versions?${query}`);
-  const version = answer.items.find((item) => item.version_number === Number(number));
-  if (!version) throw new Error("The test has been changed meanwhile: load the page again");
+  const page = await call("GET", `/api/v1/tests/${test}/versions?${query}`);
+  const version = page.items.find((item) => item.version_number === Number(number));
+  if (!version) throw new Conflict(null);
   return version.steps;
 }
