@@ -148,7 +148,7 @@ async def test_a_test_is_attached_pinned_and_detached(visitor: Visitor, world: W
     await expect(attached.get_by_text("pinned", exact=True)).not_to_be_visible()
     await attached.get_by_role("button", name="Detach").click()
     await expect(page.get_by_text("No test is attached")).to_be_visible()
-    await expect(page.locator("#cards")).to_be_focused()
+    await expect(page.locator("#tests")).to_be_focused()
 
 
 async def test_a_test_is_attached_by_keyboard(visitor: Visitor, world: World) -> None:

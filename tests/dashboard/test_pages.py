@@ -35,7 +35,7 @@ async def test_an_app_is_registered(visitor: Visitor) -> None:
     await dialog.get_by_role("button", name="Register").click()
     await expect(page.get_by_role("heading", name="Shop <b>")).to_be_visible()
     await visitor.open("/?search=shop")
-    await expect(page.get_by_role("link", name="Shop <b>")).to_be_visible()
+    await expect(page.get_by_role("link", name="Shop <b>", exact=True)).to_be_visible()
     await visitor.open("/?search=nothing")
     await expect(page.get_by_text("No app matches")).to_be_visible()
 

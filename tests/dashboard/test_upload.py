@@ -1,6 +1,7 @@
 """Uploads of builds from the page of an app."""
 
 import base64
+import random
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,8 @@ def file(content: bytes, name: str = "shop.apk") -> FilePayload:
 
 
 def large(version: str = "1.0") -> FilePayload:
-    return file(apk(version=version) + bytes(LARGE))
+    """Of some MB, which cannot be compressed."""
+    return file(apk(version=version, extra=random.Random(version).randbytes(LARGE)))
 
 
 async def choose(visitor: Visitor, app: Any, chosen: FilePayload | Path) -> Locator:
@@ -102,7 +104,7 @@ async def test_a_build_is_uploaded_by_keyboard(visitor: Visitor, world: World) -
     await page.wait_for_load_state("networkidle")
     assert await is_reached_by_tab(page, "#file")
     async with page.expect_file_chooser() as chooser:
-        await page.keyboard.press("Enter")
+        await page.keyboard.press("Space")
     await (await chooser.value).set_files(file(b"screens", "app.bin"))
     assert await is_reached_by_tab(page, "#version")
     await page.keyboard.type("7.0")
@@ -181,7 +183,7 @@ async def test_an_upload_that_breaks_off_is_tried_again(visitor: Visitor, world:
     await expect(form.get_by_role("progressbar")).to_be_visible()
     await visitor.page.wait_for_function("() => document.querySelector('#upload progress').value > 0")
     await set_network(network, offline=True)
-    await expect(form.locator("#file-error")).to_contain_text("broke off after")
+    await expect(form.locator("#file-error")).to_contain_text("broke off after", timeout=30_000)
     assert await versions(api, app) == []
     await set_network(network)
     await form.get_by_role("button", name="Upload").click()

@@ -1,11 +1,14 @@
 // Parts of the page, by their ids, as the server renders them now. The rest of the page stays as it is.
+import { showToast } from "./toast.js";
 
-/** Morph the parts in one request, and load the page again if that cannot be done. The focus goes to the first part if what had
- * it is gone. */
+const NOT_CURRENT = "This page could not be refreshed. Check the connection, and load it again.";
+
+/** Morph the parts. The focus stays, or goes to the part in which it was; if the server does not answer, that is said. */
 export async function refresh(ids) {
   const focused = document.activeElement;
-  if (!(await morph(ids))) return location.reload();
-  if (focused !== document.body && !focused.isConnected) document.getElementById(ids[0])?.focus();
+  const around = ids.find((id) => document.getElementById(id)?.contains(focused)) ?? ids[0];
+  if (!(await morph(ids))) return showToast(NOT_CURRENT, "failed");
+  if (focused !== document.body && !focused.isConnected) document.getElementById(around)?.focus();
 }
 
 /** Morph the parts; what is open or has the focus stays so. False if the server does not answer with this page. */
