@@ -1,24 +1,25 @@
 """Uploads of builds from the page of an app."""
 
 import base64
-import random
+import os
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import CDPSession, FilePayload, Locator, expect
+from playwright.async_api import FilePayload, Locator, expect
 
 from tests.dashboard.conftest import Visitor
 from tests.dashboard.pages import is_reached_by_tab
+from tests.dashboard.proxy import Proxy, serve_proxy
 from tests.e2e.client import Api, created
 from tests.e2e.world import World
 from tests.fakes.artifacts import apk, archive
 
 MEBIBYTE = 1024 * 1024
-LARGE = 4 * MEBIBYTE
-SLOW = 256 * 1024
-"""Bytes per second of a slow connection."""
-GIBIBYTES = 2 * 1024 * MEBIBYTE
+LARGE = 16 * MEBIBYTE
+"""More than what a network buffers."""
+LIMIT = 2 * 1024 * MEBIBYTE
 
 
 def file(content: bytes, name: str = "shop.apk") -> FilePayload:
@@ -26,8 +27,7 @@ def file(content: bytes, name: str = "shop.apk") -> FilePayload:
 
 
 def large(version: str = "1.0") -> FilePayload:
-    """Of some MB, which cannot be compressed."""
-    return file(apk(version=version, extra=random.Random(version).randbytes(LARGE)))
+    return file(apk(version=version, extra=os.urandom(LARGE)))
 
 
 async def choose(visitor: Visitor, app: Any, chosen: FilePayload | Path) -> Locator:
@@ -36,12 +36,6 @@ async def choose(visitor: Visitor, app: Any, chosen: FilePayload | Path) -> Loca
     await visitor.open(f"/apps/{app['id']}")
     await visitor.page.get_by_label("Drop the file").set_input_files(chosen)
     return visitor.page.locator("#upload")
-
-
-async def set_network(network: CDPSession, *, bytes_per_second: int = -1, offline: bool = False) -> None:
-    """From now on the browser sends this fast (-1: as fast as it can), or not at all."""
-    conditions = {"offline": offline, "latency": 0, "downloadThroughput": -1, "uploadThroughput": bytes_per_second}
-    await network.send("Network.emulateNetworkConditions", conditions)
 
 
 async def versions(api: Api, app: Any) -> list[str]:
@@ -146,10 +140,10 @@ async def test_a_file_has_to_be_chosen(visitor: Visitor, world: World) -> None:
 async def test_a_file_beyond_the_limit_is_refused(visitor: Visitor, world: World, tmp_path: Path) -> None:
     sparse = tmp_path / "shop.apk"
     with sparse.open("wb") as file:
-        file.truncate(GIBIBYTES + 1)
+        file.truncate(LIMIT + 1)
     form = await choose(visitor, await world.app(), sparse)
     await form.get_by_role("button", name="Upload").click()
-    await expect(form.locator("#file-error")).to_contain_text(f"larger than {GIBIBYTES} bytes", timeout=60_000)
+    await expect(form.locator("#file-error")).to_contain_text(f"larger than {LIMIT} bytes", timeout=60_000)
 
 
 async def test_a_version_that_exists_is_said_beside_it(visitor: Visitor, world: World, api: Api) -> None:
@@ -157,7 +151,7 @@ async def test_a_version_that_exists_is_said_beside_it(visitor: Visitor, world: 
     form = await choose(visitor, app, large("1.0"))
     await world.build(app, "1.0")
     await form.get_by_role("button", name="Upload").click()
-    await expect(form.locator("#version-error")).to_contain_text("already has a build of version 1.0")
+    await expect(form.locator("#version-error")).to_contain_text("already has a build of version 1.0", timeout=40_000)
     await expect(visitor.page.locator("#builds").get_by_role("rowheader", name="1.0")).to_be_visible()
     assert await versions(api, app) == ["1.0"]
 
@@ -173,31 +167,47 @@ async def test_the_same_file_again_is_another_build(visitor: Visitor, world: Wor
     assert await versions(api, app) == ["1.1", "1.0"]
 
 
-async def test_an_upload_that_breaks_off_is_tried_again(visitor: Visitor, world: World, api: Api) -> None:
+@pytest.fixture
+async def proxy(visitor: Visitor) -> AsyncIterator[Proxy]:
+    """The network over which the visitor reaches the gateway."""
+    async with serve_proxy(visitor.url) as proxy:
+        visitor.url = proxy.url
+        yield proxy
+
+
+async def begin_upload(visitor: Visitor, form: Locator) -> None:
+    """Send the chosen file, and wait until a part of it is sent."""
+    await form.get_by_role("button", name="Upload").click()
+    await visitor.page.wait_for_function("() => document.querySelector('#upload progress').value > 0")
+    await expect(form.get_by_role("progressbar")).to_be_visible()
+    await expect(form.locator("[data-upload-amount]")).to_contain_text("% of 16.0 MiB")
+
+
+async def test_an_upload_that_breaks_off_is_tried_again(visitor: Visitor, world: World, api: Api, proxy: Proxy) -> None:
     """With the same file, without choosing it again; nothing of the first attempt is stored."""
     app = await world.app()
     form = await choose(visitor, app, large("3.0"))
-    network = await visitor.page.context.new_cdp_session(visitor.page)
-    await set_network(network, bytes_per_second=SLOW)
-    await form.get_by_role("button", name="Upload").click()
-    await expect(form.get_by_role("progressbar")).to_be_visible()
-    await visitor.page.wait_for_function("() => document.querySelector('#upload progress').value > 0")
-    await set_network(network, offline=True)
-    await expect(form.locator("#file-error")).to_contain_text("broke off after", timeout=30_000)
+    proxy.stops_after = MEBIBYTE
+    await begin_upload(visitor, form)
+    proxy.cut()
+    await expect(form.locator("#file-error")).to_contain_text("broke off after")
+    await expect(form.get_by_role("progressbar")).not_to_be_visible()
     assert await versions(api, app) == []
-    await set_network(network)
+    proxy.stops_after = None
     await form.get_by_role("button", name="Upload").click()
-    await expect(form.get_by_role("status")).to_contain_text("uploaded as build 3.0")
+    await expect(form.get_by_role("status")).to_contain_text("uploaded as build 3.0", timeout=30_000)
     assert await versions(api, app) == ["3.0"]
-    visitor.problems = [each for each in visitor.problems if "ERR_INTERNET_DISCONNECTED" not in each]
+    visitor.problems = [problem for problem in visitor.problems if "net::ERR_" not in problem]
 
 
-async def test_an_upload_is_cancelled(visitor: Visitor, world: World, api: Api) -> None:
+async def test_an_upload_is_cancelled(visitor: Visitor, world: World, api: Api, proxy: Proxy) -> None:
+    """The file stays chosen."""
     app = await world.app()
-    form = await choose(visitor, app, large())
-    await set_network(await visitor.page.context.new_cdp_session(visitor.page), bytes_per_second=SLOW)
-    await form.get_by_role("button", name="Upload").click()
+    form = await choose(visitor, app, large("3.0"))
+    proxy.stops_after = MEBIBYTE
+    await begin_upload(visitor, form)
     await form.get_by_role("button", name="Cancel").click()
     await expect(form.get_by_role("status")).to_have_text("Cancelled: nothing was stored.")
     await expect(form.get_by_role("progressbar")).not_to_be_visible()
     assert await versions(api, app) == []
+    assert await form.get_by_label("Drop the file").evaluate("field => field.files.length") == 1
