@@ -9,22 +9,31 @@ CHUNK_BYTES = 65_536
 
 
 class Proxy:
-    """Forwards connections. It can stop after a number of bytes of a connection, and cut all connections."""
+    """Forwards connections. It can stop after a number of bytes of a connection, and be cut and mended."""
 
     def __init__(self, target: str) -> None:
         self._target = urlsplit(target)
         self._ends: set[asyncio.StreamWriter] = set()
         self.url = ""
+        self._is_cut = False
         self.stops_after: int | None = None
         """The number of bytes from the browser after which a connection stands still."""
 
     def cut(self) -> None:
-        """Cut all connections, as a network does that breaks."""
+        """Cut all connections, as a network does that breaks, and those with which the browser tries again."""
+        self._is_cut = True
         for end in self._ends:
             end.transport.abort()
 
+    def mend(self) -> None:
+        """From now on everything is forwarded."""
+        self._is_cut, self.stops_after = False, None
+
     async def forward(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Connect to the target, and copy both directions until one end is closed."""
+        if self._is_cut:
+            writer.transport.abort()
+            return
         answers, requests = await asyncio.open_connection(self._target.hostname, self._target.port)
         ends = {writer, requests}
         self._ends |= ends

@@ -193,7 +193,7 @@ async def test_an_upload_that_breaks_off_is_tried_again(visitor: Visitor, world:
     await expect(form.locator("#file-error")).to_contain_text("broke off after")
     await expect(form.get_by_role("progressbar")).not_to_be_visible()
     assert await versions(api, app) == []
-    proxy.stops_after = None
+    proxy.mend()
     await form.get_by_role("button", name="Upload").click()
     await expect(form.get_by_role("status")).to_contain_text("uploaded as build 3.0", timeout=30_000)
     assert await versions(api, app) == ["3.0"]
