@@ -36,12 +36,10 @@ async def choose(visitor: Visitor, app: Any, chosen: FilePayload | Path) -> Loca
     return visitor.page.locator("#upload")
 
 
-async def slow_connection(visitor: Visitor, *, offline: bool = False, bytes_per_second: int = SLOW) -> CDPSession:
-    """From now on the browser sends slowly, or not at all."""
-    network = await visitor.page.context.new_cdp_session(visitor.page)
+async def set_network(network: CDPSession, *, bytes_per_second: int = -1, offline: bool = False) -> None:
+    """From now on the browser sends this fast (-1: as fast as it can), or not at all."""
     conditions = {"offline": offline, "latency": 0, "downloadThroughput": -1, "uploadThroughput": bytes_per_second}
     await network.send("Network.emulateNetworkConditions", conditions)
-    return network
 
 
 async def versions(api: Api, app: Any) -> list[str]:
@@ -177,14 +175,15 @@ async def test_an_upload_that_breaks_off_is_tried_again(visitor: Visitor, world:
     """With the same file, without choosing it again; nothing of the first attempt is stored."""
     app = await world.app()
     form = await choose(visitor, app, large("3.0"))
-    await slow_connection(visitor)
+    network = await visitor.page.context.new_cdp_session(visitor.page)
+    await set_network(network, bytes_per_second=SLOW)
     await form.get_by_role("button", name="Upload").click()
     await expect(form.get_by_role("progressbar")).to_be_visible()
     await visitor.page.wait_for_function("() => document.querySelector('#upload progress').value > 0")
-    await slow_connection(visitor, offline=True)
+    await set_network(network, offline=True)
     await expect(form.locator("#file-error")).to_contain_text("broke off after")
     assert await versions(api, app) == []
-    await slow_connection(visitor, bytes_per_second=-1)
+    await set_network(network)
     await form.get_by_role("button", name="Upload").click()
     await expect(form.get_by_role("status")).to_contain_text("uploaded as build 3.0")
     assert await versions(api, app) == ["3.0"]
@@ -194,7 +193,7 @@ async def test_an_upload_that_breaks_off_is_tried_again(visitor: Visitor, world:
 async def test_an_upload_is_cancelled(visitor: Visitor, world: World, api: Api) -> None:
     app = await world.app()
     form = await choose(visitor, app, large())
-    await slow_connection(visitor)
+    await set_network(await visitor.page.context.new_cdp_session(visitor.page), bytes_per_second=SLOW)
     await form.get_by_role("button", name="Upload").click()
     await form.get_by_role("button", name="Cancel").click()
     await expect(form.get_by_role("status")).to_have_text("Cancelled: nothing was stored.")

@@ -110,6 +110,8 @@ def operations_of(document: Any) -> Iterator[str]:
 async def run_service(client: GeneratedClient) -> None:
     for operation in ("Healthz", "Readyz", "OpenApi", "GetLimits"):
         await client.call(operation)
+    assert (await client.call("ListQueuedRuns")).total == 0
+    assert "active" in [worker.state for worker in (await client.call("ListWorkers")).items]
     page = "<input aria-label='Name'>"
     resolved = await client.call("ResolveStep", body={"step": 'Type "x" into Name', "source": page})
     assert resolved.action == "type"
@@ -145,6 +147,7 @@ async def run_catalog(client: GeneratedClient) -> tuple[Any, list[Any]]:
     assert (await client.call("ListTestVersions", tests[0].id)).total >= 1
     assert (await client.call("ListAttachments", app.id)).total == 2
     await client.call("QuarantineTest", tests[1].id, body={"reason": "It fails"})
+    assert [item.id for item in (await client.call("ListTests", quarantined=True)).items] == [tests[1].id]
     await client.call("UnquarantineTest", tests[1].id, status=204)
     return app, tests
 

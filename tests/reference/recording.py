@@ -4,7 +4,7 @@ from typing import Any
 
 from services.gateway.contract.operations import all_operations
 from services.gateway.openapi.document import build_document
-from tests.e2e.conftest import fresh_key
+from tests.e2e.test_limits import new_organisation
 from tests.reference.recorder import Recorder
 from tests.reference.side_stories import accept_baseline, answer_question, ask_service, cancel_execution, manage_keys
 from tests.reference.stable_values import stabilize
@@ -13,9 +13,12 @@ from tests.shared_infrastructure import SharedStack
 
 
 async def record_examples(stack: SharedStack) -> dict[str, Any]:
-    """The examples by operationId, in the order of the document, with stable values."""
-    document = build_document(all_operations(), "")
-    async with Recorder(stack.url, await fresh_key(stack, "Shop"), document) as recorder:
+    """The examples by operationId, in the order of the document, with stable values.
+
+    The organisation may have one run at a time, so that runs have an order and one waits.
+    """
+    document, key = build_document(all_operations(), ""), await new_organisation(stack, concurrent_runs=1)
+    async with Recorder(stack.url, key, document) as recorder:
         story = Story(recorder)
         await story.register()
         await story.report(await story.execute())

@@ -67,7 +67,7 @@ async def answer_question(story: Story) -> None:
 
 
 async def cancel_execution(story: Story) -> None:
-    """One that would take minutes."""
+    """One that would take minutes, and another one that waits for it: the organisation has one run at a time."""
     recorder = story.recorder
     app = await _app(story, "Slow", paced_app_model(seconds=30))
     test = await _attached(story, app, "Wait", ["Launch the app", *['I see "Log in"'] * 10])
@@ -77,7 +77,17 @@ async def cancel_execution(story: Story) -> None:
         return bool((await recorder.call("GetExecution", execution["id"]))["status"] == "running")
 
     await eventually(is_running, within=30)
+    waiting = await recorder.call("StartTest", sent=Sent(json={"test_id": story.log_in["id"]}))
+    await recorder.record("ListQueuedRuns")
+    await eventually(lambda: _is_shown_busy(recorder), within=30)
+    await recorder.record("ListWorkers")
     await recorder.record("CancelExecution", execution["id"], sent=Sent(json={}))
+    await story.ended(waiting["id"])
+
+
+async def _is_shown_busy(recorder: Recorder) -> bool:
+    """Whether the list of the workers, which is some seconds old, has a run."""
+    return any(worker["running"] for worker in (await recorder.call("ListWorkers"))["items"])
 
 
 async def _app(story: Story, name: str, model: bytes) -> Any:

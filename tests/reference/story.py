@@ -63,7 +63,7 @@ class Story:
         record = self.recorder.record
         workflow = {"name": "Smoke", "test_ids": [self.log_in["id"], self.check_out["id"]]}
         self.workflow = await record("CreateWorkflow", sent=Sent(json=workflow))
-        change = {"max_parallel": 1, "run_config": {"execution_mode": {"retries": 0}, "fallback_trigger": "never"}}
+        change = {"run_config": {"execution_mode": {"retries": 0}, "fallback_trigger": "never"}}
         await record("UpdateWorkflow", self.workflow["id"], sent=Sent(json=change))
         await record("GetWorkflow", self.workflow["id"])
         await record("ListWorkflows", search="smoke")

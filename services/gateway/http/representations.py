@@ -66,8 +66,9 @@ async def negotiate(request: web.Request, handler: Handler) -> web.StreamRespons
         return response
     body, headers = response.body, response.headers
     compress = False
+    is_plain = hdrs.CONTENT_ENCODING not in headers
     is_long = isinstance(body, bytes) and len(body) >= MIN_COMPRESSED_BYTES
-    if is_long and headers.get(hdrs.CONTENT_TYPE, "").partition(";")[0] in _COMPRESSED_TYPES:
+    if is_plain and is_long and headers.get(hdrs.CONTENT_TYPE, "").partition(";")[0] in _COMPRESSED_TYPES:
         headers[hdrs.VARY] = hdrs.ACCEPT_ENCODING
         compress = takes_gzip(request.headers.get(hdrs.ACCEPT_ENCODING, ""))
     etag, known = headers.get(ETAG), request.headers.get(hdrs.IF_NONE_MATCH)

@@ -23,7 +23,7 @@ _CACHING: Mapping[str, str] = {hdrs.CACHE_CONTROL: "no-cache", hdrs.VARY: hdrs.A
 
 @dataclass(frozen=True, slots=True)
 class _Rendered:
-    """The page in both encodings, with its ETag and its headers."""
+    """The page in both encodings, so that the requests of anyone cost nothing, with its ETag and its headers."""
 
     plain: bytes
     compressed: bytes

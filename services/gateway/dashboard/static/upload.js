@@ -41,9 +41,9 @@ function announceFile(field) {
 }
 
 async function upload(form) {
+  if (isBusy(form)) return;
   const [file] = form.elements.file.files;
   clear(form);
-  if (isBusy(form)) return;
   if (!file) return show(form, new Refusal(422, "Choose a file.", {}));
   setBusy(form, true);
   say(form, `Uploading ${file.name}`);
