@@ -175,6 +175,9 @@ async def test_a_tab_that_saved_first_is_noticed(visitor: Visitor, world: World,
     await expect(conflict.get_by_role("insertion")).to_contain_text("Mine")
     await expect(page.get_by_label("Steps")).to_have_value("- Mine\n")
     assert await steps_of(api, test) == ["Theirs"]
+    assert await visitor.violations() == []
+    await page.set_viewport_size({"width": 360, "height": 740})
+    assert await page.evaluate("document.documentElement.scrollWidth") <= 360
     await page.get_by_role("button", name="Save mine over it").click()
     await expect(page.get_by_text("Saved as version 3")).to_be_visible()
     await expect(conflict).to_be_hidden()
@@ -384,6 +387,10 @@ async def test_pages_of_tests_are_accessible(visitor: Visitor, world: World, api
         if path == home:
             await page.get_by_label("Steps").fill("- tapOnn: x\n")
             await expect(page.get_by_role("button", name="Line 1, column 3")).to_be_visible()
+        if path.endswith("try"):
+            await page.get_by_label("Step", exact=True).fill('Tap "Log in"')
+            await page.get_by_role("button", name="Try").click()
+            await expect(page.locator(".screen rect")).to_have_count(1)
         assert await visitor.violations() == [], path
         await page.set_viewport_size({"width": 360, "height": 740})
         assert await page.evaluate("document.documentElement.scrollWidth") <= 360, path
