@@ -57,9 +57,12 @@ async def sign_in(page: Page, url: str, key: str) -> None:
 async def example_paths(client: Client) -> Mapping[str, str]:
     """The address of one page of each kind, with something to see on it."""
     app = next(each for each in await client.every("apps") if each["platform"] == "Android")
-    newest, older, *_ = await client.every(f"apps/{app['id']}/builds")
-    runs = await client.every(f"apps/builds/{newest['id']}/runs")
-    run = next((each for each in runs if each["success"] is False), runs[0])
+    builds = await client.every(f"apps/{app['id']}/builds")
+    runs = [await client.every(f"apps/builds/{build['id']}/runs") for build in builds]
+    broken, run = next(
+        (place, run) for place, of_build in enumerate(runs) for run in of_build if run["success"] is False
+    )
+    build, base = builds[broken], builds[broken + 1]
     test, execution = f"/tests/{run['test_id']}", f"/executions/{run['execution_id']}"
     return {
         "sign-in": "/sign-in",
@@ -67,7 +70,7 @@ async def example_paths(client: Client) -> Mapping[str, str]:
         "app": f"/apps/{app['id']}",
         "matrix": f"/apps/{app['id']}/matrix",
         "coverage": f"/apps/{app['id']}/coverage",
-        "build": f"/apps/{app['id']}/builds/{newest['id']}?base={older['id']}",
+        "build": f"/apps/{app['id']}/builds/{build['id']}?base={base['id']}",
         "executions": "/executions",
         "execution": execution,
         "run": f"{execution}/runs/{run['run_id']}",

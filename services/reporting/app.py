@@ -112,7 +112,7 @@ def _reports(mongo: Mongo) -> grpc_server.Servicer:
     servicer = ReportsServicer(
         AppReports(read_models, clock),
         RunLists(read_models),
-        classified=ClassifiedTests(read_models, tests),
+        classified=ClassifiedTests(read_models, tests, clock),
         quarantines=Quarantines(tests, clock),
         comparisons=Comparisons(read_models, verdicts, clock),
         gates=Gates(read_models, verdicts, clock),

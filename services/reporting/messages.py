@@ -185,4 +185,5 @@ def classified_query(request: reports_pb2.ListClassifiedTestsRequest) -> Classif
         search=request.search or None,
         platform=PLATFORM.get(request.platform),
         tag=request.tag or None,
+        quarantined=request.quarantined,
     )

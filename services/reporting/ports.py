@@ -29,7 +29,7 @@ class Page:
 @dataclass(frozen=True, slots=True)
 class TestFilter:
     """Tests that are not deleted, run on the platform (theirs, or any), have the tag, match the pattern of names
-    (model/text_search.py), are in `only`, and not in `without`.
+    (model/text_search.py), are in quarantine at `quarantined_at`, are in `only`, and not in `without`.
     """
 
     __test__ = False
@@ -37,6 +37,7 @@ class TestFilter:
     platform: str | None = None
     tag: str | None = None
     pattern: str | None = None
+    quarantined_at: datetime | None = None
     only: frozenset[str] | None = None
     without: frozenset[str] = frozenset()
 

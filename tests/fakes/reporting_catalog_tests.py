@@ -49,6 +49,11 @@ def _fits(test: TestSnapshot, filter: TestFilter) -> bool:
         (filter.platform is None or test.platform in (None, filter.platform))
         and (filter.tag is None or filter.tag in test.tags)
         and (filter.pattern is None or re.search(filter.pattern, fold_case(test.name)) is not None)
+        and (filter.quarantined_at is None or _until(test) > filter.quarantined_at)
         and (filter.only is None or test.test_id in filter.only)
         and test.test_id not in filter.without
     )
+
+
+def _until(test: TestSnapshot) -> datetime:
+    return test.quarantine.until if test.quarantine else NEVER

@@ -63,7 +63,7 @@ class Story:
         self.apps = AppReports(read_models, self.clock, revision_wait=0.05)
         self.runs = RunLists(read_models)
         copies = FakeCatalogTests(self.tables)
-        self.classified = ClassifiedTests(read_models, copies)
+        self.classified = ClassifiedTests(read_models, copies, self.clock)
         self.quarantines = Quarantines(copies, self.clock)
 
     def tell(self, *snapshots: Snapshot) -> None:

@@ -15,7 +15,6 @@ from mobiletest.reporting.v1 import reports_pb2
 from services.chassis.errors import NotFound
 from services.chassis.proto_values import enum_spellings, page_fields
 from services.chassis.validation import apply_defaults
-from services.gateway.decoding.validation_errors import FieldError, InvalidRequest
 from services.gateway.handlers.invocations import Invocation
 from services.gateway.http.request_context import RequestContext
 from services.gateway.upstream.app_stats import set_stats
@@ -112,9 +111,6 @@ def list_tests_by_classification(list_tests: Invocation, list_classified: Invoca
     async def invoke(message: tests_pb2.ListTestsRequest, context: RequestContext, timeout: float) -> Any:
         if not message.HasField("classification"):
             return await list_tests(message, context, timeout)
-        if message.quarantined:
-            text = "cannot be combined with classification: leave one of them out"
-            raise InvalidRequest([FieldError(("query", "quarantined"), text, "value_error")])
         apply_defaults(message)
         found = await list_classified(_classified_request(message), context, timeout)
         these = tests_pb2.ListTestsRequest(
@@ -129,7 +125,9 @@ def list_tests_by_classification(list_tests: Invocation, list_classified: Invoca
 
 def _classified_request(message: tests_pb2.ListTestsRequest) -> reports_pb2.ListClassifiedTestsRequest:
     """The same request for reporting; the decoder has checked the classification."""
-    request = reports_pb2.ListClassifiedTestsRequest(page=message.page, page_size=message.page_size)
+    request = reports_pb2.ListClassifiedTestsRequest(
+        page=message.page, page_size=message.page_size, quarantined=message.quarantined
+    )
     request.classification = _CLASSIFICATIONS[message.classification]  # type: ignore[assignment]
     for name in _COPIED_FIELDS:
         if message.HasField(name):

@@ -171,6 +171,8 @@ def _condition(filter: TestFilter) -> Document:
         condition["tags"] = filter.tag
     if filter.pattern is not None:
         condition["name_folded"] = {"$regex": filter.pattern}
+    if filter.quarantined_at is not None:
+        condition["quarantine.until"] = {"$gt": filter.quarantined_at}
     ids = {"$in": filter.only, "$nin": filter.without or None}
     named_ids = {operator: list(some) for operator, some in ids.items() if some is not None}
     return condition | ({"_id": named_ids} if named_ids else {})

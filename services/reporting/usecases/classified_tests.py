@@ -16,13 +16,17 @@ NO_HISTORY = Classification.INSUFFICIENT_DATA
 
 @dataclass(frozen=True, slots=True)
 class ClassifiedQuery:
-    """Tests with a classification on any app, or on `app_id` among the tests attached to it."""
+    """Tests with a classification on any app, or on `app_id` among the tests attached to it.
+
+    `quarantined`: only those that are in quarantine now.
+    """
 
     classification: Classification
     app_id: str | None = None
     search: str | None = None
     platform: str | None = None
     tag: str | None = None
+    quarantined: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +42,10 @@ class TestsPage:
 class ClassifiedTests:
     """Lists tests by classification; the cost grows with the number of tests, not of runs."""
 
-    def __init__(self, read_models: ReadModels, tests: CatalogTests) -> None:
+    def __init__(self, read_models: ReadModels, tests: CatalogTests, clock: Clock) -> None:
         self._read = read_models
         self._tests = tests
+        self._clock = clock
 
     async def list(self, query: ClassifiedQuery, page: Page) -> TestsPage:
         """A page of the matching tests that are not deleted, newest first, ids breaking ties."""
@@ -48,7 +53,8 @@ class ClassifiedTests:
         if query.search and pattern is None:
             return TestsPage((), 0)
         only, without = await self._candidates(query)
-        filter = TestFilter(query.platform, query.tag, pattern, only=only, without=without)
+        moment = self._clock.now() if query.quarantined else None
+        filter = TestFilter(query.platform, query.tag, pattern, quarantined_at=moment, only=only, without=without)
         if only is not None and not only:
             return TestsPage((), 0)
         found, total = await asyncio.gather(self._tests.newest(filter, page), self._tests.count(filter))

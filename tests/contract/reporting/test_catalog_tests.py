@@ -32,6 +32,8 @@ FILTERS = (
     TestFilter(only=frozenset({"test-1", "test-3", "test-9"})),
     TestFilter(without=frozenset({"test-1", "test-3"})),
     TestFilter(only=frozenset(), platform="Android"),
+    TestFilter(quarantined_at=START + timedelta(days=19), platform="iOS"),
+    TestFilter(quarantined_at=START + timedelta(days=20)),
 )
 
 

@@ -48,7 +48,7 @@ async def test_other_parameters_go_to_reporting(client: Client, backends: FakeBa
     """Those that were given; pages have the usual defaults."""
     script_classification(backends, total=0)
     app_id = str(uuid4())
-    query = f"search=Log+in&app_id={app_id.upper()}&platform=ios&tag=smoke"
+    query = f"search=Log+in&app_id={app_id.upper()}&platform=ios&tag=smoke&quarantined=true"
     answer = await client("GET", f"/api/v1/tests?classification=insufficient_data&{query}")
     assert (answer.json["items"], answer.json["total_pages"], answer.json["has_next"]) == ([], 0, False)
     await client("GET", "/api/v1/tests?classification=stable")
@@ -61,6 +61,7 @@ async def test_other_parameters_go_to_reporting(client: Client, backends: FakeBa
         app_id=app_id,
         platform=PLATFORM_IOS,
         tag="smoke",
+        quarantined=True,
     )
     assert bare == reports_pb2.ListClassifiedTestsRequest(classification="CLASSIFICATION_STABLE", page=1, page_size=50)
     assert backends.of("BatchGetTests") == []

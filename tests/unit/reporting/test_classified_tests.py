@@ -7,6 +7,7 @@ from hypothesis import given
 
 from services.reporting.model.batch import Snapshot
 from services.reporting.model.flaky import Classification
+from services.reporting.model.snapshots import Quarantine
 from services.reporting.ports import Page
 from services.reporting.usecases.apps import AppReports
 from services.reporting.usecases.classified_tests import ClassifiedQuery, ClassifiedTests
@@ -140,6 +141,16 @@ async def test_filters_apply_before_paging(story: Story) -> None:
     assert await found(story, query, Page(10, 2)) == []
 
 
+async def test_a_class_can_be_narrowed_to_tests_in_quarantine(story: Story) -> None:
+    """A quarantine that has ended does not count."""
+    for test, days in (("two", 1), ("flaky", -1), ("stable", 1)):
+        quarantine = Quarantine("Waits for the fix", NOW + timedelta(days=days), "ci key", NOW - timedelta(days=2))
+        story.test(test, f"Name of {test}", quarantine=quarantine)
+    assert await found(story, ClassifiedQuery(FLAKY, quarantined=True)) == ["two"]
+    assert await found(story, ClassifiedQuery(FLAKY, APP, quarantined=True)) == ["two"]
+    assert await found(story, ClassifiedQuery(BROKEN, APP, quarantined=True)) == []
+
+
 async def test_a_test_without_a_creation_time_comes_last(story: Story) -> None:
     """Copies of earlier versions of reporting do not have it."""
     story.test("old", "Old", created_at=None)
@@ -152,7 +163,7 @@ async def test_lists_of_an_app_agree_with_its_matrix(told: list[Snapshot]) -> No
     """Those of attached tests that the catalog has told of; a list without an app has them all."""
     tables = recount(told)
     read, copies = FakeReadModels(tables), FakeCatalogTests(tables)
-    classified, known = ClassifiedTests(read, copies), {test_id for test_id, _ in tables.tests.rows()}
+    classified, known = ClassifiedTests(read, copies, StillClock()), {test_id for test_id, _ in tables.tests.rows()}
     for app in (f"app-{number}" for number in range(APPS)):
         attached = {item.test_id for item in await read.attachments(app)} & known
         matrix = await AppReports(read, StillClock(), revision_wait=0).matrix(app, Page(0, 50), min_revision=0)
