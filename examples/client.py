@@ -1,5 +1,7 @@
 """The few REST calls that the example loader needs."""
 
+import json
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Self
 
@@ -32,11 +34,12 @@ class Client:
                 raise Refused(f"{method} {path}: {response.status} {await response.text()}")
             return await response.json()
 
-    async def upload(self, app_id: str, version: str, filename: str, artifact: bytes) -> Any:
-        """Upload a build."""
+    async def upload(self, app_id: str, build: Mapping[str, Any], artifact: bytes) -> Any:
+        """Upload a build with the version, file name and commit that `build` names."""
         form = aiohttp.FormData()
-        form.add_field("version", version)
-        form.add_field("file", artifact, filename=filename, content_type="application/yaml")
+        form.add_field("version", str(build["version"]))
+        form.add_field("file", artifact, filename=build["file"], content_type="application/yaml")
+        form.add_field("metadata", json.dumps({"branch": "main", "commit_sha": build["commit"]}))
         return await self.call("POST", f"apps/{app_id}/builds", data=form)
 
     async def every(self, path: str) -> list[Any]:

@@ -41,7 +41,9 @@ async def _execute(client: Client, workflow: Any, builds: list[tuple[Any, Any]])
         for app, build in builds
     }
     body = {"workflow_id": workflow["id"], "build_config": config, "override_build_config": True}
-    started = await client.call("POST", "execution/api/execute_workflow_id_async", json=body)
+    commit = builds[0][1]["metadata"]["commit_sha"]
+    headers = {"X-CI-Branch": "main", "X-CI-Commit-SHA": commit, "X-CI-Repository": "https://git.example.com/shop"}
+    started = await client.call("POST", "execution/api/execute_workflow_id_async", json=body, headers=headers)
     async with asyncio.timeout(300):
         while True:
             execution = await client.call("GET", f"executions/{started['id']}", params={"wait": 30})

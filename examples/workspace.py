@@ -70,7 +70,7 @@ async def _app(client: Client, described_app: dict[str, Any]) -> tuple[Any, list
     for build in wanted:
         version = str(build["version"])
         if version not in present:
-            present[version] = await client.upload(app["id"], version, build["file"], content(build["file"]))
+            present[version] = await client.upload(app["id"], build, content(build["file"]))
         builds.append(present[version])
     return app, builds
 

@@ -173,6 +173,7 @@ async def proxy(visitor: Visitor) -> AsyncIterator[Proxy]:
     async with serve_proxy(visitor.url) as proxy:
         visitor.url = proxy.url
         yield proxy
+        await visitor.page.goto("about:blank")
 
 
 async def begin_upload(visitor: Visitor, form: Locator) -> None:

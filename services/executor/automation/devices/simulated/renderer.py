@@ -5,7 +5,7 @@ import re
 from dataclasses import replace
 from xml.sax.saxutils import quoteattr
 
-from PIL import Image
+from PIL import Image, ImageDraw, ImageFont
 
 from services.executor.automation.devices.simulated.layout import BAR, SCREEN, WIDTH, PlacedWidget, layout_of
 from services.executor.automation.devices.simulated.running_app import RunningApp
@@ -146,15 +146,15 @@ def _quoted(value: str) -> str:
     return quoteattr(_FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", value), {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
 
 
-_SCALE = 0.5
-"""Pixels of the screenshot per pixel of the screen."""
-
 _PAPER = (250, 250, 250)
 _INK = (60, 60, 70)
 _FADED = (190, 190, 195)
 _CHECKED = (52, 168, 83)
 _FAINTEST = 96
 """Of the shades of characters, from 0 to 255."""
+_LINE = 18
+"""The height of a text in pixels."""
+_FONT = ImageFont.load_default(14)
 _FILLS = {
     Role.BUTTON: (66, 133, 244),
     Role.LINK: (250, 250, 250),
@@ -170,13 +170,13 @@ _FILLS = {
 
 
 def draw_screen(root: Element) -> bytes:
-    """A PNG: for each visible element a box in the colour of its role, with a bar whose shades are its text."""
-    picture = Image.new("RGB", (round(root.bounds.width * _SCALE), round(root.bounds.height * _SCALE)), _PAPER)
+    """A PNG, a pixel per unit of `bounds`: for each visible element a box in the colour of its role, and its text."""
+    picture = Image.new("RGB", (round(root.bounds.width), round(root.bounds.height)), _PAPER)
     for element in walk(root):
         if element.visible and element is not root:
             _draw(picture, element)
     content = io.BytesIO()
-    picture.save(content, "PNG")
+    picture.save(content, "PNG", compress_level=1)
     return content.getvalue()
 
 
@@ -185,28 +185,37 @@ def _draw(picture: Image.Image, element: Element) -> None:
     if element.role in _FILLS:
         _fill(picture, box, _FILLS[element.role] if element.enabled else _FADED)
     if element.role in (Role.FIELD, Role.CELL):
-        thin = 1 / _SCALE
-        _fill(picture, replace(box, height=thin), _INK)
-        _fill(picture, replace(box, y=box.bottom - thin, height=thin), _INK)
+        _fill(picture, replace(box, height=1), _INK)
+        _fill(picture, replace(box, y=box.bottom - 1, height=1), _INK)
     if element.checked is not None:
         _fill(picture, Bounds(box.x + 6, box.y + 10, 16, box.height - 20), _CHECKED if element.checked else _FADED)
-    length = min(len(element.text or element.label) * 7.0, box.width - 16)
-    if length > 0 and not element.children:
+    text = element.text or element.label
+    if text and not element.children:
         indent = 28 if element.checked is not None else 8
-        color = _PAPER if element.role is Role.BUTTON else _INK
-        _draw_text(picture, Bounds(box.x + indent, box.y + box.height / 2 - 4, length - indent + 8, 8), element, color)
+        line = Bounds(box.x + indent, box.y + (box.height - _LINE) / 2, box.width - indent - 8, _LINE)
+        _draw_text(picture, line, text, _PAPER if element.role is Role.BUTTON else _INK)
 
 
-def _draw_text(picture: Image.Image, box: Bounds, element: Element, color: tuple[int, int, int]) -> None:
-    left, top, right, bottom = (round(edge * _SCALE) for edge in (box.x, box.y, box.right, box.bottom))
-    if right <= left or bottom <= top:
-        return
-    text = (element.text or element.label)[: right - left]
+def _draw_text(picture: Image.Image, box: Bounds, text: str, color: tuple[int, int, int]) -> None:
+    width, height = round(box.width), round(box.height)
+    if width > 0 and height > 0:
+        shown = text[:width]
+        strip = _letters(shown, width) if shown.isascii() and shown.isprintable() else _shades(shown, width)
+        picture.paste(color, (round(box.x), round(box.y)), strip)
+
+
+def _letters(text: str, width: int) -> Image.Image:
+    strip = Image.new("L", (width, _LINE))
+    ImageDraw.Draw(strip).text((0, _LINE / 2), text, fill=255, font=_FONT, anchor="lm")
+    return strip
+
+
+def _shades(text: str, width: int) -> Image.Image:
+    """A bar whose shades are the characters: the font knows only those of ASCII."""
     shades = bytes(_FAINTEST + ord(each) * factor % (256 - _FAINTEST) for factor in (67, 29) for each in text)
-    strip = Image.frombytes("L", (len(text), 2), shades).resize((right - left, bottom - top), Image.Resampling.NEAREST)
-    picture.paste(color, (left, top, right, bottom), strip)
+    bar = Image.frombytes("L", (len(text), 2), shades)
+    return bar.resize((min(width, 7 * len(text)), _LINE), Image.Resampling.NEAREST)
 
 
 def _fill(picture: Image.Image, box: Bounds, color: tuple[int, int, int]) -> None:
-    left, top, right, bottom = (round(edge * _SCALE) for edge in (box.x, box.y, box.right, box.bottom))
-    picture.paste(color, (left, top, right, bottom))
+    picture.paste(color, (round(box.x), round(box.y), round(box.right), round(box.bottom)))

@@ -176,7 +176,7 @@ async def test_a_screenshot_is_a_png_of_the_screen() -> None:
     device = await started(FORM)
     png = await device.screenshot()
     width, height = struct.unpack(">II", png[16:24])
-    assert (width, height) == (180, 320)
+    assert (width, height) == (360, 640)
     start = png.index(b"IDAT") + 4
     length = struct.unpack(">I", png[start - 8 : start - 4])[0]
     assert len(zlib.decompress(png[start : start + length])) == height * (1 + 3 * width)

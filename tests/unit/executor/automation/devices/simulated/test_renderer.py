@@ -13,7 +13,9 @@ def picture(text: str, role: Role) -> bytes:
 
 
 @pytest.mark.parametrize("role", [Role.TEXT, Role.BUTTON])
-@pytest.mark.parametrize(("before", "after"), [("Count 0", "Count 1"), ("on", "no"), ("a" * 100, "b" * 100)])
+@pytest.mark.parametrize(
+    ("before", "after"), [("Count 0", "Count 1"), ("on", "no"), ("да", "не"), ("a" * 100, "b" * 100)]
+)
 def test_texts_of_one_length_look_different(before: str, after: str, role: Role) -> None:
     assert compare_pictures(picture(before, role), picture(before, role)).equal_share == 1
     assert compare_pictures(picture(before, role), picture(after, role)).equal_share < 1
