@@ -117,3 +117,23 @@ async def test_a_question_is_answered(visitor: Visitor, world: World, api: Api) 
     await page.get_by_role("button", name="tap the 2nd").click()
     await expect(page.locator("h1 + p").get_by_text("passed")).to_be_visible(timeout=30_000)
     await expect(page.get_by_role("heading", name="The run waits for an answer")).to_have_count(0)
+
+
+async def test_a_cell_leads_to_the_run_on_its_app(visitor: Visitor, world: World) -> None:
+    """Also when the same execution ran the test on another app."""
+    apps = [await world.app(platform) for platform in ("Android", "iOS")]
+    builds = [await world.build(app, "1.0") for app in apps]
+    test = await world.test()
+    for app in apps:
+        await world.attach(app, test)
+    config = {
+        name: {"app_id": app["id"], "pinned_version": "1.0"}
+        for name, app in zip(("android_build", "ios_build"), apps, strict=True)
+    }
+    await world.run(await world.workflow(test), build_config=config, override_build_config=True)
+    await visitor.sign_in()
+    for app, build, device in zip(apps, builds, ("simulated-android", "simulated-ios"), strict=True):
+        await world.reported(build, 1)
+        await visitor.open(f"/apps/{app['id']}/matrix")
+        await visitor.page.locator(".cell.passed").click()
+        await expect(visitor.page.locator("main")).to_contain_text(device)

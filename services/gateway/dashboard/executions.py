@@ -32,18 +32,21 @@ async def show_execution(request: web.Request) -> Values:
     return {
         "execution": found,
         "runs": runs,
+        "platforms": {run["id"]: run["platform"] for run in runs["items"]},
         "gate": await _gate(request, execution) if found["completed_at"] else None,
     }
 
 
 async def find_run(request: web.Request) -> str:
-    """The address of a test's run in an execution, or of the execution if that is not among its first runs."""
-    ids = request.match_info
+    """The address of a test's run in an execution, with `app` on that app, or of the execution if that is not among its
+    first runs.
+    """
+    ids, app = request.match_info, request.query.get("app")
     execution = f"/executions/{quote(ids['execution_id'], safe='')}"
     for number in range(1, SEARCHED_PAGES + 1):
         runs = await read(request, f"{execution[1:]}/runs", page=number, page_size=100)
         for run in runs["items"]:
-            if run["test_id"] == ids["test_id"]:
+            if run["test_id"] == ids["test_id"] and app in (None, run["app_id"]):
                 return f"{execution}/runs/{run['id']}"
         if not runs["has_next"]:
             break
