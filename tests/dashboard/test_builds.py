@@ -85,13 +85,15 @@ async def test_a_range_of_commits_is_a_link_if_the_repository_is_one(
         if version == "2":
             created(await ci.world.api.patch(f"/tests/{ci.pay['id']}", {"steps": FAILING}))
         attribution = {"X-CI-Branch": "main", "X-CI-Commit-SHA": commit, "X-CI-Repository": repository}
-        await ci.world.ended((await ci.world.start(workflow, headers=attribution))["id"])
+        execution = await ci.world.ended((await ci.world.start(workflow, headers=attribution))["id"])
     await ci.world.reported(build, 1)
     await open_build(visitor, build)
     found = list_of(visitor, "Newly broken")
     await expect(found).to_contain_text('c1..c2">')
     ranges = found.get_by_role("link", name="c1..c2")
     assert [await each.get_attribute("href") for each in await ranges.all()] == ([link] if link else [])
+    await visitor.open(f"/executions/{execution['id']}/tests/{ci.pay['id']}")
+    await expect(visitor.page.get_by_role("note")).to_contain_text('Since 2 of main, passed on 1 of main: c1..c2">')
 
 
 async def test_a_gate_that_lets_ci_continue(ci: Ci, visitor: Visitor) -> None:

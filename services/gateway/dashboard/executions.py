@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 from aiohttp import web
 
+from services.gateway.dashboard.builds import repository_url
 from services.gateway.dashboard.pages import Values, with_session
 from services.gateway.dashboard.pictures import pictures_of, step_class
 from services.gateway.dashboard.rest_reader import RestError, read
@@ -69,4 +70,23 @@ async def show_run(request: web.Request) -> Values:
     found, run = await asyncio.gather(
         read(request, execution), read(request, f"{execution}/runs/{quote(ids['run_id'], safe='')}")
     )
-    return {"execution": found, "run": run, "pictures_of": pictures_of, "step_class": step_class}
+    return {
+        "execution": found,
+        "run": run,
+        "broken": await _breakage(request, run),
+        "repository": repository_url([run]),
+        "pictures_of": pictures_of,
+        "step_class": step_class,
+    }
+
+
+async def _breakage(request: web.Request, run: Any) -> Any:
+    """The failing test in the comparison of the run's build with the one before; None if it does not fail there."""
+    if run["success"] is not False or run["build_id"] is None:
+        return None
+    try:
+        compared = await read(request, f"apps/builds/{run['build_id']}/compare")
+    except RestError:
+        return None
+    failing = [*compared["newly_failing"], *compared["still_failing"]]
+    return next((test for test in failing if test["test_id"] == run["test_id"]), None)
