@@ -6,7 +6,7 @@ round is an execution of all tests on each build) and with so many other apps, o
 
 import random
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -175,8 +175,12 @@ class Writer:
     def __init__(self, mongo: Mongo) -> None:
         self._mongo = mongo
 
-    async def history(self, told: App, rounds: int, chance: random.Random) -> None:
-        """One app. Runs and executions are written as soon as they are folded, for each is told once."""
+    async def history(
+        self, told: App, rounds: int, chance: random.Random, kinds: Sequence[TableCodec[Any, Any]] = TABLE_CODECS
+    ) -> None:
+        """One app, the rows of these kinds. Runs and executions are written as soon as they are folded, for each is
+        told once.
+        """
         tables = Tables()
         fold(tables, Batch.of(catalog(told)))
         for build in told.builds:
@@ -184,7 +188,7 @@ class Writer:
             await self._write(RUNS, tables.runs)
             await self._write(EXECUTIONS, tables.executions)
             tables.runs, tables.executions = Table(), Table()
-        for kind in TABLE_CODECS:
+        for kind in kinds:
             await self._write(kind, getattr(tables, kind.table))
         counted = [
             {"_id": counter_id(org_id, name), "org_id": org_id, **fields}

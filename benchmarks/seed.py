@@ -25,7 +25,7 @@ async def plant(client: Client) -> Seed:
         platform = "iOS" if number % 2 else "Android"
         await client.call("POST", "apps", json={"name": f"App {number}", "platform": platform, "description": TEXT})
     app = (await client.every("apps"))[-1]
-    build = await client.upload(app["id"], "1.0.0", "app.bin", b"artifact")
+    build = await client.upload(app["id"], {"version": "1.0.0", "file": "app.bin", "commit": "4f2c1d9"}, b"artifact")
     test = await client.call("POST", "tests", json={"name": "Launch", "steps": ["launchApp"]})
     await client.call("PUT", f"apps/{app['id']}/tests/{test['id']}", json={})
     body = {"name": "One test", "test_ids": [test["id"]]}
