@@ -1,5 +1,7 @@
 """The files that pages load: served from memory under names that change with their content."""
 
+import re
+from collections.abc import Sequence
 from hashlib import sha256
 from mimetypes import guess_type
 from pathlib import Path
@@ -10,6 +12,7 @@ from services.gateway.http.json_responses import HttpError
 
 FOLDER = Path(__file__).parent / "static"
 PREFIX = "/static"
+_IMPORT = re.compile(rb'^(?:import|\}).* from "\./([a-z_]+\.js)";$', re.MULTILINE)
 _FOREVER = "public, max-age=31536000, immutable"
 
 
@@ -28,6 +31,15 @@ class Assets:
         """Where a file is served. KeyError: there is none of this name."""
         _ = self._files[name]
         return f"{PREFIX}/{self._version}/{name.replace('/', ':')}"
+
+    def modules(self, name: str) -> Sequence[str]:
+        """Where the modules are served that a script imports, directly or not: they are loaded at once."""
+        found, waiting = {name}, [name]
+        while waiting:
+            imported = {each.decode() for each in _IMPORT.findall(self._files[waiting.pop()])} - found
+            found |= imported
+            waiting += imported
+        return [self.url(each) for each in sorted(found - {name})]
 
     async def serve(self, request: web.Request) -> web.StreamResponse:
         """A file; browsers keep it for ever."""
