@@ -1,6 +1,6 @@
 // Creates API keys: <form data-creates-key>. The value is only in its dialog, and is removed when that closes.
 import { call } from "./api.js";
-import { clear, show } from "./forms.js";
+import { clear, refuseUnreadable, show } from "./forms.js";
 import { refresh } from "./refresh.js";
 
 /** Listen to the form and to the dialog with the value. */
@@ -22,6 +22,7 @@ async function create(form) {
   clear(form);
   button.setAttribute("aria-busy", "true");
   try {
+    refuseUnreadable(form);
     showValue(await call("POST", "/api/v1/settings/api-keys", values(form)));
     form.closest("dialog").close();
     form.reset();
@@ -37,13 +38,8 @@ async function create(form) {
 function values(form) {
   const { name, expires_at: day } = form.elements;
   const scopes = [...form.querySelectorAll("[name=scope]:checked")].map((choice) => choice.value);
-  if (day.validity.badInput) refuse("expires_at", "Enter a whole date, or none.");
-  if (!scopes.length) refuse("scopes", "Choose at least one scope.");
+  if (!scopes.length) throw Object.assign(new Error(), { fields: { scopes: "Choose at least one scope." } });
   return { name: name.value, scopes, ...(day.value && { expires_at: endOf(day.value) }) };
-}
-
-function refuse(field, message) {
-  throw Object.assign(new Error(message), { fields: { [field]: message } });
 }
 
 /** The end of a day ("2027-01-31") in the time zone of the browser, as a moment in UTC. */
