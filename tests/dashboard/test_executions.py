@@ -1,10 +1,12 @@
 """Executions: live, with their screens, their files, and what people do with them."""
 
+import asyncio
+import re
 from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Route, expect
 
 from tests.dashboard.conftest import Visitor
 from tests.dashboard.pages import HOSTILE, defects
@@ -196,6 +198,30 @@ async def test_what_did_not_pass_is_run_again(visitor: Visitor, world: World) ->
     await page.get_by_role("button", name="Run again what did not pass").click()
     await expect(page.get_by_role("link", name="an earlier execution")).to_be_visible()
     assert execution not in page.url
+
+
+async def test_a_second_click_while_the_next_page_is_loaded_starts_nothing(visitor: Visitor, world: World) -> None:
+    await visitor.sign_in()
+    execution, _ = await on_build(world, ONE_SCREEN, "launchApp")
+    await world.ended(execution)
+    page, reruns, is_leaving, may_leave = visitor.page, list[str](), asyncio.Event(), asyncio.Event()
+    await visitor.open(f"/executions/{execution}")
+    page.on("request", lambda request: reruns.append(request.url) if request.url.endswith("/rerun") else None)
+
+    async def hold(route: Route) -> None:
+        is_leaving.set()
+        await may_leave.wait()
+        await route.continue_()
+
+    await page.route(re.compile(r"/executions/[\w-]+$"), hold)
+    button = page.get_by_role("button", name="Run all again")
+    await button.evaluate("button => button.click()")
+    await is_leaving.wait()
+    await button.evaluate("button => button.click()")
+    await button.evaluate("button => fetch('/session')")
+    may_leave.set()
+    await expect(page.get_by_role("link", name="an earlier execution")).to_be_visible()
+    assert len(reruns) == 1
 
 
 async def test_a_question_is_answered(visitor: Visitor, world: World, api: Api) -> None:

@@ -8,23 +8,40 @@ export function startForms() {
   document.addEventListener("submit", (event) => {
     if (!event.target.matches("form[data-json]")) return;
     event.preventDefault();
-    send(event.target);
+    submitOnce(event.target, () => send(event.target));
+  });
+  addEventListener("pageshow", ({ persisted }) => {
+    if (persisted) document.querySelectorAll("button[aria-busy]").forEach(setIdle); // somebody went back to the page
   });
 }
 
-async function send(form) {
+/** Do the work of a form unless it is under way, and say what is wrong. The work gives false if the page is left. */
+export async function submitOnce(form, work) {
   const button = form.querySelector('button[type="submit"]');
-  if (button.getAttribute("aria-busy") === "true") return;
   clear(form);
+  await runOnce(button, work, (error) => show(form, error));
+}
+
+/** Do the work of a button unless it is under way; a button of a page that is left stays as it is. */
+export async function runOnce(button, work, refuse) {
+  if (button.getAttribute("aria-busy") === "true") return;
   button.setAttribute("aria-busy", "true");
   try {
-    refuseUnreadable(form);
-    const answer = await call(form.dataset.method ?? "POST", form.dataset.json, values(form));
-    if (await finish(form, answer)) button.removeAttribute("aria-busy");
+    if ((await work()) !== false) setIdle(button);
   } catch (error) {
-    button.removeAttribute("aria-busy");
-    show(form, error);
+    setIdle(button);
+    refuse(error);
   }
+}
+
+function setIdle(button) {
+  button.removeAttribute("aria-busy");
+}
+
+async function send(form) {
+  refuseUnreadable(form);
+  const answer = await call(form.dataset.method ?? "POST", form.dataset.json, values(form));
+  return finish(form, answer);
 }
 
 /** A date of which only a part was typed has no value: it would count as none. */

@@ -7,45 +7,58 @@ const RETRY_MILLISECONDS = 5000;
 
 /** Keep the live parts of the page current, without moving the focus or what has been scrolled, opened or chosen. */
 export function startLive() {
-  for (const part of document.querySelectorAll("[data-live]")) follow(part.id, part.dataset.live);
+  for (const part of document.querySelectorAll("[data-live]")) new LivePart(part).start();
 }
 
 /** Hidden tabs have no stream: browsers open six connections to a server, and each stream takes one. */
-function follow(id, url) {
-  let events = null;
-  let waiting = null;
-  const connect = () => {
-    events = new EventSource(url);
-    for (const kind of ["run", "execution"]) events.addEventListener(kind, () => schedule(PAUSE_MILLISECONDS));
-    events.addEventListener("error", () => schedule(PAUSE_MILLISECONDS));
-  };
-  const stop = () => {
-    events?.close();
-    clearTimeout(waiting);
-    events = waiting = null;
-  };
-  const schedule = (pause) => {
-    waiting ??= setTimeout(update, pause);
-  };
-  const update = async () => {
-    waiting = null;
-    const isCurrent = await morph([id]);
-    if (!events) return; // stopped meanwhile
+class LivePart {
+  constructor({ id, dataset }) {
+    this.id = id;
+    this.url = dataset.live;
+    this.ending = new AbortController();
+  }
+
+  start() {
+    document.addEventListener("visibilitychange", () => this.onVisibility(), { signal: this.ending.signal });
+    if (document.visibilityState === "visible") this.connect();
+  }
+
+  onVisibility() {
+    this.stop();
+    if (document.visibilityState !== "visible") return;
+    this.connect();
+    this.schedule(0);
+  }
+
+  connect() {
+    this.events = new EventSource(this.url);
+    for (const kind of ["run", "execution", "error"]) {
+      this.events.addEventListener(kind, () => this.schedule(PAUSE_MILLISECONDS));
+    }
+  }
+
+  stop() {
+    this.events?.close();
+    clearTimeout(this.waiting);
+    this.events = this.waiting = null;
+  }
+
+  schedule(pause) {
+    this.waiting ??= setTimeout(() => this.update(), pause);
+  }
+
+  async update() {
+    this.waiting = null;
+    const isCurrent = await morph([this.id]);
+    if (!this.events) return; // the tab is hidden by now
     showStale(!isCurrent);
-    if (isCurrent && !document.getElementById(id)?.dataset.live) return end();
-    if (!isCurrent) schedule(RETRY_MILLISECONDS);
-    else if (events.readyState === EventSource.CLOSED) connect(); // its last request was refused
-  };
-  const show = () => {
-    stop();
-    if (document.visibilityState === "hidden") return;
-    connect();
-    schedule(0);
-  };
-  const end = () => {
-    stop();
-    document.removeEventListener("visibilitychange", show);
-  };
-  connect();
-  document.addEventListener("visibilitychange", show);
+    if (!isCurrent) return this.schedule(RETRY_MILLISECONDS);
+    if (!document.getElementById(this.id)?.dataset.live) return this.end();
+    if (this.events.readyState === EventSource.CLOSED) this.connect(); // its last request was refused
+  }
+
+  end() {
+    this.stop();
+    this.ending.abort();
+  }
 }
