@@ -1,10 +1,16 @@
 """Executions: live, with their screens, their files, and what people do with them."""
 
+import asyncio
+import re
+from collections.abc import AsyncIterator
 from typing import Any
 
-from playwright.async_api import expect
+import pytest
+from playwright.async_api import Route, expect
 
 from tests.dashboard.conftest import Visitor
+from tests.dashboard.pages import HOSTILE, defects
+from tests.dashboard.proxy import Proxy, serve_proxy
 from tests.e2e.client import Api, created
 from tests.e2e.test_human_in_the_loop import ASKING, TWO_BUTTONS
 from tests.e2e.world import World, paced_app_model
@@ -51,8 +57,59 @@ async def test_a_running_execution_is_cancelled(visitor: Visitor, world: World) 
     page = visitor.page
     page.on("dialog", lambda dialog: dialog.accept())
     await page.goto(f"{visitor.url}/executions/{execution}", wait_until="load")
+    await page.evaluate("window.sameDocument = true")
     await page.get_by_role("button", name="Cancel").click()
-    await expect(page.locator("h1 + p").get_by_text("cancelled").first).to_be_visible(timeout=30_000)
+    await expect(page.get_by_role("status").filter(has_text="is being cancelled")).to_be_visible()
+    await expect(page.get_by_role("status").filter(has_text="cancelled").first).to_be_visible(timeout=30_000)
+    await expect(page.locator("#execution")).to_be_focused()
+    assert await page.evaluate("window.sameDocument") is True
+
+
+async def test_what_is_open_and_selected_stays_while_a_run_is_followed(visitor: Visitor, world: World) -> None:
+    """A file of the first attempt, read while the second one is under way."""
+    await visitor.sign_in()
+    steps = ["launchApp", *["waitForAnimationToEnd"] * 5, 'Verify that "Nothing of this name" is visible']
+    execution, test = await on_build(
+        world, paced_app_model(seconds=1.0), *steps, run_config={"execution_mode": {"retries": 1}}
+    )
+    page = visitor.page
+    await page.goto(f"{visitor.url}/executions/{execution}", wait_until="load")
+    await page.get_by_role("link", name=test["name"]).click()
+    first = page.locator("details#attempt-1")
+    await first.locator("> summary").click(timeout=30_000)
+    await first.locator("details.file > summary").first.click()
+    text = first.locator("details.file pre").first
+    await expect(text).to_have_attribute("aria-busy", "false")
+    await text.evaluate("pre => getSelection().selectAllChildren(pre)")
+    read = await text.text_content()
+    await expect(page.locator("#run[data-live]")).to_have_count(1)
+    await expect(page.locator("#run[data-live]")).to_have_count(0, timeout=40_000)
+    await expect(text).to_be_visible()
+    assert await text.text_content() == read
+    assert await page.evaluate("getSelection().toString()")
+
+
+@pytest.fixture
+async def proxy(visitor: Visitor) -> AsyncIterator[Proxy]:
+    """The network over which the visitor reaches the gateway."""
+    async with serve_proxy(visitor.url) as proxy:
+        visitor.url = proxy.url
+        yield proxy
+
+
+async def test_a_live_page_says_when_it_is_not_current(visitor: Visitor, world: World, proxy: Proxy) -> None:
+    """What was shown stays, and the page goes on by itself when the server answers again."""
+    await visitor.sign_in()
+    execution, _ = await on_build(world, paced_app_model(seconds=1.0), "launchApp", *["waitForAnimationToEnd"] * 3)
+    page, note = visitor.page, visitor.page.get_by_text("This page is not current")
+    await page.goto(f"{visitor.url}/executions/{execution}", wait_until="load")
+    proxy.cut()
+    await expect(note).to_be_visible(timeout=30_000)
+    await expect(page.get_by_role("progressbar")).to_be_visible()
+    proxy.mend()
+    await expect(note).to_be_hidden(timeout=30_000)
+    await expect(page.get_by_role("status").filter(has_text="passed")).to_be_visible(timeout=30_000)
+    visitor.problems = [problem for problem in visitor.problems if "net::ERR_" not in problem]
 
 
 async def test_the_element_of_a_failed_step_is_marked_and_its_screen_enlarged(visitor: Visitor, world: World) -> None:
@@ -94,6 +151,44 @@ async def test_files_are_read_on_the_page(visitor: Visitor, world: World) -> Non
     await expect(tree.locator("pre")).to_contain_text("Basket")
 
 
+async def test_a_filter_keeps_the_others(visitor: Visitor, world: World) -> None:
+    """An app's executions of a branch, and none when nothing matches."""
+    app = await world.app()
+    await visitor.sign_in()
+    await visitor.open(f"/executions?app_id={app['id']}")
+    page = visitor.page
+    await page.get_by_label("Branch").fill("main")
+    await page.get_by_role("button", name="Filter").click()
+    await expect(page).to_have_url(f"{visitor.url}/executions?branch=main&commit_sha=&app_id={app['id']}")
+    await expect(page.get_by_text("No execution matches")).to_be_visible()
+
+
+async def test_hostile_names_are_only_texts(visitor: Visitor, world: World) -> None:
+    """Of tests, branches, commits and CI jobs, whose addresses are links only if they are http or https."""
+    app = await world.app()
+    test = await world.test([*STEPS[:1], f'Verify that "{"W" * 150}" is visible'], name=HOSTILE)
+    created(await world.api.upload(app["id"], ONE_SCREEN, version="1.0.0"))
+    await world.attach(app, test)
+    header = HOSTILE.encode("ascii", "ignore").decode()[:200]
+    attribution = {"X-CI-Branch": header, "X-CI-Commit-SHA": header, "X-CI-Run-URL": "javascript:alert(1)//http://x"}
+    once = {"execution_mode": {"retries": 0}}
+    started = await world.start(await world.workflow(test), run_config=once, headers=attribution)
+    ended = await world.ended(started["id"])
+    run = created(await world.api.get(f"/executions/{ended['id']}/runs"))["items"][0]
+    page = visitor.page
+    await visitor.sign_in()
+    home = f"/executions/{ended['id']}"
+    for path in ("/executions", home, f"{home}/runs/{run['id']}", *(f"/apps/{app['id']}/{tab}" for tab in TABS)):
+        assert await defects(visitor, path) == {}, path
+        assert await page.locator("a[href^='javascript:']").count() == 0
+        assert await page.locator("th:not([scope])").count() == 0
+    await visitor.open(f"{home}/runs/{run['id']}")
+    await expect(page.get_by_role("heading", level=1)).to_have_text(HOSTILE)
+
+
+TABS = ("matrix", "coverage")
+
+
 async def test_what_did_not_pass_is_run_again(visitor: Visitor, world: World) -> None:
     await visitor.sign_in()
     execution, _ = await on_build(world, ONE_SCREEN, *STEPS, run_config={"execution_mode": {"retries": 0}})
@@ -103,6 +198,30 @@ async def test_what_did_not_pass_is_run_again(visitor: Visitor, world: World) ->
     await page.get_by_role("button", name="Run again what did not pass").click()
     await expect(page.get_by_role("link", name="an earlier execution")).to_be_visible()
     assert execution not in page.url
+
+
+async def test_a_second_click_while_the_next_page_is_loaded_starts_nothing(visitor: Visitor, world: World) -> None:
+    await visitor.sign_in()
+    execution, _ = await on_build(world, ONE_SCREEN, "launchApp")
+    await world.ended(execution)
+    page, reruns, is_leaving, may_leave = visitor.page, list[str](), asyncio.Event(), asyncio.Event()
+    await visitor.open(f"/executions/{execution}")
+    page.on("request", lambda request: reruns.append(request.url) if request.url.endswith("/rerun") else None)
+
+    async def hold(route: Route) -> None:
+        is_leaving.set()
+        await may_leave.wait()
+        await route.continue_()
+
+    await page.route(re.compile(r"/executions/[\w-]+$"), hold)
+    button = page.get_by_role("button", name="Run all again")
+    await button.evaluate("button => button.click()")
+    await is_leaving.wait()
+    await button.evaluate("button => button.click()")
+    await button.evaluate("button => fetch('/session')")
+    may_leave.set()
+    await expect(page.get_by_role("link", name="an earlier execution")).to_be_visible()
+    assert len(reruns) == 1
 
 
 async def test_a_question_is_answered(visitor: Visitor, world: World, api: Api) -> None:

@@ -90,6 +90,27 @@ async def test_the_arrow_keys_move_between_cells_and_their_text_shows(visitor: V
     assert await page.locator(".matrix .cell[tabindex='0']").count() == 1
 
 
+async def test_the_cell_with_the_focus_is_not_covered(visitor: Visitor, stack: SharedStack) -> None:
+    """By the names, which stay at their place while the cells are scrolled."""
+    history = await tell(stack, tests=2, builds=20)
+    visitor.key = history.key
+    await visitor.sign_in()
+    page = visitor.page
+    await page.set_viewport_size({"width": 360, "height": 740})
+    await visitor.open(f"/apps/{history.app['id']}/matrix?builds=20")
+    await page.locator(".matrix .cell").first.focus()
+    await page.keyboard.press("End")
+    for _ in range(19):
+        await page.keyboard.press("ArrowLeft")
+        assert await page.evaluate(IS_UNCOVERED)
+
+
+IS_UNCOVERED = """() => {
+    const { x, y, width, height } = document.activeElement.getBoundingClientRect();
+    return document.elementFromPoint(x + width / 2, y + height / 2) === document.activeElement;
+}"""
+
+
 async def test_tests_are_searched_and_sorted_by_the_address(visitor: Visitor, small: History) -> None:
     page = visitor.page
     await visitor.open(f"/apps/{small.app['id']}/matrix?search=test%20003")

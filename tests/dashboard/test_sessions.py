@@ -1,9 +1,15 @@
 """Signing in and out, and what a session may do."""
 
+from typing import Any
+from urllib.parse import quote
+
+import pytest
 from playwright.async_api import Browser, expect
 
 from tests.dashboard.conftest import Visitor
 from tests.e2e.client import Api, created
+from tests.e2e.test_human_in_the_loop import asked, started
+from tests.e2e.world import World
 from tests.eventually import eventually
 from tests.shared_infrastructure import SharedStack
 
@@ -15,6 +21,16 @@ async def test_whoever_has_not_signed_in_comes_back_after_it(visitor: Visitor) -
     await visitor.page.keyboard.press("Enter")
     await expect(visitor.page).to_have_url(f"{visitor.url}/executions?branch=main")
     await expect(visitor.page.get_by_role("heading", name="Executions")).to_be_visible()
+
+
+@pytest.mark.parametrize("place", ["//x.example", "/\\x.example", "/\t/x.example", "/\r\n/x.example", "x"])
+async def test_signing_in_never_leads_to_another_host(visitor: Visitor, place: str) -> None:
+    """Browsers leave out tabs and ends of lines, so that "/", a tab and "/" begin the name of a host."""
+    await visitor.open(f"/sign-in?next={quote(place, safe='')}")
+    await visitor.page.get_by_label("API key").fill(visitor.key)
+    await visitor.page.keyboard.press("Enter")
+    await expect(visitor.page).to_have_url(f"{visitor.url}/")
+    await expect(visitor.page.get_by_role("heading", name="Apps")).to_be_visible()
 
 
 async def test_a_wrong_key_is_said_beside_the_field(visitor: Visitor) -> None:
@@ -52,6 +68,7 @@ async def test_signing_out_ends_the_session_everywhere(visitor: Visitor, browser
 
 
 async def test_a_deleted_key_ends_its_sessions(visitor: Visitor, api: Api) -> None:
+    """Sooner than after the 30 s for which a gateway caches a session: it hears of the deletion."""
     other = created(await api.post("/settings/api-keys", {"name": "ada"}))
     visitor.key = other["key"]
     await visitor.sign_in()
@@ -78,9 +95,37 @@ async def test_what_was_typed_survives_the_end_of_the_session(visitor: Visitor) 
     await dialog.get_by_role("button", name="Register").click()
     await expect(dialog.get_by_role("alert").filter(has_text="Sign in again in another tab")).to_be_visible()
     await expect(dialog.get_by_label("Name")).to_have_value("Shop")
+    await expect(dialog.get_by_role("link", name="Sign in")).to_have_attribute("href", "/sign-in")
     await other.sign_in()
     await dialog.get_by_role("button", name="Register").click()
     await expect(page.get_by_role("heading", name="Shop")).to_be_visible()
+
+
+async def test_a_live_page_keeps_what_was_typed_when_the_session_ends(visitor: Visitor, world: World, api: Api) -> None:
+    """It is not loaded again, offers to sign in, says why an answer was refused, and goes on afterwards."""
+    await visitor.sign_in()
+    execution = await started(world)
+    run: Any = await asked(api, execution)
+    page = visitor.page
+    await page.goto(f"{visitor.url}/executions/{execution}/runs/{run['id']}", wait_until="load")
+    await page.evaluate("window.sameDocument = true")
+    answer = page.get_by_label("Or a step to perform instead")
+    await answer.fill("Tap the 2nd Add")
+    other = Visitor(await page.context.new_page(), visitor.url, visitor.key)
+    await other.open("/")
+    await other.page.get_by_role("button", name="Sign out").click()
+    await other.page.wait_for_url(f"{visitor.url}/sign-in")
+    await expect(page.get_by_role("link", name="Sign in")).to_be_visible(timeout=30_000)
+    await page.get_by_role("button", name="Answer").click()
+    await expect(page.locator("#answer-error")).to_contain_text("Your session has ended")
+    await expect(answer).to_be_focused()
+    await expect(answer).to_have_value("Tap the 2nd Add")
+    await other.sign_in()
+    await expect(page.get_by_role("link", name="Sign in")).to_have_count(0, timeout=30_000)
+    await expect(answer).to_have_value("Tap the 2nd Add")
+    await page.get_by_role("button", name="Answer").click()
+    await expect(page.get_by_role("status").filter(has_text="passed")).to_be_visible(timeout=30_000)
+    assert await page.evaluate("window.sameDocument") is True
 
 
 async def test_a_change_needs_the_token_of_a_page(visitor: Visitor) -> None:

@@ -288,6 +288,10 @@ async def test_a_test_is_quarantined_and_released(visitor: Visitor, world: World
     await dialog.get_by_role("button", name="Quarantine").click()
     await expect(dialog.get_by_label("Until")).to_have_attribute("aria-invalid", "true")
     await dialog.get_by_label("Until").fill("")
+    await dialog.get_by_label("Until").press("1")  # the day
+    await dialog.get_by_role("button", name="Quarantine").click()
+    await expect(dialog.get_by_role("alert").filter(has_text="Enter the whole date")).to_be_visible()
+    await dialog.get_by_label("Until").fill("")
     await dialog.get_by_role("button", name="Quarantine").click()
     note = page.get_by_role("note").filter(has_text="In quarantine, which ends")
     await expect(note).to_contain_text("Waits for <b>SHOP-1</b>")

@@ -201,12 +201,22 @@ async def test_an_upload_that_breaks_off_is_tried_again(visitor: Visitor, world:
     visitor.problems = [problem for problem in visitor.problems if "net::ERR_" not in problem]
 
 
+async def stay(visitor: Visitor) -> None:
+    """Follow a link, and change one's mind when the browser asks."""
+    async with visitor.page.expect_event("dialog") as asked:
+        await visitor.page.get_by_role("link", name="Queue").evaluate("link => { setTimeout(() => link.click()); }")
+    question = await asked.value
+    assert question.type == "beforeunload"
+    await question.dismiss()
+
+
 async def test_an_upload_is_cancelled(visitor: Visitor, world: World, api: Api, proxy: Proxy) -> None:
-    """The file stays chosen."""
+    """The file stays chosen. The browser asks before it leaves the page meanwhile."""
     app = await world.app()
     form = await choose(visitor, app, large("3.0"))
     proxy.stops_after = MEBIBYTE
     await begin_upload(visitor, form)
+    await stay(visitor)
     await form.get_by_role("button", name="Cancel").click()
     await expect(form.get_by_role("status")).to_have_text("Cancelled: nothing was stored.")
     await expect(form.get_by_role("progressbar")).not_to_be_visible()

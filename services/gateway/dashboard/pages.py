@@ -103,6 +103,4 @@ def _refuse(request: web.Request, error: RestError) -> web.StreamResponse:
     if error.status != 401:
         return render(request, "error.html", {"error": error}, error.status)
     place = f"{SIGN_IN}?next={quote(request.path_qs, safe='')}"
-    if "HX-Request" in request.headers:  # a part of a page
-        return web.Response(status=401, headers={"HX-Redirect": place})
     return web.Response(status=303, headers={hdrs.LOCATION: place})

@@ -1,9 +1,12 @@
 """The design system and the browser modules on a page with all components."""
 
+import asyncio
 from typing import Literal
 
 import pytest
-from playwright.async_api import Locator, Page, expect
+from playwright.async_api import Locator, Page, Route, expect
+
+from tests.dashboard.components.sample_page import ADDRESS
 
 Theme = Literal["light", "dark"]
 THEMES: tuple[Theme, ...] = ("light", "dark")
@@ -70,20 +73,21 @@ async def test_without_a_choice_the_theme_is_the_systems(page: Page) -> None:
     assert await background(page) == dark
 
 
-async def test_requests_that_change_something_carry_the_token(page: Page) -> None:
-    await page.locator("#send").click()
-    await expect(page.locator("#answer")).to_have_text("token-of-the-page")
-
-
 @pytest.mark.parametrize(("method", "answer"), [("GET", "no token"), ("POST", "token-of-the-page")])
 async def test_fetch_sends_the_token_with_unsafe_methods(page: Page, method: str, answer: str) -> None:
     script = "async (method) => (await fetch('/echo', {method})).text()"
     assert await page.evaluate(script, method) == answer
 
 
-async def test_the_server_sends_toasts_and_failures_stay_until_closed(page: Page) -> None:
-    await page.locator("#send").click()
-    await expect(toasts(page, "alert")).to_have_text("Sent")
+async def show_toast(page: Page, *arguments: str) -> None:
+    """Call showToast of the page's own module."""
+    await page.evaluate("async (given) => (await import('/static/toast.js')).showToast(...given)", list(arguments))
+
+
+async def test_failures_stay_until_closed_and_are_shown_once(page: Page) -> None:
+    for _ in range(2):
+        await show_toast(page, "Sent", "failed")
+    await expect(toasts(page, "alert")).to_have_text(["Sent"])
     await page.locator(".toasts [role=alert] button").click()
     await expect(toasts(page, "alert")).to_have_count(0)
 
@@ -98,10 +102,42 @@ async def test_the_copy_button_copies_and_says_so(page: Page) -> None:
 
 async def test_toasts_are_inside_the_open_dialog_because_the_page_behind_is_inert(page: Page) -> None:
     await page.locator("#open-dialog").click()
-    await page.evaluate("document.dispatchEvent(new CustomEvent('toast', {detail: {message: 'Saved'}}))")
+    await show_toast(page, "Saved")
     await expect(page.locator("#dialog .toasts .toast span")).to_have_text("Saved")
     await page.keyboard.press("Escape")
     await expect(page.locator("body > .toasts")).to_have_count(1)
+
+
+async def test_an_older_answer_never_replaces_a_newer_one(page: Page) -> None:
+    """The first answer to be asked for would come last."""
+    is_older_late, answers = asyncio.Event(), iter(("older", "newer"))
+
+    async def answer_late(route: Route) -> None:
+        text = next(answers)
+        if text == "older":
+            await is_older_late.wait()
+        await route.fulfill(body=f'<code id="key">{text}</code>', content_type="text/html")
+
+    await page.route(f"{ADDRESS}/", answer_late)
+    await page.evaluate(
+        "import('/static/refresh.js').then(({ morph }) => { window.both = [morph(['key']), morph(['key'])]; })"
+    )
+    await page.evaluate("fetch('/echo').then((response) => response.text())")
+    is_older_late.set()
+    assert await page.evaluate("Promise.all(window.both)") == [True, True]
+    await expect(page.locator("#key")).to_have_text("newer")
+
+
+@pytest.mark.parametrize("theme", THEMES)
+async def test_print_is_dark_on_white_without_the_navigation(page: Page, theme: Theme) -> None:
+    """Whatever theme was chosen: browsers do not print backgrounds."""
+    await page.locator("[data-theme-switch]").select_option("light")
+    ink = await page.evaluate("getComputedStyle(document.body).color")
+    await page.locator("[data-theme-switch]").select_option(theme)
+    await page.emulate_media(media="print")
+    assert await page.evaluate("getComputedStyle(document.body).color") == ink
+    await expect(page.get_by_role("navigation", name="Main")).to_be_hidden()
+    await expect(page.locator(".scroll").first).to_have_css("overflow", "visible")
 
 
 async def test_a_tooltip_opens_on_focus_and_closes_on_escape(page: Page) -> None:

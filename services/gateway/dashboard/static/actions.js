@@ -1,6 +1,6 @@
 // Buttons: sign out, open and close a dialog, and changes of one call.
 import { call } from "./api.js";
-import { finish } from "./forms.js";
+import { finish, runOnce } from "./forms.js";
 import { showToast } from "./toast.js";
 
 /** Listen to the buttons, also those that come later. */
@@ -19,6 +19,7 @@ async function signOut(button) {
   await perform(button, async () => {
     await call("DELETE", "/session");
     location.assign("/sign-in");
+    return false;
   });
 }
 
@@ -28,18 +29,10 @@ async function send(button) {
   if (question && !confirm(question)) return;
   await perform(button, async () => {
     const answer = await call(method, url, method === "DELETE" ? undefined : JSON.parse(body ?? "{}"));
-    await finish(button, answer);
+    return finish(button, answer);
   });
 }
 
-async function perform(button, work) {
-  if (button.getAttribute("aria-busy") === "true") return;
-  button.setAttribute("aria-busy", "true");
-  try {
-    await work();
-  } catch (error) {
-    showToast(error.message, "failed");
-  } finally {
-    button.removeAttribute("aria-busy");
-  }
+function perform(button, work) {
+  return runOnce(button, work, (error) => showToast(error.message, "failed"));
 }

@@ -1,6 +1,7 @@
 // Calls of the REST interface by a page of somebody who has signed in.
+import { announceSessionEnd, SESSION_ENDED } from "./session_end.js";
 
-const ENDED = "Your session has ended. Sign in again in another tab, then come back and send this again.";
+const UNREACHABLE = "The server cannot be reached. Check the connection, and try again.";
 
 /** A refusal: its status, its message, the problems of fields by their names, and its code for programs. */
 export class Refusal extends Error {
@@ -40,14 +41,14 @@ export async function withToken(work) {
 }
 
 async function send(path, request) {
-  let response;
+  let response, text;
   try {
     response = await fetch(path, request);
+    text = await response.text();
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Refusal(0, "The server cannot be reached. Check the connection, and try again.");
+    throw new Refusal(0, UNREACHABLE);
   }
-  const text = await response.text();
   const answer = isJson(response) && text ? JSON.parse(text) : null;
   if (!response.ok) throw parseRefusal(response.status, answer, path);
   return { answer: answer ?? (text || null), etag: response.headers.get("ETag") };
@@ -65,10 +66,13 @@ function isJson(response) {
   return (response.headers.get("Content-Type") ?? "").startsWith("application/json");
 }
 
-/** The refusal in the answer to a request of this path. */
+/** The refusal in the answer to a request of this path; the end of the session is also shown on the page. */
 export function parseRefusal(status, answer, path) {
-  if (status === 401 && path !== "/session") return new Refusal(status, ENDED);
-  const detail = answer?.detail ?? `HTTP ${status}`;
+  if (status === 401 && path !== "/session") {
+    announceSessionEnd();
+    return new Refusal(status, SESSION_ENDED);
+  }
+  const detail = answer?.detail ?? `The server does not answer as it should (HTTP ${status}). Try again in a moment.`;
   if (typeof detail === "string") return new Refusal(status, detail, {}, answer?.code);
   const fields = Object.fromEntries(detail.map((issue) => [String(issue.loc.at(-1)), issue.msg]));
   return new Refusal(status, detail.map((issue) => issue.msg).join("; "), fields, answer?.code);

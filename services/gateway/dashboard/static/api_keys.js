@@ -1,6 +1,6 @@
 // Creates API keys: <form data-creates-key>. The value is only in its dialog, and is removed when that closes.
 import { call } from "./api.js";
-import { clear, show } from "./forms.js";
+import { refuseUnreadable, submitOnce } from "./forms.js";
 import { refresh } from "./refresh.js";
 
 /** Listen to the form and to the dialog with the value. */
@@ -8,7 +8,7 @@ export function startApiKeys() {
   document.addEventListener("submit", (event) => {
     if (!event.target.matches("form[data-creates-key]")) return;
     event.preventDefault();
-    create(event.target);
+    submitOnce(event.target, () => create(event.target));
   });
   document.addEventListener("close", ({ target }) => {
     if (target.id === "new-key") forgetValue();
@@ -17,33 +17,19 @@ export function startApiKeys() {
 }
 
 async function create(form) {
-  const button = form.querySelector('button[type="submit"]');
-  if (button.getAttribute("aria-busy") === "true") return;
-  clear(form);
-  button.setAttribute("aria-busy", "true");
-  try {
-    showValue(await call("POST", "/api/v1/settings/api-keys", values(form)));
-    form.closest("dialog").close();
-    form.reset();
-    document.getElementById("new-key").showModal();
-    await refresh(["keys"]);
-  } catch (error) {
-    show(form, error);
-  } finally {
-    button.removeAttribute("aria-busy");
-  }
+  refuseUnreadable(form);
+  showValue(await call("POST", "/api/v1/settings/api-keys", values(form)));
+  form.closest("dialog").close();
+  form.reset();
+  document.getElementById("new-key").showModal();
+  await refresh(["keys"]);
 }
 
 function values(form) {
   const { name, expires_at: day } = form.elements;
   const scopes = [...form.querySelectorAll("[name=scope]:checked")].map((choice) => choice.value);
-  if (day.validity.badInput) refuse("expires_at", "Enter a whole date, or none.");
-  if (!scopes.length) refuse("scopes", "Choose at least one scope.");
+  if (!scopes.length) throw Object.assign(new Error(), { fields: { scopes: "Choose at least one scope." } });
   return { name: name.value, scopes, ...(day.value && { expires_at: endOf(day.value) }) };
-}
-
-function refuse(field, message) {
-  throw Object.assign(new Error(message), { fields: { [field]: message } });
 }
 
 /** The end of a day ("2027-01-31") in the time zone of the browser, as a moment in UTC. */

@@ -12,7 +12,7 @@ function needsToken(request) {
   return !SAFE_METHODS.has(request.method) && new URL(request.url).origin === location.origin;
 }
 
-/** Add the header to each fetch to this origin. htmx sends by fetch too; XMLHttpRequest has to add it itself. */
+/** Add the header to each fetch to this origin; XMLHttpRequest has to add it itself. */
 export function startCsrf() {
   const send = window.fetch.bind(window);
   window.fetch = (resource, options) => {

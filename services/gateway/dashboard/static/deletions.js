@@ -1,7 +1,7 @@
 // Deletes what has a name, which has to be typed into the dialog #delete:
 // <button data-deletes="/api/v1/..." data-name="ci" data-refreshes="keys">, or data-next="/" for the page to go to.
 import { call } from "./api.js";
-import { clear, show } from "./forms.js";
+import { clear, submitOnce } from "./forms.js";
 import { refresh } from "./refresh.js";
 import { showToast } from "./toast.js";
 
@@ -18,7 +18,7 @@ export function startDeletions() {
   document.addEventListener("submit", (event) => {
     if (!event.target.matches("form[data-deletion]")) return;
     event.preventDefault();
-    remove(event.target);
+    if (!submitOf(event.target).disabled) submitOnce(event.target, () => remove(event.target));
   });
 }
 
@@ -37,20 +37,14 @@ function open({ dataset }) {
 
 async function remove(form) {
   const { url, name, refreshes, next } = form.dataset;
-  const button = submitOf(form);
-  if (button.disabled || button.getAttribute("aria-busy") === "true") return;
-  button.setAttribute("aria-busy", "true");
-  try {
-    await call("DELETE", url);
-    if (next) return location.assign(next);
-    form.closest("dialog").close();
-    await refresh([refreshes]);
-    showToast(`${name} was deleted`, "passed");
-  } catch (error) {
-    show(form, error);
-  } finally {
-    button.removeAttribute("aria-busy");
+  await call("DELETE", url);
+  if (next) {
+    location.assign(next);
+    return false;
   }
+  form.closest("dialog").close();
+  await refresh([refreshes]);
+  showToast(`${name} was deleted`, "passed");
 }
 
 function submitOf(form) {

@@ -1,6 +1,6 @@
 // Editors of tests: <form data-editor data-test="..." data-etag="..." data-version-number="3">; without a test: a new one.
 import { exchange } from "./api.js";
-import { clear, go, show } from "./forms.js";
+import { clear, go, runOnce, show } from "./forms.js";
 import { Conflict, createTest, saveSteps } from "./saved_steps.js";
 import { StepSource } from "./step_source.js";
 import { keepToast, showToast } from "./toast.js";
@@ -30,16 +30,8 @@ class Editor {
   async onSubmit(event) {
     event.preventDefault();
     const button = event.submitter ?? this.form.querySelector('button[type="submit"]');
-    if (button.getAttribute("aria-busy") === "true") return;
     clear(this.form);
-    button.setAttribute("aria-busy", "true");
-    try {
-      await (this.form.dataset.test ? this.save() : this.create());
-    } catch (error) {
-      this.refuse(error);
-    } finally {
-      button.removeAttribute("aria-busy");
-    }
+    await runOnce(button, () => (this.form.dataset.test ? this.save() : this.create()), (error) => this.refuse(error));
   }
 
   refuse(error) {
@@ -87,5 +79,6 @@ class Editor {
     const test = await createTest(Object.fromEntries(new FormData(this.form)));
     this.source.keep(this.source.text);
     go("/tests/{id}", test);
+    return false;
   }
 }

@@ -1,32 +1,22 @@
 // Forms that change a resource: <form data-edits="/api/v1/apps/7">. Only fields that were changed are sent.
 import { call, exchange } from "./api.js";
-import { clear, finish, show } from "./forms.js";
+import { finish, submitOnce } from "./forms.js";
 
 /** Save all such forms. A field that was changed elsewhere meanwhile is not overwritten before that was shown. */
 export function startEdits() {
   document.addEventListener("submit", (event) => {
     if (!event.target.matches("form[data-edits]")) return;
     event.preventDefault();
-    save(event.target);
+    submitOnce(event.target, () => save(event.target));
   });
 }
 
 async function save(form) {
-  const button = form.querySelector('button[type="submit"]');
-  if (button.getAttribute("aria-busy") === "true") return;
-  clear(form);
   const changed = [...form.elements].filter((field) => field.name && field.value !== field.defaultValue);
   if (!changed.length) return form.closest("dialog")?.close();
-  button.setAttribute("aria-busy", "true");
-  try {
-    const answer = await change(form.dataset.edits, changed);
-    for (const field of changed) field.defaultValue = field.value;
-    await finish(form, answer);
-  } catch (error) {
-    show(form, error);
-  } finally {
-    button.removeAttribute("aria-busy");
-  }
+  const answer = await change(form.dataset.edits, changed);
+  for (const field of changed) field.defaultValue = field.value;
+  return finish(form, answer);
 }
 
 async function change(url, fields) {

@@ -8,32 +8,56 @@ export function startForms() {
   document.addEventListener("submit", (event) => {
     if (!event.target.matches("form[data-json]")) return;
     event.preventDefault();
-    send(event.target);
+    submitOnce(event.target, () => send(event.target));
+  });
+  addEventListener("pageshow", ({ persisted }) => {
+    if (persisted) document.querySelectorAll("button[aria-busy]").forEach(setIdle); // somebody went back to the page
   });
 }
 
-async function send(form) {
+/** Do the work of a form unless it is under way, and say what is wrong. The work gives false if the page is left. */
+export async function submitOnce(form, work) {
   const button = form.querySelector('button[type="submit"]');
-  if (button.getAttribute("aria-busy") === "true") return;
   clear(form);
+  await runOnce(button, work, (error) => show(form, error));
+}
+
+/** Do the work of a button unless it is under way; a button of a page that is left stays as it is. */
+export async function runOnce(button, work, refuse) {
+  if (button.getAttribute("aria-busy") === "true") return;
   button.setAttribute("aria-busy", "true");
   try {
-    const answer = await call(form.dataset.method ?? "POST", form.dataset.json, values(form));
-    if (await finish(form, answer)) button.removeAttribute("aria-busy");
+    if ((await work()) !== false) setIdle(button);
   } catch (error) {
-    button.removeAttribute("aria-busy");
-    show(form, error);
+    setIdle(button);
+    refuse(error);
   }
+}
+
+function setIdle(button) {
+  button.removeAttribute("aria-busy");
+}
+
+async function send(form) {
+  refuseUnreadable(form);
+  const answer = await call(form.dataset.method ?? "POST", form.dataset.json, values(form));
+  return finish(form, answer);
+}
+
+/** A date of which only a part was typed has no value: it would count as none. */
+export function refuseUnreadable(form) {
+  const field = [...form.elements].find((each) => each.validity?.badInput);
+  if (field) throw Object.assign(new Error(), { fields: { [field.name]: "Enter the whole date, or none." } });
 }
 
 function values(form) {
   return Object.fromEntries([...new FormData(form)].filter(([, value]) => value !== ""));
 }
 
-/** Go to a page, in whose address {id} and others are replaced by fields of the answer; load this one again if there is none. */
+/** Go to a page, in whose address {id} and others are replaced by fields of the answer, if it has any; without one load this again. */
 export function go(template, answer) {
   if (template === undefined) location.reload();
-  else location.assign(template.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(answer[name])));
+  else location.assign(template.replace(/\{(\w+)\}/g, (text, name) => (answer ? encodeURIComponent(answer[name]) : text)));
 }
 
 /** After a change: refresh the parts data-refreshes="id id" of the page, say data-done, or else go to data-next="/apps/{id}".
@@ -62,18 +86,19 @@ export function clear(form) {
 /** Say what is wrong beside the fields, or beside the first one if the error names none. */
 export function show(form, error) {
   const fields = error.fields ?? {};
-  const named = Object.keys(fields).filter((name) => form.elements[name]);
-  const problems = named.length ? named.map((name) => [name, fields[name]]) : [[firstName(form), error.message]];
-  for (const [name, message] of problems) {
-    const field = form.elements[name];
-    const text = form.querySelector(`#${CSS.escape(field.id)}-error`);
+  const fitting = [...form.elements].filter((field) => textOf(field));
+  const named = fitting.filter((field) => field.name in fields);
+  const wrong = named.length ? named : fitting.slice(0, 1);
+  for (const field of wrong) {
+    const text = textOf(field);
     field.setAttribute("aria-invalid", "true");
-    text.textContent = message;
+    text.textContent = named.length ? fields[field.name] : error.message;
     text.hidden = false;
   }
-  form.elements[problems[0][0]].focus();
+  wrong[0].focus();
 }
 
-function firstName(form) {
-  return [...form.elements].find((field) => field.name).name;
+/** Where it is said what is wrong with a field; null for one that nobody sees. */
+function textOf(field) {
+  return field.id ? document.getElementById(`${field.id}-error`) : null;
 }

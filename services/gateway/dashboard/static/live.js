@@ -1,22 +1,64 @@
 // Parts of a page that follow an event stream: <div id="execution" data-live="/api/v1/executions/7/events">.
 import { morph } from "./refresh.js";
+import { showStale } from "./stale_note.js";
 
 const PAUSE_MILLISECONDS = 400;
+const RETRY_MILLISECONDS = 5000;
 
 /** Keep the live parts of the page current, without moving the focus or what has been scrolled, opened or chosen. */
 export function startLive() {
-  for (const part of document.querySelectorAll("[data-live]")) follow(part);
+  for (const part of document.querySelectorAll("[data-live]")) new LivePart(part).start();
 }
 
-function follow(part) {
-  const events = new EventSource(part.dataset.live);
-  let waiting = null;
-  const refresh = () => {
-    waiting ??= setTimeout(async () => {
-      waiting = null;
-      await morph([part.id]);
-      if (!document.getElementById(part.id)?.dataset.live) events.close();
-    }, PAUSE_MILLISECONDS);
-  };
-  for (const kind of ["run", "execution"]) events.addEventListener(kind, refresh);
+/** Hidden tabs have no stream: browsers open six connections to a server, and each stream takes one. */
+class LivePart {
+  constructor({ id, dataset }) {
+    this.id = id;
+    this.url = dataset.live;
+    this.ending = new AbortController();
+  }
+
+  start() {
+    document.addEventListener("visibilitychange", () => this.onVisibility(), { signal: this.ending.signal });
+    if (document.visibilityState === "visible") this.connect();
+  }
+
+  onVisibility() {
+    this.stop();
+    if (document.visibilityState !== "visible") return;
+    this.connect();
+    this.schedule(0);
+  }
+
+  connect() {
+    this.events = new EventSource(this.url);
+    for (const kind of ["run", "execution", "error"]) {
+      this.events.addEventListener(kind, () => this.schedule(PAUSE_MILLISECONDS));
+    }
+  }
+
+  stop() {
+    this.events?.close();
+    clearTimeout(this.waiting);
+    this.events = this.waiting = null;
+  }
+
+  schedule(pause) {
+    this.waiting ??= setTimeout(() => this.update(), pause);
+  }
+
+  async update() {
+    this.waiting = null;
+    const isCurrent = await morph([this.id]);
+    if (!this.events) return; // the tab is hidden by now
+    showStale(!isCurrent);
+    if (!isCurrent) return this.schedule(RETRY_MILLISECONDS);
+    if (!document.getElementById(this.id)?.dataset.live) return this.end();
+    if (this.events.readyState === EventSource.CLOSED) this.connect(); // its last request was refused
+  }
+
+  end() {
+    this.stop();
+    this.ending.abort();
+  }
 }

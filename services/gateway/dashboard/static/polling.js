@@ -1,5 +1,6 @@
 // Parts of a page that are kept current by asking again: <div id="queue" data-polls="5">, every 5 seconds while the tab is visible.
 import { morph } from "./refresh.js";
+import { showStale } from "./stale_note.js";
 
 const SECOND = 1000;
 
@@ -13,8 +14,7 @@ function follow(id, pause) {
   const update = async () => {
     if (updating || document.visibilityState !== "visible") return;
     updating = true;
-    const current = await morph([id]);
-    for (const note of document.querySelectorAll("[data-stale]")) note.hidden = current;
+    showStale(!(await morph([id])));
     updating = false;
   };
   setInterval(update, pause);

@@ -43,7 +43,7 @@ function search(query) {
 
 /** A link to an operation that the search hides ends the search; the field that a link names is opened. */
 function showTarget() {
-  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const target = document.getElementById(location.hash.slice(1));
   if (target?.closest("[hidden]")) search("");
   if (target instanceof HTMLDetailsElement) target.open = true;
   target?.scrollIntoView();

@@ -1,33 +1,45 @@
 // Parts of the page, by their ids, as the server renders them now. The rest of the page stays as it is.
+import { announceSessionEnd, isSessionEnded, withdrawSessionEnd } from "./session_end.js";
 import { showToast } from "./toast.js";
 
 const NOT_CURRENT = "This page could not be refreshed. Check the connection, and load it again.";
+const TIMEOUT_MILLISECONDS = 15_000;
 
-/** Morph the parts. The focus stays, or goes to the part in which it was; if the server does not answer, that is said. */
+let latest = Promise.resolve();
+
+/** Morph the parts after an action; if the server does not answer, that is said. */
 export async function refresh(ids) {
-  const focused = document.activeElement;
-  const around = ids.find((id) => document.getElementById(id)?.contains(focused)) ?? ids[0];
-  if (!(await morph(ids))) return showToast(NOT_CURRENT, "failed");
-  if (focused !== document.body && !focused.isConnected) document.getElementById(around)?.focus();
+  if (!(await morph(ids)) && !isSessionEnded()) showToast(NOT_CURRENT, "failed");
 }
 
-/** Morph the parts; what is open or has the focus stays so. False if the server does not answer with this page. */
-export async function morph(ids) {
-  const opened = [...document.querySelectorAll("details[open][id]")];
+/**
+ * Morph the parts, one call after the other, so that an older answer never replaces a newer one. What is open, typed or
+ * has the focus stays so (htmx-config in base.html, hx-morph-skip). False if the server does not answer with this page.
+ */
+export function morph(ids) {
+  latest = latest.then(() => replaceParts(ids)).catch(() => false);
+  return latest;
+}
+
+async function replaceParts(ids) {
   const text = await load();
   if (text === null) return false;
+  const focused = document.activeElement;
+  const around = ids.find((id) => document.getElementById(id)?.contains(focused)) ?? ids[0];
   for (const id of ids) await window.htmx.swap(swapOf(id, text));
-  for (const { id } of opened) document.getElementById(id)?.setAttribute("open", "");
+  if (focused !== document.body && !focused.isConnected) document.getElementById(around)?.focus({ preventScroll: true });
   document.dispatchEvent(new CustomEvent("parts:change"));
   return true;
 }
 
-/** This page, null if the server does not answer; whoever has to sign in again is sent to do so. */
+/** This page, null if the server does not answer with it; it answers with a redirection when the session has ended. */
 async function load() {
   try {
-    const response = await fetch(location.href);
-    if (response.redirected) location.reload();
-    return response.ok && !response.redirected ? await response.text() : null;
+    const response = await fetch(location.href, { signal: AbortSignal.timeout(TIMEOUT_MILLISECONDS) });
+    const text = response.ok ? await response.text() : null;
+    if (!response.redirected && response.ok) withdrawSessionEnd();
+    else if (response.redirected && !isSessionEnded()) announceSessionEnd();
+    return response.redirected ? null : text;
   } catch {
     return null;
   }

@@ -1,6 +1,6 @@
 // Sets secrets: <form data-sets-secret>; <button data-secret="NAME"> opens its dialog to replace the value of one.
 import { call } from "./api.js";
-import { clear, show } from "./forms.js";
+import { clear, submitOnce } from "./forms.js";
 import { refresh } from "./refresh.js";
 import { showToast } from "./toast.js";
 
@@ -13,7 +13,7 @@ export function startSecrets() {
   document.addEventListener("submit", (event) => {
     if (!event.target.matches("form[data-sets-secret]")) return;
     event.preventDefault();
-    save(event.target);
+    submitOnce(event.target, () => save(event.target));
   });
 }
 
@@ -29,22 +29,12 @@ function open(name) {
 
 async function save(form) {
   const { name, value } = form.elements;
-  const button = form.querySelector('button[type="submit"]');
-  if (button.getAttribute("aria-busy") === "true") return;
-  clear(form);
-  button.setAttribute("aria-busy", "true");
-  try {
-    refuseWrongName(name);
-    await call("PUT", `/api/v1/secrets/${encodeURIComponent(name.value)}`, { value: value.value });
-    form.closest("dialog").close();
-    showToast(`${name.value} was set`, "passed");
-    form.reset();
-    await refresh(["secrets"]);
-  } catch (error) {
-    show(form, error);
-  } finally {
-    button.removeAttribute("aria-busy");
-  }
+  refuseWrongName(name);
+  await call("PUT", `/api/v1/secrets/${encodeURIComponent(name.value)}`, { value: value.value });
+  form.closest("dialog").close();
+  showToast(`${name.value} was set`, "passed");
+  form.reset();
+  await refresh(["secrets"]);
 }
 
 /** It is a part of the address, so the server could not say what is wrong with it. */

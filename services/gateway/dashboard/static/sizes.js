@@ -13,7 +13,7 @@ export function formatSize(bytes) {
 export function startSizes() {
   const showAll = () => document.querySelectorAll("[data-size-of]").forEach(showSize);
   showAll();
-  document.addEventListener("htmx:after:swap", showAll);
+  document.addEventListener("parts:change", showAll);
 }
 
 async function showSize(place) {

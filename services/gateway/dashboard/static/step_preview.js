@@ -1,6 +1,6 @@
 // Tries a step on a recorded screen: <div data-preview data-source-url="..."> with a form, an answer and a screenshot.
 import { call, exchange } from "./api.js";
-import { clear, show } from "./forms.js";
+import { submitOnce } from "./forms.js";
 import { readBounds, readScreenWidth } from "./screen_bounds.js";
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -11,26 +11,16 @@ export function startPreviews() {
     const form = part.querySelector("form");
     form.addEventListener("submit", (event) => {
       event.preventDefault();
-      tryStep(part, form);
+      submitOnce(form, () => tryStep(part, form));
     });
   });
 }
 
 async function tryStep(part, form) {
-  const button = form.querySelector("button");
-  if (button.getAttribute("aria-busy") === "true") return;
-  clear(form);
-  button.setAttribute("aria-busy", "true");
-  try {
-    const source = await readSource(part);
-    const answer = await call("POST", "/api/v1/tests/resolve", { step: readStep(form.elements.step.value), source });
-    part.querySelector("[data-answer]").replaceChildren(...describe(answer));
-    mark(part, source, answer.element ? [answer.element] : answer.candidates);
-  } catch (error) {
-    show(form, error);
-  } finally {
-    button.removeAttribute("aria-busy");
-  }
+  const source = await readSource(part);
+  const answer = await call("POST", "/api/v1/tests/resolve", { step: readStep(form.elements.step.value), source });
+  part.querySelector("[data-answer]").replaceChildren(...describe(answer));
+  mark(part, source, answer.element ? [answer.element] : answer.candidates);
 }
 
 /** The page source, which is read once. */

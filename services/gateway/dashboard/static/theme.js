@@ -5,7 +5,7 @@ const KEY = "theme";
 const THEMES = ["light", "dark"];
 
 /** "light", "dark" or "system", which is also the answer where storage is not permitted. */
-export function storedTheme() {
+function storedTheme() {
   try {
     const theme = localStorage.getItem(KEY);
     return THEMES.includes(theme) ? theme : "system";
@@ -24,7 +24,7 @@ function storeTheme(theme) {
 }
 
 /** Apply a theme to the page and to its switches; charts draw again on the event "theme:change". */
-export function applyTheme(theme) {
+function applyTheme(theme) {
   if (THEMES.includes(theme)) document.documentElement.dataset.theme = theme;
   else delete document.documentElement.dataset.theme;
   document.querySelectorAll("[data-theme-switch]").forEach((control) => {
@@ -34,7 +34,7 @@ export function applyTheme(theme) {
 }
 
 /** Listen to the switches, to other tabs, and to the system. */
-export function startTheme() {
+function startTheme() {
   applyTheme(storedTheme());
   document.addEventListener("DOMContentLoaded", () => applyTheme(storedTheme()));
   document.addEventListener("change", ({ target }) => {

@@ -11,12 +11,12 @@ const dateOnly = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
 
 /** "2026-11-23 15:04:05 UTC" */
-export function formatUtc(date) {
+function formatUtc(date) {
   return `${date.toISOString().slice(0, 19).replace("T", " ")} UTC`;
 }
 
 /** "now" in the first minute, "3 minutes ago", "in 2 hours"; the date if that is more than two weeks away. */
-export function formatRelative(date, now) {
+function formatRelative(date, now) {
   const seconds = Math.round((date - now) / SECOND);
   if (-MINUTE < seconds && seconds <= 0) return relative.format(0, "second");
   const [unit, size] = UNITS.find(([, length]) => Math.abs(seconds) >= length) ?? ["second", 1];
@@ -25,7 +25,7 @@ export function formatRelative(date, now) {
 }
 
 /** "0:05", "12:30", "1:02:30" */
-export function formatElapsed(start, end) {
+function formatElapsed(start, end) {
   const seconds = Math.max(0, Math.floor((end - start) / SECOND));
   const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
   const parts = hours ? [hours, String(minutes).padStart(2, "0")] : [minutes];
@@ -40,7 +40,7 @@ function formatTime(element, date, now) {
 }
 
 /** Write the text and the title of one <time>; one whose datetime is not a time stays as the server wrote it. */
-export function showTime(element, now = new Date()) {
+function showTime(element, now = new Date()) {
   const date = new Date(element.dateTime);
   if (Number.isNaN(date.getTime())) return;
   const text = formatTime(element, date, now);

@@ -1,8 +1,7 @@
-// Short messages in the corner. The server sends one with the header HX-Trigger: {"toast": {"message": ..., "kind": ...}}.
+// Short messages in the corner.
 
 const VISIBLE_MILLISECONDS = 6000;
 const KEPT = "toast";
-const UNREACHABLE = "The server cannot be reached. Check the connection and try again.";
 
 function createRegions() {
   const regions = document.createElement("div");
@@ -45,17 +44,37 @@ function expire(toast) {
   start();
 }
 
-/** Show a message; a failure ("failed") stays until it is closed. The same message is not shown twice. */
-export function showToast(message, kind = "info") {
+/**
+ * Show a message, and after it a link ({href, text}) to another tab. A failure ("failed") stays until it is closed.
+ * The same message is not shown twice.
+ */
+export function showToast(message, kind = "info", link = null) {
   const region = placeRegions().querySelector(`[role=${kind === "failed" ? "alert" : "status"}]`);
-  [...region.children].find((toast) => toast.firstChild.textContent === message)?.remove();
+  const shown = findToast(region, message);
+  if (shown && kind === "failed") return region.append(shown);
+  shown?.remove();
   const toast = document.createElement("div");
   toast.classList.add("toast", kind);
   const text = document.createElement("span");
   text.textContent = message;
-  toast.append(text, closeButton(toast));
+  toast.append(text, ...(link ? [linkElement(link)] : []), closeButton(toast));
   region.append(toast);
   if (kind !== "failed") expire(toast);
+}
+
+/** Remove a message that no longer applies. */
+export function removeToast(message) {
+  findToast(document, message)?.remove();
+}
+
+function findToast(place, message) {
+  return [...place.querySelectorAll(".toast")].find((toast) => toast.firstChild.textContent === message);
+}
+
+function linkElement({ href, text }) {
+  const link = document.createElement("a");
+  Object.assign(link, { href, textContent: text, target: "_blank", rel: "noopener" });
+  return link;
 }
 
 /** Show a message on the page that is loaded next. */
@@ -69,13 +88,9 @@ function showKept() {
   if (kept) showToast(...JSON.parse(kept));
 }
 
-/** Show what the server sends, and requests of htmx that got no answer. */
+/** Show what the page before has kept, and move messages out of dialogs that close. */
 export function startToasts() {
   placeRegions();
   showKept();
   document.addEventListener("close", placeRegions, true);
-  document.addEventListener("toast", ({ detail }) => showToast(detail.message, detail.kind));
-  document.addEventListener("htmx:error", ({ detail }) => {
-    if (detail.ctx && !detail.ctx.response) showToast(UNREACHABLE, "failed");
-  });
 }

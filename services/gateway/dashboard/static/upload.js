@@ -8,7 +8,7 @@ import { formatSize } from "./sizes.js";
 const CANCELLED = new Error("Cancelled: nothing was stored.");
 const UNREACHABLE = 0;
 
-/** Send all such forms, also with files that are dropped on them. */
+/** Send all such forms, also with files that are dropped on them; the browser asks before it leaves an upload. */
 export function startUploads() {
   document.addEventListener("submit", (event) => {
     if (!event.target.matches("form[data-upload]")) return;
@@ -17,6 +17,9 @@ export function startUploads() {
   });
   document.addEventListener("change", ({ target }) => {
     if (target.matches("form[data-upload] input[type=file]")) announceFile(target);
+  });
+  addEventListener("beforeunload", (event) => {
+    if ([...document.querySelectorAll("form[data-upload]")].some(isBusy)) event.preventDefault();
   });
   for (const kind of ["dragover", "dragleave", "drop"]) document.addEventListener(kind, drag);
 }
@@ -73,6 +76,8 @@ function isBusy(form) {
 
 function setBusy(form, busy) {
   form.querySelector('button[type="submit"]').setAttribute("aria-busy", String(busy));
+  form.querySelector("progress").value = 0;
+  form.querySelector("[data-upload-amount]").textContent = "";
   for (const part of form.querySelectorAll("[data-upload-progress], [data-upload-cancel]")) part.hidden = !busy;
 }
 

@@ -1,5 +1,6 @@
 // Restores a version of a test: <button data-restore="3" data-test="..." data-etag="..." data-newest="5">.
 import { call } from "./api.js";
+import { runOnce } from "./forms.js";
 import { Conflict, saveSteps } from "./saved_steps.js";
 import { keepToast, showToast } from "./toast.js";
 
@@ -7,22 +8,17 @@ import { keepToast, showToast } from "./toast.js";
 export function startVersions() {
   document.addEventListener("click", ({ target }) => {
     const button = target.closest?.("button[data-restore]");
-    if (button && button.getAttribute("aria-busy") !== "true") restore(button);
+    if (button) runOnce(button, () => restore(button), (error) => showToast(error.message, "failed"));
   });
 }
 
 async function restore(button) {
   const { restore: number, test, etag, newest } = button.dataset;
-  button.setAttribute("aria-busy", "true");
-  try {
-    const steps = await readSteps(button.dataset);
-    const { answer } = await saveSteps(test, { steps }, { etag, version: Number(newest) });
-    keepToast(`Version ${number} is restored; the steps are those of version ${answer.version_number} now`);
-    location.assign(`/tests/${test}/versions`);
-  } catch (error) {
-    showToast(error.message, "failed");
-    button.removeAttribute("aria-busy");
-  }
+  const steps = await readSteps(button.dataset);
+  const { answer } = await saveSteps(test, { steps }, { etag, version: Number(newest) });
+  keepToast(`Version ${number} is restored; the steps are those of version ${answer.version_number} now`);
+  location.assign(`/tests/${test}/versions`);
+  return false;
 }
 
 /** The steps of a version; the newest comes first, so its number says where it is. */

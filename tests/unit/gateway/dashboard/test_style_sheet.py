@@ -100,6 +100,17 @@ def test_addresses_lead_to_parts_of_files() -> None:
         assert part in {element.get("id") for element in ElementTree.parse(STATIC / name).iter()}  # noqa: S314
 
 
+def test_classes_are_used() -> None:
+    """By a template or a module; those of depths are composed."""
+    sheets = "".join(path.read_text() for path in STATIC.glob("*.css"))
+    selectors = re.sub(r"/\*.*?\*/|\{[^{}]*\}|url\([^)]*\)", " ", sheets, flags=re.DOTALL)
+    classes = set(re.findall(r"\.([a-z][\w-]*)", selectors, flags=re.IGNORECASE))
+    sources = [*MODULES, *DASHBOARD.glob("templates/*.html"), *DASHBOARD.glob("*.py")]
+    words = set(re.findall(r"[\w-]+", "".join(path.read_text() for path in sources)))
+    words |= {word.replace("_", "-") for word in words}
+    assert {name for name in classes - words if not name.startswith("depth-")} == set()
+
+
 def test_the_style_sheet_is_small() -> None:
     assert len(STYLE_SHEET.encode()) <= LARGEST_STYLE_SHEET
 
