@@ -194,6 +194,8 @@ class Writer:
             {"_id": counter_id(org_id, name), "org_id": org_id, **fields}
             for (org_id, name), fields in tables.counters.rows()
         ]
+        # reporting may have counted the builds of an app that it knows
+        await self._mongo.collection(COUNTERS).delete_many({"_id": {"$in": [each["_id"] for each in counted]}})
         await self._insert(COUNTERS, counted)
 
     async def _write(self, kind: TableCodec[Any, Any], table: Table[Any, Any]) -> None:
