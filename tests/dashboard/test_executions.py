@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from playwright.async_api import Route, expect
+from playwright.async_api import Request, Route, expect
 
 from tests.dashboard.conftest import Visitor
 from tests.dashboard.pages import HOSTILE, defects
@@ -164,13 +164,13 @@ async def test_a_filter_keeps_the_others(visitor: Visitor, world: World) -> None
 
 
 async def test_hostile_names_are_only_texts(visitor: Visitor, world: World) -> None:
-    """Of tests, branches, commits and CI jobs, whose addresses are links only if they are http or https."""
+    """Of tests, branches and commits, and what a step was looking for."""
     app = await world.app()
     test = await world.test([*STEPS[:1], f'Verify that "{"W" * 150}" is visible'], name=HOSTILE)
     created(await world.api.upload(app["id"], ONE_SCREEN, version="1.0.0"))
     await world.attach(app, test)
     header = HOSTILE.encode("ascii", "ignore").decode()[:200]
-    attribution = {"X-CI-Branch": header, "X-CI-Commit-SHA": header, "X-CI-Run-URL": "javascript:alert(1)//http://x"}
+    attribution = {"X-CI-Branch": header, "X-CI-Commit-SHA": header}
     once = {"execution_mode": {"retries": 0}}
     started = await world.start(await world.workflow(test), run_config=once, headers=attribution)
     ended = await world.ended(started["id"])
@@ -180,7 +180,6 @@ async def test_hostile_names_are_only_texts(visitor: Visitor, world: World) -> N
     home = f"/executions/{ended['id']}"
     for path in ("/executions", home, f"{home}/runs/{run['id']}", *(f"/apps/{app['id']}/{tab}" for tab in TABS)):
         assert await defects(visitor, path) == {}, path
-        assert await page.locator("a[href^='javascript:']").count() == 0
         assert await page.locator("th:not([scope])").count() == 0
     await visitor.open(f"{home}/runs/{run['id']}")
     await expect(page.get_by_role("heading", level=1)).to_have_text(HOSTILE)
@@ -200,28 +199,30 @@ async def test_what_did_not_pass_is_run_again(visitor: Visitor, world: World) ->
     assert execution not in page.url
 
 
-async def test_a_second_click_while_the_next_page_is_loaded_starts_nothing(visitor: Visitor, world: World) -> None:
+async def test_more_clicks_while_the_next_page_is_loaded_start_nothing(visitor: Visitor, world: World) -> None:
+    """The network holds the next page until there have been several clicks, each with a request that is seen."""
     await visitor.sign_in()
     execution, _ = await on_build(world, ONE_SCREEN, "launchApp")
     await world.ended(execution)
-    page, reruns, is_leaving, may_leave = visitor.page, list[str](), asyncio.Event(), asyncio.Event()
+    page, seen, may_leave = visitor.page, list[str](), asyncio.Event()
     await visitor.open(f"/executions/{execution}")
-    page.on("request", lambda request: reruns.append(request.url) if request.url.endswith("/rerun") else None)
 
     async def hold(route: Route) -> None:
-        is_leaving.set()
+        seen.append("next page")
         await may_leave.wait()
         await route.continue_()
 
+    def note(request: Request) -> None:
+        seen.append(request.url.rpartition("/")[2])
+        if "next page" in seen and seen[seen.index("next page") :].count("session") == 3:
+            may_leave.set()
+
     await page.route(re.compile(r"/executions/[\w-]+$"), hold)
+    page.on("request", note)
     button = page.get_by_role("button", name="Run all again")
-    await button.evaluate("button => button.click()")
-    await is_leaving.wait()
-    await button.evaluate("button => button.click()")
-    await button.evaluate("button => fetch('/session')")
-    may_leave.set()
+    await button.evaluate("button => { setInterval(() => { button.click(); fetch('/session'); }, 50); }")
     await expect(page.get_by_role("link", name="an earlier execution")).to_be_visible()
-    assert len(reruns) == 1
+    assert seen.count("rerun") == 1
 
 
 async def test_a_question_is_answered(visitor: Visitor, world: World, api: Api) -> None:

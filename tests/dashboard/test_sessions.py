@@ -30,7 +30,7 @@ async def test_signing_in_never_leads_to_another_host(visitor: Visitor, place: s
     await visitor.page.get_by_label("API key").fill(visitor.key)
     await visitor.page.keyboard.press("Enter")
     await expect(visitor.page).to_have_url(f"{visitor.url}/")
-    await expect(visitor.page.get_by_role("heading", name="Apps")).to_be_visible()
+    await expect(visitor.page.get_by_role("heading", name="Apps", exact=True)).to_be_visible()
 
 
 async def test_a_wrong_key_is_said_beside_the_field(visitor: Visitor) -> None:
@@ -126,6 +126,7 @@ async def test_a_live_page_keeps_what_was_typed_when_the_session_ends(visitor: V
     await page.get_by_role("button", name="Answer").click()
     await expect(page.get_by_role("status").filter(has_text="passed")).to_be_visible(timeout=30_000)
     assert await page.evaluate("window.sameDocument") is True
+    visitor.problems = [problem for problem in visitor.problems if "net::ERR_" not in problem]  # the stream is cut
 
 
 async def test_a_change_needs_the_token_of_a_page(visitor: Visitor) -> None:

@@ -1,6 +1,7 @@
 // Calls of the REST interface by a page of somebody who has signed in.
-import { announceSessionEnd, SESSION_ENDED } from "./session_end.js";
+import { announceSessionEnd } from "./session_end.js";
 
+const ENDED = "Your session has ended. Sign in again in another tab, then come back and send this again.";
 const UNREACHABLE = "The server cannot be reached. Check the connection, and try again.";
 
 /** A refusal: its status, its message, the problems of fields by their names, and its code for programs. */
@@ -70,7 +71,7 @@ function isJson(response) {
 export function parseRefusal(status, answer, path) {
   if (status === 401 && path !== "/session") {
     announceSessionEnd();
-    return new Refusal(status, SESSION_ENDED);
+    return new Refusal(status, ENDED);
   }
   const detail = answer?.detail ?? `The server does not answer as it should (HTTP ${status}). Try again in a moment.`;
   if (typeof detail === "string") return new Refusal(status, detail, {}, answer?.code);

@@ -1,7 +1,7 @@
 // Says that the session has ended, and offers to sign in in another tab: what was typed on this page stays.
 import { removeToast, showToast } from "./toast.js";
 
-export const SESSION_ENDED = "Your session has ended. Sign in again in another tab, then come back and send this again.";
+const SIGNED_OUT = "You are no longer signed in.";
 const LINK = { href: "/sign-in", text: "Sign in" };
 
 let isEnded = false;
@@ -13,11 +13,11 @@ export function isSessionEnded() {
 
 export function announceSessionEnd() {
   isEnded = true;
-  showToast(SESSION_ENDED, "failed", LINK);
+  showToast(SIGNED_OUT, "failed", LINK);
 }
 
 /** The server has answered with a page again. */
 export function withdrawSessionEnd() {
   isEnded = false;
-  removeToast(SESSION_ENDED);
+  removeToast(SIGNED_OUT);
 }
