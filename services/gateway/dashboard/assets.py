@@ -12,7 +12,7 @@ from services.gateway.http.json_responses import HttpError
 
 FOLDER = Path(__file__).parent / "static"
 PREFIX = "/static"
-_IMPORT = re.compile(rb'^(?:import|\}).* from "\./([a-z_]+\.js)";$', re.MULTILINE)
+_IMPORT = re.compile(rb'^(?:import|\}).* from "\./([a-z_]+)\.js";$', re.MULTILINE)
 _FOREVER = "public, max-age=31536000, immutable"
 
 
@@ -25,6 +25,11 @@ class Assets:
             for path in sorted(folder.rglob("*"))
             if path.is_file()
         }
+        self._imports = {
+            name.removesuffix(".js"): {each.decode() for each in _IMPORT.findall(content)}
+            for name, content in self._files.items()
+            if name.endswith(".js")
+        }
         self._version = sha256(b"".join(self._files.values())).hexdigest()[:12]
 
     def url(self, name: str) -> str:
@@ -32,14 +37,14 @@ class Assets:
         _ = self._files[name]
         return f"{PREFIX}/{self._version}/{name.replace('/', ':')}"
 
-    def modules(self, name: str) -> Sequence[str]:
-        """Where the modules are served that a script imports, directly or not: they are loaded at once."""
-        found, waiting = {name}, [name]
+    def imports(self, scripts: Sequence[str]) -> Sequence[str]:
+        """Where the modules are served that scripts ("matrix") import, directly or not. KeyError: there is none."""
+        found, waiting = set[str](), list(scripts)
         while waiting:
-            imported = {each.decode() for each in _IMPORT.findall(self._files[waiting.pop()])} - found
+            imported = self._imports[waiting.pop()] - found
             found |= imported
             waiting += imported
-        return [self.url(each) for each in sorted(found - {name})]
+        return [self.url(f"{name}.js") for name in sorted(found - set(scripts))]
 
     async def serve(self, request: web.Request) -> web.StreamResponse:
         """A file; browsers keep it for ever."""

@@ -54,7 +54,7 @@ def set_up(app: web.Application, assets: Assets) -> None:
         lstrip_blocks=True,
     )
     environment.globals["asset"] = assets.url
-    environment.globals["modules"] = assets.modules("dashboard.js")
+    environment.globals["imports"] = assets.imports
 
 
 def with_session(load: Load) -> Load:

@@ -4,7 +4,7 @@ import { refuseUnreadable, submitOnce } from "./forms.js";
 import { refresh } from "./refresh.js";
 
 /** Listen to the form and to the dialog with the value. */
-export function startApiKeys() {
+function startApiKeys() {
   document.addEventListener("submit", (event) => {
     if (!event.target.matches("form[data-creates-key]")) return;
     event.preventDefault();
@@ -50,3 +50,5 @@ function forgetValue() {
   const value = document.getElementById("new-key-value");
   if (value) value.textContent = "";
 }
+
+startApiKeys();

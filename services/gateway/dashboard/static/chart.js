@@ -6,7 +6,7 @@ const HEIGHT = 220;
 const dayName = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", timeZone: "UTC" });
 
 /** Draw all charts of the page, and again when the theme or their width changes. */
-export function startCharts() {
+function startCharts() {
   document.querySelectorAll("[data-chart]").forEach(follow);
 }
 
@@ -80,3 +80,5 @@ function countAxis(stroke, line) {
   const incrs = [1, 2, 5].flatMap((digit) => [0, 1, 2, 3, 4, 5, 6].map((power) => digit * 10 ** power)).sort((a, b) => a - b);
   return { stroke, incrs, grid: { stroke: line, width: 1 }, ticks: { show: false }, size: 48 };
 }
+
+startCharts();

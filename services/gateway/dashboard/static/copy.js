@@ -58,9 +58,11 @@ async function copyFrom(button) {
 }
 
 /** Listen to all copy buttons, also those that come later. */
-export function startCopy() {
+function startCopy() {
   document.addEventListener("click", ({ target }) => {
     const button = target.closest?.("[data-copy], [data-copy-from]");
     if (button) copyFrom(button);
   });
 }
+
+startCopy();

@@ -1,49 +1,15 @@
-// Starts what every page has; theme.js is loaded before it, in <head>.
+// Starts what every page has. theme.js is loaded before it, in <head>; templates name what only they need in `parts`.
 
 import { startActions } from "./actions.js";
-import { startApiKeys } from "./api_keys.js";
-import { startCharts } from "./chart.js";
-import { startCopy } from "./copy.js";
 import { startCsrf } from "./csrf.js";
-import { startDeletions } from "./deletions.js";
-import { startEdits } from "./edits.js";
-import { startFiles } from "./files.js";
 import { startForms } from "./forms.js";
-import { startLive } from "./live.js";
-import { startMatrices } from "./matrix.js";
-import { startPolling } from "./polling.js";
-import { startScreens } from "./screens.js";
-import { startSecrets } from "./secrets.js";
-import { startSizes } from "./sizes.js";
 import { startTimes } from "./time.js";
 import { startToasts } from "./toast.js";
 import { startTooltips } from "./tooltip.js";
-import { startUploads } from "./upload.js";
-import { startEditors } from "./editor.js";
-import { startLocalMoments } from "./local_moments.js";
-import { startPreviews } from "./step_preview.js";
-import { startVersions } from "./versions.js";
 
 startCsrf();
 startTimes();
-startCopy();
 startToasts();
 startTooltips();
 startForms();
 startActions();
-startScreens();
-startFiles();
-startMatrices();
-startLive();
-startPolling();
-startApiKeys();
-startSecrets();
-startEdits();
-startDeletions();
-startUploads();
-startSizes();
-startCharts();
-startEditors();
-startLocalMoments();
-startPreviews();
-startVersions();

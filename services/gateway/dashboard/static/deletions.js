@@ -6,7 +6,7 @@ import { refresh } from "./refresh.js";
 import { showToast } from "./toast.js";
 
 /** Listen to the buttons, and to the form of the dialog. */
-export function startDeletions() {
+function startDeletions() {
   document.addEventListener("click", ({ target }) => {
     const button = target.closest?.("button[data-deletes]");
     if (button) open(button);
@@ -55,3 +55,5 @@ function submitOf(form) {
 function plain(text) {
   return text.trim().replace(/\s+/g, " ");
 }
+
+startDeletions();

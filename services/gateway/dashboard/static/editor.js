@@ -6,7 +6,7 @@ import { StepSource } from "./step_source.js";
 import { keepToast, showToast } from "./toast.js";
 
 /** Start the editors of the page; the browser asks before it leaves one whose text is not saved. */
-export function startEditors() {
+function startEditors() {
   const editors = [...document.querySelectorAll("form[data-editor]")].map((form) => new Editor(form));
   addEventListener("beforeunload", (event) => {
     if (editors.some((editor) => editor.source.isChanged)) event.preventDefault();
@@ -82,3 +82,5 @@ class Editor {
     return false;
   }
 }
+
+startEditors();

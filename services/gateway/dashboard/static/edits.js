@@ -3,7 +3,7 @@ import { call, exchange } from "./api.js";
 import { finish, submitOnce } from "./forms.js";
 
 /** Save all such forms. A field that was changed elsewhere meanwhile is not overwritten before that was shown. */
-export function startEdits() {
+function startEdits() {
   document.addEventListener("submit", (event) => {
     if (!event.target.matches("form[data-edits]")) return;
     event.preventDefault();
@@ -43,3 +43,5 @@ function textOf(value) {
 function valueOf(field) {
   return field.value === "" && !field.required ? null : field.value;
 }
+
+startEdits();

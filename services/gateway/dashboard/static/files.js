@@ -3,7 +3,7 @@
 const SHOWN_BYTES = 262144;
 
 /** Listen to all of them; the event does not bubble. */
-export function startFiles() {
+function startFiles() {
   document.addEventListener("toggle", ({ target }) => {
     if (target.matches?.("details[data-text]") && target.open) load(target);
   }, true);
@@ -23,3 +23,5 @@ async function load(details) {
     text.textContent = `This file could not be loaded (${error.message}). Close and open it to try again.`;
   }
 }
+
+startFiles();

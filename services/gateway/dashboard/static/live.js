@@ -6,7 +6,7 @@ const PAUSE_MILLISECONDS = 400;
 const RETRY_MILLISECONDS = 5000;
 
 /** Keep the live parts of the page current, without moving the focus or what has been scrolled, opened or chosen. */
-export function startLive() {
+function startLive() {
   for (const part of document.querySelectorAll("[data-live]")) new LivePart(part).start();
 }
 
@@ -62,3 +62,5 @@ class LivePart {
     this.ending.abort();
   }
 }
+
+startLive();

@@ -4,7 +4,7 @@ const MINUTE_MILLISECONDS = 60_000;
 const FIELDS = 'input[type="datetime-local"]';
 
 /** Fill the fields of the page, and convert what forms send of them. */
-export function startLocalMoments() {
+function startLocalMoments() {
   document.querySelectorAll(`${FIELDS}[data-moment]`).forEach((field) => {
     const moment = new Date(field.dataset.moment);
     const local = new Date(moment - moment.getTimezoneOffset() * MINUTE_MILLISECONDS);
@@ -16,3 +16,5 @@ export function startLocalMoments() {
     }
   });
 }
+
+startLocalMoments();

@@ -1,7 +1,7 @@
 // The matrix: arrow keys move between its cells, and the text of a cell shows on hover and focus.
 
 /** Make each matrix of the page one stop of the Tab key; the cells are a grid. */
-export function startMatrices() {
+function startMatrices() {
   const table = document.querySelector("table[data-grid]");
   if (!table) return;
   table.setAttribute("role", "grid");
@@ -69,3 +69,5 @@ function place(tip, cell) {
   tip.style.top = `${below ? around.bottom + 6 : around.top - 6 - tip.offsetHeight}px`;
   tip.style.left = `${Math.max(8, Math.min(around.left, innerWidth - tip.offsetWidth - 8))}px`;
 }
+
+startMatrices();

@@ -5,7 +5,7 @@ import { showStale } from "./stale_note.js";
 const SECOND = 1000;
 
 /** Keep such parts current. What has the focus or has been scrolled stays; [data-stale] says that the server does not answer. */
-export function startPolling() {
+function startPolling() {
   for (const part of document.querySelectorAll("[data-polls]")) follow(part.id, part.dataset.polls * SECOND);
 }
 
@@ -20,3 +20,5 @@ function follow(id, pause) {
   setInterval(update, pause);
   document.addEventListener("visibilitychange", update);
 }
+
+startPolling();

@@ -3,7 +3,7 @@
 const chosen = new Map(); // the attempt's id, and the name of the picture
 
 /** Listen to the links to pictures, and show the same pictures again after a live page has changed. */
-export function startScreens() {
+function startScreens() {
   document.addEventListener("click", (event) => {
     const link = event.target.closest?.("a[data-picture], a[data-zoom]");
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
@@ -70,3 +70,5 @@ function step(event) {
   next.focus();
   choose(next);
 }
+
+startScreens();

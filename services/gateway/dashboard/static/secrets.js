@@ -5,7 +5,7 @@ import { refresh } from "./refresh.js";
 import { showToast } from "./toast.js";
 
 /** Listen to the buttons and to the form. */
-export function startSecrets() {
+function startSecrets() {
   document.addEventListener("click", ({ target }) => {
     const button = target.closest?.("button[data-secret]");
     if (button) open(button.dataset.secret);
@@ -43,3 +43,5 @@ function refuseWrongName(field) {
   const message = `Enter 1 to 100 letters, digits, "_", "." and "-", not beginning with "." or "-".`;
   throw Object.assign(new Error(message), { fields: { name: message } });
 }
+
+startSecrets();

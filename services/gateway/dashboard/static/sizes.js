@@ -10,7 +10,7 @@ export function formatSize(bytes) {
 }
 
 /** Show the sizes of the page, also when a part of it is refreshed. */
-export function startSizes() {
+function startSizes() {
   const showAll = () => document.querySelectorAll("[data-size-of]").forEach(showSize);
   showAll();
   document.addEventListener("parts:change", showAll);
@@ -21,3 +21,5 @@ async function showSize(place) {
   const length = response?.ok ? response.headers.get("Content-Length") : null;
   if (length !== null) place.textContent = formatSize(Number(length));
 }
+
+startSizes();

@@ -6,7 +6,7 @@ import { readBounds, readScreenWidth } from "./screen_bounds.js";
 const SVG = "http://www.w3.org/2000/svg";
 
 /** Start the previews of the page. */
-export function startPreviews() {
+function startPreviews() {
   document.querySelectorAll("[data-preview]").forEach((part) => {
     const form = part.querySelector("form");
     form.addEventListener("submit", (event) => {
@@ -87,3 +87,5 @@ function frame(bounds) {
   for (const [name, value] of Object.entries(bounds)) rectangle.setAttribute(name, value);
   return rectangle;
 }
+
+startPreviews();

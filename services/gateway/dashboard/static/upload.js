@@ -9,7 +9,7 @@ const CANCELLED = new Error("Cancelled: nothing was stored.");
 const UNREACHABLE = 0;
 
 /** Send all such forms, also with files that are dropped on them; the browser asks before it leaves an upload. */
-export function startUploads() {
+function startUploads() {
   document.addEventListener("submit", (event) => {
     if (!event.target.matches("form[data-upload]")) return;
     event.preventDefault();
@@ -136,3 +136,5 @@ function parse(request) {
 function say(form, text) {
   form.querySelector("[data-upload-status]").textContent = text;
 }
+
+startUploads();

@@ -5,7 +5,7 @@ import { Conflict, saveSteps } from "./saved_steps.js";
 import { keepToast, showToast } from "./toast.js";
 
 /** Listen to the buttons, also those that come later. */
-export function startVersions() {
+function startVersions() {
   document.addEventListener("click", ({ target }) => {
     const button = target.closest?.("button[data-restore]");
     if (button) runOnce(button, () => restore(button), (error) => showToast(error.message, "failed"));
@@ -29,3 +29,5 @@ async function readSteps({ restore: number, test, newest }) {
   if (!version) throw new Conflict(null);
   return version.steps;
 }
+
+startVersions();

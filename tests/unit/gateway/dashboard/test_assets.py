@@ -1,27 +1,42 @@
 """Where the files of pages are served."""
 
+import re
 from pathlib import Path
 
 from services.gateway.dashboard.assets import FOLDER, Assets
 
+TEMPLATES = FOLDER.parent / "templates"
+PARTS = re.compile(r"{% set parts = \[(.*)\] %}")
 
-def names(urls: list[str]) -> list[str]:
-    return [url.rpartition("/")[2] for url in urls]
+
+def imported(assets: Assets, *scripts: str) -> set[str]:
+    """The names of the modules that scripts need."""
+    return {url.rpartition("/")[2].removesuffix(".js") for url in assets.imports(scripts)}
 
 
-def test_the_modules_of_a_script_are_all_that_it_imports(tmp_path: Path) -> None:
-    """Once each, also those that only its imports import, and those in a circle."""
+def test_the_imports_of_scripts_are_all_modules_that_they_need(tmp_path: Path) -> None:
+    """Also those that only imports import, and those in a circle; not the scripts."""
     for name, text in {
         "page.js": 'import { a } from "./a.js";\nimport {\n  b,\n} from "./b.js";\n',
+        "part.js": 'import { a } from "./a.js";\nimport { d } from "./d.js";\n',
         "a.js": 'import { b } from "./b.js";\nimport { page } from "./page.js";\n',
         "b.js": 'import { c } from "./c.js";\n',
         "c.js": '// import { other } from "./other.js";\n',
+        "d.js": "",
         "other.js": "",
     }.items():
         (tmp_path / name).write_text(text)
-    assert names(list(Assets(tmp_path).modules("page.js"))) == ["a.js", "b.js", "c.js"]
+    assert imported(Assets(tmp_path), "page", "part") == {"a", "b", "c", "d"}
+    assert imported(Assets(tmp_path), "c") == set()
 
 
-def test_only_the_reference_has_modules_of_its_own() -> None:
-    loaded = {"dashboard.js", "theme.js", *names(list(Assets().modules("dashboard.js")))}
-    assert {path.name for path in FOLDER.glob("*.js")} - loaded == {"reference.js"}
+def test_each_module_belongs_to_a_page() -> None:
+    """To all of them, or to those whose templates name it or what imports it."""
+    named = {name for path in TEMPLATES.glob("*.html") for name in re.findall(r"\w+", _parts(path.read_text()))}
+    scripts = {"dashboard", "theme", *named}
+    assert {path.stem for path in FOLDER.glob("*.js")} == scripts | imported(Assets(), *scripts)
+
+
+def _parts(template: str) -> str:
+    found = PARTS.search(template)
+    return found[1] if found else ""
