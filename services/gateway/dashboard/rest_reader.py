@@ -52,9 +52,14 @@ def _body(response: web.StreamResponse, path: str) -> bytes:
 
 def _subrequest(request: web.Request, path: str, query: Mapping[str, Any]) -> web.Request:
     given = {name: str(value) for name, value in query.items() if value is not None}
-    headers = {name: request.headers[name] for name in _FORWARDED if name in request.headers}
+    headers = {name: _text(request.headers[name]) for name in _FORWARDED if name in request.headers}
     url = URL(f"/api/v1/{path}", encoded=True).update_query(given)
     return request.clone(method=hdrs.METH_GET, rel_url=url, headers=headers)
+
+
+def _text(header: str) -> str:
+    """A header in which bytes that are no text are replaced: no cookie or key of ours has such bytes."""
+    return header.encode(errors="surrogateescape").decode(errors="replace")
 
 
 def _sentence(detail: Any) -> str:

@@ -13,8 +13,9 @@ _SAFE_METHODS = frozenset((hdrs.METH_GET, hdrs.METH_HEAD, hdrs.METH_OPTIONS))
 
 
 def session_token(request: web.Request) -> str | None:
-    """The token in the request's cookie; None if there is none."""
-    return request.cookies.get(_SECURE_NAME) or request.cookies.get(_PLAIN_NAME)
+    """The token in the request's cookie; None if there is none. Behind TLS it has a name that no other host can set."""
+    token = request.cookies.get(_SECURE_NAME if _is_tls(request) else _PLAIN_NAME)
+    return token if token and token.isascii() else None
 
 
 def set_session(request: web.Request, response: web.StreamResponse, token: str, seconds: int) -> None:
@@ -45,7 +46,8 @@ def csrf_token(token: str) -> str:
 def has_csrf_token(request: web.Request, token: str) -> bool:
     """Whether the request changes nothing, or comes from a page of this session."""
     sent = request.headers.get(CSRF_HEADER, "")
-    return request.method in _SAFE_METHODS or hmac.compare_digest(sent.encode(), csrf_token(token).encode())
+    sent_bytes = sent.encode(errors="surrogateescape")
+    return request.method in _SAFE_METHODS or hmac.compare_digest(sent_bytes, csrf_token(token).encode())
 
 
 def _is_tls(request: web.Request) -> bool:

@@ -1,0 +1,124 @@
+"""Requests that no page sends: they are refused, and never a failure of the service."""
+
+import asyncio
+from collections.abc import Iterable
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+import aiohttp
+import pytest
+from yarl import URL
+
+from tests.e2e.client import Api
+from tests.e2e.world import World
+from tests.shared_infrastructure import SharedStack
+
+PAGES = (
+    "/",
+    "/apps/{app}",
+    "/apps/{app}/matrix",
+    "/apps/{app}/coverage",
+    "/apps/{app}/builds/{build}",
+    "/executions",
+    "/executions/{execution}",
+    "/executions/{execution}/tests/{test}",
+    "/executions/{execution}/runs/{run}",
+    "/queue",
+    "/settings",
+    "/settings/limits",
+    "/settings/quarantine",
+    "/settings/secrets",
+    "/tests",
+    "/tests/new",
+    "/tests/{test}",
+    "/tests/{test}/versions",
+    "/tests/{test}/history",
+    "/tests/{test}/try",
+    "/docs",
+    "/sign-in",
+)
+PARAMETERS = (
+    *("page", "page_size", "days", "base", "app", "app_id", "search", "platform", "tag", "classification", "order"),
+    *("builds", "from", "to", "status", "branch", "commit_sha", "pr_number", "next", "q"),
+)
+VALUES = (
+    "",
+    "abc",
+    "-1",
+    "0",
+    "9" * 30,
+    "1e9",
+    "NaN",
+    "%00",
+    "%ff%fe",
+    "%F0%9F%A7%AA",
+    "..%2f..",
+    "%3Cscript%3E",
+    "x" * 3000,
+)
+IDS = ("0", "..", "%2e%2e", "x" * 400, "%00", "%ff", "a%2Fb", "%E2%80%AE", "{id}", str(uuid4()))
+
+
+@pytest.fixture
+async def addresses(world: World, api: Api) -> list[str]:
+    """The pages of what has run."""
+    app, build, test, workflow = await world.passing_app()
+    execution = (await world.run(workflow))["id"]
+    run = (await api.get(f"/executions/{execution}/runs")).body["items"][0]["id"]
+    ids = {"app": app["id"], "build": build["id"], "test": test["id"], "execution": execution, "run": run}
+    return [page.format(**ids) for page in PAGES]
+
+
+async def failures(api: Api, addresses: Iterable[str]) -> dict[str, int]:
+    """The answers of the pages that the service is to blame for."""
+    async with aiohttp.ClientSession(headers={"Authorization": f"Bearer {api.key}"}) as browser:
+
+        async def visit(address: str) -> tuple[str, int]:
+            url = URL(f"{api.url}{address}", encoded=True)
+            async with browser.get(url, allow_redirects=False) as response:
+                return address, response.status
+
+        answers = await asyncio.gather(*map(visit, addresses))
+    assert {status for _, status in answers} - {404, 422, 500}, "only refusals: the pages were not reached"
+    return {address: status for address, status in answers if status >= 500}
+
+
+async def test_pages_can_be_visited(addresses: list[str], api: Api) -> None:
+    assert await failures(api, addresses) == {}
+
+
+@pytest.mark.parametrize("value", VALUES, ids=lambda value: value[:12] or "empty")
+async def test_any_value_of_a_parameter_is_accepted_or_refused(addresses: list[str], api: Api, value: str) -> None:
+    """Of all parameters at once, of each one, and twice."""
+    every = "&".join(f"{name}={value}" for name in PARAMETERS)
+    each = [f"/apps?{name}={value}" for name in PARAMETERS]
+    asked = [
+        f"{page}?{query}" for page in addresses for query in (every, f"page={value}&page=1", f"{value}&=&&{value}=")
+    ]
+    single = [f"{page}?{name}={value}" for page in addresses[1:4] + addresses[14:20] for name in PARAMETERS]
+    assert await failures(api, [*addresses[:1], *each, *asked, *single]) == {}
+
+
+async def test_any_id_is_accepted_or_refused(api: Api) -> None:
+    names = ("app", "build", "test", "execution", "run")
+    paths = {page.format(**dict.fromkeys(names, each.replace("{", "%7B"))) for page in PAGES for each in IDS}
+    assert await failures(api, sorted(paths)) == {}
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"Cookie: mobiletest-session=\xff\xfe",
+        b"Cookie: mobiletest-session=x\r\nX-CSRF-Token: \xff",
+        b"Cookie: \xff=;;=",
+        b"Authorization: Bearer \xff",
+    ],
+)
+@pytest.mark.parametrize("request_line", [b"GET / HTTP/1.1", b"GET /sign-in HTTP/1.1", b"DELETE /session HTTP/1.1"])
+async def test_headers_that_are_no_text_are_refused(stack: SharedStack, header: bytes, request_line: bytes) -> None:
+    where = urlsplit(stack.url)
+    reader, writer = await asyncio.open_connection(where.hostname, where.port)
+    writer.write(request_line + b"\r\nHost: localhost\r\nConnection: close\r\n" + header + b"\r\n\r\n")
+    status = int((await reader.readline()).split()[1])
+    writer.close()
+    assert status < 500
