@@ -159,8 +159,23 @@ async def test_a_filter_keeps_the_others(visitor: Visitor, world: World) -> None
     page = visitor.page
     await page.get_by_label("Branch").fill("main")
     await page.get_by_role("button", name="Filter").click()
-    await expect(page).to_have_url(f"{visitor.url}/executions?branch=main&commit_sha=&app_id={app['id']}")
+    await expect(page).to_have_url(f"{visitor.url}/executions?branch=main&commit_sha=&status=&app_id={app['id']}")
     await expect(page.get_by_text("No execution matches")).to_be_visible()
+
+
+async def test_executions_are_filtered_by_their_status(visitor: Visitor, world: World) -> None:
+    app, test = await world.app(), await world.test(["launchApp"])
+    created(await world.api.upload(app["id"], ONE_SCREEN, version="1.0.0"))
+    await world.attach(app, test)
+    await world.run(await world.workflow(test))
+    await visitor.sign_in()
+    await visitor.open(f"/executions?app_id={app['id']}")
+    page = visitor.page
+    for status, rows in (("completed", 1), ("cancelled", 0)):
+        await page.get_by_label("Status").select_option(status)
+        await page.get_by_role("button", name="Filter").click()
+        await expect(page.get_by_label("Status")).to_have_value(status)
+        await expect(page.locator("tbody tr")).to_have_count(rows)
 
 
 async def test_hostile_names_are_only_texts(visitor: Visitor, world: World) -> None:

@@ -35,7 +35,7 @@ class Assets:
     def url(self, name: str) -> str:
         """Where a file is served. KeyError: there is none of this name."""
         _ = self._files[name]
-        return f"{PREFIX}/{self._version}/{name.replace('/', ':')}"
+        return f"{PREFIX}/{self._version}/{name}"
 
     def imports(self, scripts: Sequence[str]) -> Sequence[str]:
         """Where the modules are served that scripts ("matrix") import, directly or not. KeyError: there is none."""
@@ -48,9 +48,9 @@ class Assets:
 
     async def serve(self, request: web.Request) -> web.StreamResponse:
         """A file; browsers keep it for ever."""
-        name = request.match_info["name"].replace(":", "/")
+        version, _, name = request.path.removeprefix(f"{PREFIX}/").partition("/")
         content = self._files.get(name)
-        if content is None or request.match_info["version"] != self._version:
+        if content is None or version != self._version:
             raise HttpError(404, "Not Found", "PATH_UNKNOWN")
         kind = guess_type(name)[0] or "application/octet-stream"
         headers = {hdrs.CONTENT_TYPE: kind, hdrs.CACHE_CONTROL: _FOREVER}

@@ -54,4 +54,5 @@ def dashboard_routes(catalog: Channel, assets: Assets, reference: ReferencePage)
         Route("GET", "/session", sessions.show),
         Route("DELETE", "/session", sessions.end),
         Route("GET", f"{PREFIX}/{{version}}/{{name}}", assets.serve),
+        Route("GET", f"{PREFIX}/{{version}}/{{folder}}/{{name}}", assets.serve),
     ]

@@ -73,10 +73,9 @@ async def test_without_a_choice_the_theme_is_the_systems(page: Page) -> None:
     assert await background(page) == dark
 
 
-@pytest.mark.parametrize(("method", "answer"), [("GET", "no token"), ("POST", "token-of-the-page")])
-async def test_fetch_sends_the_token_with_unsafe_methods(page: Page, method: str, answer: str) -> None:
-    script = "async (method) => (await fetch('/echo', {method})).text()"
-    assert await page.evaluate(script, method) == answer
+async def test_calls_send_the_token_of_the_page(page: Page) -> None:
+    script = "import('/static/api.js').then(({ call }) => call('POST', '/echo'))"
+    assert await page.evaluate(script) == "token-of-the-page"
 
 
 async def show_toast(page: Page, *arguments: str) -> None:
@@ -90,6 +89,14 @@ async def test_failures_stay_until_closed_and_are_shown_once(page: Page) -> None
     await expect(toasts(page, "alert")).to_have_text(["Sent"])
     await page.locator(".toasts [role=alert] button").click()
     await expect(toasts(page, "alert")).to_have_count(0)
+
+
+async def test_the_focus_moves_to_the_next_message_when_one_is_closed(page: Page) -> None:
+    for message in ("First", "Second"):
+        await show_toast(page, message, "failed")
+    close = page.locator(".toasts [role=alert] button")
+    await close.first.press("Enter")
+    await expect(close).to_be_focused()
 
 
 async def test_the_copy_button_copies_and_says_so(page: Page) -> None:

@@ -1,5 +1,5 @@
 // Calls of the REST interface by a page of somebody who has signed in.
-import { announceSessionEnd } from "./session_end.js";
+import { announceSessionEnd, csrfToken, renewToken } from "./session.js";
 
 const ENDED = "Your session has ended. Sign in again in another tab, then come back and send this again.";
 const UNREACHABLE = "The server cannot be reached. Check the connection, and try again.";
@@ -44,7 +44,7 @@ export async function withToken(work) {
 async function send(path, request) {
   let response, text;
   try {
-    response = await fetch(path, request);
+    response = await fetch(path, { ...request, headers: { ...request.headers, "X-CSRF-Token": csrfToken() } });
     text = await response.text();
   } catch (error) {
     if (error.name === "AbortError") throw error;
@@ -53,14 +53,6 @@ async function send(path, request) {
   const answer = isJson(response) && text ? JSON.parse(text) : null;
   if (!response.ok) throw parseRefusal(response.status, answer, path);
   return { answer: answer ?? (text || null), etag: response.headers.get("ETag") };
-}
-
-/** Take the token of a session that has begun in another tab; whether there is one. */
-async function renewToken() {
-  const response = await fetch("/session");
-  if (!response.ok) return false;
-  document.querySelector('meta[name="csrf-token"]').content = (await response.json()).csrf_token;
-  return true;
 }
 
 function isJson(response) {

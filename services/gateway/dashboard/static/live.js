@@ -1,6 +1,5 @@
 // Parts of a page that follow an event stream: <div id="execution" data-live="/api/v1/executions/7/events">.
-import { morph } from "./refresh.js";
-import { showStale } from "./stale_note.js";
+import { morph, showStale } from "./refresh.js";
 
 const PAUSE_MILLISECONDS = 400;
 const RETRY_MILLISECONDS = 5000;

@@ -1,6 +1,5 @@
 // Parts of a page that are kept current by asking again: <div id="queue" data-polls="5">, every 5 seconds while the tab is visible.
-import { morph } from "./refresh.js";
-import { showStale } from "./stale_note.js";
+import { morph, showStale } from "./refresh.js";
 
 const SECOND = 1000;
 

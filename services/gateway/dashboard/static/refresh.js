@@ -1,10 +1,11 @@
 // Parts of the page, by their ids, as the server renders them now. The rest of the page stays as it is.
-import { announceSessionEnd, isSessionEnded, withdrawSessionEnd } from "./session_end.js";
+import { announceSessionEnd, isSessionEnded, withdrawSessionEnd } from "./session.js";
 import { showToast } from "./toast.js";
 
 const NOT_CURRENT = "This page could not be refreshed. Check the connection, and load it again.";
 const TIMEOUT_MILLISECONDS = 15_000;
 
+const library = import("./vendor/htmx.esm.min.js"); // not a static import, so that nothing waits for it
 let latest = Promise.resolve();
 
 /** Morph the parts after an action; if the server does not answer, that is said. */
@@ -21,12 +22,18 @@ export function morph(ids) {
   return latest;
 }
 
+/** Show or hide the note above the content that the page is not current; the end of the session is said elsewhere. */
+export function showStale(isStale) {
+  document.querySelector("[data-stale]").hidden = !isStale || isSessionEnded();
+}
+
 async function replaceParts(ids) {
   const text = await load();
   if (text === null) return false;
+  const { default: htmx } = await library;
   const focused = document.activeElement;
   const around = ids.find((id) => document.getElementById(id)?.contains(focused)) ?? ids[0];
-  for (const id of ids) await window.htmx.swap(swapOf(id, text));
+  for (const id of ids) await htmx.swap(swapOf(id, text));
   if (focused !== document.body && !focused.isConnected) document.getElementById(around)?.focus({ preventScroll: true });
   document.dispatchEvent(new CustomEvent("parts:change"));
   return true;

@@ -1,8 +1,8 @@
 // Uploads of builds: <form data-upload="/api/v1/apps/7/builds" data-refreshes="builds"> with the fields file and version.
 import { parseRefusal, Refusal, withToken } from "./api.js";
-import { csrfToken } from "./csrf.js";
 import { clear, finish, show } from "./forms.js";
 import { refresh } from "./refresh.js";
+import { csrfToken } from "./session.js";
 import { formatSize } from "./sizes.js";
 
 const CANCELLED = new Error("Cancelled: nothing was stored.");
