@@ -27,8 +27,16 @@ function closeButton(toast) {
   button.type = "button";
   button.textContent = "×";
   button.ariaLabel = "Close";
-  button.addEventListener("click", () => toast.remove());
+  button.addEventListener("click", () => close(toast));
   return button;
+}
+
+/** Remove a toast; the focus goes to the next one, or back to the content. */
+function close(toast) {
+  const next = toast.nextElementSibling ?? toast.previousElementSibling;
+  toast.remove();
+  const place = next?.querySelector("button") ?? document.querySelector("dialog:modal") ?? document.getElementById("content");
+  place?.focus({ preventScroll: true });
 }
 
 /** Remove a toast after its time; the time starts again when the pointer or the focus leaves it. */
