@@ -11,7 +11,8 @@ import random
 import statistics
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -51,8 +52,8 @@ async def main(rounds: int) -> None:
                 paths = await large_paths(running, client, rounds) if rounds else await example_paths(client)
             context = await browser.new_context()
             await sign_in(await context.new_page(), running.url, running.api_key)
-            print("| page | HTML, KiB | all, KiB | requests | usable, ms | with cache, ms | empty page, ms |")
-            print("| --- | --- | --- | --- | --- | --- | --- |")
+            print("| page | HTML, KiB | all, KiB | requests | usable, ms | empty page | with cache | empty page |")
+            print("| --- | --- | --- | --- | --- | --- | --- | --- |")
             for name, path in paths.items():
                 print(await measure(browser, context, name, f"{running.url}{path}", f"{running.url}{EMPTY}"))
 
@@ -86,28 +87,37 @@ async def new_test(client: Client, app_id: str, name: str) -> str:
 
 async def measure(browser: Browser, context: BrowserContext, name: str, address: str, empty: str) -> str:
     """A row of the table."""
-    cold, warm, nothing = [], [], []
-    weights = Weights()
+    cold, cold_empty, warm, warm_empty = [], [], [], []
+    async with fresh_page(browser, context) as other:
+        weights = await weigh(other, address)
     page = await context.new_page()
     for _ in range(ROUNDS):
-        fresh = await browser.new_context(storage_state=await context.storage_state())
-        weights, took = await load_cold(await fresh.new_page(), address)
-        await fresh.close()
-        cold.append(took)
+        async with fresh_page(browser, context) as other:
+            cold_empty.append(await usable_after(other, empty))
+        async with fresh_page(browser, context) as other:
+            cold.append(await usable_after(other, address))
+        warm_empty.append(await usable_after(page, empty))
         warm.append(await usable_after(page, address))
-        nothing.append(await usable_after(page, empty))
     await page.close()
-    times = " | ".join(f"{statistics.median(each):.0f}" for each in (cold, warm, nothing))
+    times = " | ".join(f"{statistics.median(each):.0f}" for each in (cold, cold_empty, warm, warm_empty))
     return f"| {name} | {weights.html / 1024:.1f} | {weights.bytes / 1024:.1f} | {weights.requests} | {times} |"
 
 
-async def load_cold(page: Page, address: str) -> tuple[Weights, float]:
-    """What was loaded, and the milliseconds until the scripts had started."""
+@asynccontextmanager
+async def fresh_page(browser: Browser, context: BrowserContext) -> AsyncIterator[Page]:
+    """A page of a browser that has the session and nothing else."""
+    fresh = await browser.new_context(storage_state=await context.storage_state())
+    yield await fresh.new_page()
+    await fresh.close()
+
+
+async def weigh(page: Page, address: str) -> Weights:
+    """What a page loads."""
     session = await page.context.new_cdp_session(page)
     weights = Weights()
     await watch(session, weights)
-    took = await usable_after(page, address)
-    return weights, took
+    await page.goto(address, wait_until="networkidle")
+    return weights
 
 
 async def watch(session: CDPSession, weights: Weights) -> None:
