@@ -59,12 +59,13 @@ class BrokerProxy:
         ends = {writer, upstream}
         self._writers |= ends
         try:
-            await asyncio.gather(_copy(reader, upstream), _copy(upstream_reader, writer))
+            await asyncio.gather(copy_bytes(reader, upstream), copy_bytes(upstream_reader, writer))
         finally:
             self._writers -= ends
 
 
-async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def copy_bytes(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Copy one direction of a connection until its end, and close the other side."""
     with suppress(OSError):
         while data := await reader.read(64 * 1024):
             writer.write(data)

@@ -7,15 +7,18 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from mobiletest.catalog.v1 import apps_pb2, apps_pb2_grpc, builds_pb2
 
+from deploy.local.ports import LOOPBACK
 from services.chassis import context, errors, grpc_server, metrics
 from services.chassis.context import ALL_SCOPES, Caller, bind
 from services.chassis.error_status import MOST_VIOLATIONS, to_domain_error
 from services.chassis.errors import DomainError, Violation
 from services.chassis.grpc_channel import MAX_MESSAGE_BYTES
 from tests.eventually import eventually
+from tests.integration.chassis.broker_proxy import copy_bytes
 from tests.integration.chassis.probe import APPS, Probe, serving
 from tests.unit.chassis.samples import TOKEN, process_settings
 
+SLOW_SECONDS = 0.4
 CALLER = Caller(
     "org-1",
     subject="key-1",
@@ -42,6 +45,21 @@ async def failure(call: object) -> DomainError | None:
 async def test_the_caller_is_passed_on(probe: Probe) -> None:
     await probe.stub.ListApps(apps_pb2.ListAppsRequest())
     assert probe.apps.callers == [CALLER]
+
+
+async def test_a_service_that_is_slow_to_answer_a_connection_is_reached(probe: Probe) -> None:
+    """As on a busy node."""
+    host, _, port = probe.address.rpartition(":")
+
+    async def forward_late(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await asyncio.sleep(SLOW_SECONDS)
+        answers, requests = await asyncio.open_connection(host, int(port))
+        await asyncio.gather(copy_bytes(reader, requests), copy_bytes(answers, writer))
+
+    async with await asyncio.start_server(forward_late, LOOPBACK, 0) as slow:
+        address = f"{LOOPBACK}:{slow.sockets[0].getsockname()[1]}"
+        async with grpc_server.open_channel(address, TOKEN) as channel:
+            await apps_pb2_grpc.AppsStub(channel).ListApps(apps_pb2.ListAppsRequest())
 
 
 async def test_a_servicer_sees_defaults(probe: Probe) -> None:
