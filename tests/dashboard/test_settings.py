@@ -35,6 +35,7 @@ async def create_key(visitor: Visitor, name: str) -> str:
     await expect(shown.get_by_text(value)).to_be_visible()
     await shown.get_by_role("button", name="I have copied it").click()
     await expect(shown).to_be_hidden()
+    await expect(page.locator("#new-key-value")).to_be_empty()
     return value
 
 
