@@ -843,6 +843,8 @@ class ListWorkersResponse(TypedDict):
     has_next: bool
     has_previous: bool
     items: list[Worker]
+    devices: int
+    free_devices: int
 
 
 class AppExecutionTrendPoint(TypedDict):

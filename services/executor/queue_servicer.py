@@ -35,8 +35,13 @@ class QueueServicer(queue_pb2_grpc.QueueServicer):
         )
 
     async def ListWorkers(self, request: queue_pb2.ListWorkersRequest, context: Any) -> queue_pb2.ListWorkersResponse:
-        found, total = await self._usecases.workers(PageRequest(request.page, request.page_size))
-        return queue_pb2.ListWorkersResponse(items=map(_worker, found), **page_fields(request, total))
+        found = await self._usecases.workers(PageRequest(request.page, request.page_size))
+        return queue_pb2.ListWorkersResponse(
+            items=map(_worker, found.items),
+            devices=found.devices,
+            free_devices=found.free_devices,
+            **page_fields(request, found.total),
+        )
 
 
 def _queued_run(waiting: WaitingRun) -> queue_pb2.QueuedRun:

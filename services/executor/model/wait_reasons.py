@@ -34,14 +34,15 @@ class Capacity:
     @classmethod
     def of(cls, workers: Sequence[WorkerView], platform: Platform) -> "Capacity":
         """The capacity of the workers that the organisation sees."""
-        devices: dict[str, int] = {}
+        devices, free_devices = dict[str, int](), dict[str, int]()
         free, reachable = 0, False
         for view in (each for each in workers if each.worker.state is WorkerState.ACTIVE):
             pools = [each for each in view.pools if each.pool.platform is platform]
             devices |= {each.devices: each.pool.slots for each in pools}
+            free_devices |= {each.devices: max(each.free, free_devices.get(each.devices, 0)) for each in pools}
             free += min(view.worker.free_slots, sum(each.free for each in pools))
             reachable = reachable or any(each.available for each in pools)
-        return cls(sum(devices.values()), free, reachable)
+        return cls(sum(devices.values()), min(free, sum(free_devices.values())), reachable)
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,16 @@ class QueuePage:
     running: int
 
 
+@dataclass(frozen=True, slots=True)
+class WorkersPage:
+    """A page of the workers, `total` in all, with how many devices they all have and how many of these are free."""
+
+    items: Sequence[WorkerView]
+    total: int
+    devices: int
+    free_devices: int
+
+
 class QueueUseCases:
     """The queue of the caller's organisation, and the workers whose devices it may use."""
 
@@ -56,7 +66,7 @@ class QueueUseCases:
         before = sum(number for (platform, _), number in counts.items() if platform is Platform.ANDROID)
         first = (page.number - 1) * page.size
         places = [
-            (run, place - (before if run.target.platform is Platform.IOS else 0))
+            (run, max(0, place - (before if run.target.platform is Platform.IOS else 0)))
             for place, run in enumerate(runs, first)
         ]
         items = await self._explain(places, use) if places else []
@@ -77,11 +87,17 @@ class QueueUseCases:
             found.append(WaitingRun(run, ahead, reason, sentence(reason, platform, capacities[platform], use)))
         return found
 
-    async def workers(self, page: PageRequest) -> tuple[Sequence[WorkerView], int]:
-        """A page of the workers with devices for the organisation, and how many there are."""
+    async def workers(self, page: PageRequest) -> WorkersPage:
+        """A page of the workers with devices for the organisation."""
         visible = await self._visible_workers()
+        capacities = [Capacity.of(visible, platform) for platform in Platform]
         first = (page.number - 1) * page.size
-        return visible[first : first + page.size], len(visible)
+        return WorkersPage(
+            visible[first : first + page.size],
+            len(visible),
+            devices=sum(each.devices for each in capacities),
+            free_devices=sum(each.free for each in capacities),
+        )
 
     async def _visible_workers(self) -> list[WorkerView]:
         return Fleet(await self._workers.all()).visible_to(current().org_id)

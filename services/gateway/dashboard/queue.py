@@ -1,8 +1,6 @@
 """The page of the queue: what waits and why, and the workers with their devices."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
-from typing import Any
 
 from aiohttp import web
 
@@ -25,18 +23,5 @@ async def show_queue(request: web.Request) -> Values:
     return {
         "queue": waiting,
         "workers": workers,
-        "devices": _count_devices(workers["items"]),
         "poll_seconds": POLL_SECONDS,
     }
-
-
-def _count_devices(workers: Iterable[Mapping[str, Any]]) -> Mapping[str, int]:
-    """How many devices of active workers there are, and how many are free; those that workers share count once."""
-    active = [worker for worker in workers if worker["state"] == "active"]
-    pools = {
-        pool["name"] if pool["shared"] else (worker["name"], pool["name"]): pool
-        for worker in active
-        for pool in worker["pools"]
-    }
-    free = sum(pool["slots"] - pool["busy"] for pool in pools.values() if pool["devices"][0]["state"] != "unavailable")
-    return {"total": sum(pool["slots"] for pool in pools.values()), "free": free}

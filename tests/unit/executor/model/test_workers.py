@@ -92,6 +92,7 @@ CAPACITIES = [
     ((worker("a", pool(), stopping=True), worker("b", pool(), silent=True)), Capacity(0, 0, reachable=False)),
     ((worker("a", replace(pool(), platform=Platform.ANDROID)),), Capacity(0, 0, reachable=False)),
     ((worker("a", SHARED, slots=1), worker("b", SHARED, slots=1)), Capacity(3, 2, reachable=True)),
+    ((worker("a", SHARED, slots=8), worker("b", SHARED, slots=8)), Capacity(3, 3, reachable=True)),
 ]
 
 

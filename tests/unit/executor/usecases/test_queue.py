@@ -73,5 +73,6 @@ async def test_workers_come_in_pages() -> None:
     workers = FakeWorkers()
     for name in ("c", "a", "b"):
         await report(workers, name)
-    found, total = await queue_of(FakeExecutions(), workers).workers(PageRequest(2, 2))
-    assert ([view.worker.report.name for view in found], total) == (["c"], 3)
+    page = await queue_of(FakeExecutions(), workers).workers(PageRequest(2, 2))
+    assert ([view.worker.report.name for view in page.items], page.total) == (["c"], 3)
+    assert (page.devices, page.free_devices) == (3, 3)
