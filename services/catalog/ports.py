@@ -102,7 +102,7 @@ class Sessions(LiveEntities[Session], Protocol):
     """The sessions that have not been ended; lookup ids are unique. Those that have expired are deleted some time."""
 
     async def count_of_key(self, key_id: str) -> int:
-        """How many sessions somebody has begun with this key."""
+        """How many sessions somebody has begun with this key, also those that have been ended."""
 
 
 class KeyRing(Protocol):

@@ -148,10 +148,12 @@ def _application(
     open_streams: OpenStreams,
 ) -> web.Application:
     closing, assets = asyncio.Event(), Assets()
-    authentication = Authentication(authenticator, RateLimiter(SystemClock()), settings.max_request_timeout_seconds)
+    limiter = RateLimiter(SystemClock())
+    authentication = Authentication(authenticator, limiter, settings.max_request_timeout_seconds)
     rest = build_routes(settings, Upstreams(channels), health, closing, open_streams)
     reference = ReferencePage(_document(settings.version), DOCUMENT_PATH)
-    app = build_application([*rest, *dashboard_routes(channels["catalog"], assets, reference)], authentication)
+    dashboard = dashboard_routes(channels["catalog"], authenticator, limiter, assets, reference)
+    app = build_application([*rest, *dashboard], authentication)
     set_up(app, assets)
 
     async def close_event_streams(_: web.Application) -> None:

@@ -1,8 +1,10 @@
 """Signing in and out, and what a session may do."""
 
+import json
 from typing import Any
 from urllib.parse import quote
 
+import aiohttp
 import pytest
 from playwright.async_api import Browser, expect
 
@@ -65,6 +67,41 @@ async def test_signing_out_ends_the_session_everywhere(visitor: Visitor, browser
         return (await thief.request.get(f"{stack.url}/api/v1/apps")).status == 401
 
     await eventually(refused)
+    assert (await thief.request.get(f"{stack.url}/session")).status == 401
+
+
+async def test_pages_are_served_behind_a_proxy_that_ends_tls(visitor: Visitor) -> None:
+    """Where the cookie has another name."""
+    tls = {"X-Forwarded-Proto": "https"}
+    async with aiohttp.ClientSession(visitor.url, headers=tls, cookie_jar=aiohttp.DummyCookieJar()) as client:
+        async with client.post("/session", json={"key": visitor.key}) as signed_in:
+            cookie = signed_in.headers["Set-Cookie"].partition(";")[0]
+        async with client.get("/", headers={"Cookie": cookie}, allow_redirects=False) as page:
+            assert (cookie.partition("=")[0], page.status) == ("__Host-mobiletest-session", 200)
+
+
+async def test_pages_of_other_hosts_cannot_sign_somebody_in(visitor: Visitor) -> None:
+    """They may send requests of some types, or of none, without asking; JSON is none of these types."""
+    body = json.dumps({"key": visitor.key}).encode()
+    async with aiohttp.ClientSession(visitor.url, skip_auto_headers=["Content-Type"]) as client:
+        for headers in ({}, {"Content-Type": "text/plain"}):
+            async with client.post("/session", data=body, headers=headers) as answer:
+                assert (answer.status, "Set-Cookie" in answer.headers) == (415, False)
+
+
+@pytest.mark.parametrize("is_signed_in", [True, False])
+async def test_a_link_of_another_site_leads_to_the_page(visitor: Visitor, is_signed_in: bool) -> None:
+    """Browsers leave out the cookie when it is followed."""
+    if is_signed_in:
+        await visitor.sign_in()
+    page, place = visitor.page, "/executions?branch=main"
+    link = f'<a href="{visitor.url}{place}">The executions</a>'
+    await page.route("http://mail.localhost/", lambda route: route.fulfill(content_type="text/html", body=link))
+    await page.goto("http://mail.localhost/")
+    await page.get_by_role("link").click()
+    expected = place if is_signed_in else f"/sign-in?next={quote(place, safe='')}"
+    await expect(page.get_by_role("heading", name="Executions" if is_signed_in else "mobiletest")).to_be_visible()
+    await expect(page).to_have_url(f"{visitor.url}{expected}")
 
 
 async def test_a_deleted_key_ends_its_sessions(visitor: Visitor, api: Api) -> None:

@@ -299,7 +299,7 @@ class FakeSessions(_Table[Session]):
         await super().add(entity)
 
     async def count_of_key(self, key_id: str) -> int:
-        return sum(session.api_key_id == key_id for session in self.live())
+        return sum((row.org_id, row.api_key_id) == (_org(), key_id) for row in self.rows.values())
 
 
 class FakeKeys(_Table[ApiKey]):

@@ -34,7 +34,7 @@ class MongoSessions(MongoLiveEntities[Session]):
         super().__init__(rows, _session_document, partial(load, Session))
 
     async def count_of_key(self, key_id: str) -> int:
-        return await self._count({"api_key_id": key_id})
+        return await self._rows.count({"api_key_id": key_id})
 
 
 class MongoKeyRing:

@@ -23,6 +23,7 @@ from services.chassis.limits import limit_reached
 
 DURATION = timedelta(hours=12)
 SESSIONS_OF_KEY = 1_000
+"""That have not expired; one that was ended still counts, so that signing in and out stores no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,11 @@ class SessionUseCases:
         )
         with bind(replace(current(), org_id=holder.org_id)):
             if await self._store.sessions.count_of_key(holder.id) >= SESSIONS_OF_KEY:
-                raise limit_reached("sessions", SESSIONS_OF_KEY, "sign out elsewhere, or use another key")
+                raise limit_reached(
+                    "sessions",
+                    SESSIONS_OF_KEY,
+                    "wait until the oldest expire, 12 hours after their begin, or use another key",
+                )
             await self._store.sessions.add(session)
         return IssuedSession(SignedIn(session, holder), format_key(offered, SESSION_PREFIX))
 

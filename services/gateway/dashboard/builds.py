@@ -1,14 +1,13 @@
 """The page of a build: its health, its runs, what changed since another build, and whether CI may continue."""
 
 import asyncio
-from collections.abc import Awaitable
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 from aiohttp import web
 
 from services.gateway.dashboard.pages import Values, with_session
-from services.gateway.dashboard.rest_reader import RestError, read
+from services.gateway.dashboard.rest_reader import RestError, read, read_part
 
 MAX_BASES = 100
 MAX_COMPARED = 100
@@ -26,7 +25,7 @@ async def show_build(request: web.Request) -> Values:
         read(request, f"apps/{app}/builds", page_size=MAX_BASES),
         read(request, f"{path}/runs", page=request.query.get("page"), page_size=20),
         _newest_gate(request, path),
-        _part("comparison", read(request, f"{path}/compare", base=request.query.get("base") or None)),
+        read_part("comparison", read(request, f"{path}/compare", base=request.query.get("base") or None)),
     )
     if found["app_id"] != workspace["app"]["id"]:
         raise RestError(404, "Build not found", "BUILD_NOT_FOUND")
@@ -46,25 +45,13 @@ async def show_build(request: web.Request) -> Values:
     }
 
 
-async def _part(name: str, reading: Awaitable[Any]) -> Values:
-    """A part without which the page is still of use: `name`, None if it was refused, and `name_refusal`. RestError:
-    nobody has signed in.
-    """
-    try:
-        return {name: await reading, f"{name}_refusal": None}
-    except RestError as refusal:
-        if refusal.status == 401:
-            raise
-        return {name: None, f"{name}_refusal": refusal}
-
-
 async def _newest_gate(request: web.Request, build: str) -> Values:
     """The id of the newest execution with a run on the build, and its gate."""
     runs = await read(request, f"{build}/runs", page_size=1)
     if not runs["items"]:
         return {"execution_id": None, "gate": None, "gate_refusal": None}
     execution_id = runs["items"][0]["execution_id"]
-    return {"execution_id": execution_id, **await _part("gate", read(request, f"executions/{execution_id}/gate"))}
+    return {"execution_id": execution_id, **await read_part("gate", read(request, f"executions/{execution_id}/gate"))}
 
 
 def repository_url(runs: list[dict[str, Any]]) -> str | None:

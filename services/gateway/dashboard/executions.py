@@ -9,9 +9,10 @@ from aiohttp import web
 from services.gateway.dashboard.builds import repository_url
 from services.gateway.dashboard.pages import Values, with_session
 from services.gateway.dashboard.pictures import pictures_of, step_class
-from services.gateway.dashboard.rest_reader import RestError, read
+from services.gateway.dashboard.rest_reader import RestError, read, read_part
 
-SEARCHED_PAGES = 10
+SEARCHED_PAGES, SEARCHED_PAGE_SIZE = 2, 500
+NO_GATE = {"gate": None, "gate_refusal": None}
 FILTERS = ("status", "app_id", "workflow_id", "source", "branch", "commit_sha", "pr_number")
 
 
@@ -34,7 +35,7 @@ async def show_execution(request: web.Request) -> Values:
         "execution": found,
         "runs": runs,
         "platforms": {run["id"]: run["platform"] for run in runs["items"]},
-        "gate": await _gate(request, execution) if found["completed_at"] else None,
+        **(await _gate(request, execution) if found["completed_at"] else NO_GATE),
     }
 
 
@@ -45,7 +46,7 @@ async def find_run(request: web.Request) -> str:
     ids, app = request.match_info, request.query.get("app")
     execution = f"/executions/{quote(ids['execution_id'], safe='')}"
     for number in range(1, SEARCHED_PAGES + 1):
-        runs = await read(request, f"{execution[1:]}/runs", page=number, page_size=100)
+        runs = await read(request, f"{execution[1:]}/runs", page=number, page_size=SEARCHED_PAGE_SIZE)
         for run in runs["items"]:
             if run["test_id"] == ids["test_id"] and app in (None, run["app_id"]):
                 return f"{execution}/runs/{run['id']}"
@@ -54,12 +55,14 @@ async def find_run(request: web.Request) -> str:
     return execution
 
 
-async def _gate(request: web.Request, execution: str) -> Any:
-    """None if reporting does not know the execution yet, or does not answer: the page is of use without it."""
-    try:
-        return await read(request, f"{execution}/gate")
-    except RestError:
-        return None
+async def _gate(request: web.Request, execution: str) -> Values:
+    """Neither a gate nor a refusal if reporting does not know the execution yet."""
+    part = await read_part("gate", read(request, f"{execution}/gate"))
+    return NO_GATE if _is_missing(part["gate_refusal"]) else part
+
+
+def _is_missing(refusal: RestError | None) -> bool:
+    return refusal is not None and refusal.status == 404
 
 
 @with_session
@@ -73,20 +76,20 @@ async def show_run(request: web.Request) -> Values:
     return {
         "execution": found,
         "run": run,
-        "broken": await _breakage(request, run),
+        **await _breakage(request, run),
         "repository": repository_url([run]),
         "pictures_of": pictures_of,
         "step_class": step_class,
     }
 
 
-async def _breakage(request: web.Request, run: Any) -> Any:
-    """The failing test in the comparison of the run's build with the one before; None if it does not fail there."""
+async def _breakage(request: web.Request, run: Any) -> Values:
+    """The failing test in the comparison of the run's build with the one before, if there is one and it fails there."""
+    nothing = {"broken": None, "broken_refusal": None}
     if run["success"] is not False or run["build_id"] is None:
-        return None
-    try:
-        compared = await read(request, f"apps/builds/{run['build_id']}/compare")
-    except RestError:
-        return None
-    failing = [*compared["newly_failing"], *compared["still_failing"]]
-    return next((test for test in failing if test["test_id"] == run["test_id"]), None)
+        return nothing
+    part = await read_part("broken", read(request, f"apps/builds/{run['build_id']}/compare"))
+    if part["broken"] is None:
+        return nothing if _is_missing(part["broken_refusal"]) else part
+    failing = [*part["broken"]["newly_failing"], *part["broken"]["still_failing"]]
+    return nothing | {"broken": next((test for test in failing if test["test_id"] == run["test_id"]), None)}

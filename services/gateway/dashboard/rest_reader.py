@@ -1,6 +1,6 @@
 """Reads resources of the REST interface in the same process, for a page and as the caller of the page."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from typing import Any
 
 import orjson
@@ -8,8 +8,9 @@ from aiohttp import hdrs, web
 from yarl import URL
 
 from services.gateway.http.representations import ETAG
+from services.gateway.http.session_cookie import FORWARDED_PROTO
 
-_FORWARDED = (hdrs.COOKIE, hdrs.AUTHORIZATION)
+_FORWARDED = (hdrs.COOKIE, hdrs.AUTHORIZATION, FORWARDED_PROTO)
 
 
 class RestError(Exception):
@@ -34,6 +35,18 @@ async def read_tagged(request: web.Request, path: str) -> tuple[Any, str]:
     """As `read`, with the ETag, which a change can send as If-Match."""
     response = await _respond(request, path, {})
     return orjson.loads(_body(response, path)), response.headers.get(ETAG, "")
+
+
+async def read_part(name: str, reading: Awaitable[Any]) -> Mapping[str, Any]:
+    """A part without which a page is still of use: `name`, None if it was refused, and `name_refusal`. RestError:
+    nobody has signed in.
+    """
+    try:
+        return {name: await reading, f"{name}_refusal": None}
+    except RestError as refusal:
+        if refusal.status == 401:
+            raise
+        return {name: None, f"{name}_refusal": refusal}
 
 
 async def _respond(request: web.Request, path: str, query: Mapping[str, Any]) -> web.StreamResponse:

@@ -1,6 +1,8 @@
 """The routes of the dashboard: pages need no access rule, because they show what the REST interface answers."""
 
 from services.chassis.grpc_channel import Channel
+from services.gateway.auth.authenticator import Authenticator
+from services.gateway.auth.rate_limits import RateLimiter
 from services.gateway.dashboard import (
     apps,
     builds,
@@ -21,11 +23,18 @@ from services.gateway.dashboard.reference.page import ReferencePage
 from services.gateway.dashboard.sessions import SessionHandlers
 from services.gateway.http.application import Route
 from services.gateway.http.authentication import AccessRule
+from services.gateway.http.request_body import BodyMemory
+
+ORGANISATION_BYTES, PROCESS_BYTES = 8 * 1024 * 1024, 32 * 1024 * 1024
+"""Of bodies that pages send themselves; what they send to the REST interface counts there."""
 
 
-def dashboard_routes(catalog: Channel, assets: Assets, reference: ReferencePage) -> list[Route]:
+def dashboard_routes(
+    catalog: Channel, authenticator: Authenticator, limiter: RateLimiter, assets: Assets, reference: ReferencePage
+) -> list[Route]:
     """Pages, sessions and assets."""
-    sessions = SessionHandlers(catalog)
+    bodies = BodyMemory(ORGANISATION_BYTES, PROCESS_BYTES)
+    sessions = SessionHandlers(catalog, authenticator, limiter, bodies)
     return [
         Route("GET", "/", page("apps.html", apps.list_apps)),
         Route("GET", "/apps/{app_id}", page("app.html", apps.show_app)),
@@ -47,7 +56,7 @@ def dashboard_routes(catalog: Channel, assets: Assets, reference: ReferencePage)
         Route("GET", "/tests/{test_id}/versions", page("versions.html", versions.show_versions)),
         Route("GET", "/tests/{test_id}/history", page("history.html", history.show_history)),
         Route("GET", "/tests/{test_id}/try", page("try.html", history.show_last_screen)),
-        Route("POST", "/tests/{test_id}/difference", versions.DifferenceHandler().handle, AccessRule("read")),
+        Route("POST", "/tests/{test_id}/difference", versions.DifferenceHandler(bodies).handle, AccessRule("read")),
         Route("GET", REFERENCE, reference.show),
         Route("GET", SIGN_IN, sign_in.show),
         Route("POST", "/session", sessions.begin),

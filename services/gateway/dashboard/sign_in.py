@@ -6,9 +6,13 @@ from services.gateway.dashboard.pages import render
 
 
 async def show(request: web.Request) -> web.StreamResponse:
-    """The form; afterwards the browser goes to the page that was wanted, if it is one of ours."""
+    """The form; afterwards the browser goes to the page that was wanted, if it is one of ours.
+
+    Browsers leave out the cookie when a link of another site is followed: then they go to the page once more first.
+    """
     wanted = request.query.get("next", "")
-    return render(request, "sign_in.html", {"next": wanted if _is_own(wanted) else "/"})
+    is_link = request.headers.get("Sec-Fetch-Site") == "cross-site" and _is_own(wanted)
+    return render(request, "again.html" if is_link else "sign_in.html", {"next": wanted if _is_own(wanted) else "/"})
 
 
 def _is_own(place: str) -> bool:

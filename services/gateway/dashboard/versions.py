@@ -45,8 +45,8 @@ async def show_versions(request: web.Request) -> Values:
 class DifferenceHandler:
     """`POST /tests/{test_id}/difference`: what the text in {"text"} would change in the steps as they are now."""
 
-    def __init__(self) -> None:
-        self._memory = BodyMemory()
+    def __init__(self, memory: BodyMemory) -> None:
+        self._memory = memory
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """A part of a page. HttpError."""

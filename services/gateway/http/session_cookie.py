@@ -8,6 +8,7 @@ from aiohttp import hdrs, web
 from multidict import istr
 
 CSRF_HEADER = istr("X-CSRF-Token")
+FORWARDED_PROTO = istr("X-Forwarded-Proto")
 _SECURE_NAME, _PLAIN_NAME = "__Host-mobiletest-session", "mobiletest-session"
 _SAFE_METHODS = frozenset((hdrs.METH_GET, hdrs.METH_HEAD, hdrs.METH_OPTIONS))
 
@@ -52,4 +53,4 @@ def has_csrf_token(request: web.Request, token: str) -> bool:
 
 def _is_tls(request: web.Request) -> bool:
     """Whether the browser uses TLS, perhaps as far as a proxy."""
-    return request.secure or request.headers.get("X-Forwarded-Proto", "") == "https"
+    return request.secure or request.headers.get(FORWARDED_PROTO, "") == "https"
