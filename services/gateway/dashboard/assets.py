@@ -13,7 +13,7 @@ from services.gateway.http.json_responses import HttpError
 FOLDER = Path(__file__).parent / "static"
 PREFIX = "/static"
 _IMPORT = re.compile(rb'^(?:import|\}).* from "\./([a-z_]+)\.js";$', re.MULTILINE)
-_FOREVER = "public, max-age=31536000, immutable"
+_FOREVER, _UNKEPT = "public, max-age=31536000, immutable", "no-store"
 
 
 class Assets:
@@ -47,11 +47,11 @@ class Assets:
         return [self.url(f"{name}.js") for name in sorted(found - set(scripts))]
 
     async def serve(self, request: web.Request) -> web.StreamResponse:
-        """A file; browsers keep it for ever."""
+        """A file, which browsers keep for ever; pages of another version get it while replicas are replaced."""
         version, _, name = request.path.removeprefix(f"{PREFIX}/").partition("/")
         content = self._files.get(name)
-        if content is None or version != self._version:
+        if content is None:
             raise HttpError(404, "Not Found", "PATH_UNKNOWN")
         kind = guess_type(name)[0] or "application/octet-stream"
-        headers = {hdrs.CONTENT_TYPE: kind, hdrs.CACHE_CONTROL: _FOREVER}
+        headers = {hdrs.CONTENT_TYPE: kind, hdrs.CACHE_CONTROL: _FOREVER if version == self._version else _UNKEPT}
         return web.Response(body=content, headers=headers)

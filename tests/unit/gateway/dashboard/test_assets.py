@@ -3,6 +3,10 @@
 import re
 from pathlib import Path
 
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import make_mocked_request
+
 from services.gateway.dashboard.assets import FOLDER, Assets
 
 TEMPLATES = FOLDER.parent / "templates"
@@ -28,6 +32,22 @@ def test_the_imports_of_scripts_are_all_modules_that_they_need(tmp_path: Path) -
         (tmp_path / name).write_text(text)
     assert imported(Assets(tmp_path), "page", "part") == {"a", "b", "c", "d"}
     assert imported(Assets(tmp_path), "c") == set()
+
+
+@pytest.mark.parametrize(("version", "caching"), [(None, "public, max-age=31536000, immutable"), ("older", "no-store")])
+async def test_a_page_of_another_version_gets_the_present_file(
+    tmp_path: Path, version: str | None, caching: str
+) -> None:
+    """While replicas are replaced; only a file of the same version is kept."""
+    (tmp_path / "vendor").mkdir()
+    (tmp_path / "vendor/page.js").write_text("1")
+    assets = Assets(tmp_path)
+    address = assets.url("vendor/page.js")
+    if version is not None:
+        address = f"/static/{version}/vendor/page.js"
+    response = await assets.serve(make_mocked_request("GET", address))
+    assert isinstance(response, web.Response)
+    assert (response.body, response.headers["Cache-Control"]) == (b"1", caching)
 
 
 def test_each_module_belongs_to_a_page() -> None:
