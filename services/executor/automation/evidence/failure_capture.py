@@ -91,6 +91,9 @@ class FailureCapture:
                 screen = await device.screen_bounds()
         except (TimeoutError, DeviceFailure):
             return None
+        except Exception as error:
+            log.warning("evidence_failed", what="element", exception=self._recorder.secrets.format_traceback(error))
+            return None
         shown = element.bounds.intersection(screen)
         if shown is None:
             return None
