@@ -88,13 +88,12 @@ async def new_test(client: Client, app_id: str, name: str) -> str:
 async def measure(browser: Browser, context: BrowserContext, name: str, address: str, empty: str) -> str:
     """A row of the table."""
     cold, cold_empty, warm, warm_empty = [], [], [], []
-    async with fresh_page(browser, context) as other:
+    async with fresh_page(browser, context, empty) as other:
         weights = await weigh(other, address)
     page = await context.new_page()
     for _ in range(ROUNDS):
-        async with fresh_page(browser, context) as other:
+        async with fresh_page(browser, context, empty) as other:
             cold_empty.append(await usable_after(other, empty))
-        async with fresh_page(browser, context) as other:
             cold.append(await usable_after(other, address))
         warm_empty.append(await usable_after(page, empty))
         warm.append(await usable_after(page, address))
@@ -104,10 +103,15 @@ async def measure(browser: Browser, context: BrowserContext, name: str, address:
 
 
 @asynccontextmanager
-async def fresh_page(browser: Browser, context: BrowserContext) -> AsyncIterator[Page]:
-    """A page of a browser that has the session and nothing else."""
+async def fresh_page(browser: Browser, context: BrowserContext, empty: str) -> AsyncIterator[Page]:
+    """A page of a browser that has the session, nothing in its cache, and a window that has settled.
+
+    Chromium loads pages of its own when a window opens, which would take the cores from ours.
+    """
     fresh = await browser.new_context(storage_state=await context.storage_state())
-    yield await fresh.new_page()
+    page = await fresh.new_page()
+    await page.goto(empty, wait_until="networkidle")
+    yield page
     await fresh.close()
 
 
