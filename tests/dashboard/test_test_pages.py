@@ -75,7 +75,7 @@ async def test_tests_of_an_app_have_results_and_classifications(visitor: Visitor
     await expect(row.get_by_role("link", name="failed")).to_be_visible()
     badge = row.get_by_text("broken", exact=True)
     await badge.hover()
-    await expect(row.get_by_role("tooltip")).to_contain_text("3")
+    await expect(row.get_by_role("tooltip")).to_contain_text("times in a row since build 1.0.0")
     await visitor.open("/tests?classification=broken")
     await expect(visitor.page.get_by_role("link", name=test["name"])).to_be_visible()
     await visitor.open("/tests?classification=stable")
