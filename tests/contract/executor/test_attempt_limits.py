@@ -9,7 +9,7 @@ import pytest
 
 from services.chassis.child_process import preload
 from services.executor.model.attempts import StepStatus
-from services.executor.model.failures import Category, Fault
+from services.executor.model.failures import Category, Failure, Fault
 from services.executor.worker.processes.attempt_process import AttemptProcess, LogFormat
 from services.executor.worker.processes.limits import LOWEST_PRIORITY, AttemptLimits, CpuAllowance
 from services.executor.worker.processes.process import OVERTIME_SECONDS, TOO_MUCH_CPU, TOO_MUCH_MEMORY
@@ -46,16 +46,24 @@ async def test_an_attempt_that_needs_too_much_memory_fails_by_itself_and_its_pro
     children = Children(FillingProcess(LogFormat("warning", "json")))
     async with real_processes(children, replace(LIMITS, memory_bytes=2**20)) as processes:
         world = AttemptWorld(processes)
+        failure = await failure_of_a_full_process(world, children)
+        if failure.category is Category.SESSION_LOST:  # out of memory, a library in C may crash; attempts are repeated
+            failure = await failure_of_a_full_process(world, children)
+        assert (failure.category, failure.reason) == (Category.SCRIPT_ERROR, TOO_MUCH_MEMORY)
+        assert "more than 1 MiB of memory" in failure.message
+        full = len(children.started)
         await world.run({"assertVisible": "Log in"})
-        pid = children.started[0].pid
-        os.kill(pid, FILL)
-        await eventually(lambda: os.getpriority(os.PRIO_PROCESS, pid) == FULL_NICENESS)
-        result = await world.run({"assertVisible": "Row"}, build=app(1900, 4000 * "a", label="{shown}"))
-        assert result.failure is not None
-        assert (result.failure.category, result.failure.reason) == (Category.SCRIPT_ERROR, TOO_MUCH_MEMORY)
-        assert "more than 1 MiB of memory" in result.failure.message
-        await world.run({"assertVisible": "Log in"})
-    assert len({child.pid for child in children.started}) == 2
+    assert len({child.pid for child in children.started}) == full + 1
+
+
+async def failure_of_a_full_process(world: AttemptWorld, children: Children) -> Failure:
+    await world.run({"assertVisible": "Log in"})
+    pid = children.started[-1].pid
+    os.kill(pid, FILL)
+    await eventually(lambda: os.getpriority(os.PRIO_PROCESS, pid) == FULL_NICENESS)
+    result = await world.run({"assertVisible": "Row"}, build=app(1900, 4000 * "a", label="{shown}"))
+    assert result.failure is not None
+    return result.failure
 
 
 async def test_a_process_that_dies_is_an_infrastructure_failure() -> None:
