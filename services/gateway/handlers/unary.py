@@ -9,6 +9,7 @@ from google.protobuf.descriptor import Descriptor
 from google.protobuf.message import Message
 
 from services.chassis import context
+from services.chassis.batcher import Batcher
 from services.gateway.contract.operations import EMPTY, HTTP_BODY, Operation
 from services.gateway.encoding import ToJson
 from services.gateway.handlers.invocations import Invocation
@@ -16,7 +17,6 @@ from services.gateway.handlers.request_reader import RequestReader
 from services.gateway.http.json_responses import json_response
 from services.gateway.http.representations import REVALIDATE, entity_tag
 from services.gateway.http.request_context import REQUEST_CONTEXT, RequestContext
-from services.gateway.upstream.batcher import Batcher
 
 Render = Callable[[Any], web.StreamResponse]
 """response message -> HTTP response"""

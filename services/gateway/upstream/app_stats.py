@@ -9,10 +9,10 @@ from mobiletest.catalog.v1 import apps_pb2
 from mobiletest.reporting.v1 import reports_pb2
 
 from services.chassis import context, logs
+from services.chassis.batcher import Batch, Batcher
 from services.chassis.clock import Clock
 from services.chassis.context import Caller
 from services.chassis.errors import DomainError
-from services.gateway.upstream.batcher import Batch, Batcher
 from services.gateway.upstream.rpcs import Upstreams
 
 FAILURES_BEFORE_PAUSE = 3

@@ -8,12 +8,12 @@ from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
+from services.chassis.batcher import Batcher
 from services.chassis.context import Caller
 from services.chassis.error_status import TOO_LARGE, to_domain_error
 from services.chassis.errors import NotFound
 from services.chassis.grpc_channel import Channel
 from services.gateway.contract.operations import Operation
-from services.gateway.upstream.batcher import Batcher
 
 Rpc = Callable[..., Any]
 """`call = rpc(request, timeout=seconds)`, then `await call` or `async for message in call`."""

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from services.chassis import context
+from services.chassis.batcher import Batcher
 from services.chassis.context import Caller
 from services.chassis.errors import Unavailable
-from services.gateway.upstream.batcher import Batcher
 from tests.eventually import eventually
 
 ONE, OTHER = Caller("org-1", request_id="first"), Caller("org-2")
