@@ -19,7 +19,7 @@ FILES = [
 ]
 METHODS = describe_methods(service for file in FILES for service in file.DESCRIPTOR.services_by_name.values())
 FACTS = {"ListCatalogFacts", "ListRunFacts", "ListExecutionFacts"}
-PLANS = {"ResolveRuns", "StreamRuns"}
+PLANS = {"BatchResolveRuns", "ResolveRuns", "StreamRuns"}
 LIMITS = {"GetOrganisationLimits"}
 VALUES = {"GetSecretValues", "DownloadTestFile"}
 SESSIONS = {"CreateSession", "VerifySession", "EndSession"}

@@ -18,7 +18,7 @@ from services.catalog.model.resolution import PlannedRun, Shard, TestSelection
 from services.catalog.model.tests import PLAN_BYTES
 from services.catalog.model.workflows import Workflow
 from services.catalog.ports import Limits
-from services.catalog.usecases.resolution import ResolutionUseCases, Resolved
+from services.catalog.usecases.resolution import ResolutionUseCases, Resolved, WorkflowStart
 from services.chassis.context import current
 from services.chassis.error_status import TOO_LARGE
 from services.chassis.errors import InvalidArgument
@@ -52,6 +52,25 @@ class ResolutionServicer(resolution_pb2_grpc.ResolutionServicer):
                     raise InvalidArgument("The plan is too large for one message: use StreamRuns", reason=TOO_LARGE)
             return answer
 
+    async def BatchResolveRuns(
+        self, request: resolution_pb2.BatchResolveRunsRequest, context: Any
+    ) -> resolution_pb2.BatchResolveRunsResponse:
+        async with self._turns.take(current().org_id):
+            starts = [_workflow_start(start) for start in request.starts]
+            answer = resolution_pb2.BatchResolveRunsResponse(limits=limits_message(await self._limits.get()))
+            size = 0
+            for position, resolved in enumerate(await self._usecases.of_workflows(starts, most_bytes=ANSWER_BYTES)):
+                if resolved is None:
+                    continue
+                plan = answer.plans.add(position=position, runs=_workflow_message(resolved))
+                async for run in _runs(resolved):
+                    plan.runs.runs.append(run)
+                size += plan.ByteSize()
+                if size > ANSWER_BYTES:
+                    del answer.plans[-1]
+                    break
+            return answer
+
     async def StreamRuns(
         self, request: resolution_pb2.StreamRunsRequest, context: Any
     ) -> AsyncIterator[resolution_pb2.StreamRunsResponse]:
@@ -72,19 +91,26 @@ class ResolutionServicer(resolution_pb2_grpc.ResolutionServicer):
         return message
 
     async def _resolve(self, request: resolution_pb2.ResolveRunsRequest, most_bytes: int) -> Resolved:
-        requested, override = build_config(request.build_config), request.override_build_config
-        shard = Shard(request.shard.index, request.shard.count) if request.HasField("shard") else None
         subject = request.WhichOneof("subject")
         if subject == "workflow_id":
-            return await self._usecases.of_workflow(
-                request.workflow_id, requested, override=override, shard=shard, most_bytes=most_bytes
-            )
+            return await self._usecases.of_workflow(_workflow_start(request), most_bytes=most_bytes)
+        requested, override = build_config(request.build_config), request.override_build_config
         if subject == "tests":
+            shard = _shard(request)
             wanted = [TestSelection(i.test_id, read_optional(i, "version_number")) for i in request.tests.items]
             return await self._usecases.of_tests(
                 wanted, requested, override=override, shard=shard, most_bytes=most_bytes
             )
         return await self._usecases.of_test(request.test_id, requested, override=override)
+
+
+def _workflow_start(request: resolution_pb2.ResolveRunsRequest) -> WorkflowStart:
+    requested = build_config(request.build_config)
+    return WorkflowStart(request.workflow_id, requested, request.override_build_config, _shard(request))
+
+
+def _shard(request: resolution_pb2.ResolveRunsRequest) -> Shard | None:
+    return Shard(request.shard.index, request.shard.count) if request.HasField("shard") else None
 
 
 async def _runs(resolved: Resolved) -> AsyncIterator[resolution_pb2.PlannedRun]:

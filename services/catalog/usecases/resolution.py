@@ -1,7 +1,8 @@
 """Which runs a start means: gathers what `model.resolution` decides on."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from services.catalog.model.apps import App
@@ -10,7 +11,7 @@ from services.catalog.model.builds import Build
 from services.catalog.model.resolution import BuildRequest, Candidates, PlannedRun, Shard, TestSelection, plan_runs
 from services.catalog.model.tests import PLAN_BYTES, Test, at_version
 from services.catalog.model.values import InvalidValue, Platform
-from services.catalog.model.workflows import AppChoice, BuildConfig, Workflow
+from services.catalog.model.workflows import NO_BUILD_CONFIG, AppChoice, BuildConfig, Workflow
 from services.catalog.ports import Store
 from services.catalog.usecases.errors import invalid_argument, reports_violations, require
 from services.chassis.errors import InvalidArgument
@@ -24,6 +25,35 @@ class Resolved:
     runs: Sequence[PlannedRun]
 
 
+@dataclass(frozen=True, slots=True)
+class WorkflowStart:
+    """A workflow to start on the builds that the request names; `shard`: only its tests."""
+
+    workflow_id: str
+    requested: BuildConfig = NO_BUILD_CONFIG
+    override: bool = False
+    shard: Shard | None = None
+
+    def request(self, workflow: Workflow) -> BuildRequest:
+        return BuildRequest(self.requested, self.override, workflow.build_config)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The tests that workflows select."""
+
+    listed: Mapping[str, Test]
+    """By id; those that were deleted are among them."""
+    tagged: Sequence[Test]
+    """Those with any of the workflows' tags, by name."""
+
+    def of(self, workflow: Workflow) -> list[Test]:
+        """Those listed, in order, then those tagged, by name, each once."""
+        listed, tags = set(workflow.test_ids), set(workflow.tags)
+        further = [test for test in self.tagged if test.id not in listed and not tags.isdisjoint(test.tags)]
+        return [*(self.listed[id_] for id_ in workflow.test_ids if id_ in self.listed), *further]
+
+
 class ResolutionUseCases:
     """Planning the runs of a workflow or of tests."""
 
@@ -31,28 +61,32 @@ class ResolutionUseCases:
         self._store = store
 
     @reports_violations
-    async def of_workflow(
-        self,
-        workflow_id: str,
-        requested: BuildConfig,
-        *,
-        override: bool,
-        shard: Shard | None = None,
-        most_bytes: int = PLAN_BYTES,
-    ) -> Resolved:
+    async def of_workflow(self, start: WorkflowStart, *, most_bytes: int = PLAN_BYTES) -> Resolved:
         """The runs of a workflow.
 
         NotFound; InvalidArgument: an unknown app or version is requested, no test, none in the shard (EMPTY_SHARD), or
         (TOO_LARGE) larger tests.
         """
-        workflow = require(await self._store.workflows.get(workflow_id), "Workflow")
-        tests, attachments = await self._selected(workflow, most_bytes)
-        if not tests:
-            raise InvalidValue("workflow_id", f'the workflow "{workflow.name}" selects no tests; add test_ids or tags')
-        mine = set(in_shard([test.id for test in tests], shard))
-        tests = [test for test in tests if test.id in mine]
-        request = BuildRequest(requested, override, workflow.build_config)
-        return Resolved(workflow, plan_runs(tests, await self._candidates(attachments, request), request))
+        workflow = require(await self._store.workflows.get(start.workflow_id), "Workflow")
+        selection, candidates = await self._gathered({workflow.id: workflow}, [start], most_bytes)
+        return _resolved(start, workflow, selection, candidates)
+
+    async def of_workflows(self, starts: Sequence[WorkflowStart], *, most_bytes: int) -> list[Resolved | None]:
+        """The runs of each start, None where `of_workflow` says why there are none.
+
+        InvalidArgument: (TOO_LARGE) all tests together are larger.
+        """
+        found = await self._store.workflows.many({start.workflow_id for start in starts})
+        workflows = {workflow.id: workflow for workflow in found}
+        known = [start for start in starts if start.workflow_id in workflows]
+        selection, candidates = await self._gathered(workflows, known, most_bytes)
+
+        def resolve(start: WorkflowStart) -> Resolved | None:
+            with suppress(InvalidValue, InvalidArgument):
+                return _resolved(start, workflows[start.workflow_id], selection, candidates)
+            return None
+
+        return [resolve(start) if start.workflow_id in workflows else None for start in starts]
 
     @reports_violations
     async def of_tests(
@@ -75,7 +109,7 @@ class ResolutionUseCases:
         tests = await self._at_versions(wanted, positions, chosen, found, most_bytes)
         attachments = await self._store.attachments.of_tests(chosen)
         request = BuildRequest(requested, override)
-        return Resolved(None, plan_runs(tests, await self._candidates(attachments, request), request))
+        return Resolved(None, plan_runs(tests, await self._candidates(attachments, [request]), request))
 
     async def _at_versions(
         self,
@@ -105,30 +139,46 @@ class ResolutionUseCases:
             self._store.tests.get(test_id), self._store.attachments.of_tests([test_id])
         )
         tests, request = [require(test, "Test")], BuildRequest(requested, override)
-        return Resolved(None, plan_runs(tests, await self._candidates(attachments, request), request))
+        return Resolved(None, plan_runs(tests, await self._candidates(attachments, [request]), request))
 
-    async def _selected(self, workflow: Workflow, most_bytes: int) -> tuple[list[Test], Sequence[Attachment]]:
-        """Tests with their attachments: those listed, in order, then those tagged, by name, each once.
+    async def _gathered(
+        self, workflows: Mapping[str, Workflow], starts: Sequence[WorkflowStart], most_bytes: int
+    ) -> tuple[Selection, Candidates]:
+        """What the plans of the workflows are made of."""
+        selection, attachments = await self._selected(workflows.values(), most_bytes)
+        requests = [start.request(workflows[start.workflow_id]) for start in starts]
+        return selection, await self._candidates(attachments, requests)
 
-        Listed tests that were deleted are included.
-        """
+    async def _selected(
+        self, workflows: Collection[Workflow], most_bytes: int
+    ) -> tuple[Selection, Sequence[Attachment]]:
+        """The tests with their attachments. Listed tests that were deleted are included."""
+        test_ids = {test_id for workflow in workflows for test_id in workflow.test_ids}
         kept, tagged, attached = await asyncio.gather(
-            self._store.tests.with_deleted(workflow.test_ids, most_bytes=most_bytes),
-            self._store.tests.tagged(workflow.tags, most_bytes=most_bytes),
-            self._store.attachments.of_tests(workflow.test_ids),
+            self._store.tests.with_deleted(test_ids, most_bytes=most_bytes),
+            self._store.tests.tagged({tag for workflow in workflows for tag in workflow.tags}, most_bytes=most_bytes),
+            self._store.attachments.of_tests(test_ids),
         )
-        listed = {test.id: test for test in kept}
-        further = [test for test in tagged if test.id not in listed]
-        also_attached = await self._store.attachments.of_tests([test.id for test in further])
-        ordered = [listed[test_id] for test_id in workflow.test_ids if test_id in listed]
-        return [*ordered, *further], [*attached, *also_attached]
+        further = [test.id for test in tagged if test.id not in test_ids]
+        also_attached = await self._store.attachments.of_tests(further)
+        return Selection({test.id: test for test in kept}, tagged), [*attached, *also_attached]
 
-    async def _candidates(self, attachments: Sequence[Attachment], request: BuildRequest) -> Candidates:
-        choices = [c for config in (request.requested, request.stored) for p in Platform if (c := config.choice(p))]
+    async def _candidates(self, attachments: Sequence[Attachment], requests: Iterable[BuildRequest]) -> Candidates:
+        configs = [config for request in requests for config in (request.requested, request.stored)]
+        choices = [choice for config in configs for p in Platform if (choice := config.choice(p))]
         app_ids = {a.app_id for a in attachments} | {choice.app_id for choice in choices}
         apps = await self._store.apps.many(app_ids)
         builds = await self._store.builds.of_versions({app.id for app in apps}, _versions(apps, attachments, choices))
         return _candidates(apps, attachments, builds)
+
+
+def _resolved(start: WorkflowStart, workflow: Workflow, selection: Selection, candidates: Candidates) -> Resolved:
+    tests = selection.of(workflow)
+    if not tests:
+        raise InvalidValue("workflow_id", f'the workflow "{workflow.name}" selects no tests; add test_ids or tags')
+    mine = set(in_shard([test.id for test in tests], start.shard))
+    tests = [test for test in tests if test.id in mine]
+    return Resolved(workflow, plan_runs(tests, candidates, start.request(workflow)))
 
 
 def in_shard(test_ids: Sequence[str], shard: Shard | None) -> list[str]:

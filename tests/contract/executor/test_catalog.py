@@ -1,5 +1,6 @@
 """The port Catalog: the fake, and the real client with a server."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -10,7 +11,7 @@ import pytest
 from mobiletest.catalog.v1 import resolution_pb2
 from mobiletest.types.v1 import platform_pb2
 
-from services.chassis.context import current
+from services.chassis.context import bind, current
 from services.chassis.error_status import to_domain_error
 from services.chassis.errors import NotFound, Unavailable
 from services.executor.catalog import RemoteCatalog, open_catalog_channel
@@ -69,6 +70,41 @@ async def resolve(
     catalog: Catalog, id: str, kind: ExecutionKind = ExecutionKind.WORKFLOW, *, large: bool = False
 ) -> ResolvedRuns:
     return await catalog.resolve(StartSubject(kind, id), BuildConfig(), override_build_config=False, large=large)
+
+
+async def names(catalog: Catalog, workflow_id: str) -> list[str] | str:
+    """The tests of the workflow, or why there are none."""
+    try:
+        return [made.target.test_name for made in (await resolve(catalog, workflow_id)).plans]
+    except PlanTooLarge:
+        return "too large"
+    except grpc.aio.AioRpcError as error:
+        return str(error.details())
+
+
+@pytest.mark.parametrize("too_large_together", [False, True])
+async def test_plans_that_are_read_together_share_calls_and_have_their_own_errors(*, too_large_together: bool) -> None:
+    shelf, large, unknown = Shelf(too_large_together=too_large_together), str(uuid4()), str(uuid4())
+    first, second = (shelf.workflow(shelf.planned("Tap it", name=name)) for name in ("One", "Two"))
+    shelf.parts[large] = []
+    async with serving(shelf), open_catalog_channel(shelf.address, TOKEN) as to:
+        catalog = RemoteCatalog(to)
+        found = await asyncio.gather(*(names(catalog, id_) for id_ in (first, first, second, unknown, large, second)))
+    assert found == [["One"], ["One"], ["Two"], "Workflow not found", "too large", ["Two"]]
+    assert shelf.batches == [4]
+
+
+async def test_plans_of_several_organisations_are_never_read_together() -> None:
+    shelf = Shelf()
+    workflow_id = shelf.workflow(shelf.planned("Tap it"))
+    async with serving(shelf), open_catalog_channel(shelf.address, TOKEN) as to:
+        catalog = RemoteCatalog(to)
+        reads = []
+        for org_id in (str(uuid4()), str(uuid4())):
+            with bind(replace(current(), org_id=org_id)):
+                reads += [asyncio.create_task(resolve(catalog, workflow_id)) for _ in range(2)]
+        await asyncio.gather(*reads)
+    assert shelf.batches == []
 
 
 async def test_a_large_plan_comes_in_parts() -> None:

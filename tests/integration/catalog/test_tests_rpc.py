@@ -166,6 +166,24 @@ async def test_a_plan_for_the_executor(service: Service) -> None:
     assert (alone.workflow_id, [r.test_id for r in alone.runs]) == ("", [test.id])
 
 
+async def test_plans_of_several_workflows(service: Service) -> None:
+    """As those made one by one, but for the limits, which they have in common; what has no plan is left out."""
+    test = await written(service)
+    made = [
+        await service.workflows.CreateWorkflow(workflows_pb2.CreateWorkflowRequest(name=name, test_ids=[test.id]))
+        for name in "ab"
+    ]
+    ids = [made[0].id, str(uuid4()), made[1].id]
+    starts = [resolution_pb2.ResolveRunsRequest(workflow_id=id_) for id_ in ids]
+    answer = await service.resolution.BatchResolveRuns(resolution_pb2.BatchResolveRunsRequest(starts=starts))
+    assert [plan.position for plan in answer.plans] == [0, 2]
+    for plan in answer.plans:
+        alone = await service.resolution.ResolveRuns(starts[plan.position])
+        assert answer.limits == alone.limits
+        alone.ClearField("limits")
+        assert plan.runs == alone
+
+
 async def test_a_start_that_names_what_is_unknown(service: Service) -> None:
     """App or version, by the path of the field; foreign ones likewise."""
     app, test = await made(service), await written(service)

@@ -47,6 +47,10 @@ class Shelf:
     address: str = ""
     parts: dict[str, list[resolution_pb2.ResolveRunsResponse]] = field(default_factory=dict)
     """The parts of plans that are too large for one answer, by workflow id."""
+    batches: list[int] = field(default_factory=list)
+    """How many plans were asked for in each call for several."""
+    too_large_together: bool = False
+    """Whether several plans are too large for one answer."""
 
     def build(self, content: bytes) -> str:
         """The id of a new build with this file."""
@@ -107,6 +111,18 @@ class _Resolution(resolution_pb2_grpc.ResolutionServicer):
         answer = self._shelf.answers.get(request.workflow_id or request.test_id)
         if answer is None:
             raise NotFound(f"{kind} not found")
+        return answer
+
+    async def BatchResolveRuns(  # noqa: N802
+        self, request: Any, context: Any
+    ) -> resolution_pb2.BatchResolveRunsResponse:
+        self._shelf.batches.append(len(request.starts))
+        if self._shelf.too_large_together:
+            raise InvalidArgument("too large", reason=TOO_LARGE)
+        answer = resolution_pb2.BatchResolveRunsResponse()
+        for position, start in enumerate(request.starts):
+            if start.workflow_id in self._shelf.answers:
+                answer.plans.add(position=position, runs=self._shelf.answers[start.workflow_id])
         return answer
 
     async def StreamRuns(  # noqa: N802

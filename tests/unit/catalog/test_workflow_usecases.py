@@ -1,14 +1,18 @@
 """Making, changing and deleting workflows, and planning what they start."""
 
 import asyncio
+from contextlib import suppress
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
 from services.catalog.model.apps import App
+from services.catalog.model.resolution import Shard
+from services.catalog.model.tests import PLAN_BYTES
 from services.catalog.model.values import Counts, Page, Platform
 from services.catalog.model.workflows import NO_BUILD_CONFIG, AppChoice, BuildConfig
+from services.catalog.usecases.resolution import Resolved, WorkflowStart
 from services.catalog.usecases.tests import NewTest
 from services.catalog.usecases.uploads import NewBuild
 from services.catalog.usecases.workflows import NewWorkflow
@@ -103,7 +107,7 @@ async def test_a_deleted_workflow_is_not_found(catalog: Catalog) -> None:
         catalog.workflows.get(workflow.id),
         catalog.workflows.update(workflow.id, {}),
         catalog.workflows.delete(workflow.id),
-        catalog.resolution.of_workflow(workflow.id, NO_BUILD_CONFIG, override=False),
+        catalog.resolution.of_workflow(WorkflowStart(workflow.id)),
     ):
         with pytest.raises(NotFound, match=r"^Workflow not found$"):
             await call
@@ -127,7 +131,7 @@ async def test_a_plan_holds_the_listed_tests_then_the_tagged(catalog: Catalog, a
     for name in ("d", "C"):
         await written(catalog, name, "smoke", app=app)
     workflow = await catalog.workflows.create(NewWorkflow("w", test_ids=(b,), tags=("smoke",)))
-    resolved = await catalog.resolution.of_workflow(workflow.id, NO_BUILD_CONFIG, override=False)
+    resolved = await catalog.resolution.of_workflow(WorkflowStart(workflow.id))
     assert resolved.workflow == workflow
     assert [run.test.name for run in resolved.runs] == ["b", "C", "d"]
     assert {run.build.version for run in resolved.runs if run.build} == {"2"}
@@ -141,7 +145,7 @@ async def test_a_plan_gathers_what_the_rules_ask_for(catalog: Catalog, app: App)
     asked = BuildConfig(None, AppChoice(app.id, "2"))
 
     async def version(requested: BuildConfig, *, override: bool = False) -> str | None:
-        [run] = (await catalog.resolution.of_workflow(workflow.id, requested, override=override)).runs
+        [run] = (await catalog.resolution.of_workflow(WorkflowStart(workflow.id, requested, override))).runs
         return run.build.version if run.build else run.config_error
 
     assert await version(NO_BUILD_CONFIG) == "1"
@@ -153,6 +157,45 @@ async def test_a_plan_gathers_what_the_rules_ask_for(catalog: Catalog, app: App)
     [run] = (await catalog.resolution.of_test(test, BuildConfig(None, AppChoice(app.id)), override=True)).runs
     assert run.build is not None
     assert run.build.version == "1"
+
+
+async def test_plans_that_are_made_together_are_those_made_alone(catalog: Catalog, app: App) -> None:
+    """None for what cannot be planned alone."""
+    a, b = await written(catalog, "a", "smoke", app=app), await written(catalog, "b", "nightly", app=app)
+    other = await catalog.apps.create("Other", Platform.ANDROID, None)
+    await catalog.uploads.refer(NewBuild(other.id, "9", artifact_url="https://x.test"))
+    await catalog.attachments.attach(other.id, b, "9")
+    made = [
+        await catalog.workflows.create(new)
+        for new in (
+            NewWorkflow("listed", test_ids=(b, a)),
+            NewWorkflow("tagged", tags=("smoke",)),
+            NewWorkflow("both", test_ids=(a,), tags=("nightly", "smoke")),
+            NewWorkflow("none", tags=("nothing has it",)),
+            NewWorkflow("stored", test_ids=(a,), build_config=BuildConfig(None, AppChoice(other.id))),
+        )
+    ]
+    first = made[0].id
+    starts = [WorkflowStart(workflow.id) for workflow in made]
+    starts += [WorkflowStart(first, BuildConfig(None, AppChoice(app.id, version))) for version in ("1", "7")]
+    starts += [WorkflowStart(first, shard=Shard(index, 2)) for index in (1, 2)] + [WorkflowStart(str(uuid4()))]
+
+    async def alone(start: WorkflowStart) -> Resolved | None:
+        with suppress(InvalidArgument, NotFound):
+            return await catalog.resolution.of_workflow(start)
+        return None
+
+    together = await catalog.resolution.of_workflows(starts, most_bytes=PLAN_BYTES)
+    assert together == [await alone(start) for start in starts]
+    assert [None if plan is None else [run.test.name for run in plan.runs] for plan in together[:7]] == [
+        ["b", "a"],
+        ["a"],
+        ["a", "b"],
+        None,
+        ["a"],
+        ["b", "a"],
+        None,
+    ]
 
 
 class LookupBarrier:
@@ -186,7 +229,7 @@ async def test_planning_a_workflow_reads_its_tests_and_attachments_concurrently(
     barrier.hold(catalog.store.tests, "tagged")
     barrier.hold(catalog.store.attachments, "of_tests")
     async with asyncio.timeout(10):
-        resolved = await catalog.resolution.of_workflow(workflow.id, NO_BUILD_CONFIG, override=False)
+        resolved = await catalog.resolution.of_workflow(WorkflowStart(workflow.id))
     assert [(run.test.id, run.app and run.app.id) for run in resolved.runs] == [(listed, app.id), (tagged, app.id)]
 
 
@@ -214,7 +257,7 @@ async def test_a_workflow_without_tests_cannot_start(catalog: Catalog) -> None:
     """It says what to add."""
     workflow = await catalog.workflows.create(NewWorkflow("w", tags=("nothing has it",)))
     with pytest.raises(InvalidArgument, match="selects no tests"):
-        await catalog.resolution.of_workflow(workflow.id, NO_BUILD_CONFIG, override=False)
+        await catalog.resolution.of_workflow(WorkflowStart(workflow.id))
 
 
 async def test_an_unknown_test_cannot_start(catalog: Catalog) -> None:

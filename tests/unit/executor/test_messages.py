@@ -17,7 +17,6 @@ from mobiletest.options.v1 import options_pb2
 from mobiletest.types.v1 import ci_pb2, execution_pb2, platform_pb2, run_config_pb2
 
 from services.chassis.proto_values import struct_to_json, to_enum_member, to_enum_number, value_to_json
-from services.executor.catalog import resolved_runs
 from services.executor.messages import (
     build_config_proto,
     ci_proto,
@@ -45,6 +44,7 @@ from services.executor.model.run_config import (
 )
 from services.executor.model.runs import Platform
 from services.executor.model.states import Status
+from services.executor.plan_reader import resolved_runs
 from tests.unit.executor.model.builders import LIMITS, claimed_run, execution_of, failing, later
 
 ENUMS: Iterable[tuple[type[Enum], Any]] = [
