@@ -114,10 +114,11 @@ class Channel:
 
     def _metadata(self) -> Metadata:
         caller = context.current_or_none()
-        return self._fixed if caller is None else self._fixed + _identity(caller)
+        return self._fixed if caller is None else self._fixed + identity(caller)
 
 
-def _identity(caller: context.Caller) -> Metadata:
+def identity(caller: context.Caller) -> Metadata:
+    """What the metadata of a call says of its caller."""
     values = {
         "x-org-id": caller.org_id,
         "x-subject": caller.subject,

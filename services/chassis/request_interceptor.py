@@ -13,8 +13,8 @@ from typing import Any
 import grpc
 from google.protobuf.message import Message
 
+from services.chassis import call_together, error_status, logs, metrics
 from services.chassis import context as calling
-from services.chassis import error_status, logs, metrics
 from services.chassis.errors import Unavailable
 from services.chassis.idempotency import Idempotency
 from services.chassis.method_options import Method
@@ -68,6 +68,12 @@ class RequestInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc, unus
         path = handler_call_details.method
         if path in self._wrapped:
             return self._wrapped[path]
+        if path == call_together.PATH:
+            make = type(handler_call_details)  # gRPC takes only its own
+            metadata = handler_call_details.invocation_metadata
+            return call_together.calls_handler(
+                lambda method: self.intercept_service(continuation, make(method, metadata))
+            )
         handler = await continuation(handler_call_details)
         method = self._methods.get(path)
         if method is None or handler is None:

@@ -18,7 +18,7 @@ from services.gateway.handlers import reports
 from services.gateway.handlers.apps import AppInvocations
 from services.gateway.handlers.concurrency import ConcurrencyLimit
 from services.gateway.handlers.imports import ImportHandler
-from services.gateway.handlers.invocations import Invocation, call_rpc, long_poll_or_batch, read_by_id
+from services.gateway.handlers.invocations import Invocation, call_in_batch, call_rpc, long_poll_or_batch, read_by_id
 from services.gateway.handlers.limits import limits_in_use
 from services.gateway.handlers.request_reader import RequestReader
 from services.gateway.handlers.server_sent_events import ServerSentEventsHandler
@@ -33,6 +33,7 @@ from services.gateway.http.representations import entity_tag
 from services.gateway.http.request_body import BodyMemory
 from services.gateway.settings import Settings
 from services.gateway.upstream.app_stats import AppStatsClient
+from services.gateway.upstream.call_batcher import CallBatcher
 from services.gateway.upstream.rpcs import BatchReader, Upstreams, batch_method
 
 DOCUMENT_PATH = "/api/v1/openapi.json"
@@ -141,6 +142,10 @@ class OperationRoutes:
     def _call_rpc(self, name: str) -> Invocation:
         return call_rpc(self._upstreams.rpc(find_operation(self._operations, name).descriptor))
 
+    def _call_in_batch(self, name: str) -> Invocation:
+        method = find_operation(self._operations, name).descriptor
+        return call_in_batch(CallBatcher(self._upstreams, method, self._settings.max_request_timeout_seconds))
+
     def _batch_reader(self, operation: Operation) -> BatchReader | None:
         batch = batch_method(operation)
         return BatchReader(self._upstreams, batch, operation.output.name) if batch is not None else None
@@ -169,6 +174,7 @@ class OperationRoutes:
             "ListBuildRuns": reports.run_history(readers["GetBuild"], "version_id", rpc("ListBuildRuns")),
             "ListTestRuns": reports.run_history(readers["GetTest"], "test_id", rpc("ListTestRuns")),
             "CompareBuilds": reports.build_comparison(readers["GetBuild"], readers["GetApp"], rpc("CompareBuilds")),
+            **{name: self._call_in_batch(name) for name in ("StartWorkflow", "StartTest", "StartTests")},
             "GetGate": reports.execution_gate(readers["GetExecution"], rpc("GetGate")),
         }
 

@@ -9,6 +9,7 @@ from services.chassis.request_interceptor import REPLAYED
 from services.gateway.handlers.concurrency import ConcurrencyLimit
 from services.gateway.http.open_streams import OpenStreams
 from services.gateway.http.request_context import RequestContext
+from services.gateway.upstream.call_batcher import CallBatcher
 from services.gateway.upstream.rpcs import BatchReader, Rpc
 
 Invocation = Callable[[Any, RequestContext, float], Awaitable[Any]]
@@ -24,6 +25,18 @@ def call_rpc(rpc: Rpc) -> Invocation:
         if context.caller.idempotency_key is not None and REPLAYED in tuple(await call.trailing_metadata() or ()):
             context.response_headers["Idempotent-Replayed"] = "true"
         return answer
+
+    return invoke
+
+
+def call_in_batch(calls: CallBatcher) -> Invocation:
+    """The RPC, in one message with those that are called at the same time."""
+
+    async def invoke(message: Message, context: RequestContext, timeout: float) -> Any:
+        answered = await calls.call(message, context.caller, timeout)
+        if answered.replayed:
+            context.response_headers["Idempotent-Replayed"] = "true"
+        return answered.response
 
     return invoke
 

@@ -27,7 +27,7 @@ class Upstreams:
 
     def rpc(self, method: MethodDescriptor) -> Rpc:
         """The method as a function."""
-        channel = self._channels[method.containing_service.file.package.split(".")[1]]
+        channel = self.channel(method)
         make = channel.unary_unary
         if method.server_streaming:
             make = channel.unary_stream
@@ -38,6 +38,10 @@ class Upstreams:
             request_serializer=GetMessageClass(method.input_type).SerializeToString,
             response_deserializer=GetMessageClass(method.output_type).FromString,
         )
+
+    def channel(self, method: MethodDescriptor) -> Channel:
+        """The channel to the service that has the method."""
+        return self._channels[method.containing_service.file.package.split(".")[1]]
 
 
 class BatchReader:

@@ -7,11 +7,13 @@ import pytest
 from mobiletest.catalog.v1 import apps_pb2, workflows_pb2
 from mobiletest.executor.v1 import executions_pb2
 
+from services.chassis import metrics
 from services.chassis.errors import (
     Aborted,
     AlreadyExists,
     FailedPrecondition,
     InvalidArgument,
+    NotFound,
     PermissionDenied,
     ResourceExhausted,
     Violation,
@@ -85,6 +87,39 @@ async def test_an_idempotency_key_is_passed_on_and_a_replay_is_marked(client: Cl
     answer = await client("POST", START, json={"workflow_id": str(uuid4())}, headers={"Idempotency-Key": "night-7"})
     assert answer.headers["Idempotent-Replayed"] == "true"
     assert backends.of("StartWorkflow")[0].caller.idempotency_key == "night-7"
+
+
+async def test_starts_at_the_same_time_share_a_message_and_nothing_else(client: Client, backends: FakeBackends) -> None:
+    """But for the first, which has begun before the others came."""
+    go_on, unknown = asyncio.Event(), str(uuid4())
+
+    async def start(request: executions_pb2.StartWorkflowRequest) -> executions_pb2.ExecutionStart:
+        await go_on.wait()
+        if request.workflow_id == unknown:
+            raise NotFound("Workflow not found")
+        return started(request)
+
+    backends.on("StartWorkflow", start)
+    before = messages_with_several_calls()
+    ids = [str(uuid4()), unknown, *(str(uuid4()) for _ in range(4))]
+    headers = [{"Idempotency-Key": f"night-{id_}", "X-Request-ID": id_} for id_ in ids]
+    posts = [client("POST", START, json={"workflow_id": i}, headers=h) for i, h in zip(ids, headers, strict=True)]
+    first, *others = [asyncio.create_task(post) for post in posts]
+    await eventually(lambda: len(backends.of("StartWorkflow")) == len(ids))
+    go_on.set()
+    answers = [await first, *(await asyncio.gather(*others))]
+    assert [answer.status for answer in answers] == [200, 404, 200, 200, 200, 200]
+    assert answers[1].json["detail"] == "Workflow not found"
+    assert len({answer.json["id"] for answer in answers if answer.status == 200}) == 5
+    callers = {call.request.workflow_id: call.caller for call in backends.of("StartWorkflow")}
+    assert {id_: caller.idempotency_key for id_, caller in callers.items()} == {id_: f"night-{id_}" for id_ in ids}
+    assert {id_: caller.request_id for id_, caller in callers.items()} == {id_: id_ for id_ in ids}
+    assert 0 < messages_with_several_calls() - before < len(ids)
+
+
+def messages_with_several_calls() -> float:
+    labels = {"grpc_service": "mobiletest.calls.v1.Calls", "grpc_method": "CallTogether", "grpc_code": "OK"}
+    return metrics.REGISTRY.get_sample_value("grpc_client_handled_total", labels) or 0.0
 
 
 @pytest.mark.parametrize("key", ["", "x" * 256, "two words", "ümlaut"])

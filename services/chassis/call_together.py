@@ -1,0 +1,74 @@
+"""Handles several calls of one method that came in one message, each as if it had come alone (mobiletest.calls.v1)."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, NoReturn
+
+import grpc
+from mobiletest.calls.v1 import calls_pb2
+
+from services.chassis.error_status import DETAILS_KEY
+
+MAX_CALLS = 100
+PATH = "/mobiletest.calls.v1.Calls/CallTogether"
+
+FindHandler = Callable[[str], Awaitable[Any]]
+"""From the path of a method to its gRPC handler, None for an unknown one."""
+
+
+def calls_handler(find: FindHandler) -> Any:
+    """The handler of CallTogether."""
+
+    async def handle(request: calls_pb2.CallTogetherRequest, context: Any) -> calls_pb2.CallTogetherResponse:
+        handler = await find(request.method) if request.method != PATH else None
+        if handler is None or handler.unary_unary is None:
+            await context.abort(grpc.StatusCode.UNIMPLEMENTED, f"There is no unary method {request.method}")
+        if len(request.calls) > MAX_CALLS:
+            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"More than {MAX_CALLS} calls in one message")
+        token = [(key, value) for key, value in context.invocation_metadata() or () if key == "authorization"]
+        answers = await asyncio.gather(*(_answer(handler, call, token, context) for call in request.calls))
+        return calls_pb2.CallTogetherResponse(answers=answers)
+
+    return grpc.unary_unary_rpc_method_handler(
+        handle, calls_pb2.CallTogetherRequest.FromString, calls_pb2.CallTogetherResponse.SerializeToString
+    )
+
+
+async def _answer(handler: Any, call: calls_pb2.Call, token: Iterable[tuple[str, str]], whole: Any) -> calls_pb2.Answer:
+    context = _CallContext(whole, (*call.metadata.items(), *token))
+    try:
+        response = await handler.unary_unary(handler.request_deserializer(call.request), context)
+    except _Aborted as aborted:
+        return _refusal(aborted.status)
+    return calls_pb2.Answer(response=handler.response_serializer(response), metadata=dict(context.trailing))
+
+
+def _refusal(status: grpc.Status) -> calls_pb2.Answer:
+    details: Any = dict(status.trailing_metadata or ()).get(DETAILS_KEY, b"")
+    return calls_pb2.Answer(code=status.code.value[0], message=status.details, details=details)
+
+
+class _Aborted(Exception):
+    """The call has ended with this status."""
+
+    def __init__(self, status: grpc.Status) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+class _CallContext:
+    """What a method may ask of the context of its call. `whole` is that of the message with all calls."""
+
+    def __init__(self, whole: Any, metadata: tuple[tuple[str, str], ...]) -> None:
+        self._metadata = metadata
+        self.time_remaining = whole.time_remaining
+        self.trailing: Iterable[tuple[str, str]] = ()
+
+    def invocation_metadata(self) -> tuple[tuple[str, str], ...]:
+        return self._metadata
+
+    def set_trailing_metadata(self, metadata: Iterable[tuple[str, str]]) -> None:
+        self.trailing = metadata
+
+    async def abort_with_status(self, status: grpc.Status) -> NoReturn:
+        raise _Aborted(status)
