@@ -35,7 +35,7 @@ class PlanReader:
     def __init__(self, to: Channel, limits: OrganisationLimitsCache) -> None:
         self._resolution = resolution_pb2_grpc.ResolutionStub(to)  # type: ignore[no-untyped-call]
         self._limits = limits
-        self._batcher: Batcher[bytes, Plan] = Batcher(self._read_several, max_keys=BATCH)
+        self._batcher: Batcher[bytes, Plan] = Batcher(self._read_several, max_in_flight=2, max_keys=BATCH)
 
     async def read(self, request: pb.ResolveRunsRequest) -> ResolvedRuns:
         """The plan. PlanTooLarge for one that has to be read `in_parts`."""
