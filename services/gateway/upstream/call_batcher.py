@@ -57,7 +57,9 @@ class CallBatcher:
         )
         self._parse = GetMessageClass(method.output_type).FromString
         self._max_timeout = max_timeout
-        self._batcher: Batcher[PendingCall, Outcome] = Batcher(self._call, max_in_flight=8, max_wait=0.002, max_keys=MAX_CALLS)
+        self._batcher: Batcher[PendingCall, Outcome] = Batcher(
+            self._call, max_in_flight=8, max_wait=0.002, max_keys=MAX_CALLS
+        )
 
     async def call(self, request: Message, caller: Caller, timeout: float) -> Answered:
         """The answer; raises grpc.aio.AioRpcError as a call of its own would."""
