@@ -1,9 +1,9 @@
 """The transactional outbox: events are stored with the change that they describe; `outbox_relay` publishes them."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
 from datetime import timedelta
-from typing import Any
 from uuid import uuid4
 
 from google.protobuf.message import Message
@@ -23,6 +23,32 @@ RETENTION = timedelta(days=7)
 FRESH_LIMIT = 10_000
 MAX_PAYLOAD_BYTES = MAX_MESSAGE_BYTES - 64 * 1024
 """Leaves room for key and headers."""
+MAX_ROW_BYTES = 256 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxRow:
+    """Events that were stored together: those of one subject, and those without a subject that follow them."""
+
+    events: Sequence[Event]
+
+    @property
+    def id(self) -> str:
+        return self.events[0].id
+
+
+def to_rows(events: Iterable[Event]) -> list[OutboxRow]:
+    """The events in rows of about MAX_ROW_BYTES: a row costs MongoDB about as much as an event would."""
+    rows: list[list[Event]] = []
+    subject, size = None, 0
+    for event in events:
+        size += len(event.payload)
+        if not rows or size > MAX_ROW_BYTES or (event.subject is not None and subject not in (None, event.subject)):
+            rows.append([])
+            subject, size = None, len(event.payload)
+        rows[-1].append(event)
+        subject = subject or event.subject
+    return [OutboxRow(row) for row in rows]
 
 
 class Outbox:
@@ -33,7 +59,9 @@ class Outbox:
         self._rows = mongo.collection(OUTBOX)
         self._source = source
         self._clock = clock or SystemClock()
-        self.fresh: asyncio.Queue[Event] = asyncio.Queue(FRESH_LIMIT)
+        self._fresh: asyncio.Queue[OutboxRow] = asyncio.Queue()
+        self.fresh_events = 0
+        """How many committed events wait for the relay, at most FRESH_LIMIT."""
 
     def event(self, topic: str, key: str, message: Message, *, subject: str | None = None, sequence: int = 0) -> Event:
         """An event with `message` as its payload, the current time, a new id, and the current caller's trace.
@@ -59,21 +87,36 @@ class Outbox:
     async def add(self, session: Session, events: Sequence[Event]) -> None:
         """Store the events, to be published once the transaction of `session` is committed."""
         if events:
-            await self._rows.insert_many([to_row(event) for event in events], session=session)
+            await self._rows.insert_many([to_document(row) for row in to_rows(events)], session=session)
 
     def publish_soon(self, events: Sequence[Event]) -> None:
         """Publish the events of a committed transaction. Never blocks: a full queue leaves them to the sweep."""
-        for event in events:
-            if self.fresh.full():
+        for row in to_rows(events):
+            if self.fresh_events + len(row.events) > FRESH_LIMIT:
                 return
-            self.fresh.put_nowait(event)
+            self.fresh_events += len(row.events)
+            self._fresh.put_nowait(row)
+
+    async def take_fresh(self, most: int) -> list[OutboxRow]:
+        """Rows to publish, up to the one with which they have `most` events; waits for the first."""
+        rows = [await self._fresh.get()]
+        count = len(rows[0].events)
+        while count < most and not self._fresh.empty():
+            rows.append(self._fresh.get_nowait())
+            count += len(rows[-1].events)
+        self.fresh_events -= count
+        return rows
 
     async def history(self, subject: str, *, after: int = 0, limit: int = 1000) -> list[Event]:
         """The retained events of a subject with a sequence above `after`, in order."""
         of_subject = {"$type": "string", "$eq": subject}  # without the type the partial index is not used
         query = {"subject": of_subject, "sequence": {"$gt": after}}
-        rows = await self._rows.find(query).sort([("sequence", 1), ("_id", 1)]).limit(limit).to_list(None)
-        return [to_event(row) for row in rows]
+        found: list[Event] = []
+        async for row in self._rows.find(query).sort([("sequence", 1), ("_id", 1)]).limit(limit):
+            found += [event for event in to_events(row) if event.subject and event.sequence > after]
+            if len(found) >= limit:
+                break
+        return sorted(found, key=lambda event: event.sequence)[:limit]
 
 
 def _serialize(message: Message) -> bytes:
@@ -91,30 +134,25 @@ def _serialize(message: Message) -> bytes:
     return payload
 
 
-def to_row(event: Event) -> Document:
-    """The event as a pending row."""
+def to_document(row: OutboxRow) -> Document:
+    """The row as pending. `sequence` is the highest of its events."""
     return {
-        "_id": event.id,
-        "topic": event.topic,
-        "key": event.key,
-        "type": event.type,
-        "source": event.source,
-        "time": event.time,
-        "payload": event.payload,
-        "traceparent": event.traceparent,
-        "subject": event.subject,
-        "sequence": event.sequence,
+        "_id": row.id,
+        "time": row.events[0].time,
+        "subject": next((event.subject for event in row.events if event.subject), None),
+        "sequence": max(event.sequence for event in row.events),
+        "events": [{name: getattr(event, name) for name in _FIELDS} for event in row.events],
         "pending": True,
     }
 
 
-def to_event(row: Document) -> Event:
-    """The inverse of `to_row`."""
-    values: dict[str, Any] = {name: row[name] for name in _FIELDS}
-    return Event(id=row["_id"], **values)
+def to_events(document: Document) -> list[Event]:
+    """The events of a row. Earlier versions wrote a row for each event."""
+    events = document.get("events") or [{**document, "id": document["_id"]}]
+    return [Event(**{name: event[name] for name in _FIELDS}) for event in events]
 
 
-_FIELDS = ("topic", "key", "type", "source", "time", "payload", "traceparent", "subject", "sequence")
+_FIELDS = tuple(field.name for field in fields(Event))
 
 
 async def _make_indexes(mongo: Mongo) -> None:

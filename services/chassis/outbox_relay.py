@@ -11,10 +11,9 @@ from pymongo.errors import PyMongoError
 
 from services.chassis import logs, metrics
 from services.chassis.clock import Clock, SystemClock
-from services.chassis.events import Event
 from services.chassis.leases import Lease
 from services.chassis.mongo import Mongo
-from services.chassis.outbox import OUTBOX, Outbox, to_event
+from services.chassis.outbox import OUTBOX, Outbox, OutboxRow, to_events
 from services.chassis.producer import Producer, PublishResult
 from services.chassis.retry import run_every
 
@@ -75,38 +74,37 @@ class OutboxRelay:
             await self._lease.acquire()
 
     async def _publish_new(self) -> None:
-        queue = self._outbox.fresh
         while True:
-            events = [await queue.get()]
-            while not queue.empty() and len(events) < BATCH:
-                events.append(queue.get_nowait())
+            rows = await self._outbox.take_fresh(BATCH)
             if monotonic() >= self._paused_until:
-                await self._publish(events)
+                await self._publish(rows)
 
     async def _publish_leftovers(self) -> int:
         before = self._clock.now() - timedelta(seconds=self._intervals.leftover_age)
         query = {"pending": True, "time": {"$lte": before}}
         rows = await self._rows.find(query).sort("time", 1).limit(BATCH).to_list(None)
-        return await self._publish([to_event(row) for row in rows]) if rows else 0
+        return await self._publish([OutboxRow(to_events(row)) for row in rows]) if rows else 0
 
-    async def _publish(self, events: Sequence[Event]) -> int:
-        """Publish and mark as sent; how many were acknowledged. After a failure new events are left to the sweep."""
+    async def _publish(self, rows: Sequence[OutboxRow]) -> int:
+        """Publish and mark as sent; how many rows were. After a failure new rows are left to the sweep."""
+        events = [event for row in rows for event in row.events]
         results = await self._producer.publish(events)
         failures = [result for result in results if isinstance(result, Exception)]
         if failures:
             _failures.inc(len(failures))
             self._paused_until = monotonic() + self._intervals.after_failure
             log.warning("outbox_publish_failed", count=len(failures), error=repr(failures[0]))
-        sent = [event for event, result in zip(events, results, strict=True) if isinstance(result, PublishResult)]
-        await self._mark_sent(sent)
-        return len(sent)
+        sent = {event.id for event, result in zip(events, results, strict=True) if isinstance(result, PublishResult)}
+        complete = [row.id for row in rows if all(event.id in sent for event in row.events)]
+        await self._mark_sent(complete)
+        return len(complete)
 
-    async def _mark_sent(self, events: Sequence[Event]) -> None:
-        if not events:
+    async def _mark_sent(self, ids: Sequence[str]) -> None:
+        if not ids:
             return
         change = {"$set": {"sent_at": self._clock.now()}, "$unset": {"pending": ""}}
         try:
-            await self._rows.update_many({"_id": {"$in": [event.id for event in events]}}, change)
+            await self._rows.update_many({"_id": {"$in": ids}}, change)
         except PyMongoError as error:
             log.warning("outbox_mark_failed", error=repr(error))
 

@@ -12,8 +12,8 @@ from pymongo.errors import PyMongoError
 
 from services.chassis import logs
 from services.chassis.events import Event
-from services.chassis.mongo import Mongo
-from services.chassis.outbox import OUTBOX, to_event
+from services.chassis.mongo import Document, Mongo
+from services.chassis.outbox import OUTBOX, to_events
 from services.chassis.producer import Producer
 from services.chassis.retry import retry_transient
 from services.chassis.settings import ProcessSettings
@@ -81,11 +81,11 @@ async def republish(
     rows = mongo.collection(OUTBOX)
     query = {"time": {"$gte": since}} if since else {}
     if dry_run:
-        count: int = await rows.count_documents(query)
+        count = await _count(mongo, query)
         report(f"would publish {count} events to {producer.kafka}")
         return count
     await _retry(attempts, lambda: _create_topics(producer))  # before the outbox is read
-    total: int = await rows.count_documents(query)
+    total = await _count(mongo, query)
     done = 0
     async for batch in _batches(rows.find(query).sort([("time", 1), ("sequence", 1)])):
         await _retry(attempts, lambda events=batch: _publish(producer, events))  # type: ignore[misc]
@@ -96,11 +96,18 @@ async def republish(
     return done
 
 
+async def _count(mongo: Mongo, query: Document) -> int:
+    """The number of events."""
+    size = {"$group": {"_id": None, "events": {"$sum": {"$size": {"$ifNull": ["$events", [1]]}}}}}
+    found = await mongo.aggregate(OUTBOX, [{"$match": query}, size])
+    return found[0]["events"] if found else 0
+
+
 async def _batches(cursor: Any) -> AsyncIterator[list[Event]]:
     batch: list[Event] = []
     async for row in cursor:
-        batch.append(to_event(row))
-        if len(batch) == BATCH:
+        batch += to_events(row)
+        if len(batch) >= BATCH:
             yield batch
             batch = []
     if batch:

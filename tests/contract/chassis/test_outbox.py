@@ -5,7 +5,7 @@ from services.chassis.context import Caller, bind
 from services.chassis.events import Event
 from services.chassis.migrations import migrate
 from services.chassis.mongo import Mongo, Session
-from services.chassis.outbox import FRESH_LIMIT, MIGRATION, OUTBOX, Outbox
+from services.chassis.outbox import FRESH_LIMIT, MAX_ROW_BYTES, MIGRATION, OUTBOX, Outbox, to_events
 from tests.fakes.chassis import FakeClock
 
 
@@ -61,10 +61,29 @@ async def test_the_history_of_a_subject_is_in_order(mongo: Mongo, outbox: Outbox
     assert len(await outbox.history("e-1", limit=2)) == 2
 
 
+async def test_events_that_are_stored_together_share_a_row_of_a_limited_size(mongo: Mongo, outbox: Outbox) -> None:
+    """With those of one subject go those without that follow them."""
+    large = outbox.event("t", "k", apps_pb2.App(description="x" * MAX_ROW_BYTES), subject="e-1", sequence=5)
+    first = [an_event(outbox, subject="e-1", sequence=n) for n in (1, 2)]
+    events = [*first, an_event(outbox), an_event(outbox, subject="e-2", sequence=1), large]
+    last = [an_event(outbox, subject="e-1", sequence=n) for n in range(6, 70)]
+    await store(mongo, outbox, *events, *last)
+    documents = await mongo.collection(OUTBOX).find().sort("sequence", 1).to_list(None)
+    rows = [[(event.subject, event.sequence) for event in to_events(document)] for document in documents]
+    assert rows[:2] == [[("e-2", 1)], [("e-1", 1), ("e-1", 2), (None, 0)]]
+    assert [[sequence for _, sequence in row] for row in rows[2:]] == [[5], list(range(6, 70))]
+    assert {(document["subject"], document["pending"]) for document in documents} == {("e-1", True), ("e-2", True)}
+    assert [event.sequence for event in await outbox.history("e-1")] == [1, 2, *range(5, 70)]
+    assert [event.sequence for event in await outbox.history("e-1", after=1, limit=2)] == [2, 5]
+
+
 async def test_publish_soon_never_blocks_and_is_bounded(outbox: Outbox) -> None:
     event = an_event(outbox)
-    outbox.publish_soon([event] * (FRESH_LIMIT + 5))
-    assert outbox.fresh.qsize() == FRESH_LIMIT
+    for _ in range(FRESH_LIMIT // 5 + 1):
+        outbox.publish_soon([event] * 5)
+    assert outbox.fresh_events == FRESH_LIMIT
+    assert sum(len(row.events) for row in await outbox.take_fresh(12)) == 15
+    assert outbox.fresh_events == FRESH_LIMIT - 15
 
 
 async def test_sent_events_are_retained_for_seven_days(mongo: Mongo, outbox: Outbox) -> None:
@@ -84,3 +103,13 @@ async def test_the_history_of_a_subject_uses_an_index(mongo: Mongo, outbox: Outb
     assert looked is not None
     assert "IXSCAN" in looked["planSummary"]
     assert looked["docsExamined"] == 1
+
+
+async def test_rows_of_earlier_versions_are_read(mongo: Mongo, outbox: Outbox) -> None:
+    event = an_event(outbox, subject="e-1", sequence=3)
+    await store(mongo, outbox, event)
+    [document] = await mongo.collection(OUTBOX).find().to_list(None)
+    [fields] = document.pop("events")
+    fields.pop("id")
+    await mongo.collection(OUTBOX).replace_one({"_id": event.id}, {**fields, **document})
+    assert await outbox.history("e-1") == [event]

@@ -14,7 +14,7 @@ import pytest
 from pymongo import MongoClient
 
 from deploy.local.stack import Stack
-from services.chassis.outbox import OUTBOX, to_event
+from services.chassis.outbox import OUTBOX, to_events
 from services.reporting.consumer import TOPICS
 from services.reporting.events import parse_event
 from services.reporting.model.batch import Snapshot
@@ -36,9 +36,10 @@ SEED = int(os.environ.get("SEED", "20261121"))
 def published_snapshots(client: MongoClient[dict[str, Any]]) -> Iterator[Snapshot]:
     """The snapshots of all published events, from the outboxes."""
     for database in ("catalog", "executor"):
-        for row in client[database][OUTBOX].find({"topic": {"$in": list(TOPICS)}}):
-            if snapshot := parse_event(to_event(row)):
-                yield snapshot
+        for row in client[database][OUTBOX].find():
+            for event in to_events(row):
+                if event.topic in TOPICS and (snapshot := parse_event(event)):
+                    yield snapshot
 
 
 async def broken(stack: Stack, number: signal.Signals) -> None:

@@ -29,7 +29,8 @@ async def write_sent(harness: OutboxHarness, count: int) -> None:
     """Events of one key, a second apart, stored in reverse order and marked as sent just now: they must not expire."""
     make = harness.outbox.event
     events = [make(harness.topic, "key", apps_pb2.App(name=str(n)), sequence=n) for n in reversed(range(count))]
-    await harness.mongo.transaction(lambda session: harness.outbox.add(session, events))
+    for event in events:
+        await harness.mongo.transaction(lambda session, event=event: harness.outbox.add(session, [event]))  # type: ignore[misc]
     rows = harness.mongo.collection(OUTBOX)
     for event in events:
         time = NOON + timedelta(seconds=event.sequence)
