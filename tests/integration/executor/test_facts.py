@@ -9,6 +9,7 @@ from mobiletest.executor.v1 import executions_pb2 as pb
 from pymongo import MongoClient
 
 from services.chassis import grpc_server
+from services.chassis.outbox import OUTBOX, to_events
 from services.executor.model.attempts import AttemptResult
 from services.executor.model.failures import Category, Failure
 from tests.fakes.executor import FakeAttempts
@@ -43,12 +44,13 @@ def newest_events(client: MongoClient[dict[str, Any]], database: str) -> tuple[d
     """The latest event about each run and each execution, from the outbox."""
     runs: dict[str, Any] = {}
     executions: dict[str, Any] = {}
-    for row in client[database]["_outbox"].find().sort("sequence", 1):
-        if row["type"] == events_pb2.RunChanged.DESCRIPTOR.full_name:
-            told = events_pb2.RunChanged.FromString(row["payload"])
+    rows = client[database][OUTBOX].find().sort("sequence", 1)
+    for event in (event for row in rows for event in to_events(row)):
+        if event.type == events_pb2.RunChanged.DESCRIPTOR.full_name:
+            told = events_pb2.RunChanged.FromString(event.payload)
             runs[told.run.id] = told
-        elif row["type"] == events_pb2.ExecutionChanged.DESCRIPTOR.full_name:
-            fact = events_pb2.ExecutionChanged.FromString(row["payload"])
+        elif event.type == events_pb2.ExecutionChanged.DESCRIPTOR.full_name:
+            fact = events_pb2.ExecutionChanged.FromString(event.payload)
             executions[fact.execution.id] = fact
     return runs, executions
 
