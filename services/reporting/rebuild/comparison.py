@@ -181,5 +181,4 @@ def _runs_of(kind: str) -> Document:
 
 _RUNS = {"runs": {"$sum": 1}, "with_build": _count_if("build_id"), "with_cell": _count_if("build_id", "app_id")}
 _COUNTERS = {"tests": _runs_of("test"), "builds": _runs_of("build")}
-_ACTIVE = {"$size": {"$objectToArray": "$active"}}
-_CELLS = {"runs": {"$sum": {"$add": [*(f"${outcome.value}" for outcome in Outcome), _ACTIVE]}}}
+_CELLS = {"runs": {"$sum": {"$add": [*(f"${outcome.value}" for outcome in Outcome), "$active_runs"]}}}

@@ -18,7 +18,6 @@ from services.reporting.model.snapshots import (
     TestSnapshot,
 )
 from services.reporting.model.tables import (
-    Active,
     Cell,
     CellKey,
     EndedRun,
@@ -33,11 +32,13 @@ from services.reporting.model.tables import (
 from services.reporting.model.text_search import fold_case
 from services.reporting.storage.subdocuments import (
     Document,
+    decode_active,
     decode_assessment,
     decode_attempts,
     decode_fields,
     decode_last_run,
     decode_optional,
+    encode_active,
     encode_assessment,
     encode_attempts,
     encode_fields,
@@ -102,7 +103,8 @@ def _encode_cell(key: CellKey, cell: Cell) -> Document:
         "last": encode_optional(cell.last),
         "verdict": encode_optional(cell.verdict),
         "named": encode_optional(cell.named),
-        "active": {run_id: encode_fields(cell.active[run_id]) for run_id in sorted(cell.active)},
+        "active": encode_active(cell.active),
+        "active_runs": len(cell.active),
         "groups": list(map(encode_fields, cell.groups)),
     }
 
@@ -115,13 +117,9 @@ def decode_cell(document: Document) -> tuple[CellKey, Cell]:
         last=decode_last_run(document["last"]),
         verdict=decode_last_run(document["verdict"]),
         named=decode_optional(SourceRevision, document["named"]),
-        active={run_id: _decode_active(active) for run_id, active in document.get("active", {}).items()},
+        active=decode_active(document.get("active", "[]")),
         groups=tuple(decode_fields(Group, group) for group in document.get("groups", ())),
     )
-
-
-def _decode_active(document: Document) -> Active:
-    return decode_fields(Active, document, status=Status(document["status"]))
 
 
 def _decode_group(document: Document) -> tuple[GroupKey, Group]:

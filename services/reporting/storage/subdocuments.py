@@ -1,6 +1,6 @@
 """Values embedded in several kinds of documents."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
@@ -9,14 +9,15 @@ import orjson
 from services.reporting.model.attempts import Attempt, BuildRef
 from services.reporting.model.evidence import Evidence
 from services.reporting.model.flaky import Assessment, Classification
-from services.reporting.model.snapshots import Outcome
-from services.reporting.model.tables import EPOCH, LastRun
+from services.reporting.model.snapshots import Outcome, Status
+from services.reporting.model.tables import EPOCH, Active, LastRun
 
 Document = dict[str, Any]
 
 _MILLISECOND = timedelta(milliseconds=1)
 
 
+_STATUSES = {status.value: status for status in Status}
 _EVIDENCE_BUILDS = ("since_build", "last_passed_build", "last_failed_build")
 
 T = TypeVar("T")
@@ -99,6 +100,22 @@ def _packed(attempt: Attempt, build: int) -> list[object]:
         attempt.branch,
         attempt.storm,
     ]
+
+
+def encode_active(active: Mapping[str, Active]) -> str:
+    """The active runs of a cell as one JSON text, for the same reason: [[run id, status, ms, execution id], ...]."""
+    runs = [[run_id, run.status, _to_ms(run.since), run.execution_id] for run_id, run in sorted(active.items())]
+    return orjson.dumps(runs).decode()
+
+
+def decode_active(stored: str | Document) -> dict[str, Active]:
+    """The inverse of `encode_active`. Earlier versions stored subdocuments."""
+    if not isinstance(stored, str):
+        return {i: decode_fields(Active, run, status=Status(run["status"])) for i, run in stored.items()}
+    return {
+        run_id: Active(_STATUSES[status], _from_ms(at), execution_id)
+        for run_id, status, at, execution_id in orjson.loads(stored)
+    }
 
 
 def _to_ms(moment: datetime) -> int:
