@@ -7,19 +7,28 @@ from typing import Any, NoReturn
 import grpc
 from mobiletest.calls.v1 import calls_pb2
 
-from services.chassis.error_status import DETAILS_KEY
+from services.chassis.error_status import DETAILS_KEY, to_grpc
+from services.chassis.errors import DomainError
+from services.chassis.method_options import describe_methods
+from services.chassis.service_token import Callers, authorize, read_metadata
 
 MAX_CALLS = 100
 PATH = "/mobiletest.calls.v1.Calls/CallTogether"
+
+_METHOD = describe_methods([calls_pb2.DESCRIPTOR.services_by_name["Calls"]])[PATH]
 
 FindHandler = Callable[[str], Awaitable[Any]]
 """From the path of a method to its gRPC handler, None for an unknown one."""
 
 
-def calls_handler(find: FindHandler) -> Any:
-    """The handler of CallTogether."""
+def calls_handler(find: FindHandler, callers: Callers) -> Any:
+    """The handler of CallTogether, which `callers` may call as its contract says."""
 
     async def handle(request: calls_pb2.CallTogetherRequest, context: Any) -> calls_pb2.CallTogetherResponse:
+        try:
+            authorize(_METHOD, read_metadata(context.invocation_metadata()), callers)
+        except DomainError as error:
+            await context.abort_with_status(to_grpc(error))
         handler = await find(request.method) if request.method != PATH else None
         if handler is None or handler.unary_unary is None:
             await context.abort(grpc.StatusCode.UNIMPLEMENTED, f"There is no unary method {request.method}")

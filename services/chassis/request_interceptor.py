@@ -72,7 +72,7 @@ class RequestInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc, unus
             make = type(handler_call_details)  # gRPC takes only its own
             metadata = handler_call_details.invocation_metadata
             return call_together.calls_handler(
-                lambda method: self.intercept_service(continuation, make(method, metadata))
+                lambda method: self.intercept_service(continuation, make(method, metadata)), self._callers
             )
         handler = await continuation(handler_call_details)
         method = self._methods.get(path)

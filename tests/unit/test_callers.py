@@ -31,7 +31,7 @@ ONLY = {
 }
 NOT = {
     "gateway": FACTS | OPERATIONS | PLANS | LIMITS | VALUES,
-    "operator": FACTS | PLANS | VALUES | SESSIONS | {"VerifyApiKey"},
+    "operator": FACTS | PLANS | VALUES | SESSIONS | {"VerifyApiKey", "CallTogether"},
 }
 """The gateway and the operator may call everything else."""
 

@@ -12,6 +12,7 @@ from pymongo import MongoClient
 
 from services.chassis import context, grpc_server
 from services.chassis.context import ALL_SCOPES, Caller
+from services.chassis.outbox import OUTBOX, to_events
 from tests.integration.catalog.conftest import TOKEN, TOKEN_OF_GATEWAY, Service
 from tests.integration.catalog.test_apps_rpc import made
 from tests.integration.catalog.test_tests_rpc import written
@@ -59,8 +60,9 @@ def identity(fact: Any) -> tuple[str, str]:
 def newest_events(service: Service, client: MongoClient[dict[str, Any]], org_id: str) -> dict[tuple[str, str], Any]:
     """The newest event about each thing of an organisation, from the outbox that publishes them."""
     found: dict[tuple[str, str], Any] = {}
-    for row in client[service.settings.mongo_database]["_outbox"].find({"type": {"$in": list(KINDS)}}):
-        published: Any = KINDS[row["type"]].FromString(row["payload"])
+    rows = client[service.settings.mongo_database][OUTBOX].find()
+    for event in (event for row in rows for event in to_events(row) if event.type in KINDS):
+        published: Any = KINDS[event.type].FromString(event.payload)
         key = identity(published)
         if published.org_id == org_id and (key not in found or published.revision > found[key].revision):
             found[key] = published
