@@ -112,7 +112,7 @@ class Outbox:
         of_subject = {"$type": "string", "$eq": subject}  # without the type the partial index is not used
         query = {"subject": of_subject, "sequence": {"$gt": after}}
         found: list[Event] = []
-        async for row in self._rows.find(query).sort([("sequence", 1), ("_id", 1)]).limit(limit):
+        async for row in self._rows.find(query).sort("sequence", 1).limit(limit):
             found += [event for event in to_events(row) if event.subject and event.sequence > after]
             if len(found) >= limit:
                 break

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from time import monotonic
 from uuid import uuid4
 
@@ -18,6 +18,7 @@ from services.chassis.producer import Producer, PublishResult
 from services.chassis.retry import run_every
 
 BATCH = 500
+_BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 
 log = logs.get(__name__)
 
@@ -109,7 +110,8 @@ class OutboxRelay:
             log.warning("outbox_mark_failed", error=repr(error))
 
     async def _measure(self) -> None:
-        _pending.set(await self._rows.count_documents({"pending": True}, limit=100_000))
+        waiting = {"pending": True, "time": {"$gt": _BEGINNING}}  # without a time the partial index is not used
+        _pending.set(await self._rows.count_documents(waiting, limit=100_000))
         oldest = await self._rows.find_one({"pending": True}, {"time": 1}, sort=[("time", 1)])
         _oldest.set((self._clock.now() - oldest["time"]).total_seconds() if oldest else 0)
 

@@ -109,10 +109,17 @@ class MongoBaselines:
         return await self._sum({"org_id": org_id})
 
     async def tests(self, after: TestKey | None, limit: int) -> Sequence[TestKey]:
-        beyond = {"_id": {"$gt": f"{_id(after, '')}\uffff"}} if after is not None else {}
-        group = {"_id": {"org_id": "$org_id", "test_id": "$test_id"}}
-        pipeline: list[Document] = [{"$match": beyond}, {"$group": group}, {"$sort": {"_id": 1}}, {"$limit": limit}]
-        return [TestKey(**document["_id"]) for document in await self._mongo.aggregate(BASELINES, pipeline)]
+        """Read in the order of the ids, which begin with the test, so that the index of ids serves."""
+        found: list[TestKey] = []
+        while len(found) < limit:
+            beyond = {"_id": {"$gt": f"{_id(after, '')}\uffff"}} if after is not None else {}
+            rows = self._baselines.find(beyond, {"org_id": 1, "test_id": 1}).sort("_id", 1).limit(limit)
+            read = [TestKey(row["org_id"], row["test_id"]) for row in await rows.to_list(None)]
+            found += dict.fromkeys(read)
+            if len(read) < limit:
+                break
+            after = found[-1]
+        return found[:limit]
 
     async def delete_of_test(self, test: TestKey) -> int:
         """The objects are deleted first, so that after a crash in between the test is found again."""
