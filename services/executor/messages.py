@@ -1,9 +1,11 @@
 """Executions, runs and their configurations, from proto and to proto."""
 
 from dataclasses import fields
+from functools import lru_cache
 from typing import Any
 
 from google.protobuf.message import Message
+from google.protobuf.struct_pb2 import Struct
 from mobiletest.executor.v1 import executions_pb2, runs_pb2
 from mobiletest.types.v1 import ci_pb2, execution_pb2, platform_pb2, run_config_pb2
 
@@ -183,10 +185,23 @@ def run_proto(execution: Execution, run: Run, *, brief: bool = False) -> runs_pb
         attempt_number=run.attempt_number,
         attempts=[_attempt(run, attempt, brief=brief) for attempt in run.attempts],
         failure=_failure(run.failure),
-        metadata=json_to_struct(metadata(execution, run)),
-        report_metadata=json_to_struct(report_metadata(run)),
+        metadata=_shared_struct(tuple(metadata(execution, run).items())),
+        report_metadata=_report_metadata(run),
         question=_question(run, run.open_question),
     )
+
+
+def _report_metadata(run: Run) -> Struct:
+    outcome = report_metadata(run)
+    if outcome["artifacts"]:
+        return json_to_struct(outcome)
+    return _shared_struct(tuple({**outcome, "artifacts": ()}.items()))
+
+
+@lru_cache(maxsize=1024)
+def _shared_struct(fields: tuple[tuple[str, Any], ...]) -> Struct:
+    """The object with these fields, which the runs of an execution have in common: copy it, never change it."""
+    return json_to_struct(dict(fields))
 
 
 def _attempt(run: Run, attempt: Attempt, *, brief: bool) -> runs_pb2.Attempt:

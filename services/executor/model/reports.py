@@ -1,8 +1,7 @@
 """The two free-form objects of a run in reports: `metadata` (its origin) and `report_metadata` (its outcome)."""
 
-from dataclasses import asdict
-
 from services.executor.model.attempts import Artifact
+from services.executor.model.attribution import Ci
 from services.executor.model.executions import Execution
 from services.executor.model.runs import Run
 
@@ -14,7 +13,7 @@ def metadata(execution: Execution, run: Run) -> Document:
     """CI attribution, client, workflow, attempts, platform and device of a run, without unknown values."""
     last = run.attempts[-1] if run.attempts else None
     fields: Document = {
-        **asdict(execution.ci),
+        **{name: getattr(execution.ci, name) for name in Ci.__slots__},
         "service_client": execution.service_client,
         "workflow_id": execution.workflow_id,
         "attempts": run.attempt_number,

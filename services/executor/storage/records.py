@@ -52,7 +52,7 @@ def execution_of(document: Document) -> Execution:
 
 def run_document(run: Run, limits: RunLimits) -> Document:
     """The run without its steps, with the fields by which the fair queue, the reaper and retention find it."""
-    bare = replace(run, attempts=tuple(replace(attempt, steps=()) for attempt in run.attempts))
+    bare = replace(run, attempts=tuple(replace(attempt, steps=()) for attempt in run.attempts)) if run.attempts else run
     document = to_document(bare)
     due_at = run.due_at(limits)
     due = {"due_at": due_at} if due_at else {}
@@ -88,7 +88,7 @@ def with_steps(run: Run, documents: list[Document]) -> Run:
 
 def plan_document(run: Run, plan: RunPlan) -> Document:
     """What a worker needs besides the run. Steps are JSON text, because their keys may not be valid field names."""
-    document = to_document(replace(plan, steps=()))
+    document = _adapter(RunPlan).dump_python(plan, exclude_none=True, exclude={"steps"})
     return {"_id": run.id, "org_id": run.org_id, **document, "steps": orjson.dumps(plan.steps)}
 
 
