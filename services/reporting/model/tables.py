@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from services.reporting.model.attempts import Attempt, BuildRef
 from services.reporting.model.flaky import UNKNOWN_ASSESSMENT, Assessment
@@ -77,9 +77,11 @@ class ExecutionRow:
     storm: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Active:
-    """A run that is queued or running; `since` is when it started, else when it was accepted."""
+class Active(NamedTuple):
+    """A run that is queued or running; `since` is when it started, else when it was accepted.
+
+    A tuple, because a cell may have thousands, all of which are read and written with it.
+    """
 
     status: Status
     since: datetime

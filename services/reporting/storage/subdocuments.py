@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import orjson
@@ -104,23 +105,25 @@ def _packed(attempt: Attempt, build: int) -> list[object]:
 
 def encode_active(active: Mapping[str, Active]) -> str:
     """The active runs of a cell as one JSON text, for the same reason: [[run id, status, ms, execution id], ...]."""
-    runs = [[run_id, run.status, _to_ms(run.since), run.execution_id] for run_id, run in sorted(active.items())]
+    runs = [(run_id, status, _to_ms(since), by) for run_id, (status, since, by) in sorted(active.items())]
     return orjson.dumps(runs).decode()
 
 
 def decode_active(stored: str | Document) -> dict[str, Active]:
     """The inverse of `encode_active`. Earlier versions stored subdocuments."""
     if not isinstance(stored, str):
-        return {i: decode_fields(Active, run, status=Status(run["status"])) for i, run in stored.items()}
+        return {i: Active(Status(run["status"]), run["since"], run["execution_id"]) for i, run in stored.items()}
     return {
         run_id: Active(_STATUSES[status], _from_ms(at), execution_id)
         for run_id, status, at, execution_id in orjson.loads(stored)
     }
 
 
+@lru_cache(maxsize=8192)
 def _to_ms(moment: datetime) -> int:
     return (moment - EPOCH) // _MILLISECOND
 
 
+@lru_cache(maxsize=8192)
 def _from_ms(milliseconds: int) -> datetime:
     return EPOCH + milliseconds * _MILLISECOND
