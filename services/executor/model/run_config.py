@@ -87,7 +87,7 @@ Part = TypeVar("Part", LlmConfig, ExecutionMode, RunConfig)
 def with_defaults(*written: RunConfig) -> RunConfig:
     """The configurations merged over the defaults, field by field; later ones take precedence."""
     result = DEFAULTS
-    for config in written:
+    for config in filter(RunConfig().__ne__, written):  # most starts write none
         result = replace(
             _over(result, config),
             llm_config=_over(result.llm_config, config.llm_config),
