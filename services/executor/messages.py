@@ -193,7 +193,7 @@ def run_proto(execution: Execution, run: Run, *, brief: bool = False) -> runs_pb
 
 def _report_metadata(run: Run) -> Struct:
     outcome = report_metadata(run)
-    if outcome["artifacts"]:
+    if outcome["artifacts"] or run.failure is not None:
         return json_to_struct(outcome)
     return _shared_struct(tuple({**outcome, "artifacts": ()}.items()))
 

@@ -81,13 +81,17 @@ DEFAULTS = RunConfig(
     disable_grid=False,
 )
 
+_NOTHING = RunConfig()
+
 Part = TypeVar("Part", LlmConfig, ExecutionMode, RunConfig)
 
 
 def with_defaults(*written: RunConfig) -> RunConfig:
     """The configurations merged over the defaults, field by field; later ones take precedence."""
     result = DEFAULTS
-    for config in filter(RunConfig().__ne__, written):  # most starts write none
+    for config in written:
+        if config == _NOTHING:
+            continue  # most starts write none
         result = replace(
             _over(result, config),
             llm_config=_over(result.llm_config, config.llm_config),

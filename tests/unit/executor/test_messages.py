@@ -183,3 +183,12 @@ def test_a_run_says_how_it_ended() -> None:
     assert proto.metadata["platform"] == "iOS"
     assert proto.report_metadata["flaky"] is False
     assert proto.execution_time_seconds == 2.0
+
+
+def test_runs_with_equal_metadata_have_their_own() -> None:
+    run = claimed_run()
+    first, second = (run_proto(execution_of(run), run) for _ in range(2))
+    first.metadata["platform"] = first.report_metadata["flaky"] = "changed"
+    assert second.metadata["platform"] == "iOS"
+    assert second.report_metadata["flaky"] is False
+    assert run_proto(execution_of(run), run) == second

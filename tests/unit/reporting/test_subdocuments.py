@@ -5,7 +5,14 @@ from datetime import UTC, datetime
 from services.reporting.model.attempts import BuildRef
 from services.reporting.model.evidence import Evidence
 from services.reporting.model.flaky import Assessment, Classification
-from services.reporting.storage.subdocuments import decode_assessment, encode_assessment
+from services.reporting.model.snapshots import Status
+from services.reporting.model.tables import Active
+from services.reporting.storage.subdocuments import (
+    decode_active,
+    decode_assessment,
+    encode_active,
+    encode_assessment,
+)
 
 BUILD = BuildRef(datetime(2026, 1, 1, tzinfo=UTC), "b1", "1.0.0")
 ASSESSMENT = Assessment(0.5, Classification.BROKEN, Evidence(streak=3, last_failed_build=BUILD))
@@ -20,3 +27,20 @@ def test_evidence_that_an_earlier_version_did_not_store_has_its_default() -> Non
     del document["evidence"]["last_failed_build"], document["evidence"]["failed_builds"]
     document["evidence"]["unknown"] = 1
     assert decode_assessment(document).evidence == Evidence(streak=3)
+
+
+ACTIVE = {"r1": Active(Status.QUEUED, BUILD.uploaded_at, "e1"), "r2": Active(Status.RUNNING, BUILD.uploaded_at, "e2")}
+
+
+def test_active_runs_survive_their_text_in_any_order() -> None:
+    text = encode_active(ACTIVE)
+    assert decode_active(text) == ACTIVE
+    assert encode_active(dict(reversed(ACTIVE.items()))) == text
+
+
+def test_active_runs_of_an_earlier_version_are_read() -> None:
+    stored = {
+        "r1": {"status": "queued", "since": BUILD.uploaded_at, "execution_id": "e1"},
+        "r2": {"status": "running", "since": BUILD.uploaded_at, "execution_id": "e2"},
+    }
+    assert decode_active(stored) == ACTIVE
