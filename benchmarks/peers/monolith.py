@@ -153,7 +153,7 @@ async def get_app(app_id: str, org_id: Organisation) -> App:
 
 @app.post("/api/v1/execution/api/execute_workflow_id_async")
 async def start(body: Start, org_id: Organisation) -> Started:
-    """Store an execution of one run with its outbox rows in a majority transaction, as ours does."""
+    """Store an execution, its runs and its outbox rows in a majority transaction, as ours does."""
     db = app.state.db
     workflow = await db.workflows.find_one({"_id": body.workflow_id, "org_id": org_id})
     if workflow is None:
@@ -177,4 +177,5 @@ async def start(body: Start, org_id: Organisation) -> Started:
 
     async with await app.state.client.start_session() as session:
         await session.with_transaction(work)
-    return Started(status="queued", message="Execution queued", id=id_, task_id=id_)
+    message = f"Queued: {len(runs)} {'run' if len(runs) == 1 else 'runs'}."
+    return Started(status="queued", message=message, id=id_, task_id=id_)
