@@ -18,12 +18,19 @@ from services.gateway.handlers import reports
 from services.gateway.handlers.apps import AppInvocations
 from services.gateway.handlers.concurrency import ConcurrencyLimit
 from services.gateway.handlers.imports import ImportHandler
-from services.gateway.handlers.invocations import Invocation, call_in_batch, call_rpc, long_poll_or_batch, read_by_id
+from services.gateway.handlers.invocations import (
+    Invocation,
+    call_in_batch,
+    call_rpc,
+    long_poll_or_batch,
+    read_by_id,
+    unless_searching,
+)
 from services.gateway.handlers.limits import limits_in_use
 from services.gateway.handlers.request_reader import RequestReader
 from services.gateway.handlers.server_sent_events import ServerSentEventsHandler
 from services.gateway.handlers.streams import DownloadHandler
-from services.gateway.handlers.unary import CoalescedReadHandler, UnaryHandler, renderer
+from services.gateway.handlers.unary import UnaryHandler, renderer
 from services.gateway.handlers.uploads import UploadHandler
 from services.gateway.http.application import Route
 from services.gateway.http.authentication import AccessRule
@@ -84,11 +91,7 @@ class OperationRoutes:
     def _unary_handler(self, operation: Operation) -> Handler:
         reader = RequestReader(operation, self._settings, self._bodies)
         invoke = self._invocations.get(operation.name) or self._call_rpc(operation.name)
-        is_batched = operation.name in self._readers
-        if operation.verb == "GET" and not is_batched and operation.output.full_name != HTTP_BODY:
-            encode = response_encoder(operation.output)
-            return CoalescedReadHandler(reader, invoke, encode, self._settings.max_request_timeout_seconds).handle
-        encoder = item_encoder if is_batched else response_encoder
+        encoder = item_encoder if operation.name in self._readers else response_encoder
         return UnaryHandler(reader, invoke, renderer(operation, encoder)).handle
 
     def _stream_handler(self, operation: Operation) -> Handler:
@@ -131,7 +134,6 @@ class OperationRoutes:
         ).handle
 
     def _limits_handler(self, operation: Operation) -> Handler:
-        """Not coalesced: the limits are those that came with the key."""
         runs = executor_limits_pb2.DESCRIPTOR.services_by_name["RunLimits"].methods_by_name["ListRunLimits"]
         invoke = limits_in_use(
             self._call_rpc(operation.name), call_rpc(self._upstreams.rpc(runs)), (self._uploads, self._streams)
@@ -145,6 +147,12 @@ class OperationRoutes:
     def _call_in_batch(self, name: str) -> Invocation:
         method = find_operation(self._operations, name).descriptor
         return call_in_batch(CallBatcher(self._upstreams, method, self._settings.max_request_timeout_seconds))
+
+    def _read_in_batch(self, name: str) -> Invocation:
+        method = find_operation(self._operations, name).descriptor
+        return call_in_batch(
+            CallBatcher(self._upstreams, method, self._settings.max_request_timeout_seconds, reads=True)
+        )
 
     def _batch_reader(self, operation: Operation) -> BatchReader | None:
         batch = batch_method(operation)
@@ -161,7 +169,7 @@ class OperationRoutes:
             "GetApp": apps.get,
             "CreateApp": apps.create(rpc("CreateApp")),
             "UpdateApp": apps.update(rpc("UpdateApp")),
-            "ListApps": apps.list(rpc("ListApps")),
+            "ListApps": apps.list(unless_searching(self._read_in_batch("ListApps"), rpc("ListApps"))),
             "GetExecution": long_poll_or_batch(
                 by_id["GetExecution"], rpc("GetExecution"), self._open_streams, self._streams
             ),

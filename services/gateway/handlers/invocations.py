@@ -41,6 +41,15 @@ def call_in_batch(calls: CallBatcher) -> Invocation:
     return invoke
 
 
+def unless_searching(batch: Invocation, alone: Invocation) -> Invocation:
+    """A list that makes a call of its own when it searches: no other list shall wait for a slow search."""
+
+    async def invoke(message: Any, context: RequestContext, timeout: float) -> Any:
+        return await (alone if message.search else batch)(message, context, timeout)
+
+    return invoke
+
+
 def read_by_id(reader: BatchReader, id_field: str) -> Invocation:
     """A Get by the one id in its request."""
 

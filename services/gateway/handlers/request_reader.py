@@ -6,7 +6,6 @@ from typing import Any
 
 import grpc
 from aiohttp import hdrs, web
-from google.protobuf.message import Message
 
 from services.chassis import context, error_status
 from services.chassis.errors import InvalidArgument
@@ -31,7 +30,6 @@ class RequestReader:
         """`memory` is that of all bodies of the process."""
         self._memory = memory
         self._decoder = RequestDecoder.of(operation)
-        self._request = operation.request
         self._takes_body = operation.takes_body
         self._can_expect = operation.can_expect_revisions
         self._is_read = operation.verb == "GET"
@@ -67,10 +65,6 @@ class RequestReader:
             reason = "If-Match is not supported here: this resource has no ETag"
             raise HttpError(412, reason, "PRECONDITION_UNSUPPORTED")
         message.expected_revisions.extend(expected_revisions(if_match))
-
-    def parse(self, message: bytes) -> Message:
-        """The request message with these bytes."""
-        return self._request.FromString(message)
 
     def timeout(self, decoded: Decoded, request_context: RequestContext) -> float:
         """Seconds for the call: what the client asks for, else the default; a long poll gets its wait and a margin."""

@@ -1,22 +1,20 @@
 """RPCs with a single response: JSON, nothing, or a body as it is."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from aiohttp import web
 from google.protobuf.descriptor import Descriptor
 from google.protobuf.message import Message
 
-from services.chassis import context
-from services.chassis.batcher import Batcher
 from services.gateway.contract.operations import EMPTY, HTTP_BODY, Operation
 from services.gateway.encoding import ToJson
 from services.gateway.handlers.invocations import Invocation
 from services.gateway.handlers.request_reader import RequestReader
 from services.gateway.http.json_responses import json_response
 from services.gateway.http.representations import REVALIDATE, entity_tag
-from services.gateway.http.request_context import REQUEST_CONTEXT, RequestContext
+from services.gateway.http.request_context import REQUEST_CONTEXT
 
 Render = Callable[[Any], web.StreamResponse]
 """response message -> HTTP response"""
@@ -39,45 +37,6 @@ class UnaryHandler:
         with self._reader.call_scope(request_context, timeout):
             message = await self._invoke(decoded.message, request_context, timeout)
         return self._render(message)
-
-
-_CoalescedResponse = tuple[bytes, str, Mapping[str, str]]
-"""JSON text, its ETag, and the headers that belong to it."""
-
-
-class CoalescedReadHandler:
-    """A GET whose concurrent identical requests share a call: same organisation, same bytes of the request message.
-
-    A call only answers requests that arrived before it began, so no response is older than that of a separate call.
-    """
-
-    def __init__(self, reader: RequestReader, invoke: Invocation, encode: ToJson, max_timeout: float) -> None:
-        """A call may take `max_timeout` seconds; each request stops waiting after its own timeout."""
-        self._reader = reader
-        self._invoke = invoke
-        self._encode = encode
-        self._max_timeout = max_timeout
-        self._batcher: Batcher[bytes, _CoalescedResponse] = Batcher(self._call)
-
-    async def handle(self, request: web.Request) -> web.StreamResponse:
-        request_context = request[REQUEST_CONTEXT]
-        decoded = await self._reader.read(request)
-        timeout = self._reader.timeout(decoded, request_context)
-        key = decoded.message.SerializeToString(deterministic=True)
-        with self._reader.call_scope(request_context, timeout):
-            batch = self._batcher.join(request_context.caller, (key,), question=key)
-            body, etag, headers = (await batch.results(timeout))[key]
-        request_context.response_headers.update(headers)
-        return json_response(body, etag=etag)
-
-    async def _call(self, keys: Sequence[bytes]) -> Mapping[bytes, _CoalescedResponse]:
-        """A batch has one key, because requests are queued by key."""
-        (key,) = keys
-        shared = RequestContext(context.current())
-        with context.limit_time(self._max_timeout):
-            message = await self._invoke(self._reader.parse(key), shared, self._max_timeout)
-        body = self._encode(message)
-        return {key: (body, entity_tag(body, message), shared.response_headers)}
 
 
 def renderer(operation: Operation, make_encoder: Callable[[Descriptor], ToJson]) -> Render:

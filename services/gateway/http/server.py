@@ -51,6 +51,7 @@ class _Connection(web.RequestHandler):
     def __init__(self, manager: web.Server, *, answer_seconds: float, **options: Any) -> None:
         super().__init__(manager, **options)
         self._answer_seconds = answer_seconds
+        self._is_finishing = False
 
     async def finish_response(
         self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
@@ -60,14 +61,24 @@ class _Connection(web.RequestHandler):
             resp = _standalone_response(map_http_exception(resp), str(uuid4()))
         if resp.status == HTTPStatus.REQUEST_TIMEOUT:
             self._lingering_time = 0.0  # the rest of the body has been waited for
+        self._is_finishing = True
         try:
-            async with asyncio.timeout(self._answer_seconds):
-                return await super().finish_response(request, resp, start_time)
+            return await super().finish_response(request, resp, start_time)
         except TimeoutError:
             log.warning("answer_not_taken", seconds=self._answer_seconds)
             if self.transport is not None:
                 self.transport.abort()
             return resp, True
+        finally:
+            self._is_finishing = False
+
+    async def _drain_helper(self) -> None:
+        """Wait until the client has read enough. A timer for each response would cost more than what it guards."""
+        if self._paused and self._is_finishing:
+            async with asyncio.timeout(self._answer_seconds):
+                await super()._drain_helper()
+        else:
+            await super()._drain_helper()
 
     def handle_error(
         self, request: web.BaseRequest, status: int = 500, exc: BaseException | None = None, message: str | None = None

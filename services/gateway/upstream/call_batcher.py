@@ -14,7 +14,7 @@ from mobiletest.calls.v1 import calls_pb2
 from services.chassis.batcher import Batcher
 from services.chassis.call_together import PATH
 from services.chassis.context import Caller, bind, limit_time
-from services.chassis.error_status import DETAILS_KEY
+from services.chassis.error_status import DETAILS_KEY, TOO_LARGE, to_domain_error
 from services.chassis.grpc_channel import identity
 from services.chassis.request_interceptor import REPLAYED
 from services.gateway.upstream.rpcs import Upstreams
@@ -46,8 +46,18 @@ Outcome = Answered | Exception
 class CallBatcher:
     """Calls of one method. Without load a call never waits, and has a message of its own."""
 
-    def __init__(self, upstreams: Upstreams, method: MethodDescriptor, max_timeout: float) -> None:
-        """A message may take `max_timeout` seconds; each call stops waiting after its own timeout."""
+    def __init__(
+        self,
+        upstreams: Upstreams,
+        method: MethodDescriptor,
+        max_timeout: float,
+        *,
+        reads: bool = False,
+    ) -> None:
+        """A message may take `max_timeout` seconds; each call stops waiting after its own timeout.
+
+        Calls of a method that only `reads` are made again, alone, when their answers are too large for one message.
+        """
         self._method = f"/{method.containing_service.full_name}/{method.name}"
         self._rpc = upstreams.rpc(method)
         self._together = upstreams.channel(method).unary_unary(
@@ -57,6 +67,7 @@ class CallBatcher:
         )
         self._parse = GetMessageClass(method.output_type).FromString
         self._max_timeout = max_timeout
+        self._reads = reads
         self._batcher: Batcher[PendingCall, Outcome] = Batcher(
             self._call, max_in_flight=8, max_wait=0.002, max_keys=MAX_CALLS
         )
@@ -76,9 +87,15 @@ class CallBatcher:
             try:
                 return await self._call_together(calls)
             except grpc.aio.AioRpcError as error:
-                if error.code() is not grpc.StatusCode.UNIMPLEMENTED:  # by an older service
+                if not self._goes_alone(error):
                     raise
         return dict(zip(calls, await asyncio.gather(*map(self._outcome, calls)), strict=True))
+
+    def _goes_alone(self, error: grpc.aio.AioRpcError) -> bool:
+        if error.code() is grpc.StatusCode.UNIMPLEMENTED:  # by an older service
+            return True
+        known = to_domain_error(error)
+        return self._reads and known is not None and known.reason == TOO_LARGE
 
     async def _call_together(self, calls: Sequence[PendingCall]) -> Mapping[PendingCall, Outcome]:
         message = calls_pb2.CallTogetherRequest(

@@ -204,23 +204,6 @@ async def test_a_page_of_apps_makes_one_call_for_all_statistics(client: Client, 
     assert len(backends.of("BatchGetAppStats")) == 1
 
 
-async def test_concurrent_identical_requests_share_a_call(client: Client, backends: FakeBackends) -> None:
-    gate = asyncio.Event()
-
-    async def page(request: apps_pb2.ListAppsRequest) -> apps_pb2.ListAppsResponse:
-        await gate.wait()
-        return apps_pb2.ListAppsResponse(page=request.page)
-
-    backends.on("ListApps", page)
-    asking = [asyncio.create_task(client("GET", f"/api/v1/apps?page={1 + number % 2}")) for number in range(40)]
-    await eventually(lambda: len(backends.of("ListApps")) >= 2)
-    gate.set()
-    answers = await asyncio.gather(*asking)
-    assert [answer.json["page"] for answer in answers] == [1, 2] * 20
-    assert len({answer.headers["X-Request-ID"] for answer in answers}) == 40
-    assert len(backends.of("ListApps")) < 40
-
-
 async def test_a_dependency_that_is_down_is_a_503_with_retry_after(client: Client, backends: FakeBackends) -> None:
     def down(_: Any) -> Any:
         raise Unavailable("mongodb at 10.0.0.1 is down", retry_after=2.5)

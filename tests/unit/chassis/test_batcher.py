@@ -143,18 +143,6 @@ async def test_the_call_is_cancelled_with_its_last_request() -> None:
     assert leaving[0].cancelled()
 
 
-async def test_each_question_has_its_own_queue() -> None:
-    store = Store()
-    batches = Batcher(store.fetch)
-    for question in (b"1", b"2", b"1"):
-        batches.join(ONE, ["a"], question=question)
-    await settle()
-    assert store.calls == [["a"], ["a"]]
-    store.gate.set()
-    await settle()
-    assert len(store.calls) == 3
-
-
 async def test_idle_queues_are_removed() -> None:
     store = Store()
     store.gate.set()

@@ -39,12 +39,13 @@ class FakeCall:
 class FakeExecutor:
     """The channel to an executor; `alone` and `together` are the calls that came, in this order."""
 
-    def __init__(self, *, knows_several: bool = True) -> None:
+    def __init__(self, *, knows_several: bool = True, refusal: grpc.aio.AioRpcError | None = None) -> None:
         self.alone: list[str] = []
         self.together: list[int] = []
         self.go_on = asyncio.Event()
         self.unknown: set[str] = set()
         self._knows_several = knows_several
+        self._refusal = refusal
 
     def unary_unary(self, path: str, **_: Any) -> Callable[..., FakeCall]:
         return self._start_several if path == PATH else self._start
@@ -61,6 +62,8 @@ class FakeExecutor:
         if not self._knows_several:
             empty = grpc.aio.Metadata()
             raise grpc.aio.AioRpcError(grpc.StatusCode.UNIMPLEMENTED, empty, empty)
+        if self._refusal is not None:
+            raise self._refusal
         return calls_pb2.CallTogetherResponse(answers=[self._answer(call) for call in request.calls])
 
     def _answer(self, call: calls_pb2.Call) -> calls_pb2.Answer:
@@ -71,8 +74,13 @@ class FakeExecutor:
         return calls_pb2.Answer(response=pb.ExecutionStart(id=workflow_id).SerializeToString())
 
 
-def batcher(executor: FakeExecutor) -> CallBatcher:
-    return CallBatcher(cast(Upstreams, Upstreams({"executor": cast(Any, executor)})), START, 5.0)
+def batcher(executor: FakeExecutor, *, reads: bool = False) -> CallBatcher:
+    return CallBatcher(cast(Upstreams, Upstreams({"executor": cast(Any, executor)})), START, 5.0, reads=reads)
+
+
+def too_large() -> grpc.aio.AioRpcError:
+    empty = grpc.aio.Metadata()
+    return grpc.aio.AioRpcError(grpc.StatusCode.RESOURCE_EXHAUSTED, empty, empty, "Sent message larger than max")
 
 
 async def start(calls: CallBatcher, workflow_id: str, **fields: Any) -> Any:
@@ -127,6 +135,23 @@ async def test_an_older_service_gets_the_calls_one_by_one() -> None:
     calls, ids = batcher(executor), [str(uuid4()) for _ in range(4)]
     assert await asyncio.gather(*(start(calls, id_) for id_ in ids)) == ids
     assert (executor.alone, executor.together) == (ids, [3])
+
+
+async def test_reads_whose_answers_are_too_large_for_one_message_are_made_alone() -> None:
+    executor = FakeExecutor(refusal=too_large())
+    executor.go_on.set()
+    calls, ids = batcher(executor, reads=True), [str(uuid4()) for _ in range(3)]
+    assert await asyncio.gather(*(start(calls, id_) for id_ in ids)) == ids
+    assert (executor.alone, executor.together) == (ids, [2])
+
+
+async def test_what_is_more_than_a_read_is_never_made_again() -> None:
+    executor = FakeExecutor(refusal=too_large())
+    executor.go_on.set()
+    calls, ids = batcher(executor), [str(uuid4()) for _ in range(3)]
+    first, *refused = await asyncio.gather(*(start(calls, id_) for id_ in ids), return_exceptions=True)
+    assert (first, executor.alone) == (ids[0], ids[:1])
+    assert all(isinstance(error, grpc.aio.AioRpcError) for error in refused)
 
 
 async def test_a_large_request_waits_for_no_other() -> None:
