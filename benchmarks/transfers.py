@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Protocol
@@ -105,13 +106,13 @@ class Comparison:
 
     async def round(self, running: Stack, ours: Side, peer: Side) -> None:
         contents = await asyncio.to_thread(lambda: [Content(self.size) for _ in range(self.count)])
-        their_urls = await self._timed(self.uploads.peer, [lambda c=c: peer.send(c) for c in contents])
+        their_urls = await self._timed(self.uploads.peer, [partial(peer.send, c) for c in contents])
         peak = PeakMemory(running.pid_of(name) for name in MEASURED)
-        our_urls = await self._timed(self.uploads.ours, [lambda c=c: ours.send(c) for c in contents])
+        our_urls = await self._timed(self.uploads.ours, [partial(ours.send, c) for c in contents])
         self.uploads.risen.append(peak.risen())
-        await self._timed(self.downloads.peer, [lambda u=u: peer.receive(u, self.size) for u in their_urls])
+        await self._timed(self.downloads.peer, [partial(peer.receive, url, self.size) for url in their_urls])
         peak = PeakMemory(running.pid_of(name) for name in MEASURED)
-        await self._timed(self.downloads.ours, [lambda u=u: ours.receive(u, self.size) for u in our_urls])
+        await self._timed(self.downloads.ours, [partial(ours.receive, url, self.size) for url in our_urls])
         self.downloads.risen.append(peak.risen())
         received = await asyncio.to_thread(ours.receive, our_urls[0], self.size, hashed=True)
         if received != await asyncio.to_thread(contents[0].sha256):
