@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 import uvloop
 
 from benchmarks.load import Target
+from deploy.local.child import poll_until
 
 CONNECTING_AT_ONCE = 100
 RETRY_SECONDS = 3.0
@@ -36,6 +37,7 @@ class Followers:
 
     def __init__(self, target: Target, execution_ids: Sequence[str]) -> None:
         """One follower for each id; the same id may be followed by many."""
+        self._number = len(execution_ids)
         self._pipe, other = multiprocessing.Pipe()
         spawn = multiprocessing.get_context("spawn")
         self._process = spawn.Process(target=_run, args=(other, target, list(execution_ids)), daemon=True)
@@ -52,10 +54,13 @@ class Followers:
         """How many have received something on their present connection."""
         return int(await self._ask("following"))
 
-    async def all_following(self, within: float) -> None:
-        """Wait until all follow; TimeoutError."""
-        async with asyncio.timeout(within):
-            await self._ask("all_following")
+    async def all_following(self, within: float) -> bool:
+        """Wait until all follow; whether they do after so many seconds."""
+
+        async def probe() -> bool:
+            return await self.following() == self._number
+
+        return await poll_until(probe, within=within)
 
     async def receipts(self) -> list[tuple[str, int, float]]:
         """What has been received since the last call: execution, number of the event, time."""
@@ -74,7 +79,6 @@ class _Crowd:
         address = urlsplit(target.url)
         self._host, self._port = str(address.hostname), address.port or 80
         self._gate = asyncio.Semaphore(CONNECTING_AT_ONCE)
-        self._all = asyncio.Event()
         self._followers = [_Follower(self, target, id_) for id_ in execution_ids]
         self._number = 0
         self.received: list[tuple[str, int, float]] = []
@@ -85,8 +89,6 @@ class _Crowd:
         loop = asyncio.get_running_loop()
         while True:
             asked = await loop.run_in_executor(None, pipe.recv)
-            if asked == "all_following":
-                await self._all.wait()
             result = {"following": self._number, "receipts": self.received}.get(asked)
             if asked == "receipts":
                 self.received = []
@@ -94,10 +96,6 @@ class _Crowd:
 
     def count(self, change: int) -> None:
         self._number += change
-        if self._number == len(self._followers):
-            self._all.set()
-        else:
-            self._all.clear()
 
     async def connect(self, follower: "_Follower") -> None:
         async with self._gate:

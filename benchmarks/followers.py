@@ -9,12 +9,13 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from itertools import cycle, islice
 from pathlib import Path
 from statistics import median, quantiles
 
+import aiohttp
 import uvloop
 
 from benchmarks import limits
@@ -24,7 +25,7 @@ from benchmarks.load import Target
 from benchmarks.process_memory import resident_bytes
 from deploy.local import stack
 from deploy.local.stack import Stack
-from examples.client import Client
+from examples.client import Client, Refused
 from services.chassis.migrations import open_migrated
 from services.chassis.outbox import Outbox
 from services.executor.model.lifecycle import request_cancel
@@ -40,7 +41,6 @@ SETTLE_SECONDS = 2.0
 CONNECT_SECONDS = 60.0
 STARTS_AT_ONCE = 50
 START = "execution/api/execute_workflow_id_async"
-MIN_PROBES = 50
 PROBE_PAUSE_SECONDS = 0.05
 PARTS = ("gateway", "executor")
 P99_MS = 200.0
@@ -125,7 +125,7 @@ class Bench:
         """Follow these executions and change CHANGES runs of them, one after the other."""
         before = self.memory()
         async with self.followers(ids) as followers:
-            await followers.all_following(CONNECT_SECONDS)
+            await _follow(followers)
             await asyncio.sleep(SETTLE_SECONDS)
             after = self.memory()
             await followers.receipts()
@@ -147,23 +147,29 @@ class Bench:
     async def restart(self, ids: Sequence[str]) -> Restart:
         """Restart the gateway under its followers."""
         async with self.followers(ids) as followers:
-            await followers.all_following(CONNECT_SECONDS)
+            await _follow(followers)
             await self.running.restart("gateway")
             began = time.perf_counter()
-            back = asyncio.create_task(followers.all_following(2 * CONNECT_SECONDS))
-            probes = await self._probe_until(back)
-            return Restart(time.perf_counter() - began, median(probes), quantiles(probes, n=100)[98])
+            back = asyncio.create_task(followers.all_following(CONNECT_SECONDS))
+            probes = [asyncio.create_task(self._probe())]
+            while not back.done():
+                await asyncio.wait({back}, timeout=PROBE_PAUSE_SECONDS)
+                probes.append(asyncio.create_task(self._probe()))
+            seconds = time.perf_counter() - began if await back else float("inf")
+            took = await asyncio.gather(*probes)
+        return Restart(seconds, median(took), quantiles(took, n=100)[98])
 
-    async def _probe_until(self, ended: asyncio.Task[None]) -> list[float]:
-        """Milliseconds of small reads, some each second."""
-        probes: list[float] = []
-        while not ended.done() or len(probes) < MIN_PROBES:
-            began = time.perf_counter()
+    async def _probe(self) -> float:
+        """Milliseconds of a small read, also of one that was refused."""
+        began = time.perf_counter()
+        with suppress(Refused, aiohttp.ClientError):
             await self.client.call("GET", "apps", params={"page_size": 1})
-            probes.append((time.perf_counter() - began) * 1000)
-            await asyncio.sleep(PROBE_PAUSE_SECONDS)
-        await ended
-        return probes
+        return (time.perf_counter() - began) * 1000
+
+
+async def _follow(followers: Followers) -> None:
+    if not await followers.all_following(CONNECT_SECONDS):
+        raise TimeoutError(f"{await followers.following()} follow after {CONNECT_SECONDS:g} s")
 
 
 def _delays(began: Sequence[tuple[str, float]], receipts: Sequence[tuple[str, int, float]]) -> list[float]:

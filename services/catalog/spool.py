@@ -8,7 +8,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -23,6 +23,8 @@ LEFTOVER_SECONDS = 1.0
 """A file is locked from this moment on at the latest."""
 PORTION_BYTES = 64 * 1024 * 1024
 """An upload of unknown size, or one larger than expected, takes so many more bytes of the spool at once."""
+GATHERED_BYTES = 1024 * 1024
+"""Of each upload so many bytes wait for the disk at most, besides those that are being written."""
 FULL_RETRY_SECONDS = 10.0
 PREFIX = "mobiletest-upload-"
 
@@ -95,14 +97,15 @@ class Spool:
         room.size += size
 
     async def _write(self, file: IO[bytes], path: Path, chunks: AsyncIterator[bytes], room: "_Room") -> ReceivedFile:
-        digest, size = hashlib.sha256(), 0
-        async for chunk in chunks:
-            size += len(chunk)
-            self._check(size)
-            if size > room.size:
-                self._extend(room, max(PORTION_BYTES, size - room.size))
-            await asyncio.to_thread(_append, file, chunk, digest)
-        return ReceivedFile(path, digest.hexdigest(), size)
+        size = 0
+        async with _Writer(file) as writer:
+            async for chunk in chunks:
+                size += len(chunk)
+                self._check(size)
+                if size > room.size:
+                    self._extend(room, max(PORTION_BYTES, size - room.size))
+                await writer.add(chunk)
+        return ReceivedFile(path, writer.digest.hexdigest(), size)
 
     def _check(self, size: int) -> None:
         if size > self._max_bytes:
@@ -120,6 +123,41 @@ class _Room:
     size: int = 0
 
 
+class _Writer:
+    """Writes and hashes in a thread, while the next chunks arrive."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.digest = hashlib.sha256()
+        self._file = file
+        self._gathered: list[bytes] = []
+        self._gathered_bytes = 0
+        self._writing: asyncio.Future[None] | None = None
+
+    async def __aenter__(self) -> "_Writer":
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Everything is written then; after an error only what the thread has begun."""
+        if kind is None:
+            await self._write_gathered()
+        if self._writing is not None:
+            with nullcontext() if kind is None else suppress(Unavailable):
+                await asyncio.shield(self._writing)
+
+    async def add(self, chunk: bytes) -> None:
+        """Unavailable: the disk is full."""
+        self._gathered.append(chunk)
+        self._gathered_bytes += len(chunk)
+        if self._writing is None or self._writing.done() or self._gathered_bytes >= GATHERED_BYTES:
+            await self._write_gathered()
+
+    async def _write_gathered(self) -> None:
+        if self._writing is not None:
+            await asyncio.shield(self._writing)
+        gathered, self._gathered, self._gathered_bytes = self._gathered, [], 0
+        self._writing = asyncio.get_running_loop().run_in_executor(None, _append, self._file, gathered, self.digest)
+
+
 def _remove_unlocked(path: Path) -> None:
     """OSError: an upload in progress has the file, or has ended meanwhile."""
     with path.open("rb") as file:
@@ -132,13 +170,14 @@ def _remove(path: Path) -> None:
     path.unlink(missing_ok=True)
 
 
-def _append(file: IO[bytes], chunk: bytes, digest: "hashlib._Hash") -> None:
+def _append(file: IO[bytes], chunks: list[bytes], digest: "hashlib._Hash") -> None:
     try:
-        file.write(chunk)
+        file.writelines(chunks)
         file.flush()
     except OSError as problem:
         raise _spool_full("the disk is full") from problem
-    digest.update(chunk)
+    for chunk in chunks:
+        digest.update(chunk)
 
 
 def _spool_full(why: str) -> Unavailable:

@@ -108,6 +108,7 @@ class OperationRoutes:
             self._open_streams,
             limit=self._streams,
             heartbeat_seconds=self._settings.heartbeat_seconds,
+            stream_seconds=self._settings.stream_timeout_seconds,
             closing=self._closing,
         ).handle
 

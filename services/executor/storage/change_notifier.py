@@ -4,6 +4,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import count
 
 from pymongo.errors import PyMongoError
 
@@ -13,6 +14,8 @@ from services.chassis.mongo import Document, Mongo
 from services.executor.storage.schema import EXECUTIONS
 
 RECONNECT_SECONDS = 1.0
+POLL_ATTEMPTS = 5
+"""After so many attempts to listen, waiters look for changes themselves."""
 _CHANGED_IDS: list[Document] = [
     {"$match": {"operationType": {"$in": ["replace", "update"]}}},
     {"$project": {"documentKey": 1}},
@@ -63,8 +66,8 @@ class ChangeNotifier:
         self._notify_all()
 
     async def run(self) -> None:
-        """Listen until cancelled. While the stream fails, waiters notice changes when their wait times out."""
-        while True:
+        """Listen until cancelled. While the stream fails, waiters look for changes every few seconds."""
+        for attempt in count(1):
             try:
                 async with self._mongo.watch(EXECUTIONS, _CHANGED_IDS) as changes:
                     self._notify_all()
@@ -72,6 +75,8 @@ class ChangeNotifier:
                         self._notify(change["documentKey"]["_id"])
             except PyMongoError as error:
                 log.warning("change_stream_failed", error=repr(error))
+            if attempt % POLL_ATTEMPTS == 0:
+                self._notify_all()
             await asyncio.sleep(RECONNECT_SECONDS)
 
     def _notify(self, execution_id: str) -> None:

@@ -18,7 +18,8 @@ from services.executor.ports.executions import ChangeNotifications, ExecutionFil
 from services.executor.ports.runs import Artifacts
 
 LOG_PAGE = 200
-WATCH_POLL_SECONDS = 5.0
+WATCH_POLL_SECONDS = 60.0
+"""Changes are notified; this is for one whose notification is lost."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,9 @@ the event's data. A client that reconnects with Last-Event-ID continues where it
 """
 
 import asyncio
+import random
 from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any
 
 import orjson
@@ -18,17 +19,23 @@ from services.gateway.handlers.concurrency import ConcurrencyLimit
 from services.gateway.handlers.request_reader import RequestReader
 from services.gateway.handlers.streams import abort_stream, write
 from services.gateway.http.open_streams import OpenStreams
-from services.gateway.http.request_context import REQUEST_CONTEXT
+from services.gateway.http.request_context import REQUEST_CONTEXT, RequestContext
+from services.gateway.upstream.event_feeds import EventFeeds
 from services.gateway.upstream.rpcs import Rpc
 
-HEARTBEAT = b": still here\n\n"
 MAX_HEADERS_DELAY_SECONDS = 1.0
 """After this time the client gets the headers, even if no event has happened yet."""
+RETRIES_PER_SECOND = 500
+"""How many clients of a process that stops come back in a second: each is told another time."""
 _HEADERS = {"Content-Type": "text/event-stream; charset=utf-8", "X-Accel-Buffering": "no"}
 
 
 class ServerSentEventsHandler:
-    """Passes events on until the stream ends, the client goes, its key ends or the process stops (`closing`)."""
+    """Passes events on until the stream ends, the client goes, its key ends or the process stops (`closing`).
+
+    Followers of the same thing share an upstream call. A client that does not read is cut off, and continues where it
+    was when it comes back.
+    """
 
     def __init__(
         self,
@@ -39,13 +46,13 @@ class ServerSentEventsHandler:
         *,
         limit: ConcurrencyLimit,
         heartbeat_seconds: float,
+        stream_seconds: float,
         closing: asyncio.Event,
     ) -> None:
         self._reader = reader
         self._limit = limit
-        self._rpc = rpc
+        self._feeds = EventFeeds(rpc, event_encoder(message), closing, timeout=stream_seconds)
         self._open_streams = open_streams
-        self._encode = event_encoder(message)
         self._heartbeat_seconds = heartbeat_seconds
         self._closing = closing
 
@@ -54,18 +61,16 @@ class ServerSentEventsHandler:
         decoded = await self._reader.read(request)
         timeout = self._reader.stream_timeout(request_context)
         with self._limit.enter(request_context), self._reader.call_scope(request_context, timeout):
-            call = self._rpc(decoded.message, timeout=timeout)
-            try:
-                async with aclosing(self._texts(call)) as texts:
-                    return await self._send(texts, request)
-            finally:
-                call.cancel()
+            async with aclosing(self._texts(decoded.message, request_context)) as texts:
+                return await self._send(texts, request, timeout)
 
-    async def _send(self, texts: AsyncGenerator[bytes, None], request: web.Request) -> web.StreamResponse:
+    async def _send(
+        self, texts: AsyncGenerator[bytes, None], request: web.Request, timeout: float
+    ) -> web.StreamResponse:
         """The headers go out with the first text, so that an error before it is an ordinary error response."""
         response = web.StreamResponse(headers=_HEADERS)
         try:
-            async with self._open_streams.while_valid(request[REQUEST_CONTEXT]):
+            async with self._open_streams.while_valid(request[REQUEST_CONTEXT]), asyncio.timeout(timeout):
                 async for text in texts:
                     if not response.prepared:
                         await response.prepare(request)
@@ -81,28 +86,41 @@ class ServerSentEventsHandler:
             abort_stream(request, error)
         return response
 
-    async def _texts(self, call: Any) -> AsyncGenerator[bytes, None]:
+    async def _texts(self, message: Any, request_context: RequestContext) -> AsyncGenerator[bytes, None]:
         """Events as they arrive, and heartbeats between them."""
-        messages = aiter(call)
-        closing = asyncio.ensure_future(self._closing.wait())
-        pending = asyncio.ensure_future(anext(messages))
+        after: int = message.after_sequence
         max_wait = min(MAX_HEADERS_DELAY_SECONDS, self._heartbeat_seconds)
-        try:
-            while True:
-                await asyncio.wait({pending, closing}, timeout=max_wait, return_when=asyncio.FIRST_COMPLETED)
-                max_wait = self._heartbeat_seconds
-                if pending.done():
-                    yield self._encode(pending.result())
-                    pending = asyncio.ensure_future(anext(messages))
-                elif closing.done():
-                    return
-                else:
-                    yield HEARTBEAT
-        except StopAsyncIteration:
-            return
-        finally:
-            pending.cancel()
-            closing.cancel()
+        ended = False
+        while not ended:
+            with self._feeds.join(message, after, request_context.caller) as feed, suppress(LookupError):
+                cursor = feed.cursor(after)
+                while True:
+                    if (found := feed.take(cursor)) is not None:
+                        cursor, after, text = found
+                        yield text
+                    elif feed.ended:
+                        ended = True
+                        break
+                    elif not await _happens(feed.news, max_wait):
+                        yield b": still here\n" + self._retry()
+                    max_wait = self._heartbeat_seconds
+        if feed.error is not None:
+            raise feed.error.with_traceback(None)
+        if self._closing.is_set():
+            yield self._retry()
+
+    def _retry(self) -> bytes:
+        """When to come back: the more follow, the longer it takes until all do."""
+        spread = 1 + self._feeds.followers / RETRIES_PER_SECOND
+        return b"retry: %d\n\n" % (1000 * (1 + spread * random.random()))  # noqa: S311
+
+
+async def _happens(event: asyncio.Event, within: float) -> bool:
+    try:
+        async with asyncio.timeout(within):
+            return await event.wait()
+    except TimeoutError:
+        return False
 
 
 def event_encoder(message: Descriptor) -> Callable[[Any], bytes]:

@@ -139,3 +139,33 @@ async def test_events_of_an_unknown_execution_are_a_404(client: Client, backends
     backends.on("WatchExecution", events)
     answer = await client("GET", f"/api/v1/executions/{uuid4()}/events")
     assert (answer.status, answer.json["detail"]) == (404, "Execution not found")
+
+
+async def test_followers_of_an_execution_share_a_call(client: Client, backends: FakeBackends, gateway: App) -> None:
+    gate = asyncio.Event()
+
+    async def events(_: object) -> AsyncIterator[Any]:
+        await gate.wait()
+        yield executions_pb2.ExecutionEvent(sequence=4, run=runs_pb2.Run(id="r"))
+
+    backends.on("WatchExecution", events)
+    url, headers = f"{gateway.url}/api/v1/executions/{uuid4()}/events", {"Authorization": f"Bearer {client.key}"}
+    async with client.session.get(url, headers=headers) as first, client.session.get(url, headers=headers) as second:
+        gate.set()
+        bodies = [await first.text(), await second.text()]
+    assert ["id: 4\nevent: run\n" in body for body in bodies] == [True, True]
+    assert len(backends.requests("WatchExecution")) == 1
+
+
+async def test_a_heartbeat_tells_when_to_come_back(client: Client, backends: FakeBackends, gateway: App) -> None:
+    async def events(_: object) -> AsyncIterator[Any]:
+        await asyncio.Event().wait()
+        yield
+
+    backends.on("WatchExecution", events)
+    headers = {"Authorization": f"Bearer {client.key}"}
+    async with client.session.get(f"{gateway.url}/api/v1/executions/{uuid4()}/events", headers=headers) as answer:
+        lines = [await answer.content.readline() for _ in range(3)]
+    assert lines[0] == b": still here\n"
+    assert 1000 <= int(lines[1].removeprefix(b"retry: ")) <= 2010
+    assert lines[2] == b"\n"

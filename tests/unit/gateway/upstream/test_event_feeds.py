@@ -1,0 +1,150 @@
+"""Followers of the same execution share an upstream call."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+from mobiletest.executor.v1 import executions_pb2
+
+from services.chassis.context import Caller
+from services.chassis.errors import NotFound
+from services.gateway.upstream.event_feeds import KEPT_BYTES, EventFeed, EventFeeds
+
+CALLER = Caller("org")
+Request = executions_pb2.WatchExecutionRequest
+
+
+class FakeCall:
+    """An upstream call whose events the test sends."""
+
+    def __init__(self, request: Any) -> None:
+        self.request = request
+        self.events: asyncio.Queue[int | Exception | None] = asyncio.Queue()
+        self.is_cancelled = False
+
+    def cancel(self) -> None:
+        self.is_cancelled = True
+
+    async def __aiter__(self) -> AsyncIterator[Any]:
+        while (event := await self.events.get()) is not None:
+            if isinstance(event, Exception):
+                raise event
+            yield executions_pb2.ExecutionEvent(sequence=event)
+
+
+class World:
+    """Feeds over fake calls; each event is encoded as its number and as many bytes as `size`."""
+
+    def __init__(self, size: int = 0) -> None:
+        self.calls: list[FakeCall] = []
+        self.closing = asyncio.Event()
+        self.encoded = 0
+        self._size = size
+        self.feeds = EventFeeds(self._call, self._encode, self.closing, timeout=60)
+
+    def _call(self, request: Any, timeout: float) -> FakeCall:
+        self.calls.append(FakeCall(request))
+        return self.calls[-1]
+
+    def _encode(self, event: Any) -> bytes:
+        self.encoded += 1
+        return b"%d;" % event.sequence + b"x" * self._size
+
+    def join(self, after: int = 0, caller: Caller = CALLER, execution_id: str = "a") -> Any:
+        return self.feeds.join(Request(execution_id=execution_id, after_sequence=after), after, caller)
+
+
+async def until(condition: Callable[[], object]) -> None:
+    async with asyncio.timeout(5):
+        while not condition():  # noqa: ASYNC110 (tasks of this loop)
+            await asyncio.sleep(0)
+
+
+async def test_followers_share_a_call_and_an_event_is_encoded_once() -> None:
+    world = World()
+    with world.join() as first, world.join() as second:
+        assert first is second
+        await until(lambda: world.calls)
+        world.calls[0].events.put_nowait(1)
+        await until(lambda: first.take(0))
+        assert first.take(0) == (1, 1, b"1;")
+    assert (len(world.calls), world.encoded) == (1, 1)
+
+
+async def test_other_executions_and_organisations_have_calls_of_their_own() -> None:
+    world = World()
+    with world.join(), world.join(execution_id="b"), world.join(caller=Caller("other")):
+        await until(lambda: len(world.calls) == 3)
+
+
+async def test_who_comes_later_gets_the_events_after_its_own_last_one() -> None:
+    world = World()
+    with world.join() as feed:
+        await until(lambda: world.calls)
+        for number in (1, 3, 5):
+            world.calls[0].events.put_nowait(number)
+        await until(lambda: feed.take(0) and world.encoded == 3)
+        with world.join(after=3) as later:
+            assert later is feed
+            assert later.take(later.cursor(3)) == (3, 5, b"5;")
+
+
+async def test_who_needs_older_events_gets_another_call() -> None:
+    world = World()
+    with world.join(after=7), world.join(after=4):
+        await until(lambda: len(world.calls) == 2)
+    assert [call.request.after_sequence for call in world.calls] == [7, 4]
+
+
+async def test_events_that_are_no_longer_kept_are_missed_by_no_follower() -> None:
+    world = World(size=KEPT_BYTES // 2)
+    with world.join() as feed:
+        await until(lambda: world.calls)
+        for number in (1, 2, 3):
+            world.calls[0].events.put_nowait(number)
+        await until(lambda: world.encoded == 3 and feed.start)
+        with pytest.raises(LookupError):
+            feed.take(0)
+        with world.join(after=0) as other:
+            assert other is not feed
+
+
+async def test_the_call_is_cancelled_with_its_last_follower() -> None:
+    world = World()
+    with world.join():
+        with world.join():
+            await until(lambda: world.calls)
+        await asyncio.sleep(0)
+        assert not world.calls[0].is_cancelled
+    await until(lambda: world.calls[0].is_cancelled)
+    with world.join():
+        await until(lambda: len(world.calls) == 2)
+    assert world.feeds.followers == 0
+
+
+@pytest.mark.parametrize("error", [None, NotFound("Execution not found")])
+async def test_all_followers_learn_how_a_call_ended(error: Exception | None) -> None:
+    world = World()
+    with world.join() as feed:
+        await until(lambda: world.calls)
+        waiting = asyncio.create_task(feed.news.wait())
+        world.calls[0].events.put_nowait(error)
+        await waiting
+        assert (feed.ended, feed.error) == (True, error)
+
+
+async def test_closing_ends_all_feeds_and_keeps_the_number_of_followers() -> None:
+    world = World()
+    with world.join() as feed:
+        await until(lambda: world.calls)
+        world.closing.set()
+        await until(lambda: feed.ended)
+        assert feed.error is None
+    assert world.feeds.followers == 1
+
+
+def test_an_event_larger_than_what_is_kept_can_be_taken() -> None:
+    feed = EventFeed(0)
+    feed.add(1, b"x" * 2 * KEPT_BYTES)
+    assert feed.take(0) == (1, 1, b"x" * 2 * KEPT_BYTES)
