@@ -44,8 +44,9 @@ class ChangeWaiter:
 class ChangeNotifier:
     """The port `ChangeNotifications` on a change stream of the executions."""
 
-    def __init__(self, mongo: Mongo) -> None:
+    def __init__(self, mongo: Mongo, *, reconnect_seconds: float = RECONNECT_SECONDS) -> None:
         self._mongo = mongo
+        self._reconnect_seconds = reconnect_seconds
         self._waiters: dict[str, set[ChangeWaiter]] = defaultdict(set)
         self.stopping = False
 
@@ -77,7 +78,7 @@ class ChangeNotifier:
                 log.warning("change_stream_failed", error=repr(error))
             if attempt % POLL_ATTEMPTS == 0:
                 self._notify_all()
-            await asyncio.sleep(RECONNECT_SECONDS)
+            await asyncio.sleep(self._reconnect_seconds)
 
     def _notify(self, execution_id: str) -> None:
         for waiter in self._waiters.get(execution_id, ()):
