@@ -9,11 +9,27 @@ VERSION_LIMIT = 200
 # Case folding can turn one character into three (U+0390), so no name contains a longer search text than this.
 NEEDLE_LIMIT = 3 * NAME_LIMIT
 _NUL = "\x00"
+SUFFIX_LIMIT = 12
+"""Longer ones find hardly fewer names, but take more room."""
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 
 def fold_case(text: str) -> str:
     """The text in the form used for search: normalized and case-folded."""
     return normalize(normalize(text).casefold())
+
+
+def name_suffixes(folded: str) -> list[str]:
+    """The beginnings of what follows each character of a folded name, for finding a text anywhere in it by an index."""
+    return sorted({folded[start : start + SUFFIX_LIMIT] for start in range(len(folded))})
+
+
+def suffix_of(pattern: str) -> tuple[str, bool]:
+    """The beginning of the text that the pattern of `search_pattern` finds, as long as a suffix, and whether that is
+    all of it.
+    """
+    needle = _ESCAPED.sub(r"\1", pattern)
+    return needle[:SUFFIX_LIMIT], len(needle) <= SUFFIX_LIMIT
 
 
 def validate_name(name: str, field: str = "name") -> str:

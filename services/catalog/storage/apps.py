@@ -7,18 +7,19 @@ from functools import lru_cache
 from typing import Any
 
 from services.catalog.model.apps import App, AppFilter
-from services.catalog.model.text import fold_case
 from services.catalog.model.values import Counts, Page, Platform
 from services.catalog.ports import Counters
 from services.catalog.storage.documents import (
     IS_LIVE,
     NEWEST_FIRST,
+    WITHOUT_SUFFIXES,
     MongoLiveEntities,
     OrgRows,
     decode,
     dump,
     load,
-    name_condition,
+    search_condition,
+    search_fields,
 )
 from services.chassis import context
 from services.chassis.clock import Clock
@@ -44,22 +45,22 @@ class MongoApps(MongoLiveEntities[App]):
         return await self._find(_condition(filter), NEWEST_FIRST, page)
 
     async def count(self, filter: AppFilter) -> int:
-        return await self._count(_condition(filter))
+        return await self._count_named(_condition(filter), filter.pattern)
 
     async def _find(self, condition: Document, sort: Any = None, page: Page | None = None, **_: Any) -> list[App]:
-        documents = await self._rows.find_raw({**condition, **IS_LIVE}, sort, page)
+        documents = await self._rows.find_raw({**condition, **IS_LIVE}, sort, page, projection=WITHOUT_SUFFIXES)
         return [_decode_cached(raw) if len(raw) <= CACHED_APP_BYTES else _decode(raw) for raw in documents]
 
 
 def _condition(filter: AppFilter) -> Document:
     platform = {"platform": filter.platform.value} if filter.platform else {}
-    return {**platform, **name_condition(filter.pattern)}
+    return {**platform, **search_condition(filter.pattern)}
 
 
 def to_document(app: App) -> Document:
     """The app as stored, with the fields it is found by."""
     live = app.deleted_at is None
-    return dump(app, platform=app.platform.value, name_folded=fold_case(app.name), live=live)
+    return dump(app, platform=app.platform.value, live=live, **search_fields(app.name))
 
 
 def from_document(document: Document) -> App:

@@ -1,5 +1,6 @@
 """Entities as documents: a field each, with the entity's id as `_id`; and the collections of one organisation."""
 
+import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import asdict, fields
 from datetime import UTC
@@ -8,8 +9,10 @@ from typing import Any, Final, Generic, TypeVar, cast
 
 import bson
 from bson.codec_options import CodecOptions
+from bson.regex import Regex
 from pymongo.errors import DuplicateKeyError
 
+from services.catalog.model.text import fold_case, name_suffixes, suffix_of
 from services.catalog.model.values import Page
 from services.catalog.ports import DuplicateValue
 from services.chassis.error_status import TOO_LARGE
@@ -21,6 +24,8 @@ E = TypeVar("E")
 
 IS_LIVE: Final[Document] = {"live": True}
 NEWEST_FIRST: Final = [("created_at", -1), ("_id", -1)]
+SUFFIXES: Final = "name_suffixes"
+WITHOUT_SUFFIXES: Final = {SUFFIXES: 0}
 BATCH: Final = 1_000
 """Documents that one round trip brings; MongoDB's own first batch has 101."""
 MOST_BYTES: Final = 12 * 1024**2
@@ -59,6 +64,23 @@ def _field_names(kind: Any) -> tuple[str, ...]:
 def name_condition(pattern: str | None) -> Document:
     """The condition that the folded name matches the pattern (see `text.search_pattern`)."""
     return {} if pattern is None else {"name_folded": {"$regex": pattern}}
+
+
+def search_fields(name: str) -> Document:
+    """The fields by which a name is found."""
+    folded = fold_case(name)
+    return {"name_folded": folded, SUFFIXES: name_suffixes(folded)}
+
+
+def search_condition(pattern: str | None) -> Document:
+    """`name_condition`, with what the index of suffixes finds: earlier versions wrote rows without suffixes."""
+    if pattern is None:
+        return {}
+    return {**name_condition(pattern), SUFFIXES: {"$in": [_suffix(pattern), None]}}
+
+
+def _suffix(pattern: str) -> Regex[str]:
+    return Regex("^" + re.escape(suffix_of(pattern)[0]))
 
 
 def id_condition(ids: Collection[str]) -> Document:
@@ -176,3 +198,11 @@ class MongoLiveEntities(Generic[E]):
 
     async def _count(self, condition: Document) -> int:
         return await self._rows.count({**condition, **IS_LIVE})
+
+    async def _count_named(self, condition: Document, pattern: str | None) -> int:
+        """How many fit the condition, which has `search_condition`: by the suffixes alone if they say all."""
+        if pattern is None or not suffix_of(pattern)[1]:
+            return await self._count(condition)
+        rest = {name: value for name, value in condition.items() if name != "name_folded"}
+        found = await self._count({**rest, SUFFIXES: _suffix(pattern)})
+        return found + await self._count({**condition, SUFFIXES: None})

@@ -6,11 +6,13 @@ from typing import Any
 
 from pymongo import ASCENDING, DESCENDING, IndexModel
 
+from services.catalog.model.text import SUFFIX_LIMIT
 from services.catalog.storage.apps import APPS, COUNTERS
 from services.catalog.storage.artifact_bytes import RESERVATIONS
 from services.catalog.storage.artifacts import ARTIFACTS
 from services.catalog.storage.attachments import ATTACHMENTS
 from services.catalog.storage.builds import BUILDS
+from services.catalog.storage.documents import SUFFIXES
 from services.catalog.storage.keys import KEYS, ORGANISATIONS, SESSIONS
 from services.catalog.storage.secrets import SECRETS
 from services.catalog.storage.tests import TEST_VERSIONS, TESTS
@@ -197,6 +199,17 @@ async def _make_quarantined(mongo: Mongo) -> None:
     await mongo.collection(TESTS).create_indexes([_index("quarantined", keys, **ever)])
 
 
+async def _make_name_suffixes(mongo: Mongo) -> None:
+    """Names of apps and tests are found by the index of their suffixes (see `text.name_suffixes`)."""
+    starts = {"$range": [0, {"$strLenCP": "$name_folded"}]}
+    suffixes = {"$map": {"input": starts, "in": {"$substrCP": ["$name_folded", "$$this", SUFFIX_LIMIT]}}}
+    keys = [("org_id", UP), ("live", UP), (SUFFIXES, UP), ("platform", UP)]
+    for name in (APPS, TESTS):
+        rows = mongo.collection(name)
+        await rows.update_many({SUFFIXES: {"$exists": False}}, [{"$set": {SUFFIXES: {"$setUnion": [suffixes]}}}])
+        await rows.create_indexes([_index("suffixes", keys)])
+
+
 MIGRATIONS = [
     idempotency.MIGRATION,
     outbox.MIGRATION,
@@ -207,4 +220,5 @@ MIGRATIONS = [
     Migration("0005_build_contents", _make_build_contents),
     Migration("0006_sessions", _make_sessions),
     Migration("0007_quarantined", _make_quarantined),
+    Migration("0008_name_suffixes", _make_name_suffixes),
 ]

@@ -7,18 +7,19 @@ from dataclasses import asdict
 from typing import Any
 
 from services.catalog.model.tests import PLAN_BYTES, Quarantine, Step, Test, TestFilter, TestVersion
-from services.catalog.model.text import fold_case
 from services.catalog.model.values import Page, Platform
 from services.catalog.storage.documents import (
     IS_LIVE,
     MOST_BYTES,
     NEWEST_FIRST,
+    WITHOUT_SUFFIXES,
     MongoLiveEntities,
     OrgRows,
     dump,
     id_condition,
     load,
-    name_condition,
+    search_condition,
+    search_fields,
 )
 from services.chassis.mongo import Document
 from services.flows.workspace_media import MediaFile
@@ -75,7 +76,7 @@ class MongoTests(MongoLiveEntities[Test]):
         return await self._find(_condition(filter), NEWEST_FIRST, page, **_with(with_steps))
 
     async def count(self, filter: TestFilter) -> int:
-        return await self._count(_condition(filter))
+        return await self._count_named(_condition(filter), filter.pattern)
 
     async def elsewhere(self, workspace: str, paths: Collection[str], most: int) -> Sequence[Test]:
         condition = {"workspace": workspace, "source_path": {"$type": "string", "$nin": list(paths)}}
@@ -114,11 +115,11 @@ class MongoTests(MongoLiveEntities[Test]):
 
 def _with(steps: bool) -> Document:
     """The options of a read with steps, or without."""
-    return {"most": MOST_BYTES_WITH_STEPS} if steps else {"projection": {"steps": 0}}
+    return {"most": MOST_BYTES_WITH_STEPS} if steps else {"projection": {"steps": 0, **WITHOUT_SUFFIXES}}
 
 
 def _condition(filter: TestFilter) -> Document:
-    condition = name_condition(filter.pattern)
+    condition = search_condition(filter.pattern)
     if filter.platform is not None:
         condition["platform"] = {"$in": [filter.platform.value, None]}
     if filter.tag is not None:
@@ -137,8 +138,8 @@ def to_document(test: Test) -> Document:
         platform=test.platform.value if test.platform else None,
         tags=list(test.tags),
         steps=_encode_steps(test.steps),
-        name_folded=fold_case(test.name),
         live=test.deleted_at is None,
+        **search_fields(test.name),
     )
 
 

@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 
 from services.catalog.model.builds import METADATA_LIMIT, validate_metadata
 from services.catalog.model.tests import validate_tags
-from services.catalog.model.text import fold_case, search_pattern, validate_name
+from services.catalog.model.text import (
+    SUFFIX_LIMIT,
+    fold_case,
+    name_suffixes,
+    search_pattern,
+    suffix_of,
+    validate_name,
+)
 from services.catalog.model.values import InvalidValue
 
 
@@ -62,6 +69,15 @@ def test_a_search_ignores_case_and_normal_form(needle: str, before: str, after: 
         return
     assert pattern is not None
     assert re.fullmatch(pattern, fold_case(needle))
+
+
+@pytest.mark.parametrize("search", [*HOSTILE, "x", "a search that is longer than a suffix"])
+def test_a_name_has_a_suffix_that_begins_with_each_part(search: str) -> None:
+    pattern = search_pattern(search)
+    assert pattern is not None
+    beginning, is_all = suffix_of(pattern)
+    assert any(suffix.startswith(beginning) for suffix in name_suffixes(fold_case(f"before {search} after")))
+    assert is_all == (len(fold_case(search)) <= SUFFIX_LIMIT)
 
 
 @pytest.mark.parametrize("search", ["a\x00", "x" * 10_000, "\U0001f600" * 601])
