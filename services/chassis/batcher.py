@@ -86,6 +86,7 @@ class _Queue(Generic[K, V]):
         self.waiting: deque[Batch[K, V]] = deque()
         self.running: set[asyncio.Task[None]] = set()
         self.timer: asyncio.TimerHandle | None = None
+        self.is_gathering = False
 
 
 class Batcher(Generic[K, V]):
@@ -98,12 +99,19 @@ class Batcher(Generic[K, V]):
         max_in_flight: int = MAX_IN_FLIGHT,
         max_wait: float = MAX_WAIT_SECONDS,
         max_keys: int = MAX_KEYS,
+        turns: int = 0,
     ) -> None:
-        """`max_in_flight` limits the calls of a queue when they are slow, `max_keys` the keys of one call."""
+        """`max_in_flight` limits the calls of a queue when they are slow, `max_keys` the keys of one call.
+
+        With `turns` a batch starts after a turn of the event loop that brought no more reads, or after so many turns:
+        the clients that one call has answered send their next reads within a few turns, and without waiting for them
+        calls are half as large. An idle process has turns that take microseconds.
+        """
         self._fetch = fetch
         self._max_in_flight = max_in_flight
         self._max_wait = max_wait
         self._max_keys = max_keys
+        self._turns = turns
         self._queues: dict[str, _Queue[K, V]] = {}
 
     def join(self, caller: Caller, keys: Sequence[K]) -> Batch[K, V]:
@@ -125,6 +133,24 @@ class Batcher(Generic[K, V]):
 
     def _advance(self, queue: _Queue[K, V]) -> None:
         """Start the next batch when no call is under way; else limit how long it waits."""
+        if self._turns and queue.waiting and not queue.running:
+            if not queue.is_gathering:
+                queue.is_gathering = True
+                asyncio.get_running_loop().call_soon(self._gather, queue, self._turns, 0)
+            return
+        self._start_waiting(queue)
+
+    def _gather(self, queue: _Queue[K, V], turns_left: int, known: int) -> None:
+        """`known` is the number of keys of the turn before."""
+        count = sum(len(batch.keys) for batch in queue.waiting)
+        if turns_left > 1 and count > known:
+            asyncio.get_running_loop().call_soon(self._gather, queue, turns_left - 1, count)
+            return
+        queue.is_gathering = False
+        self._start_waiting(queue)
+        self._forget_idle(queue)
+
+    def _start_waiting(self, queue: _Queue[K, V]) -> None:
         while queue.waiting and not queue.running:
             self._start_next(queue)
         if queue.waiting and queue.timer is None:
@@ -150,7 +176,10 @@ class Batcher(Generic[K, V]):
     def _on_done(self, queue: _Queue[K, V], done: asyncio.Task[None]) -> None:
         queue.running.discard(done)
         self._advance(queue)
-        if not queue.running and not queue.waiting:
+        self._forget_idle(queue)
+
+    def _forget_idle(self, queue: _Queue[K, V]) -> None:
+        if not queue.running and not queue.waiting and not queue.is_gathering:
             self._queues.pop(queue.org_id, None)
 
     async def _run(self, batch: Batch[K, V]) -> None:

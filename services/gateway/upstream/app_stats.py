@@ -13,7 +13,7 @@ from services.chassis.batcher import Batch, Batcher
 from services.chassis.clock import Clock
 from services.chassis.context import Caller
 from services.chassis.errors import DomainError
-from services.gateway.upstream.rpcs import Upstreams
+from services.gateway.upstream.rpcs import GATHERING_TURNS, Upstreams
 
 FAILURES_BEFORE_PAUSE = 3
 """After so many failures in a row no requests are sent to reporting for a while."""
@@ -34,7 +34,7 @@ class AppStatsClient:
     def __init__(self, upstreams: Upstreams, timeout: float, clock: Clock) -> None:
         service = reports_pb2.DESCRIPTOR.services_by_name["Reports"]
         self._rpc = upstreams.rpc(service.methods_by_name["BatchGetAppStats"])
-        self._batcher: Batcher[str, reports_pb2.AppStats] = Batcher(self._fetch)
+        self._batcher: Batcher[str, reports_pb2.AppStats] = Batcher(self._fetch, turns=GATHERING_TURNS)
         self._timeout = timeout
         self._clock = clock
         self._failures = 0

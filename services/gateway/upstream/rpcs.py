@@ -15,6 +15,9 @@ from services.chassis.errors import NotFound
 from services.chassis.grpc_channel import Channel
 from services.gateway.contract.operations import Operation
 
+GATHERING_TURNS = 20
+"""Of reads by id; see Batcher."""
+
 Rpc = Callable[..., Any]
 """`call = rpc(request, timeout=seconds)`, then `await call` or `async for message in call`."""
 
@@ -53,7 +56,7 @@ class BatchReader:
         self._ids_field = batch.input_type.fields[0].name
         self._items_field = batch.output_type.fields[0].name
         self._not_found = f"{resource} not found"
-        self._batcher: Batcher[str, Any] = Batcher(self._fetch)
+        self._batcher: Batcher[str, Any] = Batcher(self._fetch, turns=GATHERING_TURNS)
 
     async def get(self, caller: Caller, id_: str, timeout: float) -> Any:
         """The message; NotFound when the caller's organisation has no resource with this id."""

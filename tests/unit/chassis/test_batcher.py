@@ -152,6 +152,42 @@ async def test_idle_queues_are_removed() -> None:
     assert batches._queues == {}
 
 
+async def test_a_batch_gathers_the_reads_of_the_next_turns() -> None:
+    store = Store()
+    store.gate.set()
+    batches = Batcher(store.fetch, turns=5)
+    joined = []
+    for key in "abc":
+        joined.append(batches.join(ONE, [key]))
+        await asyncio.sleep(0)
+    for batch in joined:
+        assert await batch.results(1) == {"a": "A", "b": "B", "c": "C"}
+    await settle()
+    assert store.calls == [["a", "b", "c"]]
+    assert batches._queues == {}
+
+
+async def test_a_batch_gathers_for_a_limited_number_of_turns() -> None:
+    store = Store()
+    batches = Batcher(store.fetch, turns=3)
+    for key in "abcdefgh":
+        batches.join(ONE, [key])
+        await asyncio.sleep(0)
+    assert len(store.calls) == 1
+    assert 1 < len(store.calls[0]) < len("abcdefgh")
+
+
+async def test_a_gathering_batch_without_requests_is_never_called() -> None:
+    store = Store()
+    batches = Batcher(store.fetch, turns=5)
+    leaving = asyncio.create_task(batches.join(ONE, ["a"]).results(5))
+    await asyncio.sleep(0)
+    leaving.cancel()
+    await settle()
+    assert store.calls == []
+    assert batches._queues == {}
+
+
 async def test_a_batch_without_requests_is_never_called() -> None:
     store = Store()
     batches = Batcher(store.fetch)
