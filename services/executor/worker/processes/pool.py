@@ -44,18 +44,29 @@ class AttemptProcesses:
         self._most_idle = idle
         self._idle: list[AttemptChild] = []
         self._ending: set[asyncio.Task[int]] = set()
+        self._warming: asyncio.Task[None] | None = None
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator["AttemptProcesses"]:
-        """Begins with one process, so that the fork server is ready; at the end of the block all processes end."""
-        self._idle.append(await self._start_child())
+        """Begins to start one process, and the fork server with it; at the end of the block all processes end."""
+        self._warming = asyncio.create_task(self._warm())
         try:
             yield self
         finally:
+            self._warming.cancel()
+            await asyncio.wait([self._warming])
             while self._idle:
                 self._end(self._idle.pop())
             if self._ending:
                 await asyncio.wait(self._ending, timeout=STOP_SECONDS)
+
+    async def warmed(self) -> None:
+        """Wait for the first process, which takes seconds, and which attempts wait for. Raises what it failed with."""
+        if self._warming is not None:
+            await asyncio.shield(self._warming)
+
+    async def _warm(self) -> None:
+        self._idle.append(await self._start_child())
 
     async def run(self, order: RunAttempt, host: AttemptHost) -> AttemptResult:
         """Run an attempt in a process; what happens to the process is in the result's failure."""
@@ -68,15 +79,22 @@ class AttemptProcesses:
 
     async def _take(self, org_id: str) -> AttemptChild:
         """An idle process, of the same organisation if there is one; otherwise a new one."""
+        found = self._take_idle(org_id)
+        if found is None and self._warming is not None and not self._warming.done():
+            await asyncio.wait([self._warming])
+            found = self._take_idle(org_id)
+        if found is None:
+            found = await self._start_child()
+        found.org_id = org_id
+        return found
+
+    def _take_idle(self, org_id: str) -> AttemptChild | None:
         for dead in [idle for idle in self._idle if not idle.child.running]:
             self._idle.remove(dead)
             self._end(dead)
         found = next((idle for idle in self._idle if idle.org_id == org_id), self._idle[-1] if self._idle else None)
-        if found is None:
-            found = await self._start_child()
-        else:
+        if found is not None:
             self._idle.remove(found)
-        found.org_id = org_id
         return found
 
     async def _start_child(self) -> AttemptChild:
