@@ -18,6 +18,7 @@ import aiohttp
 import uvloop
 
 from benchmarks import limits
+from benchmarks.goals import Goal
 from deploy.local import stack
 from services.executor.automation.screen.page_source.reader import read_source
 from services.executor.automation.sentences.grounder import ground_sentence
@@ -25,6 +26,7 @@ from services.executor.automation.sentences.grounder import ground_sentence
 ROWS = 99
 SENTENCE = 'Tap the "Add to cart" button in the row of "Product 70"'
 REPEATS = 200
+P50_MS, P99_MS = 5.0, 15.0
 _COMMON = (
     'package="com.example.shop" checkable="false" checked="false" clickable="false" enabled="true" focusable="false"'
     ' focused="false" long-clickable="false" password="false" scrollable="false" selected="false" displayed="true"'
@@ -111,6 +113,16 @@ async def _compared(session: aiohttp.ClientSession, source: str) -> tuple[Spread
 
     await asyncio.gather(resolve(), page())
     return await requested(resolve), await requested(page)
+
+
+async def goals() -> list[Goal]:
+    """Of the goal "resolving a sentence on 500 elements", end to end through REST."""
+    resolved, listed = await through_rest(screen())
+    figures = f"an empty list in the same run {listed.p50:.1f} / {listed.p99:.1f} ms"
+    return [
+        Goal("resolve a sentence on 500 elements, p50", resolved.p50, P50_MS, "ms", at_most=True, figures=figures),
+        Goal("resolve a sentence on 500 elements, p99", resolved.p99, P99_MS, "ms", at_most=True, figures=figures),
+    ]
 
 
 async def main() -> None:
