@@ -1,8 +1,13 @@
 """docs/settings.md, made from the settings classes: `make settings` writes it, a unit test compares it."""
 
+import ast
+import inspect
 import sys
 from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib import import_module
+from itertools import pairwise
+from textwrap import dedent
 from types import UnionType
 from typing import Any, Literal, get_args, get_origin
 
@@ -35,24 +40,42 @@ def variable(name: str, field: FieldInfo) -> str:
 
 def reference() -> str:
     """The whole page."""
-    common = ProcessSettings.model_fields
-    sections = [HEADER, _section("Every service", common)]
+    common = descriptions(ProcessSettings)
+    sections = [HEADER, _section("Every service", ProcessSettings.model_fields, common)]
     for name in SERVICES:
-        own = {
-            key: field for key, field in settings_of(name).model_fields.items() if not _is_same(field, common.get(key))
-        }
-        sections.append(_section(name.capitalize(), own))
+        settings = settings_of(name)
+        texts = descriptions(settings)
+        own = {key: field for key, field in settings.model_fields.items() if texts[key] != common.get(key)}
+        sections.append(_section(name.capitalize(), own, texts))
     return "\n".join(sections)
 
 
-def _is_same(field: FieldInfo, common: FieldInfo | None) -> bool:
-    """Whether a service has the setting as every service has it."""
-    return common is not None and field.description == common.description
+def descriptions(settings: type[BaseSettings]) -> dict[str, str]:
+    """The docstring of each setting, also of those of its base classes; empty without one.
+
+    Pydantic could read them, but would parse the source at each start of a service: a twentieth of a second.
+    """
+    bases = [base for base in reversed(settings.__mro__) if issubclass(base, BaseSettings) and base is not BaseSettings]
+    found = {name: text for base in bases for name, text in _docstrings(base).items()}
+    return {name: found.get(name, "") for name in settings.model_fields}
 
 
-def _section(title: str, fields: Mapping[str, FieldInfo]) -> str:
+@cache
+def _docstrings(settings: type[BaseSettings]) -> dict[str, str]:
+    """Those in the body of the class itself."""
+    found = {}
+    body = ast.parse(dedent(inspect.getsource(settings))).body[0].body  # type: ignore[attr-defined]
+    for field, text in pairwise(body):
+        match field, text:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str() as docstring)):
+                found[name] = docstring
+    return found
+
+
+def _section(title: str, fields: Mapping[str, FieldInfo], texts: Mapping[str, str]) -> str:
     rows = "\n".join(
-        f"| `{variable(name, field)}` | {_default(field)} | {_description(field)} |" for name, field in fields.items()
+        f"| `{variable(name, field)}` | {_default(field)} | {_description(texts[name], field)} |"
+        for name, field in fields.items()
     )
     return f"## {title}\n\n| Variable | Default | |\n| --- | --- | --- |\n{rows}\n"
 
@@ -70,8 +93,8 @@ def _default(field: FieldInfo) -> str:
     return ""
 
 
-def _description(field: FieldInfo) -> str:
-    text = " ".join((field.description or "").split()).replace("|", "\\|")
+def _description(docstring: str, field: FieldInfo) -> str:
+    text = " ".join(docstring.split()).replace("|", "\\|")
     values = ", ".join(_values(field))
     return f"{text} ({values})" if values else text
 

@@ -5,12 +5,13 @@ import re
 import secrets
 from base64 import b64decode
 from collections.abc import Mapping
-
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from typing import TYPE_CHECKING
 
 from services.catalog.model.secrets import EncryptedValue
 from services.chassis.errors import FailedPrecondition
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 KEY_BYTES = 32
 NONCE_BYTES = 12
@@ -40,31 +41,46 @@ class SecretCipher:
     """Encrypts with the first key, and decrypts with that with which a value was encrypted."""
 
     def __init__(self, keys: Mapping[str, bytes]) -> None:
-        self._ciphers = {key_id: AESGCM(key) for key_id, key in keys.items()}
+        self._keys = keys
 
     @property
     def key_id(self) -> str:
         """The key with which values are encrypted. FailedPrecondition without one."""
-        if not self._ciphers:
+        if not self._keys:
             raise FailedPrecondition(NO_KEY, reason="SECRETS_NOT_CONFIGURED")
-        return next(iter(self._ciphers))
+        return next(iter(self._keys))
 
     def encrypt(self, value: str, org_id: str, name: str) -> EncryptedValue:
         """FailedPrecondition without a key."""
         key_id, nonce = self.key_id, secrets.token_bytes(NONCE_BYTES)
-        encrypted = self._ciphers[key_id].encrypt(nonce, value.encode(), _context(org_id, name))
+        encrypted = _cipher(self._keys[key_id]).encrypt(nonce, value.encode(), _context(org_id, name))
         return EncryptedValue(key_id, nonce, encrypted)
 
     def decrypt(self, value: EncryptedValue, org_id: str, name: str) -> str:
         """FailedPrecondition: its key is gone, or it is not the value of this secret."""
-        cipher = self._ciphers.get(value.key_id)
-        try:
-            if cipher is not None:
-                return cipher.decrypt(value.nonce, value.ciphertext, _context(org_id, name)).decode()
-        except InvalidTag:
-            pass
+        key = self._keys.get(value.key_id)
+        decrypted = _decrypt(key, value, _context(org_id, name)) if key is not None else None
+        if decrypted is not None:
+            return decrypted
         message = f'the secret "{name}" cannot be decrypted with the keys of this deployment; set its value again'
         raise FailedPrecondition(message, reason="SECRET_NOT_READABLE")
+
+
+def _decrypt(key: bytes, value: EncryptedValue, context: bytes) -> str | None:
+    """None: the value was encrypted with another key or in another context."""
+    from cryptography.exceptions import InvalidTag
+
+    try:
+        return _cipher(key).decrypt(value.nonce, value.ciphertext, context).decode()
+    except InvalidTag:
+        return None
+
+
+def _cipher(key: bytes) -> "AESGCM":
+    """Imported for the first secret, because it takes 7 MiB."""
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+    return AESGCM(key)
 
 
 def _context(org_id: str, name: str) -> bytes:

@@ -3,10 +3,9 @@
 from collections import Counter
 from collections.abc import Mapping
 
-from bson.errors import InvalidDocument
-
 from services.chassis import logs
 from services.chassis.events import Event, InvalidMessage
+from services.chassis.mongo_errors import is_unencodable
 from services.chassis.record_batch import RecordBatch
 
 MAX_ATTEMPTS = 3
@@ -19,7 +18,6 @@ _BUGS = (
     ArithmeticError,
     AssertionError,
     AttributeError,
-    InvalidDocument,
     LookupError,
     RecursionError,
     TypeError,
@@ -31,6 +29,8 @@ log = logs.get(__name__)
 
 def is_bug(error: Exception) -> bool:
     """Whether this is the error of code that met an unexpected value, rather than of a dependency."""
+    if is_unencodable(error):
+        return True
     return isinstance(error, _BUGS) and not isinstance(error, OSError)  # ssl.SSLCertVerificationError is both
 
 

@@ -10,7 +10,7 @@ from grpc_status import rpc_status
 
 from services.chassis import errors
 from services.chassis.errors import DomainError, Violation
-from services.chassis.mongo import as_unavailable
+from services.chassis.mongo_errors import as_unavailable
 from services.chassis.service_token import CALLER_NOT_ALLOWED, SERVICE_TOKEN_INVALID
 
 DOMAIN = "mobiletest"

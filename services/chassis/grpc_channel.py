@@ -18,6 +18,8 @@ MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 MAX_METADATA_BYTES = 128 * 1024
 """Trailers carry the details of an error: a long list of violations exceeds gRPC's default of 8 KiB."""
 MARGIN_SECONDS = 0.05
+REPLAYED = ("x-idempotent-replayed", "true")
+"""The trailing metadata of a response that is that of an earlier call with the same Idempotency-Key."""
 
 _handled = metrics.counter("grpc_client_handled_total", "Finished calls", ["grpc_service", "grpc_method", "grpc_code"])
 _seconds = metrics.histogram("grpc_client_handling_seconds", "Duration of calls", ["grpc_service", "grpc_method"])

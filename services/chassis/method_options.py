@@ -71,6 +71,14 @@ def field_defaults(descriptor: Descriptor) -> tuple[tuple[FieldDescriptor, Any],
     return tuple(found)
 
 
+def apply_defaults(request: Message) -> None:
+    """Set the absent fields that have a default; absent messages stay absent."""
+    for field, value in field_defaults(request.DESCRIPTOR):
+        absent = not request.HasField(field.name) if field.has_presence else not getattr(request, field.name)
+        if absent:
+            setattr(request, field.name, value)
+
+
 @cache
 def trimmed_fields(descriptor: Descriptor) -> tuple[str, ...]:
     """The texts of a request message whose surrounding white space is removed."""

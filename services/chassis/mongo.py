@@ -11,19 +11,12 @@ from typing import Any, Literal, TypeVar
 import stamina
 from bson.codec_options import CodecOptions
 from pymongo import AsyncMongoClient, ReadPreference
-from pymongo.errors import (
-    ConnectionFailure,
-    ExecutionTimeout,
-    OperationFailure,
-    PyMongoError,
-    WaitQueueTimeoutError,
-    WTimeoutError,
-)
+from pymongo.errors import PyMongoError
 from pymongo.read_concern import ReadConcern
 from pymongo.write_concern import WriteConcern
 
 from services.chassis import logs
-from services.chassis.errors import Unavailable
+from services.chassis.mongo_errors import database_unavailable
 from services.chassis.mongo_metrics import CommandMetrics, ConnectionMetrics
 
 Document = dict[str, Any]
@@ -31,13 +24,10 @@ Session = Any  # the drivers' session types have no common base
 Collection = Any  # likewise; most methods are the same in both, but see `aggregate` and `watch`
 T = TypeVar("T")
 
-RETRY_AFTER_SECONDS = 1.0
 TRANSACTION_SECONDS = 8.0
 ABORT_SECONDS = 0.5
 PING_SECONDS = 2.0
 """A server that has not answered a ping for so long hangs. Drivers find that out after twice as long."""
-_SNAPSHOT_GONE = (239, 246)
-"""SnapshotTooOld and SnapshotUnavailable: a retry reads from a newer snapshot."""
 _WRITE = WriteConcern(w="majority", j=True)
 
 log = logs.get(__name__)
@@ -91,12 +81,12 @@ class Mongo:
         answered for PING_SECONDS; the checks share one ping.
         """
         if not self._client.topology_description.has_writable_server():
-            raise _unavailable()
+            raise database_unavailable()
         if self._pinging is None or self._pinging.done():
             self._pinging, self._pinged_at = asyncio.create_task(self._ping()), monotonic()
             self._pinging.add_done_callback(_retrieve)
         elif monotonic() - self._pinged_at >= PING_SECONDS:
-            raise _unavailable()
+            raise database_unavailable()
         await asyncio.shield(self._pinging)
 
     async def _ping(self) -> None:
@@ -237,24 +227,3 @@ def _client(uri: str, driver: str) -> Any:
 def _is_down(error: PyMongoError) -> bool:
     """No primary within the server selection timeout: an immediate retry would only wait longer."""
     return type(error).__name__ == "ServerSelectionTimeoutError"
-
-
-def as_unavailable(error: BaseException) -> Unavailable | None:
-    """A transient error of the driver as Unavailable (503, retry after 1 s); None for any other error."""
-    if not _is_transient(error):
-        return None
-    return _unavailable()
-
-
-def _unavailable() -> Unavailable:
-    message = "The database is not available, try again"
-    return Unavailable(message, reason="DATABASE_UNAVAILABLE", retry_after=RETRY_AFTER_SECONDS)
-
-
-def _is_transient(error: BaseException) -> bool:
-    if isinstance(error, ConnectionFailure | WaitQueueTimeoutError | ExecutionTimeout | WTimeoutError):
-        return True
-    if isinstance(error, OperationFailure) and error.code in _SNAPSHOT_GONE:
-        return True
-    labels = ("TransientTransactionError", "UnknownTransactionCommitResult", "RetryableWriteError")
-    return isinstance(error, OperationFailure) and any(error.has_error_label(label) for label in labels)

@@ -4,15 +4,12 @@ import asyncio
 import os
 import re
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
-
-import obstore
-from obstore.exceptions import BaseError
-from obstore.store import LocalStore, from_url
 
 from services.chassis import metrics
 from services.chassis.byte_ranges import FilePart
@@ -35,9 +32,13 @@ class ObjectStore:
     ValueError for a key that leads out of the store (".."): keys never come from clients.
     """
 
-    def __init__(self, store: Any, *, folder: Path | None = None) -> None:
-        self._store = store
+    def __init__(self, open_store: Callable[[], Any], *, folder: Path | None = None) -> None:
+        self._open_store = open_store
         self._folder = folder
+
+    @cached_property
+    def _store(self) -> Any:
+        return self._open_store()
 
     @classmethod
     def open(cls, url: str) -> "ObjectStore":
@@ -46,8 +47,9 @@ class ObjectStore:
         if parts.scheme == "file":
             folder = Path(unquote(parts.path))
             folder.mkdir(parents=True, exist_ok=True)
-            return cls(LocalStore(folder, automatic_cleanup=True), folder=folder)
-        return cls(from_url(url))
+            return cls(lambda: _obstore().store.LocalStore(folder, automatic_cleanup=True), folder=folder)
+        store = _obstore().store.from_url(url)  # at once, because the URL may be wrong
+        return cls(lambda: store)
 
     async def put_bytes(self, key: str, content: bytes) -> None:
         """Store `content`; replaces an existing object."""
@@ -68,8 +70,8 @@ class ObjectStore:
     async def _put(self, key: str, content: bytes | Path) -> None:
         size = _size(content)
         try:
-            await obstore.put_async(self._store, key, content, chunk_size=PART_BYTES, max_concurrency=PARTS_AT_ONCE)
-        except (BaseError, OSError) as error:
+            await _obstore().put_async(self._store, key, content, chunk_size=PART_BYTES, max_concurrency=PARTS_AT_ONCE)
+        except (_obstore().exceptions.BaseError, OSError) as error:
             raise _domain_error(error, key) from error
         _bytes.labels("in").inc(size)
 
@@ -84,12 +86,12 @@ class ObjectStore:
                 async for chunk in chunks:
                     _bytes.labels("out").inc(len(chunk))
                     yield chunk
-        except (BaseError, OSError) as error:
+        except (_obstore().exceptions.BaseError, OSError) as error:
             raise _domain_error(error, key) from error
 
     async def _get_stream(self, key: str, part: FilePart | None) -> AsyncGenerator[bytes, None]:
         options: Any = None if part is None or not part.is_range else {"range": (part.start, part.end)}
-        found = await obstore.get_async(self._store, key, options=options)
+        found = await _obstore().get_async(self._store, key, options=options)
         async for chunk in found.stream(min_chunk_size=CHUNK_BYTES):
             yield bytes(chunk)
 
@@ -97,21 +99,29 @@ class ObjectStore:
         """Delete every object below `prefix` (whole path segments: "runs/1" is not "runs/12"); returns their number."""
         deleted = 0
         try:
-            async for listed in obstore.list(self._store, prefix, chunk_size=DELETE_CHUNK):
+            async for listed in _obstore().list(self._store, prefix, chunk_size=DELETE_CHUNK):
                 await asyncio.gather(*(self.delete(found["path"]) for found in listed))
                 deleted += len(listed)
-        except (BaseError, OSError) as error:
+        except (_obstore().exceptions.BaseError, OSError) as error:
             raise _domain_error(error, prefix) from error
         return deleted
 
     async def delete(self, key: str) -> None:
         """Delete the object, if it exists."""
         try:
-            await obstore.delete_async(self._store, key)
+            await _obstore().delete_async(self._store, key)
         except FileNotFoundError:
             return
-        except (BaseError, OSError) as error:
+        except (_obstore().exceptions.BaseError, OSError) as error:
             raise _domain_error(error, key) from error
+
+
+def _obstore() -> Any:
+    """Imported for the first object of a folder, because it takes 4 MiB."""
+    import obstore.exceptions
+    import obstore.store
+
+    return obstore
 
 
 def _move(file: Path, folder: Path, key: str) -> bool:
@@ -148,6 +158,6 @@ def _size(content: bytes | Path) -> int:
 
 
 def _domain_error(error: Exception, key: str) -> Exception:
-    if isinstance(error, FileNotFoundError | obstore.exceptions.NotFoundError):
+    if isinstance(error, FileNotFoundError | _obstore().exceptions.NotFoundError):
         return NotFound("Object not found", metadata={"key": key})
     return Unavailable("The artifact store is not available, try again", reason="STORE_UNAVAILABLE", retry_after=5.0)

@@ -16,6 +16,7 @@ from google.protobuf.message import Message
 from services.chassis import call_together, error_status, logs, metrics
 from services.chassis import context as calling
 from services.chassis.errors import Unavailable
+from services.chassis.grpc_channel import REPLAYED
 from services.chassis.idempotency import Idempotency
 from services.chassis.method_options import Method
 from services.chassis.service_token import Callers, authorize, read_metadata
@@ -24,7 +25,6 @@ from services.chassis.validation import validate_and_default
 DEFAULT_DEADLINE_SECONDS = 30.0
 STUCK_SECONDS = 2.0
 """An election of MongoDB takes less: calls that wait for it go on."""
-REPLAYED = ("x-idempotent-replayed", "true")
 
 Context = Any  # grpc.aio.ServicerContext; generic only in the stubs
 

@@ -11,7 +11,7 @@ from structlog.typing import FilteringBoundLogger
 
 from services.chassis.errors import Aborted, DeadlineExceeded, Unavailable
 from services.chassis.events import TransientError
-from services.chassis.mongo import as_unavailable
+from services.chassis.mongo_errors import as_unavailable
 
 T = TypeVar("T")
 IsTransient = Callable[[Exception], bool]

@@ -19,9 +19,7 @@ PREFIX = "MOBILETEST_"
 class KafkaSettings(BaseSettings):
     """How to reach Kafka."""
 
-    model_config = SettingsConfigDict(
-        env_prefix=PREFIX, frozen=True, extra="ignore", populate_by_name=True, use_attribute_docstrings=True
-    )
+    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="ignore", populate_by_name=True)
 
     kafka_bootstrap: str = "127.0.0.1:9092"
     """host:port of one or more Kafka brokers, separated by commas."""

@@ -1,15 +1,16 @@
 """Trims requests, checks them against the rules (protovalidate) of their protos, and sets their defaults."""
 
 from collections.abc import Iterable
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
-import protovalidate
 from google.protobuf.message import Message
 
 from services.chassis.errors import InvalidArgument, Violation
-from services.chassis.method_options import field_defaults, trimmed_fields
+from services.chassis.method_options import apply_defaults, trimmed_fields
 
-_validator = protovalidate.Validator()
+if TYPE_CHECKING:
+    from protovalidate import Validator
 
 
 def validate_and_default(request: Message) -> None:
@@ -26,7 +27,15 @@ def validate_and_default(request: Message) -> None:
 
 def find_violations(request: Message) -> list[Violation]:
     """The violations of the message's rules, none when it is valid."""
-    return [_violation(found.proto) for found in _validator.collect_violations(request)]
+    return [_violation(found.proto) for found in _validator().collect_violations(request)]
+
+
+@cache
+def _validator() -> "Validator":
+    """Imported for the first message, because it takes 11 MiB."""
+    from protovalidate import Validator
+
+    return Validator()
 
 
 def trim(request: Message) -> None:
@@ -35,14 +44,6 @@ def trim(request: Message) -> None:
         text = getattr(request, name)
         if text != text.strip():
             setattr(request, name, text.strip())
-
-
-def apply_defaults(request: Message) -> None:
-    """Set the absent fields that have a default; absent messages stay absent."""
-    for field, value in field_defaults(request.DESCRIPTOR):
-        absent = not request.HasField(field.name) if field.has_presence else not getattr(request, field.name)
-        if absent:
-            setattr(request, field.name, value)
 
 
 def _violation(proto: Any) -> Violation:

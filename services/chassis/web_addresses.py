@@ -12,9 +12,6 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import TypeAlias
 
-import dns.asyncresolver
-import dns.exception
-
 Address: TypeAlias = IPv4Address | IPv6Address
 Resolve: TypeAlias = Callable[[str], Awaitable[Iterable[str]]]
 """The IP addresses of a host name; empty when they cannot be found out."""
@@ -152,6 +149,9 @@ PUBLIC_ONLY = AddressPolicy()
 
 async def resolve_host(host: str) -> list[str]:
     """By the name servers of this process, within RESOLVE_SECONDS."""
+    import dns.asyncresolver  # here, because it takes 2.5 MiB and only workers with hubs or scripts resolve names
+    import dns.exception
+
     found: list[str] = []
     try:
         async with asyncio.timeout(RESOLVE_SECONDS):

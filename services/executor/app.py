@@ -3,6 +3,8 @@
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from importlib import import_module
+from types import ModuleType
 from uuid import uuid4
 
 from mobiletest.executor.v1 import (
@@ -33,7 +35,7 @@ from services.executor.maintenance.retention import Retention
 from services.executor.ports.runs import Attempts
 from services.executor.queue_servicer import QueueServicer
 from services.executor.resolver_pool import ResolverPool
-from services.executor.resources import Resources, open_resources
+from services.executor.resources import Resources, open_resources, track_sessions
 from services.executor.servicer import (
     BaselinesServicer,
     ExecutionFactsServicer,
@@ -56,7 +58,6 @@ from services.executor.usecases.executions import ExecutionControl
 from services.executor.usecases.limits import LimitUseCases
 from services.executor.usecases.queue import QueueUseCases
 from services.executor.usecases.starts import ExecutionStarter, SupersessionSweep
-from services.executor.worker_app import preload_attempts, start_device_worker, start_worker, track_sessions
 
 REAPER_LEASE_SECONDS = 3.0
 RETENTION_LEASE_SECONDS = 120.0
@@ -77,17 +78,22 @@ class App:
 async def start_app(settings: Settings, *, attempts: Attempts | None = None) -> AsyncIterator[App]:
     """Run the executor in the role that the settings name. `attempts` replaces the device pools (for tests)."""
     if settings.works and attempts is None:
-        preload_attempts()
+        _worker().preload_attempts()
     async with AsyncExitStack() as stack:
         shared = await open_resources(settings, stack)
         await _start_maintenance(shared)
         address = await _serve(shared) if settings.serves else ""
         if settings.works and attempts is None:
-            await start_device_worker(shared)
+            await _worker().start_device_worker(shared)
         elif settings.works and attempts is not None:
-            await start_worker(shared, attempts)
+            await _worker().start_worker(shared, attempts)
         await stack.enter_async_context(shared.health.mark_ready(shared.background))
         yield App(address, shared.admin.address, shared.background)
+
+
+def _worker() -> ModuleType:
+    """The composition root of the other role, which takes 10 MiB in a process that does not have the role."""
+    return import_module("services.executor.worker_app")
 
 
 async def _start_maintenance(shared: Resources) -> None:

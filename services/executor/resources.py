@@ -15,12 +15,17 @@ from services.chassis.outbox_relay import OutboxRelay
 from services.chassis.producer import Producer
 from services.executor.catalog import RemoteCatalog, open_catalog_channel
 from services.executor.events import topics
+from services.executor.model.runs import Session
 from services.executor.settings import Settings
 from services.executor.storage.runs import MongoRuns
 from services.executor.storage.schema import MIGRATIONS
 from services.executor.storage.transactions import ExecutionTransactions
+from services.executor.storage.unclean_devices import MongoUncleanDevices
+from services.executor.worker.session_tracker import SessionTracker
 
 SOURCE = "mobiletest.executor"
+DELETE_SECONDS = 5.0
+"""For ending an orphaned session."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,3 +81,16 @@ async def open_resources(settings: Settings, stack: AsyncExitStack) -> Resources
         catalog=catalog,
         objects=ObjectStore.open(settings.object_store),
     )
+
+
+def track_sessions(shared: Resources) -> SessionTracker:
+    """Deletes orphaned sessions after cleaning their devices."""
+    unclean = MongoUncleanDevices(shared.mongo)
+
+    async def delete(session: Session) -> bool:
+        # Imported for the first orphan, because with aiohttp it takes 9 MiB.
+        from services.executor.automation.devices.webdriver.sessions import delete_session
+
+        return await delete_session(session, timeout=DELETE_SECONDS, unclean=unclean)
+
+    return SessionTracker(shared.runs, delete)

@@ -12,7 +12,7 @@ from pydantic import Field, SecretStr, ValidationInfo, field_validator
 from services.chassis.settings import ProcessSettings
 from services.chassis.web_addresses import AddressPolicy
 from services.executor.automation.llm.budget import ModelBudget
-from services.executor.automation.llm.chat_client import ModelEndpoint
+from services.executor.automation.llm.endpoint import ModelEndpoint
 from services.executor.events import RUN_REQUEST_PARTITIONS
 from services.executor.model.limits import OrganisationLimits
 from services.executor.model.run_config import LlmConfig

@@ -11,7 +11,7 @@ from services.chassis.child_process import ChildLimits
 from services.chassis.consumer import Consumer
 from services.chassis.web_addresses import AddressPolicy
 from services.executor.automation.devices.pools.pooled_devices import PooledDevices
-from services.executor.automation.devices.webdriver.sessions import WebDriverHubs, delete_session, wait_for_unfinished
+from services.executor.automation.devices.webdriver.sessions import WebDriverHubs, wait_for_unfinished
 from services.executor.automation.llm.chat_client import open_client
 from services.executor.automation.llm.quota import ModelQuota
 from services.executor.automation.scripting.http import SendHttp
@@ -19,7 +19,7 @@ from services.executor.events import RUN_REQUESTS
 from services.executor.model.runs import Platform
 from services.executor.model.workers import WorkerReport
 from services.executor.ports.runs import Attempts
-from services.executor.resources import Resources
+from services.executor.resources import Resources, track_sessions
 from services.executor.storage.baselines import MongoBaselines
 from services.executor.storage.model_usage import MongoModelUsage
 from services.executor.storage.runs import MongoRetainedRuns
@@ -36,17 +36,14 @@ from services.executor.worker.file_server import FileServer
 from services.executor.worker.heartbeat import Heartbeat
 from services.executor.worker.human_channel import HumanChannel
 from services.executor.worker.lease_renewer import LeaseRenewer
-from services.executor.worker.processes.attempt_process import AttemptProcess, LogFormat
+from services.executor.worker.processes.attempt_start import ATTEMPT_PROCESS, AttemptStart, LogFormat
 from services.executor.worker.processes.pool import AttemptProcesses
 from services.executor.worker.script_http import ScriptHttp
-from services.executor.worker.session_tracker import SessionTracker
 from services.executor.worker.spool import Spool
 from services.executor.worker.variables import VariableReader
 from services.executor.worker.worker import Worker
 
 SETTLE_SECONDS = 1.0
-DELETE_SECONDS = 5.0
-"""For ending an orphaned session."""
 STOP_SEARCH_SECONDS = 2.0
 STOP_CONSUMER_SECONDS = 3.0
 CLOSE_SECONDS = 8.0
@@ -161,12 +158,6 @@ def _script_http(shared: Resources) -> Callable[[str], SendHttp]:
     return lambda org_id: ScriptHttp(shared.catalog.limits, addresses, org_id).send
 
 
-def track_sessions(shared: Resources) -> SessionTracker:
-    """Deletes orphaned sessions after cleaning their devices."""
-    unclean = MongoUncleanDevices(shared.mongo)
-    return SessionTracker(shared.runs, partial(delete_session, timeout=DELETE_SECONDS, unclean=unclean))
-
-
 async def _start_uploader(shared: Resources) -> ArtifactUploader:
     settings = shared.settings
     spool = Spool(settings.spool_folder, settings.artifact_spool_bytes)
@@ -224,7 +215,7 @@ async def _open_models(shared: Resources) -> Models | None:
 
 def preload_attempts() -> None:
     """Let the fork server import what attempts need; before it starts with the first child of any kind."""
-    child_process.preload(AttemptProcess.__module__, SCRIPT_ENGINE)
+    child_process.preload(ATTEMPT_PROCESS, SCRIPT_ENGINE)
 
 
 async def _open_processes(shared: Resources) -> AttemptProcesses:
@@ -232,9 +223,11 @@ async def _open_processes(shared: Resources) -> AttemptProcesses:
     limits = settings.attempt_limits
     start = partial(
         child_process.start_child,
-        AttemptProcess(LogFormat(settings.log_level, settings.log_format)),
+        AttemptStart(LogFormat(settings.log_level, settings.log_format)),
         ChildLimits(memory_bytes=limits.memory_bytes, niceness=NICENESS),
         message_limit=MESSAGE_LIMIT,
     )
     processes = AttemptProcesses(start, limits, idle=settings.executor_slots)
-    return await shared.stack.enter_async_context(processes.open())
+    await shared.stack.enter_async_context(processes.open())
+    await shared.start("attempt_processes", processes.warmed())
+    return processes

@@ -12,7 +12,7 @@ from mobiletest.catalog.v1 import sessions_pb2
 
 from services.chassis.clock import SystemClock
 from services.chassis.consumer import Consumer
-from services.chassis.grpc_server import Channel, open_channel
+from services.chassis.grpc_channel import Channel, open_channel
 from services.chassis.health import AdminServer, Health
 from services.chassis.lifecycle import Background
 from services.chassis.producer import Producer
@@ -29,7 +29,6 @@ from services.gateway.http.application import Route, build_application
 from services.gateway.http.authentication import Authentication
 from services.gateway.http.open_streams import OpenStreams
 from services.gateway.http.server import serve
-from services.gateway.openapi.document import document_json
 from services.gateway.routes import DOCUMENT_PATH, OperationRoutes, service_routes
 from services.gateway.settings import Settings
 from services.gateway.upstream.rpcs import Upstreams
@@ -131,12 +130,14 @@ def build_routes(
     routes = OperationRoutes(
         all_operations(), upstreams, settings, clock=SystemClock(), closing=closing, open_streams=open_streams
     )
-    return [*routes.build(), *service_routes(health, _document(settings.version))]
+    return [*routes.build(), *service_routes(health, partial(_document, settings.version))]
 
 
 @cache
 def _document(version: str) -> bytes:
-    """Cached, because it takes most of the start and a process of tests starts many gateways."""
+    """Made when it is first read, with the modules for it: they take 6 MiB and a third of a second."""
+    from services.gateway.openapi.document import document_json
+
     return document_json(all_operations(), version)
 
 
@@ -151,7 +152,7 @@ def _application(
     limiter = RateLimiter(SystemClock())
     authentication = Authentication(authenticator, limiter, settings.max_request_timeout_seconds)
     rest = build_routes(settings, Upstreams(channels), health, closing, open_streams)
-    reference = ReferencePage(_document(settings.version), DOCUMENT_PATH)
+    reference = ReferencePage(partial(_document, settings.version), DOCUMENT_PATH)
     dashboard = dashboard_routes(channels["catalog"], authenticator, limiter, assets, reference)
     app = build_application([*rest, *dashboard], authentication)
     set_up(app, assets)

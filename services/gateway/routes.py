@@ -1,7 +1,8 @@
 """The routes: every operation of the REST interface, handled by the shape of its RPC, and the gateway's own."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import cache
 
 import orjson
 from aiohttp import web
@@ -191,8 +192,8 @@ class OperationRoutes:
         return find_operation(self._operations, name).path_fields[0]
 
 
-def service_routes(health: Health, document: bytes) -> list[Route]:
-    """/healthz, /readyz and the OpenAPI document."""
+def service_routes(health: Health, document: Callable[[], bytes]) -> list[Route]:
+    """/healthz, /readyz and the OpenAPI document, which is made when it is first requested."""
 
     async def healthz(_: web.Request) -> web.StreamResponse:
         return _report_response(await health.liveness())
@@ -200,10 +201,14 @@ def service_routes(health: Health, document: bytes) -> list[Route]:
     async def readyz(_: web.Request) -> web.StreamResponse:
         return _report_response(await health.readiness())
 
-    tag = entity_tag(document)
+    @cache
+    def tagged() -> tuple[bytes, str]:
+        content = document()
+        return content, entity_tag(content)
 
     async def openapi(_: web.Request) -> web.StreamResponse:
-        response = json_response(document, etag=tag)
+        content, tag = await asyncio.to_thread(tagged)
+        response = json_response(content, etag=tag)
         response.headers["Cache-Control"] = "max-age=300"
         return response
 

@@ -7,7 +7,8 @@ import socket
 from dataclasses import dataclass
 from pathlib import Path
 
-from services.executor.worker.processes.attempt_process import AttemptProcess, LogFormat
+from services.executor.worker.processes.attempt_process import AttemptProcess
+from services.executor.worker.processes.attempt_start import LogFormat
 
 FILL = signal.SIGUSR1
 FULL_NICENESS = 15

@@ -16,7 +16,8 @@ from pymongo.errors import PyMongoError
 from services.chassis.byte_ranges import FilePart
 from services.chassis.errors import DomainError, NotFound, ResourceExhausted, Unavailable
 from services.chassis.limits import limit_reached
-from services.chassis.mongo import Document, Mongo, Session, as_unavailable
+from services.chassis.mongo import Document, Mongo, Session
+from services.chassis.mongo_errors import as_unavailable
 from services.chassis.object_store import ObjectStore
 from services.executor.model.baselines import BASELINES_LIMIT, Baseline
 from services.executor.ports.baselines import TestKey

@@ -11,7 +11,8 @@ from pymongo.errors import BulkWriteError
 
 from services.chassis.errors import Unavailable
 from services.chassis.events import Event
-from services.chassis.mongo import Session, as_unavailable
+from services.chassis.mongo import Session
+from services.chassis.mongo_errors import as_unavailable
 from services.chassis.outbox import Outbox
 from services.executor import telemetry
 from services.executor.events import events_of

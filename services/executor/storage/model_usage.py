@@ -4,7 +4,8 @@ from datetime import UTC, datetime, time, timedelta
 
 from pymongo.errors import DuplicateKeyError, PyMongoError
 
-from services.chassis.mongo import Document, Mongo, as_unavailable
+from services.chassis.mongo import Document, Mongo
+from services.chassis.mongo_errors import as_unavailable
 from services.executor.model.limits import ModelDay, ModelUse, OrganisationLimits
 from services.executor.storage.schema import MODEL_USAGE
 

@@ -10,7 +10,6 @@ from mobiletest.types.v1.byte_range_pb2 import ByteRange
 from services.chassis.byte_ranges import FilePart, find_part
 from services.chassis.errors import NotFound
 from services.chassis.events import Event
-from services.executor import junit
 from services.executor.model.attempts import Artifact, ArtifactGone
 from services.executor.model.executions import Execution
 from services.executor.model.runs import Run
@@ -88,6 +87,8 @@ class ExecutionControl:
 
     async def junit(self, execution_id: str) -> bytes:
         """The execution as JUnit XML."""
+        from services.executor import junit  # with junitparser and lxml 5 MiB, for few requests
+
         execution = await self._executions.get(execution_id)
         return junit.render(execution, await self._executions.all_runs(execution_id))
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from google.protobuf.message import Message
 
-from services.chassis.request_interceptor import REPLAYED
+from services.chassis.grpc_channel import REPLAYED
 from services.gateway.handlers.concurrency import ConcurrencyLimit
 from services.gateway.http.open_streams import OpenStreams
 from services.gateway.http.request_context import RequestContext

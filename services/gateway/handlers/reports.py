@@ -13,8 +13,8 @@ from mobiletest.executor.v1 import executions_pb2
 from mobiletest.reporting.v1 import reports_pb2
 
 from services.chassis.errors import NotFound
+from services.chassis.method_options import apply_defaults
 from services.chassis.proto_values import enum_spellings, page_fields
-from services.chassis.validation import apply_defaults
 from services.gateway.handlers.invocations import Invocation
 from services.gateway.http.request_context import RequestContext
 from services.gateway.upstream.app_stats import set_stats

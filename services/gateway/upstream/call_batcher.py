@@ -15,8 +15,7 @@ from services.chassis.batcher import Batcher
 from services.chassis.call_together import PATH
 from services.chassis.context import Caller, bind, limit_time
 from services.chassis.error_status import DETAILS_KEY, TOO_LARGE, to_domain_error
-from services.chassis.grpc_channel import identity
-from services.chassis.request_interceptor import REPLAYED
+from services.chassis.grpc_channel import REPLAYED, identity
 from services.gateway.upstream.rpcs import Upstreams
 
 MAX_CALLS = 50

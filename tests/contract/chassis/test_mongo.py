@@ -5,7 +5,8 @@ import pytest
 from pymongo.errors import DuplicateKeyError, PyMongoError
 
 from services.chassis.errors import Unavailable
-from services.chassis.mongo import Document, Mongo, Session, as_unavailable
+from services.chassis.mongo import Document, Mongo, Session
+from services.chassis.mongo_errors import as_unavailable
 from tests.contract.chassis.conftest import Driver
 
 NOWHERE = "mongodb://127.0.0.1:9/?serverSelectionTimeoutMS=200"

@@ -12,7 +12,8 @@ from services.executor.automation.devices.port import NO_BUILD, Build, Seed
 from services.executor.automation.llm.budget import ModelBudget
 from services.executor.model.attempts import AttemptResult
 from services.executor.model.run_config import FallbackTrigger, RunConfig
-from services.executor.worker.processes.attempt_process import AttemptProcess, LogFormat
+from services.executor.worker.processes.attempt_process import AttemptProcess
+from services.executor.worker.processes.attempt_start import LogFormat
 from services.executor.worker.processes.host import AttemptHost, Services
 from services.executor.worker.processes.limits import AttemptLimits
 from services.executor.worker.processes.messages import ModelOffer, RunAttempt

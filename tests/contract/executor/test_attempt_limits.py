@@ -10,7 +10,8 @@ import pytest
 from services.chassis.child_process import preload
 from services.executor.model.attempts import StepStatus
 from services.executor.model.failures import Category, Failure, Fault
-from services.executor.worker.processes.attempt_process import AttemptProcess, LogFormat
+from services.executor.worker.processes.attempt_process import AttemptProcess
+from services.executor.worker.processes.attempt_start import LogFormat
 from services.executor.worker.processes.limits import LOWEST_PRIORITY, AttemptLimits, CpuAllowance
 from services.executor.worker.processes.process import OVERTIME_SECONDS, TOO_MUCH_CPU, TOO_MUCH_MEMORY
 from tests.contract.executor.attempt_worlds import BUSY, CROWDED, AttemptWorld, Children, app, real_processes

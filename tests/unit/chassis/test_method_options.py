@@ -3,8 +3,7 @@ from mobiletest.options.v1 import options_pb2
 from mobiletest.reporting.v1 import reports_pb2
 
 from services.chassis.grpc_channel import service_config
-from services.chassis.method_options import describe_methods, field_defaults
-from services.chassis.validation import apply_defaults
+from services.chassis.method_options import apply_defaults, describe_methods, field_defaults
 
 APPS = apps_pb2.DESCRIPTOR.services_by_name["Apps"]
 KEYS = api_keys_pb2.DESCRIPTOR.services_by_name["ApiKeys"]

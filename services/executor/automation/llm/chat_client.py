@@ -3,15 +3,12 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
-from urllib.parse import urlsplit
 
 import aiohttp
 import orjson
-from pydantic import SecretStr
 
 from services.chassis import logs
 from services.chassis.http_body import BodyTooLarge, read_body
@@ -26,9 +23,9 @@ from services.executor.automation.llm.chat_protocol import (
     parse_completion,
     read_message,
 )
+from services.executor.automation.llm.endpoint import ModelEndpoint
 from services.executor.automation.model_ports import ModelFailed
 from services.executor.model.failures import Category
-from services.executor.model.run_config import LlmConfig
 
 log = logs.get(__name__)
 
@@ -48,25 +45,6 @@ _OPTIONAL_PARAMETERS = ("parallel_tool_calls", "tool_choice", "temperature", "ma
 """Parameters that some endpoints reject; they are omitted then."""
 
 Pause = Callable[[float], Awaitable[None]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelEndpoint:
-    """An OpenAI-compatible endpoint. The operator sets it, so it may be on a private network.
-
-    `models` are the deployment's defaults; a missing reflection or planning model is the primary one.
-    """
-
-    base_url: str
-    key: SecretStr = field(default=SecretStr(""), repr=False)
-    models: LlmConfig = LlmConfig()  # noqa: RUF009 (frozen)
-    timeout_seconds: float = 60.0
-
-    @property
-    def url(self) -> str:
-        """The URL of chat completions; a base URL without a path gets /v1."""
-        base = self.base_url.rstrip("/")
-        return f"{base}/chat/completions" if urlsplit(base).path else f"{base}/v1/chat/completions"
 
 
 class _RetryableError(Exception):

@@ -11,7 +11,6 @@ from pydantic import SecretStr
 
 from services.chassis import logs
 from services.executor.automation.llm.budget import BudgetTracker
-from services.executor.automation.llm.chat_client import ModelEndpoint
 from services.executor.automation.llm.chat_protocol import (
     ChatRequest,
     InvalidToolCall,
@@ -22,6 +21,7 @@ from services.executor.automation.llm.chat_protocol import (
     ValidToolCall,
     validate_call,
 )
+from services.executor.automation.llm.endpoint import ModelEndpoint
 from services.executor.automation.model_ports import ModelFailed, ModelOptions, Transcript
 from services.executor.model.failures import Category
 

@@ -16,6 +16,7 @@ from services.executor.automation.llm.language_models import LanguageModels
 from services.executor.automation.step_cache.cache import StoredStepCache
 from services.executor.model.attempts import AttemptResult
 from services.executor.model.failures import Category, Failure
+from services.executor.worker.processes.attempt_start import LogFormat
 from services.executor.worker.processes.limits import EXTEND_SECONDS, CpuLimit, is_out_of_memory, peak_memory
 from services.executor.worker.processes.messages import (
     CancelAttempt,
@@ -40,14 +41,6 @@ ORDER_LIMIT = 64 * 1024 * 1024
 """Bytes of what a worker sends at once: the steps of a test, the beginning of a build."""
 
 log = logs.get(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class LogFormat:
-    """The worker's settings of logs."""
-
-    log_level: str
-    log_format: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from services.chassis.message_stream import MessageStream
 from services.executor.automation.devices.handles import attach, detach
 from services.executor.automation.devices.port import Build, Device, DeviceFailure, OnSession, Seed
 from services.executor.automation.llm.budget import BudgetTracker
-from services.executor.automation.llm.chat_client import ModelEndpoint
 from services.executor.automation.llm.chat_protocol import ChatRequest, Reply
+from services.executor.automation.llm.endpoint import ModelEndpoint
 from services.executor.automation.model_ports import ModelFailed
 from services.executor.automation.ports import HumanQuestion
 from services.executor.automation.screen.fingerprint import ScreenFingerprint

@@ -2,7 +2,7 @@
 
 import asyncio
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,8 +42,8 @@ class _Rendered:
 class ReferencePage:
     """Renders the page when it is first asked for, which takes a tenth of a second, and keeps it."""
 
-    def __init__(self, document: bytes, document_path: str) -> None:
-        """`document` is the OpenAPI document as it is served at `document_path`."""
+    def __init__(self, document: Callable[[], bytes], document_path: str) -> None:
+        """`document()` is the OpenAPI document as it is served at `document_path`."""
         self._document = document
         self._document_path = document_path
         self._rendered: _Rendered | None = None
@@ -62,7 +62,7 @@ class ReferencePage:
         return _Rendered(plain, compressed, entity_tag(plain), {**kept, **_CACHING})
 
     def _values(self) -> Mapping[str, Any]:
-        document = orjson.loads(self._document)
+        document = orjson.loads(self._document())
         reader = DocumentReader(document, load_examples())
         return {
             "info": document["info"],

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from services.chassis import logs
 from services.chassis.errors import Unavailable
-from services.chassis.mongo import as_unavailable
+from services.chassis.mongo_errors import as_unavailable
 from services.executor import telemetry
 from services.executor.automation.devices.port import DeviceFailure, UncleanDevices, script_error
 from services.executor.automation.devices.webdriver.phone_commands import PhoneCommands

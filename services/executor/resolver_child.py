@@ -1,0 +1,43 @@
+"""Answers requests to resolve a step, in a child process of `resolver_pool`."""
+
+import json
+
+from mobiletest.executor.v1 import steps_pb2 as pb
+from mobiletest.types.v1 import platform_pb2
+
+from services.chassis.errors import InvalidArgument
+from services.chassis.proto_values import json_to_struct, to_enum_member, value_to_json
+from services.executor.automation.screen.elements import Element
+from services.executor.automation.sentences.grounding import Grounding
+from services.executor.model.runs import Platform
+from services.executor.resolver_pool import REFUSED, RESOLVED, VALUE_LIMIT
+from services.executor.usecases.step_resolver import resolve_step
+
+
+def answer(request: bytes) -> bytes:
+    """The response, or why the request is invalid."""
+    wanted = pb.ResolveStepRequest.FromString(request)
+    platform = to_enum_member(Platform, platform_pb2.Platform, wanted.platform)
+    try:
+        found = resolve_step(value_to_json(wanted.step), wanted.source, platform)
+    except InvalidArgument as refusal:
+        violations = [(each.field, each.message, each.type) for each in refusal.violations]
+        return REFUSED + json.dumps((refusal.message, violations)).encode()
+    return RESOLVED + _response(found).SerializeToString()
+
+
+def _response(found: Grounding) -> pb.ResolveStepResponse:
+    element = found.element
+    return pb.ResolveStepResponse(
+        action=found.action,
+        element=json_to_struct(_attributes(element)) if element is not None else None,
+        candidates=[json_to_struct(_attributes(candidate)) for candidate in found.candidates],
+        value=found.value,
+        reason=found.reason,
+        message=found.message or ("" if element is None or element.attributes else element.describe()),
+    )
+
+
+def _attributes(element: Element) -> dict[str, str]:
+    shortened = {name: value[:VALUE_LIMIT] + "..." for name, value in element.attributes.items() if value[VALUE_LIMIT:]}
+    return {**element.attributes, **shortened}
