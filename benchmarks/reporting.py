@@ -69,8 +69,9 @@ class Service:
     """`python -m services.reporting` with a database and a group of its own."""
 
     def __init__(self, servers: Servers, name: str, env: Mapping[str, str] | None = None) -> None:
-        self.admin = f"{LOOPBACK}:{servers.ports.take()}"
-        own = {f"MOBILETEST_{key}": value for key, value in _settings(servers, name, self.admin).items()}
+        self.admin, self.grpc = (f"{LOOPBACK}:{servers.ports.take()}" for _ in range(2))
+        settings = _settings(servers, name, self.admin) | {"GRPC_LISTEN": self.grpc}
+        own = {f"MOBILETEST_{key}": value for key, value in settings.items()}
         argv = [sys.executable, "-m", "services.reporting"]
         spec = ChildSpec(
             name, argv, servers.folder / f"{name}.log", {**own, "PYTHONPATH": python_path(), **(env or {})}
