@@ -110,9 +110,11 @@ def _attempts(run: runs_pb2.Run, event_time: datetime) -> tuple[AttemptSnapshot,
     """Failures before a pass that the executor does not call flaky are no verdicts: what passed then was not the same,
     for it had a model or a person to help, or did without a memory that misled it.
     """
-    attempts = tuple(_attempt(attempt, event_time) for attempt in run.attempts)
+    attempts = tuple([_attempt(attempt, event_time) for attempt in run.attempts])
+    if not run.success or all(attempt.passed is not False for attempt in attempts):
+        return attempts
     said = run.report_metadata.fields.get("flaky")
-    if not run.success or said is None or said.bool_value:
+    if said is None or said.bool_value:
         return attempts
     return tuple(replace(attempt, passed=None) if attempt.passed is False else attempt for attempt in attempts)
 

@@ -10,7 +10,7 @@ MAX_WINDOWS = 5
 """A history is judged by, and retains, at most so many windows of attempts."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(slots=True, unsafe_hash=True, order=True)
 class BuildRef:
     """A build as attempts refer to it; builds compare by (uploaded_at, id). `version` is the one it had at the time."""
 
@@ -24,7 +24,7 @@ class BuildRef:
         return (self.uploaded_at, self.id)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Attempt:
     """One try of one test on one build that passed or failed (no other attempts become part of a history).
 

@@ -27,16 +27,20 @@ def with_finished(cell: Cell, run: RunSnapshot, outcome: Outcome) -> Cell:
     """The cell with this finished run counted."""
     last = last_run(run, outcome)
     newest = cell.last is None or last.recency > cell.last.recency
-    counted = {outcome.value: getattr(cell, outcome.value) + 1}  # an outcome has the name of its count
-    return replace(
-        cell,
-        uploaded_at=_uploaded(cell, run),
-        last=last if newest else cell.last,
+    return Cell(  # a third of what `replace` takes
+        cell.org_id,
+        _uploaded(cell, run),
+        passed=cell.passed + (outcome is Outcome.PASSED),
+        failed=cell.failed + (outcome is Outcome.FAILED),
+        infra_failed=cell.infra_failed + (outcome is Outcome.INFRA_FAILED),
+        cancelled=cell.cancelled + (outcome is Outcome.CANCELLED),
+        test_version=max(cell.test_version, run.test_version),
         test_name=run.test_name if newest else cell.test_name,
+        last=last if newest else cell.last,
         verdict=_newer(cell.verdict, last) if outcome.verdict else cell.verdict,
         named=_named(cell.named, run),
-        test_version=max(cell.test_version, run.test_version),
-        **counted,
+        active=cell.active,
+        groups=cell.groups,
     )
 
 

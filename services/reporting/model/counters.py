@@ -57,6 +57,7 @@ def test(test_id: str) -> str:
     return f"test:{test_id}"
 
 
+@lru_cache(maxsize=1024)
 def day_field(day: date, name: str) -> str:
     """The field of a month's counter for one day."""
     return f"{day.day:02}_{name}"
@@ -65,10 +66,11 @@ def day_field(day: date, name: str) -> str:
 def add(counters: Counters, org_id: str, counter: str, amounts: Mapping[str, int]) -> None:
     """Add each amount to the field of its name."""
     key = (org_id, counter)
-    fields = counters.get(key) or {}
+    fields = counters.get(key)
+    if fields is None or key not in counters.changed:
+        counters.put(key, fields := dict(fields or {}))
     for name, amount in amounts.items():
         fields[name] = fields.get(name, 0) + amount
-    counters.put(key, fields)
 
 
 def last_days(today: date, count: int) -> list[date]:

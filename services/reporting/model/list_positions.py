@@ -39,30 +39,32 @@ def minutes_counter(counter: str, day: str) -> str:
 
 def list_counters(row: RunRow) -> list[str]:
     """The counters of the lists that a run belongs to."""
-    return [counters.test(row.test_id), *([counters.build(row.build_id)] if row.build_id else ())]
-
-
-def list_positions(row: RunRow | None) -> list[tuple[str, datetime]]:
-    """The counter and the moment of each list that contains the run; none when it expired."""
-    return [(name, row.listed_at) for name in list_counters(row)] if row and row.listed_at else []
+    of_test = counters.test(row.test_id)
+    return [of_test, counters.build(row.build_id)] if row.build_id else [of_test]
 
 
 def move_in_lists(tables: Tables, before: RunRow | None, after: RunRow) -> None:
     """Count the run at its new positions instead of its former ones."""
-    former, current = list_positions(before), list_positions(after)
-    if former == current:
-        return
-    for name, at in former:
-        count_in_list(tables.counters, after.org_id, name, at, -1)
-    for name, at in current:
-        count_in_list(tables.counters, after.org_id, name, at, 1)
+    if before is None:
+        _count_in_lists(tables, after.org_id, after, 1)
+    elif (before.build_id, before.test_id, before.listed_at) != (after.build_id, after.test_id, after.listed_at):
+        _count_in_lists(tables, after.org_id, before, -1)
+        _count_in_lists(tables, after.org_id, after, 1)
+
+
+def _count_in_lists(tables: Tables, org_id: str, row: RunRow, amount: int) -> None:
+    """Add `amount` to the positions of the run; an expired one has none."""
+    if row.listed_at is not None:
+        for name in list_counters(row):
+            count_in_list(tables.counters, org_id, name, row.listed_at, amount)
 
 
 def count_in_list(table: counters.Counters, org_id: str, counter: str, at: datetime, amount: int) -> None:
     """Add `amount` runs at this moment to the list with this counter."""
-    day = day_of(at)
+    text = at.isoformat()
+    day, minute = text[:10], text[11:13] + text[14:16]  # as day_of and minute_of give them
     counters.add(table, org_id, counter, {"listed": amount, day: amount})
-    counters.add(table, org_id, minutes_counter(counter, day), {minute_of(at): amount})
+    counters.add(table, org_id, minutes_counter(counter, day), {minute: amount})
 
 
 @dataclass(frozen=True, slots=True)

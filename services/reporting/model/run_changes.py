@@ -9,7 +9,7 @@ from services.reporting.model.snapshots import Outcome, RunSnapshot
 from services.reporting.model.tables import CellKey, Group, HistoryKey, RunRow, Tables
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class RunChange:
     """A run, its former row and its new one; `outcome` and `group` are set only by the change that ends it."""
 

@@ -39,7 +39,7 @@ class Outcome(StrEnum):
         return self in (Outcome.PASSED, Outcome.FAILED)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Failure:
     """Why a run or attempt did not pass; step_index is None when no step was reached.
 
@@ -53,7 +53,7 @@ class Failure:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class AttemptSnapshot:
     """One try; `passed` is None when it has no verdict (infrastructure, cancelled, still running)."""
 
@@ -63,7 +63,7 @@ class AttemptSnapshot:
     failure: Failure | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class RunSnapshot:
     """A run as an event describes it; `list_item` is the run as lists show it, a serialised BuildRunItem."""
 

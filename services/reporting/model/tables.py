@@ -1,4 +1,8 @@
-"""The read models as values, and the tables that hold them."""
+"""The read models as values, and the tables that hold them.
+
+Nothing changes a value. Those of which each run makes some are not frozen, because that makes them three times as
+slow to create.
+"""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -23,7 +27,7 @@ GroupKey = tuple[str, str, str, str]  # app, test, build, fingerprint
 CounterKey = tuple[str, str]  # organisation, counter (see counters.py)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class RunRow:
     """A run: what it has contributed follows from revision and status; `list_item` is the run as lists show it.
 
@@ -51,7 +55,7 @@ class RunRow:
         return (self.app_id, self.test_id, self.build_id) if self.app_id and self.build_id else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class EndedRun:
     """How a run of an execution ended; `fingerprint` is None when it did not fail."""
 
@@ -88,7 +92,7 @@ class Active(NamedTuple):
     execution_id: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class LastRun:
     """The newest finished run of a cell. Runs are newer by (ended_at, run_id)."""
 
@@ -103,7 +107,7 @@ class LastRun:
         return (self.ended_at, self.run_id)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class SourceRevision:
     """The branch and commit that a cell's build was made from, as CI named them.
 
@@ -121,7 +125,7 @@ class SourceRevision:
         return (self.branch is not None, self.ended_at, self.run_id)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Group:
     """Failures of a cell with the same fingerprint; sample, step and execution are those of the newest."""
 
@@ -147,7 +151,7 @@ class Group:
         return (self.count, self.last_seen_at, self.fingerprint)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Cell:
     """A test on a build. `last` is None, and the counts are 0, while its runs are only queued or running.
 
