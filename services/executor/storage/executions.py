@@ -19,6 +19,7 @@ from services.executor.model.runs import Run, RunPlan, RunTarget
 from services.executor.ports.executions import ExecutionFilter, PageRequest
 from services.executor.storage.group_commit import ExecutionExists, GroupCommit
 from services.executor.storage.leased_runs import IS_LEASED
+from services.executor.storage.list_marks import ListMarks
 from services.executor.storage.records import (
     OPEN_STATUSES,
     WITHOUT_ENV,
@@ -55,6 +56,7 @@ class MongoExecutions:
         self._runs = OrgCollection(transactions.mongo, RUNS)
         self._steps = OrgCollection(transactions.mongo, STEPS)
         self._plans = OrgCollection(transactions.mongo, PLANS)
+        self._list_marks = ListMarks(transactions.mongo, transactions.now)
         self._supersessions = MongoSupersessions(transactions)
         self._clock: Batcher[None, datetime] = Batcher(self._read_clock, max_in_flight=2)
 
@@ -109,9 +111,11 @@ class MongoExecutions:
 
     async def page(self, wanted: ExecutionFilter, page: PageRequest) -> tuple[list[Execution], int]:
         query = _query(wanted)
-        newest = self._executions.find(query, WITHOUT_ENV).sort([("created_at", -1), ("_id", -1)])
-        found = await newest.skip((page.number - 1) * page.size).limit(page.size).to_list(None)
-        return [execution_of(document) for document in found], await self._executions.count_documents(query)
+        total = await self._list_marks.count(query)
+        near, skipped = await self._list_marks.locate(query, (page.number - 1) * page.size, total)
+        newest = self._executions.find(near, WITHOUT_ENV).sort([("created_at", -1), ("_id", -1)])
+        found = await newest.skip(skipped).limit(page.size).to_list(None)
+        return [execution_of(document) for document in found], total
 
     async def runs(self, execution_id: str, page: PageRequest) -> tuple[list[Run], int]:
         query = {"execution_id": execution_id}

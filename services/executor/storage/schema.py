@@ -16,6 +16,7 @@ UNCLEAN_DEVICES = "unclean_devices"
 MODEL_USAGE = "model_usage"
 BASELINES = "baselines"
 WORKERS = "workers"
+LIST_MARKS = "list_marks"
 ORG_LOCKS = "turnstiles"
 ORG_LOCKS_COUNT = 256
 DURATIONS_KEPT_SECONDS = 90 * 24 * 3600
@@ -112,6 +113,11 @@ async def _make_workers(mongo: Mongo) -> None:
     await mongo.collection(WORKERS).create_indexes([expiry])
 
 
+async def _make_list_marks(mongo: Mongo) -> None:
+    of_list = _index("of_list", ("org_id", ASCENDING), ("list", ASCENDING), ("older", ASCENDING))
+    await mongo.collection(LIST_MARKS).create_indexes([of_list])
+
+
 MIGRATIONS = (
     idempotency.MIGRATION,
     outbox.MIGRATION,
@@ -121,4 +127,5 @@ MIGRATIONS = (
     Migration("0008_baselines", _make_baselines),
     Migration("0009_named_executions", _make_named_executions),
     Migration("0010_workers", _make_workers),
+    Migration("0011_list_marks", _make_list_marks),
 )

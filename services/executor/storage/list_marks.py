@@ -1,0 +1,89 @@
+"""Marks in lists of executions: how many executions of a list were started before a moment.
+
+With them neither a total nor a page far down reads the whole list. Executions are never deleted, and what lists filter
+by does not change after they have ended, so a mark older than every open execution stays true.
+"""
+
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from typing import Any
+
+import orjson
+
+from services.chassis.context import current
+from services.chassis.mongo import Document, Mongo
+from services.chassis.org_collection import OrgCollection
+from services.executor.storage.records import OPEN_STATUSES
+from services.executor.storage.schema import EXECUTIONS, LIST_MARKS
+
+STEP = 2_000
+"""About how many executions lie between two marks. Shorter lists have none."""
+NEW_MARKS = 100
+"""How many marks one request makes at most."""
+SETTLED_AFTER = timedelta(minutes=5)
+"""Longer than the transaction of a start may take after the start's time was read."""
+_BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
+_OLDEST_FIRST = [("created_at", 1), ("_id", 1)]
+
+
+class ListMarks:
+    """The marks of the caller's organisation. A list is named by the query that finds it."""
+
+    def __init__(self, mongo: Mongo, now: Callable[[], Awaitable[datetime]]) -> None:
+        self._executions = OrgCollection(mongo, EXECUTIONS)
+        self._marks = OrgCollection(mongo, LIST_MARKS)
+        self._now = now
+
+    async def count(self, query: Document) -> int:
+        """How many executions the list has."""
+        few = await self._executions.count_documents(query, limit=STEP)
+        if few < STEP:
+            return few
+        newest = await self._marks.find({"list": _name(query)}).sort("older", -1).limit(1).to_list(None)
+        mark: Document = newest[0] if newest else {"older": 0, "at": _BEGINNING}
+        newer = await self._executions.count_documents({**query, "created_at": {"$gte": mark["at"]}})
+        if newer >= 2 * STEP:
+            await self._add(query, mark)
+        return int(mark["older"] + newer)
+
+    async def locate(self, query: Document, offset: int, total: int) -> tuple[Document, int]:
+        """The list from the mark next before the execution at this offset, and how many to skip from there."""
+        if offset <= STEP:
+            return query, offset
+        older = total - offset
+        beyond = {"list": _name(query), "older": {"$gte": older}}
+        found = await self._marks.find(beyond).sort("older", 1).limit(1).to_list(None)
+        if not found:
+            return query, offset
+        return {**query, "created_at": {"$lt": found[0]["at"]}}, found[0]["older"] - older
+
+    async def _add(self, query: Document, mark: Document) -> None:
+        settled = await self._settled()
+        for _ in range(NEW_MARKS):
+            newer = {**query, "created_at": {"$gte": mark["at"]}}
+            following = self._executions.find(newer, {"created_at": 1}).sort(_OLDEST_FIRST).skip(STEP).limit(1)
+            found = await following.to_list(None)
+            if not found or not mark["at"] < found[0]["created_at"] < settled:
+                return
+            at = found[0]["created_at"]
+            passed = await self._executions.count_documents({**query, "created_at": {"$gte": mark["at"], "$lt": at}})
+            mark = {"older": mark["older"] + passed, "at": at}
+            await self._store(_name(query), mark)
+
+    async def _settled(self) -> datetime:
+        """What was started before does not change any more, and nothing is added to it."""
+        now = await self._now()
+        oldest = self._executions.find({"status": {"$in": OPEN_STATUSES}}, {"created_at": 1})
+        found = await oldest.sort("created_at", 1).limit(1).to_list(None)
+        settled = now - SETTLED_AFTER
+        first_open: datetime = found[0]["created_at"] if found else settled
+        return min(settled, first_open)
+
+    async def _store(self, name: str, mark: Document) -> None:
+        id_ = f"{current().org_id}/{name}/{mark['older']}"
+        await self._marks.update_one({"_id": id_}, {"$set": {"list": name, **mark}}, upsert=True)
+
+
+def _name(query: dict[str, Any]) -> str:
+    return sha256(orjson.dumps(query, option=orjson.OPT_SORT_KEYS)).hexdigest()
