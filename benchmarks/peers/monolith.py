@@ -82,7 +82,7 @@ class Started(BaseModel):
 
 @asynccontextmanager
 async def lifespan(app: FastAPI) -> Any:
-    client: AsyncIOMotorClient[Any] = AsyncIOMotorClient(os.environ["PEER_MONGO_URI"])
+    client: AsyncIOMotorClient[Any] = AsyncIOMotorClient(os.environ["PEER_MONGO_URI"], tz_aware=True)
     app.state.client = client
     app.state.db = client.get_database(
         os.environ["PEER_DATABASE"],
