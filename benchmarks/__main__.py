@@ -1,55 +1,48 @@
-"""Runs every benchmark on a fresh stack and prints the tables of docs/performance.md."""
+"""Measures the goals of each area and prints the tables of docs/performance.md: `python -m benchmarks [NAME ...]`."""
 
+import importlib
 import os
 import platform
 import sys
-import tempfile
+import traceback
 from collections.abc import Sequence
-from pathlib import Path
 
 import uvloop
 
-from benchmarks import claims, folding, http, limits
-from benchmarks.claims import Claims
-from benchmarks.folding import Rates
-from benchmarks.http import Comparison
-from benchmarks.load import Target
-from benchmarks.peers import process
-from benchmarks.seed import plant
-from deploy.local import stack
-from examples.client import Client
+from benchmarks.goals import show
+
+AREAS = {
+    "starts": "Starting an execution",
+    "reads": "Reads",
+    "engine": "Runs that do nothing",
+    "folding": "Folding",
+    "followers": "Followers",
+    "transfers": "Uploads and downloads",
+    "reports": "The gate and the matrix",
+    "resolving": "Resolving a sentence",
+    "idle": "Idle",
+    "growth": "How cost grows",
+}
+"""Module of the benchmark -> title of its table. Each module starts what it measures and stops it."""
 
 
-async def main() -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        async with stack.run_stack(Path(folder), extra_env=limits.ENVIRONMENT) as running:
-            target = Target(running.url, running.api_key)
-            async with Client(running.url, running.api_key) as client:
-                seed = await plant(client)
-                claimed = await claims.measure(client, seed)
-            await running.stop("worker-1")
-            async with process.running(running.mongo_uri, seed, running.api_key) as peer:
-                compared = await http.compare(target, peer, seed)
-    show(compared, claimed, await folding.compare())
+def main(names: Sequence[str]) -> int:
+    """The exit code: 1 if a benchmark could not be run, whether or not the goals are met."""
+    if unknown := set(names) - set(AREAS):
+        print(f"unknown: {', '.join(sorted(unknown))}; choose from {', '.join(AREAS)}", file=sys.stderr)
+        return 2
+    print(f"Python {platform.python_version()}, {os.cpu_count()} shared cores, everything on them.")
+    return max([_measure(name) for name in names or AREAS])
 
 
-def show(compared: Sequence[Comparison], claimed: Claims, folded: Rates) -> None:
-    """Print Markdown: the machine, then ratios first, absolute figures after."""
-    print(f"Python {platform.python_version()}, {os.cpu_count()} shared cores, everything on them.\n")
-    print("| 32 connections | ratio to the peer | ours, requests/s | p50 / p99 ms | peer, requests/s | p50 / p99 ms |")
-    print("| --- | --- | --- | --- | --- | --- |")
-    for row in compared:
-        ours, peer = row.ours, row.peer
-        print(
-            f"| {row.name} | {row.ratio:.2f} | {ours.requests_per_second:,.0f} | {ours.p50:.1f} / {ours.p99:.1f} "
-            f"| {peer.requests_per_second:,.0f} | {peer.p50:.1f} / {peer.p99:.1f} |"
-        )
-    print("\n| start of one run on an idle stack | ms |\n| --- | --- |")
-    print(f"| to its claim, p50 / p95 | {claimed.claim_p50:.0f} / {claimed.claim_p95:.0f} |")
-    print(f"| to its end, p50 | {claimed.end_p50:.0f} |")
-    print()
-    folding.show(folded)
+def _measure(name: str) -> int:
+    try:
+        show(AREAS[name], uvloop.run(importlib.import_module(f"benchmarks.{name}").goals()))
+    except Exception:  # the others are still measured
+        print(f"\n## {AREAS[name]}\n\nNot measured: {traceback.format_exc()}", flush=True)
+        return 1
+    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(uvloop.run(main()))
+    sys.exit(main(sys.argv[1:]))
