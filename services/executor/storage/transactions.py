@@ -13,7 +13,7 @@ from pymongo.errors import PyMongoError
 from services.chassis.errors import Aborted, FailedPrecondition, NotFound
 from services.chassis.events import Event
 from services.chassis.keyed_locks import KeyedLocks
-from services.chassis.mongo import Mongo, Session
+from services.chassis.mongo import Document, Mongo, Session
 from services.chassis.outbox import Outbox
 from services.executor import telemetry
 from services.executor.events import events_of
@@ -200,7 +200,7 @@ class ExecutionTransactions:
         """The runs and their executions, in one query."""
         of_runs = {"from": EXECUTIONS, "localField": "execution_id", "foreignField": "_id", "as": "execution"}
         ids = {"_id": {"$in": [change.run_id for change in group]}}
-        pipeline = [{"$match": ids}, {"$lookup": of_runs}, {"$set": {"now": "$$NOW"}}]
+        pipeline: list[Document] = [{"$match": ids}, {"$lookup": of_runs}, {"$set": {"now": "$$NOW"}}]
         found = await self.mongo.aggregate(RUNS, pipeline, session=session)
         executions = {document["execution_id"]: document["execution"][0] for document in found}
         return Snapshot(
