@@ -4,7 +4,6 @@ A majority commit costs about the same for one change as for thirty; without loa
 """
 
 import asyncio
-from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field
@@ -13,13 +12,13 @@ from datetime import datetime
 from pymongo.errors import PyMongoError
 
 from services.chassis.errors import Unavailable
-from services.chassis.mongo import TRANSACTION_SECONDS, Session
+from services.chassis.mongo import TRANSACTION_SECONDS, Session, as_unavailable
 from services.executor.model.changes import Change
 from services.executor.model.runs import Run
 
 GROUP_LIMIT = 64
 GROUP_SECONDS = 0.5
-"""How long a group is retried after conflicts before each of its changes goes on alone."""
+"""How long a group is retried after conflicts before it is split."""
 
 Transition = Callable[[Run, datetime], Run]
 """A function of `model.lifecycle`: the run and the database's clock -> the changed run."""
@@ -51,32 +50,37 @@ that is refused does not affect the others. Raises, with none of them done, when
 
 
 class RunChangeGroups:
-    """Commits changes in groups, one group at a time and one change of a run in each."""
+    """Commits changes in groups, one group at a time and one change of a run in each.
+
+    A group that fails is split by execution. Each part goes on beside the next groups, which leave out its execution.
+    So one whose document other processes change at the same time, or a change that cannot be stored, delays no others.
+    """
 
     def __init__(self, commit: Commit) -> None:
         self._commit = commit
         self._waiting: list[RunChange] = []
         self._committing: asyncio.Task[None] | None = None
-        self._alone: Counter[str] = Counter()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._parts: dict[str, asyncio.Task[None]] = {}
 
     async def make(self, change: RunChange) -> Change:
         """Returns when the change is durable; raises why it was refused, or why it could not be stored."""
-        if self._alone[change.execution_id]:
-            self._commit_alone(change)
-        else:
-            self._waiting.append(change)
-            if self._committing is None:
-                self._committing = asyncio.create_task(self._commit_all())
+        self._waiting.append(change)
+        self._start()
         return await change.done
+
+    def _start(self) -> None:
+        if self._committing is None:
+            self._committing = asyncio.create_task(self._commit_all())
 
     async def _commit_all(self) -> None:
         try:
             while group := self._next_group():
                 await self._commit_group(group)
+        except BaseException:
+            fail(self._waiting, _stopped())
+            raise
         finally:
             self._committing = None
-            fail(self._waiting, _stopped())
 
     def _next_group(self) -> list[RunChange]:
         """Changes of different runs in the order of their arrival, without those that nobody waits for any more."""
@@ -85,7 +89,7 @@ class RunChangeGroups:
         for change in self._waiting:
             if change.done.done():
                 continue
-            if change.run_id in group or len(group) == GROUP_LIMIT:
+            if change.run_id in group or change.execution_id in self._parts or len(group) == GROUP_LIMIT:
                 left.append(change)
             else:
                 group[change.run_id] = change
@@ -93,34 +97,42 @@ class RunChangeGroups:
         return list(group.values())
 
     async def _commit_group(self, group: Sequence[RunChange]) -> None:
-        """If the group fails, each change is made alone, so that each gets its own result and delays no others."""
         try:
             await self._commit(group, GROUP_SECONDS)
         except Exception as error:
             if len(group) == 1 and not _is_conflict(error):
                 fail(group, error)
             else:
-                for change in group:
-                    self._commit_alone(change)
+                self._split(group)
         except BaseException:
             fail(group, _stopped())
             raise
 
-    def _commit_alone(self, change: RunChange) -> None:
-        self._alone[change.execution_id] += 1
-        task = asyncio.create_task(self._finish_alone(change))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+    def _split(self, group: Sequence[RunChange]) -> None:
+        for execution_id in dict.fromkeys(change.execution_id for change in group):
+            part = [change for change in group if change.execution_id == execution_id]
+            self._parts[execution_id] = asyncio.create_task(self._commit_part(execution_id, part))
 
-    async def _finish_alone(self, change: RunChange) -> None:
+    async def _commit_part(self, execution_id: str, part: Sequence[RunChange]) -> None:
         try:
-            await self._commit([change], TRANSACTION_SECONDS)
-        except BaseException as error:
-            fail([change], error if isinstance(error, Exception) else _stopped())
-            if not isinstance(error, Exception):
-                raise
+            await self._commit_apart(part)
+        except BaseException:
+            fail(part, _stopped())
+            raise
         finally:
-            self._alone -= Counter([change.execution_id])
+            del self._parts[execution_id]
+            self._start()
+
+    async def _commit_apart(self, changes: Sequence[RunChange]) -> None:
+        """Together, or else one by one, so that each gets its own result."""
+        try:
+            await self._commit(changes, TRANSACTION_SECONDS)
+        except Exception as error:
+            if len(changes) == 1 or as_unavailable(error) is not None:
+                fail(changes, error)
+            else:
+                for change in changes:
+                    await self._commit_apart([change])
 
 
 def fail(changes: Sequence[RunChange], error: Exception) -> None:

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-import pytest
 from pymongo.errors import OperationFailure
 
 from services.chassis.errors import Aborted
@@ -13,18 +12,25 @@ from services.executor.storage.run_changes import GROUP_LIMIT, RunChange, RunCha
 
 
 class Commits:
-    """Transactions that wait for `go`, and fail while they have a run of `broken`."""
+    """Transactions of which those with a run of `broken` fail, and the first `conflicts` too; one with a run of `slow`
+    waits for `go`.
+    """
 
     def __init__(self) -> None:
         self.groups: list[list[str]] = []
-        self.go = asyncio.Event()
-        self.go.set()
         self.broken: dict[str, Exception] = {}
+        self.conflicts = 0
+        self.slow: set[str] = set()
+        self.go = asyncio.Event()
 
     async def __call__(self, group: Sequence[RunChange], seconds: float) -> None:
         names = [change.run_id for change in group]
         self.groups.append(names)
-        await self.go.wait()
+        if self.conflicts:
+            self.conflicts -= 1
+            raise OperationFailure("conflict", 112, {"errorLabels": ["TransientTransactionError"]})
+        if self.slow & set(names):
+            await self.go.wait()
         for name in names:
             if name in self.broken:
                 raise self.broken[name]
@@ -59,38 +65,48 @@ async def test_a_transaction_has_a_limited_number_of_changes() -> None:
     assert [len(group) for group in commits.groups] == [GROUP_LIMIT, 1]
 
 
-async def test_after_a_failure_each_change_is_made_alone() -> None:
+async def test_after_a_failure_each_change_of_an_execution_is_made_alone() -> None:
     commits = Commits()
     error = commits.broken["b"] = Aborted("changed by another")
     assert await make(RunChangeGroups(commits), "a", "b", "c") == ["a", error, "c"]
-    assert commits.groups == [["a", "b", "c"], ["a"], ["b"], ["c"]]
+    assert commits.groups == [["a", "b", "c"], ["a", "b", "c"], ["a"], ["b"], ["c"]]
 
 
-async def test_a_conflict_is_retried_without_delaying_other_changes() -> None:
+async def test_a_failure_leaves_other_executions_together() -> None:
     commits = Commits()
     groups = RunChangeGroups(commits)
-    commits.broken["a"] = OperationFailure("conflict", 112, {"errorLabels": ["TransientTransactionError"]})
+    commits.broken["x"] = Aborted("changed by another")
+    changes = [change("x", "other"), change("a"), change("b")]
+    outcomes = await asyncio.gather(*map(groups.make, changes), return_exceptions=True)
+    assert outcomes == [commits.broken["x"], "a", "b"]
+    assert commits.groups[0] == ["x", "a", "b"]
+    assert commits.groups[1:] == [["x"], ["a", "b"]]
+
+
+async def test_a_contended_execution_delays_no_others_and_keeps_its_changes_together() -> None:
+    commits = Commits()
+    groups = RunChangeGroups(commits)
+    commits.conflicts = 1
     commits.go.clear()
+    commits.slow = {"a"}
     first = asyncio.create_task(groups.make(change("a", "contended")))
-    await asyncio.sleep(0)
-    second = asyncio.create_task(groups.make(change("b")))
+    await groups.make(change("d"))
+    later = [asyncio.create_task(groups.make(change(name, "contended"))) for name in "bc"]
+    await groups.make(change("e"))
     commits.go.set()
-    assert await second is not None
-    with pytest.raises(OperationFailure):
-        await first
-    assert commits.groups.count(["a"]) == 2
+    await asyncio.gather(first, *later)
+    assert commits.groups == [["d", "a"], ["d"], ["a"], ["e"], ["b", "c"]]
 
 
 async def test_changes_that_nobody_waits_for_are_dropped() -> None:
     commits = Commits()
     groups = RunChangeGroups(commits)
-    commits.go.clear()
+    commits.slow = {"a"}
     first = asyncio.create_task(groups.make(change("a")))
     await asyncio.sleep(0)
     second = asyncio.create_task(groups.make(change("b")))
     await asyncio.sleep(0)
     second.cancel()
     commits.go.set()
-    await first
-    await asyncio.gather(second, return_exceptions=True)
+    await asyncio.gather(first, second, return_exceptions=True)
     assert commits.groups == [["a"]]
