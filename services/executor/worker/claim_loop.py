@@ -70,10 +70,15 @@ class RunRequestHandler:
         first = [key for key in keys if now - self._noticed.pop(key, float("-inf")) > SAME_RELEASE_SECONDS]
         if not first:
             return
-        await self._claim(first)
         self._noticed.update(dict.fromkeys(first, now))
         while len(self._noticed) > MAX_NOTICED:
             del self._noticed[next(iter(self._noticed))]
+        try:
+            await self._claim(first)
+        except BaseException:
+            for key in first:  # the consumer delivers its requests again
+                self._noticed.pop(key, None)
+            raise
 
     async def _claim(self, keys: Sequence[RunKey]) -> None:
         """After a time with full slots most requests are outdated, so one query filters them first."""
