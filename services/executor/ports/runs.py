@@ -42,7 +42,7 @@ class ReleasedRuns(Protocol):
     """Runs of all organisations as they are released."""
 
     def watch(self) -> AbstractAsyncContextManager[AsyncIterator[ReleasedRun]]:
-        """Those that are released inside the block."""
+        """Those that are released inside the block. TransientError when they cannot be seen."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,9 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from pymongo.errors import PyMongoError
+
+from services.chassis.events import TransientError
 from services.chassis.mongo import Document, Mongo
 from services.executor.model.runs import Platform
 from services.executor.ports.runs import ReleasedRun, RunKey
@@ -22,8 +25,11 @@ class MongoReleasedRuns:
 
     @asynccontextmanager
     async def watch(self) -> AsyncIterator[AsyncIterator[ReleasedRun]]:
-        async with self._mongo.watch(RUNS, _RELEASED) as changes:
-            yield (_released_run(change["fullDocument"]) async for change in changes)
+        try:
+            async with self._mongo.watch(RUNS, _RELEASED) as changes:
+                yield (_released_run(change["fullDocument"]) async for change in changes)
+        except PyMongoError as error:  # whatever it is, a new stream may work
+            raise TransientError(repr(error)) from error
 
 
 def _released_run(document: Document) -> ReleasedRun:

@@ -6,17 +6,14 @@ Tansu answers a fetch only when its wait is over, so requests through it are lat
 import asyncio
 from collections.abc import Callable, Mapping
 
-from pymongo.errors import PyMongoError
-
 from services.chassis import logs
 from services.chassis.retry import log_transient
 from services.executor.model.runs import Platform
 from services.executor.ports.runs import ReleasedRun, ReleasedRuns
 from services.executor.worker.claim_loop import RunRequestHandler
 
-RECONNECT_SECONDS = 1.0
-BEHIND_SECONDS = 0.5
-"""How often a worker that has fallen behind checks whether it has caught up."""
+PAUSE_SECONDS = 0.5
+"""Between checks whether a worker that has fallen behind has caught up, and after a failure."""
 
 IsOwn = Callable[[ReleasedRun], bool]
 """Whether the request of the run will come to this worker: so a release does not wake all workers."""
@@ -42,14 +39,10 @@ class ReleaseWatcher:
     async def _watch(self) -> None:
         """A worker that is behind searches whenever a slot is free, so it needs no notices."""
         while True:
-            if self._is_behind():
-                await asyncio.sleep(BEHIND_SECONDS)
-                continue
-            try:
-                await self._watch_while_current()
-            except PyMongoError as error:
-                log.warning("release_stream_failed", error=repr(error))
-                await asyncio.sleep(RECONNECT_SECONDS)
+            if not self._is_behind():
+                with log_transient(log, "release_stream_failed"):
+                    await self._watch_while_current()
+            await asyncio.sleep(PAUSE_SECONDS)
 
     async def _watch_while_current(self) -> None:
         async with self._released.watch() as runs:
