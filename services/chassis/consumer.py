@@ -110,6 +110,10 @@ class Consumer:
         """Whether the broker answered a fetch of every assigned partition in the last `seconds`."""
         return self._member is not None and self._member.is_current(seconds)
 
+    def owns_key(self, topic: str, key: str) -> bool:
+        """Whether events with this key come to this consumer; True while it is not in the group."""
+        return self._member is None or self._member.owns_key(topic, key)
+
     async def check(self) -> None:
         """For liveness: raises when the loop is stuck."""
         if (age := self.poll_age()) > MAX_POLL_AGE_SECONDS:

@@ -15,6 +15,7 @@ from aiokafka.errors import (
     RebalanceInProgressError,
     UnknownMemberIdError,
 )
+from aiokafka.partitioner import DefaultPartitioner
 from aiokafka.structs import OffsetAndMetadata
 
 from services.chassis import logs, metrics
@@ -33,6 +34,7 @@ COMMIT_RETRY_SECONDS = 0.1
 EXCLUDED = (UnknownMemberIdError, IllegalGenerationError, RebalanceInProgressError)
 """How the broker refuses the commit of a member of an earlier generation."""
 STALL_SECONDS = 30.0
+_PARTITIONER = DefaultPartitioner()
 
 log = logs.get(__name__)
 
@@ -122,6 +124,13 @@ class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]
     def owns(self, record: ConsumerRecord) -> bool:
         """Whether the partition of this record of the last fetch has been assigned to this member ever since."""
         return not self._rebalanced and partition_of(record) in self._consumer.assignment()
+
+    def owns_key(self, topic: str, key: str) -> bool:
+        """Whether the partition of this key is assigned to this member."""
+        partitions = sorted(self._consumer.partitions_for_topic(topic) or ())
+        if not partitions:
+            return False
+        return TopicPartition(topic, _PARTITIONER(key.encode(), partitions, partitions)) in self._consumer.assignment()
 
     def is_current(self, seconds: float) -> bool:
         """Whether the broker answered a fetch of every assigned partition in the last `seconds`."""

@@ -127,19 +127,20 @@ class Mongo:
         async with stream as changes:
             yield changes
 
-    async def transaction(self, work: Callable[[Session], Awaitable[T]]) -> T:
+    async def transaction(self, work: Callable[[Session], Awaitable[T]], *, seconds: float = TRANSACTION_SECONDS) -> T:
         """The result of `work(session)`, run in one transaction (snapshot, majority).
 
-        `work` is retried after a transient error, so it must have no effects outside of the session.
+        `work` is retried after a transient error for so many seconds, so it must have no effects outside of the
+        session.
         """
-        deadline = asyncio.get_running_loop().time() + TRANSACTION_SECONDS
+        began = asyncio.get_running_loop().time()
         attempt = 0
         while True:
             attempt += 1
             try:
-                return await self._attempt(work, deadline)
+                return await self._attempt(work, began + TRANSACTION_SECONDS)
             except PyMongoError as error:
-                late = asyncio.get_running_loop().time() >= deadline
+                late = asyncio.get_running_loop().time() >= began + seconds
                 if late or not error.has_error_label("TransientTransactionError") or _is_down(error):
                     raise
             await asyncio.sleep(min(0.5, 0.005 * 2**attempt) * random.random())  # noqa: S311 (jitter)

@@ -1,6 +1,6 @@
 """The composition root of the role `worker`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,10 +18,11 @@ from services.executor.automation.scripting.http import SendHttp
 from services.executor.events import RUN_REQUESTS
 from services.executor.model.runs import Platform
 from services.executor.model.workers import WorkerReport
-from services.executor.ports.runs import Attempts
+from services.executor.ports.runs import Attempts, ReleasedRun
 from services.executor.resources import Resources, track_sessions
 from services.executor.storage.baselines import MongoBaselines
 from services.executor.storage.model_usage import MongoModelUsage
+from services.executor.storage.released_runs import MongoReleasedRuns
 from services.executor.storage.runs import MongoRetainedRuns
 from services.executor.storage.slot_leases import MongoSlotLeases
 from services.executor.storage.step_cache import MongoStepCache
@@ -38,6 +39,7 @@ from services.executor.worker.human_channel import HumanChannel
 from services.executor.worker.lease_renewer import LeaseRenewer
 from services.executor.worker.processes.attempt_start import ATTEMPT_PROCESS, AttemptStart, LogFormat
 from services.executor.worker.processes.pool import AttemptProcesses
+from services.executor.worker.release_watcher import ReleaseWatcher
 from services.executor.worker.script_http import ScriptHttp
 from services.executor.worker.spool import Spool
 from services.executor.worker.variables import VariableReader
@@ -54,6 +56,8 @@ NICENESS = 10
 """Of the processes of attempts: below that of the worker, which renews their leases."""
 MESSAGE_LIMIT = 96 * 1024 * 1024
 """Bytes of what an attempt sends at once: as evidence, a page source of at most 64 MiB."""
+FETCH_WAIT_MS = 500
+"""How long a fetch waits for requests. A `ReleaseWatcher` is faster than a broker that answers only after that."""
 SLOT_LEASE = 2
 """How many lifetimes of a run's lease a slot is leased for: so the session of a lost worker ends first."""
 
@@ -91,8 +95,12 @@ async def start_worker(shared: Resources, attempts: Attempts, pools: PooledDevic
     stack.push_async_callback(worker.drain, settings.drain_seconds)
     claims = ClaimLoop(shared.runs, worker, every=settings.poll_seconds)
     await shared.start("search", claims.run(), stop=claims.stop, grace=STOP_SEARCH_SECONDS)
-    for platform in worker.platforms:
-        await _consume_requests(shared, worker, claims, platform)
+    handlers = {platform: RunRequestHandler(shared.runs, worker, claims, platform) for platform in worker.platforms}
+    consumers = {
+        platform: await _consume_requests(shared, worker, handlers[platform], platform) for platform in handlers
+    }
+    watcher = ReleaseWatcher(MongoReleasedRuns(shared.mongo), handlers, partial(_is_own, consumers))
+    await shared.start("releases", watcher.run())
     stack.callback(worker.stop_claiming)
     return worker
 
@@ -114,9 +122,15 @@ def _heartbeat(shared: Resources, worker: Worker, pools: PooledDevices) -> Heart
     return Heartbeat(workers, report, every=settings.poll_seconds, renewal=settings.lease_seconds / 3)
 
 
-async def _consume_requests(shared: Resources, worker: Worker, claims: ClaimLoop, platform: Platform) -> None:
+def _is_own(consumers: Mapping[Platform, Consumer], run: ReleasedRun) -> bool:
+    """Whether the run's request will come to this worker."""
+    return consumers[run.platform].owns_key(RUN_REQUESTS[run.platform], run.key.run_id)
+
+
+async def _consume_requests(
+    shared: Resources, worker: Worker, handler: RunRequestHandler, platform: Platform
+) -> Consumer:
     settings, suffix = shared.settings, platform.lower()
-    handler = RunRequestHandler(shared.runs, worker, claims, platform)
     consumer = Consumer(
         [RUN_REQUESTS[platform]],
         f"{settings.executor_group}-{suffix}",
@@ -126,10 +140,12 @@ async def _consume_requests(shared: Resources, worker: Worker, claims: ClaimLoop
         dlq=shared.producer,
         capacity=handler.capacity,
         session_seconds=settings.kafka_session_seconds,
+        fetch_wait_ms=FETCH_WAIT_MS,
     )
     worker.on_free_slot(consumer.wake)
     shared.health.register(f"requests-{suffix}", consumer.check, affects="liveness")
     await shared.start(f"requests {platform}", consumer.run(), stop=consumer.stop, grace=STOP_CONSUMER_SECONDS)
+    return consumer
 
 
 async def _automated_attempts(shared: Resources, pools: PooledDevices) -> AutomatedAttempts:

@@ -1,6 +1,7 @@
 """Ports of workers and background jobs: runs of all organisations, attempts on devices, artifacts."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum, auto
@@ -26,6 +27,22 @@ class RunKey:
 
     execution_id: str
     run_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedRun:
+    """A run that has just become claimable, or will after a pause."""
+
+    key: RunKey
+    org_id: str
+    platform: Platform
+
+
+class ReleasedRuns(Protocol):
+    """Runs of all organisations as they are released."""
+
+    def watch(self) -> AbstractAsyncContextManager[AsyncIterator[ReleasedRun]]:
+        """Those that are released inside the block. TransientError when they cannot be seen."""
 
 
 @dataclass(frozen=True, slots=True)

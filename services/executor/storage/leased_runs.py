@@ -1,9 +1,7 @@
 """How many runs each organisation has in progress, and whether it may have one more."""
 
-import asyncio
 from collections import Counter
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager, nullcontext
 from time import monotonic
 from zlib import crc32
 
@@ -16,7 +14,6 @@ EXACT_BELOW = 64
 """A smaller limit is never exceeded. A larger one is checked exactly as soon as half of it is in use, so runs that many
 workers claim within half a second may exceed it."""
 RECENT_SECONDS = 0.5
-EXACT_SECONDS = 1.0
 _PLATFORMS = [platform.value for platform in Platform]
 IS_LEASED: Document = {"leased": {"$in": _PLATFORMS}}
 
@@ -74,27 +71,20 @@ class OrgRunLimit:
         self._mongo = mongo
         self._leased = leased
         self._limit_of = limit_of
-        self._lock = asyncio.Lock()
-        self._exact_until = 0.0
 
-    def claim_lock(self) -> AbstractAsyncContextManager[None]:
-        """Serialises the claims of this process while some are checked exactly, so that only those of other processes
-        can conflict.
+    async def check(self, session: Session, run: Run, more: int) -> None:
+        """Raises OrgAtLimit when the run may not be claimed now. `more`: how many more runs of the organisation are
+        leased in the same transaction.
         """
-        return self._lock if monotonic() < self._exact_until else nullcontext()
-
-    async def check(self, session: Session, run: Run) -> None:
-        """Raises OrgAtLimit when the run may not be claimed now."""
         limit = self._limit_of(run.org_id)
         if limit is None:
             return
         if await self._leased.is_far_from(run.org_id, limit):
             self._leased.record_claim(run.org_id)
             return
-        self._exact_until = monotonic() + EXACT_SECONDS
         await lock_organisation(self._mongo, session, run.org_id)
         leased = await self._runs.count_documents({**IS_LEASED, "org_id": run.org_id}, session=session)
-        if leased >= limit:
+        if leased + more >= limit:
             raise OrgAtLimit(run.id)
 
 

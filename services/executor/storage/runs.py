@@ -6,6 +6,8 @@ from datetime import datetime, timedelta
 
 from pymongo import UpdateOne
 
+from services.chassis.batcher import Batcher
+from services.chassis.context import Caller
 from services.chassis.errors import NotFound
 from services.chassis.mongo import Document
 from services.executor import telemetry
@@ -14,15 +16,18 @@ from services.executor.model import lifecycle
 from services.executor.model.attempts import ArtifactGone, AttemptResult
 from services.executor.model.changes import Change
 from services.executor.model.lifecycle import Fenced, NotClaimable
-from services.executor.model.runs import Platform, Question, QuestionPrompt, Run, Session
+from services.executor.model.runs import Platform, Question, QuestionPrompt, Run, RunPlan, Session
 from services.executor.ports.runs import AcceptsOrg, Backlog, Claim, OrphanedSession, RunKey, StopReason, accept_all
 from services.executor.storage.fair_queue import FairQueue
 from services.executor.storage.leased_runs import LeasedRuns, LimitOf, OrgAtLimit, OrgRunLimit
 from services.executor.storage.records import plan_of, to_document
+from services.executor.storage.run_changes import Transition
 from services.executor.storage.schema import KEPT_SINCE, PLANS, RUNS
-from services.executor.storage.transactions import ExecutionTransactions, Transition
+from services.executor.storage.transactions import ExecutionTransactions
 
 STUCK_AFTER = timedelta(seconds=60)
+PLANS_SECONDS = 10.0
+_ANYBODY = Caller(org_id="")
 
 
 class MongoRuns:
@@ -32,7 +37,7 @@ class MongoRuns:
         """`limit_of`: the maximum number of runs in progress of an organisation; by default that of the settings."""
         self._transactions = transactions
         self._runs = transactions.mongo.collection(RUNS)
-        self._plans = transactions.mongo.collection(PLANS)
+        self._plans: Batcher[str, RunPlan] = Batcher(self._read_plans)
         self._limits = transactions.limits
         leased = LeasedRuns(transactions.mongo)
         limit_of = limit_of or (lambda _: transactions.limits.organisation_runs)
@@ -44,16 +49,27 @@ class MongoRuns:
             return lifecycle.claim(run, worker, now, self._limits)
 
         try:
-            change, plan = await asyncio.gather(self._claim(key, claim), self._plans.find_one({"_id": key.run_id}))
+            change, plan = await asyncio.gather(
+                self._transactions.change_run(key.execution_id, key.run_id, claim, self._org_limit.check),
+                self._plan(key.run_id),
+            )
         except (NotClaimable, NotFound) as error:
             self._queue.record_lost_claim(contended=not isinstance(error, OrgAtLimit))
             return None
         self._queue.record_claim(change.execution.org_id)
-        return Claim(change.execution, change.runs[0], plan_of(plan))
+        return Claim(change.execution, change.runs[0], plan)
 
-    async def _claim(self, key: RunKey, claim: Transition) -> Change:
-        async with self._org_limit.claim_lock():
-            return await self._transactions.change_run(key.execution_id, key.run_id, claim, self._org_limit.check)
+    async def _plan(self, run_id: str) -> RunPlan:
+        """Those who ask at the same time share a query."""
+        found = await self._plans.join(_ANYBODY, (run_id,)).results(PLANS_SECONDS)
+        if run_id not in found:
+            raise NotFound("Run not found", reason="RUN_NOT_FOUND")
+        return found[run_id]
+
+    async def _read_plans(self, run_ids: Sequence[str]) -> dict[str, RunPlan]:
+        plans = self._transactions.mongo.collection(PLANS)
+        found = await plans.find({"_id": {"$in": list(run_ids)}}).to_list(None)
+        return {document["_id"]: plan_of(document) for document in found}
 
     async def claimable(self, platform: Platform, limit: int, accepts: AcceptsOrg = accept_all) -> list[RunKey]:
         return await self._queue.next_runs(platform, limit, accepts)

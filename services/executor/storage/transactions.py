@@ -1,15 +1,19 @@
 """Transactions that change executions and runs together with the outbox, across organisations."""
 
-from collections.abc import Awaitable, Callable
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from pymongo import ReplaceOne
+from pymongo import ReplaceOne, UpdateOne
+from pymongo.errors import PyMongoError
 
 from services.chassis.errors import Aborted, FailedPrecondition, NotFound
 from services.chassis.events import Event
 from services.chassis.keyed_locks import KeyedLocks
-from services.chassis.mongo import Mongo, Session
+from services.chassis.mongo import Document, Mongo, Session
 from services.chassis.outbox import Outbox
 from services.executor import telemetry
 from services.executor.events import events_of
@@ -27,23 +31,53 @@ from services.executor.storage.records import (
     run_of,
     steps_document,
 )
+from services.executor.storage.run_changes import Guard, RunChange, RunChangeGroups, Transition, fail
 from services.executor.storage.schema import EXECUTIONS, RUNS, STEPS
-
-Transition = Callable[[Run, datetime], Run]
-"""A function of `model.lifecycle`: the run and the database's clock -> the changed run."""
-
-Guard = Callable[[Session, Run], Awaitable[None]]
-"""Checks the unchanged run inside the transaction; raises when the transition is not allowed."""
 
 Decision = Callable[[Session], Awaitable[Change]]
 """Reads inside the transaction and decides what changes."""
 
 
+@dataclass(slots=True)
+class Snapshot:
+    """What a transaction has read, with what it has decided to change so far."""
+
+    now: datetime
+    executions: dict[str, Execution]
+    runs: dict[str, Run]
+    changed: set[str] = field(default_factory=set)
+    leased: Counter[str] = field(default_factory=Counter)
+    """How many more runs each organisation has in progress."""
+
+    def get(self, execution_id: str, run_id: str) -> tuple[Execution, Run]:
+        run = self.runs.get(run_id)
+        if run is None or run.execution_id != execution_id:
+            raise NotFound("Run not found", reason="RUN_NOT_FOUND")
+        return self.executions[execution_id], run
+
+    def apply(self, change: Change) -> None:
+        self.executions[change.execution.id] = change.execution
+        for run in change.runs:
+            before = self.runs.get(run.id)
+            was_leased = before is not None and before.lease is not None
+            self.leased[run.org_id] += (run.lease is not None) - was_leased
+            self.runs[run.id] = run
+            self.changed.add(run.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A change and its events, to be stored together."""
+
+    change: Change
+    events: Sequence[Event]
+
+
 class ExecutionTransactions:
-    """Each change is one transaction: documents and outbox are written, then metrics are updated and events published.
+    """Changes are stored in transactions together with their events; then metrics are updated and events published.
 
     Transactions on one execution conflict in its document. Those of this process are serialised, so that only those
-    of other processes conflict and are retried.
+    of other processes conflict and are retried. Changes of runs that arrive together share a transaction.
     """
 
     def __init__(self, mongo: Mongo, outbox: Outbox, limits: RunLimits) -> None:
@@ -52,49 +86,56 @@ class ExecutionTransactions:
         self.durations = RunDurations(mongo)
         self._outbox = outbox
         self._locks: KeyedLocks[str] = KeyedLocks()
+        self._groups = RunChangeGroups(self._commit_group)
 
     async def now(self) -> datetime:
         """The database's clock, which leases and time limits refer to."""
         moment: datetime = (await self.mongo.database.command("hello"))["localTime"]
         return moment.replace(tzinfo=UTC)
 
-    async def commit(self, execution_id: str, decide: Decision) -> Change:
-        """Decide on a change and store it with its events, in one transaction.
-
-        Contended documents are written last: if the process is killed, the database keeps them locked until the
-        transaction expires.
-        """
-
-        async def work(session: Session) -> tuple[Change, list[Event]]:
-            change = await decide(session)
-            events = events_of(change, self._outbox.event)
-            await self._outbox.add(session, events)
-            await self._replace(session, change)
-            return change, events
-
-        async with self._locks[execution_id]:
-            change, events = await self.mongo.transaction(work)
-        self._outbox.publish_soon(events)
-        telemetry.observe(change)
-        self.durations.record(change)
-        return change
-
     async def change_run(
         self, execution_id: str, run_id: str, transition: Transition, guard: Guard | None = None
     ) -> Change:
         """Change one run. Raises NotFound for an unknown run, and what `transition` and `guard` raise."""
+        return await self._groups.make(RunChange(execution_id, run_id, transition, guard))
 
-        async def decide(session: Session) -> Change:
-            execution, run, now = await self._load(session, run_id)
-            after = transition(run, now)
-            if guard is not None:
-                await guard(session, run)
+    async def _commit_group(self, group: Sequence[RunChange], seconds: float) -> None:
+        async def work(session: Session) -> list[Decided | Exception]:
+            snapshot = await self._load(session, group)
+            outcomes = [await self._decide(session, snapshot, change) for change in group]
+            await self._store(session, [outcome for outcome in outcomes if isinstance(outcome, Decided)])
+            return outcomes
+
+        async with AsyncExitStack() as locks:
+            for execution_id in sorted({change.execution_id for change in group}):
+                await locks.enter_async_context(self._locks[execution_id])
+            outcomes = await self.mongo.transaction(work, seconds=seconds)
+        for change, outcome in zip(group, outcomes, strict=True):
+            if isinstance(outcome, Exception):
+                fail([change], outcome)
+                continue
+            self._publish(outcome)
+            if not change.done.done():
+                change.done.set_result(outcome.change)
+
+    async def _decide(self, session: Session, snapshot: Snapshot, wanted: RunChange) -> Decided | Exception:
+        """What the change is and publishes, or why it is refused, which leaves the snapshot as it was."""
+        try:
+            execution, run = snapshot.get(wanted.execution_id, wanted.run_id)
+            after = wanted.transition(run, snapshot.now)
+            if wanted.guard is not None:
+                await wanted.guard(session, run, snapshot.leased[run.org_id])
             moves = [(run, after)]
             if run.status is not after.status and after.status.terminal:
-                moves += await self._release_next(session, execution, now)
-            return apply_moves(execution, moves, now)
-
-        return await self.commit(execution_id, decide)
+                moves += await self._release_next(session, execution, snapshot)
+            change = apply_moves(execution, moves, snapshot.now)
+            events = wanted.context.run(events_of, change, self._outbox.event)
+        except PyMongoError:
+            raise
+        except Exception as error:
+            return error
+        snapshot.apply(change)
+        return Decided(change, events)
 
     async def cancel(self, execution_id: str, superseded_by: str | None = None) -> Execution:
         """Request cancellation, for a newer execution if one is named. NotFound; FailedPrecondition: it has ended."""
@@ -111,42 +152,78 @@ class ExecutionTransactions:
             return cancel_execution(execution, [run_of(document) for document in runs], now, superseded_by)
 
         now = await self.now()
-        return (await self.commit(execution_id, decide)).execution
+        return (await self._commit(execution_id, decide)).execution
 
-    async def _replace(self, session: Session, change: Change) -> None:
-        """Replace the changed documents."""
-        if not change.runs:
+    async def _commit(self, execution_id: str, decide: Decision) -> Change:
+        """Decide on a change and store it with its events, in one transaction."""
+
+        async def work(session: Session) -> Decided:
+            change = await decide(session)
+            decided = Decided(change, events_of(change, self._outbox.event))
+            await self._store(session, [decided])
+            return decided
+
+        async with self._locks[execution_id]:
+            decided = await self.mongo.transaction(work)
+        self._publish(decided)
+        return decided.change
+
+    def _publish(self, committed: Decided) -> None:
+        self._outbox.publish_soon(committed.events)
+        telemetry.observe(committed.change)
+        self.durations.record(committed.change)
+
+    async def _store(self, session: Session, decided: Sequence[Decided]) -> None:
+        """Add the events and replace the changed documents.
+
+        Contended documents are written last: if the process is killed, the database keeps them locked until the
+        transaction expires.
+        """
+        await self._outbox.add(session, [event for each in decided for event in each.events])
+        changes = [each.change for each in decided if each.change.runs]
+        if not changes:
             return
-        steps = [steps_document(run, attempt) for run in change.runs for attempt in run.attempts if attempt.steps]
+        runs = [run for change in changes for run in change.runs]
+        steps = [steps_document(run, attempt) for run in runs for attempt in run.attempts if attempt.steps]
         if steps:
             await self.mongo.collection(STEPS).insert_many(steps, session=session)
-        runs = [
-            ReplaceOne({"_id": run.id, "revision": run.revision - 1}, run_document(run, self.limits))
-            for run in change.runs
+        replaced = [
+            ReplaceOne({"_id": run.id, "revision": run.revision - 1}, run_document(run, self.limits)) for run in runs
         ]
-        written = await self.mongo.collection(RUNS).bulk_write(runs, session=session)
+        written = await self.mongo.collection(RUNS).bulk_write(replaced, session=session)
         if written.matched_count != len(runs):
             raise Aborted("The run was changed by another request at the same time, try again")
-        execution = execution_document(change.execution)
-        replacement: Any = [{"$replaceWith": {"$literal": execution}}]  # unlike replace_one, replicated as a difference
-        await self.mongo.collection(EXECUTIONS).update_one({"_id": execution["_id"]}, replacement, session=session)
+        latest = {change.execution.id: change.execution for change in changes}
+        await self.mongo.collection(EXECUTIONS).bulk_write(list(map(_replacement, latest.values())), session=session)
 
-    async def _load(self, session: Session, run_id: str) -> tuple[Execution, Run, datetime]:
-        lookup = {"from": EXECUTIONS, "localField": "execution_id", "foreignField": "_id", "as": "execution"}
-        pipeline = [{"$match": {"_id": run_id}}, {"$lookup": lookup}, {"$set": {"now": "$$NOW"}}]
+    async def _load(self, session: Session, group: Sequence[RunChange]) -> Snapshot:
+        """The runs and their executions, in one query."""
+        of_runs = {"from": EXECUTIONS, "localField": "execution_id", "foreignField": "_id", "as": "execution"}
+        ids = {"_id": {"$in": [change.run_id for change in group]}}
+        pipeline: list[Document] = [{"$match": ids}, {"$lookup": of_runs}, {"$set": {"now": "$$NOW"}}]
         found = await self.mongo.aggregate(RUNS, pipeline, session=session)
-        if not found:
-            raise NotFound("Run not found", reason="RUN_NOT_FOUND")
-        return execution_of(found[0]["execution"][0]), run_of(found[0]), found[0]["now"]
+        executions = {document["execution_id"]: document["execution"][0] for document in found}
+        return Snapshot(
+            now=found[0]["now"] if found else datetime.now(UTC),
+            executions={id_: execution_of(document) for id_, document in executions.items()},
+            runs={document["_id"]: run_of(document) for document in found},
+        )
 
-    async def _release_next(self, session: Session, execution: Execution, now: datetime) -> list[tuple[Run, Run]]:
+    async def _release_next(self, session: Session, execution: Execution, snapshot: Snapshot) -> list[tuple[Run, Run]]:
         """With `max_parallel`, a run that ended releases the next one of the execution."""
         if execution.max_parallel is None or execution.cancel_requested_at is not None:
             return []
         query = {"execution_id": execution.id, "status": Status.INITIALIZED.value}
+        not_yet = {"_id": {"$nin": list(snapshot.changed)}}
         in_turn = [("turn", 1), ("position", 1)]
-        found = await self.mongo.collection(RUNS).find_one(query, sort=in_turn, session=session)
+        found = await self.mongo.collection(RUNS).find_one({**query, **not_yet}, sort=in_turn, session=session)
         if found is None:
             return []
         run = run_of(found)
-        return [(run, lifecycle.queue(run, now))]
+        return [(run, lifecycle.queue(run, snapshot.now))]
+
+
+def _replacement(execution: Execution) -> UpdateOne:
+    document = execution_document(execution)
+    replacement: Any = [{"$replaceWith": {"$literal": document}}]  # unlike ReplaceOne, replicated as a difference
+    return UpdateOne({"_id": document["_id"]}, replacement)

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
+from time import monotonic
 
 from google.protobuf.message import DecodeError
 from mobiletest.executor.v1 import events_pb2
@@ -12,10 +13,14 @@ from services.chassis import logs
 from services.chassis.events import Event, InvalidMessage, parse_each
 from services.chassis.retry import log_transient
 from services.executor.model.runs import Platform
-from services.executor.ports.runs import RunKey, Runs
+from services.executor.ports.runs import ReleasedRun, RunKey, Runs
 from services.executor.worker.worker import Worker
 
 MAX_MISSES = 3
+MAX_REQUESTS = 1000
+MAX_NOTICED = 10_000
+SAME_RELEASE_SECONDS = 5.0
+"""Notices of a run within this time are of the same release."""
 
 log = logs.get(__name__)
 
@@ -32,10 +37,17 @@ class RunRequestHandler:
         self._worker = worker
         self._loop = loop
         self._platform = platform
+        self._noticed: dict[RunKey, float] = {}
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether requests only wake the claim loop."""
+        return self._loop.is_behind(self._platform)
 
     def capacity(self) -> int:
-        """How many requests may be fetched."""
-        return self._worker.free_slots(self._platform)
+        """How many requests may be fetched: any number while they only wake the claim loop."""
+        free = self._worker.free_slots(self._platform)
+        return MAX_REQUESTS if free and self.is_behind else free
 
     async def handle(self, events: list[Event]) -> list[InvalidMessage]:
         """Claim the requested runs; returns the requests that cannot be parsed.
@@ -44,9 +56,29 @@ class RunRequestHandler:
         """
         requests, invalid = parse_each(filter(_is_request, events), _read_request)
         accepted = [request for request in requests if self._worker.accepts(self._platform, request.org_id)]
-        if accepted:
-            await self._claim([RunKey(request.execution_id, request.run_id) for request in accepted])
+        await self._claim_first_notices([RunKey(request.execution_id, request.run_id) for request in accepted])
         return invalid
+
+    async def claim_released(self, runs: Sequence[ReleasedRun]) -> None:
+        """Claim runs whose requests are under way."""
+        accepted = [run.key for run in runs if self._worker.accepts(self._platform, run.org_id)]
+        await self._claim_first_notices(accepted)
+
+    async def _claim_first_notices(self, keys: Sequence[RunKey]) -> None:
+        """Each release is noticed twice, by its request and in the stream: the second notice is dropped."""
+        now = monotonic()
+        first = [key for key in keys if now - self._noticed.pop(key, float("-inf")) > SAME_RELEASE_SECONDS]
+        if not first:
+            return
+        self._noticed.update(dict.fromkeys(first, now))
+        while len(self._noticed) > MAX_NOTICED:
+            del self._noticed[next(iter(self._noticed))]
+        try:
+            await self._claim(first)
+        except BaseException:
+            for key in first:  # the consumer delivers its requests again
+                self._noticed.pop(key, None)
+            raise
 
     async def _claim(self, keys: Sequence[RunKey]) -> None:
         """After a time with full slots most requests are outdated, so one query filters them first."""

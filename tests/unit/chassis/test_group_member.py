@@ -78,6 +78,9 @@ class FakeClient:
     def last_poll_timestamp(self, _: TopicPartition) -> float | None:
         return self.answered
 
+    def partitions_for_topic(self, topic: str) -> set[int] | None:
+        return {0, 1, 2, 3} if topic == "t" else None
+
     def assignment(self) -> set[TopicPartition]:
         return self.assigned
 
@@ -274,3 +277,10 @@ async def test_a_member_is_current_while_the_broker_answers_for_every_partition(
     assert not member.is_current(5)
     client.assigned = set()
     assert not member.is_current(5)
+
+
+async def test_keys_belong_to_the_member_that_has_their_partition(join: Join) -> None:
+    members = [join(FakeClient(assigned={TopicPartition("t", partition)})) for partition in range(4)]
+    for key in map(str, range(20)):
+        assert sum(member.owns_key("t", key) for member in members) == 1
+        assert not any(member.owns_key("unknown", key) for member in members)

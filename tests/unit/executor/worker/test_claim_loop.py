@@ -6,8 +6,8 @@ from dataclasses import replace
 from services.chassis.context import Caller, bind
 from services.chassis.lifecycle import Background
 from services.executor.model.runs import Platform
-from services.executor.ports.runs import Claim, RunKey
-from services.executor.worker.claim_loop import ClaimLoop, RunRequestHandler
+from services.executor.ports.runs import Claim, ReleasedRun, RunKey
+from services.executor.worker.claim_loop import MAX_REQUESTS, ClaimLoop, RunRequestHandler
 from services.executor.worker.worker import Worker
 from tests.eventually import eventually
 from tests.fakes.executor import FakeAttempts, plan
@@ -146,3 +146,37 @@ async def test_a_run_claimed_during_shutdown_is_handed_back() -> None:
             asyncio.get_running_loop().call_soon(store.answers.set)
     await worker.drain(0)
     assert (store.stored[key.run_id].lease, store.stored[key.run_id].attempts[0].handed_back) == (None, True)
+
+
+class Counting(FakeExecutions):
+    """Counts the claims."""
+
+    claims = 0
+
+    async def claim(self, key: RunKey, worker: str) -> Claim | None:
+        self.claims += 1
+        return await super().claim(key, worker)
+
+
+async def test_of_two_notices_of_a_release_only_the_first_counts() -> None:
+    store = Counting()
+    [key] = await started(store)
+    worker = Worker(store, FakeAttempts(), name="worker-1", slots=2)
+    requests = await requests_of(store, worker)
+    await requests.claim_released([ReleasedRun(key, store.stored[key.run_id].org_id, Platform.ANDROID)])
+    await eventually(lambda: not worker.active)
+    await requests.handle([e for e in store.events if not e.subject])
+    assert store.claims == 1
+
+
+async def test_a_worker_that_is_behind_takes_all_requests_at_once() -> None:
+    store = FakeExecutions()
+    worker = make(store)
+    search = ClaimLoop(store, worker)
+    requests = RunRequestHandler(store, worker, search, Platform.ANDROID)
+    assert (requests.is_behind, requests.capacity()) == (True, MAX_REQUESTS)
+    await search.fill()
+    assert (requests.is_behind, requests.capacity()) == (False, 2)
+    worker.stop_claiming()
+    search.fall_behind(Platform.ANDROID)
+    assert requests.capacity() == 0

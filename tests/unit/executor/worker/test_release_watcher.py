@@ -1,0 +1,59 @@
+"""Runs are claimed as they are released, if their requests would come to this worker."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from services.chassis.lifecycle import Background
+from services.executor.model.runs import Platform
+from services.executor.ports.runs import ReleasedRun
+from services.executor.worker.claim_loop import ClaimLoop, RunRequestHandler
+from services.executor.worker.release_watcher import ReleaseWatcher
+from services.executor.worker.worker import Worker
+from tests.eventually import eventually
+from tests.fakes.executor import FakeAttempts, plan
+from tests.fakes.executor_executions import FakeExecutions
+from tests.unit.executor.worker.builders import started
+
+
+class FakeReleasedRuns:
+    """A stream of what is put into it."""
+
+    def __init__(self) -> None:
+        self.runs: asyncio.Queue[ReleasedRun] = asyncio.Queue()
+
+    @asynccontextmanager
+    async def watch(self) -> AsyncIterator[AsyncIterator[ReleasedRun]]:
+        yield self._read()
+
+    async def _read(self) -> AsyncIterator[ReleasedRun]:
+        while True:
+            yield await self.runs.get()
+
+
+async def test_released_runs_are_claimed_except_those_of_other_workers() -> None:
+    store, released = FakeExecutions(), FakeReleasedRuns()
+    worker = Worker(store, FakeAttempts(blocking=True), name="worker-1", slots=4)
+    search = ClaimLoop(store, worker)
+    await search.fill()
+    mine, other = await started(store, plan(), plan())
+    handlers = {Platform.ANDROID: RunRequestHandler(store, worker, search, Platform.ANDROID)}
+    watcher = ReleaseWatcher(released, handlers, lambda run: run.key == mine)
+    for key in (other, mine):
+        released.runs.put_nowait(ReleasedRun(key, store.stored[key.run_id].org_id, Platform.ANDROID))
+    async with Background() as background, background.run("releases", watcher.run()):
+        await eventually(lambda: worker.active)
+    assert list(worker.active) == [mine.run_id]
+
+
+async def test_a_worker_that_is_behind_watches_nothing() -> None:
+    store, released = FakeExecutions(), FakeReleasedRuns()
+    worker = Worker(store, FakeAttempts(blocking=True), name="worker-1", slots=4)
+    [key] = await started(store)
+    handlers = {Platform.ANDROID: RunRequestHandler(store, worker, ClaimLoop(store, worker), Platform.ANDROID)}
+    released.runs.put_nowait(ReleasedRun(key, "org", Platform.ANDROID))
+    watching = asyncio.create_task(ReleaseWatcher(released, handlers, lambda _: True).run())
+    await asyncio.sleep(0)
+    watching.cancel()
+    await asyncio.wait({watching})
+    assert (released.runs.qsize(), dict(worker.active)) == (1, {})
