@@ -15,6 +15,10 @@ from services.executor.worker.claim_loop import RunRequestHandler
 PAUSE_SECONDS = 0.5
 """Between checks whether a worker that has fallen behind has caught up, and after a failure."""
 
+GATHER_SECONDS = 0.003
+"""The runs of a start are released together and arrive one by one. More than there are slots are claimed in the fair
+order, so they are looked at together."""
+
 IsOwn = Callable[[ReleasedRun], bool]
 """Whether the request of the run will come to this worker: so a release does not wake all workers."""
 
@@ -58,6 +62,7 @@ class ReleaseWatcher:
     async def _claim(self) -> None:
         while True:
             released = [await self._waiting.get()]
+            await asyncio.sleep(GATHER_SECONDS)
             while not self._waiting.empty():
                 released.append(self._waiting.get_nowait())
             for platform, handler in self._handlers.items():

@@ -59,6 +59,7 @@ class Children:
 @asynccontextmanager
 async def real_processes(children: Children, limits: AttemptLimits = LIMITS) -> AsyncIterator[AttemptProcesses]:
     async with AttemptProcesses(children.start, limits, idle=2).open() as processes:
+        await processes.warmed()
         yield processes
 
 

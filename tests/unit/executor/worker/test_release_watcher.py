@@ -28,7 +28,18 @@ class FakeReleasedRuns:
 
     async def _read(self) -> AsyncIterator[ReleasedRun]:
         while True:
+            await asyncio.sleep(0)
             yield await self.runs.get()
+
+
+class WatchedClaimLoop(ClaimLoop):
+    """Counts how often it was woken."""
+
+    wakes = 0
+
+    def wake(self) -> None:
+        self.wakes += 1
+        super().wake()
 
 
 async def test_released_runs_are_claimed_except_those_of_other_workers() -> None:
@@ -44,6 +55,21 @@ async def test_released_runs_are_claimed_except_those_of_other_workers() -> None
     async with Background() as background, background.run("releases", watcher.run()):
         await eventually(lambda: worker.active)
     assert list(worker.active) == [mine.run_id]
+
+
+async def test_more_released_runs_than_slots_are_left_to_the_search_in_the_fair_order() -> None:
+    store, released = FakeExecutions(), FakeReleasedRuns()
+    worker = Worker(store, FakeAttempts(blocking=True), name="worker-1", slots=1)
+    search = WatchedClaimLoop(store, worker)
+    await search.fill()
+    keys = await started(store, plan(), plan())
+    handlers = {Platform.ANDROID: RunRequestHandler(store, worker, search, Platform.ANDROID)}
+    for key in keys:
+        released.runs.put_nowait(ReleasedRun(key, store.stored[key.run_id].org_id, Platform.ANDROID))
+    watcher = ReleaseWatcher(released, handlers, lambda _: True)
+    async with Background() as background, background.run("releases", watcher.run()):
+        await eventually(lambda: search.wakes or worker.active)
+    assert not worker.active
 
 
 async def test_a_worker_that_is_behind_watches_nothing() -> None:
