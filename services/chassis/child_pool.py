@@ -1,6 +1,7 @@
 """Answers requests in child processes: each with CPU, memory and time of its own, and in fair turns."""
 
 import asyncio
+import gc
 import os
 import resource
 import signal
@@ -121,6 +122,7 @@ class ChildPool:
 def _serve(answer: Answer, limits: JobLimits, parent: socket.socket) -> None:
     """The child: answer requests until the parent ends. SIGPROF ends a child that uses too much CPU for one."""
     channel, retire_at = BlockingMessages(parent), _peak_bytes() + limits.memory_bytes // 2
+    gc.freeze()  # the modules live on: a collection of all of them would take longer than most requests
     while True:
         try:
             request = channel.receive()

@@ -1,9 +1,10 @@
 """The elements of a screen: one model for every kind of device."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
+from typing import TypeVar, dataclass_transform
 
 from services.flows.nodes import quote
 
@@ -48,6 +49,18 @@ TAPPABLE = frozenset(
 CHECKABLE = frozenset({Role.CHECKBOX, Role.SWITCH, Role.RADIO})
 
 
+T = TypeVar("T")
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+def _immutable(*, kw_only: bool = False, eq: bool = True) -> Callable[[type[T]], type[T]]:
+    """A dataclass that only the type checker keeps immutable: with `frozen`, to make an instance takes twice as long.
+
+    For what each reading of a screen makes hundreds of.
+    """
+    return dataclass(slots=True, kw_only=kw_only, eq=eq, unsafe_hash=eq)
+
+
 @dataclass(frozen=True, slots=True)
 class Point:
     """Pixels from the top left corner of the screen."""
@@ -56,7 +69,7 @@ class Point:
     y: float
 
 
-@dataclass(frozen=True, slots=True)
+@_immutable()
 class Bounds:
     """The rectangle of an element in pixels, y downwards."""
 
@@ -85,6 +98,13 @@ class Bounds:
         """Whether the point is inside or on the edge."""
         return self.x <= point.x <= self.right and self.y <= point.y <= self.bottom
 
+    def overlaps(self, other: "Bounds") -> bool:
+        """Whether the rectangles have an area in common."""
+        x, y, other_x, other_y = self.x, self.y, other.x, other.y
+        return min(x + self.width, other_x + other.width) > max(x, other_x) and (
+            min(y + self.height, other_y + other.height) > max(y, other_y)
+        )
+
     def intersection(self, other: "Bounds") -> "Bounds | None":
         """The part that both rectangles cover; None when that has no area."""
         left, top = max(self.x, other.x), max(self.y, other.y)
@@ -98,7 +118,7 @@ ID_SHOWN = 200
 NO_ATTRIBUTES: Mapping[str, str] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@_immutable(kw_only=True, eq=False)
 class Element:
     """A node of the screen, compared by identity.
 

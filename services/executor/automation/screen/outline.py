@@ -180,12 +180,14 @@ class Outline:
     def top_layer(self) -> Element | None:
         """The open dialog, or what covers the whole screen; None if nothing is covered."""
         dialogs = [element for element in self.visible if element.role is Role.DIALOG]
-        covers = dialogs or [element for element in self.visible if self._covers_others(element)]
-        return covers[-1] if covers else None
+        if dialogs:
+            return dialogs[-1]
+        boxes = (element for element in reversed(self.visible) if element.children)
+        return next(filter(self._covers_others, boxes), None)
 
     def _covers_others(self, element: Element) -> bool:
         """Whether it fills the screen after a sibling that does so too."""
-        before = self._before.get(element) if element.children else None
+        before = self._before.get(element)
         return (
             before is not None
             and before.visible

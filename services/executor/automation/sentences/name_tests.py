@@ -34,7 +34,11 @@ def name_tests(target: ElementReference, outline: Outline, *, by_text_only: bool
 
 
 def _has_text(element: Element, name: str) -> bool:
-    return not name or name in (_collapse_spaces(element.text), _collapse_spaces(element.label))
+    return not name or _reads(element.text, name) or _reads(element.label, name)
+
+
+def _reads(text: str, name: str) -> bool:
+    return len(text) >= len(name) and _collapse_spaces(text) == name  # collapsing makes no text longer
 
 
 def _has_folded_text(element: Element, name: str) -> bool:

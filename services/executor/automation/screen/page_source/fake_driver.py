@@ -4,7 +4,13 @@ from collections.abc import Mapping
 
 from services.executor.automation.screen.elements import CHECKABLE, NOWHERE, Bounds, Element, Role
 from services.executor.automation.screen.page_source.html_semantics import role_of
-from services.executor.automation.screen.page_source.nodes import SourceNode, build_elements, is_on_screen, parse_number
+from services.executor.automation.screen.page_source.nodes import (
+    SourceNode,
+    build_elements,
+    is_on_screen,
+    parse_number,
+    walk_nodes,
+)
 
 PREFIX = "Mock"
 _ROLES: Mapping[str, Role] = {
@@ -36,7 +42,7 @@ def read_fake(root: SourceNode) -> Element:
     app = root if root.tag == "app" else next((node for node in root.nodes if node.tag == "app"), root)
     width, height = _size(app.attributes)
     screen = Bounds(0, 0, width, height) if width and height else None
-    return build_elements(app, lambda node, children: _element(node, children, screen))
+    return build_elements(walk_nodes(app), lambda node, children: _element(node, children, screen))
 
 
 def _element(node: SourceNode, children: tuple[Element, ...], screen: Bounds | None) -> Element:

@@ -89,14 +89,15 @@ LABEL_LIMIT = 1_000
 
 def read_page(root: SourceNode) -> Element:
     """The page as elements; the root is the screen."""
-    return build_elements(root, _PageReader(root).element_of)
+    nodes = walk_nodes(root)
+    return build_elements(nodes, _PageReader(nodes).element_of)
 
 
 class _PageReader:
-    def __init__(self, root: SourceNode) -> None:
-        self._root = root
-        self._bounds = lay_out(root)
-        nodes = walk_nodes(root)
+    def __init__(self, nodes: list[SourceNode]) -> None:
+        """`nodes` are all of the page, the root first."""
+        self._root = nodes[0]
+        self._bounds = lay_out(self._root)
         self._contents = PageContents(nodes)
         self._by_id = {node.attributes["id"]: node for node in reversed(nodes) if node.attributes.get("id")}
         self._labels: dict[SourceNode, SourceNode] = {}

@@ -78,16 +78,24 @@ def walk_nodes(root: SourceNode) -> list[SourceNode]:
     while waiting:
         node = waiting.pop()
         found.append(node)
-        waiting.extend(reversed(node.nodes))
+        if node.content:
+            waiting.extend(reversed(node.nodes))
     return found
 
 
-def build_elements(root: SourceNode, element_of: Callable[[SourceNode, tuple[Element, ...]], Element]) -> Element:
-    """Convert a tree; `element_of` gets each node with the elements of its children."""
-    made: dict[SourceNode, Element] = {}
-    for node in reversed(walk_nodes(root)):
-        made[node] = element_of(node, tuple(made.pop(child) for child in node.nodes))
-    return made[root]
+def build_elements(
+    nodes: list[SourceNode], element_of: Callable[[SourceNode, tuple[Element, ...]], Element]
+) -> Element:
+    """Convert a tree, whose nodes `walk_nodes` lists; `element_of` gets each with the elements of its children."""
+    made: list[Element] = []
+    for node in reversed(nodes):
+        children: tuple[Element, ...] = ()
+        if node.content:
+            first = len(made) - len(node.nodes)
+            children = tuple(reversed(made[first:]))
+            del made[first:]
+        made.append(element_of(node, children))
+    return made[0]
 
 
 def parse_number(text: str | None) -> float | None:
@@ -107,4 +115,4 @@ def is_on_screen(bounds: Bounds | None, screen: Bounds | None) -> bool:
         return False
     if screen is None or screen.width <= 0 or screen.height <= 0:
         return True
-    return bounds.intersection(screen) is not None
+    return bounds.overlaps(screen)

@@ -2,10 +2,15 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 
 from services.executor.automation.screen.elements import CHECKABLE, NOWHERE, Bounds, Element, Role
-from services.executor.automation.screen.page_source.nodes import SourceNode, build_elements, is_on_screen, parse_number
+from services.executor.automation.screen.page_source.nodes import (
+    SourceNode,
+    build_elements,
+    is_on_screen,
+    parse_number,
+    walk_nodes,
+)
 from services.executor.automation.screen.text_cache import cache_short_texts
 
 _BOUNDS = re.compile(r"\[(-?\d{1,6}),(-?\d{1,6})\]\[(-?\d{1,6}),(-?\d{1,6})\]")
@@ -33,20 +38,28 @@ _TAB_OF = re.compile(r"\nTab \d+ of \d+$")
 
 def read_uiautomator(root: SourceNode) -> Element:
     """The hierarchy as elements; its root is the screen."""
-    screen = _screen(root)
+    screen, nodes = _screen(root), walk_nodes(root)
+    rows = {child for node in nodes[1:] if _is_list(node) for child in node.nodes}
 
     def element_of(node: SourceNode, children: tuple[Element, ...]) -> Element:
         if node is root:
             bounds = screen or NOWHERE
             return Element(role=Role.SCREEN, bounds=bounds, attributes=node.attributes, children=children)
-        return _element(node, children, screen)
+        role = _role(node)
+        if role is Role.OTHER and node in rows:
+            role = Role.CELL
+        return _element(node, role, children, screen)
 
-    return build_elements(root, element_of)
+    return build_elements(nodes, element_of)
 
 
-def _element(node: SourceNode, children: tuple[Element, ...], screen: Bounds | None) -> Element:
+def _is_list(node: SourceNode) -> bool:
+    """Whether its children are rows, unless they have another role."""
+    return _role_of_class(node.attributes.get("class") or node.tag) is Role.LIST
+
+
+def _element(node: SourceNode, role: Role, children: tuple[Element, ...], screen: Bounds | None) -> Element:
     has = node.attributes
-    role = _role(node)
     text, hint = _text_and_hint(has)
     bounds = _bounds(has)
     seen = has.get("displayed") != "false" and is_on_screen(bounds, screen)
@@ -66,13 +79,8 @@ def _element(node: SourceNode, children: tuple[Element, ...], screen: Bounds | N
         clickable=has.get("clickable") == "true",
         secret=has.get("password") == "true",
         attributes=has,
-        children=tuple(map(_row, children)) if role is Role.LIST else children,
+        children=children,
     )
-
-
-def _row(child: Element) -> Element:
-    """A child of a list is a row, unless it has another role."""
-    return replace(child, role=Role.CELL) if child.role is Role.OTHER else child
 
 
 _ALERT = ":id/parentPanel"
@@ -88,13 +96,23 @@ def _is_navigation_item(node: SourceNode) -> bool:
 def _role(node: SourceNode) -> Role:
     has = node.attributes
     role = _role_of_class(has.get("class") or node.tag)
-    if role is Role.OTHER and has.get("content-desc") and _is_navigation_item(node):
+    return _specific_role(role, node) if role in _UNSPECIFIC else role
+
+
+_UNSPECIFIC = frozenset({Role.OTHER, Role.TEXT, Role.IMAGE})
+
+
+def _specific_role(role: Role, node: SourceNode) -> Role:
+    """What the attributes say of a node whose class does not say it."""
+    has = node.attributes
+    description = has.get("content-desc")
+    if role is Role.OTHER and description and _is_navigation_item(node):
         return Role.TAB
     if role is Role.OTHER and has.get("resource-id", "").endswith(_ALERT):
         return Role.DIALOG
     if role is Role.TEXT and has.get("heading") == "true":
         return Role.HEADING
-    if role in (Role.OTHER, Role.TEXT, Role.IMAGE) and _TAB_OF.search(has.get("content-desc", "")):
+    if description and _TAB_OF.search(description):
         return Role.TAB
     if role in (Role.OTHER, Role.TEXT):
         if has.get("editable") == "true" or has.get("password") == "true":

@@ -39,7 +39,7 @@ def read_xcuitest(root: SourceNode) -> Element:
     """The application as elements, without Appium's wrapper."""
     app = next((node for node in walk_nodes(root) if node.tag.startswith(PREFIX)), root)
     screen = _bounds(app.attributes)
-    return build_elements(app, lambda node, children: _element(node, children, screen))
+    return build_elements(walk_nodes(app), lambda node, children: _element(node, children, screen))
 
 
 def _element(node: SourceNode, children: tuple[Element, ...], screen: Bounds | None) -> Element:

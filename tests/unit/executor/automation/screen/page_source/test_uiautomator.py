@@ -104,3 +104,13 @@ def test_children_of_a_list_are_rows() -> None:
     row = f'<node class="android.widget.LinearLayout" resource-id="row" {BOUNDS}/>'
     source = screen(f'<node class="android.widget.ListView" {BOUNDS}>{row}<node class="a.Button" {BOUNDS}/></node>')
     assert [element.role for element in read(source)] == [Role.SCREEN, Role.LIST, Role.CELL, Role.BUTTON]
+
+
+def test_only_direct_children_of_a_list_are_rows_and_none_of_the_hierarchy() -> None:
+    inner = f'<node class="android.view.ViewGroup" {BOUNDS}/>'
+    source = screen(
+        f'<node class="android.widget.ListView" {BOUNDS}><node {BOUNDS}>{inner}</node></node>',
+        size='class="android.widget.ListView"',
+    )
+    assert [element.role for element in read(source)] == [Role.SCREEN, Role.LIST, Role.CELL, Role.OTHER]
+    assert [element.role for element in read(screen(inner, size='class="x.ListView"'))] == [Role.SCREEN, Role.OTHER]
