@@ -18,10 +18,8 @@ AREAS = {
     "folding": "Folding",
     "followers": "Followers",
     "transfers": "Uploads and downloads",
-    "reports": "The gate and the matrix",
     "resolving": "Resolving a sentence",
     "idle": "Idle",
-    "growth": "How cost grows",
 }
 """Module of the benchmark -> title of its table. Each module starts what it measures and stops it."""
 

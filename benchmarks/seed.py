@@ -26,11 +26,6 @@ class Seed:
     workflows: list[Resource] = field(default_factory=list)
     large_workflow: Resource = field(default_factory=dict)
 
-    @property
-    def workflow(self) -> Resource:
-        """One of one test."""
-        return self.workflows[0]
-
 
 async def plant(client: Client, apps: int = APPS, workflows: int = 1, apps_with_builds: int = 1) -> Seed:
     """Create them in an empty organisation: `workflows` of one test each, and a large one."""

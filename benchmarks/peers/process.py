@@ -29,14 +29,6 @@ async def fastapi_peer(running: Stack, seed: Seed) -> AsyncIterator[Side]:
 
 
 @asynccontextmanager
-async def running(mongo_uri: str, seed: Seed, api_key: str) -> AsyncIterator[Target]:
-    """The peer, serving what `seed` describes."""
-    await fill(mongo_uri, seed, api_key)
-    async with _served(mongo_uri, api_key) as (_, target):
-        yield target
-
-
-@asynccontextmanager
 async def _served(mongo_uri: str, api_key: str) -> AsyncIterator[tuple[Child, Target]]:
     with Ports() as ports, tempfile.TemporaryDirectory() as folder:
         port = ports.take()
