@@ -27,7 +27,6 @@ from services.reporting.model.tables import (
     History,
     HistoryKey,
     RunRow,
-    SourceRevision,
 )
 from services.reporting.model.text_search import fold_case
 from services.reporting.storage.subdocuments import (
@@ -38,6 +37,7 @@ from services.reporting.storage.subdocuments import (
     decode_fields,
     decode_last_run,
     decode_optional,
+    decode_source_revision,
     encode_active,
     encode_assessment,
     encode_attempts,
@@ -116,7 +116,7 @@ def decode_cell(document: Document) -> tuple[CellKey, Cell]:
         document,
         last=decode_last_run(document["last"]),
         verdict=decode_last_run(document["verdict"]),
-        named=decode_optional(SourceRevision, document["named"]),
+        named=decode_source_revision(document["named"]),
         active=decode_active(document.get("active", "[]")),
         groups=tuple(decode_fields(Group, group) for group in document.get("groups", ())),
     )

@@ -86,9 +86,16 @@ class MongoReadModels:
     async def cells(self, keys: Collection[CellKey]) -> Mapping[CellKey, Cell]:
         return await self._by_ids(d.CELLS, keys, {"groups": 0})
 
-    async def assessments(self, app_id: str, test_ids: Collection[str]) -> Mapping[str, Assessment]:
+    async def assessments(
+        self, app_id: str, test_ids: Collection[str], only: Classification | None = None
+    ) -> Mapping[str, Assessment]:
+        """By the index of classes, if one is sought: few tests are of it."""
         fields = ("test_id", "flaky_score", "classification", "evidence")
-        found = await self._histories(app_id, test_ids, fields)
+        if only is None:
+            found = await self._histories(app_id, test_ids, fields)
+        else:
+            of_class = {"classification": only.value, "test_id": {"$in": list(test_ids)}, "app_id": app_id}
+            found = await self._find(d.HISTORIES.collection, of_class, fields)
         return {document["test_id"]: decode_assessment(document) for document in found}
 
     async def observed(self, app_id: str, test_ids: Collection[str]) -> Mapping[str, BuildRef]:

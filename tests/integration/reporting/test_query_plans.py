@@ -81,6 +81,7 @@ CASES: dict[str, Case] = {
     "CatalogTests.newest": Case(lambda s: s.tests.newest(TestFilter(), PAGE), besides=PAGE.skip + 2),
     "CatalogTests.count": Case(lambda s: s.tests.count(TestFilter()), besides=TESTS + 2),
     "CatalogTests.quarantines": Case(lambda s: s.tests.quarantines(SOME_TESTS), besides=2 * len(SOME_TESTS)),
+    "Verdicts.of_cells": Case(lambda s: s.verdicts.of_cells(SOME_CELLS), besides=2 * len(SOME_TESTS)),
     "Verdicts.find": Case(
         lambda s: s.verdicts.find(SOME_CELLS, VerdictQuery(SearchSide.BEFORE, ANY, (None,))), each=6, besides=8
     ),
