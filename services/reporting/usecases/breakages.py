@@ -71,7 +71,10 @@ class Breakages:
         )
         after_pass = {key: after[verdict.key] for key, verdict in passing.items() if verdict.key in after}
         first_failing = {**never_passed, **after_pass}
-        return {key: find_break(own, passing.get(key), first_failing.get(key)) for key, own in failing.items()}
+        return {
+            key: find_break(own, passing.get(key), first_failing.get(key))
+            async for key, own in in_turns(failing.items())
+        }
 
 
 class BaseBranch:
@@ -86,7 +89,7 @@ class BaseBranch:
         """By cell, for failures of an execution on branch `own`. Failures in storms count only with `storms`."""
         scope = base_scope(own, base)
         found = await self._find_in(scope, failing, storms=storms)
-        statuses = {key: BaseBranchStatus(verdict) for key, verdict in found.items()}
+        statuses = {key: BaseBranchStatus(verdict) async for key, verdict in in_turns(found.items())}
         fails = sorted(key for key, verdict in found.items() if verdict.fails)
         for start in range(0, len(fails), HISTORIES_AT_ONCE):
             part = fails[start : start + HISTORIES_AT_ONCE]

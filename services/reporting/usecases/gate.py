@@ -115,7 +115,9 @@ class Gates:
 
     async def _reasons(self, runs: Sequence[GateRun], base: str, progress: ExecutionProgress) -> list[GateReason]:
         inputs = await self._look_up(runs, base, storms=progress.storm is True)
-        return sort_reasons([self._reason(run, base, inputs) async for run in in_turns(runs)])
+        reasons = sort_reasons([self._reason(run, base, inputs) async for run in in_turns(runs)])
+        await asyncio.sleep(0)  # sorting thousands takes a while, and so does counting them
+        return reasons
 
     def _reason(self, run: GateRun, base: str, inputs: _GateInputs) -> GateReason:
         test, cell = inputs.tests.get(run.test_id), _cell(run)
