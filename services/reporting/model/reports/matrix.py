@@ -49,10 +49,8 @@ def row_names(
 ) -> list[tuple[str, str]]:
     """(test id, name) of all rows, by name; the catalog's name, else that of the attachment, else of the newest run."""
     names: dict[str, str] = {test_id: "" for _, test_id, _ in cells}
-    unnamed = [
-        (cell.last.recency if cell.last else (), key, cell) for key, cell in cells.items() if key[1] not in tests
-    ]
-    for _, (_, test_id, _), cell in sorted(unnamed, key=itemgetter(0)):
+    unknown = [(test_id, cell) for (_, test_id, _), cell in cells.items() if test_id not in tests]
+    for test_id, cell in sorted(unknown, key=lambda item: item[1].last.recency if item[1].last else ()):
         names[test_id] = cell.test_name
     for attachment in attachments:
         names[attachment.test_id] = attachment.test_name
