@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 
 from services.chassis.context import Caller, bind
 from services.reporting.model.batch import Batch, Snapshot
-from services.reporting.model.flaky import FlakyRules
+from services.reporting.model.flaky import Classification, FlakyRules
 from services.reporting.model.projection import Rules
-from services.reporting.model.flaky import Classification
 from services.reporting.model.snapshots import BuildSnapshot
 from services.reporting.ports import Page, ReadModels
 from services.reporting.usecases.projector import Projector
