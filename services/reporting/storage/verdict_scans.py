@@ -78,19 +78,23 @@ class VerdictScans:
         self, cells: OrgCollection, uploads: Mapping[CellKey, datetime], query: VerdictQuery
     ) -> tuple[dict[CellKey, BuildVerdict], set[CellKey]]:
         """What was found by cell, and the cells that are not decided. `uploads`: when their builds were uploaded."""
-        groups: defaultdict[Place, list[str]] = defaultdict(list)
+        tests_of: defaultdict[tuple[str, str, datetime], list[str]] = defaultdict(list)
         for (app_id, test_id, build_id), uploaded_at in uploads.items():
-            groups[Place(app_id, build_id, uploaded_at)].append(test_id)
+            tests_of[app_id, build_id, uploaded_at].append(test_id)
+        groups = {Place(*place): tests for place, tests in tests_of.items()}
+        few = {place: tests for place, tests in groups.items() if len(tests) < self._fewest_tests}
+        parts = [
+            (place, tests[start : start + TESTS_AT_ONCE])
+            for place, tests in groups.items()
+            if place not in few
+            for start in range(0, len(tests), TESTS_AT_ONCE)
+        ]
+        answers = await asyncio.gather(*(self._part(cells, place, part, query) for place, part in parts))
         found: dict[CellKey, BuildVerdict] = {}
-        undecided: set[CellKey] = set()
-        for place, tests in groups.items():
-            if len(tests) < self._fewest_tests:
-                undecided.update((place.app_id, test_id, place.build_id) for test_id in tests)
-                continue
-            parts = [tests[start : start + TESTS_AT_ONCE] for start in range(0, len(tests), TESTS_AT_ONCE)]
-            for best, ties in await asyncio.gather(*(self._part(cells, place, part, query) for part in parts)):
-                found.update({(place.app_id, test, place.build_id): seen for test, seen in best.items()})
-                undecided.update((place.app_id, test, place.build_id) for test in ties)
+        undecided = {_key(place, test) for place, tests in few.items() for test in tests}
+        for (place, _), (best, ties) in zip(parts, answers, strict=True):
+            found.update({_key(place, test): seen for test, seen in best.items()})
+            undecided.update(_key(place, test) for test in ties)
         return found, undecided
 
     async def _part(
@@ -147,6 +151,10 @@ def _match(scan: Scan, tests: Iterable[str]) -> Document:
         "named.branch": _UNNAMED if scan.branch is None else scan.branch,
         "verdict.outcome": scan.outcome.value,
     }
+
+
+def _key(place: Place, test_id: str) -> CellKey:
+    return (place.app_id, test_id, place.build_id)
 
 
 def _build_order(seen: Document) -> tuple[datetime, str]:
