@@ -24,8 +24,10 @@ from services.chassis.context import Caller, bind
 from services.chassis.migrations import migrate
 from services.chassis.mongo import Mongo
 from services.reporting.gate_messages import comparison_message, gate_message
-from services.reporting.model.snapshots import BuildSnapshot, Outcome, Status
-from services.reporting.model.tables import Cell, CellKey, ExecutionRow, LastRun, RunRow, SourceRevision
+from services.reporting.model.attempts import Attempt, BuildRef
+from services.reporting.model.snapshots import BuildSnapshot, Outcome, Status, TestSnapshot
+from services.reporting.model.tables import Cell, CellKey, ExecutionRow, HistoryKey, LastRun, RunRow, SourceRevision
+from services.reporting.model.tables import History as TestHistory
 from services.reporting.storage import documents as d
 from services.reporting.storage.read_models import MongoReadModels
 from services.reporting.storage.schema import MIGRATIONS
@@ -33,7 +35,7 @@ from services.reporting.storage.verdicts import MongoVerdicts
 from services.reporting.usecases.compare import Comparisons
 from services.reporting.usecases.gate import GateRequest, Gates
 
-TESTS, ROUNDS = 100, 40
+TESTS, ROUNDS, ATTEMPTS = 100, 40, 40
 FEW, MANY = 20, 2_000
 ORG, APP, EXECUTION = "org-1", "app-1", "the-execution"
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -48,13 +50,13 @@ def builds(count: int) -> list[BuildSnapshot]:
     ]
 
 
-def cells(made: list[BuildSnapshot]) -> Iterator[tuple[CellKey, Cell]]:
+def cells(made: list[BuildSnapshot], tests: int) -> Iterator[tuple[CellKey, Cell]]:
     for number, build in enumerate(made):
         newest = number == len(made) - 1
         branch = "main" if newest or number % 2 == 0 else "feature"
         outcome = Outcome.FAILED if number and branch == "main" else Outcome.PASSED
         ended = build.uploaded_at + timedelta(minutes=5)
-        for test in range(TESTS):
+        for test in range(tests):
             execution = EXECUTION if newest else f"execution-{number}"
             run = LastRun(ended, f"run-{number}-{test}", execution, outcome, 60.0)
             named = SourceRevision(ended, run.run_id, branch, f"c{number}")
@@ -62,24 +64,44 @@ def cells(made: list[BuildSnapshot]) -> Iterator[tuple[CellKey, Cell]]:
             yield (APP, f"test-{test}", build.build_id), cell
 
 
-def runs(newest: BuildSnapshot) -> Iterator[tuple[str, RunRow]]:
+def histories(made: list[BuildSnapshot], tests: int) -> Iterator[tuple[HistoryKey, TestHistory]]:
+    """Forty attempts of each test on main: the first passed, the others failed."""
+    refs = [BuildRef(build.uploaded_at, build.build_id, build.version) for build in made[::2]]
+    for test in range(tests):
+        attempts = tuple(_attempt(number, test, refs) for number in range(ATTEMPTS))
+        yield (APP, f"test-{test}"), TestHistory(ORG, attempts, refs[-1])
+
+
+def _attempt(number: int, test: int, refs: list[BuildRef]) -> Attempt:
+    at, build = START + timedelta(minutes=number), refs[number * len(refs) // ATTEMPTS]
+    return Attempt(f"run-{number}-{test}", 1, f"execution-{number}", at, build, 1, not number, "main", False)
+
+
+def copies(tests: int) -> Iterator[tuple[str, TestSnapshot]]:
+    for test in range(tests):
+        yield f"test-{test}", TestSnapshot(f"test-{test}", ORG, 1, False, f"Test {test}")
+
+
+def runs(newest: BuildSnapshot, tests: int) -> Iterator[tuple[str, RunRow]]:
     shown = reports_pb2.BuildRunItem(success=False)
     shown.metadata.update({"branch": "main", "commit_sha": "c"})
     shown.report_metadata.update({"category": "assertion_failed", "top_failure": "Total was 12"})
     shown.completed_at.FromDatetime(newest.uploaded_at)
-    for test in range(TESTS):
+    for test in range(tests):
         told = (EXECUTION, f"test-{test}", APP, newest.build_id, newest.uploaded_at, shown.SerializeToString())
         yield f"run-{test}", RunRow(ORG, 1, Status.COMPLETED, *told)
 
 
-async def fill(mongo: Mongo, count: int) -> str:
-    """Write the history; gives the newest build."""
+async def fill(mongo: Mongo, count: int, tests: int = TESTS) -> str:
+    """Write the history of so many builds; gives the newest build."""
     await migrate(mongo, MIGRATIONS)
     made = builds(count)
     await _insert(mongo, d.BUILDS, ((build.build_id, build) for build in made))
-    await _insert(mongo, d.CELLS, cells(made))
-    await _insert(mongo, d.RUNS, runs(made[-1]))
-    ended = ExecutionRow(ORG, 1, total=TESTS, finished=TESTS, storm=False)
+    await _insert(mongo, d.CELLS, cells(made, tests))
+    await _insert(mongo, d.TESTS, copies(tests))
+    await _insert(mongo, d.HISTORIES, histories(made, tests))
+    await _insert(mongo, d.RUNS, runs(made[-1], tests))
+    ended = ExecutionRow(ORG, 1, total=tests, finished=tests, storm=False)
     await _insert(mongo, d.EXECUTIONS, [(EXECUTION, ended)])
     return made[-1].build_id
 
@@ -96,32 +118,35 @@ async def _insert(mongo: Mongo, kind: d.TableCodec[Any, Any], rows: Any) -> None
 
 
 class History:
-    """A filled database, asked for the newest build."""
+    """A filled database of `tests` failing tests, asked for the newest build."""
 
-    def __init__(self, mongo: Mongo, newest: str) -> None:
+    def __init__(self, mongo: Mongo, newest: str, tests: int = TESTS) -> None:
         models, verdicts, clock = MongoReadModels(mongo), MongoVerdicts(mongo), SystemClock()
         self._comparisons, self._gates = Comparisons(models, verdicts, clock), Gates(models, verdicts, clock)
-        self._newest = newest
+        self._newest, self._tests = newest, tests
 
-    async def compare(self) -> int:
+    async def compare(self) -> None:
         found = comparison_message(await self._comparisons.compare(self._newest))
         found.SerializeToString()
-        return len(found.still_failing)
+        self._check(len(found.still_failing))
 
-    async def gate(self) -> int:
-        found = gate_message(await self._gates.of(GateRequest(EXECUTION, "main")))
+    async def gate(self) -> None:
+        found = await gate_message(await self._gates.of(GateRequest(EXECUTION, "main")))
         found.SerializeToString()
-        return len(found.reasons)
+        self._check(len(found.reasons))
+
+    def _check(self, failing: int) -> None:
+        if failing != self._tests:
+            raise RuntimeError("not every test was found to fail")
 
 
-async def medians(ask: Callable[[History], Awaitable[int]], histories: list[History]) -> list[float]:
+async def medians(ask: Callable[[History], Awaitable[None]], histories: list[History]) -> list[float]:
     """Milliseconds of each, asked in turns."""
     times: list[list[float]] = [[] for _ in histories]
     for number in range(ROUNDS + 5):
         for place in range(len(histories))[:: 1 if number % 2 else -1]:
             began = time.perf_counter()
-            if await ask(histories[place]) != TESTS:
-                raise RuntimeError("not every test was found to fail")
+            await ask(histories[place])
             times[place].append((time.perf_counter() - began) * 1000)
     return [median(one[5:]) for one in times]
 

@@ -1,8 +1,11 @@
 """Comparisons and gates as messages of the contract."""
 
+from functools import lru_cache
+
 from mobiletest.reporting.v1 import reports_pb2
 
 from services.chassis.proto_values import to_enum_number, to_timestamp
+from services.chassis.turns import in_turns
 from services.reporting.messages import quarantine_message
 from services.reporting.model.reports.breakage import Breakage, ComparedBuild
 from services.reporting.model.reports.compare import ComparedTest, Comparison
@@ -49,7 +52,9 @@ def _compared_test(test: ComparedTest) -> reports_pb2.ComparedTest:
     )
 
 
+@lru_cache(maxsize=256)
 def _breakage(found: Breakage | None) -> reports_pb2.Breakage | None:
+    """Equal ones, as thousands of tests may have, share one message: copy it, never change it."""
     if found is None:
         return None
     return reports_pb2.Breakage(
@@ -59,18 +64,20 @@ def _breakage(found: Breakage | None) -> reports_pb2.Breakage | None:
     )
 
 
-def gate_message(gate: Gate) -> reports_pb2.Gate:
-    return reports_pb2.Gate(
+async def gate_message(gate: Gate) -> reports_pb2.Gate:
+    message = reports_pb2.Gate(
         execution_id=gate.execution_id,
         result=to_enum_number(reports_pb2.GateResult, gate.result),
         summary=gate.summary,
         base_branch=gate.base_branch,
-        reasons=map(_reason, gate.reasons),
         total_runs=gate.total,
         passed_runs=gate.passed,
         pending_runs=gate.pending,
         storm=gate.storm,
     )
+    async for reason in in_turns(gate.reasons):
+        message.reasons.append(_reason(reason))
+    return message
 
 
 def _reason(reason: GateReason) -> reports_pb2.GateReason:

@@ -9,7 +9,7 @@ from services.reporting.model.attempts import Attempt, BuildRef
 from services.reporting.model.flaky import Assessment, Classification
 from services.reporting.model.projection import RowKeys
 from services.reporting.model.reports.apps import VerdictCount
-from services.reporting.model.reports.breakage import BuildVerdict, VerdictQuery
+from services.reporting.model.reports.breakage import BuildVerdict, PassQuery, VerdictQuery
 from services.reporting.model.reports.gate import ExecutionProgress, GateRun
 from services.reporting.model.snapshots import AppSnapshot, AttachmentSnapshot, BuildSnapshot, Quarantine, TestSnapshot
 from services.reporting.model.tables import Cell, CellKey, HistoryKey, Tables
@@ -117,8 +117,10 @@ class ReadModels(Protocol):
     async def cells(self, keys: Collection[CellKey]) -> Mapping[CellKey, Cell]:
         """These cells, without their failure groups."""
 
-    async def assessments(self, app_id: str, test_ids: Collection[str]) -> Mapping[str, Assessment]:
-        """The assessments of these tests on an app."""
+    async def assessments(
+        self, app_id: str, test_ids: Collection[str], only: Classification | None = None
+    ) -> Mapping[str, Assessment]:
+        """The assessments of these tests on an app, or only of those with this classification."""
 
     async def observed(self, app_id: str, test_ids: Collection[str]) -> Mapping[str, BuildRef]:
         """The newest build of an app with a verdict of each of these tests."""
@@ -136,11 +138,23 @@ class Verdicts(Protocol):
     The cost of a lookup grows with its arguments and result, never with the number of builds.
     """
 
-    async def find(self, keys: Collection[CellKey], query: VerdictQuery) -> Mapping[CellKey, BuildVerdict]:
-        """By cell, the verdict of the same test on the same app that the query asks for, if there is one."""
+    async def of_cells(self, keys: Collection[CellKey]) -> Mapping[CellKey, BuildVerdict]:
+        """The verdicts of these cells, as far as they have one."""
 
-    async def attempts(self, keys: Collection[HistoryKey]) -> Mapping[HistoryKey, Sequence[Attempt]]:
-        """The decided attempts that the histories of these tests on these apps retain."""
+    async def find(
+        self, keys: Collection[CellKey], query: VerdictQuery, uploads: Mapping[CellKey, datetime] | None = None
+    ) -> Mapping[CellKey, BuildVerdict]:
+        """By cell, the verdict of the same test on the same app that the query asks for, if there is one.
+
+        A caller that knows it says when the build of each cell was uploaded, which saves looking that up.
+        """
+
+    async def attempts(
+        self, keys: Collection[HistoryKey], passes: Mapping[HistoryKey, PassQuery] | None = None
+    ) -> Mapping[HistoryKey, Sequence[Attempt]]:
+        """The decided attempts that the histories of these tests on these apps retain; with `passes` only of those
+        histories that contain such a pass.
+        """
 
     async def builds_before(self, build: BuildSnapshot, limit: int) -> Sequence[BuildSnapshot]:
         """The builds of its app that were uploaded before it, newest first, without deleted ones."""

@@ -104,7 +104,7 @@ class ReportsServicer(reports_pb2_grpc.ReportsServicer):
             min_ended=read_optional(request, "min_ended_runs"),
             total=read_optional(request, "total_runs"),
         )
-        return gate_message(await self._gates.of(gate_request))
+        return await gate_message(await self._gates.of(gate_request))
 
     async def _items(self, runs: RunsPage) -> Sequence[reports_pb2.BuildRunItem]:
         items = list(map(reports_pb2.BuildRunItem.FromString, runs.items))

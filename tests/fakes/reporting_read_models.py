@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 
 from services.chassis.context import current
 from services.reporting.model.attempts import BuildRef
-from services.reporting.model.flaky import Assessment
+from services.reporting.model.flaky import Assessment, Classification
 from services.reporting.model.projection import RowKeys
 from services.reporting.model.reports.apps import VerdictCount
 from services.reporting.model.snapshots import AppSnapshot, AttachmentSnapshot, BuildSnapshot, Outcome, TestSnapshot
@@ -137,9 +137,12 @@ class FakeReadModels:
     async def cells(self, keys: Collection[CellKey]) -> Mapping[CellKey, Cell]:
         return _by_id(self._tables.cells, keys)
 
-    async def assessments(self, app_id: str, test_ids: Collection[str]) -> Mapping[str, Assessment]:
+    async def assessments(
+        self, app_id: str, test_ids: Collection[str], only: Classification | None = None
+    ) -> Mapping[str, Assessment]:
         rows = _owned_rows(self._tables.histories)
-        return {key[1]: row.assessment for key, row in rows if key[0] == app_id and key[1] in test_ids}
+        found = {key[1]: row.assessment for key, row in rows if key[0] == app_id and key[1] in test_ids}
+        return {test: one for test, one in found.items() if only in (None, one.classification)}
 
     async def observed(self, app_id: str, test_ids: Collection[str]) -> Mapping[str, BuildRef]:
         rows = _owned_rows(self._tables.histories)

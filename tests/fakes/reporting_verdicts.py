@@ -1,10 +1,11 @@
 """Verdicts in memory: a stand-in for MongoDB under comparison and gate."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
 
 from services.chassis.context import current
 from services.reporting.model.attempts import Attempt
-from services.reporting.model.reports.breakage import BuildVerdict, SearchSide, VerdictQuery, build_verdict
+from services.reporting.model.reports.breakage import BuildVerdict, PassQuery, SearchSide, VerdictQuery, build_verdict
 from services.reporting.model.reports.gate import ExecutionProgress, GateRun
 from services.reporting.model.snapshots import BuildSnapshot
 from services.reporting.model.tables import CellKey, HistoryKey, Tables
@@ -17,7 +18,13 @@ class FakeVerdicts:
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
 
-    async def find(self, keys: Collection[CellKey], query: VerdictQuery) -> Mapping[CellKey, BuildVerdict]:
+    async def of_cells(self, keys: Collection[CellKey]) -> Mapping[CellKey, BuildVerdict]:
+        known = {key: cell for key, cell in self._tables.cells.rows() if cell.org_id == current().org_id}
+        return {key: seen for key in keys & known.keys() if (seen := build_verdict(key, known[key]))}
+
+    async def find(
+        self, keys: Collection[CellKey], query: VerdictQuery, uploads: Mapping[CellKey, datetime] | None = None
+    ) -> Mapping[CellKey, BuildVerdict]:
         known = {key: cell for key, cell in self._tables.cells.rows() if cell.org_id == current().org_id}
         found: dict[CellKey, BuildVerdict] = {}
         for key in keys & known.keys():
@@ -39,9 +46,15 @@ class FakeVerdicts:
         execution = self._tables.executions.get(seen.verdict.execution_id)
         return seen.fails and execution is not None and execution.storm is True
 
-    async def attempts(self, keys: Collection[HistoryKey]) -> Mapping[HistoryKey, Sequence[Attempt]]:
+    async def attempts(
+        self, keys: Collection[HistoryKey], passes: Mapping[HistoryKey, PassQuery] | None = None
+    ) -> Mapping[HistoryKey, Sequence[Attempt]]:
         rows = ((key, history) for key, history in self._tables.histories.rows() if key in keys)
-        return {key: history.attempts for key, history in rows if history.org_id == current().org_id}
+        found = {key: history.attempts for key, history in rows if history.org_id == current().org_id}
+        if passes is None:
+            return found
+        sought = {key: passes[key].fits for key in found.keys() & passes.keys()}
+        return {key: found[key] for key, fits in sought.items() if any(map(fits, found[key]))}
 
     async def builds_before(self, build: BuildSnapshot, limit: int) -> Sequence[BuildSnapshot]:
         place = (build.uploaded_at, build.build_id)

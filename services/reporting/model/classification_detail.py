@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from services.reporting.model.attempts import BuildRef
 from services.reporting.model.evidence import Evidence
@@ -129,6 +130,7 @@ def plural(count: int, one: str, many: str | None = None) -> str:
     return f"{count} {one if count == 1 else many or one + 's'}"
 
 
+@lru_cache(maxsize=4096)
 def utc_minute(moment: datetime) -> str:
     """A UTC minute."""
     return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"

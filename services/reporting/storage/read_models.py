@@ -19,12 +19,15 @@ from services.reporting.model.snapshots import (
 from services.reporting.model.tables import Cell, CellKey
 from services.reporting.ports import Counts, Page, TestFilter
 from services.reporting.storage import documents as d
+from services.reporting.storage.cell_memo import decode_cells
 from services.reporting.storage.generations import ServingGeneration
 from services.reporting.storage.subdocuments import Document, decode_assessment, decode_fields, decode_optional
 
 K = TypeVar("K")
 V = TypeVar("V")
 
+CELLS_AT_ONCE = 1000
+"""What is decoded without a pause for others."""
 _VERDICTS = [outcome.value for outcome in Outcome if outcome.verdict]
 
 
@@ -81,14 +84,25 @@ class MongoReadModels:
 
     async def cells_of_builds(self, app_id: str, build_ids: Collection[str]) -> Mapping[CellKey, Cell]:
         query = {"app_id": app_id, "build_id": {"$in": list(build_ids)}}
-        return dict(map(d.decode_cell, await self._find(d.CELLS.collection, query, {"active": 0})))
+        rows = await self._serving.org_collection(d.CELLS.collection)
+        found: dict[CellKey, Cell] = {}
+        async for batch in rows.find_raw_batches(query, {"active": 0}, batch_size=CELLS_AT_ONCE):
+            found.update(decode_cells(batch))
+        return found
 
     async def cells(self, keys: Collection[CellKey]) -> Mapping[CellKey, Cell]:
         return await self._by_ids(d.CELLS, keys, {"groups": 0})
 
-    async def assessments(self, app_id: str, test_ids: Collection[str]) -> Mapping[str, Assessment]:
+    async def assessments(
+        self, app_id: str, test_ids: Collection[str], only: Classification | None = None
+    ) -> Mapping[str, Assessment]:
+        """By the index of classes, if one is sought: few tests are of it."""
         fields = ("test_id", "flaky_score", "classification", "evidence")
-        found = await self._histories(app_id, test_ids, fields)
+        if only is None:
+            found = await self._histories(app_id, test_ids, fields)
+        else:
+            of_class = {"classification": only.value, "test_id": {"$in": list(test_ids)}, "app_id": app_id}
+            found = await self._find(d.HISTORIES.collection, of_class, fields)
         return {document["test_id"]: decode_assessment(document) for document in found}
 
     async def observed(self, app_id: str, test_ids: Collection[str]) -> Mapping[str, BuildRef]:

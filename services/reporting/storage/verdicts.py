@@ -1,8 +1,10 @@
 """Lookups of verdicts on other builds and of the runs of an execution in MongoDB, for the caller's organisation."""
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from google.protobuf.struct_pb2 import Struct
 from mobiletest.reporting.v1 import reports_pb2
@@ -10,15 +12,17 @@ from mobiletest.reporting.v1 import reports_pb2
 from services.chassis.context import current
 from services.chassis.mongo import Mongo
 from services.chassis.org_collection import OrgCollection
+from services.chassis.turns import in_turns
 from services.reporting.model.attempts import Attempt
 from services.reporting.model.fingerprint import normalise
-from services.reporting.model.reports.breakage import BuildVerdict, SearchSide, VerdictQuery
+from services.reporting.model.reports.breakage import BuildVerdict, PassQuery, SearchSide, VerdictQuery
 from services.reporting.model.reports.gate import ExecutionProgress, GateRun
 from services.reporting.model.snapshots import BuildSnapshot, Outcome, Status
-from services.reporting.model.tables import CellKey, HistoryKey, SourceRevision
+from services.reporting.model.tables import CellKey, HistoryKey
 from services.reporting.storage import documents as d
 from services.reporting.storage.generations import ServingGeneration, collection_name
-from services.reporting.storage.subdocuments import Document, decode_attempts, decode_last_run, decode_optional
+from services.reporting.storage.subdocuments import Document, decode_attempts, decode_build_verdict, holds_pass
+from services.reporting.storage.verdict_scans import FEWEST_TESTS, VERDICT_FIELDS, VerdictScans
 
 STORM_BUILDS_SKIPPED = 10
 """How many builds in a row are skipped as storms, which bounds what a lookup reads."""
@@ -26,28 +30,65 @@ PART_SIZE, PARTS_AT_ONCE = 500, 4
 """MongoDB runs a pipeline on one core and needs about 100 us per cell, so many cells are split into parts."""
 RUN_FIELDS: Document = dict.fromkeys(("status", "test_id", "app_id", "build_id", "listed_at", "list_item"), 1)
 """The fields of a stored run that `gate_run` reads."""
-_SEEN = ("app_id", "test_id", "build_id", "uploaded_at", "verdict", "named", "passed", "failed")
 
 
 class MongoVerdicts:
     """See ports.Verdicts."""
 
-    def __init__(self, mongo: Mongo) -> None:
+    def __init__(self, mongo: Mongo, *, fewest_scanned: int = FEWEST_TESTS) -> None:
+        """`fewest_scanned`: of how many tests of a build the verdicts are searched by scans."""
         self._mongo = mongo
+        self._fewest_scanned = fewest_scanned
         self._serving = ServingGeneration(mongo)
         self._parts = asyncio.Semaphore(PARTS_AT_ONCE)
+        self._scans = VerdictScans(fewest_scanned)
 
-    async def find(self, keys: Collection[CellKey], query: VerdictQuery) -> Mapping[CellKey, BuildVerdict]:
-        """One pipeline: from each cell one seek in the index of verdicts for each branch and outcome.
+    async def of_cells(self, keys: Collection[CellKey]) -> Mapping[CellKey, BuildVerdict]:
+        """By build, because a seek in the index of builds costs half of one by `_id`."""
+        tests: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+        for app_id, test_id, build_id in keys:
+            tests[app_id, build_id].append(test_id)
+        cells = await self._serving.org_collection(d.CELLS.collection)
+        found: dict[CellKey, BuildVerdict] = {}
+        for (app_id, build_id), some in tests.items():
+            of_build = {"app_id": app_id, "build_id": build_id, "test_id": {"$in": some}, "verdict": {"$ne": None}}
+            async for document in in_turns(await cells.find(of_build, VERDICT_FIELDS).to_list(None)):
+                seen = decode_build_verdict(document)
+                found[seen.key] = seen
+        return found
+
+    async def find(
+        self, keys: Collection[CellKey], query: VerdictQuery, uploads: Mapping[CellKey, datetime] | None = None
+    ) -> Mapping[CellKey, BuildVerdict]:
+        """Scans of the index of verdicts for many tests of one build; else from each cell one seek in it for each
+        branch and outcome.
 
         Storms are rare, so the search is repeated without them only for failures that turn out to belong to one.
         """
         generation = await self._serving.number()
-        found = await self._search(keys, query, generation)
+        found = await self._scan(keys, query, generation, uploads)
         storms = set() if query.storms else await self._storms(found.values(), generation)
         hidden = {key for key, seen in found.items() if seen.fails and seen.verdict.execution_id in storms}
         calm = await self._search(hidden, query, generation, calm=True)
+        await asyncio.sleep(0)  # so that what callers do with thousands of verdicts is not added to this
         return {key: seen for key, seen in found.items() if key not in hidden} | calm
+
+    async def _scan(
+        self,
+        keys: Collection[CellKey],
+        query: VerdictQuery,
+        generation: int,
+        uploads: Mapping[CellKey, datetime] | None,
+    ) -> dict[CellKey, BuildVerdict]:
+        if len(keys) < self._fewest_scanned:
+            return await self._search(keys, query, generation)
+        cells = self._of(d.CELLS.collection, generation)
+        if uploads is None:
+            read = await cells.find(_by_id(keys), ["app_id", "test_id", "build_id", "uploaded_at"]).to_list(None)
+            uploads = {_cell_key(document): document["uploaded_at"] for document in read}
+        places = {key: uploads[key] for key in keys if key in uploads}
+        found, undecided = await self._scans.find(cells, places, query)
+        return found | await self._search(undecided, query, generation)
 
     async def _search(
         self, keys: Collection[CellKey], query: VerdictQuery, generation: int, *, calm: bool = False
@@ -56,7 +97,7 @@ class MongoVerdicts:
         names = list(ids)
         parts = [names[start : start + PART_SIZE] for start in range(0, len(names), PART_SIZE)]
         found = await asyncio.gather(*(self._part(part, query, generation, calm=calm) for part in parts))
-        return {ids[document["_id"]]: _build_verdict(document["found"]) for part in found for document in part}
+        return {ids[document["_id"]]: decode_build_verdict(document["found"]) for part in found for document in part}
 
     async def _part(
         self, ids: Sequence[str], query: VerdictQuery, generation: int, *, calm: bool
@@ -81,11 +122,18 @@ class MongoVerdicts:
         query = {"_id": {"$in": sorted(failed_in)}, "storm": True}
         return {document["_id"] for document in await executions.find(query, {"_id": 1}).to_list(None)}
 
-    async def attempts(self, keys: Collection[HistoryKey]) -> Mapping[HistoryKey, Sequence[Attempt]]:
+    async def attempts(
+        self, keys: Collection[HistoryKey], passes: Mapping[HistoryKey, PassQuery] | None = None
+    ) -> Mapping[HistoryKey, Sequence[Attempt]]:
         ids = {d.document_id(key): key for key in keys}
         histories = await self._serving.org_collection(d.HISTORIES.collection)
-        found = await histories.find({"_id": {"$in": list(ids)}}, {"attempts": 1}).to_list(None)
-        return {ids[document["_id"]]: decode_attempts(document["attempts"]) for document in found}
+        read = await histories.find({"_id": {"$in": list(ids)}}, {"attempts": 1}).to_list(None)
+        found: dict[HistoryKey, Sequence[Attempt]] = {}
+        async for document in in_turns(read):
+            key, text = ids[document["_id"]], document["attempts"]
+            if passes is None or (key in passes and holds_pass(text, passes[key])):
+                found[key] = decode_attempts(text)
+        return found
 
     async def builds_before(self, build: BuildSnapshot, limit: int) -> Sequence[BuildSnapshot]:
         earlier = [
@@ -105,10 +153,18 @@ class MongoVerdicts:
     async def runs_of_execution(self, execution_id: str) -> Sequence[GateRun]:
         runs = await self._serving.org_collection(d.RUNS.collection)
         found = await runs.find({"execution_id": execution_id}, RUN_FIELDS).to_list(None)
-        return [gate_run(document) for document in found]
+        return [gate_run(document) async for document in in_turns(found)]
 
     def _of(self, collection: str, generation: int) -> OrgCollection:
         return OrgCollection(self._mongo, collection_name(collection, generation))
+
+
+def _by_id(keys: Iterable[CellKey]) -> Document:
+    return {"_id": {"$in": [d.document_id(key) for key in keys]}}
+
+
+def _cell_key(document: Document) -> CellKey:
+    return (document["app_id"], document["test_id"], document["build_id"])
 
 
 def _lookup(query: VerdictQuery, org_id: str, generation: int, *, calm: bool) -> Document:
@@ -125,7 +181,7 @@ def _lookup(query: VerdictQuery, org_id: str, generation: int, *, calm: bool) ->
         {"$sort": {"uploaded_at": -1 if newest else 1, "build_id": -1 if newest else 1}},
         *(_calm(org_id, generation) if calm else ()),
         {"$limit": 1},
-        {"$project": dict.fromkeys(_SEEN, 1)},
+        {"$project": dict.fromkeys(VERDICT_FIELDS, 1)},
     ]
     let = {"app": "$app_id", "test": "$test_id", "build": "$build_id", "at": "$uploaded_at"}
     return {"from": collection_name(d.CELLS.collection, generation), "let": let, "pipeline": pipeline, "as": "found"}
@@ -159,21 +215,6 @@ def _calm(org_id: str, generation: int) -> list[Document]:
     return [{"$limit": STORM_BUILDS_SKIPPED + 1}, {"$lookup": storms}, {"$match": calm}]
 
 
-def _build_verdict(document: Document) -> BuildVerdict:
-    key = (document["app_id"], document["test_id"], document["build_id"])
-    verdict = decode_last_run(document["verdict"])
-    if verdict is None:
-        raise LookupError(f"the cell {key} was selected by its verdict and has none")
-    return BuildVerdict(
-        key,
-        document["uploaded_at"],
-        verdict,
-        decode_optional(SourceRevision, document["named"]),
-        passed=document["passed"],
-        failed=document["failed"],
-    )
-
-
 def gate_run(document: Document) -> GateRun:
     """The run as the gate needs it, from its list item (see events.list_item)."""
     expired = document.get("listed_at") is None
@@ -193,9 +234,15 @@ def gate_run(document: Document) -> GateRun:
         branch=_text(item.metadata, "branch"),
         commit_sha=_text(item.metadata, "commit_sha"),
         category=category,
-        failure_reason=(normalise(failure) or category) if failure is not None else category,
+        failure_reason=(_normalised(failure) or category) if failure is not None else category,
         expired=expired,
     )
+
+
+@lru_cache(maxsize=512)
+def _normalised(failure: str) -> str:
+    """Thousands of runs of an execution may fail in the same way."""
+    return normalise(failure)
 
 
 def _text(struct: Struct, name: str) -> str | None:

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from services.chassis.clock import Clock
 from services.chassis.context import time_remaining
 from services.chassis.errors import FailedPrecondition, NotFound, Unavailable
-from services.reporting.model.flaky import UNKNOWN_ASSESSMENT, Assessment
+from services.chassis.turns import in_turns
+from services.reporting.model.flaky import UNKNOWN_ASSESSMENT, Assessment, Classification
 from services.reporting.model.reports.breakage import (
     BaseBranchStatus,
     Breakage,
     BuildVerdict,
     branch_scopes,
-    build_verdict,
 )
 from services.reporting.model.reports.gate import (
     ExecutionProgress,
@@ -115,7 +115,9 @@ class Gates:
 
     async def _reasons(self, runs: Sequence[GateRun], base: str, progress: ExecutionProgress) -> list[GateReason]:
         inputs = await self._look_up(runs, base, storms=progress.storm is True)
-        return sort_reasons([self._reason(run, base, inputs) for run in runs])
+        reasons = sort_reasons([self._reason(run, base, inputs) async for run in in_turns(runs)])
+        await asyncio.sleep(0)  # sorting thousands takes a while, and so does counting them
+        return reasons
 
     def _reason(self, run: GateRun, base: str, inputs: _GateInputs) -> GateReason:
         test, cell = inputs.tests.get(run.test_id), _cell(run)
@@ -126,7 +128,9 @@ class Gates:
             breakage=inputs.breakages.get(cell) if cell and run.failed else None,
         )
         version = inputs.versions.get(run.build_id or "", run.build_version)
-        current = replace(run, test_name=test.name if test else run.test_name, build_version=version)
+        name = test.name if test else run.test_name
+        same = (name, version) == (run.test_name, run.build_version)
+        current = run if same else replace(run, test_name=name, build_version=version)
         rule = decide_rule(run, context)
         detail = reason_detail(current, rule, context, base, inputs.versions)
         return GateReason(current, rule, detail, context.breakage, context.quarantine)
@@ -150,20 +154,17 @@ class Gates:
     async def _failing(self, runs: Sequence[GateRun]) -> dict[CellKey, BuildVerdict]:
         """The verdicts of the failed runs. Their cells, which may have newer ones, know when the build was uploaded."""
         failed = {cell: run for run in runs if run.failed and (cell := _cell(run))}
-        cells = await self._read.cells(failed.keys())
-        return {
-            key: replace(found, verdict=_verdict(failed[key], found.verdict), named=_revision(failed[key], found))
-            for key, cell in cells.items()
-            if (found := build_verdict(key, cell))
-        }
+        found = await self._verdicts.of_cells(failed.keys())
+        return {key: _verdict(failed[key], newest) async for key, newest in in_turns(found.items())}
 
     async def _assessments(self, runs: Sequence[GateRun]) -> dict[tuple[str, str], Assessment]:
-        """By app and test."""
+        """By app and test, of the flaky tests: the gate does not tell the other classes apart."""
         by_app: dict[str, set[str]] = {}
         for run in runs:
             if run.app_id:
                 by_app.setdefault(run.app_id, set()).add(run.test_id)
-        found = await asyncio.gather(*(self._read.assessments(app_id, tests) for app_id, tests in by_app.items()))
+        flaky = Classification.FLAKY
+        found = await asyncio.gather(*(self._read.assessments(app_id, some, flaky) for app_id, some in by_app.items()))
         pairs = zip(by_app, found, strict=True)
         return {(app_id, test_id): assessment for app_id, tests in pairs for test_id, assessment in tests.items()}
 
@@ -172,9 +173,12 @@ def _cell(run: GateRun) -> CellKey | None:
     return (run.app_id, run.test_id, run.build_id) if run.app_id and run.build_id else None
 
 
-def _verdict(run: GateRun, newest: LastRun) -> LastRun:
+def _verdict(run: GateRun, newest: BuildVerdict) -> BuildVerdict:
     """The run's own verdict; `newest` is that of its cell."""
-    return replace(newest, run_id=run.run_id, outcome=Outcome.FAILED, ended_at=run.ended_at or newest.ended_at)
+    known = newest.verdict
+    own = LastRun(run.ended_at or known.ended_at, run.run_id, known.execution_id, Outcome.FAILED, known.seconds)
+    named = _revision(run, newest)
+    return BuildVerdict(newest.key, newest.uploaded_at, own, named, newest.passed, newest.failed)
 
 
 def _revision(run: GateRun, found: BuildVerdict) -> SourceRevision | None:

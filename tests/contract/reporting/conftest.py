@@ -36,6 +36,7 @@ class MemoryStore:
         self.listed: ExpirableRuns = FakeExpirableRuns(self._folds.tables)
         self.copied_tests: CatalogTests = FakeCatalogTests(self._folds.tables)
         self.verdicts: Verdicts = FakeVerdicts(self._folds.tables)
+        self.scanned_verdicts = self.verdicts
 
     async def tables(self) -> Tables:
         """Everything that is stored."""
@@ -56,6 +57,7 @@ class MongoStore:
         self.listed: ExpirableRuns = MongoExpirableRuns(mongo)
         self.copied_tests: CatalogTests = MongoCatalogTests(mongo)
         self.verdicts: Verdicts = MongoVerdicts(mongo)
+        self.scanned_verdicts: Verdicts = MongoVerdicts(mongo, fewest_scanned=1)
 
     async def tables(self) -> Tables:
         """Everything that is stored."""

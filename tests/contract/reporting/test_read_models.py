@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from services.chassis.context import Caller, bind
 from services.reporting.model.batch import Batch, Snapshot
-from services.reporting.model.flaky import FlakyRules
+from services.reporting.model.flaky import Classification, FlakyRules
 from services.reporting.model.projection import Rules
 from services.reporting.model.snapshots import BuildSnapshot
 from services.reporting.ports import Page, ReadModels
@@ -83,6 +83,7 @@ async def _app_lookups(read: ReadModels, app: str, builds: list[str], tests: lis
         set(await read.verdicts(app, builds, tests[1:])),
         await read.cells_of_builds(app, builds[1:]),
         await read.assessments(app, tests),
+        *[await read.assessments(app, tests, only) for only in Classification],
         await read.observed(app, tests),
     ]
 

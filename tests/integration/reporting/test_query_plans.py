@@ -57,6 +57,11 @@ def build_copy(number: int) -> BuildSnapshot:
     return BuildSnapshot(f"build-1.{number}", ORG, 1, False, APP, f"1.{number}", uploaded_at)
 
 
+async def assessments(read: ReadModels) -> None:
+    await read.assessments(APP, SOME_TESTS)
+    await read.assessments(APP, SOME_TESTS, Classification.STABLE)
+
+
 PAGE = Page(3, 4)
 CASES: dict[str, Case] = {
     "ReadModels.app": Case(lambda s: s.read.app(APP)),
@@ -71,7 +76,7 @@ CASES: dict[str, Case] = {
     ),
     "ReadModels.cells_of_builds": Case(lambda s: s.read.cells_of_builds(APP, SOME_BUILDS)),
     "ReadModels.cells": Case(lambda s: s.read.cells(SOME_CELLS)),
-    "ReadModels.assessments": Case(lambda s: s.read.assessments(APP, SOME_TESTS)),
+    "ReadModels.assessments": Case(lambda s: assessments(s.read), besides=8),
     "ReadModels.observed": Case(lambda s: s.read.observed(APP, SOME_TESTS)),
     "ReadModels.runs_of_build": Case(lambda s: s.read.runs_of_build(BUILD, PAGE), besides=PAGE.skip + 2),
     "ReadModels.runs_of_test": Case(
@@ -81,6 +86,7 @@ CASES: dict[str, Case] = {
     "CatalogTests.newest": Case(lambda s: s.tests.newest(TestFilter(), PAGE), besides=PAGE.skip + 2),
     "CatalogTests.count": Case(lambda s: s.tests.count(TestFilter()), besides=TESTS + 2),
     "CatalogTests.quarantines": Case(lambda s: s.tests.quarantines(SOME_TESTS), besides=2 * len(SOME_TESTS)),
+    "Verdicts.of_cells": Case(lambda s: s.verdicts.of_cells(SOME_CELLS), besides=2 * len(SOME_TESTS)),
     "Verdicts.find": Case(
         lambda s: s.verdicts.find(SOME_CELLS, VerdictQuery(SearchSide.BEFORE, ANY, (None,))), each=6, besides=8
     ),

@@ -11,6 +11,7 @@ from services.reporting.model.attempts import BuildRef
 from services.reporting.model.batch import Batch
 from services.reporting.storage.projections import MongoProjections
 from services.reporting.storage.read_models import MongoReadModels
+from services.reporting.storage.verdict_scans import FEWEST_TESTS
 from services.reporting.storage.verdicts import MongoVerdicts
 from services.reporting.usecases.compare import Comparisons
 from services.reporting.usecases.gate import GateRequest, Gates
@@ -19,23 +20,26 @@ from tests.fakes.reporting_ci_story import CiStory
 from tests.fakes.reporting_story import ORG, StillClock
 
 
-def told(story: CiStory, tests: int, builds: int) -> tuple[BuildRef, str]:
+def told(story: CiStory, tests: int, builds: int, passing: int = 0) -> tuple[BuildRef, str]:
     """So many tests pass, then fail on so many builds of main, with as many of a feature branch between them; gives the
-    newest build and its execution. Five tests or more that fail together are a storm each time.
+    newest build and its execution. Five tests or more that fail together are a storm each time, unless others pass.
     """
-    passed, failed = ({f"test{number}": ending for number in range(tests)} for ending in ("passed", "failed"))
+    passed, failed = (
+        {f"test{number}": ending if number < tests else "passed" for number in range(tests + passing)}
+        for ending in ("passed", "failed")
+    )
     story.main("0", **passed)
     for number in range(builds):
         story.on("feature", f"f{number}", **(passed if number % 2 else failed))
         story.main(f"m{number}", **failed)
     newest = story.build("newest")
-    return newest, story.ci(newest, "main", "c", total=tests, **failed)
+    return newest, story.ci(newest, "main", "c", total=len(failed), **failed)
 
 
-async def read(mongo: Mongo, tests: int, builds: int) -> int:
+async def read(mongo: Mongo, tests: int, builds: int, passing: int) -> int:
     """Keys and documents that a comparison and a gate examine after so many builds."""
     story = CiStory()
-    newest, execution = told(story, tests, builds)
+    newest, execution = told(story, tests, builds, passing)
     folding = Projector(MongoProjections(mongo))
     for start in range(0, len(story.told), 500):
         await folding.apply_events(Batch.of(story.told[start : start + 500]))
@@ -61,12 +65,18 @@ async def plans(mongo: Mongo) -> list[dict[str, Any]]:
     return found
 
 
-@pytest.mark.parametrize(("tests", "fewer", "more"), [(4, 12, 48), (5, 12, 48)], ids=["calm", "storms"])
-async def test_verdict_searches_read_no_more_with_more_builds(mongo: Mongo, tests: int, fewer: int, more: int) -> None:
-    few = await read(mongo, tests, fewer)
+@pytest.mark.parametrize(
+    ("tests", "passing", "more"),
+    [(4, 0, 48), (5, 0, 48), (FEWEST_TESTS, FEWEST_TESTS, 36)],
+    ids=["calm", "storms", "scans"],
+)
+async def test_verdict_searches_read_no_more_with_more_builds(
+    mongo: Mongo, tests: int, passing: int, more: int
+) -> None:
+    few = await read(mongo, tests, 12, passing)
     await mongo.collection("system.profile").drop()
     for name in await mongo.database.list_collection_names():
         if not name.startswith(("system", "_")):
             await mongo.collection(name).delete_many({})
-    many = await read(mongo, tests, more)
+    many = await read(mongo, tests, more, passing)
     assert many <= few * 1.1

@@ -7,16 +7,19 @@ from enum import Enum, auto
 
 from services.reporting.model.attempts import Attempt
 from services.reporting.model.snapshots import BuildSnapshot, Outcome
-from services.reporting.model.tables import Cell, CellKey, LastRun, SourceRevision
+from services.reporting.model.tables import EPOCH, Cell, CellKey, LastRun, SourceRevision
 
 Branches = tuple[str | None, ...]  # None: builds for which CI named no branch
 PASSED, FAILED = (Outcome.PASSED,), (Outcome.FAILED,)
 ANY = (Outcome.PASSED, Outcome.FAILED)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class BuildVerdict:
-    """The newest verdict of a test on a build, the build's source revision, and how many runs passed and failed."""
+    """The newest verdict of a test on a build, the build's source revision, and how many runs passed and failed.
+
+    Nothing changes one. It is not frozen, because thousands of them are created for a gate (see tables.py).
+    """
 
     key: CellKey
     uploaded_at: datetime
@@ -146,7 +149,7 @@ def compared_build(verdict: BuildVerdict, builds: Mapping[str, BuildSnapshot]) -
 
 def build_ids(breaks: Iterable[Break]) -> set[str]:
     """The builds that these breaks name."""
-    return {verdict.build_id for found in breaks for verdict in (found.first_failing, found.last_passing) if verdict}
+    return {verdict.key[2] for found in breaks for verdict in (found.first_failing, found.last_passing) if verdict}
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +190,34 @@ def base_scope(own: str | None, base: str) -> BaseScope:
     return BaseScope(base, SearchSide.BEFORE if own == base else SearchSide.OTHER, ((base,), (None,)))
 
 
+@dataclass(frozen=True, slots=True)
+class PassQuery:
+    """A search for attempts that passed: on runs of one of these branches, on builds that come after this place."""
+
+    branches: Branches
+    after: tuple[datetime, str]
+
+    def fits(self, attempt: Attempt) -> bool:
+        return attempt.passed and attempt.branch in self.branches and attempt.build.key > self.after
+
+    def wider(self, other: "PassQuery") -> "PassQuery":
+        """One that finds what either finds."""
+        return PassQuery((*self.branches, *other.branches), min(self.after, other.after))
+
+
+def pass_query(failure: BuildVerdict, scope: BaseScope) -> PassQuery:
+    """What any attempt is that outweighs `failure` (see `newer_pass`); few histories contain one."""
+    if _stands_in(failure, scope):
+        return PassQuery((scope.base,), (EPOCH, ""))
+    unnamed = (None,) if None in scope.scopes[0] else ()
+    return PassQuery((scope.base, *unnamed), failure.build_order)
+
+
+def _stands_in(failure: BuildVerdict, scope: BaseScope) -> bool:
+    """Whether its build, which CI named no branch for, only stands in for one of the base branch."""
+    return failure.branch is None and scope.scopes[0] == (scope.base,)
+
+
 def newer_pass(
     attempts: Iterable[Attempt], failure: BuildVerdict, own: BuildVerdict, scope: BaseScope, *, storms: bool
 ) -> Attempt | None:
@@ -199,7 +230,7 @@ def newer_pass(
     if scope.side is SearchSide.BEFORE:
         counted = [attempt for attempt in counted if attempt.build.key < own.build_order]
     named = _newest(attempt for attempt in counted if attempt.branch == scope.base)
-    if failure.branch is None and scope.scopes[0] == (scope.base,):  # it counts for a branch that CI did not name
+    if _stands_in(failure, scope):
         return named if named and named.passed else None
     newest = _newest([*_unnamed(counted, scope), *([named] if named else [])])
     return newest if newest and newest.passed and newest.build.key > failure.build_order else None

@@ -9,9 +9,9 @@ from services.reporting.model.snapshots import AttachmentSnapshot, BuildSnapshot
 from services.reporting.model.tables import Cell, CellKey
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class MatrixCell:
-    """A test on a build of the page."""
+    """A test on a build of the page. Nothing changes one; see tables.py for why it is not frozen."""
 
     build: BuildSnapshot
     cell: Cell
@@ -48,8 +48,9 @@ def row_names(
     attachments: Iterable[AttachmentSnapshot], cells: Mapping[CellKey, Cell], tests: Mapping[str, TestSnapshot]
 ) -> list[tuple[str, str]]:
     """(test id, name) of all rows, by name; the catalog's name, else that of the attachment, else of the newest run."""
-    names: dict[str, str] = {}
-    for (_, test_id, _), cell in sorted(cells.items(), key=lambda item: item[1].last.recency if item[1].last else ()):
+    names: dict[str, str] = {test_id: "" for _, test_id, _ in cells}
+    unknown = [(test_id, cell) for (_, test_id, _), cell in cells.items() if test_id not in tests]
+    for test_id, cell in sorted(unknown, key=lambda item: item[1].last.recency if item[1].last else ()):
         names[test_id] = cell.test_name
     for attachment in attachments:
         names[attachment.test_id] = attachment.test_name

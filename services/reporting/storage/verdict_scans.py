@@ -1,0 +1,161 @@
+"""Searches of the verdicts nearest to one build for many tests at once: distinct scans of the index of verdicts.
+
+A scan takes the first key of each test from the index and skips the rest, so that it costs the same for any number of
+builds, and a tenth of the lookups of as many cells. It needs one branch, one outcome and one moment for all its tests.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import product
+
+from services.chassis.org_collection import OrgCollection
+from services.reporting.model.reports.breakage import BuildVerdict, SearchSide, VerdictQuery
+from services.reporting.model.snapshots import Outcome
+from services.reporting.model.tables import CellKey
+from services.reporting.storage.subdocuments import Document, decode_build_verdict
+
+FEWEST_TESTS = 20
+"""Lookups of fewer tests cost no more than a scan."""
+TESTS_AT_ONCE, SCANS_AT_ONCE = 1000, 4
+"""What is decoded without a pause for others; a scan runs on one core."""
+VERDICT_FIELDS = ("app_id", "test_id", "build_id", "uploaded_at", "verdict", "named", "passed", "failed")
+_INDEX = ("org_id", "app_id", "test_id", "named.branch", "verdict.outcome")
+_INCLUSIVE = {SearchSide.BEFORE: "$lte", SearchSide.AFTER: "$gte"}
+_UNNAMED = {"$not": {"$gte": ""}}
+"""Matches what `None` does; the bounds of `None` are not exact, so that it would read all builds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The build of an app that a search starts from."""
+
+    app_id: str
+    build_id: str
+    uploaded_at: datetime
+
+    @property
+    def build_order(self) -> tuple[datetime, str]:
+        return (self.uploaded_at, self.build_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """A search from one place on one branch for one outcome."""
+
+    place: Place
+    side: SearchSide
+    branch: str | None
+    outcome: Outcome
+
+    @property
+    def newest(self) -> bool:
+        return self.side in (SearchSide.BEFORE, SearchSide.OTHER)
+
+    def fits(self, seen: Document) -> bool:
+        """Whether the verdict of a cell is on the side that is searched."""
+        if self.side is SearchSide.FIRST:
+            return True
+        if self.side is SearchSide.OTHER:
+            return bool(seen["build_id"] != self.place.build_id)
+        before = _build_order(seen) < self.place.build_order
+        return before if self.side is SearchSide.BEFORE else _build_order(seen) > self.place.build_order
+
+
+Seen = dict[str, Document]  # by test, the fields of a cell with a verdict
+
+
+class VerdictScans:
+    """Searches in one collection of cells at a time; see `VerdictQuery`, with storms."""
+
+    def __init__(self, fewest_tests: int) -> None:
+        self._fewest_tests = fewest_tests
+        self._slots = asyncio.Semaphore(SCANS_AT_ONCE)
+
+    async def find(
+        self, cells: OrgCollection, uploads: Mapping[CellKey, datetime], query: VerdictQuery
+    ) -> tuple[dict[CellKey, BuildVerdict], set[CellKey]]:
+        """What was found by cell, and the cells that are not decided. `uploads`: when their builds were uploaded."""
+        tests_of: defaultdict[tuple[str, str, datetime], list[str]] = defaultdict(list)
+        for (app_id, test_id, build_id), uploaded_at in uploads.items():
+            tests_of[app_id, build_id, uploaded_at].append(test_id)
+        groups = {Place(*place): tests for place, tests in tests_of.items()}
+        few = {place: tests for place, tests in groups.items() if len(tests) < self._fewest_tests}
+        parts = [
+            (place, tests[start : start + TESTS_AT_ONCE])
+            for place, tests in groups.items()
+            if place not in few
+            for start in range(0, len(tests), TESTS_AT_ONCE)
+        ]
+        answers = await asyncio.gather(*(self._part(cells, place, part, query) for place, part in parts))
+        found: dict[CellKey, BuildVerdict] = {}
+        undecided = {_key(place, test) for place, tests in few.items() for test in tests}
+        for (place, _), (best, ties) in zip(parts, answers, strict=True):
+            found.update({_key(place, test): seen for test, seen in best.items()})
+            undecided.update(_key(place, test) for test in ties)
+        return found, undecided
+
+    async def _part(
+        self, cells: OrgCollection, place: Place, tests: Sequence[str], query: VerdictQuery
+    ) -> tuple[dict[str, BuildVerdict], set[str]]:
+        """By test, the nearest of what each branch and outcome has; and the tests that are not decided."""
+        pairs = product(query.branches, query.outcomes)
+        scans = [Scan(place, query.side, branch, outcome) for branch, outcome in pairs]
+        async with self._slots:
+            answers = [await _scan(cells, scan, tests) for scan in scans]
+        ties: set[str] = set().union(*(undecided for _, undecided in answers))
+        best: Seen = {}
+        nearer = max if query.side in (SearchSide.BEFORE, SearchSide.OTHER) else min
+        for found, _ in answers:
+            both = found.keys() & best.keys()
+            best |= found | {test: nearer(best[test], found[test], key=_build_order) for test in both}
+        return {test: decode_build_verdict(seen) for test, seen in best.items() if test not in ties}, ties
+
+
+async def _scan(cells: OrgCollection, scan: Scan, tests: Collection[str]) -> tuple[Seen, set[str]]:
+    """Most often the first key is the answer. It may be that of the place itself, which hides what comes after it."""
+    seen = await _first_keys(cells, scan, tests, _INCLUSIVE.get(scan.side))
+    found = {test: cell for test, cell in seen.items() if scan.fits(cell)}
+    hidden = seen.keys() - found.keys()
+    if not hidden:
+        return found, set()
+    ties = await _ties(cells, scan, hidden)
+    return found | await _first_keys(cells, scan, hidden - ties, "$lt" if scan.newest else "$gt"), ties
+
+
+async def _first_keys(cells: OrgCollection, scan: Scan, tests: Collection[str], compares: str | None) -> Seen:
+    newest = -1 if scan.newest else 1
+    order = dict.fromkeys(_INDEX, -newest) | {"uploaded_at": newest, "build_id": newest}
+    pipeline: list[Document] = [
+        {"$match": _match(scan, tests) | ({"uploaded_at": {compares: scan.place.uploaded_at}} if compares else {})},
+        {"$sort": order},
+        {"$group": {"_id": "$test_id", **{name: {"$first": f"${name}"} for name in VERDICT_FIELDS}}},
+    ]
+    return {seen["test_id"]: seen for seen in await cells.aggregate(pipeline)}
+
+
+async def _ties(cells: OrgCollection, scan: Scan, tests: Iterable[str]) -> set[str]:
+    """Tests with a verdict on another build, on the side searched, that was uploaded at the moment of the place."""
+    compares = "$lt" if scan.newest else "$gt"
+    beside = {"uploaded_at": scan.place.uploaded_at, "build_id": {compares: scan.place.build_id}}
+    found = await cells.find(_match(scan, tests) | beside, {"_id": 0, "test_id": 1}).to_list(None)
+    return {document["test_id"] for document in found}
+
+
+def _match(scan: Scan, tests: Iterable[str]) -> Document:
+    return {
+        "app_id": scan.place.app_id,
+        "test_id": {"$in": list(tests)},
+        "named.branch": _UNNAMED if scan.branch is None else scan.branch,
+        "verdict.outcome": scan.outcome.value,
+    }
+
+
+def _key(place: Place, test_id: str) -> CellKey:
+    return (place.app_id, test_id, place.build_id)
+
+
+def _build_order(seen: Document) -> tuple[datetime, str]:
+    return (seen["uploaded_at"], seen["build_id"])
