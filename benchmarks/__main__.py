@@ -20,6 +20,7 @@ AREAS = {
     "transfers": "Uploads and downloads",
     "resolving": "Resolving a sentence",
     "idle": "Idle",
+    "growth": "How cost grows",
 }
 """Module of the benchmark -> title of its table. Each module starts what it measures and stops it."""
 
