@@ -18,6 +18,7 @@ AREAS = {
     "folding": "Folding",
     "followers": "Followers",
     "transfers": "Uploads and downloads",
+    "reports": "The gate and the matrix",
     "resolving": "Resolving a sentence",
     "idle": "Idle",
     "growth": "How cost grows",
