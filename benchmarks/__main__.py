@@ -1,5 +1,6 @@
 """Measures the goals of each area and prints the tables of docs/performance.md: `python -m benchmarks [NAME ...]`."""
 
+import asyncio
 import importlib
 import os
 import platform
@@ -9,7 +10,7 @@ from collections.abc import Sequence
 
 import uvloop
 
-from benchmarks.goals import show
+from benchmarks.goals import Goal, show
 
 AREAS = {
     "starts": "Starting an execution",
@@ -24,6 +25,7 @@ AREAS = {
     "growth": "How cost grows",
 }
 """Module of the benchmark -> title of its table. Each module starts what it measures and stops it."""
+AREA_SECONDS = 600.0
 
 
 def main(names: Sequence[str]) -> int:
@@ -37,11 +39,17 @@ def main(names: Sequence[str]) -> int:
 
 def _measure(name: str) -> int:
     try:
-        show(AREAS[name], uvloop.run(importlib.import_module(f"benchmarks.{name}").goals()))
+        show(AREAS[name], uvloop.run(_goals(name)))
     except Exception:  # the others are still measured
         print(f"\n## {AREAS[name]}\n\nNot measured: {traceback.format_exc()}", flush=True)
         return 1
     return 0
+
+
+async def _goals(name: str) -> list[Goal]:
+    async with asyncio.timeout(AREA_SECONDS):
+        goals: list[Goal] = await importlib.import_module(f"benchmarks.{name}").goals()
+        return goals
 
 
 if __name__ == "__main__":
