@@ -8,6 +8,6 @@ source deploy/images/names.sh
 
 PYTHON=$bin/python deploy/images/build.sh
 "$bin/pytest" tests/images
-# The same tests as on the embedded parts, now on Apache Kafka and MongoDB in containers.
+# The tests that use servers, as on the embedded parts, now on Apache Kafka and MongoDB in containers.
 TESTCONTAINERS_RYUK_DISABLED=true TC_HOST=127.0.0.1 MOBILETEST_TEST_SOURCE=containers \
-    "$bin/pytest" -n "${WORKERS:-auto}" tests/contract tests/integration
+    "$bin/pytest" -n "${WORKERS:-auto}" --on-servers tests/contract tests/integration

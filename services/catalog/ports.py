@@ -13,7 +13,7 @@ from services.catalog.model.builds import ALL_BUILDS, Build, BuildFilter
 from services.catalog.model.keys import ApiKey, Organisation, Session
 from services.catalog.model.limits import ArtifactBytes, OrganisationLimits
 from services.catalog.model.tests import PLAN_BYTES, Quarantine, Test, TestFilter, TestVersion
-from services.catalog.model.values import Counts, Page
+from services.catalog.model.values import Counts, Page, Platform
 from services.catalog.model.workflows import Workflow
 
 T = TypeVar("T")
@@ -144,6 +144,9 @@ class Tests(LiveEntities[Test], Protocol):
 
     async def count(self, filter: TestFilter) -> int:
         """How many tests fit."""
+
+    async def count_only_on(self, platform: Platform) -> int:
+        """How many tests are for this platform, not for any."""
 
     async def elsewhere(self, workspace: str, paths: Collection[str], most: int) -> Sequence[Test]:
         """The tests of other paths of the workspace, by path, at most so many, without their steps and env."""

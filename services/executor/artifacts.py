@@ -49,3 +49,6 @@ class ObjectStoreArtifacts:
 
     def read(self, run_id: str, attempt: int, name: str, part: FilePart | None = None) -> AsyncIterator[bytes]:
         return self._store.get_stream(str(ArtifactKey(run_id, attempt, name)), part)
+
+    def object_key(self, run_id: str, attempt: int, name: str) -> str:
+        return str(ArtifactKey(run_id, attempt, name))

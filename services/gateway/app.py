@@ -15,6 +15,7 @@ from services.chassis.consumer import Consumer
 from services.chassis.grpc_channel import Channel, open_channel
 from services.chassis.health import AdminServer, Health
 from services.chassis.lifecycle import Background
+from services.chassis.object_store import ObjectStore
 from services.chassis.producer import Producer
 from services.gateway.auth.api_keys import CatalogApiKeys
 from services.gateway.auth.authenticator import Authenticator
@@ -34,7 +35,7 @@ from services.gateway.settings import Settings
 from services.gateway.upstream.rpcs import Upstreams
 
 KEY_EVENTS = {KEY_EVENTS_TOPIC: 1}
-KEY_EVENTS_WAIT_MS = 250
+KEY_EVENTS_WAIT_MS = 500
 KEY_EVENTS_CURRENT_SECONDS = 2.0
 """Revocations arrive if the broker answered a fetch in this time."""
 
@@ -128,7 +129,13 @@ def build_routes(
 ) -> list[Route]:
     """All routes; `closing` ends event streams."""
     routes = OperationRoutes(
-        all_operations(), upstreams, settings, clock=SystemClock(), closing=closing, open_streams=open_streams
+        all_operations(),
+        upstreams,
+        settings,
+        clock=SystemClock(),
+        closing=closing,
+        open_streams=open_streams,
+        objects=ObjectStore.open(settings.object_store, create=False) if settings.object_store else None,
     )
     return [*routes.build(), *service_routes(health, partial(_document, settings.version))]
 

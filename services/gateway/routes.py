@@ -13,6 +13,7 @@ from mobiletest.reporting.v1 import reports_pb2
 
 from services.chassis.clock import Clock
 from services.chassis.health import Health, HealthReport
+from services.chassis.object_store import ObjectStore
 from services.gateway.contract.operations import HTTP_BODY, Operation, find_operation
 from services.gateway.encoding import item_encoder, response_encoder
 from services.gateway.handlers import reports
@@ -42,6 +43,7 @@ from services.gateway.http.request_body import BodyMemory
 from services.gateway.settings import Settings
 from services.gateway.upstream.app_stats import AppStatsClient
 from services.gateway.upstream.call_batcher import CallBatcher
+from services.gateway.upstream.downloads import DownloadCalls
 from services.gateway.upstream.rpcs import BatchReader, Upstreams, batch_method
 
 DOCUMENT_PATH = "/api/v1/openapi.json"
@@ -59,12 +61,15 @@ class OperationRoutes:
         clock: Clock,
         closing: asyncio.Event,
         open_streams: OpenStreams,
+        objects: ObjectStore | None,
     ) -> None:
+        """`closing` ends event streams; `objects` is the store that downloads are read from."""
         self._operations = tuple(operations)
         self._upstreams = upstreams
         self._settings = settings
         self._closing = closing
         self._open_streams = open_streams
+        self._objects = objects
         self._uploads, self._streams = ConcurrencyLimit("uploads"), ConcurrencyLimit("streams")
         self._bodies = BodyMemory()
         self._readers = {op.name: reader for op in self._operations if (reader := self._batch_reader(op)) is not None}
@@ -99,8 +104,9 @@ class OperationRoutes:
         reader = RequestReader(operation, self._settings, self._bodies)
         rpc = self._upstreams.rpc(operation.descriptor)
         if operation.output.full_name == HTTP_BODY:
+            calls = DownloadCalls(rpc, self._objects)
             return DownloadHandler(
-                reader, rpc, self._open_streams, idle_seconds=self._settings.idle_timeout_seconds
+                reader, calls, self._open_streams, idle_seconds=self._settings.idle_timeout_seconds
             ).handle
         return ServerSentEventsHandler(
             reader,

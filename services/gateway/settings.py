@@ -19,6 +19,9 @@ class Settings(ProcessSettings):
     """host:port of the executor's API."""
     reporting_address: str = "127.0.0.1:50053"
     """host:port of reporting."""
+    object_store: str = ""
+    """The store of catalog and executor, for a gateway that may read it: large downloads then do not pass through gRPC.
+    Empty: the services send them."""
     request_timeout_seconds: float = Field(default=10, gt=0)
     """The time limit of a request without X-Request-Timeout."""
     max_request_timeout_seconds: float = Field(default=60, gt=0)

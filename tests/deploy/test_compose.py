@@ -101,7 +101,7 @@ def test_all_wait_for_their_servers() -> None:
 
 
 def test_data_is_on_named_volumes() -> None:
-    """Artifacts are on a volume that the catalog and the executor share."""
+    """Artifacts are on a volume that the catalog and the executor share, and that the gateway only reads."""
     services, volumes = document()["services"], document()["volumes"].keys()
     mounts = {name: each["volumes"][0].partition(":")[0] for name, each in services.items() if "volumes" in each}
     assert mounts.pop("replica-set").startswith("./")
@@ -110,7 +110,9 @@ def test_data_is_on_named_volumes() -> None:
         "catalog",
         "executor-api",
         "executor-worker",
+        "gateway",
     }
+    assert services["gateway"]["volumes"] == ["artifacts:/var/lib/mobiletest:ro"]
 
 
 def test_the_executor_runs_in_two_roles() -> None:

@@ -132,7 +132,7 @@ KAFKA, MONGODB, GRPC, HTTPS, DNS = 9092, 27017, 50051, 443, 53
 METADATA = {"169.254.169.254/32": {80}, "169.254.170.23/32": {80}, "169.254.169.252/32": {988}}
 """Where the clouds give pods their identity: all and EKS, EKS Pod Identity, GKE."""
 EGRESS = {
-    "gateway": {KAFKA, GRPC},
+    "gateway": {KAFKA, GRPC, HTTPS},
     "catalog": {KAFKA, MONGODB, HTTPS},
     "executor-api": {KAFKA, MONGODB, GRPC, HTTPS},
     "executor-worker": {KAFKA, MONGODB, GRPC, HTTPS},

@@ -20,6 +20,7 @@ from services.chassis import grpc_server
 from services.chassis.context import Caller, current
 from services.chassis.errors import NotFound, Unauthenticated
 from services.chassis.health import Health
+from services.chassis.service_token import read_metadata
 from services.chassis.settings import ProcessSettings
 from services.gateway.auth.api_keys import KeyHolder, checksum, invalid_api_key
 from services.gateway.contract.operations import all_services
@@ -81,6 +82,7 @@ class Call:
     method: str
     request: Any
     caller: Caller
+    metadata: dict[str, str]
 
 
 @dataclass(slots=True)
@@ -162,7 +164,7 @@ class FakeBackends:
 
     def _unary(self, name: str) -> Any:
         async def handle(request: Message, context: Any) -> Any:
-            self._record(name, request)
+            self._record(name, request, context)
             context.set_trailing_metadata(self.trailing_metadata)
             return await self._answer(name, request)
 
@@ -171,7 +173,7 @@ class FakeBackends:
     def _upload(self, name: str) -> Any:
         async def handle(requests: AsyncIterator[Message], context: Any) -> Any:
             received: list[Message] = []
-            self._record(name, received)
+            self._record(name, received, context)
             if name in self.receivers:
                 return await self.receivers[name](requests)
             try:
@@ -186,7 +188,7 @@ class FakeBackends:
 
     def _stream(self, name: str) -> Any:
         async def handle(request: Message, context: Any) -> AsyncIterator[Message]:
-            self._record(name, request)
+            self._record(name, request, context)
             sent = self.initial_metadata
             await context.send_initial_metadata(sent(request) if callable(sent) else sent)
             try:
@@ -198,11 +200,11 @@ class FakeBackends:
 
         return handle
 
-    def _record(self, name: str, request: Any) -> None:
+    def _record(self, name: str, request: Any, context: Any) -> None:
         caller = current()
         if caller.org_id and caller.org_id not in self.org_ids:
             raise NotFound(f"{caller.org_id} has no scripted key")
-        self.calls.append(Call(name, request, caller))
+        self.calls.append(Call(name, request, caller, read_metadata(context.invocation_metadata())))
 
     async def _answer(self, name: str, request: Any) -> Any:
         if name not in self.answers:

@@ -12,12 +12,13 @@ from google.protobuf.empty_pb2 import Empty
 from mobiletest.catalog.v1 import builds_pb2, builds_pb2_grpc
 
 from services.catalog.grpc.conversions import named_fields, page_of
-from services.catalog.model.builds import Build, BuildFilter
+from services.catalog.model.builds import Build, BuildFilter, artifact_key
 from services.catalog.usecases.builds import BuildUseCases
 from services.catalog.usecases.uploads import NewBuild, UploadUseCases
 from services.chassis.byte_ranges import FilePart
 from services.chassis.errors import Aborted, InvalidArgument
 from services.chassis.proto_values import json_to_struct, page_fields, read_optional, struct_to_json, to_timestamp
+from services.chassis.stored_downloads import http_bodies
 
 _CHANGEABLE = ("metadata", "package_name", "version")
 _CONTENT_TYPE = "application/octet-stream"
@@ -75,8 +76,9 @@ class BuildsServicer(builds_pb2_grpc.BuildsServicer):
         asked = read_optional(request, "range")
         build, part, chunks = await self._usecases.download(request.version_id, asked)
         await context.send_initial_metadata(download_headers(build, part))
-        async for chunk in chunks:
-            yield HttpBody(content_type=_CONTENT_TYPE, data=chunk)
+        key = artifact_key(build.org_id, build.sha256 or "")
+        async for body in http_bodies(context, _CONTENT_TYPE, chunks, key=key, part=part):
+            yield body
 
 
 class _Upload:
@@ -98,8 +100,9 @@ class _Upload:
             if request.HasField("metadata"):
                 message = "Only the first and the last message of an upload may have metadata"
                 raise InvalidArgument(message, reason="METADATA_REPEATED")
-            size += len(request.chunk)
-            yield request.chunk
+            chunk = request.chunk  # a copy: read once
+            size += len(chunk)
+            yield chunk
         raise upload_cut(f"it stopped after {size} bytes")
 
     def final(self) -> NewBuild:

@@ -2,18 +2,18 @@
 
 import asyncio
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import AsyncIterator, Mapping
 
 from aiohttp import hdrs, web
 from mobiletest.types.v1.byte_range_pb2 import ByteRange
 
-from services.chassis import logs
+from services.chassis import context, logs
+from services.chassis.errors import Unavailable
 from services.gateway.handlers.request_reader import RequestReader
 from services.gateway.http.open_streams import OpenStreams
 from services.gateway.http.representations import REVALIDATE, is_current, not_modified
 from services.gateway.http.request_context import REQUEST_CONTEXT, REQUEST_ID
-from services.gateway.upstream.rpcs import Rpc
+from services.gateway.upstream.downloads import Download, DownloadCalls
 
 _HEADERS = {
     "http-content-length": "Content-Length",
@@ -35,9 +35,11 @@ log = logs.get(__name__)
 class DownloadHandler:
     """Sends the first chunk with the headers, so that an error before it is an ordinary error response."""
 
-    def __init__(self, reader: RequestReader, rpc: Rpc, open_streams: OpenStreams, *, idle_seconds: float) -> None:
+    def __init__(
+        self, reader: RequestReader, calls: DownloadCalls, open_streams: OpenStreams, *, idle_seconds: float
+    ) -> None:
         self._reader = reader
-        self._rpc = rpc
+        self._calls = calls
         self._open_streams = open_streams
         self._idle_seconds = idle_seconds
 
@@ -48,28 +50,28 @@ class DownloadHandler:
         with self._reader.call_scope(request_context, timeout):
             if request.method == hdrs.METH_GET and (asked := parse_range(request.headers)) is not None:
                 decoded.message.range.CopyFrom(asked)  # type: ignore[attr-defined]
-            call = self._rpc(decoded.message, timeout=timeout)
-            try:
-                chunks = aiter(call)
-                first = await anext(chunks, None)
-                headers = await _headers(call, first)
+            async with self._calls.open(decoded.message, timeout) as download:
+                headers = _headers(download)
                 if (known := request.headers.get(hdrs.IF_NONE_MATCH)) and is_current(headers.get("ETag"), known):
                     return not_modified(headers["ETag"])
                 response = web.StreamResponse(status=206 if "Content-Range" in headers else 200, headers=headers)
                 await response.prepare(request)
                 if request.method != hdrs.METH_HEAD:
-                    await self._send(first, chunks, response, request)
-            finally:
-                call.cancel()
+                    await self._send(download.chunks, response, request)
         return response
 
-    async def _send(self, first: Any, chunks: Any, response: web.StreamResponse, request: web.Request) -> None:
+    async def _send(self, chunks: AsyncIterator[bytes], response: web.StreamResponse, request: web.Request) -> None:
         try:
-            async with self._open_streams.while_valid(request[REQUEST_CONTEXT]):
-                if first is not None:
-                    await write(response, first.data, self._idle_seconds)
+            async with (
+                self._open_streams.while_valid(request[REQUEST_CONTEXT]),
+                asyncio.timeout(context.time_remaining()),
+            ):
+                sent, size = 0, response.content_length
                 async for chunk in chunks:
-                    await write(response, chunk.data, self._idle_seconds)
+                    await write(response, chunk, self._idle_seconds)
+                    sent += len(chunk)
+                if size not in (None, sent):  # or the client waits for the rest until the idle connection is closed
+                    raise Unavailable(f"The file has {sent} bytes instead of {size}")
                 await response.write_eof()
         except Exception as error:
             abort_stream(request, error)
@@ -88,14 +90,13 @@ def abort_stream(request: web.Request, error: Exception) -> None:
         request.transport.abort()
 
 
-async def _headers(call: Any, first: Any) -> dict[str, str]:
-    named = {_HEADERS[key]: value for key, value in await call.initial_metadata() if key in _HEADERS}
+def _headers(download: Download) -> dict[str, str]:
+    named = {_HEADERS[key]: value for key, value in download.metadata.items() if key in _HEADERS}
     if "Content-Length" in named:
         named["Accept-Ranges"] = "bytes"
     if "ETag" in named:
         named["Cache-Control"] = REVALIDATE
-    content_type = first.content_type if first is not None else ""
-    return {**SANDBOX, **named, "Content-Type": content_type or "application/octet-stream"}
+    return {**SANDBOX, **named, "Content-Type": download.content_type or "application/octet-stream"}
 
 
 def parse_range(headers: Mapping[str, str]) -> ByteRange | None:

@@ -103,6 +103,14 @@ async def test_a_missing_object_is_not_found(store: ObjectStore) -> None:
         await content(store, "nothing")
 
 
+async def test_a_reader_does_not_create_the_folder(tmp_path: Path) -> None:
+    store = ObjectStore.open((tmp_path / "folder").as_uri(), create=False)
+    for key in ("plain", "to be escaped"):
+        with pytest.raises((NotFound, Unavailable)):
+            await content(store, key)
+    assert os.listdir(tmp_path) == []
+
+
 async def test_delete_is_idempotent(store: ObjectStore) -> None:
     await store.put_bytes("k", b"x")
     await store.delete("k")

@@ -36,6 +36,13 @@ async def test_a_part_of_an_artifact_is_read(artifacts: Artifacts) -> None:
     assert b"".join([chunk async for chunk in part]) == b"234"
 
 
+async def test_others_find_an_artifact_in_the_store(tmp_path: Path) -> None:
+    store = ObjectStore.open(tmp_path.as_uri())
+    artifacts = ObjectStoreArtifacts(store)
+    await artifacts.put(RUN, 1, "log.txt", b"0123456789")
+    assert [chunk async for chunk in store.get_stream(artifacts.object_key(RUN, 1, "log.txt"))] == [b"0123456789"]
+
+
 async def test_an_unknown_artifact_is_not_found(artifacts: Artifacts) -> None:
     with pytest.raises(NotFound):
         await content(artifacts, 1, "other.png")

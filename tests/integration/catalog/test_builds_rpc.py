@@ -16,7 +16,10 @@ from google.protobuf.struct_pb2 import Struct, Value
 from mobiletest.catalog.v1 import apps_pb2, builds_pb2
 from mobiletest.types.v1.platform_pb2 import PLATFORM_ANDROID
 
+from services.chassis.byte_ranges import FilePart
 from services.chassis.errors import Aborted, AlreadyExists, FailedPrecondition, InvalidArgument, NotFound
+from services.chassis.object_store import ObjectStore
+from services.chassis.stored_downloads import READS_OBJECTS, stored_object
 from tests.eventually import eventually
 from tests.fakes.artifacts import apk, archive
 from tests.integration.catalog.conftest import TOKEN, Service, foreign
@@ -63,6 +66,26 @@ async def test_an_apk_is_uploaded_and_downloaded(service: Service) -> None:
     }
     assert b"".join([part.data async for part in call]) == content
     assert list(service.spool.iterdir()) == []
+
+
+async def test_a_caller_with_the_object_store_is_told_where_a_large_build_is(service: Service) -> None:
+    """Headers and the part that was asked for are the same; a small part comes with its bytes."""
+    app, content = await made(service), os.urandom(3 * 1024 * 1024)
+    build = await service.builds.UploadBuild(upload(app, content, "1"))
+    request = builds_pb2.DownloadBuildRequest(version_id=build.id)
+    request.range.first = 1000
+    call = service.builds.DownloadBuild(request, metadata=(READS_OBJECTS,))
+    assert dict(await call.initial_metadata())["http-content-range"] == f"bytes 1000-{len(content) - 1}/{len(content)}"
+    (body,) = [body async for body in call]
+    stored = stored_object(body)
+    assert stored is not None
+    assert (body.data, body.content_type) == (b"", "application/octet-stream")
+    part = FilePart(stored.start, stored.end, len(content))
+    objects = ObjectStore.open(service.settings.object_store)
+    assert b"".join([chunk async for chunk in objects.get_stream(stored.key, part)]) == content[1000:]
+    request.range.last = 2000
+    bodies = [body async for body in service.builds.DownloadBuild(request, metadata=(READS_OBJECTS,))]
+    assert b"".join(body.data for body in bodies) == content[1000:2001]
 
 
 async def test_the_app_follows_its_builds(service: Service) -> None:
