@@ -62,6 +62,7 @@ class Consumer:
         max_batch: int = 1000,
         session_seconds: float = 30.0,
         fetch_wait_ms: int = FETCH_WAIT_MS,
+        quiet_fetch_wait_ms: int | None = None,
         dlq_limit: DlqLimit | None = None,
         hold_seconds: float = HOLD_SECONDS,
         clock: Clock | None = None,
@@ -70,13 +71,15 @@ class Consumer:
         """`instance_id` makes this a static member of the group (see `GroupConfig`).
 
         A member that has been silent for `session_seconds` loses its partitions to the others.
-        `fetch_wait_ms`: a longer wait saves CPU with a broker that looks for records only when the wait is over.
+        `fetch_wait_ms`: a longer wait saves CPU with a broker that looks for records only now and then during the wait;
+        `quiet_fetch_wait_ms` is the wait while no records come.
         `capacity()` limits the next batch; at 0 nothing is fetched until `wake()`.
         `dlq_limit`: how many messages of a partition may be invalid. With it, failing batches are bisected and events
         on which the handler has a bug are dead-lettered and counted too, so the handler must be idempotent. Without it
         there is no limit, and a bug ends `run`.
         """
-        self._group = GroupConfig(kafka, group, tuple(topics), dlq.topics, instance_id, session_seconds, fetch_wait_ms)
+        waits = fetch_wait_ms, quiet_fetch_wait_ms
+        self._group = GroupConfig(kafka, group, tuple(topics), dlq.topics, instance_id, session_seconds, *waits)
         self._handler = handler
         self._capacity = capacity or (lambda: max_batch)
         self._max_batch = max_batch

@@ -18,6 +18,10 @@ MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 MAX_METADATA_BYTES = 128 * 1024
 """Trailers carry the details of an error: a long list of violations exceeds gRPC's default of 8 KiB."""
 MARGIN_SECONDS = 0.05
+FLOW_OPTIONS: list[tuple[str, Any]] = [("grpc.http2.bdp_probe", 0), ("grpc.http2.lookahead_bytes", 1024 * 1024)]
+"""Of servers and channels. What a stream may send ahead of its reader stays at 1 MiB; gRPC would let it grow with the
+speed of the network, for each of many uploads, and is no faster for it.
+"""
 REPLAYED = ("x-idempotent-replayed", "true")
 """The trailing metadata of a response that is that of an earlier call with the same Idempotency-Key."""
 
@@ -154,6 +158,7 @@ def _code(finished: Any) -> str:
 
 def _options(known: Iterable[Method]) -> list[tuple[str, Any]]:
     return [
+        *FLOW_OPTIONS,
         ("grpc.service_config", json.dumps(service_config(known))),
         ("grpc.enable_retries", 1),
         ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),

@@ -10,7 +10,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from services.chassis import logs
-from services.chassis.grpc_channel import MAX_MESSAGE_BYTES, Channel, open_channel
+from services.chassis.grpc_channel import FLOW_OPTIONS, MAX_MESSAGE_BYTES, Channel, open_channel
 from services.chassis.health import Health
 from services.chassis.idempotency import Idempotency
 from services.chassis.method_options import describe_methods
@@ -24,6 +24,7 @@ Servicer = tuple[Callable[[Any, Any], None], object, ServiceDescriptor]
 """(add_XServicer_to_server, servicer, service descriptor)"""
 
 OPTIONS: list[tuple[str, Any]] = [
+    *FLOW_OPTIONS,
     ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
     ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
     ("grpc.max_metadata_size", 32 * 1024),

@@ -168,7 +168,8 @@ async def _run_until_stopped(stop: _Stop, start_app: StartApp[S], settings: S) -
 
 async def _first(death: Coroutine[Any, Any, object], stopped: Coroutine[Any, Any, object]) -> bool:
     """Wait for either; True when it was the death."""
-    tasks = [asyncio.create_task(death), asyncio.create_task(stopped), asyncio.create_task(metrics.measure_loop_lag())]
+    lag = metrics.measure_loop_lag("main")
+    tasks = [asyncio.create_task(work) for work in (death, stopped, lag)]
     done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     for task in tasks:
         task.cancel()

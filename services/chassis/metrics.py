@@ -127,9 +127,14 @@ def describe_process(version: str, commit: str) -> None:
 _platform: dict[str, object] = {}
 
 
-async def measure_loop_lag(every: float = 0.25) -> None:
-    """Measure until cancelled how late this event loop wakes up."""
-    lag = histogram("mobiletest_event_loop_lag_seconds", "Seconds by which the event loop wakes up late")
+_loop_lag = histogram(
+    "mobiletest_event_loop_lag_seconds", "Seconds by which the event loop of a thread wakes up late", ("thread",)
+)
+
+
+async def measure_loop_lag(thread: str, every: float = 0.25) -> None:
+    """Measure until cancelled how late the event loop of this thread wakes up."""
+    lag = _loop_lag.labels(thread)
     loop = asyncio.get_running_loop()
     while True:
         due = loop.time() + every

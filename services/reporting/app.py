@@ -10,6 +10,7 @@ from mobiletest.reporting.v1 import operations_pb2, operations_pb2_grpc, reports
 from services.chassis import grpc_server
 from services.chassis.clock import SystemClock
 from services.chassis.consumer import Consumer
+from services.chassis.consumer_thread import ConsumerThread
 from services.chassis.dead_letters.limit import DlqLimit
 from services.chassis.group_progress import GroupProgress
 from services.chassis.health import AdminServer, Health
@@ -40,7 +41,9 @@ from services.reporting.usecases.run_lists import RunLists
 
 OPERATION_LEASE_SECONDS = 15.0
 FETCH_WAIT_MS = 100
-"""How long a fetch waits for events: it delays reports by as much, and polls an idle broker ten times a second."""
+"""How long a fetch waits for events: Tansu may answer half of that late."""
+QUIET_FETCH_WAIT_MS = 400
+"""The same while no events come, so that it delays the first of them."""
 RETENTION_LEASE_SECONDS = 120.0
 
 
@@ -62,13 +65,11 @@ async def start_app(settings: Settings) -> AsyncIterator[App]:
         admin = await stack.enter_async_context(AdminServer(settings.admin_listen, health))
         mongo = await stack.enter_async_context(open_database(settings))
         health.register("mongodb", mongo.ping)
-        producer = Producer(settings.kafka, TOPICS, idempotence=settings.kafka_idempotence)
-        await stack.enter_async_context(producer)
         new_job = await stack.enter_async_context(open_rebuild_jobs(settings, mongo))
         await stack.enter_async_context(background.run("operation", export_metrics(lambda: newest_state(mongo))))
         serving = grpc_server.serve(settings, [_reports(mongo), _operations(new_job)], health=health)
         address = await stack.enter_async_context(serving)
-        consumer = _consumer(settings, mongo, producer)
+        consumer = ConsumerThread(lambda: _open_consumer(settings))
         health.register("consumer", consumer.check, affects="liveness")
         await stack.enter_async_context(background.run("consumer", consumer.run(), stop=consumer.stop))
         if settings.retention:
@@ -128,6 +129,17 @@ def _retention_sweeper(settings: Settings, mongo: Mongo) -> RetentionSweeper:
     )
 
 
+@asynccontextmanager
+async def _open_consumer(settings: Settings) -> AsyncIterator[Consumer]:
+    """The consumer with connections of its own, as its thread needs them."""
+    mongo = Mongo.unconnected(settings.mongo_uri, settings.mongo_database, settings.mongo_driver)
+    try:
+        async with Producer(settings.kafka, TOPICS, idempotence=settings.kafka_idempotence) as dead_letters:
+            yield _consumer(settings, mongo, dead_letters)
+    finally:
+        await mongo.close()
+
+
 def _consumer(settings: Settings, mongo: Mongo, dead_letters: Producer) -> Consumer:
     projector = Projector(MongoProjections(mongo), settings.rules)
     return Consumer(
@@ -141,5 +153,6 @@ def _consumer(settings: Settings, mongo: Mongo, dead_letters: Producer) -> Consu
         capacity=projector.capacity,
         max_batch=settings.fold_batch,
         fetch_wait_ms=FETCH_WAIT_MS,
+        quiet_fetch_wait_ms=QUIET_FETCH_WAIT_MS,
         dlq_limit=DlqLimit(settings.invalid_share, settings.invalid_window),
     )

@@ -1,6 +1,6 @@
 """Claims runs as soon as they are released, without waiting for their requests.
 
-Tansu answers a fetch only when its wait is over, so requests through it are late or cost an idle worker much CPU.
+Tansu answers a fetch early or late, by its wait, so requests through it are late or cost an idle worker much CPU.
 """
 
 import asyncio

@@ -32,6 +32,7 @@ class Worker:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._on_free_slot: list[Callable[[], None]] = []
         self._draining = False
+        self._handing_back = False
         self.active: dict[str, ActiveRun] = {}
         self.failed: asyncio.Future[BaseException] = asyncio.get_running_loop().create_future()
         telemetry.slots.set(slots)
@@ -106,7 +107,7 @@ class Worker:
         task = asyncio.create_task(self._executor.execute(active), name=f"run {claim.run.id}")
         self._tasks[claim.run.id] = task
         task.add_done_callback(lambda done: self._release(claim.run.id, done))
-        if self._draining:
+        if self._handing_back:
             active.stop(StopReason.DRAIN)
 
     def _release(self, run_id: str, task: "asyncio.Task[None]") -> None:
@@ -133,6 +134,7 @@ class Worker:
         self.stop_claiming()
         if tasks := list(self._tasks.values()):
             await asyncio.wait(tasks, timeout=grace)
+        self._handing_back = True
         for active in self.active.values():
             active.stop(StopReason.DRAIN)
         if tasks := list(self._tasks.values()):

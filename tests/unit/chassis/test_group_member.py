@@ -1,13 +1,15 @@
 """A group member on a fake Kafka client."""
 
 import asyncio
+import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import time
 from types import SimpleNamespace
 
 import pytest
 from aiokafka import ConsumerRecord, TopicPartition
+from aiokafka.consumer.fetcher import Fetcher
 from aiokafka.errors import (
     CommitFailedError,
     IllegalGenerationError,
@@ -44,6 +46,7 @@ class FakeClient:
     generation: int = 0
     answered: float | None = None
     _client: object = None
+    _fetcher: SimpleNamespace = field(default_factory=lambda: SimpleNamespace(_fetch_max_wait_ms=100))
 
     @property
     def _coordinator(self) -> "FakeClient":
@@ -284,3 +287,24 @@ async def test_keys_belong_to_the_member_that_has_their_partition(join: Join) ->
     for key in map(str, range(20)):
         assert sum(member.owns_key("t", key) for member in members) == 1
         assert not any(member.owns_key("unknown", key) for member in members)
+
+
+@pytest.mark.parametrize(("quiet_seconds", "expected"), [(-1.0, 400), (60.0, 100)])
+async def test_fetches_wait_longer_when_no_records_come(quiet_seconds: float, expected: int) -> None:
+    client = FakeClient()
+    group = replace(GROUP, fetch_wait_ms=100, quiet_fetch_wait_ms=400)
+    await GroupMember(group, client, quiet_seconds=quiet_seconds).fetch(1, 0)  # type: ignore[arg-type]
+    assert client._fetcher._fetch_max_wait_ms == expected
+
+
+async def test_a_record_shortens_the_wait_of_the_next_fetch() -> None:
+    client = FakeClient(batches=[records(0)], _fetcher=SimpleNamespace(_fetch_max_wait_ms=400))
+    group = replace(GROUP, fetch_wait_ms=100, quiet_fetch_wait_ms=400)
+    await GroupMember(group, client).fetch(1, 0)  # type: ignore[arg-type]
+    assert client._fetcher._fetch_max_wait_ms == 100
+
+
+def test_aiokafka_reads_the_wait_at_each_fetch() -> None:
+    """It is private there."""
+    source = inspect.getsource(Fetcher._get_actions_per_node)
+    assert "self._fetch_max_wait_ms" in source

@@ -25,8 +25,8 @@ def test_describing_the_process_twice_is_allowed() -> None:
 
 
 async def test_the_lag_of_the_event_loop_is_measured() -> None:
-    task = asyncio.create_task(metrics.measure_loop_lag(every=0.001))
-    shown = re.compile(rb"mobiletest_event_loop_lag_seconds_count [1-9]")
+    task = asyncio.create_task(metrics.measure_loop_lag("tested", every=0.001))
+    shown = re.compile(rb'mobiletest_event_loop_lag_seconds_count{thread="tested"} [1-9]')
     await eventually(lambda: shown.search(metrics.render()))
     task.cancel()
 

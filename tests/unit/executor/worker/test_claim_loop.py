@@ -12,7 +12,7 @@ from services.executor.worker.worker import Worker
 from tests.eventually import eventually
 from tests.fakes.executor import FakeAttempts, plan
 from tests.fakes.executor_executions import FakeExecutions
-from tests.unit.executor.worker.builders import started
+from tests.unit.executor.worker.builders import run_of, started
 
 
 def make(store: FakeExecutions, *, slots: int = 2) -> Worker:
@@ -146,6 +146,23 @@ async def test_a_run_claimed_during_shutdown_is_handed_back() -> None:
             asyncio.get_running_loop().call_soon(store.answers.set)
     await worker.drain(0)
     assert (store.stored[key.run_id].lease, store.stored[key.run_id].attempts[0].handed_back) == (None, True)
+
+
+async def test_a_short_run_whose_claim_is_answered_after_the_stop_still_ends() -> None:
+    store = Slow()
+    [key] = await started(store)
+    attempts = FakeAttempts(blocking=True)
+    worker = Worker(store, attempts, name="worker-1", slots=1)
+    claiming = asyncio.create_task(worker.claim([key], Platform.ANDROID))
+    await store.granted.wait()
+    worker.stop_claiming()
+    store.answers.set()
+    await claiming
+    draining = asyncio.create_task(worker.drain(10))
+    await eventually(lambda: attempts.begun or not worker.active)
+    attempts.release.set()
+    await draining
+    assert run_of(store, key).success is True
 
 
 class Counting(FakeExecutions):
