@@ -7,12 +7,18 @@ from dataclasses import dataclass
 from typing import Literal
 from uuid import uuid4
 
+import pymongo
+
 from services.chassis import logs
 from services.chassis.leases import Lease
 from services.chassis.mongo import Mongo
 
 MIGRATIONS = "_migrations"
 LEASE_SECONDS = 60.0
+MIGRATION_SECONDS = 12 * 3600.0
+"""Replaces the driver's timeout: MongoDB needs minutes for an index of millions of documents, and gives it up when the
+connection ends.
+"""
 
 log = logs.get(__name__)
 
@@ -63,7 +69,8 @@ async def migrate(mongo: Mongo, migrations: Sequence[Migration], *, wait_seconds
 async def _apply_all(mongo: Mongo, migrations: Sequence[Migration], lease: Lease) -> None:
     for migration in await _missing(mongo, migrations):
         log.info("migrating", migration=migration.id)
-        await migration.apply(mongo)
+        with pymongo.timeout(MIGRATION_SECONDS):
+            await migration.apply(mongo)
         await _record(mongo, migration)
         await lease.acquire()
 

@@ -1,6 +1,9 @@
 import asyncio
+from typing import Any
 
 import pytest
+from motor.motor_asyncio import AsyncIOMotorClient
+from pymongo import AsyncMongoClient
 
 from services.chassis.migrations import MIGRATIONS, Migration, SchemaIsNewer, migrate
 from services.chassis.mongo import Mongo
@@ -44,6 +47,20 @@ async def test_a_failed_migration_is_retried_at_the_next_start(mongo: Mongo, ste
         await migrate(mongo, [steps.step("1"), steps.step("2", fails=True)])
     await migrate(mongo, [steps.step("1"), steps.step("2")])
     assert steps.applied == ["1", "2"]
+
+
+@pytest.mark.parametrize(("client", "driver"), [(AsyncIOMotorClient, "motor"), (AsyncMongoClient, "pymongo")])
+async def test_a_migration_may_take_longer_than_other_operations(
+    mongo_uri: str, mongo_database: str, client: Any, driver: Any
+) -> None:
+    async def apply(mongo: Mongo) -> None:
+        await mongo.collection("rows").insert_one({})
+        slow = mongo.collection("rows").find({"$where": "sleep(1500) || true"})
+        assert len(await slow.to_list(None)) == 1
+
+    mongo = Mongo(client(mongo_uri, socketTimeoutMS=500), mongo_database, driver)
+    await migrate(mongo, [Migration("1", apply)])
+    await mongo.close()
 
 
 async def test_a_newer_schema_is_refused(mongo: Mongo, steps: Steps) -> None:
