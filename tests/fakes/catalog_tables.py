@@ -20,7 +20,7 @@ from services.catalog.model.tests import (
     active_quarantine,
 )
 from services.catalog.model.text import fold_case
-from services.catalog.model.values import Counts, Page
+from services.catalog.model.values import Counts, Page, Platform
 from services.catalog.model.workflows import Workflow
 from services.catalog.ports import DuplicateValue
 from services.chassis import context
@@ -195,6 +195,9 @@ class FakeTests(_Table[Test]):
 
     async def count(self, filter: TestFilter) -> int:
         return len(self._fitting(filter))
+
+    async def count_only_on(self, platform: Platform) -> int:
+        return sum(test.platform is platform for test in self.live())
 
     def _fitting(self, filter: TestFilter) -> list[Test]:
         return [

@@ -11,6 +11,8 @@ from services.catalog.model.values import Counts, Page, Platform
 from services.catalog.ports import Counters
 from services.catalog.storage.documents import (
     IS_LIVE,
+    LIST,
+    LIST_OF_PLATFORM,
     NEWEST_FIRST,
     WITHOUT_SUFFIXES,
     MongoLiveEntities,
@@ -42,13 +44,15 @@ class MongoApps(MongoLiveEntities[App]):
         super().__init__(rows, to_document, from_document)
 
     async def page(self, filter: AppFilter, page: Page) -> Sequence[App]:
-        return await self._find(_condition(filter), NEWEST_FIRST, page)
+        index = None if filter.pattern else LIST_OF_PLATFORM if filter.platform else LIST
+        return await self._find(_condition(filter), NEWEST_FIRST, page, index=index)
 
     async def count(self, filter: AppFilter) -> int:
         return await self._count_named(_condition(filter), filter.pattern)
 
-    async def _find(self, condition: Document, sort: Any = None, page: Page | None = None, **_: Any) -> list[App]:
-        documents = await self._rows.find_raw({**condition, **IS_LIVE}, sort, page, projection=WITHOUT_SUFFIXES)
+    async def _find(self, condition: Document, sort: Any = None, page: Page | None = None, **options: Any) -> list[App]:
+        live = {**condition, **IS_LIVE}
+        documents = await self._rows.find_raw(live, sort, page, projection=WITHOUT_SUFFIXES, **options)
         return [_decode_cached(raw) if len(raw) <= CACHED_APP_BYTES else _decode(raw) for raw in documents]
 
 

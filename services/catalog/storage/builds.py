@@ -10,6 +10,7 @@ from services.catalog.storage.documents import IS_LIVE, MongoLiveEntities, OrgRo
 from services.chassis.mongo import Document
 
 BUILDS = "builds"
+LIST_OF_APP = "list_of_app"
 
 _NEWEST_FIRST = [("uploaded_at", -1), ("_id", -1)]
 
@@ -21,7 +22,8 @@ class MongoBuilds(MongoLiveEntities[Build]):
         super().__init__(rows, to_document, from_document)
 
     async def page(self, app_id: str, page: Page, filter: BuildFilter = ALL_BUILDS) -> Sequence[Build]:
-        return await self._find(_condition(app_id, filter), _NEWEST_FIRST, page)
+        index = LIST_OF_APP if filter == ALL_BUILDS else None
+        return await self._find(_condition(app_id, filter), _NEWEST_FIRST, page, index=index)
 
     async def count(self, app_id: str, filter: BuildFilter) -> int:
         return await self._count(_condition(app_id, filter))

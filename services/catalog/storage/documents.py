@@ -1,5 +1,6 @@
 """Entities as documents: a field each, with the entity's id as `_id`; and the collections of one organisation."""
 
+import asyncio
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import asdict, fields
@@ -24,6 +25,9 @@ E = TypeVar("E")
 
 IS_LIVE: Final[Document] = {"live": True}
 NEWEST_FIRST: Final = [("created_at", -1), ("_id", -1)]
+LIST: Final = "list"
+"""The index of all live documents, newest first, and of those of one platform."""
+LIST_OF_PLATFORM: Final = "list_of_platform"
 SUFFIXES: Final = "name_suffixes"
 WITHOUT_SUFFIXES: Final = {SUFFIXES: 0}
 BATCH: Final = 1_000
@@ -111,9 +115,11 @@ class OrgRows:
         *,
         projection: Any = None,
         most: int = MOST_BYTES,
+        index: str | None = None,
     ) -> list[bytes]:
         """The documents that fit, or one page of them, each as BSON.
 
+        `index` is the one to use: for a page far down MongoDB would try several, each over thousands of documents.
         InvalidArgument when they have more than about `most` bytes together (a batch has up to 16 MiB).
         """
         cursor = self._collection.find_raw_batches(filter, projection, session=self._session).batch_size(BATCH)
@@ -121,6 +127,8 @@ class OrgRows:
             cursor = cursor.sort(sort)
         if page:
             cursor = cursor.skip(page.offset).limit(page.size)
+        if index:
+            cursor = cursor.hint(index)
         batches: list[bytes] = []
         async for batch in cursor:
             batches.append(batch)
@@ -204,5 +212,5 @@ class MongoLiveEntities(Generic[E]):
         if pattern is None or not suffix_of(pattern)[1]:
             return await self._count(condition)
         rest = {name: value for name, value in condition.items() if name != "name_folded"}
-        found = await self._count({**rest, SUFFIXES: _suffix(pattern)})
-        return found + await self._count({**condition, SUFFIXES: None})
+        indexed = self._count({**rest, SUFFIXES: _suffix(pattern)})
+        return sum(await asyncio.gather(indexed, self._count({**condition, SUFFIXES: None})))

@@ -11,8 +11,8 @@ from services.catalog.storage.apps import APPS, COUNTERS
 from services.catalog.storage.artifact_bytes import RESERVATIONS
 from services.catalog.storage.artifacts import ARTIFACTS
 from services.catalog.storage.attachments import ATTACHMENTS
-from services.catalog.storage.builds import BUILDS
-from services.catalog.storage.documents import SUFFIXES
+from services.catalog.storage.builds import BUILDS, LIST_OF_APP
+from services.catalog.storage.documents import LIST, LIST_OF_PLATFORM, SUFFIXES
 from services.catalog.storage.keys import KEYS, ORGANISATIONS, SESSIONS
 from services.catalog.storage.secrets import SECRETS
 from services.catalog.storage.tests import TEST_VERSIONS, TESTS
@@ -210,6 +210,17 @@ async def _make_name_suffixes(mongo: Mongo) -> None:
         await rows.create_indexes([_index("suffixes", keys)])
 
 
+async def _make_list_indexes(mongo: Mongo) -> None:
+    """So that no page far down reads the documents before it, nor tries other indexes (their names are hints)."""
+    of_platform = [("org_id", UP), ("live", UP), ("platform", UP), ("created_at", DOWN), ("_id", DOWN)]
+    await mongo.collection(TESTS).create_indexes([_index(LIST_OF_PLATFORM, of_platform)])
+    of_app = [("org_id", UP), ("app_id", UP), ("live", UP), ("uploaded_at", DOWN), ("_id", DOWN)]
+    builds = mongo.collection(BUILDS)
+    await builds.create_indexes([_index(LIST_OF_APP, of_app)])
+    if LIST in await builds.index_information():
+        await builds.drop_index(LIST)
+
+
 MIGRATIONS = [
     idempotency.MIGRATION,
     outbox.MIGRATION,
@@ -221,4 +232,5 @@ MIGRATIONS = [
     Migration("0006_sessions", _make_sessions),
     Migration("0007_quarantined", _make_quarantined),
     Migration("0008_name_suffixes", _make_name_suffixes),
+    Migration("0009_list_indexes", _make_list_indexes),
 ]

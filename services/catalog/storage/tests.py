@@ -10,6 +10,8 @@ from services.catalog.model.tests import PLAN_BYTES, Quarantine, Step, Test, Tes
 from services.catalog.model.values import Page, Platform
 from services.catalog.storage.documents import (
     IS_LIVE,
+    LIST,
+    LIST_OF_PLATFORM,
     MOST_BYTES,
     NEWEST_FIRST,
     WITHOUT_SUFFIXES,
@@ -73,7 +75,12 @@ class MongoTests(MongoLiveEntities[Test]):
         return await self._find(id_condition(ids), most=most) if ids else ()
 
     async def page(self, filter: TestFilter, page: Page, *, with_steps: bool) -> Sequence[Test]:
-        return await self._find(_condition(filter), NEWEST_FIRST, page, **_with(with_steps))
+        only_platform = filter == TestFilter(filter.platform)
+        index = (LIST_OF_PLATFORM if filter.platform else LIST) if only_platform else None
+        return await self._find(_condition(filter), NEWEST_FIRST, page, index=index, **_with(with_steps))
+
+    async def count_only_on(self, platform: Platform) -> int:
+        return await self._count({"platform": platform.value})
 
     async def count(self, filter: TestFilter) -> int:
         return await self._count_named(_condition(filter), filter.pattern)

@@ -5,7 +5,15 @@ from collections.abc import Sequence
 from services.catalog.model.text import fold_case
 from services.catalog.model.values import Page
 from services.catalog.model.workflows import AppChoice, BuildConfig, Workflow
-from services.catalog.storage.documents import NEWEST_FIRST, MongoLiveEntities, OrgRows, dump, load, name_condition
+from services.catalog.storage.documents import (
+    LIST,
+    NEWEST_FIRST,
+    MongoLiveEntities,
+    OrgRows,
+    dump,
+    load,
+    name_condition,
+)
 from services.chassis.mongo import Document
 
 WORKFLOWS = "workflows"
@@ -18,7 +26,7 @@ class MongoWorkflows(MongoLiveEntities[Workflow]):
         super().__init__(rows, _to_document, _from_document)
 
     async def page(self, pattern: str | None, page: Page) -> Sequence[Workflow]:
-        return await self._find(name_condition(pattern), NEWEST_FIRST, page)
+        return await self._find(name_condition(pattern), NEWEST_FIRST, page, index=LIST)
 
     async def count(self, pattern: str | None) -> int:
         return await self._count(name_condition(pattern))

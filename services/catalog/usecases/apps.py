@@ -1,5 +1,6 @@
 """Registering, listing, changing and deleting apps."""
 
+import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -50,8 +51,10 @@ class AppUseCases:
         if search and pattern is None:
             return ListPage((), 0), counts
         filter = AppFilter(platform, pattern)
-        total = counts.apps_of(platform) if pattern is None else await self._store.apps.count(filter)
-        return ListPage(await self._store.apps.page(filter, page), total), counts
+        if pattern is None:
+            return ListPage(await self._store.apps.page(filter, page), counts.apps_of(platform)), counts
+        found, total = await asyncio.gather(self._store.apps.page(filter, page), self._store.apps.count(filter))
+        return ListPage(found, total), counts
 
     async def get(self, app_id: str) -> App:
         """The app. NotFound."""

@@ -1,5 +1,6 @@
 """Creating, listing, changing and deleting tests."""
 
+import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -113,8 +114,9 @@ class TestUseCases:
             return ListPage((), 0)
         selected = tuple(ids) or await self._ids_of_app(app_id)
         filter = TestFilter(platform, tag, selected, pattern, self._clock.now() if quarantined else None)
-        total = await self._total(filter)
-        tests = await self._store.tests.page(filter, page, with_steps=with_steps)
+        total, tests = await asyncio.gather(
+            self._total(filter), self._store.tests.page(filter, page, with_steps=with_steps)
+        )
         return ListPage(await self._with_attachments(tests), total)
 
     async def get(self, test_id: str) -> AttachedTest:
@@ -228,9 +230,13 @@ class TestUseCases:
         return tuple(attachment.test_id for attachment in await self._store.attachments.of_app(app_id))
 
     async def _total(self, filter: TestFilter) -> int:
-        if filter == TestFilter():
-            return (await self._store.counters.get()).tests
-        return await self._store.tests.count(filter)
+        if filter != TestFilter(filter.platform):
+            return await self._store.tests.count(filter)
+        total = (await self._store.counters.get()).tests
+        others = set(Platform) - {filter.platform} if filter.platform else ()
+        for platform in others:  # MongoDB counts those of one platform by an index alone, unlike those of none
+            total -= await self._store.tests.count_only_on(platform)
+        return max(0, total)
 
     async def _with_attachments(self, tests: Sequence[Test]) -> Sequence[AttachedTest]:
         return await load_attachments(self._store, tests, self._clock.now())

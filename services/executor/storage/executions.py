@@ -19,7 +19,7 @@ from services.executor.model.runs import Run, RunPlan, RunTarget
 from services.executor.ports.executions import ExecutionFilter, PageRequest
 from services.executor.storage.group_commit import ExecutionExists, GroupCommit
 from services.executor.storage.leased_runs import IS_LEASED
-from services.executor.storage.list_marks import ListMarks
+from services.executor.storage.list_marks import ListMarks, list_index
 from services.executor.storage.records import (
     OPEN_STATUSES,
     WITHOUT_ENV,
@@ -114,7 +114,7 @@ class MongoExecutions:
         total = await self._list_marks.count(query)
         near, skipped = await self._list_marks.locate(query, (page.number - 1) * page.size, total)
         newest = self._executions.find(near, WITHOUT_ENV).sort([("created_at", -1), ("_id", -1)])
-        found = await newest.skip(skipped).limit(page.size).to_list(None)
+        found = await newest.hint(list_index(query)).skip(skipped).limit(page.size).to_list(None)
         return [execution_of(document) for document in found], total
 
     async def runs(self, execution_id: str, page: PageRequest) -> tuple[list[Run], int]:

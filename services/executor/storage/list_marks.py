@@ -14,6 +14,7 @@ import orjson
 from services.chassis.context import current
 from services.chassis.mongo import Document, Mongo
 from services.chassis.org_collection import OrgCollection
+from services.executor.model.states import Status
 from services.executor.storage.records import OPEN_STATUSES
 from services.executor.storage.schema import EXECUTIONS, LIST_MARKS
 
@@ -25,6 +26,21 @@ SETTLED_AFTER = timedelta(minutes=5)
 """Longer than the transaction of a start may take after the start's time was read."""
 _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 _OLDEST_FIRST = [("created_at", 1), ("_id", 1)]
+_LIST_INDEXES = {
+    "ci.commit_sha": "by_commit",
+    "ci.pr_number": "by_pull_request",
+    "ci.branch": "by_branch",
+    "workflow_id": "by_workflow",
+    "app_ids": "by_app",
+    "status": "by_status",
+    "source": "by_source",
+}
+"""What lists filter by, that of the shortest lists first."""
+_FAILED_INDEXES = {
+    "by_branch": "failed_by_branch",
+    "by_workflow": "failed_by_workflow",
+    "by_app": "failed_by_app",
+}
 
 
 class ListMarks:
@@ -37,12 +53,13 @@ class ListMarks:
 
     async def count(self, query: Document) -> int:
         """How many executions the list has."""
-        few = await self._executions.count_documents(query, limit=STEP)
+        index = list_index(query)
+        few = await self._executions.count_documents(query, limit=STEP, hint=index)
         if few < STEP:
             return few
         newest = await self._marks.find({"list": _name(query)}).sort("older", -1).limit(1).to_list(None)
         mark: Document = newest[0] if newest else {"older": 0, "at": _BEGINNING}
-        newer = await self._executions.count_documents({**query, "created_at": {"$gte": mark["at"]}})
+        newer = await self._executions.count_documents({**query, "created_at": {"$gte": mark["at"]}}, hint=index)
         if newer >= 2 * STEP:
             await self._add(query, mark)
         return int(mark["older"] + newer)
@@ -59,15 +76,16 @@ class ListMarks:
         return {**query, "created_at": {"$lt": found[0]["at"]}}, found[0]["older"] - older
 
     async def _add(self, query: Document, mark: Document) -> None:
-        settled = await self._settled()
+        settled, index = await self._settled(), list_index(query)
         for _ in range(NEW_MARKS):
             newer = {**query, "created_at": {"$gte": mark["at"]}}
-            following = self._executions.find(newer, {"created_at": 1}).sort(_OLDEST_FIRST).skip(STEP).limit(1)
-            found = await following.to_list(None)
+            following = self._executions.find(newer, {"created_at": 1}).sort(_OLDEST_FIRST).hint(index)
+            found = await following.skip(STEP).limit(1).to_list(None)
             if not found or not mark["at"] < found[0]["created_at"] < settled:
                 return
             at = found[0]["created_at"]
-            passed = await self._executions.count_documents({**query, "created_at": {"$gte": mark["at"], "$lt": at}})
+            between = {**query, "created_at": {"$gte": mark["at"], "$lt": at}}
+            passed = await self._executions.count_documents(between, hint=index)
             mark = {"older": mark["older"] + passed, "at": at}
             await self._store(_name(query), mark)
 
@@ -87,3 +105,13 @@ class ListMarks:
 
 def _name(query: dict[str, Any]) -> str:
     return sha256(orjson.dumps(query, option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+
+def list_index(query: Document) -> str:
+    """The index for a list of executions. MongoDB would try each on a share of the whole collection before it takes
+    one, which lasts as long as the request may where there are millions.
+    """
+    if query.get("status") in OPEN_STATUSES:
+        return "by_status"
+    index = next((index for field, index in _LIST_INDEXES.items() if field in query), "newest")
+    return _FAILED_INDEXES.get(index, index) if query.get("status") == Status.FAILED else index

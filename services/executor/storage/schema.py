@@ -5,6 +5,7 @@ from pymongo import ASCENDING, DESCENDING, IndexModel, UpdateOne
 from services.chassis import idempotency, outbox
 from services.chassis.migrations import Migration
 from services.chassis.mongo import Mongo
+from services.executor.model.states import Status
 
 EXECUTIONS = "executions"
 RUNS = "runs"
@@ -113,6 +114,18 @@ async def _make_workers(mongo: Mongo) -> None:
     await mongo.collection(WORKERS).create_indexes([expiry])
 
 
+async def _make_failed_executions(mongo: Mongo) -> None:
+    """Indexes of failed executions by branch, workflow and app, so that lists of them do not read all the others."""
+    fields = {"failed_by_branch": "ci.branch", "failed_by_workflow": "workflow_id", "failed_by_app": "app_ids"}
+    failed = {"status": Status.FAILED.value}
+    await mongo.collection(EXECUTIONS).create_indexes(
+        [
+            IndexModel(_newest_by(field, "status"), name=name, partialFilterExpression=failed)
+            for name, field in fields.items()
+        ]
+    )
+
+
 async def _make_list_marks(mongo: Mongo) -> None:
     of_list = _index("of_list", ("org_id", ASCENDING), ("list", ASCENDING), ("older", ASCENDING))
     await mongo.collection(LIST_MARKS).create_indexes([of_list])
@@ -128,4 +141,5 @@ MIGRATIONS = (
     Migration("0009_named_executions", _make_named_executions),
     Migration("0010_workers", _make_workers),
     Migration("0011_list_marks", _make_list_marks),
+    Migration("0012_failed_executions", _make_failed_executions),
 )

@@ -58,10 +58,11 @@ LIST = {"created_at": -1, "_id": -1}
 QUERIES: list[tuple[str, dict[str, Any], dict[str, int], str]] = [
     ("apps", {"live": True}, LIST, "list"),
     ("apps", {"live": True, "platform": "iOS"}, LIST, "list_of_platform"),
-    ("builds", {"app_id": "a", "live": True}, {"uploaded_at": -1, "_id": -1}, "list"),
+    ("builds", {"app_id": "a", "live": True}, {"uploaded_at": -1, "_id": -1}, "list_of_app"),
     ("builds", {"app_id": "a", "version": "1", "live": True}, {}, "version"),
     ("builds", {"app_id": {"$in": ["a", "b"]}, "version": {"$in": ["1", "2"]}, "live": True}, {}, "version"),
     ("tests", {"live": True}, LIST, "list"),
+    ("tests", {"live": True, "platform": "iOS"}, LIST, "list_of_platform"),
     ("tests", {"tags": {"$in": ["x"]}, "live": True}, {}, "tagged"),
     ("tests", {"quarantine.until": {"$gt": datetime(2026, 1, 1, tzinfo=UTC)}, "live": True}, {}, "quarantined"),
     ("test_versions", {"test_id": "t"}, {"version_number": -1}, "list"),

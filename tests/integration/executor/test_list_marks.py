@@ -10,7 +10,7 @@ from pymongo import MongoClient
 from services.chassis.context import Caller, bind
 from services.chassis.migrations import open_migrated
 from services.chassis.mongo import Mongo
-from services.executor.storage.list_marks import STEP, ListMarks
+from services.executor.storage.list_marks import STEP, ListMarks, list_index
 from services.executor.storage.schema import LIST_MARKS, MIGRATIONS
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
@@ -102,3 +102,14 @@ async def test_a_marked_list_is_counted_by_few_keys(
     profile.drop()
     assert keys
     assert sum(keys) < 4 * STEP
+
+
+@pytest.mark.parametrize("of", [{"ci.branch": "main"}, {"workflow_id": "nightly"}, {"app_ids": "shop"}])
+async def test_few_failures_are_found_without_reading_the_others(mongo: Mongo, of: dict[str, Any]) -> None:
+    failed = {**row(ROWS, status="failed"), "workflow_id": "nightly", "app_ids": ["shop"]}
+    await mongo.collection("executions").insert_one(failed)
+    query = {"org_id": ORG, **of, "status": "failed"}
+    newest = mongo.collection("executions").find(query).sort([("created_at", -1), ("_id", -1)])
+    explained = await newest.hint(list_index(query)).explain()
+    read = explained["executionStats"]
+    assert (read["nReturned"], read["totalKeysExamined"], read["totalDocsExamined"]) == (1, 1, 1)

@@ -141,6 +141,13 @@ async def test_the_target_follows_the_app(catalog: Catalog, app: App) -> None:
     assert targets == ["2", "1", "2"]
 
 
+async def test_the_total_of_a_platform_has_the_tests_for_any(catalog: Catalog) -> None:
+    await written(catalog, "Any")
+    await written(catalog, "Only iOS", IOS)
+    listed = [await catalog.tests.list(Page(1, 1), platform=platform) for platform in (None, IOS, ANDROID)]
+    assert [each.total for each in listed] == [2, 2, 1]
+
+
 async def test_platforms_must_agree(catalog: Catalog, app: App) -> None:
     """On attaching, and when an attached test changes its platform."""
     ios = await written(catalog, "ios", IOS)
