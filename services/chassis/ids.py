@@ -4,11 +4,14 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from uuid import UUID, uuid4, uuid5
+from os import urandom
+from uuid import UUID, uuid5
 
 ID_RULE = "1 to 100 letters (a-z, A-Z), digits, - and _"
 _ID = re.compile(r"[0-9A-Za-z_-]{1,100}")
 _NAMESPACE = UUID("6f1b1f0e-5b0f-4d3e-9d1c-6d1f2a7c9b10")
+_RANDOM_BITS = 0xFFFFFFFF_FFFF_0FFF_3FFF_FFFFFFFFFFFF
+_VERSION_4 = 0x00000000_0000_4000_8000_000000000000
 
 
 def is_id(text: str) -> bool:
@@ -36,7 +39,13 @@ def new_id() -> str:
     this outside of code that may run again, such as the work of a transaction, and for the entity itself first.
     """
     seed = _seed.get()
-    return str(uuid4()) if seed is None else seed.next()
+    return random_id() if seed is None else seed.next()
+
+
+def random_id() -> str:
+    """A random UUID (version 4); `str(uuid4())` takes four times as long."""
+    digits = f"{int.from_bytes(urandom(16), 'big') & _RANDOM_BITS | _VERSION_4:032x}"
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """Executions, runs and their configurations, from proto and to proto."""
 
 from dataclasses import fields
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from google.protobuf.message import Message
@@ -111,7 +111,13 @@ def _present(proto: Message) -> dict[str, Any]:
 
 def _fields(value: Any) -> dict[str, Any]:
     """The fields of a dataclass by name: those of the proto have the same names."""
-    return {field.name: getattr(value, field.name) for field in fields(value)}
+    kind: Any = type(value)
+    return {name: getattr(value, name) for name in _names(kind)}
+
+
+@cache
+def _names(kind: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))
 
 
 def execution_proto(execution: Execution, *, brief: bool = False) -> executions_pb2.Execution:

@@ -1,6 +1,8 @@
+from uuid import RFC_4122, UUID
+
 import pytest
 
-from services.chassis.ids import derive_ids, new_id
+from services.chassis.ids import derive_ids, new_id, random_id
 
 
 def ids(org_id: str, method: str, key: str) -> list[str]:
@@ -10,6 +12,12 @@ def ids(org_id: str, method: str, key: str) -> list[str]:
 
 def test_ids_are_random_without_an_idempotency_key() -> None:
     assert new_id() != new_id()
+
+
+def test_random_ids_are_uuids_of_version_4() -> None:
+    found = [UUID(random_id()) for _ in range(50)]
+    assert {(each.version, each.variant) for each in found} == {(4, RFC_4122)}
+    assert len(set(found)) == 50
 
 
 def test_a_repeated_key_derives_the_same_ids() -> None:

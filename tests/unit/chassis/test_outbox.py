@@ -1,6 +1,6 @@
 """Events that consumers or Kafka would refuse are never made."""
 
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from google.protobuf.message import Message
@@ -9,9 +9,9 @@ from mobiletest.executor.v1 import events_pb2 as executor
 
 from services.chassis.errors import InvalidArgument
 from services.chassis.ids import is_id
-from services.chassis.mongo import Mongo
 from services.chassis.outbox import MAX_PAYLOAD_BYTES, Outbox
 from services.chassis.validation import find_violations
+from tests.fakes.no_database import no_database
 
 MESSAGES: list[type[Message]] = [
     executor.RunRequested,
@@ -25,16 +25,9 @@ MESSAGES: list[type[Message]] = [
 ]
 
 
-class NoDatabase:
-    """Events are made without it."""
-
-    def collection(self, name: str) -> object:
-        return object()
-
-
 @pytest.fixture
 def outbox() -> Outbox:
-    return Outbox(cast(Mongo, NoDatabase()), "tests")
+    return Outbox(no_database(), "tests")
 
 
 def an_app(**fields: Any) -> catalog.AppChanged:
