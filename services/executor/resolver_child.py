@@ -1,6 +1,7 @@
 """Answers requests to resolve a step, in a child process of `resolver_pool`."""
 
 import json
+from functools import partial
 
 from mobiletest.executor.v1 import steps_pb2 as pb
 from mobiletest.types.v1 import platform_pb2
@@ -11,15 +12,21 @@ from services.executor.automation.screen.elements import Element
 from services.executor.automation.sentences.grounding import Grounding
 from services.executor.model.runs import Platform
 from services.executor.resolver_pool import REFUSED, RESOLVED, VALUE_LIMIT
+from services.executor.usecases.last_screen import LastScreen
 from services.executor.usecases.step_resolver import resolve_step
+
+_screen = LastScreen()
 
 
 def answer(request: bytes) -> bytes:
-    """The response, or why the request is invalid."""
-    wanted = pb.ResolveStepRequest.FromString(request)
+    """The response, or why the request is invalid; before the request is its organisation, and a zero byte."""
+    org_id, _, message = request.partition(b"\0")
+    wanted = pb.ResolveStepRequest.FromString(message)
     platform = to_enum_member(Platform, platform_pb2.Platform, wanted.platform)
     try:
-        found = resolve_step(value_to_json(wanted.step), wanted.source, platform)
+        found = resolve_step(
+            value_to_json(wanted.step), wanted.source, platform, partial(_screen.read, org_id.decode())
+        )
     except InvalidArgument as refusal:
         violations = [(each.field, each.message, each.type) for each in refusal.violations]
         return REFUSED + json.dumps((refusal.message, violations)).encode()

@@ -34,8 +34,9 @@ class ResolverPool:
         InvalidArgument when the step or the source is invalid, or the source takes more than the limits;
         ResourceExhausted and Unavailable when too many requests wait.
         """
+        org_id = current().org_id
         try:
-            found = await self._children.call(current().org_id, request.SerializeToString())
+            found = await self._children.call(org_id, b"%b\0%b" % (org_id.encode(), request.SerializeToString()))
         except JobFailed as failure:
             message = f"reading it failed: {failure}; send the page source of one screen"
             raise InvalidArgument(

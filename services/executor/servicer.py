@@ -35,6 +35,7 @@ from services.chassis.proto_values import (
     to_enum_member,
     to_timestamp,
 )
+from services.chassis.stored_downloads import http_bodies
 from services.executor.events import execution_changed_message, run_changed_message, to_execution_event
 from services.executor.messages import (
     execution_proto,
@@ -125,8 +126,9 @@ class ExecutionsServicer(executions_pb2_grpc.ExecutionsServicer):
         )
         if found.part is not None:
             await context.send_initial_metadata(found.part.headers(found.etag))
-        async for chunk in found.chunks:
-            yield HttpBody(content_type=found.artifact.content_type, data=chunk)
+        content_type, key = found.artifact.content_type, found.object_key
+        async for body in http_bodies(context, content_type, found.chunks, key=key, part=found.part):
+            yield body
 
     async def AcceptBaseline(self, request: pb.AcceptBaselineRequest, context: Any) -> pb.Baseline:
         run_id = request.run_id.lower()

@@ -137,6 +137,9 @@ class FakeArtifacts:
         content = self.kept[run_id, attempt, name]
         yield content if part is None else content[part.start : part.end]
 
+    def object_key(self, run_id: str, attempt: int, name: str) -> str:
+        return f"{run_id}/{attempt}/{name}"
+
 
 class FakeAttempts:
     """Attempts with the given `results`, one after the other (then passing), that block until `release` is set."""

@@ -51,7 +51,16 @@ class FakeRuns:
         self.changed(change.execution.id)
         return change
 
-    def _event(self, topic: str, key: str, message: object, *, subject: str | None = None, sequence: int = 0) -> Event:
+    def _event(
+        self,
+        topic: str,
+        key: str,
+        message: object,
+        *,
+        subject: str | None = None,
+        sequence: int = 0,
+        checked: bool = False,
+    ) -> Event:
         payload = message.SerializeToString()  # type: ignore[attr-defined]
         kind = message.DESCRIPTOR.full_name  # type: ignore[attr-defined]
         return Event(topic, key, kind, "fake", str(uuid4()), self.clock, payload, subject=subject, sequence=sequence)

@@ -208,6 +208,13 @@ class Artifacts(Protocol):
         """The file, or a part of it, in chunks; NotFound, Unavailable."""
 
 
+class StoredArtifacts(Artifacts, Protocol):
+    """Artifacts in an object store that others can read too."""
+
+    def object_key(self, run_id: str, attempt: int, name: str) -> str:
+        """The key of the file in the store."""
+
+
 class RetainedRuns(Protocol):
     """Ended runs whose artifacts are still kept."""
 

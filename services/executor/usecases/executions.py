@@ -14,7 +14,7 @@ from services.executor.model.attempts import Artifact, ArtifactGone
 from services.executor.model.executions import Execution
 from services.executor.model.runs import Run
 from services.executor.ports.executions import ChangeNotifications, ExecutionFilter, Executions, PageRequest
-from services.executor.ports.runs import Artifacts
+from services.executor.ports.runs import StoredArtifacts
 
 LOG_PAGE = 200
 WATCH_POLL_SECONDS = 60.0
@@ -25,19 +25,21 @@ WATCH_POLL_SECONDS = 60.0
 class ArtifactDownload:
     """An artifact, its ETag without quotes, and the chunks of the part that was asked for.
 
-    `part` is None for a whole artifact whose size is not known: the screenshot of an open question.
+    `part` is None for a whole artifact whose size is not known: the screenshot of an open question. `object_key` is its
+    key in the object store, None for an artifact that is gone.
     """
 
     artifact: Artifact
     etag: str
     part: FilePart | None
+    object_key: str | None
     chunks: AsyncIterator[bytes]
 
 
 class ExecutionControl:
     """Existing executions of the caller's organisation."""
 
-    def __init__(self, executions: Executions, changes: ChangeNotifications, artifacts: Artifacts) -> None:
+    def __init__(self, executions: Executions, changes: ChangeNotifications, artifacts: StoredArtifacts) -> None:
         self._executions = executions
         self._changes = changes
         self._artifacts = artifacts
@@ -103,7 +105,8 @@ class ExecutionControl:
         key = f"{run_id}/{attempt}/{name}/{artifact.size_bytes}"
         etag = sha256(key.encode()).hexdigest()[:32]  # what is stored under a name never changes
         part = find_part(asked, size=artifact.size_bytes, etag=etag) if artifact.size_bytes else None
-        return ArtifactDownload(artifact, etag, part, self._content(run_id, attempt, artifact, part))
+        object_key = None if artifact.gone else self._artifacts.object_key(run_id, attempt, name)
+        return ArtifactDownload(artifact, etag, part, object_key, self._content(run_id, attempt, artifact, part))
 
     async def _content(
         self, run_id: str, attempt: int, artifact: Artifact, part: FilePart | None

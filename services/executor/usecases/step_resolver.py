@@ -1,5 +1,7 @@
 """Previews what a step would do on a given screen, without a run, a device or a model."""
 
+from collections.abc import Callable
+
 from services.chassis.errors import InvalidArgument, Violation
 from services.executor.automation.commands.preview import preview_step
 from services.executor.automation.commands.selector_search import SIMPLER_SELECTOR_HINT
@@ -17,14 +19,17 @@ ELEMENTS_LIMIT = 2_000
 """A command is resolved on at most this many elements, because its selectors may compare each pair."""
 
 
-def resolve_step(step: object, source: str, platform: Platform | None = None) -> Grounding:
+Read = Callable[[str, Platform | None], Element]
+
+
+def resolve_step(step: object, source: str, platform: Platform | None = None, read: Read = read_source) -> Grounding:
     """What `step` (a sentence, or an object with one command) does on the screen of the page source, by the rules.
 
     InvalidArgument, with violations of the fields step and source, when either cannot be parsed. The work is bounded,
     but takes seconds for a hostile source: see `resolver_pool`.
     """
     command = _command(step)
-    tree = _tree(source, platform)
+    tree = _tree(source, platform, read)
     if not isinstance(command, Sentence):
         _check_size(tree)
     try:
@@ -49,9 +54,9 @@ def _command(value: object) -> Command:
     return step.command
 
 
-def _tree(source: str, platform: Platform | None) -> Element:
+def _tree(source: str, platform: Platform | None, read: Read) -> Element:
     try:
-        return read_source(source, platform)
+        return read(source, platform)
     except SourceError as error:
         raise _invalid("source", str(error), "source.invalid") from None
 

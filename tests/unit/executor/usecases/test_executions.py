@@ -165,6 +165,7 @@ async def test_a_missing_artifact_says_whether_it_may_still_arrive(
     key = scene.keys[0]
     await scene.end(key, AttemptResult(artifacts=(Artifact("log.txt", "log", "text/plain", 3, gone),)))
     found = await scene.control.artifact(scene.id, key.run_id, "log.txt")
+    assert (found.object_key is None) == (gone is not None)
     with pytest.raises(NotFound, match=words):
         await content(found.chunks)
 
