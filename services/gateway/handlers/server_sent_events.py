@@ -60,15 +60,16 @@ class ServerSentEventsHandler:
         request_context = request[REQUEST_CONTEXT]
         decoded = await self._reader.read(request)
         timeout = self._reader.stream_timeout(request_context)
+        writer = _Writer(request, self._heartbeat_seconds)
         with self._limit.enter(request_context), self._reader.call_scope(request_context, timeout):
-            async with aclosing(self._texts(decoded.message, request_context)) as texts:
-                return await self._send(texts, request, timeout)
+            async with aclosing(self._texts(decoded.message, request_context, writer)) as texts:
+                return await self._send(texts, writer, request, timeout)
 
     async def _send(
-        self, texts: AsyncGenerator[bytes, None], request: web.Request, timeout: float
+        self, texts: AsyncGenerator[bytes, None], writer: "_Writer", request: web.Request, timeout: float
     ) -> web.StreamResponse:
         """The headers go out with the first text, so that an error before it is an ordinary error response."""
-        response = web.StreamResponse(headers=_HEADERS)
+        response = writer.response
         try:
             async with self._open_streams.while_valid(request[REQUEST_CONTEXT]), asyncio.timeout(timeout):
                 async for text in texts:
@@ -76,7 +77,7 @@ class ServerSentEventsHandler:
                         await response.prepare(request)
                     if request.method == hdrs.METH_HEAD:
                         break
-                    await write(response, text, self._heartbeat_seconds)
+                    await writer.write(text)
             if not response.prepared:
                 await response.prepare(request)
             await response.write_eof()
@@ -86,24 +87,26 @@ class ServerSentEventsHandler:
             abort_stream(request, error)
         return response
 
-    async def _texts(self, message: Any, request_context: RequestContext) -> AsyncGenerator[bytes, None]:
-        """Events as they arrive, and heartbeats between them."""
+    async def _texts(
+        self, message: Any, request_context: RequestContext, writer: "_Writer"
+    ) -> AsyncGenerator[bytes, None]:
+        """Events as they arrive, but for those that the writer sends at once, and heartbeats between them."""
         after: int = message.after_sequence
         max_wait = min(MAX_HEADERS_DELAY_SECONDS, self._heartbeat_seconds)
         ended = False
         while not ended:
-            with self._feeds.join(message, after, request_context.caller) as feed, suppress(LookupError):
-                cursor = feed.cursor(after)
-                while True:
-                    if (found := feed.take(cursor)) is not None:
-                        cursor, after, text = found
-                        yield text
-                    elif feed.ended:
-                        ended = True
-                        break
-                    elif not await _happens(feed.news, max_wait):
-                        yield b": still here\n" + self._retry()
-                    max_wait = self._heartbeat_seconds
+            with self._feeds.join(message, after, request_context.caller) as feed:
+                place = feed.place(after, writer.push)
+                with suppress(LookupError):
+                    while not ended:
+                        if text := feed.take(place):
+                            yield text
+                        elif feed.ended:
+                            ended = True
+                        elif not await feed.wait(place, max_wait):
+                            yield b": still here\n" + self._retry()
+                        max_wait = self._heartbeat_seconds
+                after = place.after
         if feed.error is not None:
             raise feed.error.with_traceback(None)
         if self._closing.is_set():
@@ -115,12 +118,28 @@ class ServerSentEventsHandler:
         return b"retry: %d\n\n" % (1000 * (1 + spread * random.random()))  # noqa: S311
 
 
-async def _happens(event: asyncio.Event, within: float) -> bool:
-    try:
-        async with asyncio.timeout(within):
-            return await event.wait()
-    except TimeoutError:
-        return False
+class _Writer:
+    """Writes a response. A client that keeps up is sent what comes without a turn of its task, which costs most."""
+
+    def __init__(self, request: web.Request, timeout: float) -> None:
+        self.response = web.StreamResponse(headers=_HEADERS)
+        self._request = request
+        self._timeout = timeout
+        self._has_begun = False
+
+    async def write(self, text: bytes) -> None:
+        """TimeoutError when the client does not read it in time."""
+        await write(self.response, text, self._timeout)
+        self._has_begun = True
+
+    def push(self, text: bytes) -> bool:
+        """Whether the text was sent: not before the headers, nor while the client has not read what came before."""
+        transport = self._request.transport
+        if not self._has_begun or transport is None or transport.is_closing() or transport.get_write_buffer_size():
+            return False
+        is_chunked = self.response.headers.get(hdrs.TRANSFER_ENCODING) == "chunked"
+        transport.write(b"%x\r\n%b\r\n" % (len(text), text) if is_chunked else text)
+        return True
 
 
 def event_encoder(message: Descriptor) -> Callable[[Any], bytes]:

@@ -16,6 +16,21 @@ from services.chassis.context import Caller
 from services.gateway.upstream.rpcs import Rpc
 
 KEPT_BYTES = 64 * 1024
+DELIVERED_AT_ONCE = 500
+"""How many followers get an event before other requests have their turns: some 5 ms."""
+
+Push = Callable[[bytes], bool]
+"""Sends a text at once, or returns False if it has to wait."""
+
+
+class Place:
+    """How far a follower has got in a feed."""
+
+    def __init__(self, cursor: int, after: int, push: Push) -> None:
+        self.cursor = cursor
+        self.after = after
+        """The number of the last event that it has."""
+        self.push = push
 
 
 class EventFeed:
@@ -26,30 +41,51 @@ class EventFeed:
         """Events up to this number are not here: they came before, or are no longer kept."""
         self.ended = False
         self.error: Exception | None = None
-        self.news = asyncio.Event()
-        """Set at the next change; another one takes its place then."""
         self.followers = 0
         self._kept: deque[tuple[int, bytes]] = deque()
         self._kept_bytes = 0
         self._dropped = 0
+        self._waiting: dict[Place, asyncio.Future[bool]] = {}
+        self._is_delivering = False
+        self._news: tuple[int, bytes] = (0, b"")
+        """The text of all events from a place on, which is the same for most followers."""
 
-    def cursor(self, after: int) -> int:
+    def place(self, after: int, push: Push) -> Place:
         """The place of the first event with a higher number."""
-        return self._dropped + sum(number <= after for number, _ in self._kept)
+        return Place(self._dropped + sum(number <= after for number, _ in self._kept), after, push)
 
-    def take(self, cursor: int) -> tuple[int, int, bytes] | None:
-        """The events from this place on: the next place, the number of the last one, and their text.
+    def take(self, place: Place) -> bytes:
+        """The text of the events from this place on, which moves behind them; nothing when there are none.
 
-        None when there are none. LookupError when some of them are no longer kept.
+        LookupError when some of them are no longer kept.
         """
-        if cursor < self._dropped:
-            raise LookupError(cursor)
-        found = list(islice(self._kept, cursor - self._dropped, None))
-        if not found:
-            return None
-        return cursor + len(found), found[-1][0], b"".join([text for _, text in found])
+        if place.cursor < self._dropped:
+            raise LookupError(place.cursor)
+        cursor, text = self._news
+        if cursor != place.cursor or not text:
+            text = b"".join([text for _, text in islice(self._kept, place.cursor - self._dropped, None)])
+            self._news = (place.cursor, text)
+        if text:
+            place.cursor, place.after = self._dropped + len(self._kept), self._kept[-1][0]
+        return text
+
+    async def wait(self, place: Place, seconds: float) -> bool:
+        """Until the feed ends or has events that cannot be pushed; events that can be are meanwhile.
+
+        False when that takes more than so many seconds.
+        """
+        loop = asyncio.get_running_loop()
+        waiter: asyncio.Future[bool] = loop.create_future()
+        self._waiting[place] = waiter
+        timer = loop.call_later(seconds, _resolve, waiter, False)
+        try:
+            return await waiter
+        finally:
+            timer.cancel()
+            del self._waiting[place]
 
     def add(self, number: int, text: bytes) -> None:
+        self._news = (0, b"")
         self._kept.append((number, text))
         self._kept_bytes += len(text)
         while self._kept_bytes > KEPT_BYTES and len(self._kept) > 1:
@@ -63,8 +99,35 @@ class EventFeed:
         self._announce()
 
     def _announce(self) -> None:
-        self.news.set()
-        self.news = asyncio.Event()
+        if not self._is_delivering and self._waiting:
+            self._is_delivering = True
+            asyncio.get_running_loop().call_soon(self._deliver, list(self._waiting))
+
+    def _deliver(self, places: list[Place]) -> None:
+        """To some of these; other requests have their turns before the rest, and before what has come since."""
+        for _ in range(min(DELIVERED_AT_ONCE, len(places))):
+            place = places.pop()
+            waiter = self._waiting.get(place)
+            if waiter is not None and (self.ended or not self._push(place)):
+                _resolve(waiter, True)
+        places = places or [place for place in self._waiting if self._has_news(place)]
+        self._is_delivering = bool(places)
+        if places:
+            asyncio.get_running_loop().call_soon(self._deliver, places)
+
+    def _has_news(self, place: Place) -> bool:
+        return not self._waiting[place].done() and (self.ended or place.cursor < self._dropped + len(self._kept))
+
+    def _push(self, place: Place) -> bool:
+        before = (place.cursor, place.after)
+        try:
+            text = self.take(place)
+        except LookupError:
+            return False
+        if text and not place.push(text):
+            place.cursor, place.after = before
+            return False
+        return True
 
 
 class EventFeeds:
@@ -151,3 +214,8 @@ async def _until(closing: asyncio.Event, call: Any) -> AsyncIterator[Any]:
     finally:
         pending.cancel()
         stopped.cancel()
+
+
+def _resolve(waiter: asyncio.Future[bool], result: bool) -> None:
+    if not waiter.done():
+        waiter.set_result(result)

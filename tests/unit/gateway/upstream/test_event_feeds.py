@@ -9,7 +9,7 @@ from mobiletest.executor.v1 import executions_pb2
 
 from services.chassis.context import Caller
 from services.chassis.errors import NotFound
-from services.gateway.upstream.event_feeds import KEPT_BYTES, EventFeed, EventFeeds
+from services.gateway.upstream.event_feeds import DELIVERED_AT_ONCE, KEPT_BYTES, EventFeed, EventFeeds
 
 CALLER = Caller("org")
 Request = executions_pb2.WatchExecutionRequest
@@ -55,6 +55,15 @@ class World:
         return self.feeds.join(Request(execution_id=execution_id, after_sequence=after), after, caller)
 
 
+def refuse(text: bytes) -> bool:
+    """A client that has not read what came before."""
+    return False
+
+
+def taken(feed: EventFeed, after: int = 0) -> bytes:
+    return feed.take(feed.place(after, refuse))
+
+
 async def until(condition: Callable[[], object]) -> None:
     async with asyncio.timeout(5):
         while not condition():  # noqa: ASYNC110 (tasks of this loop)
@@ -67,8 +76,8 @@ async def test_followers_share_a_call_and_an_event_is_encoded_once() -> None:
         assert first is second
         await until(lambda: world.calls)
         world.calls[0].events.put_nowait(1)
-        await until(lambda: first.take(0))
-        assert first.take(0) == (1, 1, b"1;")
+        await until(lambda: world.encoded)
+        assert taken(first) == b"1;"
     assert (len(world.calls), world.encoded) == (1, 1)
 
 
@@ -84,10 +93,10 @@ async def test_who_comes_later_gets_the_events_after_its_own_last_one() -> None:
         await until(lambda: world.calls)
         for number in (1, 3, 5):
             world.calls[0].events.put_nowait(number)
-        await until(lambda: feed.take(0) and world.encoded == 3)
+        await until(lambda: world.encoded == 3)
         with world.join(after=3) as later:
             assert later is feed
-            assert later.take(later.cursor(3)) == (3, 5, b"5;")
+            assert taken(later, after=3) == b"5;"
 
 
 async def test_who_needs_older_events_gets_another_call() -> None:
@@ -100,12 +109,13 @@ async def test_who_needs_older_events_gets_another_call() -> None:
 async def test_events_that_are_no_longer_kept_are_missed_by_no_follower() -> None:
     world = World(size=KEPT_BYTES // 2)
     with world.join() as feed:
+        beginning = feed.place(0, refuse)
         await until(lambda: world.calls)
         for number in (1, 2, 3):
             world.calls[0].events.put_nowait(number)
         await until(lambda: world.encoded == 3 and feed.start)
         with pytest.raises(LookupError):
-            feed.take(0)
+            feed.take(beginning)
         with world.join(after=0) as other:
             assert other is not feed
 
@@ -128,9 +138,9 @@ async def test_all_followers_learn_how_a_call_ended(error: Exception | None) -> 
     world = World()
     with world.join() as feed:
         await until(lambda: world.calls)
-        waiting = asyncio.create_task(feed.news.wait())
+        waiting = asyncio.create_task(feed.wait(feed.place(0, refuse), 60))
         world.calls[0].events.put_nowait(error)
-        await waiting
+        assert await waiting
         assert (feed.ended, feed.error) == (True, error)
 
 
@@ -144,7 +154,39 @@ async def test_closing_ends_all_feeds_and_keeps_the_number_of_followers() -> Non
     assert world.feeds.followers == 1
 
 
+async def test_events_are_pushed_in_order_to_all_that_wait() -> None:
+    """Also those that come while an earlier one is being delivered; each follower is at another place then."""
+    feed = EventFeed(0)
+    received: list[list[bytes]] = [[] for _ in range(2 * DELIVERED_AT_ONCE + 1)]
+    pushes = [lambda text, each=each: each.append(text) or True for each in received]  # type: ignore[misc]
+    waiting = [asyncio.create_task(feed.wait(feed.place(0, push), 60)) for push in pushes]
+    await asyncio.sleep(0)
+    for number in (1, 2, 3):
+        feed.add(number, b"%d;" % number)
+        await asyncio.sleep(0)
+    await until(lambda: all(b"".join(each) == b"1;2;3;" for each in received))
+    assert not any(task.done() for task in waiting)
+    feed.end(None)
+    assert all(await asyncio.gather(*waiting))
+
+
+async def test_a_follower_that_cannot_be_pushed_to_is_woken_and_loses_nothing() -> None:
+    feed = EventFeed(0)
+    place = feed.place(0, refuse)
+    waiting = asyncio.create_task(feed.wait(place, 60))
+    await asyncio.sleep(0)
+    feed.add(7, b"7;")
+    assert await waiting
+    assert (feed.take(place), place.after) == (b"7;", 7)
+    assert feed.take(place) == b""
+
+
+async def test_a_follower_waits_no_longer_than_it_wants() -> None:
+    feed = EventFeed(0)
+    assert not await feed.wait(feed.place(0, refuse), 0)
+
+
 def test_an_event_larger_than_what_is_kept_can_be_taken() -> None:
     feed = EventFeed(0)
     feed.add(1, b"x" * 2 * KEPT_BYTES)
-    assert feed.take(0) == (1, 1, b"x" * 2 * KEPT_BYTES)
+    assert taken(feed) == b"x" * 2 * KEPT_BYTES
