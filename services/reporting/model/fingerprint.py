@@ -6,6 +6,7 @@ The patterns are in volatile_patterns.py.
 
 import hashlib
 import re
+from functools import lru_cache
 
 from services.reporting.model import volatile_patterns
 
@@ -17,7 +18,13 @@ _STACK = "<stack>"
 
 def normalise(message: str) -> str:
     """The message without what differs from run to run, as one line of at most 200 characters."""
-    text = volatile_patterns.UNPRINTABLE.sub("", volatile_patterns.ANSI.sub("", message[:MAX_MESSAGE_LENGTH]))
+    return _normalised(message[:MAX_MESSAGE_LENGTH])
+
+
+@lru_cache(maxsize=512)
+def _normalised(message: str) -> str:
+    """Cached, because thousands of runs may fail in the same way."""
+    text = volatile_patterns.UNPRINTABLE.sub("", volatile_patterns.ANSI.sub("", message))
     return _replace_volatile("\n".join(_collapse_stacks(text))[:MAX_LENGTH_WITHOUT_FRAMES])
 
 

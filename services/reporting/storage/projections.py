@@ -30,6 +30,9 @@ transactionLifetimeLimitSeconds, or changed more than fits into the cache. Only 
 
 _WITHOUT_RUNS = tuple(codec for codec in TABLE_CODECS if codec not in (RUNS, EXECUTIONS))
 
+DOCUMENTS_AT_ONCE = 500
+"""The driver stops all threads while it encodes or decodes so many."""
+
 
 class MongoProjections:
     """See ports.Projections. Not narrowed to an organisation, because each event names its own."""
@@ -62,9 +65,9 @@ class MongoProjections:
 
 
 class MongoTransaction:
-    """One attempt on one generation: finds by `_id`, and one bulk write per collection.
+    """One attempt on one generation: finds by `_id`, and the writes of one collection after the other.
 
-    At most one write is in progress; while MongoDB performs it, the next rows are folded and encoded.
+    At most one write is in progress; while MongoDB performs the first of it, the next rows are folded and encoded.
     """
 
     def __init__(self, mongo: Mongo, session: Session, generation: int) -> None:
@@ -99,7 +102,7 @@ class MongoTransaction:
 
     async def _load(self, codec: TableCodec[Any, Any], table: Table[Any, Any], keys: Collection[Any]) -> None:
         query = {"_id": {"$in": [document_id(key) for key in keys]}}
-        documents = self._collection(codec.collection).find(query, session=self._session)
+        documents = self._collection(codec.collection).find(query, session=self._session, batch_size=DOCUMENTS_AT_ONCE)
         table.load(map(codec.decode, await documents.to_list(None)))
 
     def _collection(self, name: str) -> Any:
@@ -112,7 +115,10 @@ class MongoTransaction:
             await asyncio.sleep(0)  # lets the driver send it
 
     async def _write(self, collection: str, writes: list[Any]) -> None:
-        await self._collection(collection).bulk_write(writes, ordered=False, session=self._session)
+        rows = self._collection(collection)
+        for start in range(0, len(writes), DOCUMENTS_AT_ONCE):
+            portion = writes[start : start + DOCUMENTS_AT_ONCE]
+            await rows.bulk_write(portion, ordered=False, session=self._session)
 
     async def _finish_write(self) -> None:
         writing, self._writing = self._writing, None

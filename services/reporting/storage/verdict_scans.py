@@ -15,15 +15,17 @@ from services.chassis.org_collection import OrgCollection
 from services.reporting.model.reports.breakage import BuildVerdict, SearchSide, VerdictQuery
 from services.reporting.model.snapshots import Outcome
 from services.reporting.model.tables import CellKey
-from services.reporting.storage.subdocuments import Document, decode_build_verdict
+from services.reporting.storage.subdocuments import Document
+from services.reporting.storage.verdict_rows import CELLS_AT_ONCE, VERDICT_FIELDS, VERDICT_ROWS, decode_verdict_rows
 
 FEWEST_TESTS = 20
 """Lookups of fewer tests cost no more than a scan."""
-TESTS_AT_ONCE, SCANS_AT_ONCE = 1000, 4
-"""What is decoded without a pause for others; a scan runs on one core."""
-VERDICT_FIELDS = ("app_id", "test_id", "build_id", "uploaded_at", "verdict", "named", "passed", "failed")
+SCANS_AT_ONCE = 4
+"""A scan runs on one core."""
 _INDEX = ("org_id", "app_id", "test_id", "named.branch", "verdict.outcome")
 _INCLUSIVE = {SearchSide.BEFORE: "$lte", SearchSide.AFTER: "$gte"}
+_OF_PLACE = {SearchSide.BEFORE: Outcome.FAILED, SearchSide.AFTER: Outcome.PASSED}
+"""The outcome that most places have: searches go back from failures, and forward from passes."""
 _UNNAMED = {"$not": {"$gte": ""}}
 """Matches what `None` does; the bounds of `None` are not exact, so that it would read all builds."""
 
@@ -54,17 +56,17 @@ class Scan:
     def newest(self) -> bool:
         return self.side in (SearchSide.BEFORE, SearchSide.OTHER)
 
-    def fits(self, seen: Document) -> bool:
-        """Whether the verdict of a cell is on the side that is searched."""
+    def fits(self, seen: BuildVerdict) -> bool:
+        """Whether the verdict is on the side that is searched."""
         if self.side is SearchSide.FIRST:
             return True
         if self.side is SearchSide.OTHER:
-            return bool(seen["build_id"] != self.place.build_id)
-        before = _build_order(seen) < self.place.build_order
-        return before if self.side is SearchSide.BEFORE else _build_order(seen) > self.place.build_order
+            return seen.build_id != self.place.build_id
+        before = seen.build_order < self.place.build_order
+        return before if self.side is SearchSide.BEFORE else seen.build_order > self.place.build_order
 
 
-Seen = dict[str, Document]  # by test, the fields of a cell with a verdict
+Seen = dict[str, BuildVerdict]  # by test
 
 
 class VerdictScans:
@@ -84,16 +86,17 @@ class VerdictScans:
         groups = {Place(*place): tests for place, tests in tests_of.items()}
         few = {place: tests for place, tests in groups.items() if len(tests) < self._fewest_tests}
         parts = [
-            (place, tests[start : start + TESTS_AT_ONCE])
+            (place, tests[start : start + CELLS_AT_ONCE])
             for place, tests in groups.items()
             if place not in few
-            for start in range(0, len(tests), TESTS_AT_ONCE)
+            for start in range(0, len(tests), CELLS_AT_ONCE)
         ]
         answers = await asyncio.gather(*(self._part(cells, place, part, query) for place, part in parts))
         found: dict[CellKey, BuildVerdict] = {}
         undecided = {_key(place, test) for place, tests in few.items() for test in tests}
         for (place, _), (best, ties) in zip(parts, answers, strict=True):
-            found.update({_key(place, test): seen for test, seen in best.items()})
+            app_id, build_id = place.app_id, place.build_id
+            found.update(((app_id, test, build_id), seen) for test, seen in best.items())
             undecided.update(_key(place, test) for test in ties)
         return found, undecided
 
@@ -111,29 +114,46 @@ class VerdictScans:
         for found, _ in answers:
             both = found.keys() & best.keys()
             best |= found | {test: nearer(best[test], found[test], key=_build_order) for test in both}
-        return {test: decode_build_verdict(seen) for test, seen in best.items() if test not in ties}, ties
+        return {test: seen for test, seen in best.items() if test not in ties} if ties else best, ties
 
 
 async def _scan(cells: OrgCollection, scan: Scan, tests: Collection[str]) -> tuple[Seen, set[str]]:
     """Most often the first key is the answer. It may be that of the place itself, which hides what comes after it."""
+    if scan.outcome is _OF_PLACE.get(scan.side):
+        return await _behind(cells, scan, tests)
     seen = await _first_keys(cells, scan, tests, _INCLUSIVE.get(scan.side))
-    found = {test: cell for test, cell in seen.items() if scan.fits(cell)}
-    hidden = seen.keys() - found.keys()
+    found = _by_test(group for group in seen if scan.fits(group[0]))
+    hidden = {verdict.key[1] for group in seen if not scan.fits(group[0]) for verdict in group}
     if not hidden:
         return found, set()
-    ties = await _ties(cells, scan, hidden)
-    return found | await _first_keys(cells, scan, hidden - ties, "$lt" if scan.newest else "$gt"), ties
+    behind, ties = await _behind(cells, scan, hidden)
+    return found | behind, ties
 
 
-async def _first_keys(cells: OrgCollection, scan: Scan, tests: Collection[str], compares: str | None) -> Seen:
+async def _behind(cells: OrgCollection, scan: Scan, tests: Collection[str]) -> tuple[Seen, set[str]]:
+    """What comes after the place, for tests whose first key is most often that of the place itself."""
+    ties = await _ties(cells, scan, tests)
+    rest = [test for test in tests if test not in ties] if ties else tests
+    return _by_test(await _first_keys(cells, scan, rest, "$lt" if scan.newest else "$gt")), ties
+
+
+async def _first_keys(
+    cells: OrgCollection, scan: Scan, tests: Collection[str], compares: str | None
+) -> list[Sequence[BuildVerdict]]:
+    """Those of each build together."""
     newest = -1 if scan.newest else 1
     order = dict.fromkeys(_INDEX, -newest) | {"uploaded_at": newest, "build_id": newest}
     pipeline: list[Document] = [
         {"$match": _match(scan, tests) | ({"uploaded_at": {compares: scan.place.uploaded_at}} if compares else {})},
         {"$sort": order},
         {"$group": {"_id": "$test_id", **{name: {"$first": f"${name}"} for name in VERDICT_FIELDS}}},
+        VERDICT_ROWS,
     ]
-    return {seen["test_id"]: seen for seen in await cells.aggregate(pipeline)}
+    return [decode_verdict_rows(group) for group in await cells.aggregate(pipeline)]
+
+
+def _by_test(groups: Iterable[Sequence[BuildVerdict]]) -> Seen:
+    return {verdict.key[1]: verdict for group in groups for verdict in group}
 
 
 async def _ties(cells: OrgCollection, scan: Scan, tests: Iterable[str]) -> set[str]:
@@ -157,5 +177,5 @@ def _key(place: Place, test_id: str) -> CellKey:
     return (place.app_id, test_id, place.build_id)
 
 
-def _build_order(seen: Document) -> tuple[datetime, str]:
-    return (seen["uploaded_at"], seen["build_id"])
+def _build_order(seen: BuildVerdict) -> tuple[datetime, str]:
+    return seen.build_order

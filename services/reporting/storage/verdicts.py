@@ -4,7 +4,6 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import lru_cache
 
 from google.protobuf.struct_pb2 import Struct
 from mobiletest.reporting.v1 import reports_pb2
@@ -22,7 +21,8 @@ from services.reporting.model.tables import CellKey, HistoryKey
 from services.reporting.storage import documents as d
 from services.reporting.storage.generations import ServingGeneration, collection_name
 from services.reporting.storage.subdocuments import Document, decode_attempts, decode_build_verdict, holds_pass
-from services.reporting.storage.verdict_scans import FEWEST_TESTS, VERDICT_FIELDS, VerdictScans
+from services.reporting.storage.verdict_rows import CELLS_AT_ONCE, VERDICT_FIELDS, VERDICT_ROWS, decode_verdict_rows
+from services.reporting.storage.verdict_scans import FEWEST_TESTS, VerdictScans
 
 STORM_BUILDS_SKIPPED = 10
 """How many builds in a row are skipped as storms, which bounds what a lookup reads."""
@@ -48,14 +48,19 @@ class MongoVerdicts:
         tests: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
         for app_id, test_id, build_id in keys:
             tests[app_id, build_id].append(test_id)
+        parts = [
+            {"app_id": app_id, "build_id": build_id, "test_id": {"$in": some[start : start + CELLS_AT_ONCE]}}
+            for (app_id, build_id), some in tests.items()
+            for start in range(0, len(some), CELLS_AT_ONCE)
+        ]
         cells = await self._serving.org_collection(d.CELLS.collection)
-        found: dict[CellKey, BuildVerdict] = {}
-        for (app_id, build_id), some in tests.items():
-            of_build = {"app_id": app_id, "build_id": build_id, "test_id": {"$in": some}, "verdict": {"$ne": None}}
-            async for document in in_turns(await cells.find(of_build, VERDICT_FIELDS).to_list(None)):
-                seen = decode_build_verdict(document)
-                found[seen.key] = seen
-        return found
+        found = await asyncio.gather(*(self._verdicts_of(cells, part) for part in parts))
+        return {seen.key: seen for part in found for seen in part}
+
+    async def _verdicts_of(self, cells: OrgCollection, query: Document) -> list[BuildVerdict]:
+        async with self._parts:
+            groups = await cells.aggregate([{"$match": query | {"verdict": {"$ne": None}}}, VERDICT_ROWS])
+        return [seen for group in groups for seen in decode_verdict_rows(group)]
 
     async def find(
         self, keys: Collection[CellKey], query: VerdictQuery, uploads: Mapping[CellKey, datetime] | None = None
@@ -234,15 +239,9 @@ def gate_run(document: Document) -> GateRun:
         branch=_text(item.metadata, "branch"),
         commit_sha=_text(item.metadata, "commit_sha"),
         category=category,
-        failure_reason=(_normalised(failure) or category) if failure is not None else category,
+        failure_reason=(normalise(failure) or category) if failure is not None else category,
         expired=expired,
     )
-
-
-@lru_cache(maxsize=512)
-def _normalised(failure: str) -> str:
-    """Thousands of runs of an execution may fail in the same way."""
-    return normalise(failure)
 
 
 def _text(struct: Struct, name: str) -> str | None:

@@ -16,12 +16,12 @@ from services.reporting.model.reports.breakage import (
     BranchScopes,
     Break,
     Breakage,
+    BreakageReader,
     BuildVerdict,
     PassQuery,
     SearchSide,
     VerdictQuery,
     base_scope,
-    breakage,
     build_ids,
     find_break,
     newer_pass,
@@ -47,8 +47,8 @@ class Breakages:
     ) -> dict[CellKey, Breakage]:
         """By cell, since when each of these tests fails. Failures in storms count only with `storms`."""
         breaks = await self._find_breaks({verdict.key: verdict for verdict in failing}, scopes, storms=storms)
-        builds = await self._read.builds_by_id(build_ids(breaks.values()))
-        return {key: breakage(found, builds) async for key, found in in_turns(breaks.items())}
+        reader = BreakageReader(await self._read.builds_by_id(build_ids(breaks.values())))
+        return {key: reader.read(found) async for key, found in in_turns(breaks.items())}
 
     async def _find_breaks(self, failing: BuildVerdicts, scopes: BranchScopes, *, storms: bool) -> dict[CellKey, Break]:
         """Tests that never passed in their own scope are searched in the wider one, from their first failure on."""

@@ -27,7 +27,7 @@ from services.reporting.model.reports.gate import (
 )
 from services.reporting.model.reports.gate_sentences import gate_summary, reason_detail
 from services.reporting.model.reports.matrix import evidence_builds
-from services.reporting.model.snapshots import Outcome, TestSnapshot, active_quarantine
+from services.reporting.model.snapshots import Outcome, Quarantine, TestSnapshot, active_quarantines
 from services.reporting.model.tables import CellKey, LastRun, SourceRevision
 from services.reporting.ports import ReadModels, Verdicts
 from services.reporting.usecases.breakages import BaseBranch, Breakages
@@ -56,6 +56,7 @@ class _GateInputs:
     """What was looked up: by test, by (app, test) and by cell; versions by build."""
 
     tests: Mapping[str, TestSnapshot]
+    quarantines: Mapping[str, Quarantine]
     assessments: Mapping[tuple[str, str], Assessment]
     on_base: Mapping[CellKey, BaseBranchStatus]
     breakages: Mapping[CellKey, Breakage]
@@ -123,7 +124,7 @@ class Gates:
         test, cell = inputs.tests.get(run.test_id), _cell(run)
         context = FailureContext(
             assessment=inputs.assessments.get((run.app_id or "", run.test_id), UNKNOWN_ASSESSMENT),
-            quarantine=active_quarantine(test.quarantine, self._clock.now()) if test else None,
+            quarantine=inputs.quarantines.get(run.test_id),
             on_base=inputs.on_base.get(cell) if cell else None,
             breakage=inputs.breakages.get(cell) if cell and run.failed else None,
         )
@@ -136,20 +137,28 @@ class Gates:
         return GateReason(current, rule, detail, context.breakage, context.quarantine)
 
     async def _look_up(self, runs: Sequence[GateRun], base: str, *, storms: bool) -> _GateInputs:
-        own = next((run.branch for run in runs if run.branch), None)
-        failing = await self._failing(runs)
-        tests, assessments, on_base, breakages = await asyncio.gather(
+        tests, assessments, (on_base, breakages) = await asyncio.gather(
             self._read.tests_by_id({run.test_id for run in runs}),
             self._assessments(runs),
-            self._base_branch.of(failing, own, base, storms=storms),
-            self._breakages.of(failing.values(), branch_scopes(own, base), storms=storms),
+            self._on_other_builds(runs, base, storms=storms),
         )
         builds = {run.build_id for run in runs if run.build_id}.union(
             *(status.build_ids for status in on_base.values())
         )
         copies = await self._read.builds_by_id(builds | evidence_builds(assessments.values()))
         versions = {build_id: build.version for build_id, build in copies.items()}
-        return _GateInputs(tests, assessments, on_base, breakages, versions)
+        quarantines = active_quarantines({id_: test.quarantine for id_, test in tests.items()}, self._clock.now())
+        return _GateInputs(tests, quarantines, assessments, on_base, breakages, versions)
+
+    async def _on_other_builds(
+        self, runs: Sequence[GateRun], base: str, *, storms: bool
+    ) -> tuple[Mapping[CellKey, BaseBranchStatus], Mapping[CellKey, Breakage]]:
+        own = next((run.branch for run in runs if run.branch), None)
+        failing = await self._failing(runs)
+        return await asyncio.gather(
+            self._base_branch.of(failing, own, base, storms=storms),
+            self._breakages.of(failing.values(), branch_scopes(own, base), storms=storms),
+        )
 
     async def _failing(self, runs: Sequence[GateRun]) -> dict[CellKey, BuildVerdict]:
         """The verdicts of the failed runs. Their cells, which may have newer ones, know when the build was uploaded."""

@@ -11,6 +11,7 @@ from services.reporting.model.flaky import Classification, FlakyRules
 from services.reporting.model.projection import Rules
 from services.reporting.model.snapshots import BuildSnapshot
 from services.reporting.ports import Page, ReadModels
+from services.reporting.storage.projections import DOCUMENTS_AT_ONCE
 from services.reporting.usecases.projector import Projector
 from tests.contract.reporting.conftest import Store
 from tests.contract.reporting.tables import contents
@@ -91,6 +92,18 @@ async def _app_lookups(read: ReadModels, app: str, builds: list[str], tests: lis
 def _without_groups(cells: object) -> object:
     assert isinstance(cells, dict)
     return {key: (cell.passed, cell.failed, cell.last, cell.verdict, cell.active) for key, cell in cells.items()}
+
+
+async def test_a_batch_of_more_documents_than_the_driver_takes_at_once_is_stored(store: Store) -> None:
+    folding = Projector(store.folds)
+    for revision in (1, 2):
+        builds = [
+            BuildSnapshot(f"build-{number:04}", ORG, revision, False, "app-0", f"{revision}.{number}", START)
+            for number in range(DOCUMENTS_AT_ONCE + 1)
+        ]
+        await folding.apply_events(Batch.of(builds))
+        stored = await store.tables()
+        assert [row for _, row in sorted(stored.builds.rows())] == builds
 
 
 async def test_another_organisation_sees_nothing(store: Store) -> None:

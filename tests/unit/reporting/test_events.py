@@ -1,5 +1,6 @@
 """Events become snapshots; what can never be one is named."""
 
+import gc
 import math
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -240,6 +241,20 @@ async def test_a_batch_of_nothing_but_invalid_events_writes_nothing() -> None:
     folds = FakeProjections()
     assert len(await EventHandler(Projector(folds)).handle([event(run_changed(), payload=b"\xff")] * 1000)) == 1000
     assert folds.saved == 0
+
+
+async def test_collections_of_cycles_pause_only_while_a_batch_is_folded() -> None:
+    found: list[bool] = []
+
+    class Failing(FakeProjections):
+        async def transaction(self, work: object) -> None:
+            found.append(gc.isenabled())
+            raise ConnectionError("gone")
+
+    with pytest.raises(ConnectionError):
+        await EventHandler(Projector(Failing())).handle([event(run_changed())])
+    assert found == [False]
+    assert gc.isenabled()
 
 
 def test_long_names_are_truncated() -> None:

@@ -132,6 +132,25 @@ class Breakage:
     commit_range: str | None
 
 
+class BreakageReader:
+    """Breaks as reports show them; `builds` are their builds, as far as they are known. Equal ones share an object."""
+
+    def __init__(self, builds: Mapping[str, BuildSnapshot]) -> None:
+        self._builds = builds
+        self._read: dict[tuple[object, ...], Breakage] = {}
+
+    def read(self, found: Break) -> Breakage:
+        key = (_identity(found.first_failing), _identity(found.last_passing))
+        known = self._read.get(key)
+        if known is None:
+            known = self._read[key] = breakage(found, self._builds)
+        return known
+
+
+def _identity(verdict: BuildVerdict | None) -> tuple[str, str | None, str | None] | None:
+    return None if verdict is None else (verdict.key[2], verdict.branch, verdict.commit_sha)
+
+
 def breakage(found: Break, builds: Mapping[str, BuildSnapshot]) -> Breakage:
     """The break as reports show it; `builds` are its builds, as far as they are known."""
     last = found.last_passing

@@ -41,11 +41,12 @@ class ExecutionProgress:
     storm: bool | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class GateRun:
     """A run of the execution; `category` and `failure_reason` (normalised) are None when nothing failed.
 
-    Of an expired run no more is known than its ids and its status.
+    Of an expired run no more is known than its ids and its status. Nothing changes one: see `BuildVerdict` for why it
+    is not frozen.
     """
 
     run_id: str
@@ -73,7 +74,7 @@ class GateRun:
         return self.status is Status.COMPLETED and not self.success
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class FailureContext:
     """What a rule needs to know about a run that did not pass: its test's assessment on the app and active quarantine
     and, when it failed with a verdict, the base branch's newest verdict and the breakage.
@@ -85,7 +86,7 @@ class FailureContext:
     breakage: Breakage | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class GateReason:
     """A run that did not pass, the rule that applied, and why, in a sentence."""
 
