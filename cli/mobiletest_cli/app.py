@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -54,6 +54,7 @@ def main() -> None:
     """Run the command, and end the process with its exit code."""
     if sys.stdin is None:  # closed by the caller
         sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 - as long as the process
+    sys.modules.setdefault("httpx._main", cast("Any", None))  # HTTPX can do without its own command, which loads slowly
     try:
         sys.exit(build_app()(standalone_mode=False))
     except (KeyboardInterrupt, typer.Abort):

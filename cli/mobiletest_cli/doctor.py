@@ -79,7 +79,7 @@ def _without_password(address: str) -> str:
 def _connection(context: Context) -> list[Finding]:
     server = context.server
     try:
-        with make_client(server.ca_file, timeout=httpx.Timeout(30, connect=CONNECT_SECONDS)) as client:
+        with make_client(server, timeout=httpx.Timeout(30, connect=CONNECT_SECONDS)) as client:
             response = client.get(f"{server.url}/api/v1/openapi.json")
             document = response.json() if response.is_success else None
     except CliError as error:

@@ -19,6 +19,7 @@ from mobiletest_cli.errors import UNREACHABLE, USAGE, CliError
 from mobiletest_cli.output import Output
 
 _PR_SET_PDEATHSIG = 1
+_HELD = (signal.SIGINT, signal.SIGTERM)
 START_SECONDS = 180.0
 STOP_SECONDS = 30.0
 
@@ -32,11 +33,24 @@ def local_server(output: Output) -> Iterator[Server]:
     checkout = _find_checkout()
     output.say(f"Starting a server from {checkout} ...")
     with tempfile.TemporaryDirectory(prefix="mobiletest-") as state:
-        process = _start(checkout, Path(state))
+        process = None
         try:
+            with _signals_held():
+                process = _start(checkout, Path(state))
             yield _wait_until_ready(process, Path(state))
         finally:
-            _stop(process)
+            if process is not None:
+                _stop(process)
+
+
+@contextmanager
+def _signals_held() -> Iterator[None]:
+    """Signals that come meanwhile take effect at the end: after a fork Python drops what their handlers raise."""
+    earlier = signal.pthread_sigmask(signal.SIG_BLOCK, _HELD)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, earlier)
 
 
 def _find_checkout() -> Path:
@@ -65,13 +79,15 @@ def _start(checkout: Path, state: Path) -> subprocess.Popen[bytes]:
             stdout=log,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            preexec_fn=_die_with_parent if sys.platform == "linux" else None,
+            preexec_fn=_prepare_child,
         )
 
 
-def _die_with_parent() -> None:
+def _prepare_child() -> None:
     """Let the kernel stop this process when the command is killed, or leaves at the second signal."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _HELD)
 
 
 def _wait_until_ready(process: subprocess.Popen[bytes], state: Path) -> Server:

@@ -1,5 +1,7 @@
 """Builds up what a test needs through the public API, with the simulated device's built-in app behind it."""
 
+import asyncio
+from pathlib import Path
 from typing import Any
 
 from tests.e2e.client import Api, created, fresh
@@ -38,6 +40,11 @@ class World:
         return created(
             await self.api.upload(app["id"], fresh("artifact").encode(), "app.bin", version=version, **fields)
         )
+
+    async def upload(self, app: Any, file: Path, **fields: str) -> Any:
+        """A build with this file."""
+        content = await asyncio.to_thread(file.read_bytes)
+        return created(await self.api.upload(app["id"], content, file.name, **fields))
 
     async def test(self, steps: list[Any] | None = None, **fields: Any) -> Any:
         body = {"name": fresh("Test"), "steps": PASSING if steps is None else steps, **fields}

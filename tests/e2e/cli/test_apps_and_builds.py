@@ -8,15 +8,14 @@ from tests.e2e.cli.conftest import Shell
 from tests.e2e.cli.test_resource_commands import document, ok
 from tests.e2e.cli.test_server_commands import answering
 from tests.e2e.client import fresh
-from tests.e2e.world import UNKNOWN
+from tests.e2e.world import UNKNOWN, World
 
 
 @pytest.fixture
-async def shop(shell: Shell) -> Shell:
+async def shop(shell: Shell, world: World) -> Shell:
     """An organisation with the app "Shop" with build 1.0, and its file."""
     shell.write({"app.apk": fresh("app"), "empty.apk": "", "Shop.app/Info.plist": ""})
-    await ok(shell, "apps", "create", "Shop", "--platform", "Android")
-    await ok(shell, "builds", "upload", "app.apk", "--build", "1.0")
+    await world.upload(await world.app(name="Shop"), shell.folder / "app.apk", version="1.0")
     return shell
 
 

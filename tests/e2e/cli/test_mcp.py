@@ -15,7 +15,7 @@ from mobiletest_cli.errors import USAGE
 from tests.e2e.cli.conftest import Shell
 from tests.e2e.cli.test_run import BROKEN, LOG_IN, SLOW
 from tests.e2e.client import Api, created
-from tests.e2e.world import UNKNOWN, paced_app_model
+from tests.e2e.world import UNKNOWN, World, paced_app_model
 from tests.eventually import eventually
 
 WRITING = {"run_flow", "rerun_failed", "cancel_execution", "apply_fix"}
@@ -51,11 +51,10 @@ async def agent_of(shell: Shell, *arguments: str) -> AsyncIterator[Agent]:
 
 
 @pytest.fixture
-async def project(shell: Shell) -> Shell:
+async def project(shell: Shell, world: World) -> Shell:
     """A folder with a flow that passes and one that fails."""
     shell.write({"flows/log-in.yaml": LOG_IN, "flows/basket.yaml": BROKEN, "app.apk": "app", "../outside.yaml": LOG_IN})
-    assert (await shell.run("apps", "create", "Shop", "--platform", "Android")).code == 0
-    assert (await shell.run("builds", "upload", "app.apk", "--app", "Shop", "--build", "1.0")).code == 0
+    await world.upload(await world.app(name="Shop"), shell.folder / "app.apk", version="1.0")
     return shell
 
 

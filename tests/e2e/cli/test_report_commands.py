@@ -10,16 +10,15 @@ from tests.e2e.cli.conftest import Shell
 from tests.e2e.cli.test_resource_commands import document, ok
 from tests.e2e.cli.test_run import BROKEN, LOG_IN
 from tests.e2e.client import fresh
-from tests.e2e.world import UNKNOWN
+from tests.e2e.world import UNKNOWN, World
 from tests.eventually import eventually
 
 
 @pytest.fixture
-async def shop(shell: Shell) -> Shell:
+async def shop(shell: Shell, world: World) -> Shell:
     """The app "Shop" with build 1.0 and two tests that have not been run."""
     shell.write({".maestro/log-in.yaml": LOG_IN, ".maestro/basket.yaml": BROKEN, "app.apk": fresh("app")})
-    await ok(shell, "apps", "create", "Shop", "--platform", "Android")
-    await ok(shell, "builds", "upload", "app.apk", "--build", "1.0")
+    await world.upload(await world.app(name="Shop"), shell.folder / "app.apk", version="1.0")
     await ok(shell, "tests", "push")
     return shell
 

@@ -10,14 +10,15 @@ from mobiletest_cli.errors import FAILED, INVALID_FILE, NOT_FOUND, OK, USAGE
 from tests.e2e.cli.conftest import Ended, Shell
 from tests.e2e.cli.test_run import BROKEN, LOG_IN
 from tests.e2e.client import fresh
+from tests.e2e.world import World
 from tests.eventually import eventually
 
 
 @pytest.fixture
-async def shop(shell: Shell) -> Shell:
+async def shop(shell: Shell, world: World) -> Shell:
     """An organisation with the app "Shop", and a folder with two flows and an app file."""
     shell.write({".maestro/log-in.yaml": LOG_IN, ".maestro/basket.yaml": BROKEN, "app.apk": fresh("app")})
-    await ok(shell, "apps", "create", "Shop", "--platform", "Android", "--description", "Sells mugs")
+    await world.app(name="Shop", description="Sells mugs")
     return shell
 
 

@@ -6,14 +6,14 @@ from mobiletest_cli.errors import INVALID_FILE, NOT_FOUND, USAGE
 from tests.e2e.cli.conftest import Shell
 from tests.e2e.cli.test_resource_commands import document, ok
 from tests.e2e.cli.test_run import BROKEN, LOG_IN
-from tests.e2e.world import UNKNOWN
+from tests.e2e.world import UNKNOWN, World
 
 
 @pytest.fixture
-async def pushed(shell: Shell) -> Shell:
+async def pushed(shell: Shell, world: World) -> Shell:
     """A folder with two flows, which are tests of the app "Shop"."""
     shell.write({".maestro/log-in.yaml": LOG_IN, ".maestro/basket.yaml": BROKEN})
-    await ok(shell, "apps", "create", "Shop", "--platform", "Android")
+    await world.app(name="Shop")
     await ok(shell, "tests", "push")
     return shell
 
