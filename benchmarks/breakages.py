@@ -83,11 +83,12 @@ def copies(tests: int) -> Iterator[tuple[str, TestSnapshot]]:
 
 
 def runs(newest: BuildSnapshot, tests: int) -> Iterator[tuple[str, RunRow]]:
-    shown = reports_pb2.BuildRunItem(success=False)
+    shown = reports_pb2.BuildRunItem(success=False, resolved_build_version=newest.version)
     shown.metadata.update({"branch": "main", "commit_sha": "c"})
     shown.report_metadata.update({"category": "assertion_failed", "top_failure": "Total was 12"})
     shown.completed_at.FromDatetime(newest.uploaded_at)
     for test in range(tests):
+        shown.test_name = f"Test {test}"
         told = (EXECUTION, f"test-{test}", APP, newest.build_id, newest.uploaded_at, shown.SerializeToString())
         yield f"run-{test}", RunRow(ORG, 1, Status.COMPLETED, *told)
 

@@ -122,12 +122,14 @@ class Bench:
         return {part: resident_bytes(self.running.pid_of(part)) for part in PARTS}
 
     async def spread(self, ids: Sequence[str], runs: dict[str, list[str]]) -> Spread:
-        """Follow these executions and change CHANGES runs of them, one after the other."""
+        """Follow these executions and change CHANGES runs of them, one after the other, after one that connects."""
         before = self.memory()
         async with self.followers(ids) as followers:
             await _follow(followers)
             await asyncio.sleep(SETTLE_SECONDS)
             after = self.memory()
+            await self._change(ids[0], runs)
+            await asyncio.sleep(SETTLE_SECONDS)
             await followers.receipts()
             began = [await self._change(execution_id, runs) for execution_id in islice(cycle(runs), CHANGES)]
             await asyncio.sleep(SETTLE_SECONDS)
@@ -195,11 +197,11 @@ async def bench() -> AsyncIterator[Bench]:
 async def goals(followers: int = FOLLOWERS) -> list[Goal]:
     """Followers of one execution, of different executions, and a restart of the gateway."""
     async with bench() as running:
-        runs = await running.start(CHANGES + 1)
+        runs = await running.start(CHANGES + 2)  # one more than are changed, so that the execution does not end
         ids = list(runs) * followers
         one = await running.spread(ids, runs)
         restarted = await running.restart(ids)
-        runs = await running.start(2, EXECUTIONS)
+        runs = await running.start(3, EXECUTIONS)
         different = await running.spread(list(islice(cycle(runs), followers)), runs)
     return [
         *one.goals(f"{followers:,} followers of one execution"),

@@ -1,21 +1,30 @@
-"""Many apps, builds, tests and executions of an organisation: copies of documents that the services wrote."""
+"""Many apps, builds, tests and executions of an organisation: copies, made by MongoDB, of documents of the services."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from uuid import uuid4
+from datetime import UTC, datetime
+from typing import Any
 
 from examples.client import Client
-from services.catalog.storage.documents import search_fields
+from services.catalog.model.text import SUFFIX_LIMIT
+from services.catalog.storage.documents import SUFFIXES
+from services.chassis.context import ALL_SCOPES, Caller, bind
 from services.chassis.mongo import Document, Mongo
+from services.executor.storage.list_marks import NEW_MARKS, STEP, ListMarks
 
-BATCH = 5_000
+BATCH = 100_000
 START = "execution/api/execute_workflow_id_async"
-PLATFORMS = ("iOS", "Android")
 COLOURS = ("Red", "Blue", "Green", "White", "Black", "Amber", "Coral", "Ivory", "Olive", "Pearl")
 KINDS = ("wallet", "shop", "music", "travel", "news", "chess", "radio", "hotel", "photo", "fleet")
-Vary = Callable[[Document, int], Document]
+MARKED: Sequence[Document] = (
+    {},
+    {"status": "failed"},
+    {"ci.branch": "branch-7"},
+    {"status": "failed", "ci.branch": "branch-7"},
+)
+"""Lists of executions that are asked for. They get their marks while the rows come, thus before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +36,14 @@ class Origin:
     build_id: str
     workflow_id: str
     execution_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """How many copies of each an organisation gets. Names are the slowest to index."""
+
+    named: int
+    others: int
 
 
 async def plant(client: Client) -> Origin:
@@ -42,61 +59,110 @@ async def plant(client: Client) -> Origin:
     return Origin(app["id"], test["id"], build["id"], workflow["id"], started["id"])
 
 
-async def fill(catalog: Mongo, executor: Mongo, origin: Origin, rows: int) -> None:
-    """So many copies of each, older than the original, and the counters that go with them."""
-    named = [catalog.collection("apps"), catalog.collection("tests")]
-    keys = (await named[0].index_information())["suffixes"]["key"]
-    for collection in named:  # it is built much faster afterwards
-        await collection.drop_index("suffixes")
-    await asyncio.gather(
-        _copy(catalog, "apps", origin.app_id, rows, _named),
-        _copy(catalog, "builds", origin.build_id, rows, _build),
-        _copy(catalog, "tests", origin.test_id, rows, _test),
-        _copy(executor, "executions", origin.execution_id, rows, _execution),
-    )
-    await asyncio.gather(*(collection.create_index(keys, name="suffixes") for collection in named))
-    org_id = (await catalog.collection("apps").find_one({"_id": origin.app_id}))["org_id"]
-    counts = {"ios": rows // 2, "android": rows // 2, "tests": rows}
-    await catalog.collection("counters").update_one({"org_id": org_id}, {"$inc": counts})
-    await catalog.collection("apps").update_one({"_id": origin.app_id}, {"$inc": {"versions_count": rows}})
+async def fill(catalog: Mongo, executor: Mongo, wanted: Sequence[tuple[Origin, Rows]]) -> None:
+    """Copies of each origin, older than the original, and the counters and marks that go with them."""
+    await asyncio.gather(_fill_catalog(catalog, wanted), _fill_executor(executor, wanted))
 
 
-async def _copy(mongo: Mongo, collection: str, id_: str, rows: int, vary: Vary) -> None:
+async def _fill_catalog(mongo: Mongo, wanted: Sequence[tuple[Origin, Rows]]) -> None:
+    async with _unindexed(mongo, "apps"), _unindexed(mongo, "tests"), _unindexed(mongo, "builds"):
+        for origin, rows in wanted:
+            tags = {"tags": [_text("tag-", _digit(100))]}
+            await _copy(mongo, "apps", origin.app_id, rows.named, {**_named(), "versions_count": 0})
+            await _copy(mongo, "tests", origin.test_id, rows.named, {**_named(), **tags})
+            await _copy(mongo, "builds", origin.build_id, rows.others, _build())
+    for origin, rows in wanted:
+        await _count(mongo, origin, rows)
+
+
+async def _fill_executor(mongo: Mongo, wanted: Sequence[tuple[Origin, Rows]]) -> None:
+    async with _unindexed(mongo, "executions"):
+        for origin, rows in wanted:
+            await _copy(mongo, "executions", origin.execution_id, rows.others, _execution())
+    for origin, rows in wanted:
+        await _mark(mongo, origin, rows.others)
+
+
+@asynccontextmanager
+async def _unindexed(mongo: Mongo, collection: str) -> AsyncIterator[None]:
+    """Without indexes, which are built much faster afterwards."""
+    rows = mongo.collection(collection)
+    indexes = (await (await rows.list_indexes()).to_list())[1:]
+    await rows.drop_indexes()
+    yield
+    await mongo.database.command({"createIndexes": collection, "indexes": [dict(index) for index in indexes]})
+
+
+async def _copy(mongo: Mongo, collection: str, id_: str, rows: int, varied: Mapping[str, Any]) -> None:
     original = await mongo.collection(collection).find_one({"_id": id_})
+    times = {name: _earlier(original[name]) for name in ("created_at", "uploaded_at") if name in original}
+    stages: list[Document] = [
+        {"$set": {name: {"$literal": value} for name, value in original.items() if name not in ("_id", *times)}},
+        {"$set": {"_id": _text("$n", "-", id_), **varied, **times}},
+    ]
+    if "name" in varied:
+        stages += [{"$set": {"name_folded": {"$toLower": "$name"}}}, {"$set": {SUFFIXES: _suffixes()}}]
+    merge = {"into": collection, "whenMatched": "fail"}
     for first in range(0, rows, BATCH):
-        numbers = range(first, min(first + BATCH, rows))
-        copies = [{**original, "_id": str(uuid4()), **vary(original, number)} for number in numbers]
-        await mongo.collection(collection).insert_many(copies, ordered=False)
+        numbers = {"n": {"$range": [first, min(first + BATCH, rows)]}}
+        pipeline = [{"$documents": [numbers]}, {"$unwind": "$n"}, *stages, {"$unset": "n"}, {"$merge": merge}]
+        await mongo.database.command(
+            {"aggregate": 1, "pipeline": pipeline, "cursor": {}, "bypassDocumentValidation": True}
+        )
 
 
-def _older(time: datetime, number: int) -> datetime:
-    return time - timedelta(seconds=number + 1)
+def _text(*parts: Any) -> Document:
+    return {"$concat": [{"$toString": part} for part in parts]}
 
 
-def _named(original: Document, number: int) -> Document:
-    name = f"{COLOURS[number % 10]} {number} {KINDS[number // 10 % 10]}"
+def _digit(base: int, after: int = 1) -> Document:
+    """The number modulo `base`, after a division."""
+    return {"$mod": [{"$toInt": {"$divide": ["$n", after]}}, base]}
+
+
+def _earlier(time: datetime) -> Document:
+    return {"$subtract": [time, {"$multiply": [{"$toLong": {"$add": ["$n", 1]}}, 1000]}]}
+
+
+def _suffixes() -> Document:
+    starts = {"$range": [0, {"$strLenCP": "$name_folded"}]}
+    return {"$setUnion": [{"$map": {"input": starts, "in": {"$substrCP": ["$name_folded", "$$this", SUFFIX_LIMIT]}}}]}
+
+
+def _named() -> Document:
+    colour, kind = {"$arrayElemAt": [COLOURS, _digit(10)]}, {"$arrayElemAt": [KINDS, _digit(10, after=10)]}
+    platform = {"$arrayElemAt": [("iOS", "Android"), _digit(2)]}
+    return {"name": _text(colour, " ", "$n", " ", kind), "platform": platform}
+
+
+def _build() -> Document:
+    return {"version": _text("1.0.", {"$add": ["$n", 1]})}
+
+
+def _execution() -> Document:
     return {
-        "name": name,
-        **search_fields(name),
-        "platform": PLATFORMS[number % 2],
-        "created_at": _older(original["created_at"], number),
-        "versions_count": 0,
+        "ci.branch": _text("branch-", _digit(20)),
+        "ci.commit_sha": _text("commit-", {"$toInt": {"$divide": ["$n", 3]}}),
+        "ci.pr_number": {"$add": [{"$toInt": {"$divide": ["$n", 10]}}, 1]},
+        "status": {"$cond": [{"$eq": [_digit(10), 0]}, "failed", "$status"]},
     }
 
 
-def _build(original: Document, number: int) -> Document:
-    return {"version": f"1.0.{number + 1}", "uploaded_at": _older(original["uploaded_at"], number)}
+async def _count(catalog: Mongo, origin: Origin, rows: Rows) -> None:
+    org_id = (await catalog.collection("apps").find_one({"_id": origin.app_id}))["org_id"]
+    counts = {"ios": rows.named - rows.named // 2, "android": rows.named // 2, "tests": rows.named}
+    await catalog.collection("counters").update_one({"org_id": org_id}, {"$inc": counts})
+    await catalog.collection("apps").update_one({"_id": origin.app_id}, {"$inc": {"versions_count": rows.others}})
 
 
-def _test(original: Document, number: int) -> Document:
-    named = _named(original, number)
-    del named["versions_count"]
-    return named | {"tags": [f"tag-{number % 100}"]}
+async def _mark(executor: Mongo, origin: Origin, rows: int) -> None:
+    async def now() -> datetime:
+        return datetime.now(UTC)
 
-
-def _execution(original: Document, number: int) -> Document:
-    ci = {"branch": f"branch-{number % 20}", "commit_sha": f"commit-{number // 3}", "pr_number": number // 10 + 1}
-    status = "failed" if number % 10 == 0 else original["status"]
-    return {"ci": {**original.get("ci", {}), **ci}, "status": status} | {
-        "created_at": _older(original["created_at"], number)
-    }
+    org_id = (await executor.collection("executions").find_one({"_id": origin.execution_id}))["org_id"]
+    marks = ListMarks(executor, now)
+    with bind(Caller(org_id, scopes=ALL_SCOPES)):
+        for listed in MARKED:
+            for _ in range(rows // (STEP * NEW_MARKS) + 1):
+                if await marks.count(listed) < STEP:
+                    break
