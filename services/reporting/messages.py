@@ -11,9 +11,12 @@ from services.reporting.model.reports.apps import AppStats, BuildHealth, TrendPo
 from services.reporting.model.reports.coverage import Coverage, CoverageItem
 from services.reporting.model.reports.matrix import Matrix, MatrixCell, MatrixRow
 from services.reporting.model.snapshots import Quarantine
-from services.reporting.model.tables import Group
+from services.reporting.model.tables import Cell, Group
 from services.reporting.proto_enums import CATEGORY_NUMBER, CLASSIFICATION, PLATFORM
 from services.reporting.usecases.classified_tests import ClassifiedQuery
+
+CELLS_KEPT, LARGEST_KEPT = 4096, 2048
+"""Together they bound the bytes of messages that are kept to 8 MiB; their cells are kept with them."""
 
 
 def stats_message(stats: AppStats) -> reports_pb2.AppStats:
@@ -83,12 +86,34 @@ def _matrix_row(row: MatrixRow) -> reports_pb2.MatrixTest:
     return reports_pb2.MatrixTest(
         test_id=row.test_id,
         test_name=row.test_name,
-        cells=map(_matrix_cell, row.cells),
+        cells=map(_CELL_MESSAGES.read, row.cells),
         flaky_score=row.flaky_score,
         classification=to_enum_number(reports_pb2.Classification, row.classification),
         classification_detail=row.classification_detail,
         quarantine=quarantine_message(row.quarantine),
     )
+
+
+class _CellMessages:
+    """Messages of the cells that were shown last, by identity: a cell that did not change is the same object."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[int, str], tuple[Cell, reports_pb2.MatrixCell]] = {}
+
+    def read(self, matrix_cell: MatrixCell) -> reports_pb2.MatrixCell:
+        """The message of a cell; nobody may change it."""
+        key = (id(matrix_cell.cell), matrix_cell.build.version)
+        if kept := self._kept.get(key):
+            return kept[1]
+        message = _matrix_cell(matrix_cell)
+        if message.ByteSize() <= LARGEST_KEPT:
+            self._kept[key] = (matrix_cell.cell, message)
+            if len(self._kept) > CELLS_KEPT:
+                del self._kept[next(iter(self._kept))]
+        return message
+
+
+_CELL_MESSAGES = _CellMessages()
 
 
 def _matrix_cell(matrix_cell: MatrixCell) -> reports_pb2.MatrixCell:

@@ -19,15 +19,15 @@ from services.reporting.model.snapshots import (
 from services.reporting.model.tables import Cell, CellKey
 from services.reporting.ports import Counts, Page, TestFilter
 from services.reporting.storage import documents as d
-from services.reporting.storage.cell_memo import decode_cells
+from services.reporting.storage.decoded_documents import DecodedDocuments
 from services.reporting.storage.generations import ServingGeneration
 from services.reporting.storage.subdocuments import Document, decode_assessment, decode_fields, decode_optional
 
 K = TypeVar("K")
 V = TypeVar("V")
 
-CELLS_AT_ONCE = 1000
-"""What is decoded without a pause for others."""
+DECODED_AT_ONCE = 1000
+"""Documents that are decoded without a pause for others."""
 _VERDICTS = [outcome.value for outcome in Outcome if outcome.verdict]
 
 
@@ -36,6 +36,8 @@ class MongoReadModels:
 
     def __init__(self, mongo: Mongo) -> None:
         self._serving = ServingGeneration(mongo)
+        self._cells = DecodedDocuments(d.decode_cell)
+        self._assessments = DecodedDocuments(_decode_assessment_of_test)
 
     async def app(self, app_id: str) -> AppSnapshot | None:
         return (await self._by_ids(d.APPS, [app_id])).get(app_id)
@@ -84,11 +86,7 @@ class MongoReadModels:
 
     async def cells_of_builds(self, app_id: str, build_ids: Collection[str]) -> Mapping[CellKey, Cell]:
         query = {"app_id": app_id, "build_id": {"$in": list(build_ids)}}
-        rows = await self._serving.org_collection(d.CELLS.collection)
-        found: dict[CellKey, Cell] = {}
-        async for batch in rows.find_raw_batches(query, {"active": 0}, batch_size=CELLS_AT_ONCE):
-            found.update(decode_cells(batch))
-        return found
+        return dict(await self._find_decoded(d.CELLS.collection, query, {"active": 0}, self._cells))
 
     async def cells(self, keys: Collection[CellKey]) -> Mapping[CellKey, Cell]:
         return await self._by_ids(d.CELLS, keys, {"groups": 0})
@@ -97,16 +95,17 @@ class MongoReadModels:
         self, app_id: str, test_ids: Collection[str], only: Classification | None = None
     ) -> Mapping[str, Assessment]:
         """By the index of classes, if one is sought: few tests are of it."""
-        fields = ("test_id", "flaky_score", "classification", "evidence")
-        if only is None:
-            found = await self._histories(app_id, test_ids, fields)
-        else:
-            of_class = {"classification": only.value, "test_id": {"$in": list(test_ids)}, "app_id": app_id}
-            found = await self._find(d.HISTORIES.collection, of_class, fields)
-        return {document["test_id"]: decode_assessment(document) for document in found}
+        query: Document = {"_id": {"$in": [d.document_id((app_id, test_id)) for test_id in test_ids]}}
+        if only is not None:
+            query = {"classification": only.value, "test_id": {"$in": list(test_ids)}, "app_id": app_id}
+        fields = dict.fromkeys(("test_id", "flaky_score", "classification", "evidence"), 1)
+        if not test_ids:
+            return {}
+        return dict(await self._find_decoded(d.HISTORIES.collection, query, fields, self._assessments))
 
     async def observed(self, app_id: str, test_ids: Collection[str]) -> Mapping[str, BuildRef]:
-        found = await self._histories(app_id, test_ids, ("test_id", "observed"))
+        ids = [d.document_id((app_id, test_id)) for test_id in test_ids]
+        found = await self._find(d.HISTORIES.collection, {"_id": {"$in": ids}}, ("test_id", "observed")) if ids else ()
         builds = {document["test_id"]: decode_optional(BuildRef, document["observed"]) for document in found}
         return {test_id: build for test_id, build in builds.items() if build}
 
@@ -119,10 +118,6 @@ class MongoReadModels:
     async def _page_of_runs(self, query: Document, page: Page) -> Sequence[bytes]:
         found = await self._page(d.RUNS.collection, query, page, {"_id": 0, "list_item": 1}, newest="listed_at")
         return [bytes(document["list_item"]) for document in found]
-
-    async def _histories(self, app_id: str, test_ids: Collection[str], fields: Sequence[str]) -> list[Document]:
-        ids = [d.document_id((app_id, test_id)) for test_id in test_ids]
-        return await self._find(d.HISTORIES.collection, {"_id": {"$in": ids}}, fields) if ids else []
 
     async def _by_ids(
         self, kind: d.TableCodec[K, V], keys: Collection[K], projection: Document | None = None
@@ -147,6 +142,19 @@ class MongoReadModels:
         rows = await self._serving.org_collection(collection)
         found: list[Document] = await rows.find(query, projection).to_list(None)
         return found
+
+    async def _find_decoded(
+        self, collection: str, query: Document, projection: Document, decoded: DecodedDocuments[V]
+    ) -> list[V]:
+        rows = await self._serving.org_collection(collection)
+        found: list[V] = []
+        async for batch in rows.find_raw_batches(query, projection, batch_size=DECODED_AT_ONCE):
+            found += decoded.read(batch)
+        return found
+
+
+def _decode_assessment_of_test(document: Document) -> tuple[str, Assessment]:
+    return document["test_id"], decode_assessment(document)
 
 
 class MongoCatalogTests:

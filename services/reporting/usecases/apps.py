@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from services.chassis.clock import Clock
 from services.chassis.errors import NotFound
 from services.reporting.model import counters
+from services.reporting.model.flaky import Assessment
 from services.reporting.model.list_positions import position_by_day
 from services.reporting.model.reports import apps, matrix
 from services.reporting.model.reports.coverage import (
@@ -27,13 +28,14 @@ from services.reporting.model.snapshots import (
     TestSnapshot,
     active_quarantines,
 )
+from services.reporting.model.tables import Cell, CellKey
 from services.reporting.ports import Page, ReadModels
 from services.reporting.usecases.poll import REVISION_WAIT_SECONDS, poll_until
 
 
 @dataclass(frozen=True, slots=True)
 class AttachedTests:
-    """The attachments of an app, and their tests by id."""
+    """The attachments of an app to tests that are not deleted, and the tests by id, with deleted ones."""
 
     attachments: Sequence[AttachmentSnapshot]
     tests: dict[str, TestSnapshot]
@@ -71,7 +73,7 @@ class AppReports:
         fields, counted, verdicts, app_targets = await asyncio.gather(
             self._read.counters(names),
             self._read.counters([counters.build(build_id) for build_id in ids], apps.BUILD_FIELDS),
-            self._read.verdicts(app_id, ids, [item.test_id for item in attached.attachments]),
+            self._read.verdicts(app_id, ids, _test_ids(attached.attachments)),
             self._targets(app_id, app, builds, attached),
         )
         health = apps.build_health(builds, counted, verdicts, attachments=attached.attachments, targets=app_targets)
@@ -81,22 +83,24 @@ class AppReports:
         """A page of builds, with a row for each test attached or seen on them. NotFound."""
         await self._app(app_id, min_revision)
         total = counters.app_all(app_id)
-        builds, attached, fields = await asyncio.gather(
-            self._builds(app_id, page), self._attached(app_id), self._read.counters([total], ["builds"])
+        (builds, cells), (attached, assessments), fields = await asyncio.gather(
+            self._builds_with_cells(app_id, page),
+            self._attached_with_assessments(app_id),
+            self._read.counters([total], ["builds"]),
         )
-        cells = matrix.finished_cells(await self._read.cells_of_builds(app_id, [build.build_id for build in builds]))
-        seen = {test_id for _, test_id, _ in cells}
-        tests, assessments = await asyncio.gather(
-            self._read.tests_by_id(seen - attached.tests.keys()),
-            self._read.assessments(app_id, {*seen, *(item.test_id for item in attached.attachments)}),
-        )
+        if others := {test_id for _, test_id, _ in cells} - attached.tests.keys():
+            tests, assessed = await asyncio.gather(
+                self._read.tests_by_id(others), self._read.assessments(app_id, others)
+            )
+            attached.tests.update(tests)
+            assessments.update(assessed)
         rows = matrix.matrix_rows(
-            matrix.row_names(attached.attachments, cells, {**attached.tests, **tests}),
+            matrix.row_names(attached.attachments, cells, attached.tests),
             builds,
             cells,
             assessments=assessments,
-            versions=await self._versions(matrix.evidence_builds(assessments.values())),
-            quarantines=self._quarantines({**attached.tests, **tests}),
+            versions=await self._versions(matrix.evidence_builds(assessments.values()), builds),
+            quarantines=self._quarantines(attached.tests),
         )
         return matrix.Matrix(builds, rows, fields.get(total, {}).get("builds", 0))
 
@@ -106,7 +110,7 @@ class AppReports:
         builds, attached = await asyncio.gather(self._read.builds(app_id, Page(0, 1)), self._attached(app_id))
         app_targets = await self._targets(app_id, app, builds, attached)
         observed, cells = await asyncio.gather(
-            self._read.observed(app_id, [item.test_id for item in attached.attachments]),
+            self._read.observed(app_id, _test_ids(attached.attachments)),
             self._read.cells(target_cells(attached.attachments, app_targets)),
         )
         versions = await self._versions({build.id for build in observed.values()})
@@ -138,12 +142,23 @@ class AppReports:
             page = replace(page, skip=position.skip, before=position.before)
         return await self._read.builds(app_id, page)
 
+    async def _builds_with_cells(
+        self, app_id: str, page: Page
+    ) -> tuple[Sequence[BuildSnapshot], Mapping[CellKey, Cell]]:
+        builds = await self._builds(app_id, page)
+        cells = await self._read.cells_of_builds(app_id, [build.build_id for build in builds])
+        return builds, matrix.finished_cells(cells)
+
     async def _attached(self, app_id: str) -> AttachedTests:
-        """The attachments of tests that are not deleted."""
         attachments = await self._read.attachments(app_id)
-        tests = dict(await self._read.tests_by_id([attachment.test_id for attachment in attachments]))
-        deleted = {test_id for test_id, test in tests.items() if test.deleted}
-        return AttachedTests([item for item in attachments if item.test_id not in deleted], tests)
+        return _without_deleted(attachments, await self._read.tests_by_id(_test_ids(attachments)))
+
+    async def _attached_with_assessments(self, app_id: str) -> tuple[AttachedTests, dict[str, Assessment]]:
+        """Also those of deleted tests, which may have cells."""
+        attachments = await self._read.attachments(app_id)
+        ids = _test_ids(attachments)
+        tests, assessments = await asyncio.gather(self._read.tests_by_id(ids), self._read.assessments(app_id, ids))
+        return _without_deleted(attachments, tests), dict(assessments)
 
     async def _targets(
         self, app_id: str, app: AppSnapshot | None, newest: Sequence[BuildSnapshot], attached: AttachedTests
@@ -156,7 +171,19 @@ class AppReports:
     def _quarantines(self, tests: Mapping[str, TestSnapshot]) -> dict[str, Quarantine]:
         return active_quarantines({test_id: test.quarantine for test_id, test in tests.items()}, self._clock.now())
 
-    async def _versions(self, build_ids: Collection[str]) -> dict[str, str]:
-        """The current versions of these builds."""
-        builds = await self._read.builds_by_id(build_ids) if build_ids else {}
-        return {build_id: build.version for build_id, build in builds.items()}
+    async def _versions(self, build_ids: Collection[str], known: Sequence[BuildSnapshot] = ()) -> dict[str, str]:
+        """The current versions of these builds, and of those that are known."""
+        versions = {build.build_id: build.version for build in known}
+        if others := set(build_ids) - versions.keys():
+            versions |= {build_id: build.version for build_id, build in (await self._read.builds_by_id(others)).items()}
+        return versions
+
+
+def _test_ids(attachments: Sequence[AttachmentSnapshot]) -> list[str]:
+    return [attachment.test_id for attachment in attachments]
+
+
+def _without_deleted(attachments: Sequence[AttachmentSnapshot], tests: Mapping[str, TestSnapshot]) -> AttachedTests:
+    """The attachments of tests that are not deleted, and all their tests."""
+    deleted = {test_id for test_id, test in tests.items() if test.deleted}
+    return AttachedTests([item for item in attachments if item.test_id not in deleted], dict(tests))

@@ -1,9 +1,12 @@
 """The test matrix: builds across, tests down, a cell where a run finished."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from mobiletest.reporting.v1 import reports_pb2
 
+from services.reporting.messages import matrix_message
 from services.reporting.model.reports.matrix import Matrix, MatrixRow
 from services.reporting.model.snapshots import Failure
 from services.reporting.ports import Page
@@ -170,3 +173,23 @@ async def test_attempts_of_a_storm_are_left_out_once_it_is_settled(story: Story)
     assert row.classification_detail == (
         "Passed 3 of 3 attempts over 1 build; 1 attempt of an infrastructure storm left out."
     )
+
+
+async def test_messages_show_what_changed_since_the_last_one(story: Story) -> None:
+    """Messages of cells are kept: more runs, and a new version of the build, must not show old ones."""
+    build = story.build("1.0")
+    story.run("t", build)
+    first = await cell_message(story)
+    assert (first.build_version, first.total_runs) == ("1.0", 1)
+    assert await cell_message(story) == first
+    matrix = await matrix_of(story)
+    renamed = [replace(shown, version="2.0") for shown in matrix.builds]
+    cells = [replace(shown, build=renamed[0]) for shown in matrix.rows[0].cells]
+    again = matrix_message(APP, replace(matrix, rows=[replace(matrix.rows[0], cells=cells)]), 1, 10)
+    assert again.tests[0].cells[0].build_version == "2.0"
+    story.run("t", build)
+    assert (await cell_message(story)).total_runs == 2
+
+
+async def cell_message(story: Story) -> reports_pb2.MatrixCell:
+    return matrix_message(APP, await matrix_of(story), 1, 10).tests[0].cells[0]
