@@ -56,8 +56,10 @@ NICENESS = 10
 """Of the processes of attempts: below that of the worker, which renews their leases."""
 MESSAGE_LIMIT = 96 * 1024 * 1024
 """Bytes of what an attempt sends at once: as evidence, a page source of at most 64 MiB."""
-FETCH_WAIT_MS = 500
-"""How long a fetch waits for requests. A `ReleaseWatcher` is faster than a broker that answers late."""
+FETCH_WAIT_MS, QUIET_FETCH_WAIT_MS = 500, 2_000
+"""How long a fetch waits for requests. A `ReleaseWatcher` is faster than a broker that answers late, and in a quiet time
+so is the search every second.
+"""
 SLOT_LEASE = 2
 """How many lifetimes of a run's lease a slot is leased for: so the session of a lost worker ends first."""
 
@@ -141,6 +143,7 @@ async def _consume_requests(
         capacity=handler.capacity,
         session_seconds=settings.kafka_session_seconds,
         fetch_wait_ms=FETCH_WAIT_MS,
+        quiet_fetch_wait_ms=QUIET_FETCH_WAIT_MS,
     )
     worker.on_free_slot(consumer.wake)
     shared.health.register(f"requests-{suffix}", consumer.check, affects="liveness")
