@@ -1,6 +1,5 @@
 """Chromium on the shared stack: each test has an organisation and a browser profile of its own."""
 
-import shutil
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser, ConsoleMessage, Page, async_playwright
 
-from deploy.devices.hubs import CHROMIUM_ARGUMENTS
+from deploy.devices.hubs import CHROMIUM_ARGUMENTS, chromium
 from tests.e2e.client import Api
 from tests.e2e.conftest import *  # noqa: F403 - the fixtures of organisations
 from tests.shared_infrastructure import SharedStack
@@ -51,7 +50,7 @@ class Visitor:
 @pytest.fixture
 async def browser() -> AsyncIterator[Browser]:
     """A headless Chromium, that of Debian."""
-    program = shutil.which("chromium")
+    program = chromium()
     assert program, "the dashboard's tests need chromium; on Debian: apt-get install chromium"
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=program, args=list(CHROMIUM_ARGUMENTS))

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from services.chassis.clock import Clock
 from services.chassis.context import time_remaining
@@ -37,6 +38,8 @@ ENDED_WAIT_SECONDS = 5.0
 ANSWER_SECONDS = 1.0
 """How much of the caller's deadline is left for computing the answer."""
 RETRY_AFTER_SECONDS = 2.0
+RUNS_AT_ONCE = 2_500
+"""Failed runs that are looked up together."""
 EXPIRED = "Runs of this execution have expired, so its gate can no longer be computed"
 RUNS_UNKNOWN = "Reporting has not received all runs of this execution yet; try again"
 
@@ -61,6 +64,15 @@ class _GateInputs:
     on_base: Mapping[CellKey, BaseBranchStatus]
     breakages: Mapping[CellKey, Breakage]
     versions: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """The branch of the execution, the branch to compare with, and whether failures in storms count."""
+
+    own: str | None
+    base: str
+    storms: bool
 
 
 class Gates:
@@ -115,10 +127,18 @@ class Gates:
         return self._ended_wait if left is None else max(0.0, min(self._ended_wait, left - ANSWER_SECONDS))
 
     async def _reasons(self, runs: Sequence[GateRun], base: str, progress: ExecutionProgress) -> list[GateReason]:
-        inputs = await self._look_up(runs, base, storms=progress.storm is True)
-        reasons = sort_reasons([self._reason(run, base, inputs) async for run in in_turns(runs)])
+        """In parts, so that MongoDB searches for one while others are decoded."""
+        own = next((run.branch for run in runs if run.branch), None)
+        scope = _Scope(own, base, storms=progress.storm is True)
+        parts = [runs[start : start + RUNS_AT_ONCE] for start in range(0, len(runs), RUNS_AT_ONCE)]
+        found = await asyncio.gather(*(self._reasons_of(part, scope) for part in parts))
+        reasons = sort_reasons(list(chain.from_iterable(found)))
         await asyncio.sleep(0)  # sorting thousands takes a while, and so does counting them
         return reasons
+
+    async def _reasons_of(self, runs: Sequence[GateRun], scope: _Scope) -> list[GateReason]:
+        inputs = await self._look_up(runs, scope)
+        return [self._reason(run, scope.base, inputs) async for run in in_turns(runs)]
 
     def _reason(self, run: GateRun, base: str, inputs: _GateInputs) -> GateReason:
         test, cell = inputs.tests.get(run.test_id), _cell(run)
@@ -136,11 +156,11 @@ class Gates:
         detail = reason_detail(current, rule, context, base, inputs.versions)
         return GateReason(current, rule, detail, context.breakage, context.quarantine)
 
-    async def _look_up(self, runs: Sequence[GateRun], base: str, *, storms: bool) -> _GateInputs:
+    async def _look_up(self, runs: Sequence[GateRun], scope: _Scope) -> _GateInputs:
         tests, assessments, (on_base, breakages) = await asyncio.gather(
             self._read.tests_by_id({run.test_id for run in runs}),
             self._assessments(runs),
-            self._on_other_builds(runs, base, storms=storms),
+            self._on_other_builds(runs, scope),
         )
         builds = {run.build_id for run in runs if run.build_id}.union(
             *(status.build_ids for status in on_base.values())
@@ -151,13 +171,12 @@ class Gates:
         return _GateInputs(tests, quarantines, assessments, on_base, breakages, versions)
 
     async def _on_other_builds(
-        self, runs: Sequence[GateRun], base: str, *, storms: bool
+        self, runs: Sequence[GateRun], scope: _Scope
     ) -> tuple[Mapping[CellKey, BaseBranchStatus], Mapping[CellKey, Breakage]]:
-        own = next((run.branch for run in runs if run.branch), None)
         failing = await self._failing(runs)
         return await asyncio.gather(
-            self._base_branch.of(failing, own, base, storms=storms),
-            self._breakages.of(failing.values(), branch_scopes(own, base), storms=storms),
+            self._base_branch.of(failing, scope.own, scope.base, storms=scope.storms),
+            self._breakages.of(failing.values(), branch_scopes(scope.own, scope.base), storms=scope.storms),
         )
 
     async def _failing(self, runs: Sequence[GateRun]) -> dict[CellKey, BuildVerdict]:
