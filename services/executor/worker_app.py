@@ -57,8 +57,8 @@ NICENESS = 10
 MESSAGE_LIMIT = 96 * 1024 * 1024
 """Bytes of what an attempt sends at once: as evidence, a page source of at most 64 MiB."""
 FETCH_WAIT_MS, QUIET_FETCH_WAIT_MS = 500, 2_000
-"""How long a fetch waits for requests. A `ReleaseWatcher` is faster than a broker that answers late, and so is the search
-every second.
+"""How long a fetch waits for requests: a `ReleaseWatcher` is faster than a broker that answers late, and in a quiet
+time so is the search every second.
 """
 SLOT_LEASE = 2
 """How many lifetimes of a run's lease a slot is leased for: so the session of a lost worker ends first."""
