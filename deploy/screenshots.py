@@ -4,7 +4,6 @@ Each page on a desktop and on a phone, in the light and in the dark theme: FOLDE
 """
 
 import asyncio
-import shutil
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Mapping
@@ -14,7 +13,7 @@ from typing import Literal
 
 from playwright.async_api import Browser, Page, async_playwright
 
-from deploy.devices.hubs import CHROMIUM_ARGUMENTS
+from deploy.devices import hubs
 from deploy.local import stack
 from deploy.local.commands import load_examples
 from examples.client import Client
@@ -37,11 +36,11 @@ async def main(folder: Path) -> None:
 @asynccontextmanager
 async def chromium() -> AsyncIterator[Browser]:
     """A headless Chromium: that of the system."""
-    program = shutil.which("chromium")
+    program = hubs.chromium()
     if program is None:
         sys.exit("Install chromium; on Debian: apt-get install chromium")
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=program, args=list(CHROMIUM_ARGUMENTS))
+        browser = await playwright.chromium.launch(executable_path=program, args=list(hubs.CHROMIUM_ARGUMENTS))
         yield browser
         await browser.close()
 

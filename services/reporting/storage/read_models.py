@@ -95,17 +95,18 @@ class MongoReadModels:
         self, app_id: str, test_ids: Collection[str], only: Classification | None = None
     ) -> Mapping[str, Assessment]:
         """By the index of classes, if one is sought: few tests are of it."""
-        query: Document = {"_id": {"$in": [d.document_id((app_id, test_id)) for test_id in test_ids]}}
+        if not test_ids:
+            return {}
+        query = _histories(app_id, test_ids)
         if only is not None:
             query = {"classification": only.value, "test_id": {"$in": list(test_ids)}, "app_id": app_id}
         fields = dict.fromkeys(("test_id", "flaky_score", "classification", "evidence"), 1)
-        if not test_ids:
-            return {}
         return dict(await self._find_decoded(d.HISTORIES.collection, query, fields, self._assessments))
 
     async def observed(self, app_id: str, test_ids: Collection[str]) -> Mapping[str, BuildRef]:
-        ids = [d.document_id((app_id, test_id)) for test_id in test_ids]
-        found = await self._find(d.HISTORIES.collection, {"_id": {"$in": ids}}, ("test_id", "observed")) if ids else ()
+        if not test_ids:
+            return {}
+        found = await self._find(d.HISTORIES.collection, _histories(app_id, test_ids), ("test_id", "observed"))
         builds = {document["test_id"]: decode_optional(BuildRef, document["observed"]) for document in found}
         return {test_id: build for test_id, build in builds.items() if build}
 
@@ -151,6 +152,11 @@ class MongoReadModels:
         async for batch in rows.find_raw_batches(query, projection, batch_size=DECODED_AT_ONCE):
             found += decoded.read(batch)
         return found
+
+
+def _histories(app_id: str, test_ids: Collection[str]) -> Document:
+    """The query for the histories of these tests on an app."""
+    return {"_id": {"$in": [d.document_id((app_id, test_id)) for test_id in test_ids]}}
 
 
 def _decode_assessment_of_test(document: Document) -> tuple[str, Assessment]:
