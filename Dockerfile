@@ -22,8 +22,9 @@ RUN /opt/build/bin/python deploy/images/server_lock.py build >build.lock \
 COPY protos protos
 RUN /opt/build/bin/python protos/generate.py
 COPY services services
-# The root file system is read-only where this runs, so the bytecode is made here.
-RUN /opt/venv/bin/python -m compileall -q -j 0 --invalidation-mode unchecked-hash services gen /opt/venv
+# The root file system is read-only where this runs, so the script engine and the bytecode are compiled here.
+RUN /opt/venv/bin/python -m services.executor.automation.scripting.guest \
+    && /opt/venv/bin/python -m compileall -q -j 0 --invalidation-mode unchecked-hash services gen /opt/venv
 
 FROM ${BASE_IMAGE}
 ARG VERSION=dev

@@ -8,6 +8,7 @@ BUF_VERSION := 1.75.0
 BUF := build/tools/node_modules/.bin/buf
 REDOCLY_VERSION := 1.34.5
 REDOCLY := build/tools/redocly/node_modules/.bin/redocly
+SCRIPTING := services/executor/automation/scripting
 UV_VERSION := 0.13.8
 # One more than cores, because tests also wait.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
@@ -99,9 +100,10 @@ venv: .venv/.ready ## Create the Python environment from the lock
 	printf '%s\n%s\n' "$(CURDIR)" "$(CURDIR)/gen" > "$$($(BIN)/python -c 'import site; print(site.getsitepackages()[0])')/mobiletest.pth"
 	touch $@
 
-proto: gen/.ready ## Generate Python code from the protos
-gen/.ready: .venv/.ready protos/generate.py $(shell find protos -name '*.proto')
+proto: gen/.ready ## Generate Python code from the protos, and compile the script engine
+gen/.ready: .venv/.ready protos/generate.py $(SCRIPTING)/guest.py $(shell find protos -name '*.proto')
 	$(BIN)/python protos/generate.py
+	$(BIN)/python -m services.executor.automation.scripting.guest
 	touch $@
 
 $(BUF):

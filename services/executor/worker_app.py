@@ -51,7 +51,7 @@ STOP_CONSUMER_SECONDS = 3.0
 CLOSE_SECONDS = 8.0
 """For cleaning and closing the devices of the last runs."""
 SCRIPT_ENGINE = "services.executor.automation.scripting.preloaded"
-"""Compiles the script engine, which attempts share."""
+"""Loads the script engine, which attempts share."""
 NICENESS = 10
 """Of the processes of attempts: below that of the worker, which renews their leases."""
 MESSAGE_LIMIT = 96 * 1024 * 1024

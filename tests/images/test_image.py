@@ -67,3 +67,12 @@ def test_it_is_compiled_already() -> None:
         'd=$(dirname "$f"); ls "$d/__pycache__/$(basename "$f" .py)".*.pyc >/dev/null || echo "$f"; done',
     )
     assert missing.stdout + missing.stderr == ""
+
+
+def test_the_script_engine_is_compiled_already() -> None:
+    loaded = in_image(
+        "python",
+        "-c",
+        "from services.executor.automation.scripting import guest; guest._compile = None; guest.load_guest()",
+    )
+    assert loaded.stderr == ""

@@ -1,6 +1,13 @@
-"""The script engine as a WebAssembly module: QuickJS-ng, compiled once in a process and shared by its forks."""
+"""The script engine as a WebAssembly module: QuickJS-ng, compiled when the services are built.
+
+    python -m services.executor.automation.scripting.guest
+
+writes the compiled module (`make proto` and the image's build call it).
+"""
 
 import hashlib
+import os
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -16,6 +23,8 @@ FILE = "_guest.wasm"
 SHA256 = "647ab11ae29cc6d39a6d17d3aa1e7a6a0b5fb9c44b4864475a18bc644f926050"
 """Of the file whose exports `instance.py` was written for."""
 
+COMPILED = Path(__file__).parents[4] / "gen" / f"script-engine-{SHA256[:16]}.cwasm"
+"""Machine code, as trusted as the code of the services, and like it not writable by them in an image."""
 _ROUND_TRIP = Path(__file__).with_name("round_trip.wat")
 _UNUSED_FEATURES = (
     *("wasm_threads", "shared_memory", "wasm_memory64", "wasm_multi_memory", "wasm_component_model"),
@@ -35,22 +44,45 @@ class Guest:
 
 @cache
 def load_guest() -> Guest:
-    """Compile the module, which takes a second of CPU the first time. Raise ScriptsUnavailable.
+    """The engine from the compiled file; where that is missing or of another CPU or wasmtime, compiling takes a second.
 
-    Without threads of its own, so that a process that has compiled it can fork.
+    Without threads of its own, so that a process that has loaded it can fork. Raise ScriptsUnavailable.
     """
+    engine = _engine()
+    round_trip = wasmtime.Module(engine, _ROUND_TRIP.read_text())
+    return Guest(engine, load_module(engine, COMPILED), round_trip)
+
+
+def load_module(engine: wasmtime.Engine, compiled: Path) -> wasmtime.Module:
+    """The module from this file, or else compiled now. Raise ScriptsUnavailable."""
+    if compiled.is_file():
+        with suppress(wasmtime.WasmtimeError):  # which checks versions, settings and what the CPU can do
+            return wasmtime.Module.deserialize_file(engine, str(compiled))
+    return _compile(engine)
+
+
+def save_module(compiled: Path) -> None:
+    """Write the file for `load_module`. Raise ScriptsUnavailable."""
+    part = compiled.with_suffix(f".{os.getpid()}")
+    part.write_bytes(_compile(_engine()).serialize())
+    part.replace(compiled)
+
+
+def _compile(engine: wasmtime.Engine) -> wasmtime.Module:
     content = _read_file()
     if hashlib.sha256(content).hexdigest() != SHA256:
         raise ScriptsUnavailable(f"scripts cannot run on this machine: {PACKAGE}/{FILE} is not the pinned one")
+    return wasmtime.Module(engine, content)
+
+
+def _engine() -> wasmtime.Engine:
     config = wasmtime.Config()
     config.consume_fuel = True
     config.parallel_compilation = False
     config.max_wasm_stack = DEFAULT_LIMITS.stack_bytes
     for feature in _UNUSED_FEATURES:
         setattr(config, feature, False)
-    engine = wasmtime.Engine(config)
-    round_trip = wasmtime.Module(engine, _ROUND_TRIP.read_text())
-    return Guest(engine, wasmtime.Module(engine, content), round_trip)
+    return wasmtime.Engine(config)
 
 
 def _read_file() -> bytes:
@@ -58,3 +90,7 @@ def _read_file() -> bytes:
     if found is None or not found.submodule_search_locations:
         raise ScriptsUnavailable(f"scripts cannot run on this machine: {PACKAGE} is not installed")
     return Path(found.submodule_search_locations[0], FILE).read_bytes()
+
+
+if __name__ == "__main__":
+    save_module(COMPILED)

@@ -1,4 +1,4 @@
-"""Imported by the fork server alone: the engine is compiled there once, instead of a second in each attempt."""
+"""Imported by the fork server alone: the engine is loaded there once, instead of in each attempt."""
 
 from contextlib import suppress
 

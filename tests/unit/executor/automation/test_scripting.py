@@ -307,6 +307,22 @@ def test_the_guest_is_the_pinned_one() -> None:
     assert Path(guest.__file__).with_name("environment.js").is_file()
 
 
+def test_a_compiled_engine_is_loaded_instead_of_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    guest.save_module(tmp_path / "engine.cwasm")
+    monkeypatch.setattr(guest, "_compile", lambda engine: pytest.fail("compiled again"))
+    module = guest.load_module(guest.load_guest().engine, tmp_path / "engine.cwasm")
+    assert "eval_code" in {each.name for each in module.exports}
+    assert [path.name for path in tmp_path.iterdir()] == ["engine.cwasm"]
+
+
+@pytest.mark.parametrize("content", [None, b"", b"of another wasmtime"])
+def test_without_a_compiled_engine_that_fits_it_is_compiled(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "engine.cwasm"
+    if content is not None:
+        path.write_bytes(content)
+    assert "eval_code" in {each.name for each in guest.load_module(guest.load_guest().engine, path).exports}
+
+
 async def test_the_env_of_a_flow_overrides_variables_from_outside() -> None:
     outside = Scope(values={"NAME": "Ada", "GREETING": "Hi", "CITY": "Paris"})
     env = (("NAME", "${NAME || 'Nobody'}"), ("GREETING", "Hello ${NAME}"), ("COLOUR", "${COLOUR || 'red'}"))
