@@ -12,12 +12,13 @@ from pymongo.errors import PyMongoError
 from services.chassis import logs, metrics
 from services.chassis.clock import Clock, SystemClock
 from services.chassis.leases import Lease
-from services.chassis.mongo import Mongo
+from services.chassis.mongo import Document, Mongo
 from services.chassis.outbox import OUTBOX, Outbox, OutboxRow, to_events
 from services.chassis.producer import Producer, PublishResult
-from services.chassis.retry import run_every
+from services.chassis.retry import log_transient
 
 BATCH = 500
+MOST_COUNTED = 100_000
 _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 
 log = logs.get(__name__)
@@ -29,10 +30,13 @@ _failures = metrics.counter("mobiletest_outbox_publish_failures_total", "Publica
 
 @dataclass(frozen=True, slots=True)
 class RelayIntervals:
-    """All in seconds. `leftover_age`: an event that has waited for longer is published by the sweep."""
+    """All in seconds. `leftover_age`: an event that has waited for longer is published by the sweep. `follow`: between
+    the attempts to take the lease while another process has it.
+    """
 
     sweep: float = 1.0
     leftover_age: float = 1.0
+    follow: float = 3.0
     lease: float = 10.0
     after_failure: float = 1.0
 
@@ -49,6 +53,7 @@ class OutboxRelay:
         intervals: RelayIntervals = RelayIntervals(),
         clock: Clock | None = None,
     ) -> None:
+        self._mongo = mongo
         self._rows = mongo.collection(OUTBOX)
         self._outbox = outbox
         self._producer = producer
@@ -59,20 +64,28 @@ class OutboxRelay:
 
     async def run(self) -> None:
         """Publish until cancelled. Outages of MongoDB or Kafka are waited for."""
-        every = self._intervals.sweep
         async with asyncio.TaskGroup() as group:
             group.create_task(self._publish_new())
-            group.create_task(run_every(every, self.sweep, log=log, event="outbox_sweep_failed", transient=_passes))
+            group.create_task(self._sweep_on())
 
-    async def sweep(self) -> None:
-        """Publish all that has waited too long, if no other process does."""
+    async def sweep(self) -> bool:
+        """Publish all that has waited too long; False, without doing so, while that is another process's turn."""
         if not await self._lease.acquire():
             _pending.clear()
             _oldest.clear()
-            return
-        await self._measure()
-        while await self._publish_leftovers() == BATCH:
-            await self._lease.acquire()
+            return False
+        if await self._measure() > self._intervals.leftover_age:
+            while await self._publish_leftovers() == BATCH:
+                await self._lease.acquire()
+        return True
+
+    async def _sweep_on(self) -> None:
+        while True:
+            pause = self._intervals.sweep
+            with log_transient(log, "outbox_sweep_failed", transient=_passes):
+                if not await self.sweep():
+                    pause = self._intervals.follow
+            await asyncio.sleep(pause)
 
     async def _publish_new(self) -> None:
         while True:
@@ -109,11 +122,16 @@ class OutboxRelay:
         except PyMongoError as error:
             log.warning("outbox_mark_failed", error=repr(error))
 
-    async def _measure(self) -> None:
+    async def _measure(self) -> float:
+        """Show how many events wait; the age of the oldest in seconds, negative infinity without one."""
         waiting = {"pending": True, "time": {"$gt": _BEGINNING}}  # without a time the partial index is not used
-        _pending.set(await self._rows.count_documents(waiting, limit=100_000))
-        oldest = await self._rows.find_one({"pending": True}, {"time": 1}, sort=[("time", 1)])
-        _oldest.set((self._clock.now() - oldest["time"]).total_seconds() if oldest else 0)
+        first: Document = {"_id": None, "rows": {"$sum": 1}, "oldest": {"$first": "$time"}}
+        stages: list[Document] = [{"$match": waiting}, {"$sort": {"time": 1}}, {"$limit": MOST_COUNTED}, {"$group": first}]
+        found = await self._mongo.aggregate(OUTBOX, stages)
+        age = (self._clock.now() - found[0]["oldest"]).total_seconds() if found else float("-inf")
+        _pending.set(found[0]["rows"] if found else 0)
+        _oldest.set(max(0.0, age))
+        return age
 
 
 def _passes(error: Exception) -> bool:

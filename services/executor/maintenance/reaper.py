@@ -11,6 +11,8 @@ from services.executor.model.runs import RunLimits
 from services.executor.ports.runs import Lease, OverdueRuns, RunKey
 
 BATCH = 50
+FOLLOWER_TURNS = 2
+"""How many turns a process waits that does not have the lease."""
 MEASURE_SECONDS = 5.0
 
 log = logs.get(__name__)
@@ -45,16 +47,16 @@ class Reaper:
         while True:
             pause = self._recovery_seconds
             with log_transient(log, "reaper_failed"):
-                await self._reap_as_leader()
-                pause = self._every
+                leads = await self._reap_as_leader()
+                pause = self._every if leads else self._every * FOLLOWER_TURNS
             await asyncio.sleep(pause)
 
-    async def _reap_as_leader(self) -> None:
+    async def _reap_as_leader(self) -> bool:
         if not await self._lease.acquire():
             self._measured_at = float("-inf")
             telemetry.oldest_unclaimed.clear()
             telemetry.stuck.clear()
-            return
+            return False
         await self.reap()
         self._on_reaped()
         if monotonic() - self._measured_at >= MEASURE_SECONDS:
@@ -62,6 +64,7 @@ class Reaper:
             backlog = await self._runs.backlog()
             telemetry.oldest_unclaimed.set(backlog.oldest_seconds)
             telemetry.stuck.set(backlog.stuck)
+        return True
 
     async def reap(self) -> int:
         """Expire a batch of runs that are due; returns how many there were."""

@@ -15,7 +15,7 @@ from services.chassis.outbox import MIGRATION, OUTBOX, Outbox
 from services.chassis.outbox_relay import OutboxRelay, RelayIntervals
 from services.chassis.producer import Producer
 
-INTERVALS = RelayIntervals(sweep=0.05, leftover_age=0.2, lease=2.0, after_failure=0.1)
+INTERVALS = RelayIntervals(sweep=0.05, leftover_age=0.2, follow=0.1, lease=2.0, after_failure=0.1)
 NEVER = 3600.0
 PARTITIONS = 3
 
