@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Literal
@@ -98,9 +98,12 @@ class Health:
             await asyncio.sleep(every)
 
     @asynccontextmanager
-    async def mark_ready(self, background: Background) -> AsyncIterator[None]:
-        """Ready inside the block, if the checks pass: enter it as the last of a service's resources."""
-        async with background.run("health", self.run()):
+    async def mark_ready(self, background: Background, *, watched: bool = True) -> AsyncIterator[None]:
+        """Ready inside the block, if the checks pass: enter it as the last of a service's resources.
+
+        Unless `watched`, the checks are made only for those who ask the admin port.
+        """
+        async with background.run("health", self.run()) if watched else nullcontext():
             await self.started()
             try:
                 yield

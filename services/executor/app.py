@@ -87,7 +87,7 @@ async def start_app(settings: Settings, *, attempts: Attempts | None = None) -> 
             await _worker().start_device_worker(shared)
         elif settings.works and attempts is not None:
             await _worker().start_worker(shared, attempts)
-        await stack.enter_async_context(shared.health.mark_ready(shared.background))
+        await stack.enter_async_context(shared.health.mark_ready(shared.background, watched=settings.serves))
         yield App(address, shared.admin.address, shared.background)
 
 

@@ -109,6 +109,9 @@ class FakeRuns:
         found = [waiting.pop(0) for waiting in chosen if waiting]
         return [RunKey(run.execution_id, run.id) for run in found]
 
+    async def is_any_waiting(self) -> bool:
+        return any(run.claimable_at is not None and run.lease is None for run in self.stored.values())
+
     async def still_claimable(self, keys: Sequence[RunKey]) -> list[RunKey]:
         return [key for key in keys if key.run_id in self.stored and self.stored[key.run_id].claimable_at]
 

@@ -140,6 +140,9 @@ class Runs(OrphanedSessions, OverdueRuns, Protocol):
     async def claimable(self, platform: Platform, limit: int, accepts: AcceptsOrg = accept_all) -> list[RunKey]:
         """Runs that can be claimed now, in the order of `model.claim_order`; empty only when there are none."""
 
+    async def is_any_waiting(self) -> bool:
+        """Whether any run waits for a worker, of whatever platform, also if only for a later time."""
+
     async def still_claimable(self, keys: Sequence[RunKey]) -> list[RunKey]:
         """Those of the runs that can probably be claimed."""
 

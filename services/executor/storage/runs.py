@@ -74,6 +74,9 @@ class MongoRuns:
     async def claimable(self, platform: Platform, limit: int, accepts: AcceptsOrg = accept_all) -> list[RunKey]:
         return await self._queue.next_runs(platform, limit, accepts)
 
+    async def is_any_waiting(self) -> bool:
+        return await self._runs.find_one({"queue": {"$gt": ""}}, {"_id": 0, "queue": 1}) is not None
+
     async def still_claimable(self, keys: Sequence[RunKey]) -> list[RunKey]:
         wanted = {"_id": {"$in": [key.run_id for key in keys]}, "claimable_at": {"$exists": True}}
         found = {document["_id"] for document in await self._runs.find(wanted, {"_id": 1}).to_list(None)}

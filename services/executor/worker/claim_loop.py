@@ -130,11 +130,16 @@ class ClaimLoop:
         await asyncio.gather(self._search_on(self._every), self._search_on(None))
 
     async def _search_on(self, every: float | None) -> None:
-        """Search when woken, or after `every` seconds."""
+        """Search when woken, or after `every` seconds. A worker that is idle asks for all its platforms at once."""
+        woken = True
         while not self._stopping:
             with log_transient(log, "search_failed"):
-                await self.fill()
-            await self._wait(every)
+                if woken or self._is_behind_anywhere() or await self._runs.is_any_waiting():
+                    await self.fill()
+            woken = await self._wait(every)
+
+    def _is_behind_anywhere(self) -> bool:
+        return any(self.is_behind(platform) for platform in self._worker.platforms)
 
     async def fill(self) -> None:
         """Claim until the slots are full, no runs wait, or other workers were faster several times."""
@@ -159,14 +164,18 @@ class ClaimLoop:
         finally:
             self._claiming.difference_update(keys)
 
-    async def _wait(self, every: float | None) -> None:
-        """Return when it is time to search. A wake-up is for one of the two searches; a stop is for both."""
+    async def _wait(self, every: float | None) -> bool:
+        """Return when it is time to search: whether because of a wake-up, which is for one of the two searches, or of a
+        stop, which is for both.
+        """
         with suppress(TimeoutError):
             async with asyncio.timeout(every):
                 while not self._woken.is_set():
                     await self._woken.wait()
+        woken = self._woken.is_set()
         if not self._stopping:
             self._woken.clear()
+        return woken
 
 
 def _is_request(event: Event) -> bool:

@@ -144,6 +144,17 @@ async def test_claimable_runs_are_found_by_platform_and_oldest_first(world: Worl
     assert len(await world.runs.claimable(Platform.IOS, 1)) == 1
 
 
+async def test_runs_of_any_platform_wait_until_they_are_claimed(world: World) -> None:
+    assert not await world.runs.is_any_waiting()
+    execution = await start(world, plan(platform=Platform.IOS))
+    assert await world.runs.is_any_waiting()
+    [key] = await keys_of(world, execution)
+    claim = await claimed(world, key)
+    assert not await world.runs.is_any_waiting()
+    await world.runs.finish(key, claim.run.fencing_token, BROKEN)
+    assert await world.runs.is_any_waiting(), "it waits for its next attempt"
+
+
 async def test_an_infrastructure_failure_delays_the_next_claim(world: World) -> None:
     execution = await start(world, plan())
     [key] = await keys_of(world, execution)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from services.chassis.context import Caller, bind
 from services.chassis.lifecycle import Background
 from services.executor.model.runs import Platform
-from services.executor.ports.runs import Claim, ReleasedRun, RunKey
+from services.executor.ports.runs import AcceptsOrg, Claim, ReleasedRun, RunKey, accept_all
 from services.executor.worker.claim_loop import MAX_REQUESTS, ClaimLoop, RunRequestHandler
 from services.executor.worker.worker import Worker
 from tests.eventually import eventually
@@ -197,3 +197,33 @@ async def test_a_worker_that_is_behind_takes_all_requests_at_once() -> None:
     worker.stop_claiming()
     search.fall_behind(Platform.ANDROID)
     assert requests.capacity() == 0
+
+
+class CountingRuns(FakeExecutions):
+    """Counts the searches."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.peeks = self.searches = 0
+
+    async def is_any_waiting(self) -> bool:
+        self.peeks += 1
+        return await super().is_any_waiting()
+
+    async def claimable(self, platform: Platform, limit: int, accepts: AcceptsOrg = accept_all) -> list[RunKey]:
+        self.searches += 1
+        return await super().claimable(platform, limit, accepts)
+
+
+async def test_an_idle_worker_asks_for_all_platforms_at_once_until_a_run_waits() -> None:
+    store = CountingRuns()
+    worker = make(store)
+    async with Background() as background:
+        search = ClaimLoop(store, worker, every=0.001)
+        async with background.run("search", search.run(), stop=search.stop):
+            await eventually(lambda: store.peeks > 3)
+            assert store.searches == 2 * len(Platform), "one by each of the two searches, before it knew"
+            [key] = await started(store)
+            await eventually(lambda: list(worker.active) == [key.run_id])
+            worker.stop_claiming()
+    await worker.drain(0)
