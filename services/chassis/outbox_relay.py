@@ -125,9 +125,9 @@ class OutboxRelay:
     async def _measure(self) -> float:
         """Show how many events wait; the age of the oldest in seconds, negative infinity without one."""
         waiting = {"pending": True, "time": {"$gt": _BEGINNING}}  # without a time the partial index is not used
-        first: Document = {"_id": None, "rows": {"$sum": 1}, "oldest": {"$first": "$time"}}
-        stages: list[Document] = [{"$match": waiting}, {"$sort": {"time": 1}}, {"$limit": MOST_COUNTED}, {"$group": first}]
-        found = await self._mongo.aggregate(OUTBOX, stages)
+        counted: Document = {"_id": None, "rows": {"$sum": 1}, "oldest": {"$first": "$time"}}
+        first: list[Document] = [{"$match": waiting}, {"$sort": {"time": 1}}, {"$limit": MOST_COUNTED}]
+        found = await self._mongo.aggregate(OUTBOX, [*first, {"$group": counted}])
         age = (self._clock.now() - found[0]["oldest"]).total_seconds() if found else float("-inf")
         _pending.set(found[0]["rows"] if found else 0)
         _oldest.set(max(0.0, age))
