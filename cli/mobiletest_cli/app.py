@@ -54,7 +54,8 @@ def main() -> None:
     """Run the command, and end the process with its exit code."""
     if sys.stdin is None:  # closed by the caller
         sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 - as long as the process
-    sys.modules.setdefault("httpx._main", cast("Any", None))  # HTTPX can do without its own command, which loads slowly
+    for unused in ("httpx._main", "trio"):  # HTTPX imports both if it can, which takes as long as everything else
+        sys.modules.setdefault(unused, cast("Any", None))
     try:
         sys.exit(build_app()(standalone_mode=False))
     except (KeyboardInterrupt, typer.Abort):
