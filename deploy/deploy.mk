@@ -18,7 +18,7 @@ WITH_DOCKER := deploy/images/with-docker.sh
 CI_LINTERS := $(TOOLS)/actionlint $(SHELLCHECK) $(TOOLS)/groovy.jar
 
 deploy-check: venv proto $(TOOLS)/kustomize $(PROMTOOL) $(CI_LINTERS) ## Check the manifests, the Compose file and examples/ci
-	$(BIN)/pytest -n $(WORKERS) tests/deploy
+	$(BIN)/pytest -n $(WORKERS) --dist loadgroup tests/deploy
 
 containers: venv proto $(TOOLS)/docker-compose ## Build the images, run the stack and the tests in containers
 	$(WITH_DOCKER) deploy/images/suite.sh $(BIN)

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-VERSIONS = ["3.10", "3.11", "3.12", "3.13"]
+VERSIONS = [pytest.param(f"3.{minor}", marks=pytest.mark.xdist_group(f"Python 3.{minor}")) for minor in range(10, 14)]
+"""The tests of a version run in one process, so that each environment is installed once."""
 IMPORT_ALL = """
 import importlib, pkgutil, mobiletest_cli
 for module in pkgutil.walk_packages(mobiletest_cli.__path__, "mobiletest_cli."):
