@@ -11,6 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 VERSIONS = [pytest.param(f"3.{minor}", marks=pytest.mark.xdist_group(f"Python 3.{minor}")) for minor in range(10, 14)]
 """The tests of a version run in one process, so that each environment is installed once."""
+pytestmark = pytest.mark.parametrize("installed", VERSIONS, indirect=True)
 IMPORT_ALL = """
 import importlib, pkgutil, mobiletest_cli
 for module in pkgutil.walk_packages(mobiletest_cli.__path__, "mobiletest_cli."):
@@ -28,13 +29,26 @@ def find_python(version: str) -> str | None:
     return str(built[-1]) if built else shutil.which(f"python{version}")
 
 
-@pytest.fixture(scope="module", params=VERSIONS)
-def installed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(scope="session")
+def environments() -> dict[str, Path]:
+    """What has been installed: pytest comes back to a version in random order."""
+    return {}
+
+
+@pytest.fixture(scope="session")
+def installed(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, environments: dict[str, Path]
+) -> Path:
     """The folder of the programs of an environment that has the distribution only."""
     python = find_python(request.param)
     if python is None:
         pytest.skip(f"this machine has no Python {request.param}")
-    environment = tmp_path_factory.mktemp("cli")
+    if python not in environments:
+        environments[python] = install(python, tmp_path_factory.mktemp("cli"))
+    return environments[python]
+
+
+def install(python: str, environment: Path) -> Path:
     subprocess.run([python, "-m", "venv", environment], check=True)
     programs = environment / "bin"
     pip = [str(programs / "pip"), "install", "--quiet", "--disable-pip-version-check"]
