@@ -23,8 +23,8 @@ COPY protos protos
 RUN /opt/build/bin/python protos/generate.py
 COPY services services
 # The root file system is read-only where this runs, so the script engine and the bytecode are compiled here.
-RUN /opt/venv/bin/python -m services.executor.automation.scripting.guest \
-    && /opt/venv/bin/python -m compileall -q -j 0 --invalidation-mode unchecked-hash services gen /opt/venv
+RUN /opt/venv/bin/python -m compileall -q -j 0 --invalidation-mode unchecked-hash services gen /opt/venv \
+    && /opt/venv/bin/python -m services.executor.automation.scripting.guest
 
 FROM ${BASE_IMAGE}
 ARG VERSION=dev

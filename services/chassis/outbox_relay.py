@@ -18,7 +18,7 @@ from services.chassis.producer import Producer, PublishResult
 from services.chassis.retry import log_transient
 
 BATCH = 500
-MOST_COUNTED = 100_000
+MAX_COUNTED = 100_000
 _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 
 log = logs.get(__name__)
@@ -31,7 +31,8 @@ _failures = metrics.counter("mobiletest_outbox_publish_failures_total", "Publica
 @dataclass(frozen=True, slots=True)
 class RelayIntervals:
     """All in seconds. `leftover_age`: an event that has waited for longer is published by the sweep. `follow`: between
-    the attempts to take the lease while another process has it.
+    the attempts to take the lease while another process has it. So sweeps go on `lease` and `follow` after that
+    process was lost.
     """
 
     sweep: float = 1.0
@@ -69,7 +70,7 @@ class OutboxRelay:
             group.create_task(self._sweep_on())
 
     async def sweep(self) -> bool:
-        """Publish all that has waited too long; False, without doing so, while that is another process's turn."""
+        """Publish all that has waited too long; False if another process holds the lease."""
         if not await self._lease.acquire():
             _pending.clear()
             _oldest.clear()
@@ -126,7 +127,7 @@ class OutboxRelay:
         """Show how many events wait; the age of the oldest in seconds, negative infinity without one."""
         waiting = {"pending": True, "time": {"$gt": _BEGINNING}}  # without a time the partial index is not used
         counted: Document = {"_id": None, "rows": {"$sum": 1}, "oldest": {"$first": "$time"}}
-        first: list[Document] = [{"$match": waiting}, {"$sort": {"time": 1}}, {"$limit": MOST_COUNTED}]
+        first: list[Document] = [{"$match": waiting}, {"$sort": {"time": 1}}, {"$limit": MAX_COUNTED}]
         found = await self._mongo.aggregate(OUTBOX, [*first, {"$group": counted}])
         age = (self._clock.now() - found[0]["oldest"]).total_seconds() if found else float("-inf")
         _pending.set(found[0]["rows"] if found else 0)

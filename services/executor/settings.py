@@ -68,7 +68,10 @@ class Settings(ProcessSettings):
     lease_seconds: float = Field(default=15.0, ge=0.5)
     """A run whose worker has been silent for this long is given to another worker."""
     poll_seconds: float = Field(default=1.0, gt=0)
-    """How often workers look for waiting runs and notices, and how often expired leases are looked for."""
+    """How often workers look for waiting runs and notices, and how often expired leases are looked for.
+
+    If the process that looked for them is lost, another one begins at most 3 s and two such intervals later.
+    """
     queue_timeout_seconds: float = Field(default=3600.0, gt=0)
     """How long a run waits for a worker before it ends as queue_timeout."""
     run_timeout_seconds: float = Field(default=1800.0, gt=0)

@@ -11,8 +11,8 @@ from services.executor.model.runs import RunLimits
 from services.executor.ports.runs import Lease, OverdueRuns, RunKey
 
 BATCH = 50
-FOLLOWER_TURNS = 2
-"""How many turns a process waits that does not have the lease."""
+FOLLOWER_INTERVALS = 2
+"""A process without the lease asks for it every so many intervals."""
 MEASURE_SECONDS = 5.0
 
 log = logs.get(__name__)
@@ -48,7 +48,7 @@ class Reaper:
             pause = self._recovery_seconds
             with log_transient(log, "reaper_failed"):
                 leads = await self._reap_as_leader()
-                pause = self._every if leads else self._every * FOLLOWER_TURNS
+                pause = self._every if leads else self._every * FOLLOWER_INTERVALS
             await asyncio.sleep(pause)
 
     async def _reap_as_leader(self) -> bool:

@@ -141,7 +141,7 @@ class Runs(OrphanedSessions, OverdueRuns, Protocol):
         """Runs that can be claimed now, in the order of `model.claim_order`; empty only when there are none."""
 
     async def is_any_waiting(self) -> bool:
-        """Whether any run waits for a worker, of whatever platform, also if only for a later time."""
+        """Whether any run of any platform waits for a worker, including runs that can be claimed only later."""
 
     async def still_claimable(self, keys: Sequence[RunKey]) -> list[RunKey]:
         """Those of the runs that can probably be claimed."""

@@ -130,7 +130,7 @@ class ClaimLoop:
         await asyncio.gather(self._search_on(self._every), self._search_on(None))
 
     async def _search_on(self, every: float | None) -> None:
-        """Search when woken, or after `every` seconds. A worker that is idle asks for all its platforms at once."""
+        """Search when woken. Every `every` seconds, an idle worker first asks with one query whether any run waits."""
         woken = True
         while not self._stopping:
             with log_transient(log, "search_failed"):
@@ -165,8 +165,8 @@ class ClaimLoop:
             self._claiming.difference_update(keys)
 
     async def _wait(self, every: float | None) -> bool:
-        """Return when it is time to search: whether because of a wake-up, which is for one of the two searches, or of a
-        stop, which is for both.
+        """Wait for a wake-up or for `every` seconds; whether it was a wake-up. One of the two searches gets a wake-up,
+        both get a stop.
         """
         with suppress(TimeoutError):
             async with asyncio.timeout(every):

@@ -54,11 +54,12 @@ async def test_one_of_several_processes_sweeps(harness: OutboxHarness) -> None:
 async def test_only_the_process_that_sweeps_shows_what_is_pending(harness: OutboxHarness) -> None:
     relay, another = harness.relay(), Lease(harness.mongo, "outbox-sweeper", "another process", seconds=60)
     await harness.write("a", fast=False)
-    await relay.sweep()
+    assert await relay.sweep()
     assert shown("mobiletest_outbox_pending") == 1
+    assert 0 <= (shown("mobiletest_outbox_oldest_seconds") or -1) < 60
     await harness.mongo.collection(LEASES).delete_many({})
     assert await another.acquire()
-    await relay.sweep()
+    assert not await relay.sweep()
     assert (shown("mobiletest_outbox_pending"), shown("mobiletest_outbox_oldest_seconds")) == (None, None)
     await another.release()
     await relay.sweep()

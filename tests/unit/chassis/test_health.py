@@ -101,6 +101,13 @@ async def test_grpc_health_covers_each_service(health: Health) -> None:
     assert await grpc_status(health, "mobiletest.catalog.v1.Apps") == NOT_SERVING
 
 
+@pytest.mark.parametrize("watched", [True, False])
+async def test_checks_are_repeated_only_while_they_are_watched(health: Health, watched: bool) -> None:
+    async with Background() as background, health.mark_ready(background, watched=watched):
+        assert ("health" in {task.get_name() for task in asyncio.all_tasks()}) is watched
+        assert (await health.readiness()).ok
+
+
 async def test_a_stopping_process_is_never_ready_again(health: Health) -> None:
     async with Background() as background:
         async with health.mark_ready(background):

@@ -7,6 +7,8 @@ writes the compiled module (`make proto` and the image's build call it).
 
 import hashlib
 import os
+import platform
+import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -44,7 +46,7 @@ class Guest:
 
 @cache
 def load_guest() -> Guest:
-    """The engine from the compiled file; where that is missing or of another CPU or wasmtime, compiling takes a second.
+    """Load the compiled file; compile, which takes a second, if it is missing or was made for another CPU or wasmtime.
 
     Without threads of its own, so that a process that has loaded it can fork. Raise ScriptsUnavailable.
     """
@@ -62,9 +64,13 @@ def load_module(engine: wasmtime.Engine, compiled: Path) -> wasmtime.Module:
 
 
 def save_module(compiled: Path) -> None:
-    """Write the file for `load_module`. Raise ScriptsUnavailable."""
+    """Write the file for `load_module`. Raise ScriptsUnavailable.
+
+    On Linux it runs on every CPU of this architecture, because an image is built on one machine and runs on others.
+    """
     part = compiled.with_suffix(f".{os.getpid()}")
-    part.write_bytes(_compile(_engine()).serialize())
+    target = f"{platform.machine()}-unknown-linux-gnu" if sys.platform == "linux" else None
+    part.write_bytes(_compile(_engine(target)).serialize())
     part.replace(compiled)
 
 
@@ -75,8 +81,11 @@ def _compile(engine: wasmtime.Engine) -> wasmtime.Module:
     return wasmtime.Module(engine, content)
 
 
-def _engine() -> wasmtime.Engine:
+def _engine(target: str | None = None) -> wasmtime.Engine:
+    """For this machine, or to compile for `target`."""
     config = wasmtime.Config()
+    if target is not None:
+        config.target = target
     config.consume_fuel = True
     config.parallel_compilation = False
     config.max_wasm_stack = DEFAULT_LIMITS.stack_bytes

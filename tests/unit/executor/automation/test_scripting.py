@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import wasmtime
 
 from services.executor.automation.scripting import guest
 from services.executor.automation.scripting.engine import Script, ScriptEngine, ScriptResult
@@ -307,10 +308,16 @@ def test_the_guest_is_the_pinned_one() -> None:
     assert Path(guest.__file__).with_name("environment.js").is_file()
 
 
-def test_a_compiled_engine_is_loaded_instead_of_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_compiled_engine_is_loaded_instead_of_compiled(tmp_path: Path) -> None:
+    engine = guest.load_guest().engine
+    other = wasmtime.Module(engine, '(module (func (export "of the file")))').serialize()
+    (tmp_path / "engine.cwasm").write_bytes(other)
+    assert [each.name for each in guest.load_module(engine, tmp_path / "engine.cwasm").exports] == ["of the file"]
+
+
+def test_an_engine_is_compiled_for_every_cpu_of_the_architecture(tmp_path: Path) -> None:
     guest.save_module(tmp_path / "engine.cwasm")
-    monkeypatch.setattr(guest, "_compile", lambda engine: pytest.fail("compiled again"))
-    module = guest.load_module(guest.load_guest().engine, tmp_path / "engine.cwasm")
+    module = wasmtime.Module.deserialize_file(guest.load_guest().engine, str(tmp_path / "engine.cwasm"))
     assert "eval_code" in {each.name for each in module.exports}
     assert [path.name for path in tmp_path.iterdir()] == ["engine.cwasm"]
 
