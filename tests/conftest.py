@@ -27,12 +27,11 @@ structlog.configure(
 )
 
 _server = pytest.StashKey[InfrastructureServer]()
-SERVER_FIXTURES = frozenset(("mongo_uri", "kafka_bootstrap", "stack"))
-DRIVERS = frozenset(("motor", "pymongo"))
+BROKER_FIXTURES = frozenset(("kafka_bootstrap", "stack"))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--on-servers", action="store_true", help="run only tests that use MongoDB or a broker")
+    parser.addoption("--on-broker", action="store_true", help="run only tests that use a broker")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -60,18 +59,14 @@ def pytest_collection() -> Generator[None, object, object]:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Tests of the shared stack run last, so that its services do not idle beside all other tests."""
-    if config.getoption("on_servers"):
-        config.hook.pytest_deselected(items=[item for item in items if not _uses_servers(item)])
-        items[:] = filter(_uses_servers, items)
+    if config.getoption("on_broker"):
+        config.hook.pytest_deselected(items=[item for item in items if not _uses_broker(item)])
+        items[:] = filter(_uses_broker, items)
     items.sort(key=lambda item: "stack" in getattr(item, "fixturenames", ()))
 
 
-def _uses_servers(item: pytest.Item) -> bool:
-    """Whether a fixture of the test needs a server, or one of its parameters is a driver of MongoDB."""
-    called = getattr(item, "callspec", None)
-    if called and any(value in DRIVERS for value in called.params.values() if isinstance(value, str)):
-        return True
-    return not SERVER_FIXTURES.isdisjoint(getattr(item, "fixturenames", ()))
+def _uses_broker(item: pytest.Item) -> bool:
+    return not BROKER_FIXTURES.isdisjoint(getattr(item, "fixturenames", ()))
 
 
 def pytest_report_header() -> str:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -12,6 +13,7 @@ from deploy.local.child import poll_until
 from deploy.local.mongod import REPLICA_SET, TRANSACTION_LIFETIME, direct, ensure_replica_set, is_primary
 
 _MONGO_PORT = 27017
+_LOG_LINES = 100
 _START_SECONDS = 120
 """A JVM needs more than half a minute for its start beside other work on two cores."""
 
@@ -61,7 +63,22 @@ async def _run_container(make: Callable[[], Any], **options: Any) -> AsyncIterat
         await asyncio.to_thread(container.start, **options)
         yield container
     finally:
+        if exit_report := await asyncio.to_thread(describe_exit, container):
+            print(exit_report, file=sys.__stderr__, flush=True)
         await asyncio.to_thread(container.stop)
+
+
+def describe_exit(container: Any) -> str:
+    """Empty for a container that runs or was never made; otherwise how it ended and the last lines of its log, because
+    the tests show only that nothing answered."""
+    docker_container = container.get_wrapped_container()
+    if docker_container is None:
+        return ""
+    docker_container.reload()
+    if docker_container.status == "running":
+        return ""
+    state, log = docker_container.attrs["State"], docker_container.logs(tail=_LOG_LINES).decode(errors="replace")
+    return f"{container.image} ended before the tests, {state}:\n{log}"
 
 
 async def _answers(client: Any) -> bool:
