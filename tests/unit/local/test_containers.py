@@ -7,10 +7,9 @@ from tests.containers import describe_exit
 class FakeDockerContainer:
     """What Docker's client tells about a container; its status and state are known after `reload`."""
 
-    status = ""
-    attrs: dict[str, Any] = {}
-
     def __init__(self, status: str, exit_code: int = 0) -> None:
+        self.status = ""
+        self.attrs: dict[str, Any] = {}
         self._status = status
         self._exit_code = exit_code
 
