@@ -115,7 +115,10 @@ $(REDOCLY):
 
 include deploy/deploy.mk
 
+tools: $(BUF) $(REDOCLY) $(AXE) $(APPIUM)/.ready $(TOOLS)/kustomize $(TOOLS)/docker-compose $(PROMTOOL) $(CI_LINTERS)
+tools: ## Install the tools of all suites, each of which otherwise installs its own
+
 clean: ## Remove generated files, but not the state of `make run`
 	rm -rf .venv gen build .mypy_cache .ruff_cache .pytest_cache
 
-.PHONY: help run test unit properties dashboard vendor examples cli-types check lint types protos-check openapi-check protos-release api fault attack bench format lock venv proto clean
+.PHONY: help run test unit properties dashboard vendor examples cli-types check lint types protos-check openapi-check protos-release api fault attack bench format lock venv proto tools clean
