@@ -2,7 +2,7 @@
 # Makes container images without a registry: a base from Debian packages, ours on it, and the servers that the container
 # suite needs from the same artifacts as elsewhere (mongod from the wheel, Apache Kafka from Maven Central).
 #
-#     deploy/images/build.sh [base|app|mongo|kafka ...]     (all of them without arguments; DOCKER_HOST is honoured)
+#     deploy/images/build.sh [base] [app|mongo|kafka ...]     (all of them without arguments; DOCKER_HOST is honoured)
 #
 # Needs root (mmdebstrap), docker, for mongo PYTHON with the embedded mongod, for kafka Maven.
 set -euo pipefail
@@ -40,11 +40,25 @@ kafka() {
     docker build --quiet --build-arg "BASE_IMAGE=$BASE_IMAGE" --tag "$MOBILETEST_KAFKA_IMAGE" "$scratch"
 }
 
-[[ $# -gt 0 ]] || set -- base app mongo kafka
-for image in "$@"; do
+build() ( # a shell of its own, for the trap
     scratch=$(mktemp --directory)
     trap 'rm -rf "$scratch"' EXIT
-    echo "== $image"
-    "$image"
-    rm -rf "$scratch"
+    echo "== $1"
+    "$1"
+)
+
+[[ $# -gt 0 ]] || set -- base app mongo kafka
+if [[ $1 == base ]]; then # which the others build on
+    build base
+    shift
+fi
+builds=()
+for image in "$@"; do
+    build "$image" &
+    builds+=($!)
 done
+failed=0
+for pid in "${builds[@]}"; do
+    wait "$pid" || failed=1
+done
+exit "$failed"
