@@ -5,6 +5,7 @@
 #     deploy/images/build.sh [base] [app|mongo|kafka ...]     (all of them without arguments; DOCKER_HOST is honoured)
 #
 # Needs root (mmdebstrap), docker, for mongo PYTHON with the embedded mongod, for kafka Maven.
+# shellcheck disable=SC2317 # the functions of images are called by their names
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 

@@ -11,16 +11,22 @@ if docker info >/dev/null 2>&1; then
     exec "$@"
 fi
 
-folder=${MOBILETEST_DOCKER_DIR:-$(mktemp --directory --tmpdir mobiletest-docker-XXXX)}
+# shellcheck source=deploy/images/left_folders.sh
+source "$(dirname "$0")/left_folders.sh"
+remove_left_folders
+folder=${MOBILETEST_DOCKER_DIR:-$(mktemp --directory --tmpdir "$FOLDER_PREFIX$$-XXXX")}
 mkdir -p "$folder"
 bridge_was_there=$(ip link show docker0 2>/dev/null || true)
 
 stop() {
     kill "$daemon" 2>/dev/null || true
     wait "$daemon" 2>/dev/null || true
-    grep -F " $folder/" /proc/mounts | cut -d' ' -f2 | xargs --no-run-if-empty umount || true
+    if [[ -n ${MOBILETEST_DOCKER_DIR:-} ]]; then
+        unmount_all "$folder"
+    else
+        remove_folder "$folder"
+    fi
     [[ -n $bridge_was_there ]] || ip link delete docker0 2>/dev/null || true
-    [[ -n ${MOBILETEST_DOCKER_DIR:-} ]] || rm -rf "$folder"
 }
 
 # --host has a short path, because Unix sockets have short names.
