@@ -56,7 +56,7 @@ api: venv proto ## Run schemathesis against the stack: the service does what its
 	$(BIN)/pytest tests/api
 
 dashboard: venv proto ## Run the dashboard's tests in headless Chromium
-	$(BIN)/pytest -n 2 --dist loadfile tests/dashboard
+	$(BIN)/pytest -n 2 tests/dashboard
 
 fault: venv proto ## Run the fault tests, which kill and stop services and servers (docs/faults.md)
 	$(BIN)/pytest -n 2 tests/fault

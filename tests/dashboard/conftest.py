@@ -1,15 +1,19 @@
-"""Chromium on the shared stack: each test has an organisation and a browser profile of its own."""
+"""Chromium on the shared stack: each test has an organisation and a browser profile of its own.
+
+The tests of a pytest-xdist worker share a browser, and therefore its event loop with all their fixtures.
+"""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 from playwright.async_api import Browser, ConsoleMessage, Page, async_playwright
 
 from deploy.devices.hubs import CHROMIUM_ARGUMENTS, chromium
 from tests.e2e.client import Api
-from tests.e2e.conftest import *  # noqa: F403 - the fixtures of organisations
+from tests.e2e.conftest import fresh_key, world  # noqa: F401 - a fixture
 from tests.shared_infrastructure import SharedStack
 
 AXE = Path(__file__).parents[2] / "build/tools/axe/node_modules/axe-core/axe.min.js"
@@ -26,7 +30,7 @@ class Visitor:
 
     async def open(self, path: str) -> None:
         """Go to a page, and wait until its scripts have started."""
-        await self.page.goto(f"{self.url}{path}", wait_until="networkidle")
+        await self.page.goto(f"{self.url}{path}", wait_until="load")
 
     async def sign_in(self) -> None:
         """Sign in with the key of the organisation."""
@@ -47,7 +51,27 @@ class Visitor:
         ]
 
 
-@pytest.fixture
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent) and pytest_asyncio.is_async_test(item):
+            item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def api(stack: SharedStack) -> AsyncIterator[Api]:
+    """A client of a fresh organisation, with every scope."""
+    async with Api(stack.url, await fresh_key(stack, "Test")) as api:
+        yield api
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def anonymous(stack: SharedStack) -> AsyncIterator[Api]:
+    """A client without a key."""
+    async with Api(stack.url, None) as api:
+        yield api
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def browser() -> AsyncIterator[Browser]:
     """A headless Chromium, that of Debian."""
     program = chromium()
@@ -58,7 +82,7 @@ async def browser() -> AsyncIterator[Browser]:
         await browser.close()
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def visitor(browser: Browser, stack: SharedStack, api: Api) -> AsyncIterator[Visitor]:
     """Somebody who has not signed in yet. Whatever goes wrong in the browser meanwhile fails the test."""
     context = await browser.new_context(

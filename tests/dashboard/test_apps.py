@@ -2,7 +2,7 @@
 
 from typing import Any
 
-import pytest
+import pytest_asyncio
 from playwright.async_api import Locator, expect
 
 from tests.dashboard.conftest import Visitor
@@ -23,7 +23,7 @@ PIXELS = """canvas => {
 }"""
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def ci(world: World) -> Ci:
     return await Ci(world)()
 

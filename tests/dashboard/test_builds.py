@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+import pytest_asyncio
 from playwright.async_api import Locator, expect
 
 from tests.dashboard.conftest import Visitor
@@ -13,7 +14,7 @@ from tests.e2e.world import FAILING, UNKNOWN, World
 from tests.eventually import eventually
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def ci(world: World) -> Ci:
     return await Ci(world)()
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import AsyncIterator
 from typing import Any
 
-import pytest
+import pytest_asyncio
 from playwright.async_api import Request, Route, expect
 
 from tests.dashboard.conftest import Visitor
@@ -89,7 +89,7 @@ async def test_what_is_open_and_selected_stays_while_a_run_is_followed(visitor: 
     assert await page.evaluate("getSelection().toString()")
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def proxy(visitor: Visitor) -> AsyncIterator[Proxy]:
     """The network over which the visitor reaches the gateway."""
     async with serve_proxy(visitor.url) as proxy:

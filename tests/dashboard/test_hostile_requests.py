@@ -7,6 +7,7 @@ from uuid import uuid4
 
 import aiohttp
 import pytest
+import pytest_asyncio
 from yarl import URL
 
 from tests.e2e.client import Api
@@ -59,7 +60,7 @@ VALUES = (
 IDS = ("0", "..", "%2e%2e", "x" * 400, "%00", "%ff", "a%2Fb", "%E2%80%AE", "{id}", str(uuid4()))
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def addresses(world: World, api: Api) -> list[str]:
     """The pages of what has run."""
     app, build, test, workflow = await world.passing_app()

@@ -5,6 +5,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+import pytest_asyncio
 from playwright.async_api import expect
 
 from services.catalog.commands import bootstrap_organisation
@@ -56,7 +57,7 @@ async def tell(stack: SharedStack, *, tests: int, builds: int) -> History:
     return History(key.value, app)
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def small(stack: SharedStack, visitor: Visitor) -> History:
     """Eleven tests on three builds, whose owner the visitor is."""
     history = await tell(stack, tests=11, builds=3)

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import pytest
+import pytest_asyncio
 from playwright.async_api import Locator, expect
 
 from services.chassis.mongo import Mongo
@@ -20,7 +21,7 @@ from tests.shared_infrastructure import SharedStack
 HOSTILE = "<script>alert(1)</script> \u202egnp.exe " + "x" * 150
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def busy(visitor: Visitor, stack: SharedStack) -> AsyncIterator[World]:
     """The visitor's organisation, which may have one run at a time, and has it."""
     async with busy_world(stack) as world:

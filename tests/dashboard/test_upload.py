@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 from playwright.async_api import FilePayload, Locator, expect
 
 from tests.dashboard.conftest import Visitor
@@ -167,7 +168,7 @@ async def test_the_same_file_again_is_another_build(visitor: Visitor, world: Wor
     assert await versions(api, app) == ["1.1", "1.0"]
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def proxy(visitor: Visitor) -> AsyncIterator[Proxy]:
     """The network over which the visitor reaches the gateway."""
     async with serve_proxy(visitor.url) as proxy:

@@ -1,14 +1,14 @@
-"""The sample page in a Chromium of its own; its console stays empty: no error, no violation of the policy."""
+"""The sample page in a browser context of its own; its console stays empty: no error, no violation of the policy."""
 
 from collections.abc import AsyncIterator
 
-import pytest
+import pytest_asyncio
 from playwright.async_api import Browser, Page
 
 from tests.dashboard.components.sample_page import ADDRESS, answer
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def page(browser: Browser) -> AsyncIterator[Page]:
     """The sample page in English and the time of Tokyo. Fails the test if the console is not empty at its end."""
     context = await browser.new_context(
@@ -18,7 +18,7 @@ async def page(browser: Browser) -> AsyncIterator[Page]:
     page, said = await context.new_page(), []
     page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))
-    await page.goto(ADDRESS, wait_until="networkidle")
+    await page.goto(ADDRESS, wait_until="load")
     yield page
     await context.close()
     assert said == []
