@@ -18,7 +18,7 @@ from tests.attack.victim import Measured, Victim
 from tests.e2e.world import World
 from tests.fault.counting import record
 
-SECONDS = 10.0
+SECONDS = 7.0
 ROUNDS = 3
 """Noise of the machine makes a round slower than the attack alone would: the first that is fast enough counts. Each is
 compared with an idle stack just before it, as the noise may last longer than a round."""
