@@ -159,6 +159,7 @@ def _environment(state: State) -> dict[str, str]:
     defaults = {
         "MOBILETEST_OBJECT_STORE": state.objects.as_uri(),
         "MOBILETEST_ARTIFACT_SPOOL": str(state.spool),
+        "MOBILETEST_EXECUTOR_FILES_FOLDER": str(state.files),
     }
     return {name: os.environ.get(name, value) for name, value in defaults.items()}
 

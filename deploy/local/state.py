@@ -33,6 +33,7 @@ class State:
         self.logs = self.folder / "logs"
         self.objects = self.folder / "objects"
         self.spool = self.folder / "spool"
+        self.files = self.folder / "files"
         self.environments = self.folder / "env"
         self._ready = self.folder / "ready.json"
         self._organisation = self.folder / "organisation.json"

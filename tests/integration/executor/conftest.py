@@ -78,6 +78,7 @@ def settings(
             "catalog_address": shelf.address,
             "object_store": (tmp_path / "objects").as_uri(),
             "artifact_spool": str(tmp_path / "spool"),
+            "executor_files_folder": str(tmp_path / "files"),
             "shutdown_grace_seconds": 5.0,
             "poll_seconds": 0.25,
         }

@@ -48,6 +48,8 @@ async def test_parts_can_be_killed_started_and_added(tmp_path: Path) -> None:
             await stack.start(name)
             assert stack.pid_of(name) != pid
         assert await client.catalog.apps.find_one() == {"_id": "a"}
+        # What a killed worker leaves is in the state folder, where the next one finds it.
+        assert f"FILES_FOLDER={tmp_path}/files\n" in (tmp_path / "env" / "worker-1.env").read_text()
         producer = AIOKafkaProducer(bootstrap_servers=stack.kafka_bootstrap)
         await producer.start()
         await producer.stop()
