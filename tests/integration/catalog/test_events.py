@@ -22,11 +22,11 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def events(service: Service, kafka_bootstrap: str) -> AsyncIterator[list[Event]]:
-    """What is on the topics, as it arrives."""
+    """What is on the topics, in the order of arrival, each event once: the broker may have it twice."""
     seen: list[Event] = []
 
     async def handler(batch: list[Event]) -> None:
-        seen.extend(batch)
+        seen.extend(event for event in batch if event not in seen)
 
     topics = [CATALOG_EVENTS, KEY_EVENTS]
     async with (
