@@ -10,7 +10,6 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
 from aiokafka.errors import GroupAuthorizationFailedError, KafkaError, TopicAuthorizationFailedError
@@ -167,7 +166,7 @@ async def test_only_its_own_services_publish_to_a_topic(address: str, service: s
 @pytest.mark.parametrize(
     ("service", "topic", "group"),
     [
-        ("gateway", KEY_EVENTS, f"gateway-{uuid4()}"),
+        ("gateway", KEY_EVENTS, "gateway-1"),
         ("reporting", EXECUTION_EVENTS, "mobiletest-reporting"),
         ("executor-worker", next(iter(RUN_REQUESTS.values())), "executor-workers-android"),
     ],
