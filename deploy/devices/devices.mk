@@ -5,7 +5,7 @@ AXE_VERSION := 4.14.1
 AXE := $(TOOLS)/axe/node_modules/axe-core/axe.min.js
 
 devices: venv proto $(APPIUM)/.ready ## Run the device tests on a real Appium server and headless Chromium
-	$(BIN)/pytest -n 2 --dist loadgroup tests/devices
+	$(BIN)/pytest -n $(WORKERS) --dist loadgroup tests/devices
 
 dashboard: $(AXE)
 
