@@ -12,6 +12,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, ConsoleMessage, Page, async_playwright
 
 from deploy.devices.hubs import CHROMIUM_ARGUMENTS, chromium
+from tests.dashboard.proxy import Proxy, serve_proxy
 from tests.e2e.client import Api
 from tests.e2e.conftest import fresh_key, world  # noqa: F401 - a fixture
 from tests.shared_infrastructure import SharedStack
@@ -30,7 +31,7 @@ class Visitor:
 
     async def open(self, path: str) -> None:
         """Go to a page, and wait until its scripts have started."""
-        await self.page.goto(f"{self.url}{path}", wait_until="load")
+        await self.page.goto(f"{self.url}{path}")
 
     async def sign_in(self) -> None:
         """Sign in with the key of the organisation."""
@@ -99,3 +100,12 @@ async def visitor(browser: Browser, stack: SharedStack, api: Api) -> AsyncIterat
     yield visitor
     await context.close()
     assert visitor.problems == []
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def proxy(visitor: Visitor) -> AsyncIterator[Proxy]:
+    """The network over which the visitor reaches the gateway."""
+    async with serve_proxy(visitor.url) as proxy:
+        visitor.url = proxy.url
+        yield proxy
+        await visitor.page.goto("about:blank")

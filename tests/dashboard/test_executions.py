@@ -2,15 +2,13 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
 from typing import Any
 
-import pytest_asyncio
 from playwright.async_api import Request, Route, expect
 
 from tests.dashboard.conftest import Visitor
 from tests.dashboard.pages import HOSTILE, defects
-from tests.dashboard.proxy import Proxy, serve_proxy
+from tests.dashboard.proxy import Proxy
 from tests.e2e.client import Api, created
 from tests.e2e.test_human_in_the_loop import ASKING, TWO_BUTTONS
 from tests.e2e.world import World, paced_app_model
@@ -40,7 +38,7 @@ async def test_a_running_execution_is_followed_without_loading_the_page_again(vi
     await visitor.sign_in()
     execution, test = await on_build(world, paced_app_model(seconds=1.0), "launchApp", *["waitForAnimationToEnd"] * 3)
     page = visitor.page
-    await visitor.page.goto(f"{visitor.url}/executions/{execution}", wait_until="load")
+    await visitor.open(f"/executions/{execution}")
     await page.evaluate("window.sameDocument = true")
     await expect(page.get_by_role("progressbar")).to_be_visible()
     link = page.get_by_role("link", name=test["name"])
@@ -56,7 +54,7 @@ async def test_a_running_execution_is_cancelled(visitor: Visitor, world: World) 
     execution, _ = await on_build(world, paced_app_model(seconds=2.0), "launchApp", *["waitForAnimationToEnd"] * 20)
     page = visitor.page
     page.on("dialog", lambda dialog: dialog.accept())
-    await page.goto(f"{visitor.url}/executions/{execution}", wait_until="load")
+    await visitor.open(f"/executions/{execution}")
     await page.evaluate("window.sameDocument = true")
     await page.get_by_role("button", name="Cancel").click()
     await expect(page.get_by_role("status").filter(has_text="is being cancelled")).to_be_visible()
@@ -73,7 +71,7 @@ async def test_what_is_open_and_selected_stays_while_a_run_is_followed(visitor: 
         world, paced_app_model(seconds=1.0), *steps, run_config={"execution_mode": {"retries": 1}}
     )
     page = visitor.page
-    await page.goto(f"{visitor.url}/executions/{execution}", wait_until="load")
+    await visitor.open(f"/executions/{execution}")
     await page.get_by_role("link", name=test["name"]).click()
     first = page.locator("details#attempt-1")
     await first.locator("> summary").click(timeout=30_000)
@@ -89,20 +87,12 @@ async def test_what_is_open_and_selected_stays_while_a_run_is_followed(visitor: 
     assert await page.evaluate("getSelection().toString()")
 
 
-@pytest_asyncio.fixture(loop_scope="session")
-async def proxy(visitor: Visitor) -> AsyncIterator[Proxy]:
-    """The network over which the visitor reaches the gateway."""
-    async with serve_proxy(visitor.url) as proxy:
-        visitor.url = proxy.url
-        yield proxy
-
-
 async def test_a_live_page_says_when_it_is_not_current(visitor: Visitor, world: World, proxy: Proxy) -> None:
     """What was shown stays, and the page goes on by itself when the server answers again."""
     await visitor.sign_in()
     execution, _ = await on_build(world, paced_app_model(seconds=1.0), "launchApp", *["waitForAnimationToEnd"] * 3)
     page, note = visitor.page, visitor.page.get_by_text("This page is not current")
-    await page.goto(f"{visitor.url}/executions/{execution}", wait_until="load")
+    await visitor.open(f"/executions/{execution}")
     proxy.cut()
     await expect(note).to_be_visible(timeout=30_000)
     await expect(page.get_by_role("progressbar")).to_be_visible()
@@ -246,7 +236,7 @@ async def test_a_question_is_answered(visitor: Visitor, world: World, api: Api) 
     execution, _ = await on_build(world, TWO_BUTTONS, "Tap Add", 'I see "Count 2"', run_config=ASKING)
     run = created(await api.get(f"/executions/{execution}/runs"))["items"][0]
     page = visitor.page
-    await page.goto(f"{visitor.url}/executions/{execution}/runs/{run['id']}", wait_until="load")
+    await visitor.open(f"/executions/{execution}/runs/{run['id']}")
     await expect(page.get_by_role("heading", name="The run waits for an answer")).to_be_visible(timeout=30_000)
     await expect(page.get_by_role("img", name="Screen at the question")).to_be_visible()
     await page.get_by_role("button", name="tap the 2nd").click()

@@ -144,7 +144,7 @@ async def test_a_live_page_keeps_what_was_typed_when_the_session_ends(visitor: V
     execution = await started(world)
     run: Any = await asked(api, execution)
     page = visitor.page
-    await page.goto(f"{visitor.url}/executions/{execution}/runs/{run['id']}", wait_until="load")
+    await visitor.open(f"/executions/{execution}/runs/{run['id']}")
     await page.evaluate("window.sameDocument = true")
     answer = page.get_by_label("Or a step to perform instead")
     await answer.fill("Tap the 2nd Add")

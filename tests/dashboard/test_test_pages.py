@@ -162,7 +162,7 @@ async def test_a_tab_that_saved_first_is_noticed(visitor: Visitor, world: World,
     page, other = visitor.page, await visitor.page.context.new_page()
     await visitor.sign_in()
     for tab in (page, other):
-        await tab.goto(f"{visitor.url}/tests/{test['id']}", wait_until="load")
+        await tab.goto(f"{visitor.url}/tests/{test['id']}")
     await other.get_by_label("Steps").fill("- Theirs\n")
     await save(other)
     await expect(other.get_by_text("Saved as version 2")).to_be_visible()

@@ -2,17 +2,15 @@
 
 import base64
 import os
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import pytest_asyncio
 from playwright.async_api import FilePayload, Locator, expect
 
 from tests.dashboard.conftest import Visitor
 from tests.dashboard.pages import is_reached_by_tab
-from tests.dashboard.proxy import Proxy, serve_proxy
+from tests.dashboard.proxy import Proxy
 from tests.e2e.client import Api, created
 from tests.e2e.world import World
 from tests.fakes.artifacts import apk, archive
@@ -166,15 +164,6 @@ async def test_the_same_file_again_is_another_build(visitor: Visitor, world: Wor
     await form.get_by_role("button", name="Upload").click()
     await expect(form.get_by_role("status")).to_contain_text("build 1.1. The same file had been uploaded before.")
     assert await versions(api, app) == ["1.1", "1.0"]
-
-
-@pytest_asyncio.fixture(loop_scope="session")
-async def proxy(visitor: Visitor) -> AsyncIterator[Proxy]:
-    """The network over which the visitor reaches the gateway."""
-    async with serve_proxy(visitor.url) as proxy:
-        visitor.url = proxy.url
-        yield proxy
-        await visitor.page.goto("about:blank")
 
 
 async def begin_upload(visitor: Visitor, form: Locator) -> None:

@@ -18,7 +18,7 @@ async def page(browser: Browser) -> AsyncIterator[Page]:
     page, said = await context.new_page(), []
     page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))
-    await page.goto(ADDRESS, wait_until="load")
+    await page.goto(ADDRESS)
     yield page
     await context.close()
     assert said == []
