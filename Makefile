@@ -27,6 +27,9 @@ test: venv proto ## Run the unit, contract, integration and end-to-end tests on 
 unit: venv proto ## Run the unit tests: no servers, no sockets, few examples of each property
 	MOBILETEST_TEST_EXAMPLES=0.04 $(BIN)/pytest -n $(WORKERS) tests/unit
 
+drivers: venv proto ## Run the tests that use MongoDB's driver with the other one, PyMongo Async
+	MOBILETEST_MONGO_DRIVER=pymongo $(BIN)/pytest -n $(WORKERS) --using mongo_driver tests/contract tests/integration
+
 properties: venv proto ## Run the property tests with all their examples (`make test` tries a tenth)
 	MOBILETEST_TEST_EXAMPLES=1 $(BIN)/pytest -n $(WORKERS) -m hypothesis tests/unit tests/contract
 
@@ -121,4 +124,4 @@ tools: ## Install the tools of all suites, each of which otherwise installs its 
 clean: ## Remove generated files, but not the state of `make run`
 	rm -rf .venv gen build .mypy_cache .ruff_cache .pytest_cache
 
-.PHONY: help run test unit properties dashboard vendor examples cli-types check lint types protos-check openapi-check protos-release api fault attack bench format lock venv proto tools clean
+.PHONY: help run test unit drivers properties dashboard vendor examples cli-types check lint types protos-check openapi-check protos-release api fault attack bench format lock venv proto tools clean

@@ -2,8 +2,8 @@
 
 import gc
 import os
-from collections.abc import Generator, Iterator
-from typing import Any, NoReturn
+from collections.abc import Collection, Generator, Iterator
+from typing import Any, NoReturn, cast
 from uuid import uuid4
 
 import hypothesis
@@ -11,6 +11,7 @@ import pytest
 import structlog
 from pymongo import MongoClient
 
+from services.chassis.mongo import Driver
 from tests.examples import examples
 from tests.infrastructure import Unavailable, describe
 from tests.shared_infrastructure import InfrastructureServer, SharedStack, request_part
@@ -27,11 +28,12 @@ structlog.configure(
 )
 
 _server = pytest.StashKey[InfrastructureServer]()
-BROKER_FIXTURES = frozenset(("kafka_bootstrap", "stack"))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--on-broker", action="store_true", help="run only tests that use a broker")
+    parser.addoption(
+        "--using", type=lambda names: set(names.split(",")), help="run only tests that use one of these fixtures"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -59,14 +61,14 @@ def pytest_collection() -> Generator[None, object, object]:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Tests of the shared stack run last, so that its services do not idle beside all other tests."""
-    if config.getoption("on_broker"):
-        config.hook.pytest_deselected(items=[item for item in items if not _uses_broker(item)])
-        items[:] = filter(_uses_broker, items)
-    items.sort(key=lambda item: "stack" in getattr(item, "fixturenames", ()))
+    if (names := config.getoption("using")) is not None:
+        config.hook.pytest_deselected(items=[item for item in items if names.isdisjoint(_fixtures(item))])
+        items[:] = [item for item in items if not names.isdisjoint(_fixtures(item))]
+    items.sort(key=lambda item: "stack" in _fixtures(item))
 
 
-def _uses_broker(item: pytest.Item) -> bool:
-    return not BROKER_FIXTURES.isdisjoint(getattr(item, "fixturenames", ()))
+def _fixtures(item: pytest.Item) -> Collection[str]:
+    return getattr(item, "fixturenames", ())
 
 
 def pytest_report_header() -> str:
@@ -92,6 +94,14 @@ def skip_or_fail(reason: str) -> NoReturn:
 def mongo_uri() -> str:
     """The URI of a MongoDB replica set that the whole run shares: use databases of your own."""
     return str(get_part("mongo"))
+
+
+@pytest.fixture(scope="session")
+def mongo_driver() -> Driver:
+    """The driver under test: motor, or what MOBILETEST_MONGO_DRIVER says. `make drivers` runs the tests that use this
+    fixture on pymongo.
+    """
+    return cast(Driver, os.environ.get("MOBILETEST_MONGO_DRIVER", "motor"))
 
 
 @pytest.fixture(scope="session")

@@ -4,14 +4,13 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Literal
 from uuid import uuid4
 
 import pymongo
 
 from services.chassis import logs
 from services.chassis.leases import Lease
-from services.chassis.mongo import Mongo
+from services.chassis.mongo import Driver, Mongo
 
 MIGRATIONS = "_migrations"
 LEASE_SECONDS = 60.0
@@ -39,7 +38,7 @@ class SchemaIsNewer(Exception):
 
 @asynccontextmanager
 async def open_migrated(
-    uri: str, database: str, migrations: Sequence[Migration], driver: Literal["motor", "pymongo"] = "motor"
+    uri: str, database: str, migrations: Sequence[Migration], driver: Driver = "motor"
 ) -> AsyncIterator[Mongo]:
     """The database with its schema migrated; waits without limit until MongoDB answers. SchemaIsNewer."""
     mongo = await Mongo.connect(uri, database, driver)

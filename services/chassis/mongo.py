@@ -28,6 +28,7 @@ TRANSACTION_SECONDS = 8.0
 ABORT_SECONDS = 0.5
 PING_SECONDS = 2.0
 """A server that has not answered a ping for so long hangs. Drivers find that out after twice as long."""
+Driver = Literal["motor", "pymongo"]
 _WRITE = WriteConcern(w="majority", j=True)
 
 log = logs.get(__name__)
@@ -53,7 +54,7 @@ class Mongo:
         )
 
     @classmethod
-    async def connect(cls, uri: str, database: str, driver: Literal["motor", "pymongo"] = "motor") -> "Mongo":
+    async def connect(cls, uri: str, database: str, driver: Driver = "motor") -> "Mongo":
         """Connect; waits without limit until MongoDB answers."""
         mongo = cls.unconnected(uri, database, driver)
         try:
@@ -64,7 +65,7 @@ class Mongo:
         return mongo
 
     @classmethod
-    def unconnected(cls, uri: str, database: str, driver: Literal["motor", "pymongo"] = "motor") -> "Mongo":
+    def unconnected(cls, uri: str, database: str, driver: Driver = "motor") -> "Mongo":
         """The same without waiting: the driver connects in the background."""
         return cls(_client(uri, driver), database, driver)
 

@@ -1,23 +1,14 @@
-"""Everything that stands on MongoDB is tested under both drivers."""
+"""A MongoDB database for each test, through the driver under test."""
 
 from collections.abc import AsyncIterator
-from typing import Literal
 
 import pytest
 
-from services.chassis.mongo import Mongo
-
-Driver = Literal["motor", "pymongo"]
-
-
-@pytest.fixture(params=["motor", "pymongo"])
-def driver(request: pytest.FixtureRequest) -> Driver:
-    chosen: Driver = request.param
-    return chosen
+from services.chassis.mongo import Driver, Mongo
 
 
 @pytest.fixture
-async def mongo(mongo_uri: str, mongo_database: str, driver: Driver) -> AsyncIterator[Mongo]:
-    mongo = await Mongo.connect(mongo_uri, mongo_database, driver)
+async def mongo(mongo_uri: str, mongo_database: str, mongo_driver: Driver) -> AsyncIterator[Mongo]:
+    mongo = await Mongo.connect(mongo_uri, mongo_database, mongo_driver)
     yield mongo
     await mongo.close()

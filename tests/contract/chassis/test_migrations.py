@@ -6,7 +6,7 @@ from motor.motor_asyncio import AsyncIOMotorClient
 from pymongo import AsyncMongoClient
 
 from services.chassis.migrations import MIGRATIONS, Migration, SchemaIsNewer, migrate
-from services.chassis.mongo import Mongo
+from services.chassis.mongo import Driver, Mongo
 
 
 class Steps:
@@ -49,16 +49,16 @@ async def test_a_failed_migration_is_retried_at_the_next_start(mongo: Mongo, ste
     assert steps.applied == ["1", "2"]
 
 
-@pytest.mark.parametrize(("client", "driver"), [(AsyncIOMotorClient, "motor"), (AsyncMongoClient, "pymongo")])
 async def test_a_migration_may_take_longer_than_other_operations(
-    mongo_uri: str, mongo_database: str, client: Any, driver: Any
+    mongo_uri: str, mongo_database: str, mongo_driver: Driver
 ) -> None:
     async def apply(mongo: Mongo) -> None:
         await mongo.collection("rows").insert_one({})
         slow = mongo.collection("rows").find({"$where": "sleep(1500) || true"})
         assert len(await slow.to_list(None)) == 1
 
-    mongo = Mongo(client(mongo_uri, socketTimeoutMS=500), mongo_database, driver)
+    client: type[Any] = AsyncMongoClient if mongo_driver == "pymongo" else AsyncIOMotorClient
+    mongo = Mongo(client(mongo_uri, socketTimeoutMS=500), mongo_database, mongo_driver)
     await migrate(mongo, [Migration("1", apply)])
     await mongo.close()
 

@@ -5,9 +5,8 @@ import pytest
 from pymongo.errors import DuplicateKeyError, PyMongoError
 
 from services.chassis.errors import Unavailable
-from services.chassis.mongo import Document, Mongo, Session
+from services.chassis.mongo import Document, Driver, Mongo, Session
 from services.chassis.mongo_errors import as_unavailable
-from tests.contract.chassis.conftest import Driver
 
 NOWHERE = "mongodb://127.0.0.1:9/?serverSelectionTimeoutMS=200"
 
@@ -82,8 +81,8 @@ async def test_changes_are_watched(mongo: Mongo) -> None:
     assert change["documentKey"] == {"_id": 7}
 
 
-async def test_an_absent_database_is_unavailable_with_retry_after(driver: Driver) -> None:
-    mongo = Mongo.unconnected(NOWHERE, "db", driver)
+async def test_an_absent_database_is_unavailable_with_retry_after(mongo_driver: Driver) -> None:
+    mongo = Mongo.unconnected(NOWHERE, "db", mongo_driver)
     with pytest.raises(PyMongoError) as error:
         await mongo.collection("a").find_one({})
     await mongo.close()
@@ -92,15 +91,15 @@ async def test_an_absent_database_is_unavailable_with_retry_after(driver: Driver
     assert found.retry_after == 1.0
 
 
-async def test_readiness_fails_at_once_without_a_primary(driver: Driver) -> None:
-    mongo = Mongo.unconnected(NOWHERE, "db", driver)
+async def test_readiness_fails_at_once_without_a_primary(mongo_driver: Driver) -> None:
+    mongo = Mongo.unconnected(NOWHERE, "db", mongo_driver)
     with pytest.raises(Unavailable):
         await mongo.ping()
     await mongo.close()
 
 
-async def test_connect_waits_for_an_absent_database(driver: Driver) -> None:
-    connecting = asyncio.create_task(Mongo.connect(NOWHERE, "db", driver))
+async def test_connect_waits_for_an_absent_database(mongo_driver: Driver) -> None:
+    connecting = asyncio.create_task(Mongo.connect(NOWHERE, "db", mongo_driver))
     _, pending = await asyncio.wait([connecting], timeout=1.0)
     assert pending
     connecting.cancel()
