@@ -7,20 +7,26 @@ unset, an address that is given is used and what is not given is embedded. Each 
 import os
 import shutil
 import tempfile
-from asyncio import Task, create_task
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from contextlib import AsyncExitStack
+from asyncio import Task, create_task, to_thread
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from contextlib import AsyncExitStack, contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
+
+from pymongo import MongoClient
 
 from deploy.local import binaries
 from deploy.local.broker import broker
 from deploy.local.mongod import mongod
 from deploy.local.stack import Stack, run_stack
 from tests.containers import kafka_container, mongo_container
+from tests.query_plans import Client, profile
 
 ADDRESSES = {"mongo": "MOBILETEST_MONGO_URI", "kafka": "MOBILETEST_KAFKA_BOOTSTRAP"}
 _FOLDER_PREFIX = "mobiletest-test-"
+_MEMORY = Path("/dev/shm")
+_ROOM_BYTES = 4 << 30
 T = TypeVar("T")
 
 
@@ -95,8 +101,7 @@ class Infrastructure:
 
     async def __aenter__(self) -> "Infrastructure":
         remove_left_over_folders()
-        self.folder = Path(tempfile.mkdtemp(prefix=f"{_FOLDER_PREFIX}{os.getpid()}-"))
-        self._closing.callback(shutil.rmtree, self.folder, ignore_errors=True)
+        self.folder = self._closing.enter_context(server_folder())
         return self
 
     async def __aexit__(self, *exc_info: object) -> None:
@@ -119,9 +124,13 @@ class Infrastructure:
         kafka_bootstrap = None if self._embeds("kafka") else await self.kafka()
         start = run_stack(self.folder / "stack", mongo_uri=mongo_uri, kafka_bootstrap=kafka_bootstrap)
         try:
-            return await self._closing.enter_async_context(start)
+            stack = await self._closing.enter_async_context(start)
         except binaries.BinaryMissing as missing:
             raise Unavailable(str(missing)) from missing
+        client: Client
+        with MongoClient(stack.mongo_uri) as client:
+            await to_thread(profile, client)
+        return stack
 
     async def _once(self, part: str, start: Callable[[], Coroutine[None, None, T]]) -> T:
         if part not in self._outcomes:
@@ -172,9 +181,22 @@ def _describe(source: str, find: Callable[[], binaries.Binary]) -> str:
         return f"missing ({missing})"
 
 
+@contextmanager
+def server_folder() -> Iterator[Path]:
+    """A folder for the data of servers, deleted at the end; in memory where there is room, since MongoDB waits for the
+    disk at each index that it creates.
+    """
+    in_memory = _MEMORY.is_dir() and os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > _ROOM_BYTES
+    folder = Path(tempfile.mkdtemp(prefix=f"{_FOLDER_PREFIX}{os.getpid()}-", dir=_MEMORY if in_memory else None))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def remove_left_over_folders() -> None:
     """Delete the folders of test runs that were killed."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER_PREFIX}*"):
+    for folder in chain(*(place.glob(f"{_FOLDER_PREFIX}*") for place in (_MEMORY, Path(tempfile.gettempdir())))):
         pid = folder.name.removeprefix(_FOLDER_PREFIX).split("-")[0]
         if pid.isdigit() and not _exists(int(pid)):
             shutil.rmtree(folder, ignore_errors=True)

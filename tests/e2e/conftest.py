@@ -1,13 +1,15 @@
 """End-to-end fixtures: each test works through REST in an organisation of its own."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
+from pymongo import MongoClient
 
 from services.catalog.commands import bootstrap_organisation
 from services.chassis.mongo import Mongo
 from tests.e2e.client import Api
 from tests.e2e.world import World
+from tests.query_plans import QueryPlans
 from tests.shared_infrastructure import SharedStack
 
 
@@ -45,3 +47,18 @@ async def anonymous(stack: SharedStack) -> AsyncIterator[Api]:
 def world(api: Api) -> World:
     """Makes apps, builds, tests and workflows in the organisation of `api`."""
     return World(api)
+
+
+@pytest.fixture(scope="session")
+def query_plans(stack: SharedStack) -> Iterator[QueryPlans]:
+    with MongoClient(stack.mongo_uri) as client:
+        yield QueryPlans(client)
+
+
+@pytest.fixture(autouse=True)
+def _queries_have_indexes(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The query may be of a test that ran at the same moment in another process."""
+    plans: QueryPlans | None = request.getfixturevalue("query_plans") if "stack" in request.fixturenames else None
+    yield
+    if plans is not None:
+        assert plans.unexpected() == [], "queries without an index"

@@ -1,12 +1,14 @@
 """Variables of workflows, starts and tests, and secrets: what a run gets, and that nothing shows their values."""
 
+import asyncio
 from typing import Any
 
 import pytest
+from pymongo import MongoClient
 
-from services.chassis.mongo import Mongo
 from tests.e2e.client import Api, created, fresh
 from tests.e2e.world import World
+from tests.query_plans import DATABASES
 from tests.shared_infrastructure import SharedStack
 
 CANARY = "c4nary-v4lue"
@@ -72,23 +74,21 @@ async def test_later_variables_override_earlier_ones_and_secrets_are_not_shown_a
         *[await api.download(artifact["url"]) for artifact in artifacts],
     ]
     assert [output for output in outputs if CANARY[1:] in repr(output)] == []
-    assert await collections_with(stack, CANARY) == set()
+    assert await asyncio.to_thread(collections_with, stack, CANARY) == set()
 
 
-async def collections_with(stack: SharedStack, text: str) -> set[str]:
+def collections_with(stack: SharedStack, text: str) -> set[str]:
     """The collections that have the text in a document: entities, plans, results, events."""
-    found = set()
-    for database in ("catalog", "executor", "reporting"):
-        mongo = await Mongo.connect(stack.mongo_uri, database, "motor")
-        try:
-            for name in await mongo.database.list_collection_names():
-                batches = mongo.collection(name).find_raw_batches({})
-                async for batch in batches:
-                    if text.encode() in batch:
-                        found.add(f"{database}.{name}")
-        finally:
-            await mongo.close()
-    return found
+    client: MongoClient[dict[str, Any]]
+    with MongoClient(stack.mongo_uri) as client:
+        collections = [
+            client[database][name] for database in DATABASES for name in client[database].list_collection_names()
+        ]
+        return {
+            collection.full_name
+            for collection in collections
+            if any(text.encode() in batch for batch in collection.find_raw_batches({}))
+        }
 
 
 async def test_a_run_whose_secret_is_gone_says_which(api: Api, world: World) -> None:
