@@ -157,9 +157,8 @@ def to_document(row: OutboxRow) -> Document:
 
 
 def to_events(document: Document) -> list[Event]:
-    """The events of a row. Earlier versions wrote a row for each event."""
-    events = document.get("events") or [{**document, "id": document["_id"]}]
-    return [Event(**{name: event[name] for name in _FIELDS}) for event in events]
+    """The events of a row."""
+    return [Event(**{name: event[name] for name in _FIELDS}) for event in document["events"]]
 
 
 _FIELDS = tuple(field.name for field in fields(Event))

@@ -103,13 +103,3 @@ async def test_the_history_of_a_subject_uses_an_index(mongo: Mongo, outbox: Outb
     assert looked is not None
     assert "IXSCAN" in looked["planSummary"]
     assert looked["docsExamined"] == 1
-
-
-async def test_rows_of_earlier_versions_are_read(mongo: Mongo, outbox: Outbox) -> None:
-    event = an_event(outbox, subject="e-1", sequence=3)
-    await store(mongo, outbox, event)
-    [document] = await mongo.collection(OUTBOX).find().to_list(None)
-    [fields] = document.pop("events")
-    fields.pop("id")
-    await mongo.collection(OUTBOX).replace_one({"_id": event.id}, {**fields, **document})
-    assert await outbox.history("e-1") == [event]
