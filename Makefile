@@ -19,7 +19,7 @@ help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
 
 run: venv proto ## Start all services on this machine, run the examples, serve until Ctrl-C
-	$(BIN)/python -m deploy.local run
+	$(BIN)/python -m deploy.local run $(ARGS)
 
 test: venv proto ## Run the unit, contract, integration and end-to-end tests on embedded servers; T=PATH[::NAME] only some
 	@$(if $(T),,echo "some 11,000 tests, about 4 minutes on two cores")

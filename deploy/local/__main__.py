@@ -4,6 +4,7 @@ import argparse
 import asyncio
 import signal
 import sys
+from dataclasses import replace
 
 from deploy.local import settings
 from deploy.local.run import serve
@@ -15,9 +16,14 @@ def main() -> int:
     run = commands.add_parser("run", help="start all services and serve until Ctrl-C")
     run.add_argument("--no-examples", action="store_true", help="do not load the example workspace")
     run.add_argument("--once", action="store_true", help="stop after the examples, with exit code 1 if they failed")
+    run.add_argument(
+        "--without", action="append", default=[], metavar="SERVICE", help="do not start SERVICE, but wait until you do"
+    )
+    run.add_argument("--reload", action="store_true", help="restart the services whose files change")
     arguments = parser.parse_args()
     try:
-        chosen = settings.from_environment()
+        chosen = replace(settings.from_environment(), without=frozenset(arguments.without), reload=arguments.reload)
+        settings.check_service_names(chosen)
     except settings.InvalidSetting as error:
         parser.error(str(error))
     return asyncio.run(until_signal(chosen, examples=not arguments.no_examples, once=arguments.once))

@@ -16,6 +16,11 @@ CALLERS = ("gateway", "executor-api", "executor-worker", "reporting", OPERATOR)
 """Who has a token, with which it may call the methods that name it in the protos."""
 
 
+def service_names(workers: int) -> list[str]:
+    """The names of all services; the gateway last, so that it stops first."""
+    return [*GRPC_SERVICES, *(f"worker-{number}" for number in range(1, workers + 1)), "gateway"]
+
+
 @dataclass(frozen=True, slots=True)
 class Layout:
     """The addresses of one stack (`grpc`: service -> host:port), the environment that its services share, and the token
@@ -35,7 +40,7 @@ class Layout:
         return f"http://{self.http}"
 
     def services(self, workers: int) -> list[ServiceSpec]:
-        """All services; the gateway last, so that it stops first."""
+        """All services, in the order of `service_names`."""
         return [
             self._grpc_service("catalog", MOBILETEST_SECRET_KEYS=self.secret_keys),
             self._grpc_service("executor", **self.token("executor-api"), MOBILETEST_EXECUTOR_ROLE="api"),

@@ -7,6 +7,7 @@ from collections.abc import Coroutine
 from deploy.local.binaries import BinaryMissing
 from deploy.local.child import ChildDied
 from deploy.local.commands import CommandFailed, ExamplesFailed, load_examples
+from deploy.local.reload import reload_on_change
 from deploy.local.settings import StackSettings
 from deploy.local.stack import Stack, run_stack
 from deploy.local.state import AlreadyRunning
@@ -29,10 +30,12 @@ async def serve(settings: StackSettings, *, examples: bool, once: bool) -> int:
             workers=settings.workers,
             mongo_uri=settings.mongo_uri,
             kafka_bootstrap=settings.kafka_bootstrap,
+            without=settings.without,
+            report=_print,
             package=settings.package,
         ) as stack:
             _print_addresses(stack, settings)
-            return await _run_supervised(stack, _work(stack, examples=examples, once=once))
+            return await _run_supervised(stack, _work(stack, examples=examples, once=once), reload=settings.reload)
     except _EXPECTED as error:
         return _report_failure(error)
 
@@ -54,18 +57,24 @@ async def _load_examples(stack: Stack) -> int:
     return 0
 
 
-async def _run_supervised(stack: Stack, work: Coroutine[None, None, int]) -> int:
-    """Do the work, and start dead children again meanwhile. ChildDied when one dies too often."""
-    task, supervision = asyncio.create_task(work), asyncio.create_task(keep_alive(stack, _print))
+async def _run_supervised(stack: Stack, work: Coroutine[None, None, int], *, reload: bool) -> int:
+    """Do the work, and start dead children again meanwhile. ChildDied when one dies too often.
+
+    `reload`: restart also the services whose files change.
+    """
+    task, watchers = asyncio.create_task(work), [asyncio.create_task(keep_alive(stack, _print))]
+    if reload:
+        watchers.append(asyncio.create_task(reload_on_change(stack, _print)))
     try:
-        await asyncio.wait([task, supervision], return_when=asyncio.FIRST_COMPLETED)
-        if supervision.done():
-            supervision.result()
+        await asyncio.wait([task, *watchers], return_when=asyncio.FIRST_COMPLETED)
+        for watcher in watchers:
+            if watcher.done():
+                watcher.result()
         return task.result()
     finally:
-        task.cancel()
-        supervision.cancel()
-        await asyncio.wait([task, supervision])
+        for each in (task, *watchers):
+            each.cancel()
+        await asyncio.wait([task, *watchers])
 
 
 def _report_failure(error: Exception) -> int:

@@ -9,7 +9,7 @@ import aiohttp
 
 from deploy.local.child import Child, ChildSpec
 
-_READY_SECONDS = 60.0
+READY_SECONDS = 60.0
 _GRACE_SECONDS = 15.0
 
 
@@ -35,17 +35,18 @@ class Service:
     def origin(self) -> str:
         return self.spec.module
 
-    async def start(self) -> None:
+    async def start(self, *, within: float = READY_SECONDS) -> None:
         """Start it and wait until it is ready. ChildDied or TimeoutError with its last log lines."""
         self.child.start()
-        await self.child.ready(self.is_ready, within=_READY_SECONDS)
+        await self.child.ready(lambda: is_ready(self.spec), within=within)
 
     async def stop(self) -> None:
         await self.child.stop()
 
-    async def is_ready(self) -> bool:
-        """Whether /readyz answers 200."""
-        return await status(f"http://{self.spec.admin}/readyz") == 200
+
+async def is_ready(spec: ServiceSpec) -> bool:
+    """Whether /readyz answers 200."""
+    return await status(f"http://{spec.admin}/readyz") == 200
 
 
 async def status(url: str, headers: Mapping[str, str] | None = None) -> int:

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from deploy.local.layout import service_names
+
 
 class InvalidSetting(Exception):
     """A variable has an invalid value; the message names it."""
@@ -14,6 +16,7 @@ class InvalidSetting(Exception):
 class StackSettings:
     """The state folder, the first port to try, the number of workers, and the addresses of running servers, if any.
 
+    `without` names services that somebody else starts; with `reload`, services restart when their files change.
     `package` is the Python package of the services; tests use stand-ins.
     """
 
@@ -22,6 +25,8 @@ class StackSettings:
     workers: int = 1
     mongo_uri: str | None = None
     kafka_bootstrap: str | None = None
+    without: frozenset[str] = frozenset()
+    reload: bool = False
     package: str = "services"
 
 
@@ -34,6 +39,13 @@ def from_environment(environ: Mapping[str, str] = os.environ) -> StackSettings:
         mongo_uri=environ.get("MOBILETEST_MONGO_URI") or None,
         kafka_bootstrap=environ.get("MOBILETEST_KAFKA_BOOTSTRAP") or None,
     )
+
+
+def check_service_names(settings: StackSettings) -> None:
+    """InvalidSetting names what is in `without`, but is no service of this stack."""
+    known = service_names(settings.workers)
+    if unknown := sorted(settings.without.difference(known)):
+        raise InvalidSetting(f"--without {unknown[0]}: there is no such service; there are {', '.join(known)}")
 
 
 def _number(environ: Mapping[str, str], name: str, default: int, allowed: range) -> int:

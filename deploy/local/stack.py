@@ -1,9 +1,12 @@
 """The whole stack on one machine, whose parts can be stopped, killed and started again."""
 
+import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator, Mapping
+import sys
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from math import inf
 from pathlib import Path
 
 from deploy.local import commands
@@ -12,10 +15,14 @@ from deploy.local.child import run_together
 from deploy.local.layout import CALLERS, OPERATOR, Layout, plan_layout
 from deploy.local.ports import Ports
 from deploy.local.servers import Part, Servers
-from deploy.local.service import Service, ServiceSpec, status
+from deploy.local.service import READY_SECONDS, Service, ServiceSpec, is_ready, status
 from deploy.local.state import Organisation, State
 
 _UNAUTHORIZED = 401
+_WATCH_SECONDS = 0.2
+
+Report = Callable[[str], None]
+"""Takes a line for people."""
 
 
 class Stack:
@@ -88,14 +95,32 @@ class Stack:
         """Create another organisation with an API key that has all scopes."""
         return await commands.new_organisation(name, self._layout)
 
-    async def start_all(self, servers: Servers, workers: int) -> None:
-        """Start the servers, then all services at once, then make sure that there is a valid API key."""
+    async def start_all(self, servers: Servers, workers: int, without: Collection[str], report: Report) -> None:
+        """Start the servers, then all services at once, then make sure that there is a valid API key.
+
+        For the services in `without` it waits, however long it takes somebody to start them.
+        """
         for name, server in servers.parts.items():
             self._add(name, server)
         await run_together(*(server.start() for server in servers.parts.values()))
-        services = [self._add_service(spec).start() for spec in self._layout.services(workers)]
+        within = inf if without else READY_SECONDS  # a service may wait for one in `without`
+        services = [
+            self._wait_for(spec, report) if spec.name in without else self._add_service(spec).start(within=within)
+            for spec in self._layout.services(workers)
+        ]
         await run_together(*services, *([commands.republish(self._layout)] if servers.lost_topics else []))
         await self._ensure_organisation()
+
+    async def _wait_for(self, spec: ServiceSpec, report: Report) -> None:
+        """Wait until somebody has started the service. ChildDied if another part ends meanwhile."""
+        self._state.write_environment(spec.name, spec.env)
+        file = self._state.environment(spec.name)
+        report(f"waiting for {spec.name}: start {spec.module} in your IDE with the variables of {file}, or run")
+        report(f"    (set -a; . {file}; {sys.executable} -m {spec.module})")
+        while not await is_ready(spec):
+            self.check()
+            await asyncio.sleep(_WATCH_SECONDS)
+        report(f"{spec.name} is ready")
 
     async def _ensure_organisation(self) -> None:
         """Use the key of an earlier run, if this MongoDB has it."""
@@ -130,11 +155,14 @@ async def run_stack(
     mongo_uri: str | None = None,
     kafka_bootstrap: str | None = None,
     extra_env: Mapping[str, str] | None = None,
+    without: Collection[str] = (),
+    report: Report = print,
     package: str = "services",
 ) -> AsyncIterator[Stack]:
     """A stack with its state in `state_dir`, which serves inside the block and is stopped at its end.
 
     `port` is the first to try for the gateway (0: any). Without addresses, mongod and the broker are embedded.
+    It waits for the services in `without`, which somebody else starts as `report` is told.
     `package` is the Python package of the services.
     AlreadyRunning if another stack uses the folder; ChildDied, TimeoutError or CommandFailed if it does not start.
     """
@@ -149,7 +177,7 @@ async def run_stack(
                 ports, ports.first_from(port), environment, tokens, package, secret_keys=state.secret_keys()
             )
             stack = Stack(state, layout, closing)
-            await stack.start_all(servers, workers)
+            await stack.start_all(servers, workers, without, report)
             _announce(stack, state, closing)
             yield stack
 

@@ -66,9 +66,12 @@ class State:
         return self.logs / f"{name}.log"
 
     def write_environment(self, name: str, variables: Mapping[str, str]) -> None:
-        """Write the variables of a service to a file that a shell can read to run the service's commands."""
-        lines = (f"export {variable}={shlex.quote(value)}\n" for variable, value in sorted(variables.items()))
-        _write(self.environments / f"{name}.env", "".join(lines))
+        """Write the variables of a service to a file for `set -a; . FILE` in a shell and for an IDE."""
+        lines = (f"{variable}={shlex.quote(value)}\n" for variable, value in sorted(variables.items()))
+        _write(self.environment(name), "".join(lines))
+
+    def environment(self, name: str) -> Path:
+        return self.environments / f"{name}.env"
 
     def token(self, caller: str) -> str:
         """The token with which this caller calls services; created once."""

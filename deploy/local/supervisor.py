@@ -2,19 +2,16 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
 from time import monotonic
 
 from deploy.local.child import Child, ChildDied, run_together
 from deploy.local.commands import CommandFailed
-from deploy.local.stack import Stack
+from deploy.local.stack import Report, Stack
 
 MOST_DEATHS = 5
 WITHIN_SECONDS = 60.0
 FIRST_PAUSE_SECONDS = 0.5
 _WATCH_SECONDS = 0.2
-
-Report = Callable[[str], None]
 
 
 async def keep_alive(stack: Stack, report: Report, *, pause: float = FIRST_PAUSE_SECONDS) -> None:
@@ -44,7 +41,8 @@ async def _keep_part_alive(stack: Stack, name: str, report: Report, first_pause:
 async def _death(child: Child) -> ChildDied:
     while True:
         try:
-            child.check()
+            if not child.changing.locked():
+                child.check()
         except ChildDied as death:
             return death
         await asyncio.sleep(_WATCH_SECONDS)
@@ -52,8 +50,11 @@ async def _death(child: Child) -> ChildDied:
 
 async def _restart(stack: Stack, name: str, report: Report) -> Exception | None:
     """The failure after which it must be started once more; one that is not ready yet may wait for another part."""
+    child = stack.parts[name].child
     try:
-        await stack.restart(name)
+        async with child.changing:
+            if child.expected_to_run:
+                await stack.restart(name)
     except (ChildDied, CommandFailed) as failure:
         return failure
     except TimeoutError as late:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from deploy.local.layout import CALLERS, Layout, plan_layout
+from deploy.local.layout import CALLERS, Layout, plan_layout, service_names
 from deploy.local.ports import Ports
 from deploy.local.service import ServiceSpec
 from services.chassis.service_token import parse_callers, token_digest
@@ -25,7 +25,7 @@ def services(layout: Layout) -> dict[str, ServiceSpec]:
 
 
 def test_the_gateway_starts_last(services: dict[str, ServiceSpec]) -> None:
-    assert list(services) == ["catalog", "executor", "reporting", "worker-1", "worker-2", "gateway"]
+    assert list(services) == service_names(2) == ["catalog", "executor", "reporting", "worker-1", "worker-2", "gateway"]
 
 
 def test_every_service_finds_the_others_and_the_servers(layout: Layout, services: dict[str, ServiceSpec]) -> None:

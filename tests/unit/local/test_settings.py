@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.local.settings import InvalidSetting, from_environment
+from deploy.local.settings import InvalidSetting, StackSettings, check_service_names, from_environment
 
 
 def test_without_variables_the_defaults_apply() -> None:
@@ -40,3 +40,9 @@ def test_an_invalid_number_names_its_variable(name: str, value: str) -> None:
 @pytest.mark.parametrize("value", ["0", "65535"])
 def test_the_lowest_and_highest_ports_are_valid(value: str) -> None:
     assert from_environment({"MOBILETEST_PORT": value}).port == int(value)
+
+
+def test_services_that_others_start_are_known_by_name() -> None:
+    check_service_names(StackSettings(Path(), workers=2, without=frozenset({"executor", "worker-2"})))
+    with pytest.raises(InvalidSetting, match=r"worker-2: .* there are catalog, executor, reporting, worker-1, gateway"):
+        check_service_names(StackSettings(Path(), workers=1, without=frozenset({"executor", "worker-2"})))
