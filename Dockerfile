@@ -27,7 +27,7 @@ RUN /opt/venv/bin/python -m compileall -q -j 0 --invalidation-mode unchecked-has
     && /opt/venv/bin/python -m services.executor.automation.scripting.guest
 
 FROM ${BASE_IMAGE}
-ARG VERSION=dev
+ARG VERSION=0.2.0
 LABEL org.opencontainers.image.title="mobiletest" org.opencontainers.image.version="${VERSION}"
 RUN groupadd --gid 10001 mobiletest \
     && useradd --uid 10001 --gid 10001 --home-dir /app --no-create-home --shell /usr/sbin/nologin mobiletest \

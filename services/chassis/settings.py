@@ -12,6 +12,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from services.chassis.kafka_cluster import KafkaCluster, SaslMechanism, SecurityProtocol
 from services.chassis.service_token import Callers, parse_callers
 from services.chassis.tls import NO_FILES, TlsFiles
+from services.chassis.version import VERSION
 
 PREFIX = "MOBILETEST_"
 
@@ -104,8 +105,8 @@ class ProcessSettings(KafkaSettings):
     """Whether the gRPC server offers reflection."""
     instance: str = Field(default_factory=socket.gethostname, min_length=1)
     """The name of this process in leases and logs; unique among running processes, by default the host's name."""
-    version: str = "dev"
-    """The version that /metrics shows; images set it."""
+    version: str = VERSION
+    """The version that /metrics and the OpenAPI document show; images set it."""
     commit: str = "unknown"
     """The commit that /metrics shows; images set it."""
 
