@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-READMES = [ROOT / "README.md", ROOT / "deploy" / "k8s" / "README.md", ROOT / "examples" / "ci" / "README.md"]
+READMES = [*sorted(ROOT.glob("*.md")), ROOT / "deploy" / "k8s" / "README.md", ROOT / "examples" / "ci" / "README.md"]
 PAGES = [*READMES, *sorted((ROOT / "docs").rglob("*.md"))]
 RECORDS = ROOT / "docs" / "decisions"
 
