@@ -250,9 +250,9 @@ def _step(step: StepResult) -> runs_pb2.StepResult:
 def _question(run: Run, question: Question | None) -> runs_pb2.Question | None:
     if question is None:
         return None
-    asked, picture = question.asked, question.screenshot_artifact
+    prompt, picture = question.prompt, question.screenshot_artifact
     return runs_pb2.Question(
-        **_fields(asked),
+        **_fields(prompt),
         screenshot_url=artifact_url(run, picture) if picture is not None else "",
         asked_at=to_timestamp(question.asked_at),
         expires_at=to_timestamp(question.expires_at),

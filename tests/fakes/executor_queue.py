@@ -23,7 +23,7 @@ class FakeWaitingRuns:
 
     async def page(self, page: PageRequest) -> Sequence[Run]:
         order = sorted(
-            self._waiting(), key=lambda run: (run.target.platform or "", rank(run), run.claimable_at, run.turn)
+            self._waiting(), key=lambda run: (run.target.platform or "", rank(run), run.claimable_at, run.claim_order)
         )
         return order[(page.number - 1) * page.size : page.number * page.size]
 

@@ -74,7 +74,7 @@ class FakeRuns:
         moves = [(before, after)]
         if after.status.terminal and execution.max_parallel and execution.cancel_requested_at is None:
             waiting = [run for run in self._of(key.execution_id) if run.status is Status.INITIALIZED]
-            in_turn = sorted(waiting, key=lambda run: run.turn)
+            in_turn = sorted(waiting, key=lambda run: run.claim_order)
             moves += [(run, lifecycle.queue(run, self.clock)) for run in in_turn[:1]]
         self._commit(changes.apply_moves(execution, moves, self.clock))
         return self.stored[key.run_id]
@@ -100,7 +100,7 @@ class FakeRuns:
         runs = [run for run in self.stored.values() if run.target.platform is platform and accepts(run.org_id)]
         ready = [run for run in runs if lifecycle.is_claimable(run, self.clock)]
         queues: dict[OrgQueue, list[Run]] = defaultdict(list)
-        for run in sorted(ready, key=lambda run: (run.claimable_at, run.turn)):
+        for run in sorted(ready, key=lambda run: (run.claimable_at, run.claim_order)):
             same = [q for q in queues if (q.rank, q.org_id) == (rank(run), run.org_id)]
             queues[same[0] if same else OrgQueue(rank(run), run.org_id, run.claimable_at or self.clock)].append(run)
         running = Counter(run.org_id for run in runs if run.lease is not None)
@@ -141,19 +141,19 @@ class FakeRuns:
         left = tuple(orphan for orphan in run.orphans if orphan.session != session)
         self.stored[run.id] = replace(run, orphans=left)
 
-    async def ask(self, key: RunKey, token: int, asked: QuestionPrompt, patience: timedelta) -> Question | None:
+    async def ask(self, key: RunKey, token: int, prompt: QuestionPrompt, patience: timedelta) -> Question | None:
         return self._move(
-            key, lifecycle.ask_question(self.stored[key.run_id], token, asked, patience, self.clock)
+            key, lifecycle.ask_question(self.stored[key.run_id], token, prompt, patience, self.clock)
         ).open_question
 
     async def answer_to(self, key: RunKey, token: int, question_id: str) -> str | None:
         run = self.stored[key.run_id]
         lifecycle.check_token(run, token)
-        return run.question.answer if run.question is not None and run.question.asked.id == question_id else None
+        return run.question.answer if run.question is not None and run.question.prompt.id == question_id else None
 
     async def withdraw(self, key: RunKey, token: int, question_id: str) -> str | None:
         question = self._move(key, lifecycle.withdraw_question(self.stored[key.run_id], token, question_id)).question
-        return question.answer if question is not None and question.asked.id == question_id else None
+        return question.answer if question is not None and question.prompt.id == question_id else None
 
     async def renew(self, tokens: Mapping[str, int]) -> None:
         for run_id, token in tokens.items():

@@ -28,10 +28,10 @@ def smoothed_duration(seconds: float, before: float | None) -> float:
     return seconds if before is None else before + WEIGHT_OF_NEWEST * (seconds - before)
 
 
-def claim_turns(expected: Sequence[float | None]) -> list[int]:
-    """The turn of each run, from 0, by its expected seconds; unknown ones (None) count as the median of the known.
+def claim_orders(expected: Sequence[float | None]) -> list[int]:
+    """The place of each run in the claim order, from 0: the longest expected seconds first.
 
-    Equal ones keep their order.
+    Unknown ones (None) count as the median of the known. Equal ones keep their order.
     """
     known = [seconds for seconds in expected if seconds is not None]
     middle = median(known) if known else 0.0

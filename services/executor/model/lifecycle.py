@@ -187,19 +187,19 @@ class QuestionNotOpen(Exception):
         self.message = message
 
 
-def ask_question(run: Run, token: int, asked: QuestionPrompt, patience: timedelta, now: datetime) -> Run:
+def ask_question(run: Run, token: int, prompt: QuestionPrompt, patience: timedelta, now: datetime) -> Run:
     """Ask for at most `patience`, within the run's time limit. A run that is being cancelled asks nothing."""
     check_token(run, token)
     if run.cancel_requested_at is not None:
         return run
     expires_at = now + patience if run.deadline_at is None else min(now + patience, run.deadline_at)
-    return replace(run, question=Question(asked=asked, asked_at=now, expires_at=expires_at))
+    return replace(run, question=Question(prompt=prompt, asked_at=now, expires_at=expires_at))
 
 
 def answer_question(run: Run, question_id: str | None, text: str, now: datetime) -> Run:
     """Answer the question with this id, or the open one when the id is None. Raises QuestionNotOpen."""
     question = run.question
-    if question is not None and question_id is not None and question.asked.id != question_id:
+    if question is not None and question_id is not None and question.prompt.id != question_id:
         raise QuestionNotOpen("OTHER_QUESTION", "This question is not open any more: it may have been answered already")
     if question is None or not question.open:
         raise QuestionNotOpen("NOTHING_ASKED", "The run has no open question")
@@ -211,6 +211,6 @@ def answer_question(run: Run, question_id: str | None, text: str, now: datetime)
 def withdraw_question(run: Run, token: int, question_id: str) -> Run:
     """Close the question; an answer that has arrived stays."""
     check_token(run, token)
-    if run.question is None or run.question.asked.id != question_id:
+    if run.question is None or run.question.prompt.id != question_id:
         return run
     return replace(run, question=close_question(run.question))

@@ -155,7 +155,7 @@ class QuestionPrompt:
 class Question:
     """A question of the latest attempt, `open` until it is answered, withdrawn, or its run is cancelled."""
 
-    asked: QuestionPrompt
+    prompt: QuestionPrompt
     asked_at: datetime
     expires_at: datetime
     answer: str | None = None
@@ -164,7 +164,7 @@ class Question:
     @property
     def screenshot_artifact(self) -> Artifact | None:
         """The screenshot, which can be downloaded while the attempt is still running."""
-        name = self.asked.screenshot
+        name = self.prompt.screenshot
         return Artifact(name=name, kind="screenshot", content_type="image/png", size_bytes=0) if name else None
 
 
@@ -178,10 +178,10 @@ class Run:
     """One test on one platform. Times are UTC on the database's clock.
 
     `claimable_at` is when a worker may claim it, None while it may not. `fencing_token` increases with each claim and
-    whenever a lease is revoked. `deadline_at` is set by the first claim. `orphans` are sessions to delete. `turn` is
-    its place in the claim order of its execution, `position` its place in lists, both from 0. `superseded_by` is the
-    execution on whose behalf it is cancelled. `extra_modes` are the attempts allowed beyond `retries`, once each.
-    `question` is the latest question of the latest attempt.
+    whenever a lease is revoked. `deadline_at` is set by the first claim. `orphans` are sessions to delete.
+    `claim_order` is its place in the claim order of its execution, `position` its place in lists, both from 0.
+    `superseded_by` is the execution on whose behalf it is cancelled. `extra_modes` are the attempts allowed beyond
+    `retries`, once each. `question` is the latest question of the latest attempt.
     """
 
     id: str
@@ -192,7 +192,7 @@ class Run:
     retries: int
     created_at: datetime
     priority: int = 0
-    turn: int = 0
+    claim_order: int = 0
     status: Status = Status.INITIALIZED
     success: bool | None = None
     failure: Failure | None = None

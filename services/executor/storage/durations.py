@@ -72,4 +72,4 @@ def _smoothing_update(key: str, org_id: str, seconds: float) -> UpdateOne:
     """`model.claim_order.smoothed_duration` as an update."""
     before = {"$ifNull": ["$seconds", seconds]}
     after = {"$add": [before, {"$multiply": [WEIGHT_OF_NEWEST, {"$subtract": [seconds, before]}]}]}
-    return UpdateOne({"_id": key}, [{"$set": {"org_id": org_id, "seconds": after, "told_at": "$$NOW"}}], upsert=True)
+    return UpdateOne({"_id": key}, [{"$set": {"org_id": org_id, "seconds": after, "updated_at": "$$NOW"}}], upsert=True)

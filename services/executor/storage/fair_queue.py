@@ -1,6 +1,6 @@
 """Runs that wait for a worker, in the order in which they are claimed: fair between organisations.
 
-A claimable run has a field `queue` (platform, rank, organisation), a leased run a field `leased` (its platform).
+A claimable run has a field `queue` (platform, rank, organisation), a leased run a field `leased_platform`.
 Partial indexes on both contain only waiting and leased runs. The first run of each queue is found with a jump in the
 index (DISTINCT_SCAN), so the cost grows with the number of waiting organisations, not of runs.
 """
@@ -30,7 +30,7 @@ CALM_CLAIMS = 32
 """After this many successful claims in a row the lookahead shrinks by one."""
 _PLATFORMS = [platform.value for platform in Platform]
 _IS_TIME: Document = {"$expr": {"$lte": ["$claimable_at", "$$NOW"]}}
-IN_ORDER = {"queue": 1, "claimable_at": 1, "turn": 1}
+IN_ORDER = {"queue": 1, "claimable_at": 1, "claim_order": 1}
 _FIRST_OF_EACH: Document = {
     "_id": "$queue",
     "org_id": {"$first": "$org_id"},
@@ -48,7 +48,7 @@ def queue_fields(run: Run) -> Document:
     if platform is None:
         return {}
     if run.lease is not None:
-        return {"leased": platform.value}
+        return {"leased_platform": platform.value}
     return {} if run.claimable_at is None else {"queue": queue_name(platform, rank(run), run.org_id)}
 
 

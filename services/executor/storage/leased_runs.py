@@ -15,7 +15,7 @@ EXACT_BELOW = 64
 workers claim within half a second may exceed it."""
 RECENT_SECONDS = 0.5
 _PLATFORMS = [platform.value for platform in Platform]
-IS_LEASED: Document = {"leased": {"$in": _PLATFORMS}}
+IS_LEASED: Document = {"leased_platform": {"$in": _PLATFORMS}}
 
 LimitOf = Callable[[str], int | None]
 """The maximum number of runs in progress of an organisation; None: any number."""
@@ -31,9 +31,9 @@ class LeasedRuns:
 
     async def count(self) -> Counter[tuple[str, str]]:
         """How many runs are leased now, by organisation and platform."""
-        by_org = {"_id": {"org_id": "$org_id", "leased": "$leased"}, "runs": {"$sum": 1}}
+        by_org = {"_id": {"org_id": "$org_id", "platform": "$leased_platform"}, "runs": {"$sum": 1}}
         found = await self._mongo.aggregate(RUNS, [{"$match": IS_LEASED}, {"$group": by_org}])
-        counts = Counter({(d["_id"]["org_id"], d["_id"]["leased"]): d["runs"] for d in found})
+        counts = Counter({(d["_id"]["org_id"], d["_id"]["platform"]): d["runs"] for d in found})
         self._recent = Counter()
         for (org_id, _), runs in counts.items():
             self._recent[org_id] += runs
@@ -91,4 +91,4 @@ class OrgRunLimit:
 async def lock_organisation(mongo: Mongo, session: Session, org_id: str) -> None:
     """Of transactions at the same time that lock one organisation, all but one conflict and are retried."""
     lock_id = crc32(org_id.encode()) % ORG_LOCKS_COUNT
-    await mongo.collection(ORG_LOCKS).update_one({"_id": lock_id}, {"$inc": {"claims": 1}}, session=session)
+    await mongo.collection(ORG_LOCKS).update_one({"_id": lock_id}, {"$inc": {"acquisitions": 1}}, session=session)

@@ -13,7 +13,7 @@ from services.executor.model.executions import Execution
 from services.executor.model.runs import Run, RunLimits, RunPlan
 from services.executor.model.states import Status
 from services.executor.storage.fair_queue import queue_fields
-from services.executor.storage.schema import KEPT_SINCE
+from services.executor.storage.schema import ARTIFACTS_KEPT_SINCE
 
 OPEN_STATUSES = [status.value for status in Status if not status.terminal]
 WITHOUT_ENV = {"run_config.env": 0}
@@ -56,7 +56,7 @@ def run_document(run: Run, limits: RunLimits) -> Document:
     document = to_document(bare)
     due_at = run.due_at(limits)
     due = {"due_at": due_at} if due_at else {}
-    kept = {KEPT_SINCE: run.completed_at} if run.completed_at and _leaves_artifacts(run) else {}
+    kept = {ARTIFACTS_KEPT_SINCE: run.completed_at} if run.completed_at and _leaves_artifacts(run) else {}
     return {"_id": document.pop("id"), **document, **due, **kept, **queue_fields(run)}
 
 

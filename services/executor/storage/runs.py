@@ -22,7 +22,7 @@ from services.executor.storage.fair_queue import FairQueue
 from services.executor.storage.leased_runs import LeasedRuns, LimitOf, OrgAtLimit, OrgRunLimit
 from services.executor.storage.records import plan_of, to_document
 from services.executor.storage.run_changes import Transition
-from services.executor.storage.schema import KEPT_SINCE, PLANS, RUNS
+from services.executor.storage.schema import ARTIFACTS_KEPT_SINCE, PLANS, RUNS
 from services.executor.storage.transactions import ExecutionTransactions
 
 STUCK_AFTER = timedelta(seconds=60)
@@ -88,8 +88,8 @@ class MongoRuns:
     async def hand_back(self, key: RunKey, token: int) -> Run:
         return await self._write(key, lambda run, now: lifecycle.hand_back(run, token, now))
 
-    async def ask(self, key: RunKey, token: int, asked: QuestionPrompt, patience: timedelta) -> Question | None:
-        change = await self._change(key, lambda run, now: lifecycle.ask_question(run, token, asked, patience, now))
+    async def ask(self, key: RunKey, token: int, prompt: QuestionPrompt, patience: timedelta) -> Question | None:
+        change = await self._change(key, lambda run, now: lifecycle.ask_question(run, token, prompt, patience, now))
         return change.runs[0].open_question if change.runs else None
 
     async def answer_to(self, key: RunKey, token: int, question_id: str) -> str | None:
@@ -99,8 +99,8 @@ class MongoRuns:
         )
         if found is None:
             raise Fenced(key.run_id)
-        asked = found.get("question")
-        return asked.get("answer") if asked is not None and asked["asked"]["id"] == question_id else None
+        question = found.get("question")
+        return question.get("answer") if question is not None and question["prompt"]["id"] == question_id else None
 
     async def withdraw(self, key: RunKey, token: int, question_id: str) -> str | None:
         await self._change(key, lambda run, now: lifecycle.withdraw_question(run, token, question_id))
@@ -185,12 +185,18 @@ class MongoRetainedRuns:
         return await self._transactions.now()
 
     async def ended_before(self, moment: datetime, limit: int) -> list[str]:
-        found = self._runs.find({KEPT_SINCE: {"$lt": moment}}, {"_id": 1}).sort(KEPT_SINCE, 1).limit(limit)
+        found = (
+            self._runs.find({ARTIFACTS_KEPT_SINCE: {"$lt": moment}}, {"_id": 1})
+            .sort(ARTIFACTS_KEPT_SINCE, 1)
+            .limit(limit)
+        )
         return [document["_id"] for document in await found.to_list(None)]
 
     async def expire(self, run_ids: Sequence[str]) -> None:
         gone = {"attempts.$[].artifacts.$[].gone": ArtifactGone.EXPIRED.value}
-        await self._runs.update_many({"_id": {"$in": list(run_ids)}}, {"$set": gone, "$unset": {KEPT_SINCE: ""}})
+        await self._runs.update_many(
+            {"_id": {"$in": list(run_ids)}}, {"$set": gone, "$unset": {ARTIFACTS_KEPT_SINCE: ""}}
+        )
 
     async def mark_missing(self, key: ArtifactKey) -> None:
         """Note that the artifact was given up.

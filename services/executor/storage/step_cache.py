@@ -7,7 +7,7 @@ from services.chassis.mongo import Document, Mongo
 from services.executor.automation.screen.fingerprint import ScreenFingerprint
 from services.executor.automation.step_cache.entries import SCREENS_LIMIT, CachedSentence, CacheEntry
 from services.executor.storage.records import from_document, to_document
-from services.executor.storage.schema import STEP_MEMORIES
+from services.executor.storage.schema import STEP_CACHE
 
 RENEWAL = timedelta(days=1)
 """Using a document extends its life; that is written at most this often."""
@@ -18,7 +18,7 @@ class MongoStepCache:
 
     def __init__(self, mongo: Mongo, days: float) -> None:
         """`days` is how long a document lives after its last use."""
-        self._sentences = mongo.collection(STEP_MEMORIES)
+        self._sentences = mongo.collection(STEP_CACHE)
         self._life = timedelta(days=days)
 
     async def load(self, key: str) -> CachedSentence | None:
@@ -27,21 +27,21 @@ class MongoStepCache:
             return None
         if self._is_old(found["expires_at"]):
             await self._sentences.update_one({"_id": key}, [{"$set": self._expiry}])
-        memories = tuple(from_document(CacheEntry, document) for document in found.get("memories", ()))
-        return CachedSentence(memories, tuple(found.get("plan", ())))
+        entries = tuple(from_document(CacheEntry, document) for document in found.get("entries", ()))
+        return CachedSentence(entries, tuple(found.get("plan", ())))
 
     async def add(self, key: str, org_id: str, entry: CacheEntry) -> None:
         document = {"$literal": to_document(entry)}
         screen = {"$literal": to_document(entry.screen)}
-        others = {"$filter": {"input": {"$ifNull": ["$memories", []]}, "cond": {"$ne": ["$$this.screen", screen]}}}
+        others = {"$filter": {"input": {"$ifNull": ["$entries", []]}, "cond": {"$ne": ["$$this.screen", screen]}}}
         kept = {"$slice": [{"$concatArrays": [[document], others]}, SCREENS_LIMIT]}
-        await self._write(key, org_id, {"memories": kept})
+        await self._write(key, org_id, {"entries": kept})
 
     async def set_plan(self, key: str, org_id: str, plan: Sequence[str]) -> None:
         await self._write(key, org_id, {"plan": {"$literal": list(plan)}})
 
     async def remove(self, key: str, screens: Sequence[ScreenFingerprint]) -> None:
-        gone = {"memories": {"screen": {"$in": [to_document(screen) for screen in screens]}}}
+        gone = {"entries": {"screen": {"$in": [to_document(screen) for screen in screens]}}}
         await self._sentences.update_one({"_id": key}, {"$pull": gone, "$unset": {"plan": ""}})
 
     async def _write(self, key: str, org_id: str, fields: Document) -> None:

@@ -215,7 +215,7 @@ class ExecutionTransactions:
             return []
         query = {"execution_id": execution.id, "status": Status.INITIALIZED.value}
         not_yet = {"_id": {"$nin": list(snapshot.changed)}}
-        in_turn = [("turn", 1), ("position", 1)]
+        in_turn = [("claim_order", 1), ("position", 1)]
         found = await self.mongo.collection(RUNS).find_one({**query, **not_yet}, sort=in_turn, session=session)
         if found is None:
             return []

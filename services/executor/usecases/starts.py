@@ -16,7 +16,7 @@ from services.chassis.retry import log_transient, run_every
 from services.executor.model import lifecycle
 from services.executor.model.attribution import Ci, ExecutionSource, is_run_url, source_of
 from services.executor.model.changes import start_execution
-from services.executor.model.claim_order import claim_turns
+from services.executor.model.claim_order import claim_orders
 from services.executor.model.executions import BuildConfig, CancelPrevious, Execution, StartSubject, has_lane
 from services.executor.model.failures import NO_PLATFORM, Category, Failure
 from services.executor.model.limits import OrganisationLimits
@@ -133,7 +133,7 @@ class ExecutionStarter:
             return await self._add(execution, plans)
 
     async def _add(self, execution: Execution, plans: Sequence[RunPlan]) -> Execution:
-        runs = _make_runs(execution, plans, await self._claim_turns(plans))
+        runs = _make_runs(execution, plans, await self._claim_orders(plans))
         released = _release_first(runs, execution.max_parallel, execution.created_at)
         by_run = dict(zip((run.id for run in released), plans, strict=True))
         stored = await self._executions.add(start_execution(execution, released, execution.created_at), by_run)
@@ -141,10 +141,10 @@ class ExecutionStarter:
             await cancel_superseded(self._executions, stored)
         return stored
 
-    async def _claim_turns(self, plans: Sequence[RunPlan]) -> list[int]:
+    async def _claim_orders(self, plans: Sequence[RunPlan]) -> list[int]:
         if len(plans) == 1:
             return [0]
-        return claim_turns(await self._executions.expected_seconds([plan.target for plan in plans]))
+        return claim_orders(await self._executions.expected_seconds([plan.target for plan in plans]))
 
 
 def _with_checked_env(config: RunConfig) -> RunConfig:
@@ -205,13 +205,13 @@ def _rerun_of(earlier: Execution, rerun_id: str, service_client: str | None, now
     )
 
 
-def _make_runs(execution: Execution, plans: Sequence[RunPlan], turns: Sequence[int]) -> list[Run]:
+def _make_runs(execution: Execution, plans: Sequence[RunPlan], orders: Sequence[int]) -> list[Run]:
     """The runs, not yet released; those that cannot be started have already failed."""
-    placed = zip(plans, turns, strict=True)
-    return [_make_run(execution, plan, position, turn) for position, (plan, turn) in enumerate(placed)]
+    placed = zip(plans, orders, strict=True)
+    return [_make_run(execution, plan, position, order) for position, (plan, order) in enumerate(placed)]
 
 
-def _make_run(execution: Execution, plan: RunPlan, position: int, turn: int) -> Run:
+def _make_run(execution: Execution, plan: RunPlan, position: int, claim_order: int) -> Run:
     now = execution.created_at
     run = Run(
         id=new_id(),
@@ -223,7 +223,7 @@ def _make_run(execution: Execution, plan: RunPlan, position: int, turn: int) -> 
         extra_modes=extra_modes(execution.run_config),
         created_at=now,
         priority=execution.priority,
-        turn=turn,
+        claim_order=claim_order,
     )
     if plan.config_error:
         failure = Failure(Category.CONFIG_INVALID, plan.config_error, reason=plan.config_error)
@@ -232,8 +232,8 @@ def _make_run(execution: Execution, plan: RunPlan, position: int, turn: int) -> 
 
 
 def _release_first(runs: list[Run], max_parallel: int | None, now: datetime) -> list[Run]:
-    """The runs, of which the first `max_parallel` waiting ones by turn are queued."""
-    waiting = sorted((run for run in runs if not run.status.terminal), key=lambda run: run.turn)
+    """The runs, of which the first `max_parallel` waiting ones by claim order are queued."""
+    waiting = sorted((run for run in runs if not run.status.terminal), key=lambda run: run.claim_order)
     first = frozenset(run.id for run in waiting[:max_parallel])
     return [lifecycle.queue(run, now) if run.id in first else run for run in runs]
 

@@ -63,7 +63,7 @@ class HumanChannel:
 
     async def _poll_answer(self, question: Question, until: float) -> str | None:
         """The answer given before the question expires, or at the moment when it is withdrawn."""
-        key, token, question_id = self._key, self._token, question.asked.id
+        key, token, question_id = self._key, self._token, question.prompt.id
         until = min(until, monotonic() + (question.expires_at - question.asked_at).total_seconds())
         while monotonic() < until:
             answer = await self._retry(lambda: self._runs.answer_to(key, token, question_id), until)

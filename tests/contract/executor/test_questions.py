@@ -55,7 +55,7 @@ async def test_a_worker_receives_the_answer_to_its_question(world: World) -> Non
     assert question.expires_at - question.asked_at == PATIENCE
     shown = (await world.executions.run(key.execution_id, key.run_id)).open_question
     assert shown is not None
-    assert shown.asked == ASKED
+    assert shown.prompt == ASKED
     assert await world.runs.answer_to(key, token, "q1") is None
     answered = await world.executions.answer(key.execution_id, key.run_id, "q1", "skip")
     assert answered.open_question is None

@@ -26,7 +26,7 @@ from services.executor.automation.step_cache.entries import (
     StepCacheStore,
 )
 from services.executor.model.attempts import CacheOutcome
-from services.executor.storage.schema import MIGRATIONS, STEP_MEMORIES
+from services.executor.storage.schema import MIGRATIONS, STEP_CACHE
 from services.executor.storage.step_cache import MongoStepCache
 from tests.fakes.step_cache import FakeStepCacheStore
 from tests.unit.executor.automation import sample_screens
@@ -103,7 +103,7 @@ async def test_use_extends_the_life_of_a_sentence(
     age_days: float,
     renewed: bool,
 ) -> None:
-    pages = mongo_client[shared_database][STEP_MEMORIES]
+    pages = mongo_client[shared_database][STEP_CACHE]
     now = datetime.now(UTC)
     async with open_migrated(mongo_uri, shared_database, MIGRATIONS) as mongo:
         store = MongoStepCache(mongo, DAYS)

@@ -172,7 +172,7 @@ async def _age(settings: Settings, run_id: str, *, days: float) -> None:
     """Move the end of a run back by this many days."""
     mongo = await Mongo.connect(settings.mongo_uri, settings.executor_database, settings.mongo_driver)
     ended = datetime.now(UTC) - timedelta(days=days)
-    await mongo.collection("runs").update_one({"_id": run_id}, {"$set": {"kept_since": ended}})
+    await mongo.collection("runs").update_one({"_id": run_id}, {"$set": {"artifacts_kept_since": ended}})
     await mongo.close()
 
 

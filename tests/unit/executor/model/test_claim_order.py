@@ -5,31 +5,31 @@ from datetime import datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.executor.model.claim_order import OrgQueue, claim_turns, share_slots, smoothed_duration
+from services.executor.model.claim_order import OrgQueue, claim_orders, share_slots, smoothed_duration
 from tests.unit.executor.model.builders import later
 
 EXPECTED = st.lists(st.none() | st.floats(0, 10_000, allow_nan=False))
 
 
 def test_the_longest_run_is_first_and_an_unknown_one_counts_as_the_median() -> None:
-    assert claim_turns([1.0, 60.0, None, 600.0]) == [3, 1, 2, 0]
+    assert claim_orders([1.0, 60.0, None, 600.0]) == [3, 1, 2, 0]
 
 
 def test_without_durations_the_order_of_the_workflow_stays() -> None:
-    assert claim_turns([None, None, None]) == [0, 1, 2]
-    assert claim_turns([5.0, 5.0]) == [0, 1]
-    assert claim_turns([]) == []
+    assert claim_orders([None, None, None]) == [0, 1, 2]
+    assert claim_orders([5.0, 5.0]) == [0, 1]
+    assert claim_orders([]) == []
 
 
 @given(EXPECTED)
 def test_every_run_has_one_turn(expected: list[float | None]) -> None:
-    assert sorted(claim_turns(expected)) == list(range(len(expected)))
+    assert sorted(claim_orders(expected)) == list(range(len(expected)))
 
 
 @given(EXPECTED)
 def test_known_durations_are_sorted(expected: list[float | None]) -> None:
     known = [
-        (place, seconds) for place, seconds in zip(claim_turns(expected), expected, strict=True) if seconds is not None
+        (place, seconds) for place, seconds in zip(claim_orders(expected), expected, strict=True) if seconds is not None
     ]
     lengths = [seconds for _, seconds in sorted(known)]
     assert lengths == sorted(lengths, reverse=True)

@@ -20,7 +20,7 @@ class Answers:
         self.meanwhile: Callable[[], None] | None = None
 
     async def aggregate(self, collection: str, pipeline: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        if "leased" in pipeline[0]["$match"]:
+        if "leased_platform" in pipeline[0]["$match"]:
             if self.meanwhile is not None:
                 self.meanwhile()
             return []

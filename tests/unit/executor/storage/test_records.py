@@ -49,10 +49,10 @@ def test_absent_fields_are_none_or_the_default() -> None:
 def test_only_claimable_and_due_runs_have_index_fields() -> None:
     assert {"claimable_at", "queue", "due_at"} <= run_document(queued_run(), LIMITS).keys()
     assert {"claimable_at", "queue"}.isdisjoint(run_document(claimed_run(), LIMITS))
-    assert run_document(claimed_run(), LIMITS)["leased"] == "iOS"
+    assert run_document(claimed_run(), LIMITS)["leased_platform"] == "iOS"
     assert run_document(claimed_run(), LIMITS)["due_at"] == NOW + LIMITS.lease_ttl
     ended = lifecycle.request_cancel(new_run(), NOW)
-    assert {"claimable_at", "queue", "due_at", "leased"}.isdisjoint(run_document(ended, LIMITS))
+    assert {"claimable_at", "queue", "due_at", "leased_platform"}.isdisjoint(run_document(ended, LIMITS))
 
 
 def test_queue_names_sort_by_rank() -> None:

@@ -62,8 +62,8 @@ async def test_a_question_is_stored_completely_and_its_answer_returned() -> None
     await eventually(lambda: store.stored[claim.run.id].open_question)
     question = store.stored[claim.run.id].open_question
     assert question is not None
-    assert (question.asked.text, question.asked.step_index) == ("Which one?", 2)
-    assert (question.asked.options, question.asked.screenshot) == (("retry", "skip"), "attempt-1-x.png")
+    assert (question.prompt.text, question.prompt.step_index) == ("Which one?", 2)
+    assert (question.prompt.options, question.prompt.screenshot) == (("retry", "skip"), "attempt-1-x.png")
     await answer(store, claim, "skip")
     assert await asking == "skip"
 
