@@ -1,4 +1,4 @@
-"""Fakes of the executor's ports: a catalog, artifacts, scripted attempts. Its storage: executor_executions."""
+"""Fakes of the executor's ports: a catalog, limits, artifacts, scripted attempts."""
 
 import asyncio
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
@@ -17,6 +17,7 @@ from services.executor.model.runs import (
     RunPlan,
     RunTarget,
 )
+from services.executor.ports.baselines import TestKey
 from services.executor.ports.executions import PlanTooLarge
 from services.executor.ports.runs import Claim, Progress
 
@@ -119,6 +120,39 @@ class FakeCatalog:
         return {name: value for name, value in self.secrets.items() if name in names}
 
 
+class FakeExistingTests:
+    """The catalog has these tests; `error` is raised instead of an answer."""
+
+    def __init__(self, *tests: TestKey) -> None:
+        self.tests = set(tests)
+        self.error: Exception | None = None
+
+    async def existing_tests(self, org_id: str, test_ids: Collection[str]) -> Collection[str]:
+        if self.error is not None:
+            raise self.error
+        return [test_id for test_id in test_ids if TestKey(org_id, test_id) in self.tests]
+
+
+class FakeLimitsSource:
+    """Every organisation has these limits."""
+
+    def __init__(self, limits: OrganisationLimits = UNLIMITED) -> None:
+        self.limits = limits
+
+    async def get(self, org_id: str) -> OrganisationLimits:
+        return self.limits
+
+
+class Always:
+    """A lease that is always granted."""
+
+    async def acquire(self) -> bool:
+        return True
+
+    async def release(self) -> None:
+        return None
+
+
 class FakeArtifacts:
     """Artifacts in memory; every write raises `down` if set."""
 
@@ -155,6 +189,14 @@ class FakeAttempts:
         self.refused_orgs: set[str] = set()
         self.begun: list[Claim] = []
         self.cancelled: list[Claim] = []
+
+    def reset(self, *results: AttemptResult | Exception, blocking: bool = False) -> None:
+        """Forget the attempts so far, and end those that block."""
+        self.release.set()
+        self.results = list(results)
+        self.begun, self.cancelled = [], []
+        if blocking:
+            self.release = asyncio.Event()
 
     @property
     def platforms(self) -> Sequence[Platform]:

@@ -19,7 +19,7 @@ from services.executor.storage.records import OPEN_STATUSES
 from services.executor.storage.schema import EXECUTIONS, LIST_MARKS
 
 STEP = 2_000
-"""About how many executions lie between two marks. Shorter lists have none."""
+"""About how many executions lie between two marks."""
 NEW_MARKS = 100
 """How many marks one request makes at most."""
 SETTLED_AFTER = timedelta(minutes=5)
@@ -46,27 +46,29 @@ _FAILED_INDEXES = {
 class ListMarks:
     """The marks of the caller's organisation. A list is named by the query that finds it."""
 
-    def __init__(self, mongo: Mongo, now: Callable[[], Awaitable[datetime]]) -> None:
+    def __init__(self, mongo: Mongo, now: Callable[[], Awaitable[datetime]], *, step: int = STEP) -> None:
+        """`step`: about how many executions lie between two marks. Shorter lists have none."""
         self._executions = OrgCollection(mongo, EXECUTIONS)
         self._marks = OrgCollection(mongo, LIST_MARKS)
         self._now = now
+        self._step = step
 
     async def count(self, query: Document) -> int:
         """How many executions the list has."""
         index = list_index(query)
-        few = await self._executions.count_documents(query, limit=STEP, hint=index)
-        if few < STEP:
+        few = await self._executions.count_documents(query, limit=self._step, hint=index)
+        if few < self._step:
             return few
         newest = await self._marks.find({"list": _name(query)}).sort("older", -1).limit(1).to_list(None)
         mark: Document = newest[0] if newest else {"older": 0, "at": _BEGINNING}
         newer = await self._executions.count_documents({**query, "created_at": {"$gte": mark["at"]}}, hint=index)
-        if newer >= 2 * STEP:
+        if newer >= 2 * self._step:
             await self._add(query, mark)
         return int(mark["older"] + newer)
 
     async def locate(self, query: Document, offset: int, total: int) -> tuple[Document, int]:
         """The list from the mark next before the execution at this offset, and how many to skip from there."""
-        if offset <= STEP:
+        if offset <= self._step:
             return query, offset
         older = total - offset
         beyond = {"list": _name(query), "older": {"$gte": older}}
@@ -80,7 +82,7 @@ class ListMarks:
         for _ in range(NEW_MARKS):
             newer = {**query, "created_at": {"$gte": mark["at"]}}
             following = self._executions.find(newer, {"created_at": 1}).sort(_OLDEST_FIRST).hint(index)
-            found = await following.skip(STEP).limit(1).to_list(None)
+            found = await following.skip(self._step).limit(1).to_list(None)
             if not found or not mark["at"] < found[0]["created_at"] < settled:
                 return
             at = found[0]["created_at"]

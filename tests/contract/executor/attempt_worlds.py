@@ -5,6 +5,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
+
 from services.chassis.child_process import ChildLimits, ChildProcess, start_child
 from services.executor.automation.attempt_request import AttemptRequest
 from services.executor.automation.devices.pools.pooled_devices import PooledDevices
@@ -21,6 +23,8 @@ from services.executor.worker.processes.pool import AttemptProcesses
 from tests.fakes.attempt_processes import LIMITS
 from tests.fakes.devices import FakeEvidence
 
+IN_BOTH = pytest.mark.parametrize("processes", ["tasks", "processes"], indirect=True)
+"""For tests of what crosses the border between worker and process; the messages are the same in tasks."""
 NEVER = RunConfig(fallback_trigger=FallbackTrigger.NEVER)
 
 

@@ -1,10 +1,10 @@
-"""The executor's ports under test: in memory, and on MongoDB with both drivers."""
+"""The executor's ports on MongoDB. Every test has its own organisation."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Literal
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -12,89 +12,72 @@ from pymongo import MongoClient
 
 from services.chassis.context import ALL_SCOPES, Caller, bind
 from services.chassis.migrations import open_migrated
-from services.chassis.mongo import Mongo
+from services.chassis.mongo import Driver, Mongo
 from services.chassis.outbox import Outbox
 from services.executor.model.runs import RunLimits
-from services.executor.ports.executions import Executions, Supersessions
-from services.executor.ports.runs import Runs
-from services.executor.storage.durations import RunDurations
+from services.executor.storage.change_notifier import ChangeNotifier
 from services.executor.storage.executions import MongoExecutions
 from services.executor.storage.runs import MongoRuns
-from services.executor.storage.schema import EXECUTIONS, MIGRATIONS, PLANS, RUNS, STEPS
+from services.executor.storage.schema import EXECUTIONS, MIGRATIONS, RUNS
 from services.executor.storage.supersessions import MongoSupersessions
 from services.executor.storage.transactions import ExecutionTransactions
 from services.executor.worker.processes.pool import AttemptProcesses
 from tests.contract.executor.attempt_worlds import Children, real_processes
 from tests.fakes.attempt_processes import task_processes
-from tests.fakes.executor_executions import FakeExecutions
 
-LIMITS = RunLimits()
-LIMITED = RunLimits(organisation_runs=2)
+# long, so that no lease and no pause ends by itself while the machine is busy
+LIMITS = RunLimits(lease_ttl=timedelta(minutes=10), infrastructure_backoff=timedelta(minutes=10))
 _TIMES = ("lease.expires_at", "due_at", "claimable_at", "queued_at", "deadline_at", "started_at")
 
 
 @dataclass
 class World:
-    """The ports on the same executions; `advance` moves the clock of stored data."""
-
-    executions: Executions
-    runs: Runs
-    supersessions: Supersessions
-
-    async def advance(self, seconds: float) -> None:
-        raise NotImplementedError
-
-    async def flush(self) -> None:
-        """Write the buffered durations."""
-
-
-@dataclass
-class MemoryWorld(World):
-    memory: FakeExecutions
-
-    async def advance(self, seconds: float) -> None:
-        self.memory.advance(seconds)
-
-
-@dataclass
-class MongoWorld(World):
-    """The database's clock cannot be set, so stored times are moved back instead."""
+    """Executions and runs. MongoDB's clock cannot be set: `advance` moves stored times back instead."""
 
     mongo: Mongo
-    durations: RunDurations
+    outbox: Outbox
+    transactions: ExecutionTransactions
+    executions: MongoExecutions
+    runs: MongoRuns
+    supersessions: MongoSupersessions
 
-    async def flush(self) -> None:
-        await self.durations.flush()
+    @property
+    def limits(self) -> RunLimits:
+        return self.transactions.limits
+
+    async def expire_leases(self) -> None:
+        await self.advance(self.limits.lease_ttl.total_seconds() + 1)
 
     async def advance(self, seconds: float) -> None:
         milliseconds = timedelta(seconds=seconds) // timedelta(milliseconds=1)
+
+        def earlier(field: str) -> Any:
+            return {"$subtract": [field, milliseconds]}
+
+        def each(array: str, *fields: str) -> Any:
+            moved = {field: earlier(f"$$this.{field}") for field in fields}
+            return [{"$set": {array: {"$map": {"input": f"${array}", "in": {"$mergeObjects": ["$$this", moved]}}}}}]
+
+        runs = self.mongo.collection(RUNS)
         for field in _TIMES:
-            older: Any = [{"$set": {field: {"$subtract": [f"${field}", milliseconds]}}}]
-            await self.mongo.collection("runs").update_many({field: {"$exists": True}}, older)
-        moved = {name: {"$subtract": [f"$$this.{name}", milliseconds]} for name in ("started_at", "completed_at")}
-        attempts: Any = {"$map": {"input": "$attempts", "in": {"$mergeObjects": ["$$this", moved]}}}
-        runs = self.mongo.collection("runs")
-        await runs.update_many({"attempts": {"$exists": True}}, [{"$set": {"attempts": attempts}}])
-        created: Any = [{"$set": {"created_at": {"$subtract": ["$created_at", milliseconds]}}}]
-        await self.mongo.collection("executions").update_many({}, created)
+            await runs.update_many({field: {"$exists": True}}, [{"$set": {field: earlier(f"${field}")}}])
+        await runs.update_many({"attempts.0": {"$exists": True}}, each("attempts", "started_at", "completed_at"))
+        await runs.update_many({"orphans.0": {"$exists": True}}, each("orphans", "since"))
+        created: Any = [{"$set": {"created_at": earlier("$created_at")}}]
+        await self.mongo.collection(EXECUTIONS).update_many({}, created)
 
 
-@asynccontextmanager
-async def on_mongo(
-    uri: str, database: str, driver: Literal["motor", "pymongo"], limits: RunLimits = LIMITS
-) -> AsyncIterator[MongoWorld]:
-    async with open_migrated(uri, database, MIGRATIONS, driver) as mongo:
-        for collection in (EXECUTIONS, RUNS, PLANS, STEPS):
-            await mongo.collection(collection).delete_many({})
-        outbox = Outbox(mongo, "test")
-        transactions = ExecutionTransactions(mongo, outbox, limits)
-        yield MongoWorld(
-            MongoExecutions(transactions, outbox),
-            MongoRuns(transactions),
-            MongoSupersessions(transactions),
-            mongo,
-            transactions.durations,
-        )
+def world_on(mongo: Mongo, limits: RunLimits = LIMITS) -> World:
+    outbox = Outbox(mongo, "test")
+    transactions = ExecutionTransactions(mongo, outbox, limits)
+    return World(
+        mongo,
+        outbox,
+        transactions,
+        MongoExecutions(transactions, outbox),
+        MongoRuns(transactions),
+        MongoSupersessions(transactions),
+    )
 
 
 @pytest.fixture(scope="session")
@@ -105,39 +88,52 @@ def shared_database(mongo_client: MongoClient[dict[str, Any]]) -> Iterator[str]:
     mongo_client.drop_database(name)
 
 
-@asynccontextmanager
-async def world_of(request: pytest.FixtureRequest, limits: RunLimits) -> AsyncIterator[World]:
-    if request.param == "fake":
-        memory = FakeExecutions(limits)
-        yield MemoryWorld(memory, memory, memory, memory)
-        return
-    uri, database = request.getfixturevalue("mongo_uri"), request.getfixturevalue("shared_database")
-    async with on_mongo(uri, database, request.param, limits) as found:
-        yield found
+@pytest.fixture
+async def mongo(mongo_uri: str, shared_database: str, mongo_driver: Driver) -> AsyncIterator[Mongo]:
+    async with open_migrated(mongo_uri, shared_database, MIGRATIONS, mongo_driver) as mongo:
+        yield mongo
 
 
-@pytest.fixture(params=["fake", "motor", "pymongo"])
-async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
-    async with world_of(request, LIMITS) as found:
-        yield found
+@pytest.fixture
+async def empty(mongo: Mongo) -> Mongo:
+    """Without executions and runs, because workers and sweepers see those of all organisations."""
+    await asyncio.gather(*(mongo.collection(name).delete_many({}) for name in (EXECUTIONS, RUNS)))
+    return mongo
 
 
-@pytest.fixture(params=["fake", "motor", "pymongo"])
-async def limited(request: pytest.FixtureRequest) -> AsyncIterator[World]:
+@pytest.fixture
+def world(empty: Mongo) -> World:
+    return world_on(empty)
+
+
+@pytest.fixture
+def limited(empty: Mongo) -> World:
     """With a limit of two running runs per organisation."""
-    async with world_of(request, LIMITED) as found:
-        yield found
+    return world_on(empty, RunLimits(lease_ttl=LIMITS.lease_ttl, organisation_runs=2))
+
+
+@pytest.fixture
+async def notifications(world: World) -> AsyncIterator[ChangeNotifier]:
+    notifications = ChangeNotifier(world.mongo)
+    with notifications.subscribe("any") as subscription:
+        listening = asyncio.create_task(notifications.run())
+        await subscription.wait(60)  # the open stream wakes everybody once
+    yield notifications
+    while not listening.done():  # PyMongo Async forgets a cancellation that comes while a stream is being opened
+        listening.cancel()
+        await asyncio.wait({listening}, timeout=1)
 
 
 @pytest.fixture(autouse=True)
 def caller() -> Iterator[Caller]:
-    """Every test has its own organisation."""
     with bind(Caller(org_id=str(uuid4()), scopes=ALL_SCOPES, via_gateway=True)) as bound:
         yield bound
 
 
-@pytest.fixture(params=["tasks", "processes"])
+@pytest.fixture
 async def processes(request: pytest.FixtureRequest) -> AsyncIterator[AttemptProcesses]:
-    opened = task_processes() if request.param == "tasks" else real_processes(Children())
+    """Tasks, or processes where a test asks for them."""
+    in_processes = getattr(request, "param", "tasks") == "processes"
+    opened = real_processes(Children()) if in_processes else task_processes()
     async with opened as running:
         yield running

@@ -1,4 +1,4 @@
-"""The port Artifacts: the fake, and a local object store."""
+"""The port Artifacts on a local object store."""
 
 from pathlib import Path
 
@@ -8,29 +8,27 @@ from services.chassis.byte_ranges import FilePart
 from services.chassis.errors import NotFound
 from services.chassis.object_store import ObjectStore
 from services.executor.artifacts import ObjectStoreArtifacts
-from services.executor.ports.runs import Artifacts
-from tests.fakes.executor import FakeArtifacts
 
 RUN = "6f1b1f0e-5b0f-4d3e-9d1c-6d1f2a7c9b10"
 
 
-@pytest.fixture(params=["fake", "store"])
-def artifacts(request: pytest.FixtureRequest, tmp_path: Path) -> Artifacts:
-    return FakeArtifacts() if request.param == "fake" else ObjectStoreArtifacts(ObjectStore.open(tmp_path.as_uri()))
+@pytest.fixture
+def artifacts(tmp_path: Path) -> ObjectStoreArtifacts:
+    return ObjectStoreArtifacts(ObjectStore.open(tmp_path.as_uri()))
 
 
-async def content(artifacts: Artifacts, attempt: int, name: str) -> bytes:
+async def content(artifacts: ObjectStoreArtifacts, attempt: int, name: str) -> bytes:
     return b"".join([chunk async for chunk in artifacts.read(RUN, attempt, name)])
 
 
-async def test_an_artifact_is_read_by_run_attempt_and_name(artifacts: Artifacts) -> None:
+async def test_an_artifact_is_read_by_run_attempt_and_name(artifacts: ObjectStoreArtifacts) -> None:
     await artifacts.put(RUN, 1, "shot.png", b"first")
     await artifacts.put(RUN, 2, "shot.png", b"second" * 100_000)
     assert await content(artifacts, 1, "shot.png") == b"first"
     assert await content(artifacts, 2, "shot.png") == b"second" * 100_000
 
 
-async def test_a_part_of_an_artifact_is_read(artifacts: Artifacts) -> None:
+async def test_a_part_of_an_artifact_is_read(artifacts: ObjectStoreArtifacts) -> None:
     await artifacts.put(RUN, 1, "log.txt", b"0123456789")
     part = artifacts.read(RUN, 1, "log.txt", FilePart(2, 5, 10))
     assert b"".join([chunk async for chunk in part]) == b"234"
@@ -43,6 +41,6 @@ async def test_others_find_an_artifact_in_the_store(tmp_path: Path) -> None:
     assert [chunk async for chunk in store.get_stream(artifacts.object_key(RUN, 1, "log.txt"))] == [b"0123456789"]
 
 
-async def test_an_unknown_artifact_is_not_found(artifacts: Artifacts) -> None:
+async def test_an_unknown_artifact_is_not_found(artifacts: ObjectStoreArtifacts) -> None:
     with pytest.raises(NotFound):
         await content(artifacts, 1, "other.png")

@@ -8,7 +8,7 @@ from services.executor.model.failures import Category
 from services.executor.worker.processes.attempt_process import AttemptProcess
 from services.executor.worker.processes.pool import AttemptProcesses
 from services.executor.worker_app import SCRIPT_ENGINE
-from tests.contract.executor.attempt_worlds import AttemptWorld, Children, real_processes
+from tests.contract.executor.attempt_worlds import IN_BOTH, AttemptWorld, Children, real_processes
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -26,6 +26,7 @@ async def send(request: HttpRequest) -> HttpResponse:
     return HttpResponse(status=200, body=f"{request.method} {request.body}", headers={})
 
 
+@IN_BOTH
 async def test_the_worker_sends_the_requests_of_scripts(processes: AttemptProcesses) -> None:
     world = AttemptWorld(processes, services={"http": send})
     steps = (script("output.x = http.post('http://a.b', {body: '1'}).body"), {"assertTrue": "${output.x == 'POST 1'}"})
@@ -47,32 +48,12 @@ async def test_a_script_that_takes_too_much_costs_only_its_attempt() -> None:
     async with real_processes(Children()) as processes:
         world = AttemptWorld(processes)
         for expression, message in (
-            ("(() => { for(;;); })()", "computes too long"),
             ("Array(1e9).join('x')", "computes too long"),
             ("(() => { const a = []; for(;;) a.push(new Uint8Array(1 << 20)) })()", "out of memory"),
             ("(function f() { return f() + 1 })()", "recurses too deeply"),
-            ("'x'.repeat(2 ** 29)", "out of memory"),
         ):
             failure = (await world.run({"inputText": f"${{{expression}}}"})).failure
             assert failure is not None
             assert failure.category is Category.SCRIPT_ERROR
             assert message in failure.message
         assert (await world.run({"assertTrue": "${1 + 1 == 2}"}, {"evalScript": "${output.x = 1}"})).failure is None
-
-
-async def test_bad_scripts_are_named_with_file_and_line() -> None:
-    """Of one that was ended, the line of its last call is known."""
-    async with real_processes(Children()) as processes:
-        world = AttemptWorld(processes, services={"http": send})
-        for source, place, message in (
-            ("1;\nfor(;;)\n  2;", "a.js, in or after line 1: ", "computes too long"),
-            ("const a = [];\nfor(;;)\n  a.push(new Uint8Array(1 << 20))", "a.js, line 3, column ", "out of memory"),
-            ("1;\nthrow new Error('no user')", "a.js, line 2, column ", "no user"),
-            ("1;\n\nhttp.get('http://evil/')", "a.js, line 3, column ", "evil is not among the hosts"),
-            ("1;\nlet x = ;", "a.js, line 2, column ", "SyntaxError"),
-        ):
-            failure = (await world.run(script(source))).failure
-            assert failure is not None
-            assert failure.category is Category.SCRIPT_ERROR
-            assert failure.message.startswith(place), failure.message
-            assert message in failure.message

@@ -1,4 +1,4 @@
-"""The port Catalog: the fake, and the real client with a server."""
+"""The port Catalog: its client, with a server."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -18,7 +18,6 @@ from services.executor.catalog import RemoteCatalog, open_catalog_channel
 from services.executor.model.executions import BuildConfig, ExecutionKind, StartSubject
 from services.executor.model.runs import Platform, ResolvedRuns, TestFile
 from services.executor.ports.executions import Catalog, PlanTooLarge
-from tests.fakes.executor import FakeCatalog, plan
 from tests.integration.executor.catalog_server import TOKEN, Shelf, serving
 
 
@@ -35,15 +34,9 @@ class Scene:
 PICTURE = sha256(b"picture").hexdigest()
 
 
-@pytest.fixture(params=["fake", "remote"])
-async def scene(request: pytest.FixtureRequest) -> AsyncIterator[Scene]:
+@pytest.fixture
+async def scene() -> AsyncIterator[Scene]:
     build_id = str(uuid4())
-    if request.param == "fake":
-        fake = FakeCatalog()
-        fake.files |= {build_id: b"0123456789" * 20_000, PICTURE: b"picture"}
-        with_file = replace(plan(), files=(TestFile("cat.png", PICTURE),))
-        yield Scene(fake, fake.workflow(plan("One"), plan("Two")), fake.add(ResolvedRuns(plans=(with_file,))), build_id)
-        return
     shelf = Shelf(files={build_id: b"0123456789" * 20_000, PICTURE: b"picture"})
     runs = [shelf.planned("Tap it", name=name, platform=platform_pb2.PLATFORM_ANDROID) for name in ("One", "Two")]
     with_picture = shelf.planned("Tap it")

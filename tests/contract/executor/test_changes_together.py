@@ -1,9 +1,7 @@
-"""Changes of runs that arrive together: each has its own outcome, on the fake and on MongoDB."""
+"""Changes of runs that arrive together: each has its own outcome."""
 
 import asyncio
 from collections import Counter
-
-import pytest
 
 from services.executor.model.attempts import AttemptResult
 from services.executor.model.lifecycle import Fenced
@@ -11,8 +9,8 @@ from services.executor.model.runs import Run
 from services.executor.model.states import Status
 from services.executor.ports.runs import Claim, RunKey
 from services.executor.storage.released_runs import MongoReleasedRuns
-from tests.contract.executor.conftest import MongoWorld, World
-from tests.contract.executor.executions import claimed, facts, keys_of, runs_of, start
+from tests.contract.executor.conftest import World
+from tests.contract.executor.executions import claimed, facts, finish, keys_of, runs_of, start
 from tests.fakes.executor import plan
 
 
@@ -22,8 +20,7 @@ async def claim_all(world: World, keys: list[RunKey], *workers: str) -> list[Cla
 
 
 async def finish_all(world: World, claims: list[Claim]) -> list[Run]:
-    ends = [world.runs.finish(claim.key, claim.run.fencing_token, AttemptResult()) for claim in claims]
-    return await asyncio.gather(*ends)
+    return await asyncio.gather(*(finish(world, claim) for claim in claims))
 
 
 async def test_runs_of_one_execution_are_claimed_and_ended_together(world: World) -> None:
@@ -87,8 +84,6 @@ async def test_a_stopped_caller_leaves_the_others(world: World) -> None:
 
 
 async def test_released_runs_are_seen(world: World) -> None:
-    if not isinstance(world, MongoWorld):
-        pytest.skip("a stream of MongoDB")
     async with MongoReleasedRuns(world.mongo).watch() as released:
         execution = await start(world, plan(), plan(), max_parallel=1)
         queued = await anext(released)

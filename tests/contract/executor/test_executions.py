@@ -1,4 +1,4 @@
-"""The port Executions, on the fake and on MongoDB: starts, the log, lists and cancelling."""
+"""The port Executions: starts, the log and lists."""
 
 import asyncio
 from collections.abc import Sequence
@@ -8,21 +8,21 @@ import pytest
 from mobiletest.executor.v1 import events_pb2
 
 from services.chassis.context import Caller, bind
-from services.chassis.errors import FailedPrecondition, NotFound
+from services.chassis.errors import NotFound
 from services.chassis.ids import derive_ids
 from services.executor.events import to_execution_event
 from services.executor.model.attempts import Artifact, AttemptResult, ScreenArea, StepResult, StepStatus
 from services.executor.model.attribution import Ci, ExecutionSource
 from services.executor.model.executions import Execution
-from services.executor.model.failures import Category, Failure
+from services.executor.model.failures import Category
 from services.executor.model.states import Status
 from services.executor.ports.executions import ExecutionFilter, PageRequest
-from services.executor.ports.runs import StopReason
 from tests.contract.executor.conftest import World
 from tests.contract.executor.executions import (
     ALL,
     claimed,
     facts,
+    finish,
     keys_of,
     runs_of,
     start,
@@ -36,12 +36,6 @@ async def test_a_started_execution_has_its_runs_and_its_log(world: World) -> Non
     assert await world.executions.get(execution.id) == execution
     assert [run.target.test_name for run in await runs_of(world, execution)] == ["One", "Two"]
     assert await facts(world, execution) == [(1, "run", "queued"), (2, "run", "queued"), (3, "execution", "queued")]
-
-
-async def test_a_repeated_start_returns_the_stored_execution(world: World) -> None:
-    execution = await start(world, plan())
-    again = (await world.executions.page(ExecutionFilter(), ALL))[0]
-    assert [found.id for found in again] == [execution.id]
 
 
 async def start_in(org_id: str, world: World, key: str | None = None) -> Execution:
@@ -90,7 +84,7 @@ async def test_the_log_is_numbered_without_gaps_and_ends_with_the_execution_at_i
     execution = await start(world, plan(), plan())
     for key in await keys_of(world, execution):
         claim = await claimed(world, key)
-        await world.runs.finish(key, claim.run.fencing_token, AttemptResult())
+        await finish(world, claim)
     told = await facts(world, execution)
     assert [number for number, _, _ in told] == list(range(1, len(told) + 1))
     assert told[-1] == ((await world.executions.get(execution.id)).revision, "execution", "completed")
@@ -99,10 +93,10 @@ async def test_the_log_is_numbered_without_gaps_and_ends_with_the_execution_at_i
 
 
 async def test_every_event_of_a_run_has_a_higher_revision(world: World) -> None:
-    execution = await start(world, plan())
+    execution = await start(world)
     [key] = await keys_of(world, execution)
     claim = await claimed(world, key)
-    await world.runs.finish(key, claim.run.fencing_token, AttemptResult())
+    await finish(world, claim)
     events = await world.executions.log(execution.id, 0, 100)
     revisions = [events_pb2.RunChanged.FromString(e.payload).revision for e in events if e.type.endswith("RunChanged")]
     assert revisions == sorted(set(revisions))
@@ -110,7 +104,7 @@ async def test_every_event_of_a_run_has_a_higher_revision(world: World) -> None:
 
 
 async def test_steps_and_artifacts_are_returned_with_the_run_only(world: World) -> None:
-    execution = await start(world, plan())
+    execution = await start(world)
     [key] = await keys_of(world, execution)
     claim = await claimed(world, key)
     now = await world.executions.now()
@@ -133,35 +127,9 @@ async def test_steps_and_artifacts_are_returned_with_the_run_only(world: World) 
     assert all(not a.steps and not a.artifacts for event in told if event for a in event.run.attempts)
 
 
-async def test_cancelling_ends_waiting_runs_and_notifies_workers(world: World) -> None:
-    execution = await start(world, plan("1"), plan("2"), plan("3"), max_parallel=2)
-    running, queued, waiting = await keys_of(world, execution)
-    claim = await claimed(world, running)
-    asked = await world.executions.cancel(execution.id)
-    assert (asked.status, asked.counts.cancelled, asked.counts.running) == (Status.RUNNING, 2, 1)
-    assert asked.cancel_requested_at is not None
-    assert await world.runs.notices({running.run_id: claim.run.fencing_token}) == {running.run_id: StopReason.CANCEL}
-    cancelled = Failure(Category.CANCELLED_BY_USER, "Stopped.")
-    await world.runs.finish(running, claim.run.fencing_token, AttemptResult(failure=cancelled))
-    statuses = [run.status for run in await runs_of(world, execution)]
-    assert statuses == [Status.CANCELLED] * 3
-    assert (await world.executions.get(execution.id)).status is Status.CANCELLED
-    assert queued != waiting
-
-
-async def test_cancelling_is_idempotent_and_refused_after_the_end(world: World) -> None:
-    execution = await start(world, plan())
-    [key] = await keys_of(world, execution)
-    claim = await claimed(world, key)
-    assert await world.executions.cancel(execution.id) == await world.executions.cancel(execution.id)
-    await world.runs.finish(key, claim.run.fencing_token, AttemptResult())
-    with pytest.raises(FailedPrecondition):
-        await world.executions.cancel(execution.id)
-
-
 async def test_lists_are_newest_first_and_filtered(world: World) -> None:
     one = await start(world, plan(), ci=Ci(branch="main", commit_sha="abc", pr_number=7))
-    two = await start(world, plan())
+    two = await start(world)
 
     async def found(wanted: ExecutionFilter, page: PageRequest = ALL) -> list[str]:
         return [execution.id for execution in (await world.executions.page(wanted, page))[0]]
@@ -181,7 +149,7 @@ async def test_lists_are_newest_first_and_filtered(world: World) -> None:
 
 
 async def test_batch_returns_known_executions_in_order(world: World) -> None:
-    one, two = await start(world, plan()), await start(world, plan())
+    one, two = await start(world), await start(world)
     found = await world.executions.batch([two.id, str(uuid4()), one.id])
     assert [execution.id for execution in found] == [two.id, one.id]
 
@@ -193,7 +161,7 @@ async def test_runs_are_paged_in_their_order(world: World) -> None:
 
 
 async def test_ids_of_other_organisations_are_not_found(world: World) -> None:
-    execution = await start(world, plan())
+    execution = await start(world)
     [key] = await keys_of(world, execution)
     with bind(Caller(org_id=str(uuid4()))):
         for execution_id in (execution.id, str(uuid4())):
@@ -216,7 +184,7 @@ async def _is_unknown(world: World, execution_id: str, run_id: str) -> None:
 
 
 async def test_a_run_is_found_under_its_own_execution_only(world: World) -> None:
-    one, two = await start(world, plan()), await start(world, plan())
+    one, two = await start(world), await start(world)
     [key] = await keys_of(world, one)
     with pytest.raises(NotFound, match=r"^Run not found$"):
         await world.executions.run(two.id, key.run_id)

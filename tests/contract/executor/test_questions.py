@@ -1,4 +1,4 @@
-"""Questions of runs and their answers, on the fake and on MongoDB."""
+"""Questions of runs and their answers."""
 
 from datetime import timedelta
 from uuid import uuid4
@@ -9,16 +9,14 @@ from services.chassis.context import Caller, bind
 from services.chassis.errors import FailedPrecondition, NotFound
 from services.executor.events import to_execution_event
 from services.executor.model.attempts import AttemptMode, AttemptResult
-from services.executor.model.executions import BuildConfig, Execution, ExecutionKind, StartSubject
+from services.executor.model.executions import Execution
 from services.executor.model.failures import Category, Failure
 from services.executor.model.lifecycle import Fenced
 from services.executor.model.run_config import CacheRetryMode, FallbackTrigger, RunConfig
 from services.executor.model.runs import QuestionPrompt
-from services.executor.ports.executions import PageRequest
-from services.executor.ports.runs import Claim, RunKey
-from services.executor.usecases.starts import ExecutionStarter, StartRequest
+from services.executor.ports.runs import Claim
 from tests.contract.executor.conftest import World
-from tests.fakes.executor import FakeCatalog, plan
+from tests.contract.executor.executions import claimed, finish, keys_of, start
 
 ASKED = QuestionPrompt(
     id="q1", text="Which one?", step_index=2, options=("retry", "skip"), screenshot="attempt-1-x.png"
@@ -27,28 +25,19 @@ PATIENCE = timedelta(seconds=60)
 EXTRA = RunConfig(cache_retry_mode=CacheRetryMode.FULL_RERUN, fallback_trigger=FallbackTrigger.FINAL_FAIL)
 
 
-async def claimed(world: World, config: RunConfig | None = None) -> Claim:
-    catalog = FakeCatalog()
-    start = StartRequest(
-        subject=StartSubject(ExecutionKind.WORKFLOW, catalog.workflow(plan())),
-        run_config=config or RunConfig(),
-        build_config=BuildConfig(),
-    )
-    execution = await ExecutionStarter(catalog, world.executions).start(start)
-    (run,) = (await world.executions.runs(execution.id, PageRequest(1, 10)))[0]
-    claim = await world.runs.claim(RunKey(execution.id, run.id), "worker-1")
-    assert claim is not None
-    return claim
+async def running(world: World, config: RunConfig | None = None) -> Claim:
+    [key] = await keys_of(world, await start(world, config=config))
+    return await claimed(world, key)
 
 
-async def questions_told(world: World, execution: Execution) -> list[str]:
+async def questions_published(world: World, execution: Execution) -> list[str]:
     """The open question of the run in each of its events, "" for none."""
-    told = [to_execution_event(event) for event in await world.executions.log(execution.id, 0, 100)]
-    return [event.run.question.id for event in told if event is not None and event.WhichOneof("event") == "run"]
+    events = [to_execution_event(event) for event in await world.executions.log(execution.id, 0, 100)]
+    return [event.run.question.id for event in events if event is not None and event.WhichOneof("event") == "run"]
 
 
 async def test_a_worker_receives_the_answer_to_its_question(world: World) -> None:
-    claim = await claimed(world)
+    claim = await running(world)
     key, token = claim.key, claim.run.fencing_token
     question = await world.runs.ask(key, token, ASKED, PATIENCE)
     assert question is not None
@@ -61,11 +50,11 @@ async def test_a_worker_receives_the_answer_to_its_question(world: World) -> Non
     assert answered.open_question is None
     assert await world.runs.answer_to(key, token, "q1") == "skip"
     assert await world.runs.answer_to(key, token, "q2") is None
-    assert await questions_told(world, claim.execution) == ["", "", "q1", ""]
+    assert await questions_published(world, claim.execution) == ["", "", "q1", ""]
 
 
 async def test_only_the_open_question_of_an_own_run_can_be_answered(world: World) -> None:
-    claim = await claimed(world)
+    claim = await running(world)
     key, token = claim.key, claim.run.fencing_token
     with pytest.raises(FailedPrecondition):
         await world.executions.answer(key.execution_id, key.run_id, None, "skip")
@@ -82,7 +71,7 @@ async def test_only_the_open_question_of_an_own_run_can_be_answered(world: World
 
 
 async def test_withdrawing_a_question_returns_an_earlier_answer(world: World) -> None:
-    claim = await claimed(world)
+    claim = await running(world)
     key, token = claim.key, claim.run.fencing_token
     await world.runs.ask(key, token, ASKED, PATIENCE)
     assert await world.runs.withdraw(key, token, "q1") is None
@@ -94,7 +83,7 @@ async def test_withdrawing_a_question_returns_an_earlier_answer(world: World) ->
 
 
 async def test_a_worker_with_an_old_token_cannot_ask(world: World) -> None:
-    claim = await claimed(world)
+    claim = await running(world)
     key, token = claim.key, claim.run.fencing_token
     await world.runs.ask(key, token, ASKED, PATIENCE)
     await world.runs.hand_back(key, token)
@@ -109,7 +98,7 @@ async def test_a_worker_with_an_old_token_cannot_ask(world: World) -> None:
 
 
 async def test_a_cancelled_run_asks_nothing(world: World) -> None:
-    claim = await claimed(world)
+    claim = await running(world)
     key, token = claim.key, claim.run.fencing_token
     await world.runs.ask(key, token, ASKED, PATIENCE)
     await world.executions.cancel(key.execution_id)
@@ -118,12 +107,10 @@ async def test_a_cancelled_run_asks_nothing(world: World) -> None:
 
 
 async def test_the_mode_of_an_attempt_is_stored(world: World) -> None:
-    claim = await claimed(world, EXTRA)
+    claim = await running(world, EXTRA)
     failure = Failure(Category.ELEMENT_NOT_FOUND, "Not there.")
-    await world.runs.finish(claim.key, claim.run.fencing_token, AttemptResult(failure=failure, cache_failed=True))
-    again = await world.runs.claim(claim.key, "worker-1")
-    assert again is not None
-    await world.runs.finish(claim.key, again.run.fencing_token, AttemptResult(human_helped=True))
+    await finish(world, claim, AttemptResult(failure=failure, cache_failed=True))
+    await finish(world, await claimed(world, claim.key), AttemptResult(human_helped=True))
     run = await world.executions.run(claim.key.execution_id, claim.key.run_id)
     assert run.extra_modes == (AttemptMode.UNCACHED, AttemptMode.MODEL)
     said = [(attempt.mode, attempt.cache_failed, attempt.human_helped) for attempt in run.attempts]

@@ -1,45 +1,37 @@
-"""The ports of the queue, in memory and on MongoDB: waiting runs of an organisation, and reports of workers."""
+"""The ports of the queue: waiting runs of an organisation, and reports of workers."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
-from services.chassis.context import Caller, bind, current
-from services.chassis.migrations import open_migrated
+from services.chassis.context import Caller, bind
+from services.chassis.mongo import Mongo
 from services.executor.model.runs import Platform
 from services.executor.model.workers import PoolReport, WorkerReport, WorkerState
 from services.executor.ports.executions import PageRequest
-from services.executor.ports.queue import WaitingRuns, Workers
-from services.executor.storage.schema import MIGRATIONS, WORKERS
+from services.executor.storage.schema import WORKERS
 from services.executor.storage.waiting_runs import MongoWaitingRuns
 from services.executor.storage.workers import MongoWorkers
-from tests.contract.executor.conftest import MemoryWorld, MongoWorld, World
-from tests.contract.executor.test_fair_queue import next_claim, start
+from tests.contract.executor.conftest import World
+from tests.contract.executor.executions import start
+from tests.contract.executor.test_fair_queue import next_claim
 from tests.fakes.executor import plan
-from tests.fakes.executor_queue import FakeWaitingRuns, FakeWorkers
 
 ALL = PageRequest(1, 50)
 
 
-def waiting_in(world: World) -> WaitingRuns:
-    if isinstance(world, MemoryWorld):
-        return FakeWaitingRuns(world.memory)
-    assert isinstance(world, MongoWorld)
-    return MongoWaitingRuns(world.mongo)
-
-
 async def test_waiting_runs_are_in_the_order_of_claims(world: World) -> None:
     """Android first, started ones before all priorities; none of other organisations, and none that a worker has."""
-    own, waiting = current().org_id, waiting_in(world)
-    await start(world, org_id=own, priority=-10)
+    waiting = MongoWaitingRuns(world.mongo)
+    await start(world, priority=-10)
     claim = await next_claim(world)
     assert claim is not None
-    await start(world, plan("low", platform=Platform.IOS), plan("low"), org_id=own, priority=-3)
-    await start(world, plan("high"), org_id=own, priority=10)
-    await start(world, plan("foreign"), priority=10)
+    await start(world, plan("low", platform=Platform.IOS), plan("low"), priority=-3)
+    await start(world, plan("high"), priority=10)
+    await start(world, plan("foreign"), org_id=str(uuid4()), priority=10)
     assert [run.target.test_name for run in await waiting.page(ALL)] == ["high", "low", "low"]
     await world.runs.hand_back(claim.key, claim.run.fencing_token)
     found = await waiting.page(ALL)
@@ -51,9 +43,9 @@ async def test_waiting_runs_are_in_the_order_of_claims(world: World) -> None:
 
 
 async def test_the_claim_order_is_that_of_the_list(world: World) -> None:
-    own, waiting = current().org_id, waiting_in(world)
+    waiting = MongoWaitingRuns(world.mongo)
     for priority in (0, 10, -10, 3):
-        await start(world, plan(), plan(), org_id=own, priority=priority)
+        await start(world, plan(), plan(), priority=priority)
     listed = [run.id for run in await waiting.page(ALL)]
     claims = [await next_claim(world) for _ in listed]
     assert [claim.run.id for claim in claims if claim] == listed
@@ -63,36 +55,30 @@ async def test_the_claim_order_is_that_of_the_list(world: World) -> None:
 async def test_an_organisation_without_waiting_runs(world: World) -> None:
     await start(world, plan("foreign"))
     with bind(Caller(org_id=str(uuid4()), via_gateway=True)):
-        assert (await waiting_in(world).page(ALL), dict(await waiting_in(world).counts())) == ([], {})
+        waiting = MongoWaitingRuns(world.mongo)
+        assert (await waiting.page(ALL), dict(await waiting.counts())) == (
+            [],
+            {},
+        )
 
 
 @dataclass
 class Reports:
     """The port, and a way to let workers fall silent."""
 
-    workers: Workers
+    workers: MongoWorkers
     silence: Callable[[], Awaitable[None]]
 
 
-@pytest.fixture(params=["memory", "motor", "pymongo"])
-async def reports(request: pytest.FixtureRequest) -> AsyncIterator[Reports]:
-    if request.param == "memory":
-        memory = FakeWorkers()
+@pytest.fixture
+async def reports(mongo: Mongo) -> Reports:
+    stored = mongo.collection(WORKERS)
+    await stored.delete_many({})
 
-        async def advance() -> None:
-            memory.advance(15)
+    async def expire() -> None:
+        await stored.update_many({}, [{"$set": {"alive_until": "$$NOW"}}])
 
-        yield Reports(memory, advance)
-        return
-    uri, database = request.getfixturevalue("mongo_uri"), request.getfixturevalue("shared_database")
-    async with open_migrated(uri, database, MIGRATIONS, request.param) as mongo:
-        stored = mongo.collection(WORKERS)
-        await stored.delete_many({})
-
-        async def expire() -> None:
-            await stored.update_many({}, [{"$set": {"alive_until": "$$NOW"}}])
-
-        yield Reports(MongoWorkers(mongo, seconds=15), expire)
+    return Reports(MongoWorkers(mongo, seconds=600), expire)
 
 
 POOL = PoolReport(

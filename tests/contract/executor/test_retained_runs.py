@@ -1,52 +1,41 @@
-"""Expired and missing artifacts of runs, on MongoDB with both drivers."""
+"""Expired and missing artifacts of runs."""
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from services.chassis.outbox import Outbox
 from services.executor.artifacts import ArtifactKey
 from services.executor.model.attempts import Artifact, ArtifactGone, AttemptResult
 from services.executor.model.failures import Category, Failure
 from services.executor.ports.runs import RunKey
 from services.executor.storage.runs import MongoRetainedRuns
-from services.executor.storage.transactions import ExecutionTransactions
-from tests.contract.executor.conftest import LIMITS, MongoWorld, on_mongo
-from tests.contract.executor.executions import claimed, keys_of, start
-from tests.fakes.executor import plan
+from tests.contract.executor.conftest import World
+from tests.contract.executor.executions import claimed, finish, started
 
 PICTURE = Artifact("attempt-1-step-000.png", "screenshot", "image/png", 3)
 TREE = replace(PICTURE, name="attempt-1-step-000-tree.xml")
 FAILED = AttemptResult(failure=Failure(Category.CONFIG_INVALID, "Not there."), artifacts=(PICTURE, TREE))
 
 
-@pytest.fixture(params=["motor", "pymongo"])
-async def world(request: pytest.FixtureRequest, mongo_uri: str, shared_database: str) -> AsyncIterator[MongoWorld]:
-    async with on_mongo(mongo_uri, shared_database, request.param) as found:
-        yield found
-
-
 @pytest.fixture
-def kept(world: MongoWorld) -> MongoRetainedRuns:
-    return MongoRetainedRuns(ExecutionTransactions(world.mongo, Outbox(world.mongo, "test"), LIMITS))
+def kept(world: World) -> MongoRetainedRuns:
+    return MongoRetainedRuns(world.transactions)
 
 
-async def ended(world: MongoWorld, result: AttemptResult) -> RunKey:
-    [key] = await keys_of(world, await start(world, plan()))
-    claim = await claimed(world, key)
-    await world.runs.finish(key, claim.run.fencing_token, result)
+async def ended(world: World, result: AttemptResult) -> RunKey:
+    [key] = await started(world)
+    await finish(world, await claimed(world, key), result)
     return key
 
 
-async def gone(world: MongoWorld, key: RunKey) -> list[ArtifactGone | None]:
+async def gone(world: World, key: RunKey) -> list[ArtifactGone | None]:
     run = await world.executions.run(key.execution_id, key.run_id)
     return [artifact.gone for attempt in run.attempts for artifact in attempt.artifacts]
 
 
-async def test_ended_runs_are_found_until_they_are_expired(world: MongoWorld, kept: MongoRetainedRuns) -> None:
+async def test_ended_runs_are_found_until_they_are_expired(world: World, kept: MongoRetainedRuns) -> None:
     key = await ended(world, FAILED)
     now = await kept.now()
     assert await kept.ended_before(now - timedelta(days=1), 10) == []
@@ -57,7 +46,7 @@ async def test_ended_runs_are_found_until_they_are_expired(world: MongoWorld, ke
         assert await gone(world, key) == [ArtifactGone.EXPIRED, ArtifactGone.EXPIRED]
 
 
-async def test_expiring_artifacts_leaves_the_history_unchanged(world: MongoWorld, kept: MongoRetainedRuns) -> None:
+async def test_expiring_artifacts_leaves_the_history_unchanged(world: World, kept: MongoRetainedRuns) -> None:
     key = await ended(world, FAILED)
     before = await world.executions.run(key.execution_id, key.run_id)
     await kept.expire([key.run_id])
@@ -66,12 +55,12 @@ async def test_expiring_artifacts_leaves_the_history_unchanged(world: MongoWorld
     assert replace(after, attempts=(replace(after.attempts[0], artifacts=unmarked),)) == before
 
 
-async def test_passed_runs_without_artifacts_are_skipped(world: MongoWorld, kept: MongoRetainedRuns) -> None:
+async def test_passed_runs_without_artifacts_are_skipped(world: World, kept: MongoRetainedRuns) -> None:
     await ended(world, AttemptResult())
     assert await kept.ended_before(await kept.now() + timedelta(days=1), 10) == []
 
 
-async def test_a_single_artifact_is_marked_missing(world: MongoWorld, kept: MongoRetainedRuns) -> None:
+async def test_a_single_artifact_is_marked_missing(world: World, kept: MongoRetainedRuns) -> None:
     key = await ended(world, FAILED)
     await kept.mark_missing(ArtifactKey(key.run_id, 1, TREE.name))
     await kept.mark_missing(ArtifactKey(key.run_id, 2, PICTURE.name))

@@ -1,4 +1,4 @@
-"""The port Runs, on the fake and on MongoDB: claims, attempts, leases and what ends a run."""
+"""The port Runs: claims, attempts, leases and what ends a run."""
 
 from uuid import uuid4
 
@@ -11,7 +11,7 @@ from services.executor.model.runs import Platform
 from services.executor.model.states import Status
 from services.executor.ports.runs import RunKey, StopReason
 from tests.contract.executor.conftest import LIMITS, World
-from tests.contract.executor.executions import BROKEN, FAILED, claimed, facts, keys_of, start
+from tests.contract.executor.executions import BROKEN, FAILED, claimed, facts, finish, keys_of, start, started
 from tests.fakes.executor import plan
 
 
@@ -32,10 +32,10 @@ async def test_an_unknown_run_cannot_be_claimed(world: World) -> None:
 
 
 async def test_a_passing_attempt_ends_run_and_execution(world: World) -> None:
-    execution = await start(world, plan())
+    execution = await start(world)
     [key] = await keys_of(world, execution)
     claim = await claimed(world, key)
-    run = await world.runs.finish(key, claim.run.fencing_token, AttemptResult(device="phone-1", simulated=True))
+    run = await finish(world, claim, AttemptResult(device="phone-1", simulated=True))
     assert (run.status, run.success) == (Status.COMPLETED, True)
     ended = await world.executions.get(execution.id)
     assert (ended.status, ended.success, ended.counts.passed) == (Status.COMPLETED, True, 1)
@@ -50,8 +50,7 @@ async def test_a_passing_attempt_ends_run_and_execution(world: World) -> None:
 
 
 async def test_a_retry_has_a_new_token_and_keeps_the_failed_attempt(world: World) -> None:
-    execution = await start(world, plan())
-    [key] = await keys_of(world, execution)
+    [key] = await started(world)
     first = await claimed(world, key)
     run = await world.runs.finish(key, first.run.fencing_token, FAILED)
     assert (run.status, run.lease) == (Status.RUNNING, None)
@@ -63,10 +62,9 @@ async def test_a_retry_has_a_new_token_and_keeps_the_failed_attempt(world: World
 
 
 async def test_a_worker_with_an_old_token_cannot_write(world: World) -> None:
-    execution = await start(world, plan())
-    [key] = await keys_of(world, execution)
+    [key] = await started(world)
     zombie = await claimed(world, key)
-    await world.advance(16)
+    await world.expire_leases()
     [due] = await world.runs.due(100)
     await world.runs.expire(due)
     owner = await claimed(world, key, "worker-2")
@@ -79,17 +77,16 @@ async def test_a_worker_with_an_old_token_cannot_write(world: World) -> None:
 
 
 async def test_a_lease_is_renewed_only_with_its_own_token(world: World) -> None:
-    execution = await start(world, plan(), plan())
-    keys = await keys_of(world, execution)
+    keys = await started(world, plan(), plan())
     held = [await claimed(world, key) for key in keys]
-    await world.advance(10)
+    await world.advance(400)
     await world.runs.renew({keys[0].run_id: held[0].run.fencing_token, keys[1].run_id: 99})
-    await world.advance(10)
+    await world.advance(400)
     assert await world.runs.due(100) == [keys[1]]
 
 
 async def test_renewing_does_not_keep_a_run_beyond_its_deadline(world: World) -> None:
-    execution = await start(world, plan())
+    execution = await start(world)
     [key] = await keys_of(world, execution)
     claim = await claimed(world, key)
     await world.advance(LIMITS.run_timeout.total_seconds() + 1)
@@ -102,7 +99,7 @@ async def test_renewing_does_not_keep_a_run_beyond_its_deadline(world: World) ->
 
 
 async def test_an_unclaimed_run_ends_after_the_queue_timeout(world: World) -> None:
-    execution = await start(world, plan())
+    execution = await start(world)
     await world.advance(LIMITS.queue_timeout.total_seconds() - 60)
     assert await world.runs.due(100) == []
     await world.advance(61)
@@ -114,7 +111,7 @@ async def test_an_unclaimed_run_ends_after_the_queue_timeout(world: World) -> No
 
 
 async def test_expiring_a_run_that_is_not_due_changes_nothing(world: World) -> None:
-    execution = await start(world, plan())
+    execution = await start(world)
     [key] = await keys_of(world, execution)
     claim = await claimed(world, key)
     before = await world.executions.get(execution.id)
@@ -124,9 +121,9 @@ async def test_expiring_a_run_that_is_not_due_changes_nothing(world: World) -> N
 
 
 async def test_retries_are_claimed_before_first_attempts(world: World) -> None:
-    begun = await start(world, plan())
+    begun = await start(world)
     [key] = await keys_of(world, begun)
-    await start(world, plan())
+    await start(world)
     claim = await claimed(world, key)
     await world.runs.hand_back(key, claim.run.fencing_token)
     assert await world.runs.claimable(Platform.ANDROID, 10) == [key]
@@ -151,18 +148,17 @@ async def test_runs_of_any_platform_wait_until_they_are_claimed(world: World) ->
     [key] = await keys_of(world, execution)
     claim = await claimed(world, key)
     assert not await world.runs.is_any_waiting()
-    await world.runs.finish(key, claim.run.fencing_token, BROKEN)
+    await finish(world, claim, BROKEN)
     assert await world.runs.is_any_waiting(), "it waits for its next attempt"
 
 
 async def test_an_infrastructure_failure_delays_the_next_claim(world: World) -> None:
-    execution = await start(world, plan())
-    [key] = await keys_of(world, execution)
+    [key] = await started(world)
     claim = await claimed(world, key)
-    await world.runs.finish(key, claim.run.fencing_token, BROKEN)
+    await finish(world, claim, BROKEN)
     assert await world.runs.claimable(Platform.ANDROID, 10) == []
     assert await world.runs.claim(key, "worker-1") is None
-    await world.advance(1.1)
+    await world.advance(LIMITS.infrastructure_backoff.total_seconds())
     assert await world.runs.claimable(Platform.ANDROID, 10) == [key]
 
 
@@ -180,37 +176,24 @@ async def test_max_parallel_releases_one_run_for_each_that_ends(world: World) ->
         [key] = await world.runs.claimable(Platform.ANDROID, 10)
         claim = await claimed(world, key)
         assert await world.runs.claimable(Platform.ANDROID, 10) == []
-        await world.runs.finish(key, claim.run.fencing_token, AttemptResult())
+        await finish(world, claim)
     assert (await world.executions.get(execution.id)).status is Status.COMPLETED
 
 
 async def test_a_retry_does_not_release_another_run(world: World) -> None:
-    execution = await start(world, plan("1"), plan("2"), max_parallel=1)
-    key, _ = await keys_of(world, execution)
+    key, _ = await started(world, plan("1"), plan("2"), max_parallel=1)
     claim = await claimed(world, key)
-    await world.runs.finish(key, claim.run.fencing_token, FAILED)
+    await finish(world, claim, FAILED)
     assert await world.runs.claimable(Platform.ANDROID, 10) == [key]
-
-
-async def test_a_cancelled_run_of_a_lost_worker_ends_as_cancelled(world: World) -> None:
-    execution = await start(world, plan())
-    [key] = await keys_of(world, execution)
-    await claimed(world, key)
-    await world.executions.cancel(execution.id)
-    await world.advance(16)
-    await world.runs.expire(key)
-    assert (await world.executions.get(execution.id)).status is Status.CANCELLED
 
 
 async def test_the_backlog_has_the_oldest_wait_and_the_stuck_runs(world: World) -> None:
     empty = await world.runs.backlog()
     assert (empty.oldest_seconds, empty.stuck) == (0.0, 0)
-    execution = await start(world, plan(), plan())
-    key, _ = await keys_of(world, execution)
+    key, _ = await started(world, plan(), plan())
     await claimed(world, key)
-    await world.advance(70)
+    assert (await world.runs.backlog()).stuck == 0
+    await world.expire_leases()
+    await world.advance(60)
     backlog = await world.runs.backlog()
-    assert 70 <= backlog.oldest_seconds < 100
-    assert backlog.stuck == 0
-    await world.advance(10)
-    assert (await world.runs.backlog()).stuck == 1
+    assert (backlog.oldest_seconds >= LIMITS.lease_ttl.total_seconds() + 61, backlog.stuck) == (True, 1)

@@ -1,7 +1,7 @@
-"""The port `SlotLeases`, in memory and on MongoDB: several workers share the slots of a pool."""
+"""The port `SlotLeases`: several workers share the slots of a pool."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from uuid import uuid4
 
@@ -10,7 +10,6 @@ import pytest
 from services.chassis.mongo import Mongo
 from services.executor.automation.devices.pools.slots import SlotLeases
 from services.executor.storage.slot_leases import SLOTS, MongoSlotLeases
-from tests.fakes.slot_leases import FakeSlotLeases, SlotStore
 
 
 @dataclass
@@ -21,26 +20,14 @@ class Workers:
     expire: Callable[[str], Awaitable[None]]
 
 
-@pytest.fixture(params=["memory", "motor", "pymongo"])
-async def workers(request: pytest.FixtureRequest) -> AsyncIterator[Workers]:
-    if request.param == "memory":
-        store = SlotStore()
-
-        async def expire(worker: str) -> None:
-            store.expire(worker)
-
-        yield Workers(lambda worker: FakeSlotLeases(store, worker), expire)
-        return
-    uri, database = request.getfixturevalue("mongo_uri"), request.getfixturevalue("shared_database")
-    mongo = await Mongo.connect(uri, database, request.param)
-
+@pytest.fixture
+def workers(mongo: Mongo) -> Workers:
     async def end(worker: str) -> None:
         until = {"$cond": [{"$eq": ["$$this.worker", worker]}, "$$NOW", "$$this.until"]}
         leases = {"$map": {"input": "$leases", "in": {"$mergeObjects": ["$$this", {"until": until}]}}}
         await mongo.collection(SLOTS).update_many({}, [{"$set": {"leases": leases}}])
 
-    yield Workers(lambda worker: MongoSlotLeases(mongo, worker, seconds=60), end)
-    await mongo.close()
+    return Workers(lambda worker: MongoSlotLeases(mongo, worker, seconds=600), end)
 
 
 @pytest.fixture

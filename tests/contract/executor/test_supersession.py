@@ -1,4 +1,4 @@
-"""Newer executions supersede earlier ones of the same change, on the fake and on MongoDB."""
+"""Newer executions supersede earlier ones of the same change."""
 
 import asyncio
 from dataclasses import replace
@@ -13,7 +13,6 @@ from services.executor.model.attempts import AttemptResult
 from services.executor.model.attribution import Ci, ExecutionSource
 from services.executor.model.changes import start_execution
 from services.executor.model.executions import (
-    BuildConfig,
     CancelPrevious,
     Execution,
     ExecutionKind,
@@ -26,14 +25,24 @@ from services.executor.model.lifecycle import queue
 from services.executor.model.run_config import ExecutionMode, RunConfig
 from services.executor.model.runs import ResolvedRuns, Run
 from services.executor.model.states import Status
-from services.executor.ports.executions import ExecutionFilter, PageRequest
-from services.executor.ports.runs import Claim, RunKey, StopReason
-from services.executor.usecases.starts import ExecutionStarter, StartRequest, SupersessionSweep
+from services.executor.ports.executions import ExecutionFilter
+from services.executor.ports.runs import Claim, StopReason
+from services.executor.usecases.starts import ExecutionStarter, SupersessionSweep
 from tests.contract.executor.conftest import World
+from tests.contract.executor.executions import (
+    ALL,
+    FAILED,
+    STOPPED,
+    claimed,
+    finish,
+    keys_of,
+    request,
+    runs_of,
+    start,
+)
 from tests.fakes.executor import FakeCatalog, plan
 
 PULL = Ci(repository="shop", branch="fix", pr_number=7)
-ALL = PageRequest(1, 500)
 
 
 class Flow:
@@ -45,22 +54,12 @@ class Flow:
         self.workflow_id = catalog.workflow(plan("One"), plan("Two"))
         self.starts = ExecutionStarter(catalog, world.executions)
 
-    async def start(self, ci: Ci = PULL, *, cancel_previous: bool = True, priority: int = 0) -> Execution:
-        wanted = StartRequest(
-            subject=StartSubject(ExecutionKind.WORKFLOW, self.workflow_id),
-            run_config=RunConfig(),
-            build_config=BuildConfig(),
-            ci=ci,
-            cancel_previous=cancel_previous,
-            priority=priority,
-        )
-        return await self.starts.start(wanted)
+    async def start(self, ci: Ci = PULL, *, cancel_previous: bool = True) -> Execution:
+        subject = StartSubject(ExecutionKind.WORKFLOW, self.workflow_id)
+        return await self.starts.start(replace(request(subject, ci=ci), cancel_previous=cancel_previous))
 
     async def claim(self, execution: Execution) -> Claim:
-        runs, _ = await self.world.executions.runs(execution.id, ALL)
-        claim = await self.world.runs.claim(RunKey(execution.id, runs[0].id), "worker-1")
-        assert claim is not None
-        return claim
+        return await claimed(self.world, (await keys_of(self.world, execution))[0])
 
     async def statuses(self, *executions: Execution) -> list[Status]:
         return [(await self.world.executions.get(execution.id)).status for execution in executions]
@@ -78,7 +77,7 @@ async def test_earlier_unfinished_executions_are_cancelled_as_superseded(world: 
             f"Superseded by execution {newest.id}.",
             reason="Superseded by a newer execution.",
         )
-        runs, _ = await world.executions.runs(earlier.id, ALL)
+        runs = await runs_of(world, earlier)
         assert {run.failure and run.failure.category for run in runs} == {Category.CANCELLED_SUPERSEDED}
     assert await flow.statuses(newest) == [Status.QUEUED]
 
@@ -90,8 +89,7 @@ async def test_workers_of_superseded_runs_are_notified(world: World) -> None:
     newest = await flow.start()
     token = claim.run.fencing_token
     assert await world.runs.notices({claim.run.id: token}) == {claim.run.id: StopReason.CANCEL}
-    stopped = AttemptResult(failure=Failure(Category.CANCELLED_BY_USER, "Cancelled on request."))
-    run = await world.runs.finish(claim.key, token, stopped)
+    run = await finish(world, claim, STOPPED)
     assert run.failure is not None
     assert run.failure.message == f"Superseded by execution {newest.id}."
     assert await flow.statuses(earlier, newest) == [Status.CANCELLED, Status.QUEUED]
@@ -213,33 +211,19 @@ async def test_an_earlier_cancellation_keeps_its_reason(world: World) -> None:
     claim = await flow.claim(earlier)
     await world.executions.cancel(earlier.id)
     await flow.start()
-    stopped = AttemptResult(failure=Failure(Category.CANCELLED_BY_USER, "Cancelled on request."))
-    await world.runs.finish(claim.key, claim.run.fencing_token, stopped)
+    await finish(world, claim, STOPPED)
     found = await world.executions.get(earlier.id)
     assert (found.superseded_by, found.failure and found.failure.category) == (None, Category.CANCELLED_BY_USER)
 
 
-FAILED = AttemptResult(failure=Failure(Category.ASSERTION_FAILED, "Not there."))
-
-
 async def ended(world: World, *results: AttemptResult) -> Execution:
-    """An execution whose runs ended with these results; None cancels a run."""
-    catalog = FakeCatalog()
+    """An execution of three runs that ended with these results; the others were cancelled."""
     config = RunConfig(execution_mode=ExecutionMode(retries=0), run_id="mine")
-    wanted = StartRequest(
-        subject=StartSubject(ExecutionKind.WORKFLOW, catalog.workflow(*(plan(f"Test {n}") for n in range(3)))),
-        run_config=config,
-        build_config=BuildConfig(),
-        ci=PULL,
-        priority=3,
-    )
-    execution = await ExecutionStarter(catalog, world.executions).start(wanted)
-    runs, _ = await world.executions.runs(execution.id, ALL)
-    for run, result in zip(runs, results, strict=False):
-        claim = await world.runs.claim(RunKey(execution.id, run.id), "worker-1")
-        assert claim is not None
-        await world.runs.finish(claim.key, claim.run.fencing_token, result)
-    if len(results) < len(runs):
+    tests = [plan(f"Test {number}") for number in range(3)]
+    execution = await start(world, *tests, config=config, ci=PULL, priority=3)
+    for key, result in zip(await keys_of(world, execution), results, strict=False):
+        await finish(world, await claimed(world, key), result)
+    if len(results) < len(tests):
         await world.executions.cancel(execution.id)
     return await world.executions.get(execution.id)
 
@@ -250,7 +234,7 @@ def reruns(world: World) -> ExecutionStarter:
 
 
 async def targets(world: World, execution: Execution) -> list[object]:
-    return [run.target for run in (await world.executions.runs(execution.id, ALL))[0]]
+    return [run.target for run in await runs_of(world, execution)]
 
 
 async def test_a_rerun_repeats_tests_builds_and_configuration(world: World) -> None:
@@ -312,8 +296,7 @@ async def test_executions_of_the_same_named_tests_are_superseded(world: World) -
 
     async def start(name: str | None, shard: Shard | None = None, ci: Ci = PULL) -> Execution:
         subject = StartSubject(ExecutionKind.TEST, tests=tests, shard=shard)
-        config = {"run_config": RunConfig(), "build_config": BuildConfig()}
-        return await starts.start(StartRequest(subject=subject, name=name, ci=ci, cancel_previous=True, **config))
+        return await starts.start(replace(request(subject, ci=ci), name=name, cancel_previous=True))
 
     async def status(execution: Execution) -> Status:
         return (await world.executions.get(execution.id)).status

@@ -1,27 +1,18 @@
-"""Devices to clean are found by device and by session until they are clean: in memory and on MongoDB."""
+"""Devices to clean are found by device and by session until they are clean."""
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from uuid import uuid4
 
 import pytest
 
 from services.chassis.mongo import Mongo
-from services.executor.automation.devices.port import UncleanDevices
 from services.executor.model.unclean_devices import DeviceChange, DeviceSetting, UncleanDevice
 from services.executor.storage.unclean_devices import MongoUncleanDevices
-from tests.fakes.unclean_devices import FakeUncleanDevices
 
 
-@pytest.fixture(params=["fake", "motor", "pymongo"])
-async def devices(request: pytest.FixtureRequest) -> AsyncIterator[UncleanDevices]:
-    if request.param == "fake":
-        yield FakeUncleanDevices()
-        return
-    uri, database = request.getfixturevalue("mongo_uri"), request.getfixturevalue("shared_database")
-    mongo = await Mongo.connect(uri, database, request.param)
-    yield MongoUncleanDevices(mongo)
-    await mongo.close()
+@pytest.fixture
+def devices(mongo: Mongo) -> MongoUncleanDevices:
+    return MongoUncleanDevices(mongo)
 
 
 @pytest.fixture
@@ -38,7 +29,7 @@ def left() -> UncleanDevice:
     )
 
 
-async def test_a_marked_device_is_found_as_it_was_marked(devices: UncleanDevices, left: UncleanDevice) -> None:
+async def test_a_marked_device_is_found_as_it_was_marked(devices: MongoUncleanDevices, left: UncleanDevice) -> None:
     await devices.mark(left)
     changes = (DeviceChange(DeviceSetting.DARK_MODE, "no"), DeviceChange(DeviceSetting.MEDIA, "/sdcard/a.b.png"))
     other = replace(
@@ -52,7 +43,7 @@ async def test_a_marked_device_is_found_as_it_was_marked(devices: UncleanDevices
     assert await devices.find_by_session("http://other:4723", "s-1") is None
 
 
-async def test_a_later_mark_is_not_forgotten_with_the_earlier_one(devices: UncleanDevices, left: UncleanDevice) -> None:
+async def test_a_later_mark_outlives_the_earlier_one(devices: MongoUncleanDevices, left: UncleanDevice) -> None:
     await devices.mark(left)
     later = replace(left, session="s-2", org_id="org-2")
     await devices.mark(later)

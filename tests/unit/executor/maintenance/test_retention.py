@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from services.executor.maintenance.retention import BATCH, Retention
+from tests.fakes.executor import Always
 
 NOW = datetime(2026, 3, 4, tzinfo=UTC)
 
@@ -39,14 +40,6 @@ class FakeArtifactFiles:
             raise OSError("away")
         self.deleted.append(prefix)
         return 1
-
-
-class Always:
-    async def acquire(self) -> bool:
-        return True
-
-    async def release(self) -> None:
-        return None
 
 
 async def test_artifacts_older_than_the_retention_period_are_deleted() -> None:

@@ -7,15 +7,9 @@ import pytest
 
 from services.chassis.context import Caller, bind
 from services.chassis.errors import DomainError, PermissionDenied, ResourceExhausted
-from services.executor.model.executions import BuildConfig, Execution, ExecutionKind, StartSubject
-from services.executor.model.limits import OrganisationLimits
-from services.executor.model.run_config import LlmConfig, RunConfig
 from services.executor.ports.executions import Executions
 from services.executor.usecases.queue_limit import FRESH_SECONDS, QueueLimit
-from services.executor.usecases.starts import ExecutionStarter, StartRequest
 from tests.fakes.chassis import FakeClock
-from tests.fakes.executor import FakeCatalog, plan
-from tests.fakes.executor_executions import FakeExecutions
 
 
 class Counted:
@@ -114,44 +108,3 @@ async def test_organisations_do_not_share_their_limit(queue: QueueLimit) -> None
     assert await refusal(queue, 10, 10) is None
     with bind(Caller(org_id="another")):
         assert await refusal(queue, 10, 10) is None
-
-
-class TestStarts:
-    async def start(
-        self, catalog: FakeCatalog, store: FakeExecutions, runs: int, model: str | None = None
-    ) -> Execution:
-        starter = ExecutionStarter(catalog, store)
-        wanted = StartRequest(
-            subject=StartSubject(ExecutionKind.WORKFLOW, catalog.workflow(*(plan() for _ in range(runs)))),
-            run_config=RunConfig(llm_config=LlmConfig(planning_model=model)),
-            build_config=BuildConfig(),
-        )
-        return await starter.start(wanted)
-
-    async def test_a_start_needs_room_for_its_runs(self) -> None:
-        catalog, store = FakeCatalog(), FakeExecutions()
-        catalog.limits = OrganisationLimits(queued_runs=5)
-        await self.start(catalog, store, 4)
-        with pytest.raises(ResourceExhausted, match="queued_runs"):
-            await self.start(catalog, store, 2)
-        await self.start(catalog, store, 1)
-        assert len(store.executions) == 2
-
-    async def test_a_start_may_name_only_allowed_models(self) -> None:
-        catalog, store = FakeCatalog(), FakeExecutions()
-        catalog.limits = OrganisationLimits(allowed_models=("small", "medium"))
-        with pytest.raises(PermissionDenied, match=r'"large".*name one of small, medium'):
-            await self.start(catalog, store, 1, model="large")
-        await self.start(catalog, store, 1, model="small")
-        await self.start(catalog, store, 1, model=None)
-
-    async def test_a_rerun_has_the_limits_of_today(self) -> None:
-        catalog, store = FakeCatalog(), FakeExecutions()
-        execution = await self.start(catalog, store, 2, model="large")
-        await store.cancel(execution.id)
-        catalog.limits = OrganisationLimits(allowed_models=("small",))
-        with pytest.raises(PermissionDenied, match="allowed_models"):
-            await ExecutionStarter(catalog, store).rerun(execution.id, failed_only=False)
-        catalog.limits = OrganisationLimits(queued_runs=1)
-        with pytest.raises(PermissionDenied, match="queued_runs"):
-            await ExecutionStarter(catalog, store).rerun(execution.id, failed_only=False)

@@ -1,16 +1,36 @@
 """A worker reports itself when something changes, often enough, and retires when it ends."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 from pymongo.errors import AutoReconnect
 
-from services.executor.model.workers import WorkerReport
+from services.executor.model.workers import KnownWorker, WorkerReport
 from services.executor.worker.heartbeat import Heartbeat
 from tests.eventually import eventually
 from tests.fakes.chassis import FakeClock
-from tests.fakes.executor_queue import FakeWorkers
+
+
+class RecordedWorkers:
+    """The port `Workers`: keeps what it is told; `failure` is raised instead."""
+
+    def __init__(self) -> None:
+        self.failure: Exception | None = None
+        self.reports: list[WorkerReport] = []
+        self.retired: list[str] = []
+
+    async def report(self, worker: WorkerReport) -> None:
+        if self.failure is not None:
+            raise self.failure
+        self.reports.append(worker)
+
+    async def retire(self, worker_id: str) -> None:
+        self.retired.append(worker_id)
+
+    async def all(self) -> Sequence[KnownWorker]:
+        raise NotImplementedError
 
 
 class State:
@@ -18,7 +38,7 @@ class State:
 
     def __init__(self) -> None:
         self.report = WorkerReport(id="1", name="worker", slots=4)
-        self.workers, self.clock = FakeWorkers(), FakeClock()
+        self.workers, self.clock = RecordedWorkers(), FakeClock()
         self.heartbeat = Heartbeat(
             self.workers, lambda: self.report, every=0.001, renewal=5, clock=self.clock.monotonic
         )
@@ -56,4 +76,4 @@ async def test_it_outlives_an_outage_and_retires_at_the_end(state: State) -> Non
     await eventually(lambda: state.workers.reports)
     running.cancel()
     await asyncio.wait({running})
-    assert await state.workers.all() == []
+    assert state.workers.retired == ["1"]

@@ -5,43 +5,30 @@ from typing import Any
 
 import pytest
 
-from services.chassis.context import bind
 from services.chassis.errors import FailedPrecondition, Unavailable
 from services.executor.automation.attempt_request import AttemptRequest
 from services.executor.automation.devices.port import DeviceFailure
-from services.executor.model.executions import BuildConfig, ExecutionKind, StartSubject
 from services.executor.model.failures import Category
 from services.executor.model.run_config import RunConfig
-from services.executor.ports.runs import Claim, RunKey
-from services.executor.usecases.starts import ExecutionStarter, StartRequest
+from services.executor.ports.runs import Claim
 from services.executor.worker.processes.messages import InvalidMessage, RunAttempt, decode, encode
 from services.executor.worker.variables import VariableReader
 from tests.fakes.attempt_processes import LIMITS
 from tests.fakes.executor import FakeCatalog, plan
-from tests.fakes.executor_executions import FakeExecutions
-from tests.unit.executor.worker.builders import CALLER
+from tests.unit.executor.model.builders import claimed_run, execution_of
 
 REQUEST = AttemptRequest(run_id="r", attempt=1, platform="android", steps=[], env={"PASSWORD": "s3cret"})
 
 
-async def claimed(of_start: dict[str, Any], of_test: dict[str, Any]) -> Claim:
+def claimed(of_start: dict[str, Any], of_test: dict[str, Any]) -> Claim:
     """A run with these variables."""
-    store, catalog = FakeExecutions(), FakeCatalog()
-    wanted = StartRequest(
-        subject=StartSubject(ExecutionKind.WORKFLOW, catalog.workflow(replace(plan(), env=of_test))),
-        run_config=RunConfig(env=of_start),
-        build_config=BuildConfig(),
-    )
-    with bind(CALLER):
-        execution = await ExecutionStarter(catalog, store).start(wanted)
-    [run] = store.stored.values()
-    claim = await store.claim(RunKey(execution.id, run.id), "worker-1")
-    assert claim is not None
-    return claim
+    run = claimed_run()
+    execution = replace(execution_of(run), run_config=RunConfig(env=of_start))
+    return Claim(execution, run, replace(plan(), env=of_test))
 
 
 async def test_variables_of_the_test_override_those_of_the_start() -> None:
-    claim = await claimed({"USER": "ada", "CITY": "Paris"}, {"USER": "bob"})
+    claim = claimed({"USER": "ada", "CITY": "Paris"}, {"USER": "bob"})
     variables = await VariableReader(FakeCatalog()).read(claim)
     assert (variables.values, variables.secrets) == ({"USER": "bob", "CITY": "Paris"}, frozenset())
 
@@ -50,7 +37,7 @@ async def test_secrets_are_read_through_an_outage() -> None:
     catalog = FakeCatalog()
     catalog.secrets = {"pw": "s3cret", "other": "x"}
     catalog.outages = [Unavailable("away")]
-    claim = await claimed({"PASSWORD": "overridden"}, {"PASSWORD": {"secret": "pw"}, "LOGIN": {"secret": "pw"}})
+    claim = claimed({"PASSWORD": "overridden"}, {"PASSWORD": {"secret": "pw"}, "LOGIN": {"secret": "pw"}})
     variables = await VariableReader(catalog).read(claim)
     assert variables.values == {"PASSWORD": "s3cret", "LOGIN": "s3cret"}
     assert variables.secrets == {"PASSWORD", "LOGIN"}
@@ -58,7 +45,7 @@ async def test_secrets_are_read_through_an_outage() -> None:
 
 
 async def test_a_missing_secret_is_an_error_of_the_configuration_that_names_it() -> None:
-    claim = await claimed({}, {"PASSWORD": {"secret": "gone"}})
+    claim = claimed({}, {"PASSWORD": {"secret": "gone"}})
     with pytest.raises(DeviceFailure) as failure:
         await VariableReader(FakeCatalog()).read(claim)
     assert failure.value.category is Category.CONFIG_INVALID
@@ -69,7 +56,7 @@ async def test_a_secret_that_cannot_be_decrypted_is_an_error_of_the_configuratio
     catalog = FakeCatalog()
     catalog.outages = [FailedPrecondition('the secret "pw" cannot be decrypted')]
     with pytest.raises(DeviceFailure) as failure:
-        await VariableReader(catalog).read(await claimed({"PASSWORD": {"secret": "pw"}}, {}))
+        await VariableReader(catalog).read(claimed({"PASSWORD": {"secret": "pw"}}, {}))
     assert failure.value.category is Category.CONFIG_INVALID
     assert '"pw" cannot be decrypted' in failure.value.message
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from services.chassis import metrics
 from services.executor.maintenance.reaper import Reaper
 from services.executor.model.states import Status
+from tests.contract.executor.conftest import World
+from tests.contract.executor.executions import claimed, run_of, started
 from tests.eventually import eventually
 from tests.fakes.executor import plan
-from tests.fakes.executor_executions import FakeExecutions
-from tests.unit.executor.worker.builders import run_of, started
 
 
 @dataclass
@@ -25,24 +25,24 @@ class FakeLease:
         return None
 
 
-async def test_expired_leases_are_revoked_and_overdue_queued_runs_end() -> None:
-    store = FakeExecutions()
-    lost, old = await started(store, plan(), plan())
-    reaper = Reaper(store, FakeLease(), store.limits)
-    store.advance(3595)
-    assert await store.claim(lost, "worker-1")
+async def test_expired_leases_are_revoked_and_overdue_queued_runs_end(world: World) -> None:
+    lost, old = await started(world, plan(), plan())
+    reaper = Reaper(world.runs, FakeLease(), world.limits)
+    await world.advance((world.limits.queue_timeout - world.limits.lease_ttl).total_seconds())
+    await claimed(world, lost)
     assert await reaper.reap() == 0
-    store.advance(20)
+    await world.expire_leases()
     assert await reaper.reap() == 2
-    assert (run_of(store, lost).status, run_of(store, lost).lease) == (Status.RUNNING, None)
-    assert run_of(store, old).status is Status.FAILED
+    run = await run_of(world, lost)
+    assert (run.status, run.lease) == (Status.RUNNING, None)
+    assert (await run_of(world, old)).status is Status.FAILED
     assert await reaper.reap() == 0
 
 
-async def test_only_the_leader_shows_the_backlog() -> None:
-    store, lease = FakeExecutions(), FakeLease()
-    await started(store, plan())
-    reaping = asyncio.create_task(Reaper(store, lease, store.limits, every=0.001).run())
+async def test_only_the_leader_shows_the_backlog(world: World) -> None:
+    lease = FakeLease()
+    await started(world)
+    reaping = asyncio.create_task(Reaper(world.runs, lease, world.limits, every=0.001).run())
     await eventually(lambda: shown("mobiletest_execution_oldest_unclaimed_seconds") is not None)
     assert shown("mobiletest_execution_stuck") == 0
     lease.ours = False
@@ -51,6 +51,7 @@ async def test_only_the_leader_shows_the_backlog() -> None:
     lease.ours = True
     await eventually(lambda: shown("mobiletest_execution_stuck") == 0)
     reaping.cancel()
+    await asyncio.wait({reaping})
 
 
 def shown(name: str) -> float | None:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
+from uuid import uuid4
 
 from services.chassis.lifecycle import Background
 from services.executor.automation.devices.pools.pool import Pool
@@ -10,19 +11,19 @@ from services.executor.automation.devices.pools.pooled_devices import PooledDevi
 from services.executor.automation.devices.port import NO_BUILD, Seed
 from services.executor.automation.devices.webdriver.hub_target import HubTarget
 from services.executor.model.attempts import AttemptResult
-from services.executor.model.runs import Platform
-from services.executor.model.states import Status
-from services.executor.ports.runs import Claim, Progress
+from services.executor.model.runs import Platform, Run
+from services.executor.ports.runs import Claim, Progress, RunKey
+from services.executor.storage.runs import MongoRuns
+from services.executor.storage.slot_leases import MongoSlotLeases
 from services.executor.worker.claim_loop import ClaimLoop
 from services.executor.worker.worker import Worker
+from tests.contract.executor.conftest import World
+from tests.contract.executor.executions import runs_of, start
 from tests.eventually import eventually
 from tests.fakes.executor import plan
-from tests.fakes.executor_executions import FakeExecutions
 from tests.fakes.hubs import FakeHubs
-from tests.fakes.slot_leases import FakeSlotLeases, SlotStore
-from tests.unit.executor.worker.builders import run_of, started
 
-WORKERS, SESSIONS, RUNS = 12, 3, 40
+WORKERS, SESSIONS, RUNS = 8, 3, 24
 
 
 class Sessions:
@@ -70,20 +71,34 @@ class HubAttempts:
         return AttemptResult(device=device.info.name, simulated=False)
 
 
-async def test_workers_share_a_hub_without_waiting_in_each_others_way() -> None:
-    store, shared, sessions = FakeExecutions(), SlotStore(), Sessions()
-    keys = await started(store, *(plan() for _ in range(RUNS)))
-    pool = Pool(name="phones", platform="android", slots=SESSIONS, hub=HubTarget(url="http://hub", capabilities={}))
+class FinishedRuns(MongoRuns):
+    """Counts the runs that have ended."""
+
+    count = 0
+
+    async def finish(self, key: RunKey, token: int, result: AttemptResult) -> Run:
+        run = await super().finish(key, token, result)
+        self.count += 1
+        return run
+
+
+async def test_workers_share_a_hub_without_waiting_in_each_others_way(world: World) -> None:
+    sessions, finished = Sessions(), FinishedRuns(world.transactions)
+    execution = await start(world, *(plan() for _ in range(RUNS)))
+    pool = Pool(
+        name="phones", platform="android", slots=SESSIONS, hub=HubTarget(url=f"http://{uuid4()}", capabilities={})
+    )
     async with AsyncExitStack() as stack:
         background = await stack.enter_async_context(Background())
         for number in range(WORKERS):
-            pools = PooledDevices([pool], hubs=FakeHubs(), leases=FakeSlotLeases(shared, f"worker-{number}"))
-            worker = Worker(store, HubAttempts(pools, sessions), name=f"worker-{number}", slots=1)
+            leases = MongoSlotLeases(world.mongo, f"worker-{number}", seconds=600)
+            pools = PooledDevices([pool], hubs=FakeHubs(), leases=leases)
+            worker = Worker(finished, HubAttempts(pools, sessions), name=f"worker-{number}", slots=1)
             pools.on_change(worker.notify_free_slot)
             background.start("slots", pools.share_slots(renewal=0.05, every=0.01))
-            background.start("claims", ClaimLoop(store, worker, every=0.01).run())
-        await eventually(lambda: all(run_of(store, key).status is Status.COMPLETED for key in keys))
-    runs = [run_of(store, key) for key in keys]
+            background.start("claims", ClaimLoop(finished, worker, every=0.01).run())
+        await eventually(lambda: finished.count == RUNS, within=60)
+    runs = await runs_of(world, execution)
     assert all(run.success and len(run.attempts) == 1 for run in runs)
     assert len({run.attempts[0].worker for run in runs}) >= SESSIONS
     assert sessions.most_open <= SESSIONS

@@ -1,0 +1,240 @@
+"""Starting workflows and tests."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Mapping
+from dataclasses import replace
+from itertools import product
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from services.chassis.context import Caller, bind, current
+from services.chassis.errors import InvalidArgument, NotFound, PermissionDenied, ResourceExhausted
+from services.chassis.ids import derive_ids
+from services.executor.model.attribution import Ci, ExecutionSource
+from services.executor.model.changes import Change
+from services.executor.model.executions import Execution, ExecutionKind, StartSubject
+from services.executor.model.failures import NO_PLATFORM
+from services.executor.model.limits import OrganisationLimits
+from services.executor.model.run_config import ExecutionMode, LlmConfig, RunConfig
+from services.executor.model.runs import ResolvedRuns, RunPlan
+from services.executor.model.states import Status
+from services.executor.ports.executions import ExecutionFilter, PageRequest
+from services.executor.storage.executions import MongoExecutions
+from services.executor.storage.schema import RUNS
+from services.executor.usecases.starts import ExecutionStarter
+from tests.contract.executor.conftest import World
+from tests.contract.executor.executions import request, requests, runs_of
+from tests.eventually import eventually
+from tests.fakes.executor import FakeCatalog, plan
+
+
+@pytest.fixture
+def catalog() -> FakeCatalog:
+    return FakeCatalog()
+
+
+def start(
+    world: World,
+    catalog: FakeCatalog,
+    subject_id: str,
+    *,
+    kind: ExecutionKind = ExecutionKind.WORKFLOW,
+    config: RunConfig | None = None,
+    ci: Ci | None = None,
+    client: str | None = None,
+) -> Awaitable[Execution]:
+    wanted = replace(request(StartSubject(kind, subject_id), config=config, ci=ci), service_client=client)
+    return ExecutionStarter(catalog, world.executions).start(wanted)
+
+
+def configured(catalog: FakeCatalog, config: RunConfig) -> str:
+    """The id of a workflow with this configuration."""
+    return catalog.add(ResolvedRuns(workflow_id=str(uuid4()), workflow_name="W", run_config=config, plans=(plan(),)))
+
+
+async def number_of_runs(world: World) -> int:
+    return int(await world.mongo.collection(RUNS).count_documents({}))
+
+
+async def test_a_workflow_start_queues_and_requests_a_run_per_plan(world: World, catalog: FakeCatalog) -> None:
+    execution = await start(world, catalog, catalog.workflow(plan("One"), plan("Two")))
+    assert (execution.status, execution.kind) == (Status.QUEUED, ExecutionKind.WORKFLOW)
+    assert execution.workflow_name == "Nightly"
+    assert [run.target.test_name for run in await runs_of(world, execution)] == ["One", "Two"]
+    assert len(await requests(world)) == 2
+
+
+class HeldExecutions(MongoExecutions):
+    """Stores starts once they are let go; `storing` counts them by organisation."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__(world.transactions, world.outbox)
+        self.storing: Counter[str] = Counter()
+        self.go_on = asyncio.Event()
+
+    async def add(self, change: Change, plans: Mapping[str, RunPlan]) -> Execution:
+        self.storing[current().org_id] += 1
+        await self.go_on.wait()
+        return await super().add(change, plans)
+
+
+async def test_few_large_plans_are_held_at_once_until_they_are_stored(world: World, catalog: FakeCatalog) -> None:
+    store = HeldExecutions(world)
+    starter, large, small = ExecutionStarter(catalog, store), catalog.workflow(plan("One")), catalog.workflow(plan())
+    catalog.large.add(large)
+    starting = []
+    for org_id, subject_id in [*product("abc", [large, large]), *product("d", [small] * 5)]:
+        with bind(Caller(org_id=org_id, via_gateway=True)):
+            wanted = request(StartSubject(ExecutionKind.WORKFLOW, subject_id))
+            starting.append(asyncio.create_task(starter.start(wanted)))
+    await eventually(lambda: store.storing == {"a": 1, "b": 1, "d": 5})
+    store.go_on.set()
+    assert {execution.status for execution in await asyncio.gather(*starting)} == {Status.QUEUED}
+    assert store.storing == {"a": 2, "b": 2, "c": 2, "d": 5}
+
+
+async def test_few_reruns_hold_their_plans_at_once(world: World, catalog: FakeCatalog) -> None:
+    store = HeldExecutions(world)
+    starter, workflow_id = ExecutionStarter(catalog, store), catalog.workflow(plan("One"))
+    ended = {}
+    for org_id in "abc":
+        with bind(Caller(org_id=org_id)):
+            ended[org_id] = (await start(world, catalog, workflow_id)).id
+            await store.cancel(ended[org_id])
+    reruns = []
+    for org_id, execution_id in [*ended.items()] * 2:
+        with bind(Caller(org_id=org_id)):
+            reruns.append(asyncio.create_task(starter.rerun(execution_id, failed_only=False)))
+    await eventually(lambda: len(store.storing) == 2)
+    assert set(store.storing.values()) == {1}
+    store.go_on.set()
+    await asyncio.gather(*reruns)
+    assert store.storing == {"a": 2, "b": 2, "c": 2}
+
+
+async def test_a_test_has_no_workflow(world: World, catalog: FakeCatalog) -> None:
+    test_id = catalog.add(ResolvedRuns(plans=(plan(),)))
+    execution = await start(world, catalog, test_id, kind=ExecutionKind.TEST)
+    assert (execution.kind, execution.workflow_id, execution.workflow_name) == (ExecutionKind.TEST, None, None)
+
+
+async def test_an_unknown_subject_is_not_found(world: World, catalog: FakeCatalog) -> None:
+    with pytest.raises(NotFound, match=r"^Workflow not found$"):
+        await start(world, catalog, str(uuid4()))
+
+
+async def test_max_parallel_limits_the_requested_runs(world: World, catalog: FakeCatalog) -> None:
+    wrong = plan(config_error="Attach it.")
+    execution = await start(world, catalog, catalog.workflow(wrong, plan(), plan(), plan(), max_parallel=2))
+    statuses = [run.status for run in await runs_of(world, execution)]
+    assert statuses == [Status.FAILED, Status.QUEUED, Status.QUEUED, Status.INITIALIZED]
+    assert len(await requests(world)) == 2
+
+
+async def test_the_request_overrides_the_workflow_configuration(world: World, catalog: FakeCatalog) -> None:
+    stored = RunConfig(
+        env={"USER": "ada", "CITY": "Paris"}, execution_mode=ExecutionMode(retries=4, enable_planning=True)
+    )
+    config = RunConfig(
+        env={"USER": "bob", "PASSWORD": {"secret": "pw"}}, execution_mode=ExecutionMode(retries=0), run_id="mine"
+    )
+    execution = await start(world, catalog, configured(catalog, stored), config=config)
+    used = execution.run_config
+    assert used.env == {"USER": "bob", "CITY": "Paris", "PASSWORD": {"secret": "pw"}}
+    assert (used.execution_mode.retries, used.execution_mode.enable_planning, used.run_id) == (0, True, "mine")
+    assert [run.retries for run in await runs_of(world, execution)] == [0]
+
+
+@pytest.mark.parametrize(
+    ("stored", "env", "field"),
+    [({}, {"output": "x"}, "run_config.env.output"), ({"A": "x" * 60_000}, {"B": "x" * 8_000}, "run_config.env")],
+)
+async def test_a_start_with_invalid_variables_is_refused(
+    world: World, catalog: FakeCatalog, stored: dict[str, Any], env: dict[str, Any], field: str
+) -> None:
+    workflow_id = configured(catalog, RunConfig(env=stored))
+    with pytest.raises(InvalidArgument) as refusal:
+        await start(world, catalog, workflow_id, config=RunConfig(env=env))
+    assert [violation.field for violation in refusal.value.violations] == [field]
+    assert await number_of_runs(world) == 0
+
+
+@pytest.mark.parametrize(
+    ("via_gateway", "ci", "client", "source"),
+    [
+        (True, None, None, ExecutionSource.API),
+        (True, None, "mobiletest-cli/1.0", ExecutionSource.CLI),
+        (True, Ci(branch="main"), "mobiletest-cli/1.0", ExecutionSource.CI),
+        (False, None, None, ExecutionSource.INTERNAL),
+    ],
+)
+async def test_the_source_follows_from_the_caller(
+    world: World, catalog: FakeCatalog, via_gateway: bool, ci: Ci | None, client: str | None, source: ExecutionSource
+) -> None:
+    with bind(Caller(org_id=current().org_id, via_gateway=via_gateway)):
+        execution = await start(world, catalog, catalog.workflow(plan()), ci=ci, client=client)
+    assert (execution.source, execution.service_client, execution.ci) == (source, client, ci or Ci())
+
+
+async def test_a_start_repeated_with_an_idempotency_key_returns_the_stored_execution(
+    world: World, catalog: FakeCatalog
+) -> None:
+    workflow_id = catalog.workflow(plan(), plan())
+    started = []
+    for _ in range(2):
+        with derive_ids(current().org_id, "StartWorkflow", "key-1"):
+            started.append(await start(world, catalog, workflow_id))
+    assert started[0] == started[1]
+    assert await number_of_runs(world) == len(await requests(world)) == 2
+    assert (await world.executions.page(ExecutionFilter(), PageRequest(1, 10)))[1] == 1
+
+
+async def test_a_run_without_a_platform_fails_at_the_start(world: World, catalog: FakeCatalog) -> None:
+    execution = await start(world, catalog, catalog.workflow(plan(platform=None)))
+    [run] = await runs_of(world, execution)
+    assert (execution.status, run.status, run.failure) == (Status.FAILED, Status.FAILED, NO_PLATFORM)
+    assert await requests(world) == []
+
+
+async def test_a_ci_run_url_that_must_not_become_a_link_starts_nothing(world: World, catalog: FakeCatalog) -> None:
+    with pytest.raises(InvalidArgument, match="X-CI-Run-URL must be an http or https URL") as raised:
+        await start(world, catalog, catalog.workflow(plan("One")), ci=Ci(run_url="javascript:alert(1)"))
+    assert [violation.field for violation in raised.value.violations] == ["ci.run_url"]
+    assert await number_of_runs(world) == 0
+
+
+async def test_a_start_needs_room_for_its_runs(world: World, catalog: FakeCatalog) -> None:
+    catalog.limits = OrganisationLimits(queued_runs=5)
+    await start(world, catalog, catalog.workflow(*(plan() for _ in range(4))))
+    with pytest.raises(ResourceExhausted, match="queued_runs"):
+        await start(world, catalog, catalog.workflow(plan(), plan()))
+    await start(world, catalog, catalog.workflow(plan()))
+    assert await number_of_runs(world) == 5
+
+
+def planned_by(model: str | None) -> RunConfig:
+    return RunConfig(llm_config=LlmConfig(planning_model=model))
+
+
+async def test_a_start_may_name_only_allowed_models(world: World, catalog: FakeCatalog) -> None:
+    catalog.limits = OrganisationLimits(allowed_models=("small", "medium"))
+    workflow_id = catalog.workflow(plan())
+    with pytest.raises(PermissionDenied, match=r'"large".*name one of small, medium'):
+        await start(world, catalog, workflow_id, config=planned_by("large"))
+    for model in ("small", None):
+        await start(world, catalog, workflow_id, config=planned_by(model))
+
+
+async def test_a_rerun_has_the_limits_of_today(world: World, catalog: FakeCatalog) -> None:
+    execution = await start(world, catalog, catalog.workflow(plan(), plan()), config=planned_by("large"))
+    await world.executions.cancel(execution.id)
+    for limits, reason in (
+        (OrganisationLimits(allowed_models=("small",)), "allowed_models"),
+        (OrganisationLimits(queued_runs=1), "queued_runs"),
+    ):
+        catalog.limits = limits
+        with pytest.raises(PermissionDenied, match=reason):
+            await ExecutionStarter(catalog, world.executions).rerun(execution.id, failed_only=False)
