@@ -40,11 +40,12 @@ def run_prefix(run_id: str) -> str:
 class ObjectStoreArtifacts:
     """The port `Artifacts` on the object store."""
 
-    def __init__(self, store: ObjectStore) -> None:
+    def __init__(self, store: ObjectStore, *, put_seconds: float = PUT_SECONDS) -> None:
         self._store = store
+        self._put_seconds = put_seconds
 
     async def put(self, run_id: str, attempt: int, name: str, content: bytes) -> None:
-        async with asyncio.timeout(PUT_SECONDS):
+        async with asyncio.timeout(self._put_seconds):
             await self._store.put_bytes(str(ArtifactKey(run_id, attempt, name)), content)
 
     def read(self, run_id: str, attempt: int, name: str, part: FilePart | None = None) -> AsyncIterator[bytes]:

@@ -53,7 +53,7 @@ class Children:
     def __init__(self, main: Callable[..., None] | None = None) -> None:
         self.started: list[ChildProcess] = []
         self._main = main or AttemptProcess(LogFormat("warning", "json"))
-        self._limits = ChildLimits(memory_bytes=LIMITS.memory_bytes, niceness=10)
+        self._limits = ChildLimits(memory_bytes=LIMITS.memory_bytes, niceness=0)
 
     async def start(self) -> ChildProcess:
         self.started.append(await start_child(self._main, self._limits, message_limit=2**26))

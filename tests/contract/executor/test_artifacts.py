@@ -1,5 +1,6 @@
 """The port Artifacts on a local object store."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,26 @@ async def test_others_find_an_artifact_in_the_store(tmp_path: Path) -> None:
     artifacts = ObjectStoreArtifacts(store)
     await artifacts.put(RUN, 1, "log.txt", b"0123456789")
     assert [chunk async for chunk in store.get_stream(artifacts.object_key(RUN, 1, "log.txt"))] == [b"0123456789"]
+
+
+async def test_a_store_that_does_not_answer_delays_an_attempt_only_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = asyncio.Event()
+
+    async def hang(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.set()
+        await reader.read()
+        writer.close()
+
+    async with await asyncio.start_server(hang, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        for name, value in {"ENDPOINT_URL": f"http://127.0.0.1:{port}", "ALLOW_HTTP": "true"}.items():
+            monkeypatch.setenv(f"AWS_{name}", value)
+        for name in ("ACCESS_KEY_ID", "SECRET_ACCESS_KEY"):
+            monkeypatch.setenv(f"AWS_{name}", "x")
+        artifacts = ObjectStoreArtifacts(ObjectStore.open("s3://artifacts"), put_seconds=0.5)
+        with pytest.raises(TimeoutError):
+            await artifacts.put(RUN, 1, "log.txt", b"0123456789")
+        assert asked.is_set()
 
 
 async def test_an_unknown_artifact_is_not_found(artifacts: ObjectStoreArtifacts) -> None:

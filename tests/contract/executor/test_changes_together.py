@@ -55,14 +55,6 @@ async def test_an_outdated_token_is_refused_beside_ends_that_are_stored(world: W
     assert statuses == [Status.COMPLETED, Status.RUNNING, Status.COMPLETED]
 
 
-async def test_claims_that_come_together_respect_the_limit_of_the_organisation(limited: World) -> None:
-    execution = await start(limited, *(plan() for _ in range(5)))
-    claims = await claim_all(limited, await keys_of(limited, execution), "worker-1")
-    assert len(claims) == 2
-    await finish_all(limited, claims)
-    assert len(await claim_all(limited, await keys_of(limited, execution), "worker-1")) == 2
-
-
 async def test_runs_that_end_together_release_different_ones(world: World) -> None:
     execution = await start(world, *(plan(str(number)) for number in range(5)), max_parallel=2)
     queued = [run for run in await runs_of(world, execution) if run.status is Status.QUEUED]

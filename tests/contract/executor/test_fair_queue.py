@@ -53,13 +53,6 @@ async def test_retries_of_one_organisation_do_not_precede_the_first_runs_of_anot
     assert other in await owners(world, 2)
 
 
-async def test_higher_priorities_of_an_organisation_are_claimed_first_whatever_their_age(world: World) -> None:
-    own = str(uuid4())
-    order = [await start(world, org_id=own, priority=priority) for priority in (-10, 0, 10, 1)]
-    claims = [await next_claim(world) for _ in order]
-    assert [claim.execution.priority for claim in claims if claim] == [10, 1, 0, -10]
-
-
 async def test_started_runs_of_an_organisation_come_before_its_priorities(world: World) -> None:
     own = str(uuid4())
     low = await start(world, org_id=own, priority=-10)

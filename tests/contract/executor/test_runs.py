@@ -49,18 +49,6 @@ async def test_a_passing_attempt_ends_run_and_execution(world: World) -> None:
     ]
 
 
-async def test_a_retry_has_a_new_token_and_keeps_the_failed_attempt(world: World) -> None:
-    [key] = await started(world)
-    first = await claimed(world, key)
-    run = await world.runs.finish(key, first.run.fencing_token, FAILED)
-    assert (run.status, run.lease) == (Status.RUNNING, None)
-    second = await claimed(world, key)
-    assert second.attempt == 2
-    assert second.run.fencing_token > first.run.fencing_token
-    run = await world.runs.finish(key, second.run.fencing_token, AttemptResult())
-    assert (run.success, run.flaky, run.attempts[0].failure) == (True, True, FAILED.failure)
-
-
 async def test_a_worker_with_an_old_token_cannot_write(world: World) -> None:
     [key] = await started(world)
     zombie = await claimed(world, key)
@@ -98,18 +86,6 @@ async def test_renewing_does_not_keep_a_run_beyond_its_deadline(world: World) ->
     assert (run.status, run.failure.category) == (Status.FAILED, Category.RUN_TIMEOUT)
 
 
-async def test_an_unclaimed_run_ends_after_the_queue_timeout(world: World) -> None:
-    execution = await start(world)
-    await world.advance(LIMITS.queue_timeout.total_seconds() - 60)
-    assert await world.runs.due(100) == []
-    await world.advance(61)
-    for key in await world.runs.due(100):
-        await world.runs.expire(key)
-    ended = await world.executions.get(execution.id)
-    assert ended.failure is not None
-    assert (ended.status, ended.failure.category) == (Status.FAILED, Category.QUEUE_TIMEOUT)
-
-
 async def test_expiring_a_run_that_is_not_due_changes_nothing(world: World) -> None:
     execution = await start(world)
     [key] = await keys_of(world, execution)
@@ -118,17 +94,6 @@ async def test_expiring_a_run_that_is_not_due_changes_nothing(world: World) -> N
     await world.runs.expire(key)
     assert await world.executions.get(execution.id) == before
     assert await world.runs.notices({key.run_id: claim.run.fencing_token}) == {}
-
-
-async def test_retries_are_claimed_before_first_attempts(world: World) -> None:
-    begun = await start(world)
-    [key] = await keys_of(world, begun)
-    await start(world)
-    claim = await claimed(world, key)
-    await world.runs.hand_back(key, claim.run.fencing_token)
-    assert await world.runs.claimable(Platform.ANDROID, 10) == [key]
-    await claimed(world, key)
-    assert len(await world.runs.claimable(Platform.ANDROID, 10)) == 1
 
 
 async def test_claimable_runs_are_found_by_platform_and_oldest_first(world: World) -> None:
@@ -168,16 +133,6 @@ async def test_still_claimable_leaves_out_claimed_ended_and_unknown_runs(world: 
     await claimed(world, taken)
     unknown = RunKey(execution.id, str(uuid4()))
     assert await world.runs.still_claimable([taken, waiting, unknown]) == [waiting]
-
-
-async def test_max_parallel_releases_one_run_for_each_that_ends(world: World) -> None:
-    execution = await start(world, plan("1"), plan("2"), plan("3"), max_parallel=1)
-    for _ in range(3):
-        [key] = await world.runs.claimable(Platform.ANDROID, 10)
-        claim = await claimed(world, key)
-        assert await world.runs.claimable(Platform.ANDROID, 10) == []
-        await finish(world, claim)
-    assert (await world.executions.get(execution.id)).status is Status.COMPLETED
 
 
 async def test_a_retry_does_not_release_another_run(world: World) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+import pytest_asyncio
 from mobiletest.executor.v1 import executions_pb2 as pb
 from mobiletest.executor.v1 import executions_pb2_grpc, runs_pb2
 from mobiletest.types.v1 import execution_pb2
@@ -22,6 +23,7 @@ from services.executor.settings import Settings
 from services.executor.storage.schema import ORG_LOCKS
 from tests.callers import callers
 from tests.eventually import eventually
+from tests.fakes.executor import FakeAttempts
 from tests.integration.executor.catalog_server import TOKEN, TOKEN_OF_GATEWAY, Shelf, serving
 
 Run = Callable[..., AbstractAsyncContextManager[App]]
@@ -47,14 +49,51 @@ def shared_database(mongo_client: MongoClient[dict[str, Any]]) -> Iterator[str]:
     mongo_client.drop_database(name)
 
 
+@pytest.fixture(scope="session")
+def module_database(mongo_client: MongoClient[dict[str, Any]]) -> Iterator[str]:
+    """Another one, because the executor of a module stays while tests beside it empty the shared database."""
+    name = f"test_{uuid4().hex}"
+    yield name
+    mongo_client.drop_database(name)
+
+
+def empty(mongo_client: MongoClient[dict[str, Any]], name: str) -> str:
+    """The database, empty but for its schema."""
+    database = mongo_client[name]
+    for collection in database.list_collection_names():
+        if collection not in (MIGRATIONS, ORG_LOCKS):
+            database[collection].delete_many({})
+    return name
+
+
 @pytest.fixture
 def mongo_database(mongo_client: MongoClient[dict[str, Any]], shared_database: str) -> str:
     """The shared database, empty but for its schema."""
-    database = mongo_client[shared_database]
-    for name in database.list_collection_names():
-        if name not in (MIGRATIONS, ORG_LOCKS):
-            database[name].delete_many({})
-    return shared_database
+    return empty(mongo_client, shared_database)
+
+
+def make_settings(**changes: Any) -> Settings:
+    """Of an executor that has its consumer group and folder for itself, unless changes say otherwise."""
+    values: dict[str, Any] = {
+        "service_token": TOKEN,
+        "callers": f"{callers(TOKEN, 'operator', 'reporting')},{callers(TOKEN_OF_GATEWAY, 'gateway')}",
+        "kafka_idempotence": False,
+        "kafka_session_seconds": 1.0,
+        "run_request_partitions": 4,
+        "instance": f"worker-{uuid4()}",
+        "shutdown_grace_seconds": 5.0,
+        "poll_seconds": 0.25,
+    }
+    return Settings(**{**values, **changes})
+
+
+def in_folder(folder: Path) -> dict[str, str]:
+    """Settings of the places for files."""
+    return {
+        "object_store": (folder / "objects").as_uri(),
+        "artifact_spool": str(folder / "spool"),
+        "executor_files_folder": str(folder / "files"),
+    }
 
 
 @pytest.fixture
@@ -62,29 +101,63 @@ def settings(
     shelf: Shelf, mongo_uri: str, mongo_database: str, kafka_bootstrap: str, topic_suffix: str, tmp_path: Path
 ) -> Callable[..., Settings]:
     """Settings of an executor that shares database and consumer group only with others of the same test."""
+    own = {
+        "mongo_uri": mongo_uri,
+        "executor_database": mongo_database,
+        "kafka_bootstrap": kafka_bootstrap,
+        "executor_group": f"workers-{topic_suffix}",
+        "catalog_address": shelf.address,
+        **in_folder(tmp_path),
+    }
+    return lambda **changes: make_settings(**{**own, **changes})
 
-    def make(**changes: Any) -> Settings:
-        values: dict[str, Any] = {
-            "service_token": TOKEN,
-            "callers": f"{callers(TOKEN, 'operator', 'reporting')},{callers(TOKEN_OF_GATEWAY, 'gateway')}",
-            "mongo_uri": mongo_uri,
-            "executor_database": mongo_database,
-            "kafka_bootstrap": kafka_bootstrap,
-            "kafka_idempotence": False,
-            "kafka_session_seconds": 1.0,
-            "run_request_partitions": 4,
-            "executor_group": f"workers-{topic_suffix}",
-            "instance": f"worker-{uuid4()}",
-            "catalog_address": shelf.address,
-            "object_store": (tmp_path / "objects").as_uri(),
-            "artifact_spool": str(tmp_path / "spool"),
-            "executor_files_folder": str(tmp_path / "files"),
-            "shutdown_grace_seconds": 5.0,
-            "poll_seconds": 0.25,
-        }
-        return Settings(**{**values, **changes})
 
-    return make
+@dataclass
+class Served:
+    """An executor that the tests of a module share; each has its own organisation.
+
+    `attempts` are reset before each test; of executors with simulated devices they are unused.
+    """
+
+    shelf: Shelf
+    app: App
+    client: "Client"
+    attempts: FakeAttempts
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def of_module(
+    request: pytest.FixtureRequest,
+    mongo_client: MongoClient[dict[str, Any]],
+    mongo_uri: str,
+    module_database: str,
+    kafka_bootstrap: str,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> AsyncIterator[Served]:
+    """The module's `EXECUTOR` has settings; its `SCRIPTED` says whether attempts are scripted or simulated."""
+    attempts, group = FakeAttempts(), f"workers-{uuid4().hex[:12]}"
+    async with serving(Shelf()) as shelf:
+        settings = make_settings(
+            mongo_uri=mongo_uri,
+            executor_database=empty(mongo_client, module_database),
+            kafka_bootstrap=kafka_bootstrap,
+            executor_group=group,
+            catalog_address=shelf.address,
+            **in_folder(tmp_path_factory.mktemp("executor")),
+            **request.module.EXECUTOR,
+        )
+        async with (
+            start_app(settings, attempts=attempts if request.module.SCRIPTED else None) as app,
+            client_of(app.grpc_address) as client,
+        ):
+            yield Served(shelf, app, client, attempts)
+
+
+@pytest.fixture
+def served(of_module: Served) -> Iterator[Served]:
+    of_module.attempts.reset()
+    yield of_module
+    of_module.attempts.reset()
 
 
 @pytest.fixture

@@ -7,53 +7,57 @@ from mobiletest.executor.v1 import executions_pb2 as pb
 from mobiletest.executor.v1 import runs_pb2
 from mobiletest.types.v1 import execution_pb2
 
+from services.chassis.mongo import Driver
 from tests.integration.executor.catalog_server import Shelf
+from tests.integration.executor.conftest import Served
 from tests.integration.executor.models import GOOD, SEE, model
 
-STORM = 20
+in_module = pytest.mark.asyncio(loop_scope="module")
+
+EXECUTOR: dict[str, Any] = {}
+SCRIPTED = False
+STORM = 10
 
 
-async def test_a_test_passes_on_the_build_from_the_catalog(executor: Any, connect: Any, shelf: Shelf) -> None:
-    build_id = shelf.build(model())
-    workflow_id = shelf.workflow(shelf.planned(GOOD, SEE, build_id=build_id))
-    async with executor() as app, connect(app.grpc_address) as client:
-        execution_id = await client.start(workflow_id)
-        assert (await client.ended(execution_id)).success
-        [run] = await client.runs(execution_id)
-        [attempt] = run.attempts
-        assert (attempt.simulated, run.metadata["simulated"]) == (True, True)
-        assert [step.text for step in attempt.steps] == [GOOD, SEE]
-        assert {step.status for step in attempt.steps} == {runs_pb2.STEP_STATUS_PASSED}
+@in_module
+async def test_a_test_passes_on_the_build_from_the_catalog(served: Served) -> None:
+    build_id = served.shelf.build(model())
+    workflow_id = served.shelf.workflow(served.shelf.planned(GOOD, SEE, build_id=build_id))
+    execution_id = await served.client.start(workflow_id)
+    assert (await served.client.ended(execution_id)).success
+    [run] = await served.client.runs(execution_id)
+    [attempt] = run.attempts
+    assert (attempt.simulated, run.metadata["simulated"]) == (True, True)
+    assert [step.text for step in attempt.steps] == [GOOD, SEE]
+    assert {step.status for step in attempt.steps} == {runs_pb2.STEP_STATUS_PASSED}
 
 
-async def test_a_build_without_a_file_runs_the_built_in_app(executor: Any, connect: Any, shelf: Shelf) -> None:
-    workflow_id = shelf.workflow(shelf.planned('I see "Log in"'))
-    async with executor() as app, connect(app.grpc_address) as client:
-        assert (await client.ended(await client.start(workflow_id))).success
+@in_module
+async def test_a_build_without_a_file_runs_the_built_in_app(served: Served) -> None:
+    workflow_id = served.shelf.workflow(served.shelf.planned('I see "Log in"'))
+    assert (await served.client.ended(await served.client.start(workflow_id))).success
 
 
-async def test_a_build_that_the_catalog_cannot_give_ends_the_run_and_says_so(
-    executor: Any, connect: Any, shelf: Shelf
-) -> None:
-    workflow_id = shelf.workflow(shelf.planned(GOOD, build_id="6f1b1f0e-5b0f-4d3e-9d1c-6d1f2a7c9b10"))
-    async with executor() as app, connect(app.grpc_address) as client:
-        execution = await client.ended(await client.start(workflow_id))
-        assert execution.failure.category == execution_pb2.FAILURE_CATEGORY_ARTIFACT_INVALID
-        assert "Build not found" in execution.failure.message
+@in_module
+async def test_a_build_that_the_catalog_cannot_give_ends_the_run_and_says_so(served: Served) -> None:
+    workflow_id = served.shelf.workflow(served.shelf.planned(GOOD, build_id="6f1b1f0e-5b0f-4d3e-9d1c-6d1f2a7c9b10"))
+    execution = await served.client.ended(await served.client.start(workflow_id))
+    assert execution.failure.category == execution_pb2.FAILURE_CATEGORY_ARTIFACT_INVALID
+    assert "Build not found" in execution.failure.message
 
 
-async def test_a_cancel_stops_a_run_between_its_steps_and_keeps_them(executor: Any, connect: Any, shelf: Shelf) -> None:
-    build_id = shelf.build(model(step_ms=300))
-    workflow_id = shelf.workflow(shelf.planned(GOOD, *[SEE] * 200, build_id=build_id))
-    async with executor() as app, connect(app.grpc_address) as client:
-        execution_id = await client.start(workflow_id)
-        await client.running(execution_id)
-        await client.stub.CancelExecution(pb.CancelExecutionRequest(execution_id=execution_id))
-        execution = await client.ended(execution_id)
-        assert execution.status == execution_pb2.EXECUTION_STATUS_CANCELLED
-        [run] = await client.runs(execution_id)
-        assert len(run.attempts[-1].steps) < 200  # it did not go on to its end, a minute later
-        assert run.failure.category == execution_pb2.FAILURE_CATEGORY_CANCELLED_BY_USER
+@in_module
+async def test_a_cancel_stops_a_run_between_its_steps_and_keeps_them(served: Served) -> None:
+    build_id = served.shelf.build(model(step_ms=300))
+    workflow_id = served.shelf.workflow(served.shelf.planned(GOOD, *[SEE] * 200, build_id=build_id))
+    execution_id = await served.client.start(workflow_id)
+    await served.client.running(execution_id)
+    await served.client.stub.CancelExecution(pb.CancelExecutionRequest(execution_id=execution_id))
+    execution = await served.client.ended(execution_id)
+    assert execution.status == execution_pb2.EXECUTION_STATUS_CANCELLED
+    [run] = await served.client.runs(execution_id)
+    assert len(run.attempts[-1].steps) < 200  # it did not go on to its end, a minute later
+    assert run.failure.category == execution_pb2.FAILURE_CATEGORY_CANCELLED_BY_USER
 
 
 async def test_a_run_ends_at_its_time_limit(executor: Any, connect: Any, shelf: Shelf) -> None:
@@ -88,9 +92,8 @@ async def test_a_draining_worker_hands_its_run_to_another_at_once(executor: Any,
         assert run.report_metadata["flaky"] is False
 
 
-@pytest.mark.parametrize("mongo_driver", ["motor", "pymongo"])
 async def test_a_storm_of_runs_ends_with_one_verdict_each(
-    executor: Any, connect: Any, shelf: Shelf, mongo_driver: str
+    executor: Any, connect: Any, shelf: Shelf, mongo_driver: Driver
 ) -> None:
     build_id = shelf.build(model(flaky=0.5))
     workflow_id = shelf.workflow(*(shelf.planned(GOOD, SEE, build_id=build_id) for _ in range(STORM)))

@@ -1,15 +1,12 @@
 """Artifacts of failures: stored, delayed by outages of the object store, and expired."""
 
-import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import grpc
 import pytest
-from aiohttp import web
 from mobiletest.executor.v1 import executions_pb2 as pb
 from mobiletest.executor.v1 import runs_pb2
 from mobiletest.types.v1 import execution_pb2
@@ -174,65 +171,3 @@ async def _age(settings: Settings, run_id: str, *, days: float) -> None:
     ended = datetime.now(UTC) - timedelta(days=days)
     await mongo.collection("runs").update_one({"_id": run_id}, {"$set": {"artifacts_kept_since": ended}})
     await mongo.close()
-
-
-class Bucket:
-    """The part of the S3 protocol that a bucket needs; while it hangs it accepts connections and does not answer."""
-
-    def __init__(self) -> None:
-        self.kept: dict[str, bytes] = {}
-        self.requests: set[tuple[str, str]] = set()
-        self.answering = asyncio.Event()
-
-    async def handle(self, request: web.Request) -> web.Response:
-        self.requests.add((request.method, request.path))
-        await self.answering.wait()
-        if request.method == "PUT":
-            self.kept[request.path] = await request.read()
-            return web.Response(headers={"ETag": '"1"'})
-        if request.path not in self.kept:
-            return web.Response(status=404)
-        return web.Response(body=self.kept[request.path], headers={"ETag": '"1"', "Last-Modified": LONG_AGO})
-
-
-LONG_AGO = "Wed, 21 Oct 2015 07:28:00 GMT"
-
-
-@asynccontextmanager
-async def serving_bucket() -> AsyncIterator[tuple[Bucket, str]]:
-    """A bucket and its address."""
-    bucket, app = Bucket(), web.Application()
-    app.router.add_route("*", "/{path:.*}", bucket.handle)
-    runner = web.AppRunner(app, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    try:
-        yield bucket, f"http://127.0.0.1:{runner.addresses[0][1]}"
-    finally:
-        bucket.answering.set()
-        await runner.cleanup()
-
-
-async def test_a_hanging_store_delays_only_the_first_artifact(
-    executor: Any, connect: Any, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An attempt waits for S3 once, up to the timeout; all other artifacts go to the spool at once."""
-    async with serving_bucket() as (bucket, url):
-        for name, value in {"ENDPOINT_URL": url, "ACCESS_KEY_ID": "x", "SECRET_ACCESS_KEY": "x"}.items():
-            monkeypatch.setenv(f"AWS_{name}", value)
-        monkeypatch.setenv("AWS_ALLOW_HTTP", "true")
-        async with executor(object_store="s3://artifacts") as app, connect(app.grpc_address) as client:
-            run = await failed(client, shelf)
-            assert len(bucket.requests) == 1
-            assert len(run.attempts[-1].artifacts) > 1
-            bucket.answering.set()
-            for artifact in run.attempts[-1].artifacts:
-
-                async def stored(name: str = artifact.name) -> bytes | None:
-                    kept = [content for path, content in bucket.kept.items() if path.endswith(name)]
-                    return kept[0] if kept else None
-
-                content = await eventually(stored, within=40)
-                assert content is not None
-                assert len(content) == artifact.size_bytes
-                assert (await download(client, run, artifact.name))[1] == content
