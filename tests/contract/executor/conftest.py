@@ -67,6 +67,13 @@ class World:
         await self.mongo.collection(EXECUTIONS).update_many({}, created)
 
 
+async def stop(task: "asyncio.Task[None]") -> None:
+    """Cancel the task until it has ended: PyMongo Async forgets a cancellation that comes while it connects."""
+    while not task.done():
+        task.cancel()
+        await asyncio.wait({task}, timeout=1)
+
+
 def world_on(mongo: Mongo, limits: RunLimits = LIMITS) -> World:
     outbox = Outbox(mongo, "test")
     transactions = ExecutionTransactions(mongo, outbox, limits)
@@ -95,21 +102,21 @@ async def mongo(mongo_uri: str, shared_database: str, mongo_driver: Driver) -> A
 
 
 @pytest.fixture
-async def empty(mongo: Mongo) -> Mongo:
+async def empty_mongo(mongo: Mongo) -> Mongo:
     """Without executions and runs, because workers and sweepers see those of all organisations."""
     await asyncio.gather(*(mongo.collection(name).delete_many({}) for name in (EXECUTIONS, RUNS)))
     return mongo
 
 
 @pytest.fixture
-def world(empty: Mongo) -> World:
-    return world_on(empty)
+def world(empty_mongo: Mongo) -> World:
+    return world_on(empty_mongo)
 
 
 @pytest.fixture
-def limited(empty: Mongo) -> World:
+def limited(empty_mongo: Mongo) -> World:
     """With a limit of two running runs per organisation."""
-    return world_on(empty, RunLimits(lease_ttl=LIMITS.lease_ttl, organisation_runs=2))
+    return world_on(empty_mongo, RunLimits(lease_ttl=LIMITS.lease_ttl, organisation_runs=2))
 
 
 @pytest.fixture
@@ -119,9 +126,7 @@ async def notifications(world: World) -> AsyncIterator[ChangeNotifier]:
         listening = asyncio.create_task(notifications.run())
         await subscription.wait(60)  # the open stream wakes everybody once
     yield notifications
-    while not listening.done():  # PyMongo Async forgets a cancellation that comes while a stream is being opened
-        listening.cancel()
-        await asyncio.wait({listening}, timeout=1)
+    await stop(listening)
 
 
 @pytest.fixture(autouse=True)

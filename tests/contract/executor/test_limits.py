@@ -35,9 +35,9 @@ async def test_waiting_and_running_runs_are_counted(world: World) -> None:
     assert await world.executions.waiting_runs() == 2
 
 
-async def test_a_large_limit_holds_too(empty: Mongo) -> None:
+async def test_a_large_limit_holds_too(empty_mongo: Mongo) -> None:
     """It is not checked exactly at first, but one process counts its own claims, so it never exceeds the limit."""
-    world = world_on(empty, RunLimits(organisation_runs=EXACT_BELOW))
+    world = world_on(empty_mongo, RunLimits(organisation_runs=EXACT_BELOW))
     keys = await started(world, *several(EXACT_BELOW + 10))
     granted = 0
     for first in range(0, len(keys), 8):

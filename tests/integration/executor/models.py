@@ -4,9 +4,8 @@ GOOD = 'Tap "Go"'
 SEE = 'I see "Done"'
 
 
-def model(*, step_ms: int = 0, flaky: float | None = None) -> bytes:
-    """An app with a button and what it shows. `step_ms` of real time pass in each step; `flaky`: the chance of Done."""
-    appears = "" if flaky is None else f", appears: {{chance: {flaky}}}"
+def model(*, step_ms: int = 0) -> bytes:
+    """An app with a button and what it shows. `step_ms` of real time pass in each step."""
     return f"""app_model: 1
 app: {{id: com.example.go, name: Go, version: "1.0"}}
 pace: {{step: {step_ms}ms}}
@@ -19,5 +18,5 @@ screens:
   second:
     title: Second
     elements:
-      - {{type: text, id: done, text: Done{appears}}}
+      - {{type: text, id: done, text: Done}}
 """.encode()

@@ -8,6 +8,9 @@ from mobiletest.executor.v1 import runs_pb2
 from mobiletest.types.v1 import execution_pb2
 
 from services.chassis.mongo import Driver
+from services.executor.model.attempts import AttemptResult
+from services.executor.model.failures import Category, Failure
+from tests.fakes.executor import FakeAttempts
 from tests.integration.executor.catalog_server import Shelf
 from tests.integration.executor.conftest import Served
 from tests.integration.executor.models import GOOD, SEE, model
@@ -16,7 +19,8 @@ in_module = pytest.mark.asyncio(loop_scope="module")
 
 EXECUTOR: dict[str, Any] = {}
 SCRIPTED = False
-STORM = 10
+STORM = 20
+FAILED = AttemptResult(failure=Failure(Category.ASSERTION_FAILED, "Not there."))
 
 
 @in_module
@@ -95,12 +99,13 @@ async def test_a_draining_worker_hands_its_run_to_another_at_once(executor: Any,
 async def test_a_storm_of_runs_ends_with_one_verdict_each(
     executor: Any, connect: Any, shelf: Shelf, mongo_driver: Driver
 ) -> None:
-    build_id = shelf.build(model(flaky=0.5))
-    workflow_id = shelf.workflow(*(shelf.planned(GOOD, SEE, build_id=build_id) for _ in range(STORM)))
+    """Some are flaky, and some fail."""
+    workflow_id = shelf.workflow(*(shelf.planned("Tap it") for _ in range(STORM)))
+    attempts = [FakeAttempts(*[FAILED] * (STORM // 2)) for _ in range(2)]
     async with (
         executor(mongo_driver=mongo_driver, executor_role="api") as api,
-        executor(mongo_driver=mongo_driver, executor_role="worker"),
-        executor(mongo_driver=mongo_driver, executor_role="worker"),
+        executor(attempts[0], mongo_driver=mongo_driver, executor_role="worker"),
+        executor(attempts[1], mongo_driver=mongo_driver, executor_role="worker"),
         connect(api.grpc_address) as client,
     ):
         execution_id = await client.start(workflow_id)

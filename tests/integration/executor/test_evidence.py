@@ -120,10 +120,11 @@ async def test_an_artifact_is_marked_missing_after_a_long_store_outage(
     executor: Any, connect: Any, shelf: Shelf, tmp_path: Path
 ) -> None:
     blocked = tmp_path / "store" / "runs"
-    changes = {"object_store": blocked.parent.as_uri(), "artifact_spool_seconds": 0.5}
-    async with executor(**changes) as app, connect(app.grpc_address) as client:
+    store = blocked.parent.as_uri()
+    async with executor(object_store=store) as app, connect(app.grpc_address) as client:
         blocked.write_text("a file where the folder should be")
         run = await failed(client, shelf)
+    async with executor(object_store=store, artifact_spool_seconds=0.001) as app, connect(app.grpc_address) as client:
 
         async def marked() -> bool:
             [shown] = await client.runs(run.execution_id)

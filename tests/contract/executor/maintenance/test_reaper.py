@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from services.chassis import metrics
 from services.executor.maintenance.reaper import Reaper
 from services.executor.model.states import Status
-from tests.contract.executor.conftest import World
+from tests.contract.executor.conftest import World, stop
 from tests.contract.executor.executions import claimed, run_of, started
 from tests.eventually import eventually
 from tests.fakes.executor import plan
@@ -50,8 +50,7 @@ async def test_only_the_leader_shows_the_backlog(world: World) -> None:
     assert shown("mobiletest_execution_stuck") is None
     lease.ours = True
     await eventually(lambda: shown("mobiletest_execution_stuck") == 0)
-    reaping.cancel()
-    await asyncio.wait({reaping})
+    await stop(reaping)
 
 
 def shown(name: str) -> float | None:

@@ -12,7 +12,7 @@ from services.executor.model.runs import Orphan, Session
 from services.executor.ports.runs import RunKey
 from services.executor.storage.runs import MongoRuns
 from services.executor.worker.session_tracker import SessionTracker
-from tests.contract.executor.conftest import World
+from tests.contract.executor.conftest import World, stop
 from tests.contract.executor.executions import claimed, lose, run_of, started
 from tests.eventually import eventually
 
@@ -147,5 +147,4 @@ async def test_the_sweeper_runs_when_woken_and_periodically_on_workers(
         assert hub.asked == []
         orphans.wake()
     await eventually(lambda: hub.asked)
-    running.cancel()
-    await asyncio.wait({running})
+    await stop(running)
