@@ -114,7 +114,7 @@ def settings(
 
 @dataclass
 class Served:
-    """An executor that the tests of a module share; each has its own organisation.
+    """An executor that the tests of a module share; each has its own organisation, and lets its runs end.
 
     `attempts` are reset before each test; of executors with simulated devices they are unused.
     """

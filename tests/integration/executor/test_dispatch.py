@@ -111,6 +111,7 @@ async def test_a_start_with_an_idempotency_key_happens_once(served: Served) -> N
     assert len({answer.id for answer in answers}) == 1
     listed = await served.client.stub.ListExecutions(pb.ListExecutionsRequest())
     assert listed.total == 1
+    await served.client.ended(answers[0].id)
 
 
 async def test_junit_is_rendered(served: Served) -> None:
