@@ -35,6 +35,13 @@ drivers: venv proto ## Run the tests that use MongoDB's driver with the other on
 properties: venv proto ## Run the property tests with all their examples (`make test` tries a tenth)
 	MOBILETEST_TEST_EXAMPLES=1 $(BIN)/pytest -n $(WORKERS) -m hypothesis tests/unit tests/contract
 
+coverage: venv proto ## Measure which lines the unit, contract and integration tests run, and by which test
+	$(BIN)/pytest -n $(WORKERS) --cov --cov-context=test --cov-report= tests/unit tests/contract tests/integration
+	PYTHONINTMAXSTRDIGITS=0 $(BIN)/coverage html -q # it sorts tests by the numbers in their ids
+	@for part in services/{gateway,catalog,executor,reporting,flows,chassis} cli/mobiletest_cli; do \
+		printf '%-20s %s %%\n' $$part "$$($(BIN)/coverage report --format=total --include="$$part/*")"; \
+	done
+
 check: lint types protos-check openapi-check ## Run all static checks: lint, types, protos-check, openapi-check
 
 lint: venv proto ## Check style (ruff) and imports (import-linter)
@@ -126,4 +133,4 @@ tools: ## Install the tools of all suites, each of which otherwise installs its 
 clean: ## Remove generated files, but not the state of `make run`
 	rm -rf .venv gen build .mypy_cache .ruff_cache .pytest_cache
 
-.PHONY: help run test unit drivers properties dashboard vendor examples cli-types check lint types protos-check openapi-check protos-release api fault attack bench format lock venv proto tools clean
+.PHONY: help run test unit drivers properties coverage dashboard vendor examples cli-types check lint types protos-check openapi-check protos-release api fault attack bench format lock venv proto tools clean
