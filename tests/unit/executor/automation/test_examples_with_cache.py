@@ -1,4 +1,4 @@
-"""The step cache changes no verdict: on every build the example tests end as they do without it."""
+"""The step cache changes no verdict: on every build the example tests end as they do without it, see test_examples."""
 
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from services.executor.model.attempts import AttemptResult, CacheOutcome
 from services.executor.model.run_config import ExecutionMode, FallbackTrigger, RunConfig
 from tests.fakes.models import FakeModel
 from tests.fakes.step_cache import FakeStepCacheStore
-from tests.unit.executor.automation.test_examples import APPS, TESTS
+from tests.unit.executor.automation.test_examples import APPS, ENDS, FLAKY, TESTS
 
 EXAMPLES = Path(__file__).parents[4] / "examples"
 REFLECTING = RunConfig(fallback_trigger=FallbackTrigger.NEVER, execution_mode=ExecutionMode(enable_reflection=True))
@@ -64,9 +64,11 @@ async def test_the_cache_changes_no_verdict(app: dict[str, Any], test: dict[str,
     cache = StoredStepCache(FakeStepCacheStore())
     outcomes: list[CacheOutcome | None] = []
     for run, build in enumerate([*app["builds"][:3], app["builds"][2]]):
-        uncached = await attempt(app, build, test, run, NoStepCache())
         cached = await attempt(app, build, test, run, cache)
-        assert category(cached) == category(uncached), (build["version"], run)
+        expected = ENDS.get((app["platform"], build["version"], test["name"]), {None})
+        if expected is FLAKY:
+            expected = {category(await attempt(app, build, test, run, NoStepCache()))}
+        assert category(cached) in expected, (build["version"], run)
         outcomes += [step.cache for step in cached.steps]
     asked = [outcome for outcome in outcomes if outcome is not None]
     assert not asked or CacheOutcome.HIT in asked

@@ -322,12 +322,13 @@ def test_an_engine_is_compiled_for_every_cpu_of_the_architecture(tmp_path: Path)
     assert [path.name for path in tmp_path.iterdir()] == ["engine.cwasm"]
 
 
-@pytest.mark.parametrize("content", [None, b"", b"of another wasmtime"])
-def test_without_a_compiled_engine_that_fits_it_is_compiled(tmp_path: Path, content: bytes | None) -> None:
+def test_without_a_compiled_engine_that_fits_it_is_compiled(tmp_path: Path) -> None:
+    """Quickly, for an engine that does not optimize."""
+    config = wasmtime.Config()
+    config.cranelift_opt_level = "none"
     path = tmp_path / "engine.cwasm"
-    if content is not None:
-        path.write_bytes(content)
-    assert "eval_code" in {each.name for each in guest.load_module(guest.load_guest().engine, path).exports}
+    path.write_bytes(b"of another wasmtime")
+    assert "eval_code" in {each.name for each in guest.load_module(wasmtime.Engine(config), path).exports}
 
 
 async def test_the_env_of_a_flow_overrides_variables_from_outside() -> None:

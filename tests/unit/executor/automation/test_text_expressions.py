@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from services.executor.automation.scripting.engine import Script, ScriptEngine, ScriptResult
 from services.executor.automation.scripting.text_expressions import evaluate_texts
+from tests.examples import examples
 
 NAMES = ("NAME", "N", "$x", "_", "Math", "toString", "length", "maestro.platform", "maestro.copiedText", "NOBODY")
 TEXTS = st.text(max_size=4) | st.sampled_from(["", "3", "03", "ios", "true", "é", "\u2028", "\x00", "😀"])
@@ -60,7 +61,7 @@ def result_here(source: str, variables: Mapping[str, str]) -> ScriptResult | Non
             return ScriptResult("text", str(text))
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=examples(300))
 @given(source=SOURCES, variables=VARIABLES)
 def test_the_engine_gives_the_same_value(engine: EngineValues, source: str, variables: Mapping[str, str]) -> None:
     here = result_here(source, variables)

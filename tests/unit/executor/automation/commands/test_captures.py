@@ -37,7 +37,7 @@ class PaintedDevice(FakeDevice):
             bounds = element.bounds
             picture.paste("red", (int(bounds.x * 2), int(bounds.y * 2), int(bounds.right * 2), int(bounds.bottom * 2)))
         content = io.BytesIO()
-        picture.save(content, "PNG")
+        picture.save(content, "PNG", compress_level=1)
         return content.getvalue()
 
 

@@ -12,8 +12,9 @@ from services.executor.model.failures import Category
 class Screen:
     """Shows another color at each look, on a screen that turns; what is not a picture is shown as it is."""
 
-    def __init__(self, *others: bytes | DeviceFailure) -> None:
+    def __init__(self, *others: bytes | DeviceFailure, width: int = 360) -> None:
         self.others = list(others)
+        self.width = width
         self.looks = 0
 
     async def screenshot(self) -> bytes:
@@ -24,7 +25,7 @@ class Screen:
                 raise other
             return other
         content = io.BytesIO()
-        size = (360, 720) if self.looks % 2 else (720, 360)
+        size = (self.width, self.width * 2) if self.looks % 2 else (self.width * 2, self.width)
         Image.new("RGB", size, (self.looks * 83 % 256, self.looks * 47 % 256, 100)).save(content, "PNG")
         return content.getvalue()
 
@@ -54,7 +55,7 @@ async def test_a_later_recording_begins_anew() -> None:
 
 
 async def test_pictures_are_limited() -> None:
-    screen = Screen()
+    screen = Screen(width=10)
     recorder = FrameRecorder(screen.screenshot)
     await recorder.start()
     for _ in range(FRAMES_LIMIT + 5):

@@ -2,10 +2,11 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from itertools import pairwise, permutations
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
@@ -15,7 +16,10 @@ from services.executor.automation.sentences.grammar import parse_sentence
 from services.executor.automation.sentences.grounder import ground_intent
 from services.executor.automation.sentences.grounding import Grounding
 from services.executor.automation.sentences.intents import Intent, as_typed, text_of
+from tests.examples import examples
 from tests.unit.executor.automation.sentences.test_real_screens import CORPUS, passes, screen
+
+Found = TypeVar("Found")
 
 FOLDERS = (CORPUS, CORPUS.parent / "screens_dev", CORPUS.parent / "screens_blind")
 PAGES = [page for folder in FOLDERS for page in sorted(folder.iterdir()) if page.suffix in (".xml", ".html")]
@@ -52,10 +56,11 @@ STATES = (("X is on", True), ("X is off", False), ('"X" is enabled', True), ('"X
 IN_ROW = ('"Y" is visible in the "X" row', 'I see "Y" in the row of "X"', 'The "X" row contains "Y"')
 NOT_IN_ROW = ('I do not see "Y" in the "X" row', '"Y" is not shown next to "X"')
 
-MOST_TEXTS = 16
-"""Of a screen: all take half a minute."""
+pytestmark = pytest.mark.hypothesis
+"""`make properties` asks about more of each screen."""
 
-each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+MOST_TEXTS = examples(16)
+"""Of a screen, spread over it: all take half a minute."""
 
 
 @cache
@@ -94,7 +99,12 @@ def lines(element: Element) -> list[str]:
 
 @cache
 def texts(page: Path) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(line for each in leaves(page) for line in lines(each) if is_plain(line)))[:MOST_TEXTS]
+    return spread(dict.fromkeys(line for each in leaves(page) for line in lines(each) if is_plain(line)), MOST_TEXTS)
+
+
+def spread(found: Iterable[Found], most: int) -> tuple[Found, ...]:
+    every = tuple(found)
+    return every[:: -(-len(every) // most) or 1]
 
 
 @cache
@@ -107,31 +117,45 @@ def absent_texts(page: Path) -> Iterable[str]:
     """Texts of the next screen that are not on this one in any way."""
     following = PAGES[(PAGES.index(page) + 1) % len(PAGES)]
     letters = {text: "".join(filter(str.isalnum, text.casefold())) for text in texts(following)}
-    return [text for text in texts(following)[:15] if len(letters[text]) > 3 and letters[text] not in everything(page)]
+    return [text for text in texts(following) if len(letters[text]) > 3 and letters[text] not in everything(page)]
 
 
-@each_page
-def test_what_a_screen_shows_is_never_missing(page: Path) -> None:
-    missing = [(one, name) for name in texts(page) for one in PRESENT if answer(page, one, name) is False]
-    gone = [(one, name) for name in texts(page) for one in ABSENT if answer(page, one, name) is True]
-    assert missing == []
-    assert gone == []
+def wrong_answers(
+    questions: Callable[[Path], Iterable[tuple[str, ...]]], templates: Iterable[str], wrong: bool
+) -> list[tuple[str, ...]]:
+    """The screens, names and templates of checks that end as they must not."""
+    return [
+        (page.name, template, *names)
+        for page in PAGES
+        for names in questions(page)
+        for template in templates
+        if answer(page, template, *names) is wrong
+    ]
 
 
-@each_page
-def test_what_a_screen_does_not_show_is_never_found(page: Path) -> None:
+def names_shown(page: Path) -> Iterable[tuple[str]]:
+    return ((text,) for text in texts(page))
+
+
+def test_what_a_screen_shows_is_never_missing() -> None:
+    assert wrong_answers(names_shown, PRESENT, wrong=False) == []
+    assert wrong_answers(names_shown, ABSENT, wrong=True) == []
+
+
+def test_what_a_screen_does_not_show_is_never_found() -> None:
     """In quotes: without them, "Profile picture" may describe what has no such text."""
-    names = absent_texts(page)
-    found = [(one, name) for name in names for one in PRESENT if '"X"' in one and answer(page, one, name) is True]
-    there = [(one, name) for name in names for one in ABSENT if '"X"' in one and answer(page, one, name) is False]
-    assert found == []
-    assert there == []
+
+    def names(page: Path) -> Iterable[tuple[str]]:
+        return ((text,) for text in absent_texts(page))
+
+    assert wrong_answers(names, [template for template in PRESENT if '"X"' in template], wrong=True) == []
+    assert wrong_answers(names, [template for template in ABSENT if '"X"' in template], wrong=False) == []
 
 
-@each_page
-def test_opposite_checks_are_never_both_right_or_both_wrong(page: Path) -> None:
+def test_opposite_checks_are_never_both_right_or_both_wrong() -> None:
     alike = [
-        (one, name)
+        (page.name, one, name)
+        for page in PAGES
         for name in texts(page)
         for one, other in OPPOSITES
         if None is not answer(page, one, name) is answer(page, other, name)
@@ -139,32 +163,32 @@ def test_opposite_checks_are_never_both_right_or_both_wrong(page: Path) -> None:
     assert alike == []
 
 
-@each_page
-def test_a_control_is_in_the_state_that_the_source_says(page: Path) -> None:
+def controls(page: Path, checked: bool) -> Iterator[tuple[str]]:
+    """The names that only one control has, which is in this state."""
     named = Counter(shown(each) for each in outline(page).visible if shown(each))
-    controls = [each for each in outline(page).visible if each.role in CHECKABLE and each.checked is not None]
-    names = [(each, shown(each)) for each in controls if named[shown(each)] == 1 and is_plain(shown(each))]
-    false = [
-        (name, said)
-        for each, name in names
-        for said, state in STATES
-        if answer(page, said, name) not in (None, each.checked is state)
-    ]
-    assert false == []
+    for each in outline(page).visible:
+        if each.role in CHECKABLE and each.checked is checked and named[shown(each)] == 1 and is_plain(shown(each)):
+            yield (shown(each),)
 
 
-@each_page
-def test_a_label_has_one_value_which_is_not_its_neighbours(page: Path) -> None:
+@pytest.mark.parametrize("checked", [True, False])
+def test_a_control_is_in_the_state_that_the_source_says(checked: bool) -> None:
+    right = [template for template, state in STATES if state is checked]
+    wrong = [template for template, state in STATES if state is not checked]
+    assert wrong_answers(lambda page: controls(page, checked), right, wrong=False) == []
+    assert wrong_answers(lambda page: controls(page, checked), wrong, wrong=True) == []
+
+
+def test_a_label_has_one_value_which_is_not_its_neighbours() -> None:
     false = []
-    for name in texts(page):
+    for page, name in [(each, name) for each in PAGES for name in texts(each)]:
         value = ground(page, f'{name} is "no such text"')
         if value is None or value.element is None or not is_plain(text_of(value.element)):
             continue
         own = text_of(value.element)
-        others = [text for text in texts(page)[:15] if as_typed(text) != as_typed(own)]
-        false += [(name, own)] if answer(page, 'X is "Y"', name, own) is False else []
-        if not value.element.children:
-            false += [(name, text) for text in others if answer(page, 'X is "Y"', name, text)]
+        others = [] if value.element.children else [text for text in texts(page) if as_typed(text) != as_typed(own)]
+        false += [(page.name, name, own)] if answer(page, 'X is "Y"', name, own) is False else []
+        false += [(page.name, name, text) for text in others if answer(page, 'X is "Y"', name, text)]
     assert false == []
 
 
@@ -180,19 +204,19 @@ def rows(page: Path) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(filter(is_plain, row)) for row in found.values())
 
 
-@each_page
-def test_a_row_shows_its_own_texts(page: Path) -> None:
-    pairs = [(one, other) for row in rows(page) for one, other in permutations(row[:6], 2)]
-    missing = [(said, *pair) for said in IN_ROW for pair in pairs if answer(page, said, *pair) is False]
-    gone = [(said, *pair) for said in NOT_IN_ROW for pair in pairs if answer(page, said, *pair) is True]
-    assert missing == []
-    assert gone == []
+def pairs_in_rows(page: Path) -> Iterable[tuple[str, str]]:
+    return spread((pair for row in rows(page) for pair in permutations(row[:6], 2)), examples(100))
 
 
-@each_page
-def test_a_row_does_not_show_the_texts_of_the_next_one(page: Path) -> None:
-    pairs = [(one, other) for row, following in pairwise(rows(page)) for one in row[:1] for other in following[:4]]
-    found = [(said, *pair) for said in IN_ROW for pair in pairs if answer(page, said, *pair) is True]
-    there = [(said, *pair) for said in NOT_IN_ROW for pair in pairs if answer(page, said, *pair) is False]
-    assert found == []
-    assert there == []
+def pairs_of_neighbours(page: Path) -> Iterable[tuple[str, str]]:
+    neighbours = pairwise(rows(page))
+    pairs = ((one, other) for row, following in neighbours for one in row[:1] for other in following[:4])
+    return spread(pairs, examples(100))
+
+
+@pytest.mark.parametrize(("pairs", "shown"), [(pairs_in_rows, True), (pairs_of_neighbours, False)])
+def test_a_row_shows_its_own_texts_and_not_those_of_the_next_one(
+    pairs: Callable[[Path], Iterable[tuple[str, str]]], shown: bool
+) -> None:
+    assert wrong_answers(pairs, IN_ROW, wrong=not shown) == []
+    assert wrong_answers(pairs, NOT_IN_ROW, wrong=shown) == []
