@@ -30,12 +30,7 @@ def test_numbers_that_json_would_change_are_texts() -> None:
 
 
 def test_scalars_keep_their_raw_text() -> None:
-    assert [node.raw for node in read_yaml("[007, 1.50, true, ' a ']", "x").items()] == [
-        "007",
-        "1.50",
-        "true",
-        " a ",
-    ]
+    assert [node.raw for node in read_yaml("[007, 1.50, true, ' a ']", "x").items()] == ["007", "1.50", "true", " a "]
     assert [node.raw for node in read_json([7.0, 1.5, True, "a"], "x").items()] == ["7", "1.5", "true", "a"]
 
 

@@ -6,16 +6,13 @@ from services.flows.commands import (
     AssertVisible,
     Back,
     EraseText,
-    ExtendedWaitUntil,
-    InputText,
     Scroll,
-    Swipe,
     TapOn,
 )
 from services.flows.device_commands import LaunchApp, StopApp
 from services.flows.loader import parse_flow
 from services.flows.patterns import Pattern
-from services.flows.selectors import Condition, Position, Selector
+from services.flows.selectors import Condition, Selector
 from services.flows.steps import Repeat, Retry, RunFlow, Sentence, Step
 
 
@@ -38,13 +35,6 @@ def test_commands_without_arguments_can_be_a_single_word() -> None:
     found = [step.command for step in flow.steps]
     assert found == [LaunchApp(), StopApp(), Back(), Scroll(), EraseText(50), TakeScreenshot()]
     assert only({"back": None}).command == only({"back": {}}).command == Back()
-
-
-def test_app_commands() -> None:
-    assert only({"launchApp": "com.example.shop"}).command == LaunchApp("com.example.shop")
-    written = {"appId": "com.example.shop", "clearState": True, "stopApp": False}
-    assert only({"launchApp": written}).command == LaunchApp("com.example.shop", clear_state=True, stop_app=False)
-    assert only({"stopApp": {"appId": "com.a"}}).command == StopApp("com.a")
 
 
 def test_selectors() -> None:
@@ -81,33 +71,6 @@ def test_selectors() -> None:
         )
     )
     assert only({"assertNotVisible": {"text": "Error"}}).command == AssertNotVisible(text("Error"))
-
-
-def test_texts() -> None:
-    assert only({"inputText": "a: b"}).command == InputText("a: b")
-    assert only({"inputText": {"text": 12}}).command == InputText("12")
-    (from_yaml,) = parse_flow("- inputText: 007").steps
-    assert from_yaml.command == InputText("007")
-    assert only({"eraseText": 7}).command == only({"eraseText": {"charactersToErase": 7}}).command == EraseText(7)
-
-
-def test_swipes() -> None:
-    assert only({"swipe": {"direction": "LEFT"}}).command == Swipe(direction="left")
-    written = {"direction": "up", "from": {"id": "list"}, "duration": 800}
-    assert only({"swipe": written}).command == Swipe(direction="up", source=Selector(id=Pattern("list")), seconds=0.8)
-    by_share = {"start": "50%, 90%", "end": "50%,10%"}
-    expected = Swipe(start=Position(0.5, 0.9, True), end=Position(0.5, 0.1, True))
-    assert only({"swipe": by_share}).command == expected
-    in_pixels = only({"swipe": {"start": "10, 20", "end": "30, 40"}}).command
-    assert in_pixels == Swipe(start=Position(10, 20, False), end=Position(30, 40, False))
-
-
-def test_waits_and_screenshots() -> None:
-    written = {"visible": "Home", "notVisible": {"id": "spinner"}, "timeout": 5000}
-    assert only({"extendedWaitUntil": written}).command == ExtendedWaitUntil(
-        visible=text("Home"), not_visible=Selector(id=Pattern("spinner")), timeout_seconds=5.0
-    )
-    assert only({"takeScreenshot": "home"}).command == only({"takeScreenshot": {"path": "home"}}).command
 
 
 def test_commands_that_hold_steps() -> None:

@@ -20,100 +20,93 @@ def refusal(value: object) -> DocumentError:
     return error.value
 
 
-@pytest.mark.parametrize(
-    ("value", "path", "message"),
-    [
-        ([{"tapOnn": "x"}], "steps[0].tapOnn", 'unknown command "tapOnn"; did you mean tapOn?'),
-        ([{"assertvisible": "x"}], "steps[0].assertvisible", "did you mean assertVisible?"),
-        ([{"frobnicate": 1}], "steps[0].frobnicate", "known: action, addMedia, assertDarkMode"),
-        ([{"Type": "x"}], "steps[0].Type", "known: "),
-        ([{"Verify that": "x"}], "steps[0].Verify that", "put a sentence with a colon into quotes"),
-        (["lunchApp"], "steps[0]", "did you mean launchApp?"),
-        (["bakc"], "steps[0]", "did you mean back?"),
-        (["hideTheKeyboard"], "steps[0]", "did you mean hideKeyboard?"),
-        ([{"tapOn": "x", "back": None}], "steps[0]", "begin each with its own dash"),
-        ([{}], "steps[0]", "one command, not 0"),
-        ([""], "steps[0]", "empty"),
-        ([5], "steps[0]", "a sentence or one command"),
-        ([None], "steps[0]", "a sentence or one command"),
-        ([[]], "steps[0]", "a sentence or one command"),
-        ([], "steps", "at least one step"),
-        ({"tapOn": "x"}, "steps", "expected a list, not a mapping"),
-        (None, "steps", "expected a list, not nothing"),
-        (["x" * 501], "steps[0]", "longer than 500"),
-        (["Tap ${name"], "steps[0]", "a closing brace is missing"),
-        ([{"tapOn": "${"}], "steps[0].tapOn", "a closing brace is missing"),
-        ([{"inputText": {"text": "${'a}"}}], "steps[0].inputText.text", "a quote is not closed"),
-        ([{"tapOn": None}], "steps[0].tapOn", "expected text, not nothing"),
-        ([{"tapOn": []}], "steps[0].tapOn", "expected text, not a list"),
-        ([{"tapOn": "  "}], "steps[0].tapOn", "empty"),
-        ([{"tapOn": {}}], "steps[0].tapOn", "at least one of text, id"),
-        ([{"tapOn": {"label": "x"}}], "steps[0].tapOn", "at least one of text, id"),
-        ([{"tapOn": {"txt": "x"}}], "steps[0].tapOn.txt", "did you mean text?"),
-        ([{"tapOn": {"text": "x", "index": 1001}}], "steps[0].tapOn.index", 'from -1000 to 1000, not "1001"'),
-        ([{"tapOn": {"traits": "round"}}], "steps[0].tapOn.traits", "text, long-text, square"),
-        ([{"tapOn": {"text": "x", "index": 1.5}}], "steps[0].tapOn.index", "a whole number"),
-        ([{"tapOn": {"text": "x", "enabled": "yes"}}], "steps[0].tapOn.enabled", "true or false"),
-        ([{"tapOn": {"text": "x", "optional": 1}}], "steps[0].tapOn.optional", "true or false"),
-        ([{"tapOn": {"below": {"frm": "x"}}}], "steps[0].tapOn.below.frm", "unknown field"),
-        ([{"tapOn": "(?=a)"}], "steps[0].tapOn", "regular expression"),
-        ([{"tapOn": "x" * 2001}], "steps[0].tapOn", "longer than 2000"),
-        ([{"back": 1}], "steps[0].back", "expected a mapping"),
-        ([{"eraseText": -1}], "steps[0].eraseText", "from 0 to 10000"),
-        ([{"eraseText": "many"}], "steps[0].eraseText", "expected a number"),
-        ([{"launchApp": "not an id"}], "steps[0].launchApp", "the id of an app"),
-        ([{"launchApp": {"clearStat": True}}], "steps[0].launchApp.clearStat", "did you mean clearState?"),
-        ([{"swipe": {}}], "steps[0].swipe", "direction"),
-        ([{"swipe": {"direction": "lft"}}], "steps[0].swipe.direction", "did you mean left?"),
-        ([{"swipe": {"start": "1,2"}}], "steps[0].swipe", "end is missing"),
-        ([{"swipe": {"start": "1,2", "end": "3,4", "direction": "up"}}], "steps[0].swipe", "either"),
-        ([{"swipe": {"start": "1%,x", "end": "3,4"}}], "steps[0].swipe.start", "a point"),
-        ([{"swipe": {"start": "101%,2%", "end": "3%,4%"}}], "steps[0].swipe.start", "between 0% and 100%"),
-        ([{"extendedWaitUntil": {"timeout": 1}}], "steps[0].extendedWaitUntil", "visible or notVisible"),
-        ([{"extendedWaitUntil": {"visible": "x", "timeout": 1e9}}], "steps[0].extendedWaitUntil.timeout", "a number"),
-        ([{"runFlow": "login.yaml"}], "steps[0].runFlow", "list its commands"),
-        ([{"runFlow": {"file": "login.yaml"}}], "steps[0].runFlow", "list its commands"),
-        ([{"runFlow": {"when": {"visible": "x"}}}], "steps[0].runFlow", "commands is missing"),
-        (
-            [{"runFlow": {"when": {"platform": "tv"}, "commands": ["back"]}}],
-            "steps[0].runFlow.when.platform",
-            "android, ios, web",
-        ),
-        ([{"repeat": {"times": "x", "commands": ["back"]}}], "steps[0].repeat.times", "expected a number, not"),
-        ([{"retry": {"maxRetries": "x", "commands": ["back"]}}], "steps[0].retry.maxRetries", "expected a number, not"),
-        ([{"repeat": {"times": 1, "commands": ["ok", {"tapon": 1}]}}], "steps[0].repeat.commands[1].tapon", "tapOn"),
-    ],
-)
-def test_json_is_refused_with_the_path(value: object, path: str, message: str) -> None:
-    error = refusal(value)
-    assert (error.path, error.line, error.column) == (path, None, None)
-    assert message in error.message
-    assert str(error) == f"{path}: {error.message}"
+JSON: list[tuple[object, str, str]] = [
+    ([{"tapOnn": "x"}], "steps[0].tapOnn", 'unknown command "tapOnn"; did you mean tapOn?'),
+    ([{"assertvisible": "x"}], "steps[0].assertvisible", "did you mean assertVisible?"),
+    ([{"frobnicate": 1}], "steps[0].frobnicate", "known: action, addMedia, assertDarkMode"),
+    ([{"Type": "x"}], "steps[0].Type", "known: "),
+    ([{"Verify that": "x"}], "steps[0].Verify that", "put a sentence with a colon into quotes"),
+    (["lunchApp"], "steps[0]", "did you mean launchApp?"),
+    (["bakc"], "steps[0]", "did you mean back?"),
+    (["hideTheKeyboard"], "steps[0]", "did you mean hideKeyboard?"),
+    ([{"tapOn": "x", "back": None}], "steps[0]", "begin each with its own dash"),
+    ([{}], "steps[0]", "one command, not 0"),
+    ([""], "steps[0]", "empty"),
+    ([5], "steps[0]", "a sentence or one command"),
+    ([None], "steps[0]", "a sentence or one command"),
+    ([[]], "steps[0]", "a sentence or one command"),
+    ([], "steps", "at least one step"),
+    ({"tapOn": "x"}, "steps", "expected a list, not a mapping"),
+    (None, "steps", "expected a list, not nothing"),
+    (["x" * 501], "steps[0]", "longer than 500"),
+    (["Tap ${name"], "steps[0]", "a closing brace is missing"),
+    ([{"tapOn": "${"}], "steps[0].tapOn", "a closing brace is missing"),
+    ([{"inputText": {"text": "${'a}"}}], "steps[0].inputText.text", "a quote is not closed"),
+    ([{"tapOn": None}], "steps[0].tapOn", "expected text, not nothing"),
+    ([{"tapOn": "  "}], "steps[0].tapOn", "empty"),
+    ([{"tapOn": {}}], "steps[0].tapOn", "at least one of text, id"),
+    ([{"tapOn": {"label": "x"}}], "steps[0].tapOn", "at least one of text, id"),
+    ([{"tapOn": {"txt": "x"}}], "steps[0].tapOn.txt", "did you mean text?"),
+    ([{"tapOn": {"text": "x", "index": 1001}}], "steps[0].tapOn.index", 'from -1000 to 1000, not "1001"'),
+    ([{"tapOn": {"traits": "round"}}], "steps[0].tapOn.traits", "text, long-text, square"),
+    ([{"tapOn": {"text": "x", "index": 1.5}}], "steps[0].tapOn.index", "a whole number"),
+    ([{"tapOn": {"text": "x", "enabled": "yes"}}], "steps[0].tapOn.enabled", "true or false"),
+    ([{"tapOn": {"below": {"frm": "x"}}}], "steps[0].tapOn.below.frm", "unknown field"),
+    ([{"tapOn": "(?=a)"}], "steps[0].tapOn", "regular expression"),
+    ([{"tapOn": "x" * 2001}], "steps[0].tapOn", "longer than 2000"),
+    ([{"eraseText": -1}], "steps[0].eraseText", "from 0 to 10000"),
+    ([{"eraseText": "many"}], "steps[0].eraseText", "expected a number"),
+    ([{"swipe": {}}], "steps[0].swipe", "direction"),
+    ([{"swipe": {"start": "1,2"}}], "steps[0].swipe", "end is missing"),
+    ([{"swipe": {"start": "1,2", "end": "3,4", "direction": "up"}}], "steps[0].swipe", "either"),
+    ([{"swipe": {"start": "101%,2%", "end": "3%,4%"}}], "steps[0].swipe.start", "between 0% and 100%"),
+    ([{"extendedWaitUntil": {"timeout": 1}}], "steps[0].extendedWaitUntil", "visible or notVisible"),
+    ([{"runFlow": "login.yaml"}], "steps[0].runFlow", "list its commands"),
+    ([{"runFlow": {"file": "login.yaml"}}], "steps[0].runFlow", "list its commands"),
+    ([{"runFlow": {"when": {"visible": "x"}}}], "steps[0].runFlow", "commands is missing"),
+    (
+        [{"runFlow": {"when": {"platform": "tv"}, "commands": ["back"]}}],
+        "steps[0].runFlow.when.platform",
+        "android, ios, web",
+    ),
+    ([{"retry": {"maxRetries": "x", "commands": ["back"]}}], "steps[0].retry.maxRetries", "expected a number, not"),
+    ([{"repeat": {"times": 1, "commands": ["ok", {"tapon": 1}]}}], "steps[0].repeat.commands[1].tapon", "tapOn"),
+]
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "column", "message"),
-    [
-        ("- back\n- tapOnn: x", 2, 3, "did you mean tapOn?"),
-        ("- tapOn:\n    txt: x", 2, 5, "did you mean text?"),
-        ("- tapOn:\n    text: x\n    index: one", 3, 12, "expected a number"),
-        ("- Type: the text", 1, 3, 'unknown command "Type"'),
-        ('- "Cart" is visible', 1, 10, "into quotes"),
-        ("- Check: this: out", 1, 14, "into quotes"),
-        ("- tapOn: x\n- tapOn: *y", 2, 10, "aliases"),
-        ("- tapOn: x\n  back:", 1, 3, "begin each with its own dash"),
-        ("- back\n- assertNotVisible: Failed.*+", 2, 21, '"*+" is a possessive quantifier'),
-        ("- tapOn:\n    id: (?!x)y", 2, 9, "look-around"),
-        ("tapOn: x", 1, 1, "expected a list"),
-        ("just words", 1, 1, "expected a list"),
-        ("", 1, 1, "expected a list, not nothing"),
-        ("appId: com.a\n---\n- back\n---\n- back", 4, 1, "remove what comes after this ---"),
-    ],
-)
-def test_yaml_is_refused_with_line_and_column(text: str, line: int, column: int, message: str) -> None:
-    error = refusal(text)
-    assert message in error.message
-    assert (error.line, error.column) == (line, column)
+def test_json_is_refused_with_the_path() -> None:
+    errors = [(value, refusal(value), path, message) for value, path, message in JSON]
+    wrong = [
+        row
+        for row in errors
+        if (row[1].path, row[1].line, row[1].column) != (row[2], None, None) or row[3] not in row[1].message
+    ]
+    assert wrong == []
+    assert [row for row in errors if str(row[1]) != f"{row[2]}: {row[1].message}"] == []
+
+
+YAML: list[tuple[str, int, int, str]] = [
+    ("- back\n- tapOnn: x", 2, 3, "did you mean tapOn?"),
+    ("- tapOn:\n    txt: x", 2, 5, "did you mean text?"),
+    ("- tapOn:\n    text: x\n    index: one", 3, 12, "expected a number"),
+    ("- Type: the text", 1, 3, 'unknown command "Type"'),
+    ('- "Cart" is visible', 1, 10, "into quotes"),
+    ("- Check: this: out", 1, 14, "into quotes"),
+    ("- tapOn: x\n- tapOn: *y", 2, 10, "aliases"),
+    ("- tapOn: x\n  back:", 1, 3, "begin each with its own dash"),
+    ("- back\n- assertNotVisible: Failed.*+", 2, 21, '"*+" is a possessive quantifier'),
+    ("- tapOn:\n    id: (?!x)y", 2, 9, "look-around"),
+    ("tapOn: x", 1, 1, "expected a list"),
+    ("just words", 1, 1, "expected a list"),
+    ("", 1, 1, "expected a list, not nothing"),
+    ("appId: com.a\n---\n- back\n---\n- back", 4, 1, "remove what comes after this ---"),
+]
+
+
+def test_yaml_is_refused_with_line_and_column() -> None:
+    errors = [(text, refusal(text), line, column, message) for text, line, column, message in YAML]
+    wrong = [row for row in errors if (row[1].line, row[1].column) != row[2:4] or row[4] not in row[1].message]
+    assert wrong == []
 
 
 def test_depth_and_number_of_steps_are_limited() -> None:

@@ -24,11 +24,7 @@ def test_commands_of_other_files_are_inlined() -> None:
     accept = {"label": "shared/accept.yaml", "commands": [{"tapOn": {"text": "Accept", "optional": True}}]}
     inner = ["launchApp", {"inputText": "${EMAIL}"}, {"runFlow": accept}]
     env = {"EMAIL": "ada@example.com", "PASSWORD": "secret"}
-    assert steps == [
-        {"appId": "a"},
-        {"runFlow": {"label": "sub/log-in.yaml", "env": env, "commands": inner}},
-        "back",
-    ]
+    assert steps == [{"appId": "a"}, {"runFlow": {"label": "sub/log-in.yaml", "env": env, "commands": inner}}, "back"]
     assert [step.title for step in parse_flow(steps).steps] == ["sub/log-in.yaml", "back"]
 
 
@@ -51,10 +47,7 @@ def test_variables_of_a_file_can_use_those_given_to_it(around: str) -> None:
     assert isinstance(outer, RunFlow)
     inner = outer.commands[0].command
     assert isinstance(inner, RunFlow)
-    assert (outer.env, inner.env) == (
-        (("NAME", "Ada"),),
-        (("NAME", "${NAME || 'Nobody'}"), ("HELLO", "Hello ${NAME}")),
-    )
+    assert (outer.env, inner.env) == ((("NAME", "Ada"),), (("NAME", "${NAME || 'Nobody'}"), ("HELLO", "Hello ${NAME}")))
     assert [step.name for step in inner.commands] == ["back"]
 
 

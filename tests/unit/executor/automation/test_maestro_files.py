@@ -14,6 +14,7 @@ from services.executor.model.attempts import AttemptResult, StepStatus
 from services.executor.model.failures import Category
 from services.executor.model.run_config import FallbackTrigger, RunConfig
 from tests.fakes.flows import stored_steps
+from tests.unit.executor.automation.attempts import failure_of
 
 FOLDER = Path(__file__).parents[2] / "flows" / "maestro"
 FLOWS = {path.stem: path.read_text() for path in sorted(FOLDER.glob("*.yaml"))}
@@ -53,11 +54,9 @@ async def test_hooks_before_and_after_the_steps() -> None:
     ]
     passed = await run(steps)
     assert [step.text for step in passed.steps][:4] == ["launchApp", "Tap Email", "Tap Email", "takeScreenshot"]
-    assert passed.failure is not None
-    assert (passed.failure.step_index, passed.failure.category) == (4, Category.ELEMENT_NOT_FOUND)
+    assert (failure_of(passed).step_index, failure_of(passed).category) == (4, Category.ELEMENT_NOT_FOUND)
     failed = await run([steps[0], "I see Nowhere", "Tap Email"])
-    assert failed.failure is not None
-    assert (failed.failure.step_index, failed.failure.category) == (2, Category.ASSERTION_FAILED)
+    assert (failure_of(failed).step_index, failure_of(failed).category) == (2, Category.ASSERTION_FAILED)
     ended = [step.status for step in failed.steps]
     assert ended == [StepStatus.PASSED] * 2 + [StepStatus.FAILED, StepStatus.PASSED, StepStatus.FAILED]
 
@@ -87,8 +86,7 @@ async def test_hooks_before_and_after_the_steps() -> None:
     ],
 )
 async def test_a_variable_with_an_unfit_value_is_the_tests_fault(steps: list[object], message: str) -> None:
-    failure = (await run(steps)).failure
-    assert failure is not None
+    failure = failure_of(await run(steps))
     assert failure.category is Category.SCRIPT_ERROR
     assert message in failure.message
 
@@ -96,8 +94,7 @@ async def test_a_variable_with_an_unfit_value_is_the_tests_fault(steps: list[obj
 async def test_a_missing_external_value_fails_only_the_step_that_uses_it() -> None:
     declared = {"env": {"USER": "${USER}"}}
     assert (await run([declared, "Tap Email"])).failure is None
-    failure = (await run([declared, {"inputText": "${USER}"}])).failure
-    assert failure is not None
+    failure = failure_of(await run([declared, {"inputText": "${USER}"}]))
     assert 'there is no variable "USER"' in failure.message
 
 
@@ -118,8 +115,7 @@ async def test_conditions_are_evaluated_in_each_round() -> None:
 
 
 async def test_a_false_assertion_is_reported_as_written() -> None:
-    failure = (await run([{"env": {"A": "1"}}, {"assertTrue": "${A > 2}"}])).failure
-    assert failure is not None
+    failure = failure_of(await run([{"env": {"A": "1"}}, {"assertTrue": "${A > 2}"}]))
     assert (failure.category, failure.message) == (Category.ASSERTION_FAILED, "${A > 2} is not true: it is false")
     assert failure.reason == "${A > 2} is not true"
 
@@ -134,10 +130,7 @@ def script(source: str, **more: object) -> dict[str, object]:
     [
         ("let a = 1;\nthrow new Error('no ' + a)", r"a\.js, line 2, column \d+: no 1$"),
         ("1;\nnull.name", r"a\.js, line 2, column \d+: TypeError: cannot read"),
-        (
-            "const a = [];\nfor(;;) a.push(new Uint8Array(1 << 20))",
-            r"a\.js, line 2, column \d+: .*: out of memory",
-        ),
+        ("const a = [];\nfor(;;) a.push(new Uint8Array(1 << 20))", r"a\.js, line 2, column \d+: .*: out of memory"),
     ],
 )
 async def test_nothing_tolerates_the_error_of_a_script(source: str, message: str, around: str) -> None:
@@ -147,16 +140,14 @@ async def test_nothing_tolerates_the_error_of_a_script(source: str, message: str
         "runFlow": [{"runFlow": {"commands": [script(source)], "optional": True}}],
     }
     result = await run([*steps[around], {"evalScript": "${output.b = 1}"}])
-    assert result.failure is not None
-    assert result.failure.category is Category.SCRIPT_ERROR
-    assert re.match(message, result.failure.message)
+    assert failure_of(result).category is Category.SCRIPT_ERROR
+    assert re.match(message, failure_of(result).message)
     assert "evalScript" not in {step.kind for step in result.steps}
 
 
 async def test_an_endless_script_ends_its_test() -> None:
     result = await run([script("output.a = 1;\nfor(;;) output.a.toFixed()", optional=True), "Tap Email"])
-    assert result.failure is not None
-    assert re.match(r"a\.js, in or after line [12]: .* computes too long", result.failure.message)
+    assert re.match(r"a\.js, in or after line [12]: .* computes too long", failure_of(result).message)
     assert len(result.steps) == 1
 
 
@@ -193,8 +184,7 @@ async def test_secrets_are_masked_in_what_scripts_say() -> None:
     steps = [{"env": {"PASSWORD": "hunter2"}}, script("console.log(PASSWORD); output.x = PASSWORD")]
     failing = [*steps, script("throw new Error('bad ' + output.x)")]
     result = await run(failing)
-    assert result.failure is not None
-    assert result.failure.message.endswith(": bad ${PASSWORD}")
+    assert failure_of(result).message.endswith(": bad ${PASSWORD}")
     assert result.steps[0].message == "${PASSWORD}"
 
 
@@ -219,9 +209,8 @@ async def test_a_file_of_a_form_that_cannot_be_read_ends_the_script(file: str, m
     request = AttemptRequest(run_id="r", attempt=1, platform="android", steps=["launchApp", step])
     runner = AttemptRunner(PooledDevices.load(None), http=send)
     result = await runner.run(request, files=UnreadableFiles())
-    assert result.failure is not None
-    assert result.failure.category is Category.SCRIPT_ERROR
-    assert message in result.failure.message
+    assert failure_of(result).category is Category.SCRIPT_ERROR
+    assert message in failure_of(result).message
 
 
 async def test_variables_of_maestro() -> None:
@@ -253,8 +242,7 @@ async def test_conditions_that_hold(condition: str) -> None:
     "condition", ["${NOBODY}", "${NOBODY == 'x'}", "${null}", "${''}", "${0}", "${'FALSE'}", "${A > 2}", "${'0.0'}"]
 )
 async def test_conditions_that_do_not_hold(condition: str) -> None:
-    failure = (await run([{"env": {"A": "2"}}, {"assertTrue": condition}])).failure
-    assert failure is not None
+    failure = failure_of(await run([{"env": {"A": "2"}}, {"assertTrue": condition}]))
     assert failure.category is Category.ASSERTION_FAILED
     when = {"when": {"true": condition}, "commands": [{"assertTrue": "false"}]}
     assert (await run([{"env": {"A": "2"}}, {"runFlow": when}])).failure is None

@@ -86,10 +86,7 @@ async def test_output_is_kept_and_other_globals_are_not(engine: ScriptEngine) ->
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        (
-            "const x = 1;\nlet y = 2;\n  y.z.w",
-            "a.js, line 3, column 3: TypeError: cannot read property",
-        ),
+        ("const x = 1;\nlet y = 2;\n  y.z.w", "a.js, line 3, column 3: TypeError: cannot read property"),
         ("throw new Error('no user')", "a.js, line 1, column 11: no user"),
         ("\n\nif(", "a.js, line 3, column 1: SyntaxError: unexpected token"),
         ("throw {code: 7}", 'a.js: {"code":7}'),

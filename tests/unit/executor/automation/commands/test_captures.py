@@ -7,8 +7,6 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from services.executor.automation.attempt import AttemptRunner
-from services.executor.automation.attempt_request import AttemptRequest
 from services.executor.automation.commands.random_texts import RandomTexts
 from services.executor.automation.devices.port import DeviceFailure
 from services.executor.automation.screen.elements import Bounds, Element, Role
@@ -17,9 +15,10 @@ from services.executor.automation.screen.pictures import UnreadablePicture
 from services.executor.model.attempts import AttemptResult
 from services.executor.model.baselines import baseline_key
 from services.executor.model.failures import Category
-from services.executor.model.run_config import FallbackTrigger, RunConfig
 from services.flows.capture_commands import InputRandom
-from tests.fakes.devices import FakeDevice, FakeDevices, FakeEvidence, button, screen
+from tests.fakes.devices import FakeDevice, FakeEvidence, button, screen
+from tests.unit.executor.automation import attempts
+from tests.unit.executor.automation.attempts import failure_of
 
 RANDOM_COMMANDS = ["Text", "Number", "Email", "PersonName", "CityName", "CountryName", "ColorName"]
 
@@ -60,20 +59,9 @@ class FolderFiles(dict[str, bytes]):
         return self[path]
 
 
-async def run(
-    device: FakeDevice,
-    *steps: object,
-    baselines: FakeBaselines | None = None,
-    files: FolderFiles | None = None,
-    **fields: Any,
-) -> tuple[AttemptResult, FakeEvidence]:
+async def run(device: FakeDevice, *steps: object, **fields: Any) -> tuple[AttemptResult, FakeEvidence]:
     evidence = FakeEvidence()
-    request = AttemptRequest(
-        **{"run_id": "r", "attempt": 1, "platform": "android", "steps": list(steps), "step_seconds": 5, **fields},
-        config=RunConfig(fallback_trigger=FallbackTrigger.NEVER),
-    )
-    runner = AttemptRunner(FakeDevices(device))
-    return await runner.run(request, evidence=evidence, baselines=baselines, files=files), evidence
+    return await attempts.run(device, *steps, evidence=evidence, **fields), evidence
 
 
 async def typed(run_id: str, attempt: int) -> list[str]:
@@ -120,9 +108,8 @@ async def test_a_screenshot_is_cropped_to_the_part_of_the_element_that_is_on_the
 @pytest.mark.parametrize("bounds", [Bounds(100, 100, 0.1, 0.1), Bounds(-90, 100, 80, 40)])
 async def test_an_element_without_pixels_cannot_be_cropped_on(bounds: Bounds) -> None:
     result, _ = await run(PaintedDevice(button("Pay", bounds=bounds)), {"takeScreenshot": {"cropOn": "Pay"}})
-    assert result.failure is not None
-    assert result.failure.category is Category.ASSERTION_FAILED
-    assert result.failure.message == 'button "Pay" is not on the screen'
+    assert failure_of(result).category is Category.ASSERTION_FAILED
+    assert failure_of(result).message == 'button "Pay" is not on the screen'
 
 
 async def test_a_recording_is_an_artifact_of_the_step_that_ends_it() -> None:
@@ -143,8 +130,7 @@ async def test_a_recording_ends_with_the_test(last: object) -> None:
 
 async def test_there_is_one_recording_at_a_time() -> None:
     result, _ = await run(FakeDevice(), {"startRecording": "one"}, {"startRecording": "two"})
-    assert result.failure is not None
-    assert result.failure.message.startswith('the recording "one" has not ended')
+    assert failure_of(result).message.startswith('the recording "one" has not ended')
 
 
 async def test_a_recording_that_cannot_be_read_changes_no_verdict() -> None:
@@ -174,8 +160,7 @@ async def test_a_screen_may_differ_from_its_baseline_by_the_threshold(percent: f
     if passes:
         assert (result.failure, evidence.kept) == (None, {})
         return
-    assert result.failure is not None
-    assert result.failure.reason == 'the screen differs from the baseline "start/home.png"'
+    assert failure_of(result).reason == 'the screen differs from the baseline "start/home.png"'
     name = f"attempt-1-step-000-{baseline_key('start/home.png', 'android-720x1280')}"
     assert {f"{name}-actual.png", f"{name}-difference.png"} <= evidence.kept.keys()
     assert f"see {name}-difference.png" in result.steps[0].message
@@ -189,9 +174,8 @@ async def test_a_screen_may_differ_from_its_baseline_by_the_threshold(percent: f
 async def test_without_a_baseline_the_test_fails_and_keeps_the_picture() -> None:
     device = PaintedDevice(PAY)
     result, evidence = await run(device, {"assertScreenshot": "home"})
-    assert result.failure is not None
-    assert result.failure.category is Category.ASSERTION_FAILED
-    assert result.failure.message.startswith('there is no baseline "home.png" for android-720x1280: ')
+    assert failure_of(result).category is Category.ASSERTION_FAILED
+    assert failure_of(result).message.startswith('there is no baseline "home.png" for android-720x1280: ')
     name = f"attempt-1-step-000-{baseline_key('home.png', 'android-720x1280')}-actual.png"
     assert evidence.kept[name] == await device.screenshot()
 
@@ -207,8 +191,7 @@ async def test_a_secret_in_the_name_of_a_baseline_is_masked_before_the_name_is_c
 async def test_a_baseline_of_another_size_is_not_compared() -> None:
     step = {"assertScreenshot": {"path": "pay.png", "cropOn": "Pay"}}
     result, _ = await run(PaintedDevice(PAY), step, baselines=FakeBaselines(await painted()))
-    assert result.failure is not None
-    assert result.failure.message == (
+    assert failure_of(result).message == (
         'the baseline "pay.png" cannot be compared: the screenshot has 72 x 128 pixels and the baseline 720 x 1280'
     )
 
@@ -216,8 +199,7 @@ async def test_a_baseline_of_another_size_is_not_compared() -> None:
 @pytest.mark.parametrize("content", [b"no picture", b""])
 async def test_a_baseline_that_is_no_picture_fails_the_step(content: bytes) -> None:
     result, _ = await run(PaintedDevice(), {"assertScreenshot": "home"}, baselines=FakeBaselines(content))
-    assert result.failure is not None
-    assert result.failure.category is Category.ASSERTION_FAILED
+    assert failure_of(result).category is Category.ASSERTION_FAILED
 
 
 async def test_a_screenshot_of_the_same_attempt_is_a_baseline() -> None:
@@ -246,9 +228,8 @@ async def test_picture_of_the_folder_is_the_baseline_until_another_is_accepted()
 async def test_screen_that_differs_from_the_picture_of_the_folder_can_be_accepted() -> None:
     files = FolderFiles({"shots/home.png": await painted(button("Pay", bounds=Bounds(0, 0, 360, 64)))})
     result, evidence = await run(PaintedDevice(), IN_FOLDER, files=files)
-    assert result.failure is not None
-    assert result.failure.category is Category.ASSERTION_FAILED
-    assert result.failure.reason == 'the screen differs from the baseline "home.png"'
+    assert failure_of(result).category is Category.ASSERTION_FAILED
+    assert failure_of(result).reason == 'the screen differs from the baseline "home.png"'
     name = f"attempt-1-step-000-{baseline_key('home.png', 'android-720x1280')}"
     assert {f"{name}-actual.png", f"{name}-difference.png"} <= evidence.kept.keys()
 
@@ -257,13 +238,13 @@ async def test_picture_of_the_folder_that_is_missing_is_told_before_the_first_st
     """Never is another picture taken for it."""
     device = PaintedDevice(PAY)
     result, _ = await run(device, {"takeScreenshot": "home"}, IN_FOLDER)
-    assert result.failure is not None
-    assert result.failure.category is Category.CONFIG_INVALID
-    assert result.failure.message.startswith("steps[1].assertScreenshot: the file shots/home.png was not sent along")
+    assert failure_of(result).category is Category.CONFIG_INVALID
+    assert failure_of(result).message.startswith(
+        "steps[1].assertScreenshot: the file shots/home.png was not sent along"
+    )
     uncertain = {"runFlow": {"when": {"visible": "Pay"}, "commands": [{"takeScreenshot": "home"}, IN_FOLDER]}}
     result, _ = await run(device, uncertain)
-    assert result.failure is not None
-    assert result.failure.category is Category.SCRIPT_ERROR
+    assert failure_of(result).category is Category.SCRIPT_ERROR
 
 
 def png(color: tuple[int, int, int], size: tuple[int, int] = (40, 300)) -> bytes:
@@ -273,8 +254,7 @@ def png(color: tuple[int, int, int], size: tuple[int, int] = (40, 300)) -> bytes
 
 
 @pytest.mark.parametrize(
-    ("color", "share"),
-    [((44, 0, 0), 1), ((45, 0, 0), 0), ((25, 25, 25), 1), ((26, 26, 26), 0), ((255, 255, 255), 0)],
+    ("color", "share"), [((44, 0, 0), 1), ((45, 0, 0), 0), ((25, 25, 25), 1), ((26, 26, 26), 0), ((255, 255, 255), 0)]
 )
 def test_colors_within_a_tenth_of_the_distance_of_black_and_white_are_equal(
     color: tuple[int, int, int], share: float

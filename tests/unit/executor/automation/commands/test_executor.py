@@ -11,7 +11,7 @@ from services.executor.model.attempts import Resolution
 from services.executor.model.failures import Category
 from services.flows import device_commands
 from tests.fakes.devices import FakeDevice, button, screen
-from tests.unit.executor.automation.commands.attempts import pay, run
+from tests.unit.executor.automation.attempts import failure_of, pay, run
 
 
 @pytest.mark.parametrize(
@@ -85,8 +85,8 @@ async def test_a_selector_that_takes_too_long_is_neither_visible_nor_absent(step
     chance = Random(str(step))  # other texts than in the other case: answers for a text are cached
     texts = [Element(role=Role.TEXT, text="".join(chance.choices("ab", k=400))) for _ in range(200)]
     result = await run(FakeDevice(screen(*texts)), step)
-    assert result.failure is not None
-    assert (result.failure.category, "takes too long" in result.failure.message) == (Category.SCRIPT_ERROR, True)
+    assert failure_of(result).category is Category.SCRIPT_ERROR
+    assert "takes too long" in failure_of(result).message
 
 
 class Browser(FakeDevice):
@@ -125,9 +125,8 @@ async def test_a_browser_is_asked_for_the_css_selectors_of_each_command() -> Non
 async def test_css_on_a_phone_is_a_wrong_configuration_before_the_first_step(step: object) -> None:
     device = FakeDevice(screen(pay()))
     result = await run(device, "back", step)
-    assert result.failure is not None
-    assert (result.failure.category, device.done) == (Category.CONFIG_INVALID, [])
-    assert "css selects elements of web pages" in result.failure.message
+    assert (failure_of(result).category, device.done) == (Category.CONFIG_INVALID, [])
+    assert "css selects elements of web pages" in failure_of(result).message
 
 
 @pytest.mark.parametrize(
@@ -153,8 +152,7 @@ async def test_css_for_browsers_alone_does_not_stop_a_phone(when: object) -> Non
 async def test_a_condition_with_css_is_neither_true_nor_false_on_a_phone() -> None:
     when = {"true": "${1 == 1}", "notVisible": {"css": ".a"}}
     result = await run(FakeDevice(screen(pay())), {"runFlow": {"when": when, "commands": ["back"]}})
-    assert result.failure is not None
-    assert (result.failure.category, "css" in result.failure.message) == (Category.SCRIPT_ERROR, True)
+    assert (failure_of(result).category, "css" in failure_of(result).message) == (Category.SCRIPT_ERROR, True)
 
 
 async def test_the_apps_of_a_flow_are_the_app_under_test() -> None:
@@ -220,8 +218,7 @@ async def test_media_are_files_that_were_sent_along() -> None:
 @pytest.mark.parametrize("files", [None, Sent(cat=b"a")])
 async def test_a_file_that_was_not_sent_along_is_missed_before_the_first_step(files: Sent | None) -> None:
     device = FakeDevice()
-    failure = (await run(device, "back", {"addMedia": ["cat.png", "dog.png"]}, files=files)).failure
-    assert failure is not None
+    failure = failure_of(await run(device, "back", {"addMedia": ["cat.png", "dog.png"]}, files=files))
     assert failure.category is Category.CONFIG_INVALID
     assert failure.message.startswith(
         f"steps[1].addMedia: the file {'dog' if files else 'cat'}.png was not sent along:"
@@ -231,8 +228,7 @@ async def test_a_file_that_was_not_sent_along_is_missed_before_the_first_step(fi
 
 async def test_a_missing_file_whose_name_has_variables_fails_its_step() -> None:
     step = {"runFlow": {"env": {"WHO": "cat"}, "commands": [{"addMedia": ["${WHO}.png"]}]}}
-    failure = (await run(FakeDevice(), step)).failure
-    assert failure is not None
+    failure = failure_of(await run(FakeDevice(), step))
     message = "the file cat.png was not sent along: import the folder of the flow with POST /tests/import"
     assert (failure.category, failure.message) == (Category.SCRIPT_ERROR, message)
 
@@ -280,6 +276,5 @@ async def test_copied_text_is_pasted_and_is_a_variable() -> None:
     assert result.failure is None
     assert device.done[2:] == ["type $12.50", "type was $12.50"]
     assert [step.message for step in result.steps[:2]] == ['copied "$12.50"', 'pasted "$12.50"']
-    failure = (await run(device, {"copyTextFrom": "nothing"})).failure
-    assert failure is not None
+    failure = failure_of(await run(device, {"copyTextFrom": "nothing"}))
     assert "has no text to copy" in failure.message

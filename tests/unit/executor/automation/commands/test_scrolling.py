@@ -12,7 +12,7 @@ from services.executor.automation.devices.stability import pictures_match
 from services.executor.automation.screen.elements import Bounds, Element, Point
 from services.executor.model.failures import Category
 from tests.fakes.devices import FakeDevice, button, screen
-from tests.unit.executor.automation.commands.attempts import run
+from tests.unit.executor.automation.attempts import failure_of, run
 
 
 @pytest.mark.parametrize(
@@ -74,8 +74,7 @@ async def test_scrolling_ends_when_enough_is_visible() -> None:
 async def test_a_partly_visible_element_is_reported_with_its_share() -> None:
     device = Scrolling(button("Help", bounds=Bounds(0, 600, 100, 100)), end=20)
     step = {"scrollUntilVisible": {"element": "Help", "timeout": 3000}}
-    failure = (await run(device, step)).failure
-    assert failure is not None
+    failure = failure_of(await run(device, step))
     assert failure.category is Category.ELEMENT_NOT_FOUND
     assert '"Help" (60% of it was visible, 100% is required)' in failure.message
     nowhere = (await run(Scrolling(), step)).failure

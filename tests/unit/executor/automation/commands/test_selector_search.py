@@ -156,11 +156,7 @@ def test_a_negative_index_counts_from_the_bottom() -> None:
 
 
 def test_traits_select_by_text_length_and_shape() -> None:
-    elements = (
-        Element(id="icon", bounds=Bounds(0, 0, 100, 102)),
-        box("x" * 201, y=200),
-        box("short", y=300),
-    )
+    elements = (Element(id="icon", bounds=Bounds(0, 0, 100, 102)), box("x" * 201, y=200), box("short", y=300))
     assert found({"traits": "text"}, *elements) == ["x" * 201, "short"]
     assert found({"traits": "long-text"}, *elements) == ["x" * 201]
     assert found({"traits": "square", "id": "icon"}, *elements) == ["icon"]

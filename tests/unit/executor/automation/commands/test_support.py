@@ -6,7 +6,7 @@ from services.executor.automation.devices.port import DeviceFailure, DeviceInfo
 from services.executor.model.failures import Category
 from services.flows import device_commands
 from tests.fakes.devices import FakeDevice, screen
-from tests.unit.executor.automation.commands.attempts import pay, run
+from tests.unit.executor.automation.attempts import failure_of, pay, run
 
 REFUSED = {device_commands.KillApp: "this device cannot kill apps"}
 
@@ -57,9 +57,8 @@ async def test_a_command_that_a_device_cannot_do_fails_when_it_is_reached() -> N
     device = FakeDevice(screen(pay()))
     device.refused = REFUSED
     result = await run(device, {"runFlow": {"when": {"visible": "Pay"}, "commands": ["killApp"]}})
-    assert result.failure is not None
-    assert result.failure.category is Category.SCRIPT_ERROR
-    assert result.failure.message == "this device cannot kill apps"
+    assert failure_of(result).category is Category.SCRIPT_ERROR
+    assert failure_of(result).message == "this device cannot kill apps"
 
 
 @pytest.mark.parametrize(("browser", "platform"), [(False, "Android"), (True, "Web")])
@@ -84,9 +83,8 @@ async def test_variables_of_the_flow_know_the_device() -> None:
 async def test_a_variable_of_the_flow_without_a_value_ends_the_attempt_before_its_first_step() -> None:
     device = FakeDevice(screen(pay()))
     result = await run(device, {"env": {"TEXT": "${NOBODY.name}"}}, "back")
-    assert result.failure is not None
-    assert (result.failure.category, device.done, result.steps) == (Category.SCRIPT_ERROR, [], ())
-    assert "the steps cannot be run: " in result.failure.message
+    assert (failure_of(result).category, device.done, result.steps) == (Category.SCRIPT_ERROR, [], ())
+    assert "the steps cannot be run: " in failure_of(result).message
 
 
 @pytest.mark.parametrize("call", ["clear_state", "location", "orientation", "press", "open"])
@@ -95,6 +93,5 @@ async def test_an_unsupported_action_is_the_failure(call: str) -> None:
     device.failing[call] = DeviceFailure(Category.SCRIPT_ERROR, "not here")
     steps = ["clearState", {"setLocation": {"latitude": 1, "longitude": 2}}, {"setOrientation": "landscape"},
              {"pressKey": "lock"}, {"openLink": "a://b"}]  # fmt: skip
-    failure = (await run(device, *steps)).failure
-    assert failure is not None
+    failure = failure_of(await run(device, *steps))
     assert (failure.category, failure.message) == (Category.SCRIPT_ERROR, "not here")

@@ -8,27 +8,32 @@ from typing import Any
 import pytest
 
 from services.chassis.clock import SystemClock
-from services.executor.automation.attempt import AttemptRunner
-from services.executor.automation.attempt_request import AttemptRequest
 from services.executor.automation.devices.port import Build, DeviceFailure, PageSource
-from services.executor.automation.evidence.failure_capture import LOG_BYTES, TREE_BYTES, FailureCapture
+from services.executor.automation.evidence.failure_capture import LOG_BYTES, MARGIN_SECONDS, TREE_BYTES, FailureCapture
 from services.executor.automation.evidence.recorder import ARTIFACTS_LIMIT, StepRecorder
 from services.executor.automation.screen.elements import Bounds
 from services.executor.model.attempts import AttemptResult, ScreenArea
 from services.executor.model.failures import Category
-from services.executor.model.run_config import FallbackTrigger, RunConfig
-from tests.fakes.devices import FakeDevice, FakeDevices, FakeEvidence, button, screen
+from tests.fakes.devices import FakeDevice, FakeEvidence, button, screen
+from tests.unit.executor.automation.attempts import StoppedClock, failure_of, run
 
-NEVER = RunConfig(fallback_trigger=FallbackTrigger.NEVER)
 PICTURE = ("screenshot", "image/png", 12)
 TREE = ("tree", "application/xml", 7)
 
 
-async def attempt(device: FakeDevice, *steps: object, evidence: Any = None, **fields: Any) -> AttemptResult:
-    plan = AttemptRequest(
-        **{"run_id": "run", "attempt": 2, "platform": "android", "steps": list(steps), "config": NEVER, **fields}
-    )
-    return await AttemptRunner(FakeDevices(device)).run(plan, evidence=evidence or FakeEvidence())
+async def attempt(
+    device: FakeDevice, *steps: object, evidence: FakeEvidence | None = None, **fields: Any
+) -> AttemptResult:
+    return await run(device, *steps, attempt=2, evidence=evidence or FakeEvidence(), **fields)
+
+
+async def out_of_time(device: "Hanging", step: object, seconds: float = 1000) -> AttemptResult:
+    """An attempt that has 1000 seconds, of which these are over as soon as its device hangs."""
+    clock = StoppedClock()
+    running = asyncio.create_task(attempt(device, step, run_seconds=1000))
+    await device.hangs.wait()
+    clock.pass_time(seconds)
+    return await running
 
 
 def kept(result: AttemptResult) -> dict[str, tuple[str, str, int]]:
@@ -41,11 +46,13 @@ class Hanging(FakeDevice):
     def __init__(self, *deaf: str) -> None:
         super().__init__()
         self.deaf = deaf
+        self.hangs = asyncio.Event()
         self.asked: list[str] = []
 
     async def _hang(self, what: str) -> None:
         self.asked.append(what)
         if what in self.deaf:
+            self.hangs.set()
             await asyncio.Event().wait()
 
     async def screenshot(self) -> bytes:
@@ -114,8 +121,7 @@ async def test_every_failure_is_captured(category: Category) -> None:
     device = FakeDevice()
     device.failing["back"] = DeviceFailure(category, "gone")
     result = await attempt(device, "back")
-    assert result.failure is not None
-    assert (result.failure.category, result.steps[0].screenshot) == (category, "attempt-2-step-000.png")
+    assert (failure_of(result).category, result.steps[0].screenshot) == (category, "attempt-2-step-000.png")
 
 
 async def test_an_app_that_does_not_start_is_captured() -> None:
@@ -129,9 +135,8 @@ async def test_an_app_that_does_not_start_is_captured() -> None:
 
 
 async def test_a_timed_out_run_is_captured() -> None:
-    result = await attempt(Hanging("back"), "back", run_seconds=0.05)
-    assert result.failure is not None
-    assert result.failure.category is Category.RUN_TIMEOUT
+    result = await out_of_time(Hanging("back"), "back")
+    assert failure_of(result).category is Category.RUN_TIMEOUT
     assert (result.steps[0].screenshot, result.steps[0].tree) == (
         "attempt-2-step-000.png",
         "attempt-2-step-000-tree.xml",
@@ -155,18 +160,16 @@ async def test_a_bug_of_a_driver_changes_no_verdict() -> None:
             raise KeyError("source")
 
     result = await attempt(Broken(), "Tap Pay")
-    assert result.failure is not None
-    assert result.failure.category is Category.ELEMENT_NOT_FOUND
+    assert failure_of(result).category is Category.ELEMENT_NOT_FOUND
     assert result.steps[0].message.endswith("(no UI tree: KeyError)")
 
 
 async def test_a_failing_store_is_noted_in_the_step() -> None:
-    steps = [{"takeScreenshot": "x"}, "Tap Nothing"]
+    steps = [{"takeScreenshot": "x"}, "Take a screenshot", "Tap Nothing"]
     result = await attempt(FakeDevice(screen(button("Pay"))), *steps, evidence=FakeEvidence(OSError("full")))
-    assert result.failure is not None
-    assert (result.failure.category, result.artifacts) == (Category.ELEMENT_NOT_FOUND, ())
+    assert (failure_of(result).category, result.artifacts) == (Category.ELEMENT_NOT_FOUND, ())
     assert "the screenshot could not be stored" in result.steps[0].message
-    assert "no screenshot: it could not be stored; no UI tree: it could not be stored" in result.steps[1].message
+    assert "no screenshot: it could not be stored; no UI tree: it could not be stored" in result.steps[2].message
 
 
 @pytest.mark.parametrize(
@@ -195,8 +198,7 @@ async def test_nothing_is_marked_on_a_device_that_does_not_know_its_screen() -> 
             raise DeviceFailure(Category.SESSION_LOST, "gone")
 
     result = await attempt(Unsure(screen(replace(button("Pay"), enabled=False))), '"Pay" is enabled')
-    assert result.failure is not None
-    assert (result.failure.category, result.steps[0].element_area) == (Category.ASSERTION_FAILED, None)
+    assert (failure_of(result).category, result.steps[0].element_area) == (Category.ASSERTION_FAILED, None)
 
 
 async def test_an_unresponsive_device_is_asked_once() -> None:
@@ -206,10 +208,7 @@ async def test_an_unresponsive_device_is_asked_once() -> None:
     capture.device = device = Hanging("screenshot", "source", "log")
     captured = await capture.capture_screen(0)
     await capture.capture_log()
-    assert captured.missing == (
-        "no screenshot: the device does not answer",
-        "no UI tree: the device does not answer",
-    )
+    assert captured.missing == ("no screenshot: the device does not answer", "no UI tree: the device does not answer")
     assert (device.asked, recorder.artifacts) == (["screenshot"], [])
 
 
@@ -217,9 +216,8 @@ async def test_a_slow_capture_does_not_turn_a_failure_into_a_timeout() -> None:
     """The run's time ends during the capture: the verdict is that of the step."""
     device = Hanging("screenshot")
     device.failing["press"] = DeviceFailure(Category.APP_CRASH, "it died")
-    result = await attempt(device, "Press enter", run_seconds=0.5)
-    assert result.failure is not None
-    assert result.failure.category is Category.APP_CRASH
+    result = await out_of_time(device, "Press enter", 1000 - MARGIN_SECONDS)
+    assert failure_of(result).category is Category.APP_CRASH
 
 
 async def test_long_trees_and_logs_are_truncated() -> None:

@@ -59,7 +59,7 @@ NOT_IN_ROW = ('I do not see "Y" in the "X" row', '"Y" is not shown next to "X"')
 pytestmark = pytest.mark.hypothesis
 """`make properties` asks about more of each screen."""
 
-MOST_TEXTS = examples(16)
+MOST_TEXTS = max(2, examples(160) // 10)
 """Of a screen, spread over it: all take half a minute."""
 
 

@@ -10,7 +10,7 @@ from services.executor.model.attempts import Artifact, StepResult
 from services.executor.model.failures import Category
 from tests.eventually import eventually
 from tests.fakes.devices import FakeDevice, FakeDevices, button, screen
-from tests.unit.executor.automation.steps.attempts import plan
+from tests.unit.executor.automation.attempts import StoppedClock, failure_of, plan, run
 
 
 async def test_progress_is_reported_after_each_step() -> None:
@@ -20,7 +20,7 @@ async def test_progress_is_reported_after_each_step() -> None:
         reports.append([(step.index, step.status) for step in steps])
 
     automation = AttemptRunner(FakeDevices(FakeDevice()))
-    await automation.run(plan(["back", {"retry": {"commands": ["back"]}}]), progress=progress)
+    await automation.run(plan("back", {"retry": {"commands": ["back"]}}), progress=progress)
     assert reports == [
         [(0, "passed")],
         [(0, "passed"), (1, "warned"), (2, "passed")],
@@ -34,7 +34,7 @@ async def test_progress_that_fails_ends_the_attempt_and_frees_the_device() -> No
 
     devices = FakeDevices(FakeDevice())
     with pytest.raises(ConnectionError):
-        await AttemptRunner(devices).run(plan(["back"]), progress=progress)
+        await AttemptRunner(devices).run(plan("back"), progress=progress)
     assert len(devices.released) == 1
 
 
@@ -58,7 +58,7 @@ class SlowDevice(FakeDevice):
 async def test_cancelling_closes_the_device_first() -> None:
     device = SlowDevice()
     devices = FakeDevices(device)
-    task = asyncio.create_task(AttemptRunner(devices).run(plan(["Tap Pay"])))
+    task = asyncio.create_task(AttemptRunner(devices).run(plan("Tap Pay")))
     await device.tapping.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -77,7 +77,7 @@ async def test_a_device_that_does_not_close_delays_nothing() -> None:
             self.closed += 1
 
     device = Stuck()
-    task = asyncio.create_task(AttemptRunner(FakeDevices(device), release_seconds=0.01).run(plan(["Tap Pay"])))
+    task = asyncio.create_task(AttemptRunner(FakeDevices(device), release_seconds=0.01).run(plan("Tap Pay")))
     await device.tapping.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -89,7 +89,7 @@ async def test_a_device_that_does_not_close_delays_nothing() -> None:
 
 async def test_cancelling_works_while_waiting_on_a_virtual_clock() -> None:
     device = FakeDevice()
-    task = asyncio.create_task(AttemptRunner(FakeDevices(device)).run(plan(["Tap Pay"], step_seconds=1e9)))
+    task = asyncio.create_task(AttemptRunner(FakeDevices(device)).run(plan("Tap Pay", step_seconds=1e9)))
     await eventually(lambda: device.timer.now() > 100)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -99,11 +99,12 @@ async def test_cancelling_works_while_waiting_on_a_virtual_clock() -> None:
 
 async def test_a_run_that_takes_too_long_ends_without_a_verdict() -> None:
     device = SlowDevice()
-    result = await AttemptRunner(FakeDevices(device)).run(
-        plan(["back", {"retry": {"commands": ["Tap Pay"]}}], run_seconds=0.05)
-    )
-    assert result.failure is not None
-    assert (result.failure.category, result.failure.step_index) == (Category.RUN_TIMEOUT, 2)
+    clock = StoppedClock()
+    running = asyncio.create_task(run(device, "back", {"retry": {"commands": ["Tap Pay"]}}, run_seconds=1000))
+    await device.tapping.wait()
+    clock.pass_time(1000)
+    result = await running
+    assert (failure_of(result).category, failure_of(result).step_index) == (Category.RUN_TIMEOUT, 2)
     assert [step.status for step in result.steps] == ["passed", "failed", "failed"]
     assert [step.category for step in result.steps[1:]] == [Category.RUN_TIMEOUT, Category.RUN_TIMEOUT]
     assert device.closed == 1

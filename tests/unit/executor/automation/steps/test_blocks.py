@@ -1,11 +1,9 @@
 """Steps that hold other steps: conditions, repetitions and retries."""
 
-from dataclasses import replace
-
 from services.executor.model.failures import Category
 from tests.fakes.devices import FakeDevice, button, screen
 from tests.fakes.flows import stored_steps
-from tests.unit.executor.automation.steps.attempts import run, statuses
+from tests.unit.executor.automation.attempts import failure_of, run, statuses
 
 
 async def test_conditions_decide_whether_a_flow_runs() -> None:
@@ -64,8 +62,7 @@ async def test_an_endless_repetition_is_the_tests_fault() -> None:
     assert "still held after 1000 rounds" in result.failure.message
     nested = {"repeat": {"times": 100, "commands": [{"repeat": {"times": 100, "commands": ["back"]}}]}}
     many = await run(FakeDevice(), nested)
-    assert many.failure is not None
-    assert "more than 2000 steps" in many.failure.message
+    assert "more than 2000 steps" in failure_of(many).message
 
 
 async def test_the_last_try_of_a_retry_counts() -> None:
@@ -76,8 +73,7 @@ async def test_the_last_try_of_a_retry_counts() -> None:
     assert result.steps[0].message == "passed at try 3"
     assert [step.status for step in result.steps if step.text == "Tap Pay"] == ["warned", "warned", "passed"]
     failing = await run(FakeDevice(), retry)
-    assert failing.failure is not None
-    assert (failing.failure.step_index, failing.steps[8].text) == (8, "Tap Pay")
+    assert (failure_of(failing).step_index, failing.steps[8].text) == (8, "Tap Pay")
     assert [step.status for step in failing.steps] == [
         "failed",
         "passed",
@@ -96,19 +92,7 @@ async def test_a_retry_has_variables_of_its_own() -> None:
     retry = {"retry": {"env": {"WHAT": "Pay"}, "commands": [{"tapOn": "${WHAT}"}]}}
     result = await run(device, retry, {"tapOn": "${WHAT}"})
     assert "tap Pay" in device.done
-    assert result.failure is not None
-    assert result.failure.step_index == 2
-
-
-async def test_a_browser_is_on_the_platform_web() -> None:
-    """The browser may run on either, but the flow is not for an app of it."""
-    steps = [
-        {"runFlow": {"when": {"platform": "Web", "true": "${maestro.platform == 'web'}"}, "commands": ["back"]}},
-        {"runFlow": {"when": {"platform": "Android"}, "commands": ["back"]}},
-    ]
-    device = FakeDevice()
-    device.info = replace(device.info, browser=True)
-    assert statuses(await run(device, *steps)) == ["runFlow passed", "  back passed", "runFlow skipped"]
+    assert failure_of(result).step_index == 2
 
 
 async def test_the_hook_after_a_subflow_runs_also_when_it_fails() -> None:
@@ -121,5 +105,4 @@ async def test_the_hook_after_a_subflow_runs_also_when_it_fails() -> None:
         *["runFlow passed", "  tapOn passed", "  pressKey passed"],
         *["runFlow failed", "  tapOn failed", "  pressKey passed"],
     ]
-    assert result.failure is not None
-    assert result.failure.step_index == 4
+    assert failure_of(result).step_index == 4

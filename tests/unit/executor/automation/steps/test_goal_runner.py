@@ -9,15 +9,11 @@ from services.executor.automation.model_ports import GoalReached, Judgement, Nex
 from services.executor.automation.ports import StoredSteps
 from services.executor.model.attempts import AttemptResult, CacheOutcome, Resolution, StepStatus
 from services.executor.model.failures import Category
-from services.executor.model.run_config import (
-    CacheRetryMode,
-    ExecutionMode,
-    FallbackTrigger,
-    RunConfig,
-)
+from services.executor.model.run_config import CacheRetryMode, ExecutionMode, FallbackTrigger, RunConfig
 from tests.fakes.devices import FakeDevice, screen
 from tests.fakes.models import FakeCache, FakeModel
-from tests.unit.executor.automation.steps.sentences import PAY, category, counts, run
+from tests.unit.executor.automation.attempts import PAY, category, failure_of, model_costs
+from tests.unit.executor.automation.attempts import run_with_model as run
 
 PLANNING = RunConfig(execution_mode=ExecutionMode(enable_planning=True))
 
@@ -32,11 +28,11 @@ async def test_a_goal_is_planned_run_as_inner_steps_and_cached() -> None:
     first = await run(device, "Buy a mug", config=PLANNING, model=model, cache=cache)
     assert category(first) is None
     assert kinds(first) == ["Buy a mug passed", "  Tap Pay passed", "  Go back passed", '  I see "Pay" passed']
-    assert counts(first) == [(2, 20), (0, 0), (0, 0), (0, 0)]
+    assert model_costs(first) == [(2, 20), (0, 0), (0, 0), (0, 0)]
     assert first.steps[0].resolution is Resolution.MODEL
     assert cache.kept["Buy a mug"] == StoredSteps(("Tap Pay", "Go back", 'I see "Pay"'))
     second = await run(device, "Buy a mug", config=PLANNING, model=model, cache=cache)
-    assert (category(second), kinds(second), sum(calls for calls, _ in counts(second))) == (None, kinds(first), 0)
+    assert (category(second), kinds(second), sum(calls for calls, _ in model_costs(second))) == (None, kinds(first), 0)
     assert (second.steps[0].resolution, second.steps[0].cache) == (Resolution.CACHE, CacheOutcome.HIT)
 
 
@@ -51,8 +47,7 @@ async def test_a_failing_plan_is_replaced_once() -> None:
     assert cache.kept["Buy a mug"] == StoredSteps(("Tap Pay", "Go back", 'I see "Pay"'))
     twice = FakeModel(plans=[NextSteps(("Tap Nowhere",)), NextSteps(("Tap Anywhere",))])
     failing = await run(device, "Buy a cup", config=config, model=twice, cache=cache)
-    assert failing.failure is not None
-    assert (failing.failure.category, failing.failure.step_index) == (Category.GOAL_NOT_REACHED, 0)
+    assert (failure_of(failing).category, failure_of(failing).step_index) == (Category.GOAL_NOT_REACHED, 0)
     assert "Tap Anywhere" not in cache.kept
     assert "Buy a cup" not in cache.kept
 
@@ -68,9 +63,8 @@ async def test_a_goal_that_reflection_rejects_is_not_reached() -> None:
     config = RunConfig(execution_mode=ExecutionMode(enable_planning=True, enable_reflection=True))
     model = FakeModel(plans=[GoalReached("Pay")] * 2, verdicts=[Judgement(False, "nothing was bought")] * 2)
     result = await run(FakeDevice(screen(PAY)), "Buy a mug", config=config, model=model)
-    assert result.failure is not None
-    assert result.failure.category is Category.GOAL_NOT_REACHED
-    assert "nothing was bought" in result.failure.message
+    assert failure_of(result).category is Category.GOAL_NOT_REACHED
+    assert "nothing was bought" in failure_of(result).message
 
 
 @pytest.mark.parametrize(
@@ -96,6 +90,5 @@ async def test_a_device_lost_in_a_goal_is_the_failure() -> None:
     device = FakeDevice(screen(PAY))
     device.failing["tap"] = DeviceFailure(Category.SESSION_LOST, "gone")
     result = await run(device, "Buy a mug", config=PLANNING, model=FakeModel(plans=[NextSteps(("Tap Pay",))]))
-    assert result.failure is not None
-    assert (result.failure.category, result.failure.step_index) == (Category.SESSION_LOST, 1)
+    assert (failure_of(result).category, failure_of(result).step_index) == (Category.SESSION_LOST, 1)
     assert [step.status for step in result.steps] == [StepStatus.FAILED, StepStatus.FAILED]

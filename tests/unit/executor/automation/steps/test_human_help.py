@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from services.executor.automation.attempt import AttemptRunner
-from services.executor.automation.attempt_request import AttemptRequest
 from services.executor.automation.devices.port import DeviceFailure
 from services.executor.automation.devices.watcher import Watcher
 from services.executor.automation.evidence.recorder import StepRecorder
@@ -20,12 +18,11 @@ from services.executor.automation.steps.device_actions import DeviceActions
 from services.executor.automation.steps.human_help import HumanHelp
 from services.executor.model.attempts import AttemptResult, StepStatus
 from services.executor.model.failures import Category
-from services.executor.model.run_config import FallbackTrigger, RunConfig
 from services.flows.steps import Sentence, Step
 from tests.eventually import eventually
-from tests.fakes.devices import FakeDevice, FakeDevices, FakeEvidence, button, screen
-
-NEVER = RunConfig(fallback_trigger=FallbackTrigger.NEVER)
+from tests.fakes.devices import FakeDevice, FakeEvidence, button, screen
+from tests.unit.executor.automation import attempts
+from tests.unit.executor.automation.attempts import failure_of
 
 
 class FakeHuman:
@@ -43,19 +40,8 @@ class FakeHuman:
         return self._answers.pop(0) if self._answers else None
 
 
-async def run(
-    device: FakeDevice, human: FakeHuman, *steps: object, evidence: FakeEvidence | None = None, **fields: Any
-) -> AttemptResult:
-    plan = AttemptRequest(
-        run_id="run",
-        attempt=1,
-        platform="android",
-        steps=list(steps),
-        config=NEVER,
-        step_seconds=3,
-        **fields,
-    )
-    return await AttemptRunner(FakeDevices(device)).run(plan, evidence=evidence, human=human)
+async def run(device: FakeDevice, human: FakeHuman, *steps: object, **fields: Any) -> AttemptResult:
+    return await attempts.run(device, *steps, human=human, step_seconds=3, **fields)
 
 
 def said(result: AttemptResult) -> Sequence[tuple[str, str]]:
@@ -73,13 +59,7 @@ async def test_a_question_about_a_failed_step_has_a_screenshot() -> None:
     assert question.text.startswith("This step cannot continue: Tap Add\n")
     assert "2 elements match Add" in question.text
     assert question.step_index == 1
-    assert question.options == (
-        'tap the 1st: button "Add"',
-        'tap the 2nd: button "Add"',
-        "retry",
-        "skip",
-        "fail",
-    )
+    assert question.options == ('tap the 1st: button "Add"', 'tap the 2nd: button "Add"', "retry", "skip", "fail")
     assert question.screenshot == "attempt-1-step-001-question-1.png"
     assert question.screenshot in evidence.kept
     assert [status for status, _ in said(result)] == ["passed", "skipped", "passed"]
@@ -160,9 +140,8 @@ async def test_a_question_without_an_answer_fails_the_step() -> None:
 
 async def test_a_person_may_let_it_fail() -> None:
     result = await run(FakeDevice(TWO), FakeHuman("fail"), "Tap Add")
-    assert result.failure is not None
-    assert result.failure.category is Category.SCRIPT_ERROR
-    assert result.failure.message.endswith("A person let it fail.")
+    assert failure_of(result).category is Category.SCRIPT_ERROR
+    assert failure_of(result).message.endswith("A person let it fail.")
     assert not result.human_helped
 
 
@@ -171,8 +150,7 @@ async def test_failing_answers_are_asked_about_again_up_to_the_limit() -> None:
     result = await run(FakeDevice(TWO), human, "Tap Buy")
     assert len(human.questions) == 3
     assert 'after a person\'s answer: "Tap Nothing"' in human.questions[1].text
-    assert result.failure is not None
-    assert 'after a person\'s answer: "Tap Nowhere"' in result.failure.message
+    assert 'after a person\'s answer: "Tap Nowhere"' in failure_of(result).message
     names = [question.screenshot for question in human.questions]
     assert len(set(names)) == 3
 
@@ -202,8 +180,7 @@ async def test_device_failures_are_not_asked_about() -> None:
     human, device = FakeHuman("skip"), FakeDevice(TWO)
     device.failing["tap"] = DeviceFailure(Category.APP_CRASH, "it died")
     result = await run(device, human, "Tap Pay")
-    assert result.failure is not None
-    assert (result.failure.category, human.questions) == (Category.APP_CRASH, [])
+    assert (failure_of(result).category, human.questions) == (Category.APP_CRASH, [])
 
 
 async def test_a_question_without_a_screenshot_is_asked() -> None:
@@ -215,8 +192,7 @@ async def test_a_question_without_a_screenshot_is_asked() -> None:
 
 async def test_a_question_does_not_outlive_the_run() -> None:
     result = await run(FakeDevice(TWO), FakeHuman(silent=True), "Tap Buy", run_seconds=0.05)
-    assert result.failure is not None
-    assert result.failure.category is Category.RUN_TIMEOUT
+    assert failure_of(result).category is Category.RUN_TIMEOUT
 
 
 async def test_cancelling_while_a_person_is_asked_closes_the_device() -> None:

@@ -1,17 +1,16 @@
 """A model's action is done on the element that it meant, on the present screen, or not at all."""
 
-from services.executor.automation.attempt import AttemptRunner
-from services.executor.automation.attempt_request import AttemptRequest
 from services.executor.automation.model_ports import ActionDialog, ModelTask, ScreenView, TaskDone
 from services.executor.automation.ports import ChosenAction
 from services.executor.automation.screen.elements import Bounds, Element, Point, Role
 from services.executor.automation.screen.outline import Outline
 from services.executor.automation.sentences.intents import Action
 from services.executor.automation.steps.model_runner import relocate
-from services.executor.model.attempts import AttemptResult
 from services.executor.model.failures import Category
-from tests.fakes.devices import FakeDevice, FakeDevices, Target, button, screen
+from tests.fakes.devices import FakeDevice, Target, button, screen
 from tests.fakes.models import FakeModel
+from tests.unit.executor.automation.attempts import failure_of
+from tests.unit.executor.automation.attempts import run_with_model as run
 
 
 def at(y: float, text: str, **fields: object) -> Element:
@@ -54,29 +53,23 @@ class Slow(FakeModel):
         return ChosenAction(self.action, None if self.value else pay, self.value)
 
 
-async def run(device: FakeDevice, model: FakeModel) -> AttemptResult:
-    plan = AttemptRequest(run_id="run", attempt=1, platform="android", steps=["Buy it"], step_seconds=10)
-    return await AttemptRunner(FakeDevices(device), model=model).run(plan)
-
-
 async def test_an_element_that_moved_while_the_model_thought_is_tapped_at_its_new_place() -> None:
     device = Touched(shop("Pay"))
-    result = await run(device, Slow(device, shop("Delete account", "Pay"), Action.TAP))
+    result = await run(device, "Buy it", model=Slow(device, shop("Delete account", "Pay"), Action.TAP))
     assert (result.failure, device.done[-1], device.places) == (None, "tap Pay", [150])
 
 
 async def test_the_model_is_informed_of_an_element_that_disappeared_and_nothing_is_tapped() -> None:
     device = Touched(shop("Pay"))
     model = Slow(device, shop("Delete account"), Action.TAP)
-    assert (await run(device, model)).failure is None
+    assert (await run(device, "Buy it", model=model)).failure is None
     assert (device.places, "the screen has changed" in model.happened[1]) == ([], True)
 
 
 async def test_a_text_that_appeared_while_the_model_thought_is_not_absent() -> None:
     device = FakeDevice(shop("Pay"))
-    result = await run(device, Slow(device, shop("Pay", "Error"), Action.ASSERT_NOT_VISIBLE, "Error"))
-    assert result.failure is not None
-    assert result.failure.category is Category.ASSERTION_FAILED
+    result = await run(device, "Buy it", model=Slow(device, shop("Pay", "Error"), Action.ASSERT_NOT_VISIBLE, "Error"))
+    assert failure_of(result).category is Category.ASSERTION_FAILED
 
 
 def test_a_point_is_valid_while_the_same_elements_are_there() -> None:

@@ -7,15 +7,11 @@ from services.executor.automation.ports import ChosenAction
 from services.executor.automation.screen.elements import Element, Role
 from services.executor.automation.sentences.intents import Action
 from services.executor.model.failures import Category
-from services.executor.model.run_config import (
-    ExecutionMode,
-    FallbackTrigger,
-    Grounder,
-    RunConfig,
-)
+from services.executor.model.run_config import ExecutionMode, FallbackTrigger, Grounder, RunConfig
 from tests.fakes.devices import FakeDevice, screen
 from tests.fakes.models import FakeCache, FakeModel
-from tests.unit.executor.automation.steps.sentences import PAY, category, counts, run
+from tests.unit.executor.automation.attempts import PAY, category, failure_of, model_costs
+from tests.unit.executor.automation.attempts import run_with_model as run
 
 
 def reflecting(retries: int) -> RunConfig:
@@ -27,16 +23,15 @@ async def test_reflection_repeats_a_step_that_missed_its_aim() -> None:
     device, model, cache = FakeDevice(screen(PAY)), FakeModel(verdicts=[missed, reached]), FakeCache()
     result = await run(device, "Tap Pay", 'I see "Pay"', config=reflecting(1), model=model, cache=cache)
     assert (category(result), device.done.count("tap Pay"), model.judged) == (None, 2, ["Tap Pay", "Tap Pay"])
-    assert counts(result) == [(2, 20), (0, 0)]
+    assert model_costs(result) == [(2, 20), (0, 0)]
     assert "Tap Pay" in cache.kept
 
 
 async def test_a_step_that_reflection_rejects_fails_and_is_not_cached() -> None:
     model, cache = FakeModel(verdicts=[Judgement(False, "the cart is empty")] * 3), FakeCache()
     result = await run(FakeDevice(screen(PAY)), "Tap Pay", config=reflecting(2), model=model, cache=cache)
-    assert result.failure is not None
-    assert result.failure.category is Category.GOAL_NOT_REACHED
-    assert "the cart is empty" in result.failure.message
+    assert failure_of(result).category is Category.GOAL_NOT_REACHED
+    assert "the cart is empty" in failure_of(result).message
     assert (cache.kept, model.verdicts) == ({}, [])
 
 
@@ -96,4 +91,4 @@ async def test_the_rules_check_where_a_model_sees_the_same_elements() -> None:
 async def test_cached_actions_are_not_judged() -> None:
     cache = FakeCache({"Tap Pay": ChosenAction(Action.TAP, PAY)})
     result = await run(FakeDevice(screen(PAY)), "Tap Pay", config=reflecting(1), model=FakeModel(), cache=cache)
-    assert (category(result), counts(result)) == (None, [(0, 0)])
+    assert (category(result), model_costs(result)) == (None, [(0, 0)])

@@ -9,15 +9,10 @@ from services.executor.automation.screen.elements import Element, Role
 from services.executor.automation.sentences.intents import Action
 from services.executor.model.attempts import Resolution, StepStatus
 from services.executor.model.failures import Category, Fault
-from services.executor.model.run_config import (
-    ExecutionMode,
-    FallbackTrigger,
-    Grounder,
-    RunConfig,
-)
-from tests.fakes.devices import FakeDevice, FakeDevices, FakeEvidence, button, screen
+from services.executor.model.run_config import ExecutionMode, FallbackTrigger, Grounder, RunConfig
+from tests.fakes.devices import FakeDevice, FakeDevices, button, screen
 from tests.fakes.models import FakeModel
-from tests.unit.executor.automation.steps.attempts import NEVER, plan, run, statuses
+from tests.unit.executor.automation.attempts import failure_of, plan, run, statuses
 
 
 async def test_a_test_passes_when_every_step_does_what_it_says() -> None:
@@ -46,15 +41,9 @@ ACTIONS = [
     ("Stop the app", "stop"),
     ("Launch com.other", "launch com.other"),
     ("Go back", "back"),
-    ({"launchApp": {"clearState": True, "stopApp": False}}, "launch clear resume"),
-    ({"stopApp": "com.other"}, "stop com.other"),
-    ({"tapOn": "Pay"}, "tap Pay"),
-    ({"inputText": "y"}, "type y"),
-    ({"eraseText": 3}, "clear 3"),
     ({"swipe": {"start": "50%, 50%", "end": "0%, 0%"}}, "swipe 180,320 0,0"),
     ({"swipe": {"start": "10, 20", "end": "30, 40"}}, "swipe 10,20 30,40"),
     ({"swipe": {"direction": "right", "from": "Pay"}}, "swipe 0,0 324,1"),
-    ("scroll", "swipe 180,320 180,64"),
 ]
 
 
@@ -120,24 +109,9 @@ async def test_a_failing_verdict_has_its_category_and_reason(step: object, categ
 
 async def test_a_failure_says_what_is_on_the_screen() -> None:
     result = await run(FakeDevice(screen(button("On"))), 'Tap "Pay"')
-    assert result.failure is not None
-    assert result.failure.message == '"Pay" was not found within 10 s. On the screen: button "On".'
+    assert failure_of(result).message == '"Pay" was not found within 10 s. On the screen: button "On".'
     nothing = await run(FakeDevice(), 'Tap "Pay"')
-    assert nothing.failure is not None
-    assert nothing.failure.message.endswith("No named element is on the screen.")
-
-
-async def test_a_store_or_camera_that_fails_changes_no_verdict() -> None:
-    automation = AttemptRunner(FakeDevices(FakeDevice(screen(button("Pay")))))
-    steps = [{"takeScreenshot": "x"}, "Take a screenshot", "Tap Nothing"]
-    result = await automation.run(plan(steps, config=NEVER), evidence=FakeEvidence(OSError("full")))
-    assert result.failure is not None
-    assert (result.failure.category, result.artifacts) == (Category.ELEMENT_NOT_FOUND, ())
-    device = FakeDevice()
-    device.failing["screenshot"] = DeviceFailure(Category.SESSION_LOST, "no camera")
-    blind = await run(device, "Tap Pay")
-    assert blind.failure is not None
-    assert blind.failure.category is Category.ELEMENT_NOT_FOUND
+    assert failure_of(nothing).message.endswith("No named element is on the screen.")
 
 
 @pytest.mark.parametrize(
@@ -163,15 +137,13 @@ async def test_a_device_failure_is_the_failure_of_the_step(category: Category) -
     device.failing["tap"] = DeviceFailure(category, "it died")
     for step in ("Tap Pay", {"tapOn": {"text": "Pay", "optional": True}}, {"retry": {"commands": ["Tap Pay"]}}):
         result = await run(device, step)
-        assert result.failure is not None
-        assert (result.failure.category, result.failure.message) == (category, "it died")
+        assert (failure_of(result).category, failure_of(result).message) == (category, "it died")
 
 
 async def test_without_a_device_there_is_no_verdict() -> None:
     failure = DeviceFailure(Category.DEVICE_UNAVAILABLE, "all busy")
-    result = await AttemptRunner(FakeDevices(failure=failure)).run(plan(["Tap Pay"]))
-    assert result.failure is not None
-    assert (result.failure.category, result.device) == (Category.DEVICE_UNAVAILABLE, None)
+    result = await AttemptRunner(FakeDevices(failure=failure)).run(plan("Tap Pay"))
+    assert (failure_of(result).category, result.device) == (Category.DEVICE_UNAVAILABLE, None)
 
 
 async def test_the_app_is_launched_first_unless_the_test_does_it() -> None:
@@ -187,9 +159,8 @@ async def test_the_app_is_launched_first_unless_the_test_does_it() -> None:
 async def test_steps_that_cannot_be_parsed_are_the_tests_fault() -> None:
     device = FakeDevice()
     result = await run(device, "back", {"tapOnn": "x"})
-    assert result.failure is not None
-    assert (result.failure.category, device.done) == (Category.SCRIPT_ERROR, [])
-    assert "steps[1].tapOnn" in result.failure.message
+    assert (failure_of(result).category, device.done) == (Category.SCRIPT_ERROR, [])
+    assert "steps[1].tapOnn" in failure_of(result).message
 
 
 async def test_an_optional_step_may_fail() -> None:
@@ -209,8 +180,7 @@ async def test_an_optional_step_tolerates_a_launch_failure_but_not_its_own_expre
         {"retry": {"commands": [{"tapOn": "${maestro.x.y}"}]}},
     ):
         result = await run(FakeDevice(), step)
-        assert result.failure is not None
-        assert (result.failure.category, "TypeError" in result.failure.message) == (Category.SCRIPT_ERROR, True)
+        assert (failure_of(result).category, "TypeError" in failure_of(result).message) == (Category.SCRIPT_ERROR, True)
 
 
 async def test_all_permissions_are_granted_unless_the_flow_names_some() -> None:
@@ -234,31 +204,25 @@ class LaunchRecorder(FakeDevice):
 
 
 async def test_a_sentence_beyond_the_rules_without_a_model() -> None:
-    steps = ("Buy the cheapest mug",)
-    never = await run(FakeDevice(), *steps)
-    assert never.failure is not None
-    assert never.failure.category is Category.SCRIPT_ERROR
     for trigger, category in (
         (FallbackTrigger.STEP_FAIL, Category.CONFIG_INVALID),
         (FallbackTrigger.FINAL_FAIL, Category.CONFIG_INVALID),
         (FallbackTrigger.NEVER, Category.SCRIPT_ERROR),
     ):
-        result = await run(FakeDevice(), *steps, config=RunConfig(fallback_trigger=trigger))
-        assert result.failure is not None
-        assert result.failure.category is category
+        result = await run(FakeDevice(), "Buy the cheapest mug", config=RunConfig(fallback_trigger=trigger))
+        assert failure_of(result).category is category
         if category is Category.CONFIG_INVALID:
-            assert "MOBILETEST_LLM_BASE_URL" in result.failure.message
+            assert "MOBILETEST_LLM_BASE_URL" in failure_of(result).message
 
 
 async def test_an_attempt_only_for_a_model_takes_no_device_without_one() -> None:
     final = RunConfig(fallback_trigger=FallbackTrigger.FINAL_FAIL)
     device = FakeDevice(screen(button("Pay")))
-    without = await AttemptRunner(FakeDevices(device)).run(plan(["Tap Pay"], config=final, ask_model=False))
+    without = await AttemptRunner(FakeDevices(device)).run(plan("Tap Pay", config=final, ask_model=False))
     assert (without.failure, device.done) == (None, ["install", "launch", "tap Pay"])
-    extra = await AttemptRunner(FakeDevices()).run(plan(["Tap Pay"], config=final, ask_model=True))
-    assert extra.failure is not None
-    assert (extra.failure.category, extra.steps, extra.device) == (Category.CONFIG_INVALID, (), None)
-    assert "MOBILETEST_LLM_BASE_URL" in extra.failure.message
+    extra = await AttemptRunner(FakeDevices()).run(plan("Tap Pay", config=final, ask_model=True))
+    assert (failure_of(extra).category, extra.steps, extra.device) == (Category.CONFIG_INVALID, (), None)
+    assert "MOBILETEST_LLM_BASE_URL" in failure_of(extra).message
 
 
 @pytest.mark.parametrize(
@@ -272,8 +236,7 @@ async def test_an_attempt_only_for_a_model_takes_no_device_without_one() -> None
 async def test_requiring_a_missing_model_ends_without_a_verdict(mode: ExecutionMode) -> None:
     device = FakeDevice()
     result = await run(device, "back", config=RunConfig(execution_mode=mode))
-    assert result.failure is not None
-    assert (result.failure.category, device.done) == (Category.CONFIG_INVALID, [])
+    assert (failure_of(result).category, device.done) == (Category.CONFIG_INVALID, [])
 
 
 @pytest.mark.parametrize(

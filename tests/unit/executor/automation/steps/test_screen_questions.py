@@ -9,7 +9,7 @@ from services.executor.model.attempts import AttemptResult, Resolution, StepStat
 from services.executor.model.failures import Category
 from tests.fakes.devices import FakeDevice, button, screen
 from tests.fakes.models import FakeModel
-from tests.unit.executor.automation.steps.attempts import run
+from tests.unit.executor.automation.attempts import failure_of, run
 
 REQUIRED = {"optional": False}
 
@@ -70,16 +70,14 @@ async def test_a_model_that_cannot_be_asked_fails_only_a_required_step(category:
     optional, _ = await ask(Unavailable(), {"assertWithAI": "It is free"})
     assert (optional.failure, optional.steps[0].status) == (None, StepStatus.WARNED)
     required, _ = await ask(Unavailable(), {"assertWithAI": {"assertion": "It is free", **REQUIRED}})
-    assert required.failure is not None
-    assert (required.failure.category, required.steps[0].model_calls) == (category, 1)
+    assert (failure_of(required).category, required.steps[0].model_calls) == (category, 1)
 
 
 async def test_an_extracted_text_is_a_variable_until_its_runflow_ends() -> None:
     inside = [{"extractTextWithAI": {"query": "the code", "outputVariable": "CODE"}}, {"inputText": "${CODE}"}]
     result, device = await ask(FakeModel(seen=[("A-7",)]), {"runFlow": {"commands": inside}}, {"inputText": "${CODE}"})
     assert "type A-7" in device.done
-    assert result.failure is not None
-    assert 'there is no variable "CODE"' in result.failure.message
+    assert 'there is no variable "CODE"' in failure_of(result).message
 
 
 async def test_an_extracted_secret_is_masked() -> None:

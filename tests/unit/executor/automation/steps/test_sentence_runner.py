@@ -21,7 +21,8 @@ from services.executor.model.run_config import (
 from tests.fakes.devices import FakeDevice, button, screen
 from tests.fakes.models import FakeCache, FakeModel
 from tests.fakes.step_cache import FakeStepCacheStore
-from tests.unit.executor.automation.steps.sentences import PAY, category, counts, run
+from tests.unit.executor.automation.attempts import PAY, category, failure_of, model_costs
+from tests.unit.executor.automation.attempts import run_with_model as run
 
 
 async def test_a_model_is_asked_where_the_rules_have_no_answer() -> None:
@@ -32,7 +33,7 @@ async def test_a_model_is_asked_where_the_rules_have_no_answer() -> None:
     assert device.done.count("tap Pay") == 3
     assert [step.resolution for step in result.steps] == [Resolution.MODEL, Resolution.MODEL, Resolution.RULE]
     assert [task.sentence for task in model.tasks] == ["Buy it", 'Tap "Buy"']
-    assert counts(result) == [(2, 20), (2, 20), (0, 0)]
+    assert model_costs(result) == [(2, 20), (2, 20), (0, 0)]
 
 
 @pytest.mark.parametrize(
@@ -48,7 +49,7 @@ async def test_fallback_trigger_and_attempt_decide_whether_a_model_may_be_asked(
     trigger: FallbackTrigger, ask: bool, expected: Category | None
 ) -> None:
     model = FakeModel()
-    result = await run(FakeDevice(), "Buy it", config=RunConfig(fallback_trigger=trigger), ask=ask, model=model)
+    result = await run(FakeDevice(), "Buy it", config=RunConfig(fallback_trigger=trigger), ask_model=ask, model=model)
     assert category(result) is expected
     assert bool(model.tasks) is (expected is None)
 
@@ -68,7 +69,7 @@ async def test_a_failing_model_fails_the_step_and_its_calls_count(failed: Catego
     result = await run(FakeDevice(screen(PAY)), "Buy it", model=model)
     assert category(result) is failed
     assert result.steps[0].message == "the model could not help: why"
-    assert (result.steps[0].status, counts(result)) == (StepStatus.FAILED, [(2, 20)])
+    assert (result.steps[0].status, model_costs(result)) == (StepStatus.FAILED, [(2, 20)])
 
 
 async def test_a_missing_model_fails_the_step_with_config_invalid() -> None:
@@ -81,14 +82,12 @@ async def test_a_missing_model_fails_the_step_with_config_invalid() -> None:
 
 async def test_a_model_that_gives_up_or_never_ends_fails_the_step() -> None:
     gives_up = await run(FakeDevice(), "Buy it", model=FakeModel([CannotContinue("there is no shop")]))
-    assert gives_up.failure is not None
-    assert gives_up.failure.category is Category.GOAL_NOT_REACHED
-    assert "there is no shop" in gives_up.failure.message
+    assert failure_of(gives_up).category is Category.GOAL_NOT_REACHED
+    assert "there is no shop" in failure_of(gives_up).message
     device = FakeDevice(screen(PAY))
     endless = await run(device, "Buy it", model=FakeModel([ChosenAction(Action.TAP, PAY)] * 20))
-    assert endless.failure is not None
-    assert (endless.failure.category, device.done.count("tap Pay")) == (Category.GOAL_NOT_REACHED, 5)
-    assert "within 5 actions" in endless.failure.message
+    assert (failure_of(endless).category, device.done.count("tap Pay")) == (Category.GOAL_NOT_REACHED, 5)
+    assert "within 5 actions" in failure_of(endless).message
 
 
 async def test_a_model_gets_the_refusal_of_the_device_and_may_continue() -> None:

@@ -6,7 +6,7 @@ from services.executor.automation.attempt import AttemptRunner
 from services.executor.automation.screen.elements import Element
 from services.executor.model.failures import Category
 from tests.fakes.devices import FakeDevice, FakeDevices, button, screen
-from tests.unit.executor.automation.steps.attempts import plan, run, statuses
+from tests.unit.executor.automation.attempts import failure_of, plan, run, statuses
 
 
 async def test_steps_wait_for_their_elements() -> None:
@@ -33,7 +33,7 @@ async def test_steps_wait_for_their_elements() -> None:
 )
 async def test_commands_wait_as_long_as_in_maestro(step: object, seconds: float) -> None:
     device = FakeDevice(screen(button("Pay")))
-    await AttemptRunner(FakeDevices(device)).run(plan([step], step_seconds=30))
+    await AttemptRunner(FakeDevices(device)).run(plan(step, step_seconds=30))
     assert device.timer.now() == pytest.approx(seconds)
 
 
@@ -47,29 +47,26 @@ async def test_an_ambiguous_sentence_waits_and_then_lists_the_candidates() -> No
     two, one = screen(button("Add"), button("Add")), screen(button("Add"))
     assert (await run(FakeDevice(lambda now: two if now < 1 else one), "Tap Add")).failure is None
     result = await run(FakeDevice(two), "Tap Add")
-    assert result.failure is not None
-    assert (result.failure.category, "2 elements match Add" in result.failure.message) == (Category.SCRIPT_ERROR, True)
+    assert failure_of(result).category is Category.SCRIPT_ERROR
+    assert "2 elements match Add" in failure_of(result).message
 
 
 async def test_the_state_of_something_that_may_be_there_under_another_name_is_refused() -> None:
     """Whether "Gym alarm" is what "Gym" labels, the rules cannot know; of what is not there at all they are certain."""
     for shown, category in (("Gym", Category.SCRIPT_ERROR), ("Work", Category.ELEMENT_NOT_FOUND)):
         result = await run(FakeDevice(screen(button(shown))), "The Gym alarm is off")
-        assert result.failure is not None
-        assert result.failure.category is category
+        assert failure_of(result).category is category
 
 
 async def test_a_name_like_two_steps_is_waited_for() -> None:
     device = FakeDevice(lambda now: screen(button("Save and close")) if now > 5 else screen())
     assert (await run(device, "Tap Save and close")).failure is None
     result = await run(FakeDevice(screen(button("Save"))), "Tap Save and close")
-    assert result.failure is not None
-    assert result.failure.category is Category.SCRIPT_ERROR
+    assert failure_of(result).category is Category.SCRIPT_ERROR
 
 
 async def test_an_element_replaced_by_a_similar_one_is_not_gone() -> None:
     for first in (screen(button("Error")), screen()):
         device = FakeDevice(lambda now, first=first: first if now < 0.2 else screen(button("Error: wrong password")))
         result = await run(device, 'I do not see "Error"')
-        assert result.failure is not None
-        assert "Error: wrong password" in result.failure.message
+        assert "Error: wrong password" in failure_of(result).message

@@ -14,6 +14,7 @@ from services.executor.automation.devices.webdriver.hub_connection import Json
 from services.executor.automation.devices.webdriver.hub_target import AppDelivery
 from services.executor.model.failures import Category
 from tests.fakes.hubs import FakeHubs
+from tests.unit.executor.automation.attempts import fails
 from tests.unit.executor.automation.devices.pools.hub_pools import APP, SEED, file, hub_pool
 
 
@@ -27,9 +28,8 @@ async def test_browsers_only_run_web_builds_and_get_no_file() -> None:
     assert [(opened.name, opened.app) for opened in hubs.opened] == [("chrome-1", None), ("phone-1", "/cache/app.ipa")]
     with pytest.raises(DeviceFailure, match="became free"):
         await pools.acquire("ios", APP, SEED)
-    with pytest.raises(DeviceFailure, match="every device pool for ios has browsers") as raised:
+    with fails(Category.CONFIG_INVALID, "every device pool for ios has browsers"):
         await PooledDevices([browser], hubs=hubs).acquire("ios", APP, SEED)
-    assert raised.value.category is Category.CONFIG_INVALID
 
 
 class FakeFiles:
@@ -66,9 +66,8 @@ async def test_a_remote_hub_gets_a_url_that_is_valid_while_the_device_is_in_use(
 
 async def test_a_remote_hub_without_a_file_server_is_a_configuration_error() -> None:
     pools = PooledDevices([hub_pool("a", delivery=AppDelivery.URL)], hubs=FakeHubs())
-    with pytest.raises(DeviceFailure, match="MOBILETEST_EXECUTOR_FILES_LISTEN") as raised:
+    with fails(Category.CONFIG_INVALID, "MOBILETEST_EXECUTOR_FILES_LISTEN"):
         await pools.acquire("ios", APP, SEED)
-    assert raised.value.category is Category.CONFIG_INVALID
 
 
 async def test_an_external_artifact_url_is_passed_to_the_hub() -> None:
@@ -86,9 +85,8 @@ async def test_private_addresses_are_refused_before_a_session_is_opened(build: B
     hubs = FakeHubs()
     capabilities: dict[str, Json] = {"browserName": "chrome"} if build.static_url else {}
     pools = PooledDevices([hub_pool("a", **capabilities)], hubs=hubs)
-    with pytest.raises(DeviceFailure, match="is not a public address") as raised:
+    with fails(Category.CONFIG_INVALID, "is not a public address"):
         await pools.acquire("ios", build, SEED)
-    assert raised.value.category is Category.CONFIG_INVALID
     assert (hubs.opened, pools.free("ios")) == ([], 1)
 
 
@@ -105,7 +103,6 @@ async def test_a_web_build_goes_to_a_pool_that_may_open_its_page() -> None:
 async def test_builds_cannot_name_files_of_the_hubs_machine(address: str) -> None:
     hubs = FakeHubs()
     pools = PooledDevices([hub_pool("a")], hubs=hubs)
-    with pytest.raises(DeviceFailure, match="artifact_url must be a URL such as") as raised:
+    with fails(Category.ARTIFACT_INVALID, "artifact_url must be a URL such as"):
         await pools.acquire("ios", Build(artifact_url=address), SEED)
-    assert raised.value.category is Category.ARTIFACT_INVALID
     assert (hubs.opened, pools.free("ios")) == ([], 1)

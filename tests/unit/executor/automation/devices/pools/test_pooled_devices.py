@@ -13,6 +13,7 @@ from services.executor.model.failures import Category
 from services.executor.model.runs import Session
 from tests.eventually import eventually
 from tests.fakes.hubs import FakeHubs
+from tests.unit.executor.automation.attempts import fails
 from tests.unit.executor.automation.devices.pools.hub_pools import APP, NEVER, SEED, hub_pool
 
 
@@ -65,17 +66,15 @@ async def test_every_waiter_gets_a_device() -> None:
 
 
 async def test_a_platform_without_a_pool_is_a_configuration_error() -> None:
-    with pytest.raises(DeviceFailure, match="no device pool for ios is configured") as error:
+    with fails(Category.CONFIG_INVALID, "no device pool for ios is configured"):
         await PooledDevices([]).acquire("ios", NO_BUILD, SEED)
-    assert error.value.category is Category.CONFIG_INVALID
 
 
 async def test_waiting_too_long_for_a_device_is_an_infrastructure_failure() -> None:
     pools = PooledDevices([Pool(name="a", platform="ios", slots=1)], busy_seconds=0)
     await pools.acquire("ios", NO_BUILD, SEED)
-    with pytest.raises(DeviceFailure, match="no device for ios became free within 0 s") as error:
+    with fails(Category.DEVICE_UNAVAILABLE, "no device for ios became free within 0 s"):
         await pools.acquire("ios", NO_BUILD, SEED)
-    assert error.value.category is Category.DEVICE_UNAVAILABLE
 
 
 async def test_a_hub_opens_a_device_and_reports_its_session() -> None:
@@ -128,9 +127,8 @@ async def test_installed_apps_are_used_on_simulated_and_dedicated_devices_only()
     await PooledDevices([mine], hubs=hubs).acquire("ios", skipping, SEED)
     assert (await PooledDevices([Pool(name="s", platform="ios")]).acquire("ios", skipping, SEED)).info.simulated
     shared = PooledDevices([hub_pool("shared")], hubs=hubs)
-    with pytest.raises(DeviceFailure, match="leave it out, or ask the operator to dedicate a device pool") as raised:
+    with fails(Category.CONFIG_INVALID, "leave it out, or ask the operator to dedicate a device pool"):
         await shared.acquire("ios", skipping, SEED)
-    assert raised.value.category is Category.CONFIG_INVALID
     assert [opened.name for opened in hubs.opened] == ["mine-1"]
 
 

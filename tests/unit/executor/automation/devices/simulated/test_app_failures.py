@@ -1,12 +1,11 @@
 """Apps that are slow, crash, freeze or do not start, and how their chances are drawn."""
 
-import pytest
-
-from services.executor.automation.devices.port import DeviceFailure, Seed
+from services.executor.automation.devices.port import Seed
 from services.executor.automation.devices.simulated.running_app import draw
 from services.executor.automation.screen.elements import Role
 from services.executor.automation.screen.outline import Outline
 from services.executor.model.failures import Category
+from tests.unit.executor.automation.attempts import fails
 from tests.unit.executor.automation.devices.simulated.models import HEAD, element, shown, started
 
 
@@ -44,9 +43,8 @@ async def test_a_crash_lasts_until_the_next_launch() -> None:
     device = await started(CRASHING)
     await device.tap(await element(device, "crash"))
     for _ in range(2):
-        with pytest.raises(DeviceFailure, match="Test crashed: null pointer") as error:
+        with fails(Category.APP_CRASH, "Test crashed: null pointer"):
             await device.tree()
-        assert error.value.category is Category.APP_CRASH
     assert (await device.screenshot()).startswith(b"\x89PNG")
     await device.launch()
     assert "Crash" in await shown(device)
@@ -59,18 +57,16 @@ async def test_a_frozen_app_stops_responding_after_a_while() -> None:
     await device.tree()
     assert device.timer.now() == before + 3
     await device.tap(await element(device, "hang"))
-    with pytest.raises(DeviceFailure, match="did not respond for 5 s") as error:
+    with fails(Category.APP_NOT_RESPONDING, "did not respond for 5 s"):
         await device.tree()
-    assert error.value.category is Category.APP_NOT_RESPONDING
 
 
 async def test_an_app_may_fail_to_start() -> None:
     screens = "screens: {first: {}}\n"
     for more in ("launch: {crash: no memory}", "state: {a: 1}"):
         text = HEAD.replace("start: first", "start: [{when: a == 2, go: first}]") if "a: 1" in more else HEAD
-        with pytest.raises(DeviceFailure, match="Test did not start") as error:
+        with fails(Category.APP_LAUNCH_FAILED, "Test did not start"):
             await started(text + screens + more)
-        assert error.value.category is Category.APP_LAUNCH_FAILED
 
 
 FLAKY = (

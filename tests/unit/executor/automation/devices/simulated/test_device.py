@@ -10,6 +10,7 @@ from services.executor.automation.devices.simulated.app_model import FILLED_LIMI
 from services.executor.automation.devices.simulated.device import SimulatedDevice
 from services.executor.automation.screen.elements import Point, walk
 from services.executor.model.failures import Category
+from tests.unit.executor.automation.attempts import fails
 from tests.unit.executor.automation.devices.simulated.models import HEAD, build, element, shown, started
 
 FORM = (
@@ -64,9 +65,8 @@ async def test_typing_clearing_and_keys() -> None:
 
 async def test_typing_without_focus_is_a_script_error() -> None:
     device = await started(FORM)
-    with pytest.raises(DeviceFailure, match="no editable field") as error:
+    with fails(Category.SCRIPT_ERROR, "no editable field"):
         await device.type("x")
-    assert error.value.category is Category.SCRIPT_ERROR
     with pytest.raises(DeviceFailure, match="unknown key f13"):
         await device.press_key("f13")
 
@@ -194,9 +194,8 @@ async def test_builds_without_an_app_model_run_the_built_in_app() -> None:
 
 
 async def test_a_malformed_app_model_is_an_invalid_artifact() -> None:
-    with pytest.raises(DeviceFailure, match="line 2, column 1") as error:
+    with fails(Category.ARTIFACT_INVALID, "line 2, column 1"):
         await started("app_model: 1\nbad: 1")
-    assert error.value.category is Category.ARTIFACT_INVALID
 
 
 async def test_a_failure_to_read_the_artifact_keeps_its_category() -> None:

@@ -14,11 +14,7 @@ from services.executor.automation.devices.simulated.app_model import (
     Pace,
     SetVariable,
 )
-from services.executor.automation.devices.simulated.model_file import (
-    built_in_model,
-    read_artifact,
-    read_model,
-)
+from services.executor.automation.devices.simulated.model_file import built_in_model, read_artifact, read_model
 from services.executor.automation.screen.elements import Role
 from services.flows.nodes import DocumentError
 from tests.unit.executor.automation.devices.simulated.models import HEAD
@@ -104,12 +100,7 @@ def test_a_model_with_every_field() -> None:
         (SMALL + "  b: {elements: [{type: field, bind: x}]}", 7, 38, '"x" is not a variable of state'),
         (SMALL + "  b: {elements: [{type: text, visible: x ==}]}", 7, 40, "at character 5"),
         (SMALL + "  b: {elements: [{type: button, tap: nowhere}]}", 7, 38, '"nowhere" is not a screen'),
-        (
-            SMALL + "  b: {elements: [{type: button, tap: {}}]}",
-            7,
-            38,
-            "this outcome has no effect",
-        ),
+        (SMALL + "  b: {elements: [{type: button, tap: {}}]}", 7, 38, "this outcome has no effect"),
         (SMALL + "  b: {elements: [{type: button, tap: {chance: 2, back: true}}]}", 7, 47, "from 0 to 1"),
         (SMALL + "  b: {elements: [{type: button, tap: {set: {x: 1}}}]}", 7, 45, '"x" is not a variable of state'),
         (SMALL + "  b: {elements: [{type: button, appears: {after: soon}}]}", 7, 50, "a duration"),

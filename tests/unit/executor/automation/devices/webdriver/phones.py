@@ -8,11 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from services.executor.automation.devices.port import (
-    Build,
-    DeviceInfo,
-    UncleanDevices,
-)
+from services.executor.automation.devices.port import Build, DeviceInfo, UncleanDevices
 from services.executor.automation.devices.webdriver.assembly import assemble_device
 from services.executor.automation.devices.webdriver.device import WebDriverDevice
 from services.executor.automation.devices.webdriver.hub_connection import Json

@@ -7,6 +7,7 @@ from services.executor.automation.devices.port import Build, DeviceFailure, Laun
 from services.executor.automation.devices.webdriver.browser_app import BrowserApp
 from services.executor.model.failures import Category
 from tests.fakes.webdriver import FakeHub, fake_driver
+from tests.unit.executor.automation.attempts import fails
 
 PRIVATE = "http://10.1.2.3/shop"
 
@@ -14,11 +15,8 @@ PRIVATE = "http://10.1.2.3/shop"
 async def test_a_private_page_is_not_launched() -> None:
     hub = FakeHub()
     app = BrowserApp(fake_driver(hub), Build(static_url=PRIVATE))
-    with pytest.raises(
-        DeviceFailure, match=r"the page cannot be opened: 10\.1\.2\.3 is not a public address"
-    ) as raised:
+    with fails(Category.CONFIG_INVALID, r"the page cannot be opened: 10\.1\.2\.3 is not a public address"):
         await app.launch(LaunchOptions())
-    assert raised.value.category is Category.CONFIG_INVALID
     with pytest.raises(DeviceFailure, match="the page cannot be opened"):
         await app.launch(LaunchOptions(app_id="http://localhost:8080/"))
     assert hub.asked == []
@@ -27,9 +25,8 @@ async def test_a_private_page_is_not_launched() -> None:
 @pytest.mark.parametrize("link", [PRIVATE, "data:text/html,x", "about:blank", "shop://cart", "http://127.1/"])
 async def test_links_that_are_not_public_pages_are_not_opened(link: str) -> None:
     hub = FakeHub()
-    with pytest.raises(DeviceFailure) as raised:
+    with fails(Category.SCRIPT_ERROR):
         await BrowserApp(fake_driver(hub), Build()).open_link(link, LinkTarget.ANY)
-    assert raised.value.category is Category.SCRIPT_ERROR
     assert hub.asked == []
 
 

@@ -5,9 +5,7 @@ from typing import Any
 
 import pytest
 
-from services.executor.automation.devices.port import (
-    DeviceFailure,
-)
+from services.executor.automation.devices.port import DeviceFailure
 from services.executor.automation.devices.webdriver.android import AndroidCommands
 from services.executor.automation.devices.webdriver.driver_session import ELEMENT_KEY
 from services.executor.automation.devices.webdriver.hub_connection import DriverError, Json
@@ -15,6 +13,7 @@ from services.executor.automation.devices.webdriver.native_view import NativeVie
 from services.executor.automation.screen.elements import NOWHERE, Bounds, Element, Role, walk
 from services.executor.model.failures import Category
 from tests.fakes.webdriver import FakeHub, fake_driver
+from tests.unit.executor.automation.attempts import fails
 from tests.unit.executor.automation.devices.webdriver.phones import BOTH, FIELD, arguments, phone
 from tests.unit.executor.automation.devices.webdriver.test_phones import _SOURCES
 
@@ -22,9 +21,8 @@ from tests.unit.executor.automation.devices.webdriver.test_phones import _SOURCE
 async def test_a_keyboard_that_stays_is_a_script_error() -> None:
     hub = FakeHub({"mobile: isKeyboardShown": True})
     driver = fake_driver(hub)
-    with pytest.raises(DeviceFailure, match="the keyboard cannot be hidden") as raised:
+    with fails(Category.SCRIPT_ERROR, "the keyboard cannot be hidden"):
         await NativeView(driver, AndroidCommands(driver), patience=0.0).hide_keyboard()
-    assert raised.value.category is Category.SCRIPT_ERROR
 
 
 async def test_keys_are_pressed_by_name() -> None:
@@ -42,9 +40,8 @@ async def test_keys_are_pressed_by_name() -> None:
 @BOTH
 async def test_typing_without_focus_is_a_script_error(platform: str) -> None:
     hub = FakeHub({"GET /element/active": DriverError("no such element", "")})
-    with pytest.raises(DeviceFailure, match="no editable field has the focus") as raised:
+    with fails(Category.SCRIPT_ERROR, "no editable field has the focus"):
         await phone(platform, hub).type("Ada")
-    assert raised.value.category is Category.SCRIPT_ERROR
 
 
 async def test_a_tap_goes_to_the_middle_of_the_visible_part() -> None:
@@ -62,9 +59,8 @@ async def test_elements_outside_the_screen_are_not_tapped() -> None:
     device = phone("android", hub)
     await device.tree()
     for bounds in (Bounds(0, 900, 100, 100), NOWHERE):
-        with pytest.raises(DeviceFailure, match="is not on the screen and was not tapped") as raised:
+        with fails(Category.ELEMENT_NOT_FOUND, "is not on the screen and was not tapped"):
             await device.tap(Element(text="Below", bounds=bounds))
-        assert raised.value.category is Category.ELEMENT_NOT_FOUND
     assert "POST /actions" not in hub.orders()
 
 

@@ -6,12 +6,7 @@ from dataclasses import replace
 import pytest
 
 from services.chassis.errors import Unavailable
-from services.executor.automation.devices.port import (
-    Build,
-    DeviceFailure,
-    LaunchOptions,
-    Seed,
-)
+from services.executor.automation.devices.port import Build, DeviceFailure, LaunchOptions, Seed
 from services.executor.automation.devices.webdriver.assembly import assemble_device
 from services.executor.automation.devices.webdriver.hub_connection import DriverError, Json
 from services.executor.model.failures import Category
@@ -22,14 +17,8 @@ from services.flows.device_commands import Mode, Orientation
 from tests.fakes.devices import FakeDevices, FakeEvidence
 from tests.fakes.unclean_devices import FakeUncleanDevices
 from tests.fakes.webdriver import TARGET, FakeHub, fake_driver
-from tests.unit.executor.automation.devices.webdriver.phones import (
-    APP,
-    SHARED,
-    arguments,
-    in_turn,
-    phone,
-    said_to,
-)
+from tests.unit.executor.automation.attempts import fails
+from tests.unit.executor.automation.devices.webdriver.phones import APP, SHARED, arguments, in_turn, phone, said_to
 
 
 async def test_android_permissions_are_set_with_all_first() -> None:
@@ -234,9 +223,8 @@ async def test_dark_mode_is_on_or_off_or_unknown(platform: str, replies: Mapping
     if dark is not None:
         assert await device.is_mode_on(Mode.DARK) is dark
         return
-    with pytest.raises(DeviceFailure, match="dark mode") as raised:
+    with fails(Category.SCRIPT_ERROR, "dark mode"):
         await device.is_mode_on(Mode.DARK)
-    assert raised.value.category is Category.SCRIPT_ERROR
 
 
 async def test_modes_are_set_with_the_drivers_words() -> None:

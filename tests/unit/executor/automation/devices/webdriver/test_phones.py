@@ -5,13 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from services.executor.automation.devices.port import (
-    Build,
-    DeviceFailure,
-    DeviceInfo,
-    LaunchOptions,
-    LinkTarget,
-)
+from services.executor.automation.devices.port import Build, DeviceFailure, DeviceInfo, LaunchOptions, LinkTarget
 from services.executor.automation.devices.webdriver.android import AndroidCommands
 from services.executor.automation.devices.webdriver.assembly import assemble_device
 from services.executor.automation.devices.webdriver.hub_connection import DriverError
@@ -22,6 +16,7 @@ from services.executor.model.failures import Category
 from services.flows.device_commands import Mode
 from tests.fakes.unclean_devices import FakeUncleanDevices
 from tests.fakes.webdriver import TARGET, FakeHub, fake_driver
+from tests.unit.executor.automation.attempts import fails
 from tests.unit.executor.automation.devices.webdriver.phones import (
     APP,
     AUTOMATION,
@@ -109,18 +104,16 @@ async def test_only_background_apps_are_killed_on_android() -> None:
     await phone("android", hub).kill()
     assert hub.asked == [("mobile: shell", {"command": "am", "args": ["kill", APP]})]
     hub = FakeHub({"mobile: shell": DriverError("unknown error", "Potentially insecure feature 'adb_shell' has not")})
-    with pytest.raises(DeviceFailure, match="ask the operator to start Appium with --allow-insecure") as raised:
+    with fails(Category.CONFIG_INVALID, "ask the operator to start Appium with --allow-insecure"):
         await phone("android", hub).kill()
-    assert raised.value.category is Category.CONFIG_INVALID
     with pytest.raises(DeviceFailure, match="is not the package name of an app"):
         await phone("android", hub).kill("com.example.shop;reboot")
 
 
 @BOTH
 async def test_a_web_page_is_no_app_of_a_phone(platform: str) -> None:
-    with pytest.raises(DeviceFailure, match="is a web page and no app of this device") as raised:
+    with fails(Category.SCRIPT_ERROR, "is a web page and no app of this device"):
         await phone(platform, FakeHub()).launch(LaunchOptions(app_id="https://example.com/shop"))
-    assert raised.value.category is Category.SCRIPT_ERROR
 
 
 async def test_an_app_that_was_killed_has_not_crashed() -> None:
@@ -187,9 +180,8 @@ async def test_ios_launch_arguments_are_process_arguments() -> None:
 async def test_failed_installs_and_launches_have_their_own_categories(platform: str) -> None:
     refusal = DriverError("unknown error", "INSTALL_FAILED_NO_MATCHING_ABIS")
     hub = FakeHub({"mobile: installApp": refusal, "mobile: terminateApp": DriverError("unknown error", "no such app")})
-    with pytest.raises(DeviceFailure, match="INSTALL_FAILED_NO_MATCHING_ABIS") as raised:
+    with fails(Category.APP_INSTALL_FAILED, "INSTALL_FAILED_NO_MATCHING_ABIS"):
         await phone(platform, hub).install(Build())
-    assert raised.value.category is Category.APP_INSTALL_FAILED
     with pytest.raises(DeviceFailure, match=rf"{APP} was not launched: unknown error: no such app") as raised:
         await phone(platform, hub).launch()
     assert raised.value.category is Category.APP_LAUNCH_FAILED
@@ -198,9 +190,8 @@ async def test_failed_installs_and_launches_have_their_own_categories(platform: 
 @BOTH
 async def test_a_session_lost_during_launch_keeps_its_category(platform: str) -> None:
     hub = FakeHub({"mobile: terminateApp": DriverError("invalid session id", "")})
-    with pytest.raises(DeviceFailure) as raised:
+    with fails(Category.SESSION_LOST):
         await phone(platform, hub).launch()
-    assert raised.value.category is Category.SESSION_LOST
 
 
 async def test_an_app_that_ends_without_being_stopped_has_crashed() -> None:
@@ -226,9 +217,8 @@ async def test_an_unknown_app_is_neither_installed_nor_launched(platform: str) -
     device = phone(platform, hub, app=None, package=None)
     await device.install(Build())
     assert hub.asked == []
-    with pytest.raises(DeviceFailure, match="unknown app under test") as raised:
+    with fails(Category.CONFIG_INVALID, "unknown app under test"):
         await device.launch()
-    assert raised.value.category is Category.CONFIG_INVALID
 
 
 @BOTH
@@ -237,9 +227,8 @@ async def test_an_unknown_app_is_neither_installed_nor_launched(platform: str) -
 )
 async def test_links_to_private_addresses_are_refused(platform: str, link: str) -> None:
     hub = FakeHub()
-    with pytest.raises(DeviceFailure, match="the link cannot be opened: ") as raised:
+    with fails(Category.SCRIPT_ERROR, "the link cannot be opened: "):
         await phone(platform, hub).open_link(link)
-    assert raised.value.category is Category.SCRIPT_ERROR
     assert hub.asked == []
 
 
@@ -264,5 +253,5 @@ _SOURCES = {
     "android": """<hierarchy rotation="0" width="360" height="640"><android.widget.FrameLayout bounds="[0,0][360,640]"
         class="android.widget.FrameLayout"><android.widget.Button text="Half" class="android.widget.Button"
         bounds="[0,520][200,760]" enabled="true" displayed="true" clickable="true"/></android.widget.FrameLayout>
-        </hierarchy>""",
+        </hierarchy>"""
 }

@@ -2,18 +2,12 @@
 
 import pytest
 
-from services.executor.automation.devices.port import (
-    Build,
-    DeviceInfo,
-)
+from services.executor.automation.devices.port import Build, DeviceInfo
 from services.executor.automation.devices.webdriver.assembly import assemble_device
 from services.executor.automation.devices.webdriver.hub_connection import Json
 from services.flows.loader import parse_flow
 from tests.fakes.webdriver import TARGET, FakeHub, fake_driver
-from tests.unit.executor.automation.devices.webdriver.phones import (
-    APP,
-    AUTOMATION,
-)
+from tests.unit.executor.automation.devices.webdriver.phones import APP, AUTOMATION
 
 REAL, SIMULATOR = "00008030-001A35E40212802E", "7C1F0B6E-3B1B-4F0A-9C55-2A6B1F4E9D11"
 

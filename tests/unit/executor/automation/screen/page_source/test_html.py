@@ -158,13 +158,7 @@ def test_omitted_end_tags() -> None:
 
 def test_html_attributes_are_unchanged() -> None:
     body = "<INPUT ID=x Data-A='1 > 0' disabled value=\"&quot;a&quot;\" value=b x:y=z/>"
-    assert only(body).attributes == {
-        "id": "x",
-        "data-a": "1 > 0",
-        "disabled": "",
-        "value": '"a"',
-        "x:y": "z/",
-    }
+    assert only(body).attributes == {"id": "x", "data-a": "1 > 0", "disabled": "", "value": '"a"', "x:y": "z/"}
 
 
 def test_bounds_follow_the_lines_of_the_source() -> None:

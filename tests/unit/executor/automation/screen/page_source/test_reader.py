@@ -60,8 +60,7 @@ LAUGHS = "".join(f'<!ENTITY a{i} "{f"&a{i - 1};" * 10}">' for i in range(1, 10))
 
 
 @pytest.mark.parametrize(
-    "doctype",
-    [f"<!DOCTYPE h [<!ENTITY a0 'ha'>{LAUGHS}]>", "<!DOCTYPE h SYSTEM 'file:///etc/passwd'>", "<!DOCTYPE h>"],
+    "doctype", [f"<!DOCTYPE h [<!ENTITY a0 'ha'>{LAUGHS}]>", "<!DOCTYPE h SYSTEM 'file:///etc/passwd'>", "<!DOCTYPE h>"]
 )
 def test_document_types_are_an_error(doctype: str) -> None:
     with pytest.raises(SourceError, match="document type"):
