@@ -1,5 +1,9 @@
-"""Real hubs for every test here, and browsers on them."""
+"""Real hubs for every test here, and browsers on them.
 
+A browser takes a second of CPU to start, so tests share one where they do not change its settings.
+"""
+
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -9,12 +13,13 @@ import pytest
 
 from deploy.devices.hubs import Hub, chromium_capabilities
 from services.chassis.web_addresses import AddressPolicy
-from services.executor.automation.devices.port import Build, DeviceInfo
+from services.executor.automation.devices.port import Build, DeviceInfo, Seed
 from services.executor.automation.devices.webdriver.device import WebDriverDevice
 from services.executor.automation.devices.webdriver.hub_connection import Json
 from services.executor.automation.devices.webdriver.hub_target import HubTarget
-from services.executor.automation.devices.webdriver.sessions import open_device
-from tests.devices.hub_devices import HubDevices
+from services.executor.automation.devices.webdriver.sessions import delete_session, open_device
+from services.executor.model.runs import Session
+from tests.devices.hub_devices import OpenSession, SharedBrowser
 from tests.hubs import appium, chromedriver, serve_folder, web_shop
 
 __all__ = ["appium", "chromedriver", "web_shop"]
@@ -24,6 +29,7 @@ PHONE = DeviceInfo("phone-1", "android", simulated=False)
 FAKE_APP = Path(__file__).parent / "pages" / "app.xml"
 
 OpenBrowser = Callable[[str], Awaitable[WebDriverDevice]]
+OpenPage = Callable[[str], Awaitable[WebDriverDevice]]
 OpenPhone = Callable[[], Awaitable[WebDriverDevice]]
 
 
@@ -33,11 +39,7 @@ def browser_target(hub: Hub) -> HubTarget:
 
 
 def phone_target(hub: Hub, *, new_command_timeout: float = 60.0) -> HubTarget:
-    asked: dict[str, Json] = {
-        "platformName": "Fake",
-        "appium:automationName": "Fake",
-        "appium:deviceName": "Fake",
-    }
+    asked: dict[str, Json] = {"platformName": "Fake", "appium:automationName": "Fake", "appium:deviceName": "Fake"}
     return HubTarget(url=hub.url, capabilities=asked, new_command_timeout=new_command_timeout)
 
 
@@ -50,7 +52,7 @@ def pages() -> Iterator[str]:
 
 @pytest.fixture
 async def open_browser(chromedriver: Hub) -> AsyncIterator[OpenBrowser]:
-    """Opens a browser with this page as its build's; closed after the test."""
+    """Opens a browser of its own with this page as its build's; closed after the test."""
     async with AsyncExitStack() as stack:
 
         async def open_one(url: str) -> WebDriverDevice:
@@ -62,17 +64,43 @@ async def open_browser(chromedriver: Hub) -> AsyncIterator[OpenBrowser]:
         yield open_one
 
 
-@pytest.fixture
-async def browser(open_browser: OpenBrowser, pages: str) -> WebDriverDevice:
-    return await open_browser(f"{pages}/playground.html")
+@pytest.fixture(scope="session")
+def browser_session(chromedriver: Hub) -> Iterator[OpenSession]:
+    async def open_one() -> OpenSession:
+        device = cast("WebDriverDevice", await open_device(browser_target(chromedriver), BROWSER, Build()))
+        await device.driver.connection.close()
+        return OpenSession(device.driver.id, device.driver.capabilities)
+
+    session = asyncio.run(open_one())
+    yield session
+    asyncio.run(delete_session(Session(chromedriver.url, session.id)))
 
 
 @pytest.fixture
-async def browsers(chromedriver: Hub) -> AsyncIterator[HubDevices]:
-    """A browser for each attempt."""
-    browsers = HubDevices(browser_target(chromedriver), BROWSER)
+async def browsers(chromedriver: Hub, browser_session: OpenSession) -> AsyncIterator[SharedBrowser]:
+    """The shared browser for each attempt, without the data of the one before."""
+    browsers = SharedBrowser(browser_target(chromedriver), BROWSER, browser_session)
     yield browsers
     assert browsers.open == []
+
+
+@pytest.fixture
+async def open_page(browsers: SharedBrowser) -> AsyncIterator[OpenPage]:
+    """Opens a page as the build of the shared browser."""
+    async with AsyncExitStack() as stack:
+
+        async def open_one(url: str) -> WebDriverDevice:
+            device = await browsers.acquire("android", Build(static_url=url), Seed("run", 1))
+            stack.push_async_callback(browsers.release, device)
+            await device.launch()
+            return device
+
+        yield open_one
+
+
+@pytest.fixture
+async def browser(open_page: OpenPage, pages: str) -> WebDriverDevice:
+    return await open_page(f"{pages}/playground.html")
 
 
 @pytest.fixture

@@ -1,6 +1,13 @@
 """The Devices port over one hub."""
 
+from collections.abc import Mapping
+from typing import NamedTuple
+
 from services.executor.automation.devices.port import Build, Device, DeviceInfo, OnSession, Seed
+from services.executor.automation.devices.webdriver.assembly import assemble_device
+from services.executor.automation.devices.webdriver.device import WebDriverDevice
+from services.executor.automation.devices.webdriver.driver_session import DriverSession
+from services.executor.automation.devices.webdriver.hub_connection import HubConnection, Json
 from services.executor.automation.devices.webdriver.hub_target import HubTarget
 from services.executor.automation.devices.webdriver.sessions import open_device
 
@@ -22,3 +29,35 @@ class HubDevices:
     async def release(self, device: Device) -> None:
         self.open.remove(device)
         await device.close()
+
+
+class OpenSession(NamedTuple):
+    """A session at a hub, to which connections are made."""
+
+    id: str
+    capabilities: Mapping[str, Json]
+
+
+class SharedBrowser:
+    """The same browser for each attempt, without data of the build's page; `open` are those that were not released."""
+
+    def __init__(self, target: HubTarget, info: DeviceInfo, session: OpenSession) -> None:
+        self._target = target
+        self._info = info
+        self._session = session
+        self.open: list[Device] = []
+
+    async def acquire(
+        self, platform: str, build: Build, seed: Seed, *, on_session: OnSession | None = None
+    ) -> WebDriverDevice:
+        driver = DriverSession(HubConnection(self._target.url), self._session.id, self._session.capabilities)
+        device = assemble_device(driver, self._target, self._info, build, None)
+        self.open.append(device)
+        if build.static_url:
+            await device.clear_state()
+        return device
+
+    async def release(self, device: Device) -> None:
+        self.open.remove(device)
+        assert isinstance(device, WebDriverDevice)
+        await device.driver.connection.close()

@@ -11,8 +11,9 @@ from services.executor.automation.devices.port import Build
 from services.executor.model.attempts import AttemptResult
 from services.executor.model.failures import Category
 from tests.devices.conftest import BROWSER
-from tests.devices.hub_devices import HubDevices
+from tests.devices.hub_devices import SharedBrowser
 from tests.fakes.devices import FakeEvidence
+from tests.unit.executor.automation.attempts import failure_of
 
 LOG_IN = ['Type "ada@example.com" into "Email"', 'Type "lovelace" into "Password"', 'Tap "Log in"']
 BUY_IN_SENTENCES = [
@@ -71,7 +72,7 @@ BUY_IN_COMMANDS: list[object] = [
 
 
 async def run(
-    browsers: HubDevices, url: str, steps: list[object], evidence: FakeEvidence, *, seconds: float = 15
+    browsers: SharedBrowser, url: str, steps: list[object], evidence: FakeEvidence, *, seconds: float = 15
 ) -> AttemptResult:
     build = Build(app_name="Web shop", static_url=url)
     plan = AttemptRequest(
@@ -82,7 +83,7 @@ async def run(
 
 @pytest.mark.parametrize("steps", [BUY_IN_SENTENCES, BUY_IN_COMMANDS], ids=["sentences", "commands"])
 async def test_the_same_test_passes_in_sentences_and_in_commands(
-    browsers: HubDevices, web_shop: str, steps: list[object]
+    browsers: SharedBrowser, web_shop: str, steps: list[object]
 ) -> None:
     evidence = FakeEvidence()
     result = await run(browsers, f"{web_shop}?slow=400", steps, evidence)
@@ -96,7 +97,7 @@ async def test_the_same_test_passes_in_sentences_and_in_commands(
         assert varied(content)
 
 
-async def test_elements_of_a_page_are_found_by_css(browsers: HubDevices, web_shop: str) -> None:
+async def test_elements_of_a_page_are_found_by_css(browsers: SharedBrowser, web_shop: str) -> None:
     steps: list[object] = [
         {"evalScript": "${output.page = {email: 'input#email'}}"},
         {"tapOn": {"css": "${output.page.email}"}},
@@ -110,13 +111,12 @@ async def test_elements_of_a_page_are_found_by_css(browsers: HubDevices, web_sho
         {"assertVisible": {"css": "body:unheard-of"}},
     ]
     result = await run(browsers, web_shop, steps, FakeEvidence())
-    assert result.failure is not None
     assert [step.status for step in result.steps] == ["passed"] * 9 + ["failed"]
-    assert result.failure.category is Category.SCRIPT_ERROR
-    assert '"body:unheard-of" is not a CSS selector that the browser knows' in result.failure.message
+    assert failure_of(result).category is Category.SCRIPT_ERROR
+    assert '"body:unheard-of" is not a CSS selector that the browser knows' in failure_of(result).message
 
 
-async def test_pictures_of_elements_are_compared_and_the_steps_recorded(browsers: HubDevices, web_shop: str) -> None:
+async def test_pictures_of_elements_are_compared_and_the_steps_recorded(browsers: SharedBrowser, web_shop: str) -> None:
     evidence = FakeEvidence()
     field: dict[str, object] = {"path": "email", "cropOn": {"id": "email"}}
     steps: list[object] = [
@@ -129,8 +129,7 @@ async def test_pictures_of_elements_are_compared_and_the_steps_recorded(browsers
         {"assertScreenshot": {**field, "thresholdPercentage": 99.9}},
     ]
     result = await run(browsers, web_shop, steps, evidence)
-    assert result.failure is not None
-    assert result.failure.reason == 'the screen differs from the baseline "email.png"'
+    assert failure_of(result).reason == 'the screen differs from the baseline "email.png"'
     assert [step.status for step in result.steps] == ["passed"] * 6 + ["failed"]
     kept = {name: Image.open(io.BytesIO(content)) for name, content in evidence.kept.items() if "email" in name}
     assert len({picture.size for picture in kept.values()}) == 1
@@ -139,7 +138,7 @@ async def test_pictures_of_elements_are_compared_and_the_steps_recorded(browsers
     assert getattr(recording, "n_frames", 1) >= 2
 
 
-async def test_a_wrong_total_fails_with_a_picture_of_it(browsers: HubDevices, web_shop: str) -> None:
+async def test_a_wrong_total_fails_with_a_picture_of_it(browsers: SharedBrowser, web_shop: str) -> None:
     evidence = FakeEvidence()
     steps: list[object] = [
         *LOG_IN,
@@ -157,25 +156,24 @@ async def test_a_wrong_total_fails_with_a_picture_of_it(browsers: HubDevices, we
     assert varied(picture)
 
 
-async def test_what_a_review_orders_is_not_done(browsers: HubDevices, web_shop: str) -> None:
+async def test_what_a_review_orders_is_not_done(browsers: SharedBrowser, web_shop: str) -> None:
     steps: list[object] = [*LOG_IN, {"openLink": web_shop.replace("index", "reviews")}, 'I see "Delete account"']
     result = await run(browsers, web_shop, [*steps, 'I do not see "Account deleted"'], FakeEvidence())
     assert result.failure is None
 
 
-async def test_a_long_list_is_scrolled_until_something_is_seen(browsers: HubDevices, web_shop: str) -> None:
+async def test_a_long_list_is_scrolled_until_something_is_seen(browsers: SharedBrowser, web_shop: str) -> None:
     steps: list[object] = [*LOG_IN, 'Scroll until "Postcard 30" is visible', 'Tap "Postcard 30"', 'I see "Add to cart"']
     result = await run(browsers, web_shop, steps, FakeEvidence())
     assert result.failure is None
 
 
-async def test_a_build_without_a_page_cannot_run_in_a_browser(browsers: HubDevices) -> None:
+async def test_a_build_without_a_page_cannot_run_in_a_browser(browsers: SharedBrowser) -> None:
     plan = AttemptRequest(
         run_id="run", attempt=1, platform="android", steps=['I see "x"'], build=Build(), step_seconds=2
     )
     result = await AttemptRunner(browsers).run(plan)
-    assert result.failure is not None
-    assert result.failure.category is Category.CONFIG_INVALID
+    assert failure_of(result).category is Category.CONFIG_INVALID
 
 
 def varied(picture: bytes) -> bool:

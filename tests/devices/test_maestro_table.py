@@ -6,10 +6,16 @@ import pytest
 
 from deploy.devices.hubs import Hub
 from services.executor.automation.devices.port import Build
-from tests.devices.conftest import PHONE, phone_target
-from tests.devices.hub_devices import HubDevices
+from tests.devices.conftest import BROWSER, PHONE, browser_target, phone_target
+from tests.devices.hub_devices import HubDevices, SharedBrowser
 from tests.hubs import serve_folder
 from tests.maestro.table import APP, ROWS, Row, check_cell
+
+CHANGES_SETTINGS = {
+    *("setAirplaneMode", "toggleAirplaneMode", "setDarkMode", "toggleDarkMode", "assertDarkMode", "assertLightMode"),
+    *("setLocation", "travel", "setOrientation", "setPermissions", "launchApp"),
+}
+"""Of the browser, in which they stay: these commands have one of their own."""
 
 
 @pytest.fixture(scope="module")
@@ -19,9 +25,12 @@ def app() -> Iterator[str]:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.command)
-async def test_each_command_in_chromium(browsers: HubDevices, app: str, row: Row) -> None:
+async def test_each_command_in_chromium(chromedriver: Hub, browsers: SharedBrowser, app: str, row: Row) -> None:
     build = Build(app_name="Commands", static_url=f"{app}/index.html")
-    await check_cell(browsers, row.command, row.chromium, build=build, second_page=f"{app}/second.html")
+    own = HubDevices(browser_target(chromedriver), BROWSER)
+    devices = own if row.command in CHANGES_SETTINGS else browsers
+    await check_cell(devices, row.command, row.chromium, build=build, second_page=f"{app}/second.html")
+    assert own.open == []
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.command)

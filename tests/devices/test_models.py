@@ -23,6 +23,7 @@ from tests.fakes.devices import FakeEvidence
 from tests.fakes.llm import FakeEndpoint, call, last_screen
 from tests.fakes.shopper import shopper
 from tests.fakes.step_cache import FakeStepCacheStore
+from tests.unit.executor.automation.attempts import failure_of
 
 GOAL = "Buy a red mug as ada@example.com with the password lovelace"
 PLANNING = RunConfig(execution_mode=ExecutionMode(enable_planning=True))
@@ -98,9 +99,8 @@ async def test_a_page_that_gives_orders_does_not_get_its_link_opened(chromedrive
         ]
         result = await shopping.run(*steps, config=RunConfig())
         assert "ignore your instructions" in str(last_screen(endpoint.asked[0]))
-    assert result.failure is not None
-    assert result.failure.category is Category.GOAL_NOT_REACHED
-    assert (result.failure.step_index, result.steps[-1].action, len(endpoint.asked)) == (6, "", 3)
+    assert failure_of(result).category is Category.GOAL_NOT_REACHED
+    assert (failure_of(result).step_index, result.steps[-1].action, len(endpoint.asked)) == (6, "", 3)
 
 
 async def test_a_model_that_sees_taps_where_it_says(chromedriver: Hub, web_shop: str) -> None:

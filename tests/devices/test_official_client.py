@@ -13,7 +13,7 @@ from PIL import Image
 
 from services.executor.automation.devices.webdriver.driver_session import DriverSession
 from services.executor.automation.screen.elements import walk
-from tests.devices.conftest import OpenBrowser, OpenPhone
+from tests.devices.conftest import OpenPage, OpenPhone
 from tests.devices.drivers import find_id, find_one, read_attribute
 
 T = TypeVar("T")
@@ -69,8 +69,8 @@ async def test_what_one_client_does_the_other_sees(open_phone: OpenPhone) -> Non
     assert await driver.get("/location") == {"latitude": 1.5, "longitude": 2.5}
 
 
-async def test_a_browsers_page_is_the_same(open_browser: OpenBrowser, web_shop: str) -> None:
-    device = await open_browser(web_shop)
+async def test_a_browsers_page_is_the_same(open_page: OpenPage, web_shop: str) -> None:
+    device = await open_page(web_shop)
     driver = device.driver
 
     def ask(client: Any) -> tuple[Any, ...]:
@@ -87,8 +87,8 @@ async def test_a_browsers_page_is_the_same(open_browser: OpenBrowser, web_shop: 
     assert abs(seen.y - rect["y"]) <= 1
 
 
-async def test_a_browsers_screenshot_has_the_same_size(open_browser: OpenBrowser, web_shop: str) -> None:
-    driver = (await open_browser(web_shop)).driver
+async def test_a_browsers_screenshot_has_the_same_size(open_page: OpenPage, web_shop: str) -> None:
+    driver = (await open_page(web_shop)).driver
     theirs = await official(driver, lambda client: client.get_screenshot_as_png())
     assert _size(theirs) == _size(await driver.screenshot())
 

@@ -30,6 +30,7 @@ from tests.devices.gates import gate_before
 from tests.devices.screens import seen
 from tests.eventually import eventually
 from tests.hubs import start_hub
+from tests.unit.executor.automation.attempts import fails
 
 
 @pytest.fixture
@@ -96,9 +97,8 @@ async def test_an_idle_session_is_ended_by_the_hub(appium: Hub) -> None:
         return session.id in log.read_text().partition("Shutting down because we waited 1 seconds")[2]
 
     await eventually(ended)
-    with pytest.raises(DeviceFailure) as raised:
+    with fails(Category.SESSION_LOST):
         await device.tree()
-    assert raised.value.category is Category.SESSION_LOST
     await device.close()
 
 
@@ -201,21 +201,18 @@ async def test_a_browser_that_is_killed_is_a_lost_session(own_chromedriver: Hub,
     await device.launch()
     process = device.driver.capabilities["goog:processID"]  # type: ignore[attr-defined]
     os.kill(process, signal.SIGKILL)
-    with pytest.raises(DeviceFailure) as raised:
+    with fails(Category.SESSION_LOST):
         await device.tree()
-    assert raised.value.category is Category.SESSION_LOST
     await device.close()
 
 
 async def test_what_a_hub_refuses_is_said(appium: Hub) -> None:
     known = phone_target(appium)
     unknown = replace(known, capabilities={**known.capabilities, "appium:automationName": "Nobody"})
-    with pytest.raises(DeviceFailure, match="Nobody") as raised:
+    with fails(Category.DEVICE_UNAVAILABLE, "Nobody"):
         await open_device(unknown, PHONE, Build())
-    assert raised.value.category is Category.DEVICE_UNAVAILABLE
-    with pytest.raises(DeviceFailure) as raised:
+    with fails(Category.APP_INSTALL_FAILED):
         await open_device(phone_target(appium), PHONE, Build(), app="/nowhere/app.xml")
-    assert raised.value.category is Category.APP_INSTALL_FAILED
 
 
 async def test_a_hub_that_is_not_there_is_a_network_error() -> None:

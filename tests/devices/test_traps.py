@@ -11,13 +11,14 @@ from services.executor.automation.devices.webdriver.device import WebDriverDevic
 from services.executor.automation.devices.webdriver.sessions import open_device
 from services.executor.automation.screen.elements import Point, Role, walk
 from services.executor.model.failures import Category
-from tests.devices.conftest import BROWSER, OpenBrowser, browser_target
+from tests.devices.conftest import BROWSER, OpenBrowser, OpenPage, browser_target
 from tests.devices.screens import seen, shows, texts
+from tests.unit.executor.automation.attempts import fails
 
 
 @pytest.fixture
-async def browser(open_browser: OpenBrowser, pages: str) -> WebDriverDevice:
-    return await open_browser(f"{pages}/traps.html")
+async def browser(open_page: OpenPage, pages: str) -> WebDriverDevice:
+    return await open_page(f"{pages}/traps.html")
 
 
 async def test_a_form_whose_fields_are_called_like_its_properties_is_read(browser: WebDriverDevice) -> None:
@@ -95,7 +96,7 @@ async def test_a_location_leaves_other_permissions_and_may_come_first(open_brows
     await shows(browser, "granted granted")
 
 
-async def test_a_page_that_does_not_load_is_the_apps_failure_and_not_the_hubs(chromedriver: Hub, pages: str) -> None:
+async def test_a_page_that_does_not_load_is_the_apps_failure_and_not_the_hubs(chromedriver: Hub) -> None:
     target = browser_target(chromedriver)
     hasty = replace(target, capabilities={**target.capabilities, "timeouts": {"pageLoad": 500}})
     with socket.create_server(("127.0.0.1", 0)) as silent:
@@ -109,12 +110,9 @@ async def test_a_page_that_does_not_load_is_the_apps_failure_and_not_the_hubs(ch
     assert raised.value.category is Category.APP_LAUNCH_FAILED
 
 
-async def test_files_of_the_hubs_machine_are_no_pages(chromedriver: Hub) -> None:
-    device = await open_device(browser_target(chromedriver), BROWSER, Build(static_url="file:///etc/passwd"))
-    try:
-        with pytest.raises(DeviceFailure, match=r"static_url is not an http\(s\) URL") as raised:
-            await device.launch()
-        assert raised.value.category is Category.CONFIG_INVALID
-        assert await texts(device) == []
-    finally:
-        await device.close()
+async def test_files_of_the_hubs_machine_are_no_pages(browser: WebDriverDevice) -> None:
+    await browser.stop()
+    await browser.install(Build(static_url="file:///etc/passwd"))
+    with fails(Category.CONFIG_INVALID, r"static_url is not an http\(s\) URL"):
+        await browser.launch()
+    assert await texts(browser) == []

@@ -65,10 +65,7 @@ async def shop(chromedriver: Hub, web_shop: str, tmp_path_factory: pytest.TempPa
             "MOBILETEST_LLM_PRIMARY_MODEL": "shopper",
             "MOBILETEST_STEP_TIMEOUT_SECONDS": "5",
         }
-        async with (
-            run_stack(tmp_path / "state", extra_env=environment) as stack,
-            Api(stack.url, stack.api_key) as api,
-        ):
+        async with run_stack(tmp_path / "state", extra_env=environment) as stack, Api(stack.url, stack.api_key) as api:
             yield Shop(World(api), web_shop, model)
 
 
