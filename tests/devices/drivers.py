@@ -4,14 +4,10 @@ from services.executor.automation.devices.webdriver.driver_session import Driver
 from services.executor.automation.devices.webdriver.hub_connection import Json
 
 
-async def find_one(driver: DriverSession, using: str, value: str) -> str:
-    """The only element that matches a locator."""
-    (found,) = await driver.find_all(using, value)
-    return found
-
-
 async def find_id(driver: DriverSession, name: str) -> str:
-    return await find_one(driver, "id", name)
+    """The only element with this id."""
+    (found,) = await driver.find_all("id", name)
+    return found
 
 
 async def read_attribute(driver: DriverSession, element: str, name: str) -> Json:

@@ -2,7 +2,6 @@
 
 import io
 
-import pytest
 from PIL import Image
 
 from services.executor.automation.attempt import AttemptRunner
@@ -10,7 +9,6 @@ from services.executor.automation.attempt_request import AttemptRequest
 from services.executor.automation.devices.port import Build
 from services.executor.model.attempts import AttemptResult
 from services.executor.model.failures import Category
-from tests.devices.conftest import BROWSER
 from tests.devices.hub_devices import SharedBrowser
 from tests.fakes.devices import FakeEvidence
 from tests.unit.executor.automation.attempts import failure_of
@@ -79,22 +77,6 @@ async def run(
         run_id="run", attempt=1, platform="android", steps=steps, build=build, step_seconds=seconds, run_seconds=100
     )
     return await AttemptRunner(browsers).run(plan, evidence=evidence)
-
-
-@pytest.mark.parametrize("steps", [BUY_IN_SENTENCES, BUY_IN_COMMANDS], ids=["sentences", "commands"])
-async def test_the_same_test_passes_in_sentences_and_in_commands(
-    browsers: SharedBrowser, web_shop: str, steps: list[object]
-) -> None:
-    evidence = FakeEvidence()
-    result = await run(browsers, f"{web_shop}?slow=400", steps, evidence)
-    assert result.failure is None
-    assert not result.simulated
-    assert result.device == BROWSER.name
-    assert len(result.steps) == len(steps)
-    pictures = {name: content for name, content in evidence.kept.items() if name.endswith(".png")}
-    assert len(pictures) >= 2
-    for content in pictures.values():
-        assert varied(content)
 
 
 async def test_elements_of_a_page_are_found_by_css(browsers: SharedBrowser, web_shop: str) -> None:

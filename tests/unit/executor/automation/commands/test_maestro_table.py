@@ -18,12 +18,11 @@ def test_the_table_has_every_command_once_and_each_has_a_flow() -> None:
     assert {cell for row in ROWS for cell in row[1:5]} == {"yes", "no effect", "with a model", "refused"}
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.command)
-def test_each_flow_is_loaded_and_has_its_command(row: Row) -> None:
-    loaded = load_flow(FLOWS[row.command], PARTS, path="flow.yaml", media=WorkspaceMedia(MEDIA))
-    assert (loaded.problems, loaded.notices) == ((), ())
-    assert row.parsed == "yes"
-    assert row.command in names(loaded.require().steps)
+def test_each_flow_is_loaded_and_has_its_command() -> None:
+    for row in ROWS:
+        loaded = load_flow(FLOWS[row.command], PARTS, path="flow.yaml", media=WorkspaceMedia(MEDIA))
+        assert (loaded.problems, loaded.notices, row.parsed) == ((), (), "yes"), row.command
+        assert row.command in names(loaded.require().steps)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.command)
