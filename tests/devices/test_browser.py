@@ -34,11 +34,7 @@ async def test_the_tree_has_roles_names_states_and_bounds(browser: WebDriverDevi
 async def test_what_people_cannot_see_is_not_visible(browser: WebDriverDevice) -> None:
     tree = await browser.tree()
     for words in (
-        "Invisible words",
-        "Transparent words",
-        "Unspoken words",
-        "Far button",
-        "bottom of the box",
+        *("Invisible words", "Transparent words", "Unspoken words", "Far button", "bottom of the box"),
         "Buried words",
     ):
         assert find(tree, words) is None, words
@@ -141,12 +137,7 @@ async def test_typing_appends_and_clearing_removes(browser: WebDriverDevice) -> 
 @pytest.mark.parametrize(
     "text",
     [
-        "Zoë's naïve café",
-        "日本語",
-        "a 😀 b",
-        "e\u0301 👩\u200d💻",
-        "two\nlines",
-        "of\r\nWindows",
+        *("Zoë's naïve café", "日本語", "a 😀 b", "e\u0301 👩\u200d💻", "two\nlines", "of\r\nWindows"),
         'quotes " and \\ <b>',
     ],
 )

@@ -13,11 +13,8 @@ FLOW = "appId: com.example.notes\n---\n- launchApp\n"
 
 ACCEPTED = {
     "notes": {
-        "tests/account/sign_up.yaml",
-        "tests/account/wrong_password.yaml",
-        "tests/photos/attach.yaml",
-        "tests/scroll_far.yml",
-        "tests/write_note.yaml",
+        *("tests/account/sign_up.yaml", "tests/account/wrong_password.yaml", "tests/photos/attach.yaml"),
+        *("tests/scroll_far.yml", "tests/write_note.yaml"),
     },
     "web-shop": {"flows/api.yaml", "flows/buy.yaml", "flows/search.yaml"},
     "both": {"first.yaml", "no_header.yaml", "second.yaml"},
@@ -64,11 +61,8 @@ def test_globs_and_tags_select_the_flows_of_notes() -> None:
     workspace = read_folder("notes")
     flows = by_path(workspace)
     assert list(flows) == [
-        "tests/account/sign_up.yaml",
-        "tests/account/wrong_password.yaml",
-        "tests/photos/attach.yaml",
-        "tests/scroll_far.yml",
-        "tests/write_note.yaml",
+        *("tests/account/sign_up.yaml", "tests/account/wrong_password.yaml", "tests/photos/attach.yaml"),
+        *("tests/scroll_far.yml", "tests/write_note.yaml"),
     ]
     assert flows["tests/account/sign_up.yaml"].name == "Create an account"
     assert flows["tests/account/sign_up.yaml"].tags == ("ready", "smoke")
@@ -134,12 +128,8 @@ def test_order_ends_at_a_name_that_no_flow_has() -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        "runFlow: {}",
-        "runFlow: '{}'",
-        "runFlow: {{file: {}, env: {{A: b}}}}",
-        "runFlow: {{'file': '{}'}}",
-        "runFlow:\n    file: {} # why",
-        "retry:\n    file: {}",
+        *("runFlow: {}", "runFlow: '{}'", "runFlow: {{file: {}, env: {{A: b}}}}", "runFlow: {{'file': '{}'}}"),
+        *("runFlow:\n    file: {} # why", "retry:\n    file: {}"),
     ],
 )
 @pytest.mark.parametrize("name", ["../parts/p 1.yaml", "./../x/../parts/p 1.yaml"])

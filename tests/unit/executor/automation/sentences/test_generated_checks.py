@@ -25,22 +25,11 @@ FOLDERS = (CORPUS, CORPUS.parent / "screens_dev", CORPUS.parent / "screens_blind
 PAGES = [page for folder in FOLDERS for page in sorted(folder.iterdir()) if page.suffix in (".xml", ".html")]
 
 PRESENT = (
-    'I see "X"',
-    "I see X",
-    "X is visible",
-    "Wait for X to appear",
-    'There is a "X"',
-    'The screen contains "X"',
-    'The "X" text is shown',
-    'The "X" button is visible',
-    "The X row is visible",
+    *('I see "X"', "I see X", "X is visible", "Wait for X to appear", 'There is a "X"', 'The screen contains "X"'),
+    *('The "X" text is shown', 'The "X" button is visible', "The X row is visible"),
 )
 ABSENT = (
-    'I do not see "X"',
-    "I do not see X",
-    "X disappears",
-    "There should be no X",
-    'Wait until "X" is gone',
+    *('I do not see "X"', "I do not see X", "X disappears", "There should be no X", 'Wait until "X" is gone'),
     'There is no "X" button',
 )
 OPPOSITES = (

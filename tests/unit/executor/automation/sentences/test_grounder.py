@@ -172,11 +172,8 @@ ROWS = screen(row("Mug", "Add", y=0), row("Mug", "Add", y=50), row("Ada", "Remov
 @pytest.mark.parametrize(
     "sentence",
     [
-        'I do not see "Add" next to "Mug"',
-        'There is no "Add" button in the "Mug" row',
-        'Wait until "Add" next to "Mug" disappears',
-        'I see "Add" next to "Mug"',
-        'Tap "Add" next to "Mug"',
+        *('I do not see "Add" next to "Mug"', 'There is no "Add" button in the "Mug" row'),
+        *('Wait until "Add" next to "Mug" disappears', 'I see "Add" next to "Mug"', 'Tap "Add" next to "Mug"'),
     ],
 )
 def test_an_ambiguous_anchor_is_ambiguous(sentence: str) -> None:
@@ -202,19 +199,10 @@ def test_absence_beside_something_needs_certain_names_at_both_ends(sentence: str
 @pytest.mark.parametrize(
     "sentence",
     [
-        'I see "Ada" for 5 seconds',
-        'Tap "Ada" for 5 seconds',
-        "Verify that only one Remove button is visible",
-        "I see just a single Mug",
-        "Type nothing into Name",
-        "Open example.com",
-        "Launch www.example.org",
-        "Launch a new app",
-        "Close the other app",
-        "Scroll to the middle",
-        'The screen no longer shows "Ada"',
-        'Wait until "Ada" is visible for 3 seconds',
-        'Wait until "Eve" is not visible for 3 seconds',
+        *('I see "Ada" for 5 seconds', 'Tap "Ada" for 5 seconds', "Verify that only one Remove button is visible"),
+        *("I see just a single Mug", "Type nothing into Name", "Open example.com", "Launch www.example.org"),
+        *("Launch a new app", "Close the other app", "Scroll to the middle", 'The screen no longer shows "Ada"'),
+        *('Wait until "Ada" is visible for 3 seconds', 'Wait until "Eve" is not visible for 3 seconds'),
     ],
 )
 def test_ambiguous_wording_is_refused(sentence: str) -> None:

@@ -31,13 +31,7 @@ def test_quoted_texts_are_found_in_every_kind_of_quotes(sentence: str, quotes: t
 @pytest.mark.parametrize(
     "sentence",
     [
-        "Tap X",
-        "Please tap X.",
-        "Then, please tap X",
-        "And I tap X!",
-        "2) tap X",
-        "* tap X",
-        "Finally, tap X",
+        *("Tap X", "Please tap X.", "Then, please tap X", "And I tap X!", "2) tap X", "* tap X", "Finally, tap X"),
         "You tap X",
     ],
 )

@@ -17,36 +17,14 @@ from tests.examples import examples
 from tests.fakes.step_cache import FakeStepCacheStore
 
 NAMES = (
-    "Add",
-    "Remove",
-    "Blue mug",
-    "Item 1",
-    "Item 2",
-    "2",
-    "3",
-    "+",
-    "-",
-    "$12",
-    "Cart (2)",
-    "In stock",
-    "Pay",
+    *("Add", "Remove", "Blue mug", "Item 1", "Item 2", "2", "3", "+", "-", "$12", "Cart (2)", "In stock", "Pay"),
     "12 May",
 )
 IDS = ("", "go", "seat_1", "seat_2")
 SENTENCES = (
-    'Tap "{a}"',
-    "Tap {a}",
-    'Tap "{a}" below "{b}"',
-    'Tap the "{a}" next to "{b}"',
-    'Tap the second "{a}"',
-    'Tap the "{a}" button',
-    'Double tap "{a}"',
-    'Type "hello" into "{a}"',
-    'I see "{a}"',
-    'I see "{a}" below "{b}"',
-    '"{a}" is enabled',
-    '"{a}" is disabled',
-    '"{a}" is checked',
+    *('Tap "{a}"', "Tap {a}", 'Tap "{a}" below "{b}"', 'Tap the "{a}" next to "{b}"', 'Tap the second "{a}"'),
+    *('Tap the "{a}" button', 'Double tap "{a}"', 'Type "hello" into "{a}"', 'I see "{a}"'),
+    *('I see "{a}" below "{b}"', '"{a}" is enabled', '"{a}" is disabled', '"{a}" is checked'),
 )
 
 

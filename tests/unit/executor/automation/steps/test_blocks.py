@@ -22,17 +22,8 @@ async def test_conditions_decide_whether_a_flow_runs() -> None:
     result = await run(FakeDevice(screen(button("Pay"))), *steps)
     assert result.failure is None
     assert statuses(result) == [
-        "runFlow passed",
-        "  back passed",
-        "runFlow skipped",
-        "runFlow passed",
-        "  back passed",
-        "runFlow skipped",
-        "runFlow passed",
-        "  back passed",
-        "runFlow skipped",
-        "runFlow passed",
-        "  back passed",
+        *("runFlow passed", "  back passed", "runFlow skipped", "runFlow passed", "  back passed", "runFlow skipped"),
+        *("runFlow passed", "  back passed", "runFlow skipped", "runFlow passed", "  back passed"),
     ]
 
 
@@ -75,15 +66,7 @@ async def test_the_last_try_of_a_retry_counts() -> None:
     failing = await run(FakeDevice(), retry)
     assert (failure_of(failing).step_index, failing.steps[8].text) == (8, "Tap Pay")
     assert [step.status for step in failing.steps] == [
-        "failed",
-        "passed",
-        "warned",
-        "passed",
-        "warned",
-        "passed",
-        "warned",
-        "passed",
-        "failed",
+        *("failed", "passed", "warned", "passed", "warned", "passed", "warned", "passed", "failed"),
     ]
 
 

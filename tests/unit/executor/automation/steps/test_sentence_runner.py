@@ -119,13 +119,7 @@ async def test_actions_at_points() -> None:
     )
     assert category(await run(device, "Draw", config=config, model=model)) is None
     assert device.done[2:] == [
-        "tap 10,20",
-        "double_tap 10,20",
-        "long_press 10,20 1",
-        "tap 10,20",
-        "type x",
-        "tap 10,20",
-        "clear None",
+        *("tap 10,20", "double_tap 10,20", "long_press 10,20 1", "tap 10,20", "type x", "tap 10,20", "clear None"),
     ]
     [options] = model.options
     assert (options.vision, options.grid, options.config.primary_model) == (True, False, "eyes")

@@ -57,12 +57,10 @@ def test_roles(tag: str, attributes: dict[str, str], role: Role) -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        '<label for="x">Name</label><input id="x" title="Other">',
-        '<label>Name <input id="x"></label>',
+        *('<label for="x">Name</label><input id="x" title="Other">', '<label>Name <input id="x"></label>'),
         '<input id="x" aria-label=" Name ">',
         '<b id="l1">First</b><i id="l2">name</i><input id="x" aria-labelledby="l1 l2" aria-label="Other">',
-        '<input id="x" title="Name">',
-        '<img id="x" alt="Name">',
+        *('<input id="x" title="Name">', '<img id="x" alt="Name">'),
         '<label for="x">Name <select><option>A</select></label><input id="x">',
     ],
 )
@@ -100,14 +98,10 @@ def test_ids_and_their_substitutes() -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        '<b id="x" hidden>A</b>',
-        '<b id="x" aria-hidden="true">A</b>',
+        *('<b id="x" hidden>A</b>', '<b id="x" aria-hidden="true">A</b>'),
         '<b id="x" style="color: red; DISPLAY : none !important">A</b>',
-        '<b id="x" style="visibility:hidden">A</b>',
-        '<input id="x" type="hidden">',
-        '<dialog id="x">A</dialog>',
-        '<select><option id="x">A</select>',
-        '<details><p id="x">A</p></details>',
+        *('<b id="x" style="visibility:hidden">A</b>', '<input id="x" type="hidden">', '<dialog id="x">A</dialog>'),
+        *('<select><option id="x">A</select>', '<details><p id="x">A</p></details>'),
     ],
 )
 def test_hidden_elements(body: str) -> None:
@@ -117,10 +111,8 @@ def test_hidden_elements(body: str) -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        '<b id="x" style="display:block">A</b>',
-        '<dialog id="x" open>A</dialog>',
-        '<select size="3"><option id="x">A</select>',
-        '<details open><p id="x">A</p></details>',
+        *('<b id="x" style="display:block">A</b>', '<dialog id="x" open>A</dialog>'),
+        *('<select size="3"><option id="x">A</select>', '<details open><p id="x">A</p></details>'),
         '<details><summary id="x">A</summary></details>',
     ],
 )
