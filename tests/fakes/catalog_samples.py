@@ -16,7 +16,8 @@ from services.catalog.model.workflows import Workflow
 from services.chassis import context
 
 ORG = "0a000000-0000-4000-8000-000000000001"
-START = datetime(2026, 1, 1, tzinfo=UTC)
+START = datetime(2100, 1, 1, tzinfo=UTC)
+"""In the future, because MongoDB deletes sessions and reservations that have expired."""
 
 
 def at(minutes: int) -> datetime:
@@ -60,10 +61,7 @@ def workflow(id: str = "workflow", minutes: int = 0, **fields: Any) -> Workflow:
 
 
 def session(offered: PresentedKey, key_id: str = "key", minutes: int = 0) -> Session:
-    """The session that is kept for the offered token, begun so many minutes after the start.
-
-    It lasts for decades, because MongoDB deletes sessions that have expired.
-    """
+    """The session that is kept for the offered token, begun so many minutes after the start."""
     return Session(
         id=offered.lookup,
         org_id=org(),
@@ -71,7 +69,7 @@ def session(offered: PresentedKey, key_id: str = "key", minutes: int = 0) -> Ses
         lookup=offered.lookup,
         secret_sha256=secret_digest(offered.secret),
         created_at=at(minutes),
-        expires_at=at(minutes) + timedelta(days=30_000),
+        expires_at=at(minutes) + timedelta(hours=12),
     )
 
 

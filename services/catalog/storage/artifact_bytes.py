@@ -1,6 +1,6 @@
 """How many bytes an organisation stores, with the uploads under way as reservations.
 
-They are summed when an upload begins: no counter can drift, and organisations from before the limit need no migration.
+They are summed when an upload begins, so no counter can drift.
 """
 
 from datetime import timedelta

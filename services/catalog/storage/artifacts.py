@@ -20,13 +20,13 @@ from services.chassis.object_store import ObjectStore
 from services.chassis.retry import run_every
 
 ARTIFACTS = "artifacts"
-STORED, EXPECTED, REMOVING = "stored", "expected", "leaving"
-REMOVAL_LIMIT = timedelta(minutes=1)
-"""A removal that takes longer is treated as abandoned by a killed process."""
+STORED, EXPECTED, DELETING = "stored", "expected", "deleting"
+DELETION_LIMIT = timedelta(minutes=1)
+"""A deletion that takes longer is treated as abandoned by a killed process."""
 KEPT_UNUSED = timedelta(days=1)
 """Long enough for every upload under way, and for every run that was planned on what has been deleted since."""
 EVERY_SECONDS = 600.0
-REMOVAL_SECONDS = 30.0
+DELETION_SECONDS = 30.0
 
 log = logs.get(__name__)
 
@@ -41,7 +41,7 @@ class MongoArtifacts:
     async def expect(self, sha256: str, size: int) -> bool:
         now = self._clock.now()
         first = {"state": EXPECTED, "size": size, "sha256": sha256, "uses": 0}
-        staying = {"_id": _own_id(sha256), "state": {"$ne": REMOVING}}
+        staying = {"_id": _own_id(sha256), "state": {"$ne": DELETING}}
         try:
             await self._rows.update(staying, {"$set": {"touched_at": now}, "$setOnInsert": first}, upsert=True)
         except DuplicateKeyError:  # another upload of the same file came first, or the file is being removed
@@ -66,10 +66,10 @@ class MongoArtifacts:
             await self._rows.update_all(id_condition(ids), touched)
 
     async def _reclaim(self, sha256: str, now: datetime) -> None:
-        abandoned = {"_id": _own_id(sha256), "state": REMOVING, "touched_at": {"$lt": now - REMOVAL_LIMIT}}
+        abandoned = {"_id": _own_id(sha256), "state": DELETING, "touched_at": {"$lt": now - DELETION_LIMIT}}
         if not await self._rows.update(abandoned, {"$set": {"state": EXPECTED, "touched_at": now}}):
             message = "The same file is being removed right now; try again"
-            raise Aborted(message, reason="ARTIFACT_LEAVING", retry_after=REMOVAL_LIMIT.total_seconds())
+            raise Aborted(message, reason="ARTIFACT_LEAVING", retry_after=DELETION_LIMIT.total_seconds())
 
 
 class ArtifactSweeper:
@@ -91,7 +91,7 @@ class ArtifactSweeper:
         """Delete all unused artifacts that are due; returns their number."""
         removed, before = 0, self._clock.now() - KEPT_UNUSED
         while claimed := await self.claim(before):
-            async with asyncio.timeout(REMOVAL_SECONDS):
+            async with asyncio.timeout(DELETION_SECONDS):
                 await self._objects.delete(artifact_key(*claimed))
             await self.forget(*claimed)
             log.info("artifact_removed", org_id=claimed[0], sha256=claimed[1])
@@ -101,13 +101,13 @@ class ArtifactSweeper:
     async def claim(self, before: datetime) -> tuple[str, str] | None:
         """Organisation and SHA-256 of an artifact that was last used before then; the caller has to remove it."""
         unused = {"uses": 0, "touched_at": {"$lt": before}}
-        leaving = {"$set": {"state": REMOVING, "touched_at": self._clock.now()}}
-        found: Document | None = await self._artifacts.find_one_and_update(unused, leaving)
+        claimed = {"$set": {"state": DELETING, "touched_at": self._clock.now()}}
+        found: Document | None = await self._artifacts.find_one_and_update(unused, claimed)
         return (found["org_id"], found["sha256"]) if found else None
 
     async def forget(self, org_id: str, sha256: str) -> None:
         """Record that the claimed artifact has been removed."""
-        await self._artifacts.delete_one({"_id": artifact_key(org_id, sha256), "state": REMOVING})
+        await self._artifacts.delete_one({"_id": artifact_key(org_id, sha256), "state": DELETING})
 
 
 def _own_id(sha256: str) -> str:

@@ -1,6 +1,5 @@
 """Entities as documents: a field each, with the entity's id as `_id`; and the collections of one organisation."""
 
-import asyncio
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import asdict, fields
@@ -77,10 +76,8 @@ def search_fields(name: str) -> Document:
 
 
 def search_condition(pattern: str | None) -> Document:
-    """`name_condition`, with what the index of suffixes finds: earlier versions wrote rows without suffixes."""
-    if pattern is None:
-        return {}
-    return {**name_condition(pattern), SUFFIXES: {"$in": [_suffix(pattern), None]}}
+    """`name_condition`, with what the index of suffixes finds."""
+    return {} if pattern is None else {**name_condition(pattern), SUFFIXES: _suffix(pattern)}
 
 
 def _suffix(pattern: str) -> Regex[str]:
@@ -211,6 +208,4 @@ class MongoLiveEntities(Generic[E]):
         """How many fit the condition, which has `search_condition`: by the suffixes alone if they say all."""
         if pattern is None or not suffix_of(pattern)[1]:
             return await self._count(condition)
-        rest = {name: value for name, value in condition.items() if name != "name_folded"}
-        indexed = self._count({**rest, SUFFIXES: _suffix(pattern)})
-        return sum(await asyncio.gather(indexed, self._count({**condition, SUFFIXES: None})))
+        return await self._count({name: value for name, value in condition.items() if name != "name_folded"})

@@ -1,12 +1,12 @@
-"""Collections, their validators and indexes, as ordered migrations."""
+"""The collections with their validators and indexes, which a migration creates."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import asyncio
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from pymongo import ASCENDING, DESCENDING, IndexModel
 
-from services.catalog.model.text import SUFFIX_LIMIT
 from services.catalog.storage.apps import APPS, COUNTERS
 from services.catalog.storage.artifact_bytes import RESERVATIONS
 from services.catalog.storage.artifacts import ARTIFACTS
@@ -78,7 +78,7 @@ RULES: Mapping[str, Mapping[str, Any]] = {
         "sha256": TEXT,
         "size": NUMBER,
         "uses": NUMBER | {"minimum": 0},
-        "state": {"enum": ["expected", "stored", "leaving"]},
+        "state": {"enum": ["expected", "stored", "deleting"]},
         "touched_at": WHEN,
     },
     TESTS: {
@@ -92,6 +92,8 @@ RULES: Mapping[str, Mapping[str, Any]] = {
         "revision": NUMBER | {"minimum": 1},
         "live": FLAG,
     },
+    RESERVATIONS: {"org_id": TEXT, "bytes": NUMBER, "expires_at": WHEN},
+    SECRETS: {"org_id": TEXT, "name": TEXT, "value": {"bsonType": "object"}, "updated_at": WHEN},
     TEST_VERSIONS: {"org_id": TEXT, "test_id": TEXT, "version_number": NUMBER | {"minimum": 1}, "steps": TEXT},
     ATTACHMENTS: {
         "org_id": TEXT,
@@ -117,120 +119,66 @@ def _index(name: str, keys: Sequence[tuple[str, int]], **options: Any) -> IndexM
     return IndexModel(keys, name=name, **options)
 
 
-_LIST = [("org_id", UP), ("live", UP), ("created_at", DOWN), ("_id", DOWN)]
+_LIST = _index(LIST, [("org_id", UP), ("live", UP), ("created_at", DOWN), ("_id", DOWN)])
+_LIST_OF_PLATFORM = _index(
+    LIST_OF_PLATFORM, [("org_id", UP), ("live", UP), ("platform", UP), ("created_at", DOWN), ("_id", DOWN)]
+)
+_SUFFIXES = _index("suffixes", [("org_id", UP), ("live", UP), (SUFFIXES, UP), ("platform", UP)])
+_LOOKUP = _index("lookup", [("lookup", UP)], unique=True)
+_EXPIRY = _index("expiry", [("expires_at", UP)], expireAfterSeconds=0)
+_ORGANISATION = _index("organisation", [("org_id", UP)])
 
 INDEXES: Mapping[str, Sequence[IndexModel]] = {
-    KEYS: [_index("lookup", [("lookup", UP)], unique=True), _index("list", _LIST)],
-    SESSIONS: [
-        _index("lookup", [("lookup", UP)], unique=True),
-        _index("of_key", [("org_id", UP), ("api_key_id", UP), ("live", UP)]),
-        _index("expiry", [("expires_at", UP)], expireAfterSeconds=0),
-    ],
-    APPS: [
-        _index("list", _LIST),
-        _index(
-            "list_of_platform", [("org_id", UP), ("live", UP), ("platform", UP), ("created_at", DOWN), ("_id", DOWN)]
-        ),
-    ],
-    COUNTERS: [_index("own", [("org_id", UP)])],
+    KEYS: [_LOOKUP, _LIST],
+    SESSIONS: [_LOOKUP, _EXPIRY, _index("of_key", [("org_id", UP), ("api_key_id", UP), ("live", UP)])],
+    APPS: [_LIST, _LIST_OF_PLATFORM, _SUFFIXES],
+    COUNTERS: [_ORGANISATION],
     BUILDS: [
         _index("version", [("org_id", UP), ("app_id", UP), ("version", UP)], unique=True, **ONLY_LIVE),
-        _index("list", [("org_id", UP), ("app_id", UP), ("uploaded_at", DOWN), ("_id", DOWN)], **ONLY_LIVE),
+        _index("content", [("org_id", UP), ("app_id", UP), ("sha256", UP)], **ONLY_LIVE),
+        _index(LIST_OF_APP, [("org_id", UP), ("app_id", UP), ("live", UP), ("uploaded_at", DOWN), ("_id", DOWN)]),
     ],
     ARTIFACTS: [_index("unused", [("touched_at", UP)], partialFilterExpression={"uses": 0})],
+    RESERVATIONS: [_ORGANISATION, _EXPIRY],
+    SECRETS: [_index("list", [("org_id", UP), ("name", UP)], unique=True)],
     TESTS: [
-        _index("list", _LIST),
+        _LIST,
+        _LIST_OF_PLATFORM,
+        _SUFFIXES,
         _index("tagged", [("org_id", UP), ("live", UP), ("tags", UP), ("name_folded", UP), ("_id", UP)]),
+        _index(
+            "source",
+            [("org_id", UP), ("workspace", UP), ("source_path", UP)],
+            unique=True,
+            partialFilterExpression={"live": True, "source_path": {"$type": "string"}},
+        ),
+        _index(
+            "quarantined",
+            [("org_id", UP), ("live", UP), ("quarantine.until", UP)],
+            partialFilterExpression={"quarantine.until": {"$gt": datetime(1970, 1, 1, tzinfo=UTC)}},
+        ),
     ],
     TEST_VERSIONS: [_index("list", [("org_id", UP), ("test_id", UP), ("version_number", DOWN)], unique=True)],
     ATTACHMENTS: [
         _index("of_app", [("org_id", UP), ("app_id", UP), ("attached", UP), ("name_folded", UP), ("test_id", UP)]),
         _index("of_test", [("org_id", UP), ("test_id", UP), ("created_at", UP), ("_id", UP)]),
     ],
-    WORKFLOWS: [
-        _index("list", _LIST),
-        _index("with_test", [("org_id", UP), ("test_ids", UP)], **ONLY_LIVE),
-    ],
+    WORKFLOWS: [_LIST, _index("with_test", [("org_id", UP), ("test_ids", UP)], **ONLY_LIVE)],
 }
 
 
-async def _make_reservations(mongo: Mongo) -> None:
-    indexes = [_index("own", [("org_id", UP)]), _index("expiry", [("expires_at", UP)], expireAfterSeconds=0)]
-    await mongo.collection(RESERVATIONS).create_indexes(indexes)
+async def _make_collections(mongo: Mongo) -> None:
+    existing = await mongo.database.list_collection_names()
+    await asyncio.gather(*(_make_collection(mongo, name, exists=name in existing) for name in RULES))
 
 
-async def _make_secrets(mongo: Mongo) -> None:
-    await mongo.collection(SECRETS).create_indexes([_index("list", [("org_id", UP), ("name", UP)], unique=True)])
-
-
-async def _make_collections(mongo: Mongo, names: Iterable[str] = RULES) -> None:
-    existing = set(await mongo.database.list_collection_names())
-    for name in names:
+async def _make_collection(mongo: Mongo, name: str, *, exists: bool) -> None:
+    if not exists:
         fields = RULES[name]
         schema = {"bsonType": "object", "required": sorted(fields), "properties": dict(fields)}
-        command = "collMod" if name in existing else "create"
-        await mongo.database.command({command: name, "validator": {"$jsonSchema": schema}})
-        if indexes := INDEXES.get(name):
-            await mongo.collection(name).create_indexes(list(indexes))
+        await mongo.database.command({"create": name, "validator": {"$jsonSchema": schema}})
+    if indexes := INDEXES.get(name):
+        await mongo.collection(name).create_indexes(list(indexes))
 
 
-async def _make_test_sources(mongo: Mongo) -> None:
-    """Tests know the flow that they were imported from, which no other live test has."""
-    tests = mongo.collection(TESTS)
-    await tests.update_many({"workspace": {"$exists": False}}, {"$set": {"workspace": None, "source_path": None}})
-    imported = {"partialFilterExpression": {"live": True, "source_path": {"$type": "string"}}}
-    keys = [("org_id", UP), ("workspace", UP), ("source_path", UP)]
-    await tests.create_indexes([_index("source", keys, unique=True, **imported)])
-
-
-async def _make_build_contents(mongo: Mongo) -> None:
-    """Builds are found by their content, so that a client uploads a file only once."""
-    keys = [("org_id", UP), ("app_id", UP), ("sha256", UP)]
-    await mongo.collection(BUILDS).create_indexes([_index("content", keys, **ONLY_LIVE)])
-
-
-async def _make_sessions(mongo: Mongo) -> None:
-    await _make_collections(mongo, [SESSIONS])
-
-
-async def _make_quarantined(mongo: Mongo) -> None:
-    keys = [("org_id", UP), ("live", UP), ("quarantine.until", UP)]
-    ever = {"partialFilterExpression": {"quarantine.until": {"$gt": datetime(1970, 1, 1, tzinfo=UTC)}}}
-    await mongo.collection(TESTS).create_indexes([_index("quarantined", keys, **ever)])
-
-
-async def _make_name_suffixes(mongo: Mongo) -> None:
-    """Names of apps and tests are found by the index of their suffixes (see `text.name_suffixes`)."""
-    starts = {"$range": [0, {"$strLenCP": "$name_folded"}]}
-    suffixes = {"$map": {"input": starts, "in": {"$substrCP": ["$name_folded", "$$this", SUFFIX_LIMIT]}}}
-    keys = [("org_id", UP), ("live", UP), (SUFFIXES, UP), ("platform", UP)]
-    for name in (APPS, TESTS):
-        rows = mongo.collection(name)
-        await rows.update_many({SUFFIXES: {"$exists": False}}, [{"$set": {SUFFIXES: {"$setUnion": [suffixes]}}}])
-        await rows.create_indexes([_index("suffixes", keys)])
-
-
-async def _make_list_indexes(mongo: Mongo) -> None:
-    """So that no page far down reads the documents before it, nor tries other indexes (their names are hints)."""
-    of_platform = [("org_id", UP), ("live", UP), ("platform", UP), ("created_at", DOWN), ("_id", DOWN)]
-    await mongo.collection(TESTS).create_indexes([_index(LIST_OF_PLATFORM, of_platform)])
-    of_app = [("org_id", UP), ("app_id", UP), ("live", UP), ("uploaded_at", DOWN), ("_id", DOWN)]
-    builds = mongo.collection(BUILDS)
-    await builds.create_indexes([_index(LIST_OF_APP, of_app)])
-    if LIST in await builds.index_information():
-        await builds.drop_index(LIST)
-
-
-MIGRATIONS = [
-    idempotency.MIGRATION,
-    outbox.MIGRATION,
-    Migration("0001_collections", _make_collections),
-    Migration("0002_upload_reservations", _make_reservations),
-    Migration("0003_secrets", _make_secrets),
-    Migration("0004_test_sources", _make_test_sources),
-    Migration("0005_build_contents", _make_build_contents),
-    Migration("0006_sessions", _make_sessions),
-    Migration("0007_quarantined", _make_quarantined),
-    Migration("0008_name_suffixes", _make_name_suffixes),
-    Migration("0009_list_indexes", _make_list_indexes),
-]
+MIGRATIONS = [idempotency.MIGRATION, outbox.MIGRATION, Migration("0001_schema", _make_collections)]

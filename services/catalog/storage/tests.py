@@ -171,7 +171,7 @@ def _version(document: Document) -> TestVersion:
 
 
 def _files(document: Document) -> tuple[MediaFile, ...]:
-    return tuple(MediaFile(**file) for file in document.get("files", ()))
+    return tuple(MediaFile(**file) for file in document["files"])
 
 
 def _encode_steps(steps: tuple[Step, ...]) -> str:

@@ -52,7 +52,6 @@ def _from_document(document: Document) -> Workflow:
         document,
         test_ids=tuple(document["test_ids"]),
         tags=tuple(document["tags"]),
-        env=document.get("env", {}),
         build_config=_build_config(document["build_config"]),
     )
 

@@ -1,4 +1,4 @@
-"""The ports Apps and Counters, in memory and on MongoDB."""
+"""The ports Apps and Counters."""
 
 from dataclasses import replace
 
@@ -7,14 +7,17 @@ import pytest
 from services.catalog.model.apps import AppFilter
 from services.catalog.model.text import search_pattern
 from services.catalog.model.values import Counts, Page, Platform
-from services.catalog.ports import DuplicateValue, Store
+from services.catalog.ports import DuplicateValue
+from services.catalog.storage.store import MongoStore
 from tests.contract.catalog.conftest import foreign
 from tests.fakes.catalog_samples import app, at
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 EVERYTHING = AppFilter()
 
 
-async def test_an_app_is_kept_as_it_is(store: Store) -> None:
+async def test_an_app_is_kept_as_it_is(store: MongoStore) -> None:
     """Every field comes back."""
     full = app(
         description="d",
@@ -34,14 +37,14 @@ async def test_an_app_is_kept_as_it_is(store: Store) -> None:
     assert await store.apps.many([full.id, "unknown"]) == [full]
 
 
-async def test_an_id_is_used_once(store: Store) -> None:
+async def test_an_id_is_used_once(store: MongoStore) -> None:
     """Even when its app is deleted: ids are reserved."""
     await store.apps.add(app(deleted_at=at(1)))
     with pytest.raises(DuplicateValue):
         await store.apps.add(app())
 
 
-async def test_a_replaced_app_is_the_new_one(store: Store) -> None:
+async def test_a_replaced_app_is_the_new_one(store: MongoStore) -> None:
     """And a deleted one is not seen any more."""
     await store.apps.add(app())
     await store.apps.replace(app(name="other", revision=2))
@@ -52,7 +55,7 @@ async def test_a_replaced_app_is_the_new_one(store: Store) -> None:
     assert await store.apps.page(EVERYTHING, Page(1, 10)) == []
 
 
-async def test_foreign_apps_do_not_exist(store: Store) -> None:
+async def test_foreign_apps_do_not_exist(store: MongoStore) -> None:
     """Neither by id, nor in lists, nor in counts."""
     await store.apps.add(app())
     await store.counters.add(Counts(ios=1))
@@ -64,7 +67,7 @@ async def test_foreign_apps_do_not_exist(store: Store) -> None:
         assert await store.counters.get() == Counts()
 
 
-async def test_the_newest_app_comes_first_and_ids_break_ties(store: Store) -> None:
+async def test_the_newest_app_comes_first_and_ids_break_ties(store: MongoStore) -> None:
     """Pages cut this order without gaps or overlaps."""
     for id, minutes in (("a", 1), ("b", 2), ("c", 2), ("d", 0)):
         await store.apps.add(app(id, minutes=minutes))
@@ -72,7 +75,7 @@ async def test_the_newest_app_comes_first_and_ids_break_ties(store: Store) -> No
     assert [[a.id for a in page] for page in pages] == [["c", "b", "a"], ["d"], []]
 
 
-async def test_a_filter_by_platform_and_name(store: Store) -> None:
+async def test_a_filter_by_platform_and_name(store: MongoStore) -> None:
     """Both conditions hold at once."""
     names = {"a": "Shop Pro", "b": "shopping", "c": "Bank", "d": "Photoshop"}
     for id, name in names.items():
@@ -101,7 +104,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("search", HOSTILE)
-async def test_a_search_is_literal(store: Store, search: str) -> None:
+async def test_a_search_is_literal(store: MongoStore, search: str) -> None:
     """Regex characters, operators, and Unicode in other forms find themselves, and nothing else."""
     await store.apps.add(app("found", name=f"before {search.lower()} after"))
     await store.apps.add(app("other", name="something else"))
@@ -109,7 +112,7 @@ async def test_a_search_is_literal(store: Store, search: str) -> None:
     assert [a.id for a in await store.apps.page(AppFilter(pattern=pattern), Page(1, 10))] == ["found"]
 
 
-async def test_counters_add_up(store: Store) -> None:
+async def test_counters_add_up(store: MongoStore) -> None:
     """From zeros, up and down."""
     assert await store.counters.get() == Counts()
     await store.counters.add(Counts(ios=2, tests=1))
@@ -118,7 +121,7 @@ async def test_counters_add_up(store: Store) -> None:
     assert await store.counters.get() == Counts(ios=1, android=1, tests=1, workflows=3)
 
 
-async def test_a_cached_revision_is_not_shown_for_another(store: Store) -> None:
+async def test_a_cached_revision_is_not_shown_for_another(store: MongoStore) -> None:
     """What is read is what is stored, revision by revision."""
     await store.apps.add(app())
     for revision in (2, 3):

@@ -1,7 +1,6 @@
 """Artifacts that nothing uses: claimed by one sweeper and removed from the object store, but never during an upload."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -12,10 +11,12 @@ from services.catalog.storage.artifacts import ArtifactSweeper
 from services.catalog.storage.store import MongoStore
 from services.chassis import context
 from services.chassis.errors import Aborted, NotFound
+from services.chassis.mongo import Mongo
 from services.chassis.object_store import ObjectStore
 from services.chassis.outbox import Outbox
-from tests.contract.catalog.conftest import emptied
 from tests.fakes.chassis import FakeClock
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 SHA = "ab" * 32
 
@@ -49,13 +50,11 @@ class Storage:
 
 
 @pytest.fixture
-async def storage(mongo_uri: str, migrated_database: str) -> AsyncIterator[Storage]:
+def storage(mongo: Mongo) -> Storage:
     """Without artifacts."""
-    async with emptied(mongo_uri, migrated_database, "motor") as mongo:
-        clock = FakeClock()
-        store = MongoStore(mongo, Outbox(mongo, SOURCE), clock)
-        objects = ObjectStore.open("memory:///")
-        yield Storage(store, ArtifactSweeper(mongo, objects, clock), objects, clock)
+    clock, objects = FakeClock(), ObjectStore.open("memory:///")
+    store = MongoStore(mongo, Outbox(mongo, SOURCE), clock)
+    return Storage(store, ArtifactSweeper(mongo, objects, clock), objects, clock)
 
 
 async def test_an_unused_artifact_is_removed_after_a_day(storage: Storage) -> None:

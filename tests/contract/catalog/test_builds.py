@@ -1,18 +1,21 @@
-"""The ports Builds and Artifacts, in memory and on MongoDB."""
+"""The ports Builds and Artifacts."""
 
 import pytest
 
 from services.catalog.model.builds import BuildFilter
 from services.catalog.model.values import Page
-from services.catalog.ports import DuplicateValue, Store
+from services.catalog.ports import DuplicateValue
+from services.catalog.storage.store import MongoStore
 from services.chassis import context
 from tests.contract.catalog.conftest import foreign
 from tests.fakes.catalog_samples import at, build
 
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
 SHA = "ab" * 32
 
 
-async def test_a_build_is_kept_as_it_is(store: Store) -> None:
+async def test_a_build_is_kept_as_it_is(store: MongoStore) -> None:
     """Every field comes back, metadata with any keys and types."""
     metadata = {"$where": "1", "a.b": [1, 2.5, None, True], "": {"\u00e9\U0001f600": "x"}, "n": 2**53}
     full = build(
@@ -31,7 +34,7 @@ async def test_a_build_is_kept_as_it_is(store: Store) -> None:
     assert await store.builds.many([full.id, "unknown"]) == [full]
 
 
-async def test_a_version_is_used_once_in_an_app(store: Store) -> None:
+async def test_a_version_is_used_once_in_an_app(store: MongoStore) -> None:
     """On adding and on renaming; in another app it is free."""
     await store.builds.add(build("1.0"))
     await store.builds.add(build("2.0"))
@@ -42,14 +45,14 @@ async def test_a_version_is_used_once_in_an_app(store: Store) -> None:
         await store.builds.replace(build("1.0", id=build("2.0").id))
 
 
-async def test_versions_differ_by_case(store: Store) -> None:
+async def test_versions_differ_by_case(store: MongoStore) -> None:
     """A version is an exact text."""
     await store.builds.add(build("1.0-rc"))
     await store.builds.add(build("1.0-RC"))
     assert await store.builds.of_version("app", "1.0-RC") == build("1.0-RC")
 
 
-async def test_the_version_of_a_deleted_build_is_free(store: Store) -> None:
+async def test_the_version_of_a_deleted_build_is_free(store: MongoStore) -> None:
     """More than once."""
     for number in (1, 2):
         await store.builds.add(build("1.0", id=f"b{number}"))
@@ -59,7 +62,7 @@ async def test_the_version_of_a_deleted_build_is_free(store: Store) -> None:
     assert await store.builds.get("b1") is None
 
 
-async def test_the_newest_build_comes_first_and_ids_break_ties(store: Store) -> None:
+async def test_the_newest_build_comes_first_and_ids_break_ties(store: MongoStore) -> None:
     """In pages, and alone."""
     for version, minutes in (("1", 1), ("2", 3), ("3", 3), ("4", 2)):
         await store.builds.add(build(version, minutes=minutes))
@@ -72,7 +75,7 @@ async def test_the_newest_build_comes_first_and_ids_break_ties(store: Store) -> 
     assert await store.builds.newest("empty app") is None
 
 
-async def test_builds_by_versions_and_of_an_app(store: Store) -> None:
+async def test_builds_by_versions_and_of_an_app(store: MongoStore) -> None:
     """Across apps, and all of one."""
     kept = [build("1", "a"), build("2", "a"), build("1", "b")]
     for each in kept:
@@ -81,7 +84,7 @@ async def test_builds_by_versions_and_of_an_app(store: Store) -> None:
     assert {b.id for b in await store.builds.of_app("a")} == {"a@1", "a@2"}
 
 
-async def test_all_builds_of_an_app_are_deleted_at_once(store: Store) -> None:
+async def test_all_builds_of_an_app_are_deleted_at_once(store: MongoStore) -> None:
     """Those of other apps and organisations stay; a version may be used again."""
     for each in (build("1", "a"), build("2", "a"), build("1", "b")):
         await store.builds.add(each)
@@ -96,7 +99,7 @@ async def test_all_builds_of_an_app_are_deleted_at_once(store: Store) -> None:
     await store.builds.add(build("1", "a", id="again"))
 
 
-async def test_foreign_builds_do_not_exist(store: Store) -> None:
+async def test_foreign_builds_do_not_exist(store: MongoStore) -> None:
     """And their versions are free."""
     await store.builds.add(build())
     with foreign():
@@ -106,7 +109,7 @@ async def test_foreign_builds_do_not_exist(store: Store) -> None:
         await store.builds.add(build("1.0", id="another"))
 
 
-async def test_an_artifact_is_stored_once(store: Store) -> None:
+async def test_an_artifact_is_stored_once(store: MongoStore) -> None:
     """Expected, stored, used; another organisation does not see it."""
     assert not await store.artifacts.expect(SHA, 10)
     assert not await store.artifacts.expect(SHA, 10)
@@ -118,7 +121,7 @@ async def test_an_artifact_is_stored_once(store: Store) -> None:
         assert not await store.artifacts.expect(SHA, 10)
 
 
-async def test_builds_of_a_content_or_version(store: Store) -> None:
+async def test_builds_of_a_content_or_version(store: MongoStore) -> None:
     """Each filter for itself, and both together; only live builds of the app."""
     for each in (build("1", sha256=SHA), build("2", sha256=SHA), build("3", sha256="cd" * 32)):
         await store.builds.add(each)

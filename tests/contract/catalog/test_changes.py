@@ -6,15 +6,18 @@ import pytest
 
 from services.catalog.model.apps import App, raise_revision
 from services.catalog.model.values import Counts
-from services.catalog.ports import Change, DuplicateValue, Store
+from services.catalog.ports import Change, DuplicateValue
+from services.catalog.storage.store import MongoStore
 from tests.fakes.catalog_samples import app, at, build
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 class Stop(Exception):
     """Ends a change in its middle."""
 
 
-async def test_a_change_gives_its_result_and_is_kept(store: Store) -> None:
+async def test_a_change_gives_its_result_and_is_kept(store: MongoStore) -> None:
     """All of it."""
 
     async def work(change: Change) -> str:
@@ -27,7 +30,7 @@ async def test_a_change_gives_its_result_and_is_kept(store: Store) -> None:
     assert await store.counters.get() == Counts(android=1)
 
 
-async def test_a_change_that_fails_leaves_nothing(store: Store) -> None:
+async def test_a_change_that_fails_leaves_nothing(store: MongoStore) -> None:
     """Not even what came before the failure."""
 
     async def work(change: Change) -> None:
@@ -41,7 +44,7 @@ async def test_a_change_that_fails_leaves_nothing(store: Store) -> None:
     assert await store.counters.get() == Counts()
 
 
-async def test_a_taken_value_undoes_the_change(store: Store) -> None:
+async def test_a_taken_value_undoes_the_change(store: MongoStore) -> None:
     """A version that is in use, found at the last write."""
     await store.builds.add(build("1.0"))
 
@@ -54,7 +57,7 @@ async def test_a_taken_value_undoes_the_change(store: Store) -> None:
     assert await store.apps.get("app") is None
 
 
-async def test_a_change_reads_what_it_has_written(store: Store) -> None:
+async def test_a_change_reads_what_it_has_written(store: MongoStore) -> None:
     """Before anybody else can."""
 
     async def work(change: Change) -> App | None:
@@ -65,7 +68,7 @@ async def test_a_change_reads_what_it_has_written(store: Store) -> None:
     assert await store.change(work) == app()
 
 
-async def test_changes_at_the_same_time_follow_each_other(store: Store) -> None:
+async def test_changes_at_the_same_time_follow_each_other(store: MongoStore) -> None:
     """No increment is lost."""
     await store.apps.add(app())
 

@@ -1,4 +1,4 @@
-"""The ports Keys and KeyRing, in memory and on MongoDB."""
+"""The ports Keys and KeyRing."""
 
 from dataclasses import replace
 
@@ -6,12 +6,16 @@ import pytest
 
 from services.catalog.model.keys import Scope, new_secret
 from services.catalog.model.values import Page
-from services.catalog.ports import DuplicateValue, KeyRing, Store
+from services.catalog.ports import DuplicateValue
+from services.catalog.storage.keys import MongoKeyRing
+from services.catalog.storage.store import MongoStore
 from tests.contract.catalog.conftest import foreign
 from tests.fakes.catalog_samples import api_key, at
 
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
-async def test_a_key_is_kept_as_it_is(store: Store, ring: KeyRing) -> None:
+
+async def test_a_key_is_kept_as_it_is(store: MongoStore, ring: MongoKeyRing) -> None:
     """Every field comes back, by id and by lookup id."""
     offered = new_secret()
     key = api_key(offered, scopes=(Scope.READ,), expires_at=at(9), last_used_at=at(5))
@@ -22,7 +26,7 @@ async def test_a_key_is_kept_as_it_is(store: Store, ring: KeyRing) -> None:
         await store.keys.add(replace(key, id="another"))
 
 
-async def test_the_ring_knows_all_organisations_the_keys_only_ones_own(store: Store, ring: KeyRing) -> None:
+async def test_the_ring_knows_all_organisations_the_keys_only_ones_own(store: MongoStore, ring: MongoKeyRing) -> None:
     """A key is looked up before there is a caller."""
     offered = new_secret()
     key = api_key(offered)
@@ -34,7 +38,7 @@ async def test_the_ring_knows_all_organisations_the_keys_only_ones_own(store: St
         assert await store.keys.count() == 0
 
 
-async def test_a_deleted_key_is_gone(store: Store, ring: KeyRing) -> None:
+async def test_a_deleted_key_is_gone(store: MongoStore, ring: MongoKeyRing) -> None:
     """From the list, the count and the ring."""
     offered = new_secret()
     key = api_key(offered)
@@ -45,7 +49,7 @@ async def test_a_deleted_key_is_gone(store: Store, ring: KeyRing) -> None:
     assert await ring.find(offered.lookup) is None
 
 
-async def test_keys_come_newest_first(store: Store) -> None:
+async def test_keys_come_newest_first(store: MongoStore) -> None:
     """In pages."""
     keys = [api_key(new_secret(), minutes) for minutes in (1, 2, 3)]
     for key in keys:
@@ -54,7 +58,7 @@ async def test_keys_come_newest_first(store: Store) -> None:
     assert await store.keys.count() == 3
 
 
-async def test_the_last_use_only_goes_forward(store: Store, ring: KeyRing) -> None:
+async def test_the_last_use_only_goes_forward(store: MongoStore, ring: MongoKeyRing) -> None:
     """And is no new revision."""
     key = api_key(new_secret())
     await store.keys.add(key)

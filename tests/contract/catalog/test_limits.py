@@ -1,17 +1,15 @@
-"""The limits of organisations and the bytes that they store: in memory and on MongoDB."""
+"""The limits of organisations and the bytes that they store."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 import pytest
+import pytest_asyncio
 
 from services.catalog.events import SOURCE
 from services.catalog.model.keys import Organisation
 from services.catalog.model.limits import ArtifactBytes, OrganisationLimits
-from services.catalog.ports import ArtifactBytesLedger, Limits, Store
-from services.catalog.storage.artifact_bytes import LIFETIME, RESERVATIONS, MongoArtifactBytes
+from services.catalog.storage.artifact_bytes import LIFETIME, MongoArtifactBytes
 from services.catalog.storage.keys import MongoKeyRing
 from services.catalog.storage.limits import FRESH_SECONDS, MongoLimits
 from services.catalog.storage.store import MongoStore
@@ -20,10 +18,11 @@ from services.chassis import context
 from services.chassis.errors import NotFound, PermissionDenied
 from services.chassis.mongo import Mongo
 from services.chassis.outbox import Outbox
-from tests.contract.catalog.conftest import emptied, foreign
-from tests.fakes.catalog import FakeKeyRing, FakeStore
-from tests.fakes.catalog_limits import FakeArtifactBytes, FakeLimits
+from tests.contract.catalog.conftest import foreign
+from tests.fakes.catalog_samples import START
 from tests.fakes.chassis import FakeClock
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 DEFAULTS = OrganisationLimits(api_keys=100, artifact_bytes=1000)
 SHA = "ab" * 32
@@ -31,31 +30,23 @@ SHA = "ab" * 32
 
 @dataclass(frozen=True)
 class Backend:
-    store: Store
-    limits: Limits
-    ledger: ArtifactBytesLedger
+    store: MongoStore
+    limits: MongoLimits
+    ledger: MongoArtifactBytes
     clock: FakeClock
-    mongo: Mongo | None = None
+    mongo: Mongo
 
 
-@pytest.fixture(params=["fake", "motor", "pymongo"])
-async def backend(request: pytest.FixtureRequest) -> AsyncIterator[Backend]:
+@pytest_asyncio.fixture(loop_scope="session")
+async def backend(mongo: Mongo) -> Backend:
     """With an organisation of the caller."""
-    clock, organisation = FakeClock(), Organisation(context.current().org_id, "Org", datetime(2026, 1, 1, tzinfo=UTC))
-    if request.param == "fake":
-        store = FakeStore()
-        await FakeKeyRing(store).add_organisation(organisation)
-        yield Backend(store, FakeLimits(DEFAULTS), FakeArtifactBytes(store), clock)
-        return
-    uri, database = request.getfixturevalue("mongo_uri"), request.getfixturevalue("migrated_database")
-    async with emptied(uri, database, request.param) as mongo:
-        await MongoKeyRing(mongo).add_organisation(organisation)
-        mongo_store = MongoStore(mongo, Outbox(mongo, SOURCE), clock)
-        yield Backend(mongo_store, MongoLimits(mongo, clock, DEFAULTS), MongoArtifactBytes(mongo, clock), clock, mongo)
-        await mongo.collection(RESERVATIONS).delete_many({})
+    clock = FakeClock(START)
+    await MongoKeyRing(mongo).add_organisation(Organisation(context.current().org_id, "Org", START))
+    store = MongoStore(mongo, Outbox(mongo, SOURCE), clock)
+    return Backend(store, MongoLimits(mongo, clock, DEFAULTS), MongoArtifactBytes(mongo, clock), clock, mongo)
 
 
-async def store_artifact(store: Store, sha256: str, size: int, *, uses: int) -> None:
+async def store_artifact(store: MongoStore, sha256: str, size: int, *, uses: int) -> None:
     await store.artifacts.expect(sha256, size)
     await store.artifacts.stored(sha256)
     for _ in range(uses):
@@ -85,19 +76,11 @@ async def test_other_organisations_keep_theirs(backend: Backend) -> None:
 
 
 async def test_an_organisation_that_does_not_exist_has_no_limits_to_set(backend: Backend) -> None:
-    with foreign():
-        if isinstance(backend.limits, FakeLimits):
-            backend.limits.unknown.add(context.current().org_id)
-        with pytest.raises(NotFound):
-            await backend.limits.set(OrganisationLimits(api_keys=3))
+    with foreign(), pytest.raises(NotFound):
+        await backend.limits.set(OrganisationLimits(api_keys=3))
 
 
-ON_MONGODB = pytest.mark.parametrize("backend", ["motor", "pymongo"], indirect=True)
-
-
-@ON_MONGODB
 async def test_limits_set_by_another_process_are_seen_soon(backend: Backend) -> None:
-    assert backend.mongo is not None
     other = MongoLimits(backend.mongo, backend.clock, DEFAULTS)
     assert (await backend.limits.get()).api_keys == 100
     await other.set(OrganisationLimits(api_keys=3))
@@ -122,7 +105,6 @@ async def test_artifacts_in_use_and_uploads_under_way_are_summed(backend: Backen
     assert await backend.ledger.sum() == ArtifactBytes(100, 120)
 
 
-@ON_MONGODB
 async def test_a_reservation_of_a_killed_process_ends(backend: Backend) -> None:
     await backend.ledger.reserve("upload 1", 3)
     backend.clock.advance(LIFETIME.total_seconds())

@@ -1,16 +1,20 @@
-"""The ports Sessions and KeyRing, in memory and on MongoDB."""
+"""The ports Sessions and KeyRing."""
 
 from dataclasses import replace
 
 import pytest
 
 from services.catalog.model.keys import new_secret
-from services.catalog.ports import DuplicateValue, KeyRing, Store
+from services.catalog.ports import DuplicateValue
+from services.catalog.storage.keys import MongoKeyRing
+from services.catalog.storage.store import MongoStore
 from tests.contract.catalog.conftest import foreign
 from tests.fakes.catalog_samples import api_key, at, session
 
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
-async def test_a_session_is_kept_as_it_is(store: Store, ring: KeyRing) -> None:
+
+async def test_a_session_is_kept_as_it_is(store: MongoStore, ring: MongoKeyRing) -> None:
     offered = new_secret()
     begun = session(offered)
     await store.sessions.add(begun)
@@ -22,7 +26,7 @@ async def test_a_session_is_kept_as_it_is(store: Store, ring: KeyRing) -> None:
         await store.sessions.add(replace(begun, id="another"))
 
 
-async def test_a_session_that_was_ended_is_gone_but_counts(store: Store, ring: KeyRing) -> None:
+async def test_a_session_that_was_ended_is_gone_but_counts(store: MongoStore, ring: MongoKeyRing) -> None:
     offered = new_secret()
     begun = session(offered)
     await store.sessions.add(begun)
@@ -31,7 +35,7 @@ async def test_a_session_that_was_ended_is_gone_but_counts(store: Store, ring: K
     assert await store.sessions.count_of_key("key") == 1
 
 
-async def test_sessions_are_counted_by_key(store: Store) -> None:
+async def test_sessions_are_counted_by_key(store: MongoStore) -> None:
     for key_id in ("key", "key", "other"):
         await store.sessions.add(session(new_secret(), key_id))
     assert await store.sessions.count_of_key("key") == 2
@@ -39,7 +43,7 @@ async def test_sessions_are_counted_by_key(store: Store) -> None:
         assert await store.sessions.count_of_key("key") == 0
 
 
-async def test_a_key_is_found_by_its_id(store: Store, ring: KeyRing) -> None:
+async def test_a_key_is_found_by_its_id(store: MongoStore, ring: MongoKeyRing) -> None:
     key = api_key(new_secret())
     await store.keys.add(key)
     with foreign():

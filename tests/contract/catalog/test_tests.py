@@ -1,4 +1,4 @@
-"""The ports Tests and Attachments, in memory and on MongoDB."""
+"""The ports Tests and Attachments."""
 
 from dataclasses import replace
 from functools import partial
@@ -9,18 +9,21 @@ from services.catalog.model.attachments import detach
 from services.catalog.model.tests import Quarantine, Step, TestFilter, TestVersion
 from services.catalog.model.text import search_pattern
 from services.catalog.model.values import Page, Platform
-from services.catalog.ports import DuplicateValue, Store
+from services.catalog.ports import DuplicateValue
+from services.catalog.storage.store import MongoStore
 from services.chassis.error_status import TOO_LARGE
 from services.chassis.errors import InvalidArgument
 from services.flows.workspace_media import MediaFile
 from tests.contract.catalog.conftest import foreign
 from tests.fakes.catalog_samples import a_test, at, attachment, org
 
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
 STEPS: tuple[Step, ...] = ('Tap "Log in"', {"tapOn": {"id": "$x.y", "index": 1}}, {"launchApp": None})
 FILE = MediaFile("p/cat.png", "ab" * 32, 9)
 
 
-async def test_a_test_is_kept_as_it_is(store: Store) -> None:
+async def test_a_test_is_kept_as_it_is(store: MongoStore) -> None:
     """Every field comes back, steps with any keys."""
     full = a_test(
         platform=Platform.IOS,
@@ -38,7 +41,7 @@ async def test_a_test_is_kept_as_it_is(store: Store) -> None:
         await store.tests.add(full)
 
 
-async def test_a_deleted_test_is_seen_on_demand_only(store: Store) -> None:
+async def test_a_deleted_test_is_seen_on_demand_only(store: MongoStore) -> None:
     """For the workflows that still list it."""
     gone = a_test(deleted_at=at(1))
     await store.tests.add(gone)
@@ -47,7 +50,7 @@ async def test_a_deleted_test_is_seen_on_demand_only(store: Store) -> None:
     assert await store.tests.with_deleted(["test"]) == [gone]
 
 
-async def test_no_more_steps_than_asked_for_are_read(store: Store) -> None:
+async def test_no_more_steps_than_asked_for_are_read(store: MongoStore) -> None:
     await store.tests.add(a_test(tags=("x",), steps=("s" * 2000,)))
     for read in (partial(store.tests.with_deleted, ["test"]), partial(store.tests.tagged, ["x"])):
         assert len(await read(most_bytes=10_000)) == 1
@@ -70,7 +73,7 @@ FILTERS = [
 
 
 @pytest.mark.parametrize(("filter", "expected"), FILTERS)
-async def test_filters(store: Store, filter: TestFilter, expected: list[str]) -> None:
+async def test_filters(store: MongoStore, filter: TestFilter, expected: list[str]) -> None:
     """All conditions hold at once; a test without a platform fits every platform; newest first.
 
     A quarantine that is over does not count.
@@ -84,7 +87,7 @@ async def test_filters(store: Store, filter: TestFilter, expected: list[str]) ->
     assert await store.tests.count(filter) == len(expected)
 
 
-async def test_tests_for_one_platform_only_are_counted(store: Store) -> None:
+async def test_tests_for_one_platform_only_are_counted(store: MongoStore) -> None:
     """Neither deleted ones, nor those for any platform."""
     await store.tests.add(a_test("a", None))
     await store.tests.add(a_test("b", Platform.IOS))
@@ -93,7 +96,7 @@ async def test_tests_for_one_platform_only_are_counted(store: Store) -> None:
     assert counted == [1, 0]
 
 
-async def test_quarantines_are_found_by_the_tests(store: Store) -> None:
+async def test_quarantines_are_found_by_the_tests(store: MongoStore) -> None:
     """With those that are over; of live tests of the caller's organisation only."""
     until = Quarantine("Flaky", at(9), "CI", at(1))
     kept = a_test("1", quarantine=until)
@@ -110,7 +113,7 @@ async def test_quarantines_are_found_by_the_tests(store: Store) -> None:
         assert await store.tests.quarantines(["1"]) == {}
 
 
-async def test_tagged_tests_come_by_name(store: Store) -> None:
+async def test_tagged_tests_come_by_name(store: MongoStore) -> None:
     """Without regard to case, each once."""
     await store.tests.add(a_test("1", name="beta", tags=("x", "y")))
     await store.tests.add(a_test("2", name="Alpha", tags=("y",)))
@@ -118,7 +121,7 @@ async def test_tagged_tests_come_by_name(store: Store) -> None:
     assert [t.name for t in await store.tests.tagged(["x", "y"])] == ["Alpha", "beta"]
 
 
-async def test_versions_come_newest_first(store: Store) -> None:
+async def test_versions_come_newest_first(store: MongoStore) -> None:
     """In pages."""
     kept = [TestVersion("test", org(), number, STEPS[:number], at(number)) for number in (1, 2, 3)]
     for version in kept:
@@ -127,7 +130,7 @@ async def test_versions_come_newest_first(store: Store) -> None:
     assert await store.tests.versions("test", Page(2, 2), with_steps=True) == [kept[0]]
 
 
-async def test_files_of_all_versions_of_a_test(store: Store) -> None:
+async def test_files_of_all_versions_of_a_test(store: MongoStore) -> None:
     other = replace(FILE, sha256="cd" * 32)
     for number, files in enumerate(((), (FILE,), (FILE, other)), start=1):
         await store.tests.add_version(TestVersion("test", org(), number, STEPS, at(number), files))
@@ -139,7 +142,7 @@ async def test_files_of_all_versions_of_a_test(store: Store) -> None:
         assert await store.tests.kept_files("test") == frozenset()
 
 
-async def test_files_that_a_workspace_has_already(store: Store) -> None:
+async def test_files_that_a_workspace_has_already(store: MongoStore) -> None:
     await store.tests.add(replace(a_test("a"), workspace="w", source_path="a.yaml", files=(FILE,)))
     assert await store.tests.stored_files("w", [FILE.sha256, "cd" * 32]) == {FILE.sha256}
     assert await store.tests.stored_files("other", [FILE.sha256]) == set()
@@ -147,7 +150,7 @@ async def test_files_that_a_workspace_has_already(store: Store) -> None:
         assert await store.tests.stored_files("w", [FILE.sha256]) == set()
 
 
-async def test_pages_have_steps_only_when_asked_for(store: Store) -> None:
+async def test_pages_have_steps_only_when_asked_for(store: MongoStore) -> None:
     await store.tests.add(a_test("a", steps=STEPS))
     await store.tests.add_version(TestVersion("a", org(), 1, STEPS, at(0)))
     pages = [await store.tests.page(TestFilter(), Page(1, 10), with_steps=asked) for asked in (False, True)]
@@ -155,7 +158,7 @@ async def test_pages_have_steps_only_when_asked_for(store: Store) -> None:
     assert [page[0].steps for page in pages] == [version[0].steps for version in versions] == [(), STEPS]
 
 
-async def test_foreign_tests_do_not_exist(store: Store) -> None:
+async def test_foreign_tests_do_not_exist(store: MongoStore) -> None:
     """Neither they, nor their versions, nor their attachments."""
     await store.tests.add(a_test(tags=("x",)))
     await store.tests.add_version(TestVersion("test", org(), 1, STEPS, at(0)))
@@ -170,7 +173,7 @@ async def test_foreign_tests_do_not_exist(store: Store) -> None:
         assert await store.attachments.of_tests(["test"]) == []
 
 
-async def test_an_attachment_is_kept_changed_and_ended(store: Store) -> None:
+async def test_an_attachment_is_kept_changed_and_ended(store: MongoStore) -> None:
     """An ended one is seen only by those who ask for it alone."""
     pinned = attachment(pin="1.0")
     await store.attachments.put([pinned])
@@ -183,7 +186,7 @@ async def test_an_attachment_is_kept_changed_and_ended(store: Store) -> None:
     assert await store.attachments.of_tests(["test"]) == []
 
 
-async def test_all_attachments_of_an_app_end_at_once(store: Store) -> None:
+async def test_all_attachments_of_an_app_end_at_once(store: MongoStore) -> None:
     """As if each was detached; those of other apps, and those that had ended, stay as they are."""
     before = detach(attachment(test_id="3", pin="1"))
     kept = [attachment(test_id="1", pin="1"), attachment(test_id="2"), before, attachment("other", "1")]
@@ -193,7 +196,7 @@ async def test_all_attachments_of_an_app_end_at_once(store: Store) -> None:
     assert found == [detach(kept[0]), detach(kept[1]), before, kept[3]]
 
 
-async def test_the_attachments_of_an_app_come_by_name(store: Store) -> None:
+async def test_the_attachments_of_an_app_come_by_name(store: MongoStore) -> None:
     """Test ids break ties; a renamed test moves."""
     named = {"1": "beta", "2": "Alpha", "3": "alpha"}
     await store.attachments.put([replace(attachment(test_id=id), test_name=name) for id, name in named.items()])
@@ -203,7 +206,7 @@ async def test_the_attachments_of_an_app_come_by_name(store: Store) -> None:
     assert [a.test_name for a in await store.attachments.of_app("app")] == ["alpha", "beta", "zeta"]
 
 
-async def test_the_attachments_of_tests_come_oldest_first(store: Store) -> None:
+async def test_the_attachments_of_tests_come_oldest_first(store: MongoStore) -> None:
     """Across apps."""
     await store.attachments.put(
         [attachment("b", "1", minutes=2), attachment("a", "2", minutes=1), attachment("c", "3")]
@@ -211,7 +214,7 @@ async def test_the_attachments_of_tests_come_oldest_first(store: Store) -> None:
     assert [a.app_id for a in await store.attachments.of_tests(["1", "2"])] == ["a", "b"]
 
 
-async def test_nothing_is_found_for_nothing(store: Store) -> None:
+async def test_nothing_is_found_for_nothing(store: MongoStore) -> None:
     """No ids, no tags."""
     await store.tests.add(a_test(tags=("x",)))
     await store.attachments.put([attachment()])
@@ -220,7 +223,7 @@ async def test_nothing_is_found_for_nothing(store: Store) -> None:
     assert list(await store.attachments.of_tests([])) == []
 
 
-async def test_a_path_of_a_workspace_is_unique_among_live_tests(store: Store) -> None:
+async def test_a_path_of_a_workspace_is_unique_among_live_tests(store: MongoStore) -> None:
     source = {"workspace": "w", "source_path": "a.yaml"}
     first = a_test("first", steps=STEPS, **source)
     await store.tests.add(first)
@@ -232,7 +235,7 @@ async def test_a_path_of_a_workspace_is_unique_among_live_tests(store: Store) ->
         await store.tests.add(a_test("third", **source))
 
 
-async def test_tests_of_a_workspace(store: Store) -> None:
+async def test_tests_of_a_workspace(store: MongoStore) -> None:
     """Those at some paths with their steps, and the first ones elsewhere without."""
     for id, workspace, path in (
         ("1", "w", "b.yaml"),
@@ -250,7 +253,7 @@ async def test_tests_of_a_workspace(store: Store) -> None:
     assert [(test.id, test.steps) for test in at_paths] == [("2", STEPS)]
 
 
-async def test_versions_of_several_tests(store: Store) -> None:
+async def test_versions_of_several_tests(store: MongoStore) -> None:
     """Those that exist, with their steps, and no more bytes than asked for."""
     for test_id, number in (("a", 1), ("a", 2), ("b", 1)):
         await store.tests.add_version(TestVersion(test_id, org(), number, (f"step {number}" * 200,), at(0)))

@@ -1,16 +1,20 @@
-"""The port Workflows, in memory and on MongoDB."""
+"""The port Workflows."""
+
+import pytest
 
 from services.catalog.model.text import search_pattern
 from services.catalog.model.values import Page
 from services.catalog.model.workflows import AppChoice, BuildConfig
-from services.catalog.ports import Store
+from services.catalog.storage.store import MongoStore
 from tests.contract.catalog.conftest import foreign
 from tests.fakes.catalog_samples import at, workflow
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 CONFIG = BuildConfig(AppChoice("ios", "1.0"), AppChoice("android"))
 
 
-async def test_a_workflow_is_kept_as_it_is(store: Store) -> None:
+async def test_a_workflow_is_kept_as_it_is(store: MongoStore) -> None:
     """Every field comes back."""
     full = workflow(
         description="d",
@@ -27,7 +31,7 @@ async def test_a_workflow_is_kept_as_it_is(store: Store) -> None:
     assert await store.workflows.get("workflow") is None
 
 
-async def test_workflows_come_newest_first(store: Store) -> None:
+async def test_workflows_come_newest_first(store: MongoStore) -> None:
     """All, or those whose name contains a text."""
     for id, minutes in (("night", 1), ("nightly", 2), ("day", 3)):
         await store.workflows.add(workflow(id, minutes))
@@ -37,7 +41,7 @@ async def test_workflows_come_newest_first(store: Store) -> None:
     assert (await store.workflows.count(None), await store.workflows.count(pattern)) == (3, 2)
 
 
-async def test_workflows_are_found_by_what_they_name(store: Store) -> None:
+async def test_workflows_are_found_by_what_they_name(store: MongoStore) -> None:
     """A test, or a version of an app, both on the same platform."""
     await store.workflows.add(workflow("a", test_ids=("t1", "t2"), build_config=CONFIG))
     await store.workflows.add(workflow("b", test_ids=("t2",), build_config=BuildConfig(None, AppChoice("ios", "1.0"))))
@@ -46,7 +50,7 @@ async def test_workflows_are_found_by_what_they_name(store: Store) -> None:
     assert {w.id for w in await store.workflows.with_version("ios", "1.0")} == {"a", "b"}
 
 
-async def test_foreign_workflows_do_not_exist(store: Store) -> None:
+async def test_foreign_workflows_do_not_exist(store: MongoStore) -> None:
     """By no way to ask."""
     await store.workflows.add(workflow(test_ids=("t",), build_config=CONFIG))
     with foreign():

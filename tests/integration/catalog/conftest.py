@@ -1,4 +1,6 @@
-"""The catalog as a service in this process, with MongoDB and a broker, one for the whole run."""
+"""The catalog as a service in this process and its storage alone, each one for the whole run: tests have organisations
+of their own.
+"""
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
@@ -32,8 +34,11 @@ from pymongo import MongoClient
 from services.catalog.app import start_app
 from services.catalog.settings import Settings
 from services.catalog.spool import PORTION_BYTES
+from services.catalog.storage.migrations import MIGRATIONS
 from services.chassis import context, grpc_server
 from services.chassis.context import ALL_SCOPES, Caller
+from services.chassis.migrations import open_migrated
+from services.chassis.mongo import Driver, Mongo
 from tests.callers import ALL, callers
 
 TOKEN = "t" * 20
@@ -102,6 +107,16 @@ async def service(
             grpc_server.open_channel(app.grpc_address, TOKEN, services=descriptors)
         )
         yield Service(settings, app.grpc_address, objects, spool, **_stubs(channel))
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def storage(
+    mongo_uri: str, mongo_client: MongoClient[dict[str, Any]], mongo_driver: Driver
+) -> AsyncIterator[Mongo]:
+    """A database with the catalog's collections, without a service."""
+    async with open_migrated(mongo_uri, f"test_{uuid4().hex}", MIGRATIONS, mongo_driver) as mongo:
+        yield mongo
+    mongo_client.drop_database(mongo.database.name)
 
 
 def _stubs(channel: grpc_server.Channel) -> dict[str, Any]:

@@ -1,9 +1,5 @@
 """The gRPC service ApiKeys and the bootstrap command, on the running catalog."""
 
-import asyncio
-import json
-import os
-import sys
 from uuid import uuid4
 
 import pytest
@@ -43,23 +39,3 @@ async def test_keys_are_for_administrators_of_the_organisation(service: Service)
         assert error.message == "API key not found"
     with context.bind(Caller(str(uuid4()), scopes=frozenset({"read", "write", "execute"}))):
         assert isinstance(await failed(service.keys.ListApiKeys(pb.ListApiKeysRequest())), PermissionDenied)
-
-
-async def test_the_bootstrap_command(service: Service) -> None:
-    """Prints an organisation and a key that the running catalog knows."""
-    settings = service.settings
-    environment = {
-        "MOBILETEST_CALLERS": settings.callers,
-        "MOBILETEST_MONGO_URI": settings.mongo_uri,
-        "MOBILETEST_CATALOG_DATABASE": settings.mongo_database,
-        "PYTHONPATH": os.pathsep.join(sys.path),
-    }
-    command = ("-m", "services.catalog", "bootstrap", "--name", "Acme")
-    child = await asyncio.create_subprocess_exec(
-        sys.executable, *command, env=environment, stdout=asyncio.subprocess.PIPE
-    )
-    output, _ = await child.communicate()
-    made = json.loads(output.splitlines()[-1])
-    with context.bind(Caller("", scopes=ALL_SCOPES)):
-        verified = await service.keys.VerifyApiKey(pb.VerifyApiKeyRequest(key=made["api_key"]))
-    assert (verified.org_id, len(verified.scopes)) == (made["org_id"], 4)

@@ -1,9 +1,6 @@
 """Limits over gRPC: set by operators, carried by keys and plans, and a spool that is full."""
 
 import asyncio
-import json
-import os
-import sys
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -109,36 +106,6 @@ async def test_limits_are_for_operators(service: Service, organisation: str) -> 
     with context.bind(Caller(org_id="nobody")), pytest.raises(grpc.aio.AioRpcError) as unknown:
         await set_limits(service, api_keys=1000)
     assert unknown.value.code() is grpc.StatusCode.NOT_FOUND
-
-
-async def run_command(service: Service, *arguments: str) -> tuple[int, str, str]:
-    """`python -m services.catalog limits ...`: its exit code, what it prints, and its complaints."""
-    settings = service.settings
-    environment = {
-        **os.environ,
-        "MOBILETEST_CALLERS": settings.callers,
-        "MOBILETEST_MONGO_URI": settings.mongo_uri,
-        "MOBILETEST_CATALOG_DATABASE": settings.mongo_database,
-    }
-    command = (sys.executable, "-m", "services.catalog", "limits", *arguments)
-    process = await asyncio.create_subprocess_exec(
-        *command, env=environment, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
-    )
-    out, err = await process.communicate()
-    return process.returncode or 0, out.decode(), err.decode()
-
-
-async def test_a_command_sets_and_shows_limits(service: Service, organisation: str) -> None:
-    org_id = context.current().org_id
-    assignments = ("--set", "streams=3", "--set", "allowed_models=a,b")
-    code, out, err = await run_command(service, org_id, *assignments)
-    assert (code, json.loads(out)) == (0, {"streams": 3, "allowed_models": ["a", "b"]}), err
-    code, out, err = await run_command(service, org_id, "--unset", "streams")
-    assert (code, json.loads(out)) == (0, {"allowed_models": ["a", "b"]}), err
-    code, _, err = await run_command(service, org_id, "--set", "speed=3")
-    assert (code, "unknown limit 'speed'; the limits are requests_per_second" in err) == (1, True)
-    code, _, err = await run_command(service, "nobody")
-    assert (code, "Organisation not found" in err) == (1, True)
 
 
 class TestSpool:

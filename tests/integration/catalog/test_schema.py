@@ -1,37 +1,37 @@
-"""The schema: migrations that may run again, validators that refuse, and an index for every query that lists."""
+"""The schema: a migration that may run again, validators that refuse, and an index for every query that lists."""
 
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
 import pytest
+import pytest_asyncio
 from pymongo.errors import WriteError
 
-from services.catalog.storage.migrations import MIGRATIONS, RULES
-from services.chassis.migrations import open_migrated
+from services.catalog.storage.migrations import INDEXES, MIGRATIONS, RULES
 from services.chassis.mongo import Mongo
 
-
-@pytest.fixture
-async def mongo(mongo_uri: str, mongo_database: str) -> AsyncIterator[Mongo]:
-    """A migrated database."""
-    async with open_migrated(mongo_uri, mongo_database, MIGRATIONS) as mongo:
-        yield mongo
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
-async def test_a_migration_that_died_in_the_middle_runs_again(mongo: Mongo) -> None:
-    """Existing collections and indexes are no error."""
+async def test_a_migration_that_died_in_the_middle_runs_again(storage: Mongo) -> None:
+    """Existing collections and indexes are no error, and missing ones are made."""
+    await storage.collection("apps").drop_index("list")
+    await storage.collection("upload_reservations").drop()
     for migration in MIGRATIONS:
-        await migration.apply(mongo)
-    assert set(RULES) <= set(await mongo.database.list_collection_names())
+        await migration.apply(storage)
+    for name, indexes in INDEXES.items():
+        assert set(await storage.collection(name).index_information()) == {
+            "_id_",
+            *(i.document["name"] for i in indexes),
+        }
 
 
 @pytest.mark.parametrize("collection", RULES)
-async def test_a_document_without_its_fields_is_refused(mongo: Mongo, collection: str) -> None:
+async def test_a_document_without_its_fields_is_refused(storage: Mongo, collection: str) -> None:
     """Whichever client writes it."""
     with pytest.raises(WriteError, match="failed validation"):
-        await mongo.collection(collection).insert_one({"_id": str(uuid4())})
+        await storage.collection(collection).insert_one({"_id": str(uuid4())})
 
 
 WRONG = [
@@ -45,10 +45,10 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("collection", "wrong"), WRONG)
-async def test_a_document_with_a_wrong_value_is_refused(mongo: Mongo, collection: str, wrong: dict[str, Any]) -> None:
+async def test_a_document_with_a_wrong_value_is_refused(storage: Mongo, collection: str, wrong: dict[str, Any]) -> None:
     """The validator names the value, so that the other fields are seen to be right."""
     with pytest.raises(WriteError) as refusal:
-        await mongo.collection(collection).insert_one(dict(wrong))
+        await storage.collection(collection).insert_one(dict(wrong))
     rules = (refusal.value.details or {})["errInfo"]["details"]["schemaRulesNotSatisfied"]
     [properties] = [rule for rule in rules if rule["operatorName"] == "properties"]
     assert {each["propertyName"] for each in properties["propertiesNotSatisfied"]} == set(wrong)
@@ -70,15 +70,18 @@ QUERIES: list[tuple[str, dict[str, Any], dict[str, int], str]] = [
     ("attachments", {"test_id": {"$in": ["t"]}, "attached": True}, {}, "of_test"),
     ("workflows", {"live": True}, LIST, "list"),
     ("workflows", {"test_ids": "t", "live": True}, {}, "with_test"),
-    ("counters", {}, {}, "own"),
+    ("counters", {}, {}, "organisation"),
 ]
+
+
+ORG = str(uuid4())
 
 
 def crowd(number: int) -> dict[str, Any]:
     """One of many documents, with the fields that any of the queries asks for."""
     return {
-        "_id": str(number),
-        "org_id": "o",
+        "_id": f"{ORG}/{number}",
+        "org_id": ORG,
         "app_id": f"a{number % 20}",
         "test_id": f"t{number % 30}",
         "test_ids": [f"t{number % 30}"],
@@ -100,16 +103,23 @@ def stages(plan: dict[str, Any]) -> list[dict[str, Any]]:
     return [plan, *(stage for each in inner for stage in stages(each))]
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def crowded(storage: Mongo) -> Mongo:
+    """Many documents in each collection."""
+    for name in {collection for collection, *_ in QUERIES}:
+        await storage.collection(name).insert_many(map(crowd, range(300)), bypass_document_validation=True)
+    return storage
+
+
 @pytest.mark.parametrize(("collection", "condition", "sort", "index"), QUERIES)
 async def test_a_query_finds_its_index(
-    mongo: Mongo, collection: str, condition: dict[str, Any], sort: dict[str, int], index: str
+    crowded: Mongo, collection: str, condition: dict[str, Any], sort: dict[str, int], index: str
 ) -> None:
     """Organisation first, and no sorting in memory."""
-    await mongo.collection(collection).insert_many(map(crowd, range(300)), bypass_document_validation=True)
-    query: dict[str, Any] = {"find": collection, "filter": {"org_id": "o", **condition}}
+    query: dict[str, Any] = {"find": collection, "filter": {"org_id": ORG, **condition}}
     if sort:
         query["sort"] = sort
-    explained = await mongo.database.command({"explain": query, "verbosity": "queryPlanner"})
+    explained = await crowded.database.command({"explain": query, "verbosity": "queryPlanner"})
     found = stages(explained["queryPlanner"]["winningPlan"])
     assert [stage["indexName"] for stage in found if stage["stage"] == "IXSCAN"] == [index]
     assert not [stage for stage in found if stage["stage"] == "SORT"]
