@@ -3,6 +3,7 @@
 They belong to the organisation of the caller, or to ORG without one.
 """
 
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -82,3 +83,9 @@ def api_key(offered: PresentedKey, minutes: int = 0, **fields: Any) -> ApiKey:
         "created_at": at(minutes),
     } | fields
     return ApiKey(org_id=org(), lookup=offered.lookup, secret_sha256=secret_digest(offered.secret), **given)
+
+
+async def chunks(*parts: bytes) -> AsyncIterator[bytes]:
+    """A file in parts."""
+    for part in parts:
+        yield part

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -19,7 +20,11 @@ from services.catalog.model.keys import (
     parse_key,
     secret_digest,
 )
+from services.catalog.usecases.keys import KeyUseCases
+from services.catalog.usecases.sessions import SessionUseCases
+from services.chassis.errors import Unauthenticated
 from tests.fakes.catalog_samples import ORG, at
+from tests.fakes.chassis import FakeClock
 
 OFFERED = PresentedKey("abcdefghijkl", "S" * 32)
 KEY = ApiKey("id", ORG, OFFERED.lookup, secret_digest(OFFERED.secret), "ci", ALL_SCOPES, created_at=at(0))
@@ -58,9 +63,18 @@ MALFORMED = [
 
 
 @pytest.mark.parametrize("key", MALFORMED)
-def test_what_is_no_key_is_refused_without_a_look_at_the_database(key: str) -> None:
+async def test_what_is_no_key_is_refused_without_a_look_at_the_database(key: str) -> None:
     """Malformed, mistyped or far too long."""
     assert parse_key(key) is None
+    nothing: Any = None
+    with pytest.raises(Unauthenticated, match=r"^Invalid API key$") as refusal:
+        await KeyUseCases(nothing, nothing, nothing, FakeClock()).verify(key)
+    assert refusal.value.reason == "INVALID_API_KEY"
+    sessions = SessionUseCases(nothing, nothing, nothing, FakeClock())
+    token = key.replace("mt_", "ms_")
+    with pytest.raises(Unauthenticated, match=r"^The session has ended; sign in again$"):
+        await sessions.verify(token)
+    await sessions.end(token)
 
 
 @given(st.integers(0, 53), st.sampled_from(ALPHABET))

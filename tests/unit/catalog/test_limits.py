@@ -1,175 +1,43 @@
-"""The limits that the catalog enforces: bytes of artifacts, keys, models; and how an operator sets them."""
-
-from collections.abc import AsyncIterator, Mapping
-from typing import Any
+"""How an operator's limits are set, kept and combined with the defaults."""
 
 import pytest
 from mobiletest.types.v1 import limits_pb2
 
 from services.catalog.commands import changed_limits
 from services.catalog.grpc.limits import limits_message, limits_of
-from services.catalog.model.apps import App
 from services.catalog.model.limits import OrganisationLimits
-from services.catalog.model.values import Platform
-from services.catalog.usecases.uploads import NewBuild
-from services.catalog.usecases.workflows import NewWorkflow
-from services.chassis import context
-from services.chassis.context import Caller
-from services.chassis.errors import InvalidArgument, PermissionDenied
-from services.chassis.limits import refusals
-from tests.fakes.catalog_samples import ORG
-from tests.unit.catalog.conftest import Catalog
+from services.chassis.errors import InvalidArgument
 
 
-@pytest.fixture
-async def app(catalog: Catalog) -> App:
-    return await catalog.apps.create("Shop", Platform.ANDROID, None)
-
-
-def limit(catalog: Catalog, **limits: Any) -> None:
-    """Set limits of the organisation of these tests."""
-    catalog.limits.overrides[ORG] = OrganisationLimits(**limits)
-
-
-def counted(name: str) -> float:
-    """How many refusals the metric counts."""
-    return refusals.labels(name)._value.get()
-
-
-async def upload(catalog: Catalog, app: App, version: str, content: bytes, *, expected: int = 0) -> str:
-    """Upload a build; its id."""
-
-    async def chunks() -> AsyncIterator[bytes]:
-        yield content
-
-    new = NewBuild(app.id, version, expected_bytes=expected or len(content))
-    return (await catalog.uploads.upload(new, chunks())).id
-
-
-class TestArtifactBytes:
-    async def test_an_upload_beyond_the_limit_is_refused_before_its_bytes_are_read(
-        self, catalog: Catalog, app: App
-    ) -> None:
-        limit(catalog, artifact_bytes=10)
-        await upload(catalog, app, "1", b"a" * 6)
-
-        async def unread() -> AsyncIterator[bytes]:
-            pytest.fail("the bytes were read")
-            yield b""
-
-        before = counted("artifact_bytes")
-        with pytest.raises(PermissionDenied, match=r"artifact_bytes \(10\): delete builds") as refusal:
-            await catalog.uploads.upload(NewBuild(app.id, "2", expected_bytes=5), unread())
-        assert (refusal.value.reason, refusal.value.metadata["limit"]) == ("LIMIT_REACHED", "artifact_bytes")
-        assert counted("artifact_bytes") == before + 1
-        await upload(catalog, app, "3", b"b" * 4)
-
-    async def test_a_deleted_build_gives_its_bytes_back(self, catalog: Catalog, app: App) -> None:
-        limit(catalog, artifact_bytes=10)
-        first = await upload(catalog, app, "1", b"a" * 6)
-        await catalog.builds.delete(first)
-        await upload(catalog, app, "2", b"b" * 10)
-
-    async def test_deleted_builds_cannot_pile_up(self, catalog: Catalog, app: App) -> None:
-        """Their files are stored for another day; with them an organisation may have twice its limit."""
-        limit(catalog, artifact_bytes=10)
-        for number in range(2):
-            await catalog.builds.delete(await upload(catalog, app, "1", bytes([number]) * 10))
-        with pytest.raises(PermissionDenied, match="removed after a day"):
-            await upload(catalog, app, "1", b"c" * 10)
-
-    async def test_a_file_larger_than_announced_is_refused(self, catalog: Catalog, app: App) -> None:
-        limit(catalog, artifact_bytes=10)
-        with pytest.raises(PermissionDenied):
-            await upload(catalog, app, "1", b"a" * 11, expected=1)
-        assert catalog.ledger.reserved == {}
-
-    async def test_uploads_under_way_count(self, catalog: Catalog, app: App) -> None:
-        """Two that begin at the same time do not fit together."""
-        limit(catalog, artifact_bytes=10)
-
-        async def chunks() -> AsyncIterator[bytes]:
-            with pytest.raises(PermissionDenied):
-                await upload(catalog, app, "2", b"b" * 5)
-            yield b"a" * 6
-
-        await catalog.uploads.upload(NewBuild(app.id, "1", expected_bytes=6), chunks())
-        assert catalog.ledger.reserved == {}
-
-    async def test_other_organisations_do_not_count(self, catalog: Catalog, app: App) -> None:
-        limit(catalog, artifact_bytes=10)
-        with context.bind(Caller(org_id="another")):
-            own = await catalog.apps.create("Shop", Platform.ANDROID, None)
-            await upload(catalog, own, "1", b"a" * 600)
-        await upload(catalog, app, "1", b"a" * 10)
-
-    async def test_a_long_upload_renews_its_reservation(self, catalog: Catalog, app: App) -> None:
-        async def chunks() -> AsyncIterator[bytes]:
-            yield b"a"
-            catalog.ledger.reserved.clear()  # as if it had expired
-            catalog.clock.minutes += 3
-            yield b"b"
-            assert list(catalog.ledger.reserved.values()) == [2]
-
-        await catalog.uploads.upload(NewBuild(app.id, "1", expected_bytes=2), chunks())
-
-
-class TestKeys:
-    async def test_as_many_as_allowed(self, catalog: Catalog) -> None:
-        limit(catalog, api_keys=2)
-        first = await catalog.keys.create("one", (), None)
-        await catalog.keys.create("two", (), None)
-        with pytest.raises(PermissionDenied, match=r"api_keys \(2\): delete keys"):
-            await catalog.keys.create("three", (), None)
-        await catalog.keys.delete(first.key.id)
-        await catalog.keys.create("three", (), None)
-
-
-class TestModels:
-    async def test_a_workflow_may_name_only_allowed_models(self, catalog: Catalog) -> None:
-        limit(catalog, allowed_models=("small",))
-        allowed = NewWorkflow("W", run_config={"llm_config": {"primary_model": "small"}})
-        workflow = await catalog.workflows.create(allowed)
-        config: Mapping[str, Any] = {"llm_config": {"primary_model": "small", "planning_model": "large"}}
-        with pytest.raises(PermissionDenied, match='the model "large"') as refusal:
-            await catalog.workflows.create(NewWorkflow("W", run_config=config))
-        assert refusal.value.reason == "MODEL_NOT_ALLOWED"
-        with pytest.raises(PermissionDenied):
-            await catalog.workflows.update(workflow.id, {"run_config": config})
-
-    @pytest.mark.parametrize("allowed", [(), ("*",), ("small", "*")])
-    async def test_any_model_without_a_list(self, catalog: Catalog, allowed: tuple[str, ...]) -> None:
-        limit(catalog, allowed_models=allowed)
-        await catalog.workflows.create(NewWorkflow("W", run_config={"llm_config": {"primary_model": "large"}}))
-
-
-class TestSettingLimits:
-    def test_limits_are_set_and_unset_by_name(self) -> None:
-        limits = limits_pb2.OrganisationLimits(streams=3, uploads=2)
-        changed = changed_limits(limits, ["artifact_bytes=5000000000", "script_hosts=a.b,*.c.d"], ["streams"])
-        assert limits_of(changed) == OrganisationLimits(
-            uploads=2, artifact_bytes=5_000_000_000, script_hosts=("a.b", "*.c.d")
-        )
-
-    @pytest.mark.parametrize(
-        ("assignment", "message"),
-        [
-            ("speed=3", "unknown limit"),
-            ("uploads=many", "uploads"),
-            ("uploads=-1", "uploads"),
-            ("script_hosts=http://a.b", "script_hosts"),
-            ("uploads", "parse"),
-        ],
+def test_limits_are_set_and_unset_by_name() -> None:
+    limits = limits_pb2.OrganisationLimits(streams=3, uploads=2)
+    changed = changed_limits(limits, ["artifact_bytes=5000000000", "script_hosts=a.b,*.c.d"], ["streams"])
+    assert limits_of(changed) == OrganisationLimits(
+        uploads=2, artifact_bytes=5_000_000_000, script_hosts=("a.b", "*.c.d")
     )
-    def test_what_is_no_limit_is_refused(self, assignment: str, message: str) -> None:
-        with pytest.raises(InvalidArgument, match=message):
-            changed_limits(limits_pb2.OrganisationLimits(), [assignment], [])
 
-    def test_messages_keep_what_is_set(self) -> None:
-        limits = OrganisationLimits(requests_per_second=1, model_calls_per_day=0, allowed_models=("a",))
-        assert limits_of(limits_message(limits)) == limits
 
-    def test_limits_are_those_set_over_the_defaults(self) -> None:
-        defaults = OrganisationLimits(api_keys=100, artifact_bytes=10, allowed_models=("*",))
-        limits = OrganisationLimits(api_keys=2, uploads=0, allowed_models=("a",)).over(defaults)
-        assert limits == OrganisationLimits(api_keys=2, uploads=0, artifact_bytes=10, allowed_models=("a",))
+@pytest.mark.parametrize(
+    ("assignment", "message"),
+    [
+        ("speed=3", "unknown limit"),
+        ("uploads=many", "uploads"),
+        ("uploads=-1", "uploads"),
+        ("script_hosts=http://a.b", "script_hosts"),
+        ("uploads", "parse"),
+    ],
+)
+def test_what_is_no_limit_is_refused(assignment: str, message: str) -> None:
+    with pytest.raises(InvalidArgument, match=message):
+        changed_limits(limits_pb2.OrganisationLimits(), [assignment], [])
+
+
+def test_messages_keep_what_is_set() -> None:
+    limits = OrganisationLimits(requests_per_second=1, model_calls_per_day=0, allowed_models=("a",))
+    assert limits_of(limits_message(limits)) == limits
+
+
+def test_limits_are_those_set_over_the_defaults() -> None:
+    defaults = OrganisationLimits(api_keys=100, artifact_bytes=10, allowed_models=("*",))
+    limits = OrganisationLimits(api_keys=2, uploads=0, allowed_models=("a",)).over(defaults)
+    assert limits == OrganisationLimits(api_keys=2, uploads=0, artifact_bytes=10, allowed_models=("a",))

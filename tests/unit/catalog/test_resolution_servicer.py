@@ -9,12 +9,13 @@ import pytest
 from mobiletest.catalog.v1 import resolution_pb2
 
 from services.catalog.grpc.resolution import ANSWER_BYTES, ResolutionServicer
+from services.catalog.model.limits import OrganisationLimits
 from services.catalog.model.tests import PLAN_BYTES
+from services.catalog.ports import Limits
 from services.catalog.usecases.resolution import ResolutionUseCases, Resolved
 from services.chassis.context import Caller, bind
 from services.chassis.errors import ResourceExhausted
 from tests.eventually import eventually
-from tests.fakes.catalog_limits import FakeLimits
 
 REQUEST = resolution_pb2.ResolveRunsRequest(workflow_id=str(uuid4()))
 Resolve = Callable[[ResolutionServicer], Awaitable[object]]
@@ -26,6 +27,11 @@ async def in_one_message(servicer: ResolutionServicer) -> object:
 
 async def in_parts(servicer: ResolutionServicer) -> object:
     return [part async for part in servicer.StreamRuns(resolution_pb2.StreamRunsRequest(start=REQUEST), None)]
+
+
+class NoLimits:
+    async def get(self) -> OrganisationLimits:
+        return OrganisationLimits()
 
 
 class HeldPlans:
@@ -55,7 +61,7 @@ async def test_so_many_plans_of_this_size_are_made_at_once(
     resolve: Resolve, own: int, together: int, size: int
 ) -> None:
     plans = HeldPlans()
-    servicer = ResolutionServicer(cast(ResolutionUseCases, plans), FakeLimits())
+    servicer = ResolutionServicer(cast(ResolutionUseCases, plans), cast(Limits, NoLimits()))
     tasks = [start(servicer, resolve, "a") for _ in range(9)]
     await eventually(lambda: plans.made == [size] * own)
     tasks += [start(servicer, resolve, org_id) for org_id in "bcdefghijk"]
@@ -66,7 +72,7 @@ async def test_so_many_plans_of_this_size_are_made_at_once(
 
 async def test_large_plans_that_are_given_up_leave_their_places() -> None:
     plans = HeldPlans()
-    servicer = ResolutionServicer(cast(ResolutionUseCases, plans), FakeLimits())
+    servicer = ResolutionServicer(cast(ResolutionUseCases, plans), cast(Limits, NoLimits()))
     tasks = [start(servicer, in_parts, "a") for _ in range(9)]
     await eventually(lambda: len(plans.made) == 1)
     with pytest.raises(ResourceExhausted):

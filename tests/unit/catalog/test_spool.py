@@ -12,7 +12,7 @@ import pytest
 from services.catalog.spool import LEFTOVER_SECONDS, PORTION_BYTES, Spool
 from services.chassis.context import Caller, bind
 from services.chassis.errors import InvalidArgument, ResourceExhausted, Unavailable
-from tests.unit.catalog.conftest import chunks
+from tests.fakes.catalog_samples import chunks
 
 
 def spool_of(folder: Path, max_bytes: int, capacity: int = 1 << 30) -> Spool:

@@ -8,7 +8,9 @@ import yaml
 
 from services.catalog.usecases.tests import NewTest
 from services.chassis.errors import InvalidArgument
-from tests.unit.catalog.conftest import Catalog
+from tests.integration.catalog.usecases.conftest import Catalog
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 MAESTRO = """appId: com.example.shop
 name: Log in

@@ -8,7 +8,9 @@ from services.catalog.grpc.tests import TestsServicer
 from services.catalog.grpc.workflows import WorkflowsServicer
 from services.chassis.errors import InvalidArgument
 from services.chassis.proto_values import json_to_struct, struct_to_json
-from tests.unit.catalog.conftest import Catalog
+from tests.integration.catalog.usecases.conftest import Catalog
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 SHOWN = {"USER": "ada", "API_TOKEN": "***", "PASSWORD": {"secret": "pw"}}
 SENT = {**SHOWN, "API_TOKEN": "t0ken"}

@@ -4,6 +4,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+import pytest_asyncio
 
 from services.catalog.model.apps import App
 from services.catalog.model.attachments import Relationship
@@ -15,7 +16,9 @@ from services.catalog.usecases.workflows import NewWorkflow
 from services.chassis import context
 from services.chassis.context import Caller
 from services.chassis.errors import InvalidArgument, NotFound
-from tests.unit.catalog.conftest import Catalog
+from tests.integration.catalog.usecases.conftest import Catalog
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 IOS, ANDROID = Platform.IOS, Platform.ANDROID
 
@@ -29,7 +32,7 @@ async def written(catalog: Catalog, name: str = "Log in", platform: Platform | N
     return (await catalog.tests.create(NewTest(name, STEPS, platform=platform, tags=tags))).test
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def app(catalog: Catalog) -> App:
     """An Android app."""
     return await catalog.apps.create("Shop", ANDROID, None)

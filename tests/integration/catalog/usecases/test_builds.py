@@ -6,22 +6,27 @@ from hashlib import sha256
 from uuid import uuid4
 
 import pytest
+import pytest_asyncio
 from mobiletest.types.v1.byte_range_pb2 import ByteRange
 
 from services.catalog.model.apps import App
 from services.catalog.model.builds import Build, BuildFilter, Inspection, RejectedArtifact
 from services.catalog.model.values import Page, Platform
 from services.catalog.model.workflows import AppChoice, BuildConfig
+from services.catalog.usecases.tests import NewTest
 from services.catalog.usecases.uploads import NewBuild
+from services.catalog.usecases.workflows import NewWorkflow
 from services.chassis import context, ids
 from services.chassis.byte_ranges import FilePart
 from services.chassis.context import Caller
 from services.chassis.errors import AlreadyExists, FailedPrecondition, InvalidArgument, NotFound
-from tests.fakes.catalog_samples import ORG, a_test, workflow
-from tests.unit.catalog.conftest import KEY_ID, Catalog, chunks, uploaded
+from tests.fakes.catalog_samples import chunks, org
+from tests.integration.catalog.usecases.conftest import KEY_ID, Catalog, uploaded
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def app(catalog: Catalog) -> App:
     """An Android app."""
     return await catalog.apps.create("Shop", Platform.ANDROID, None)
@@ -45,7 +50,7 @@ async def test_an_upload_is_stored_by_its_content(catalog: Catalog, app: App) ->
     build = await catalog.uploads.upload(new, chunks(b"abc", b"", b"def"))
     assert (build.version, build.package_name, build.metadata) == ("1.0", "com.example", {"commit": "c0ffee"})
     assert (build.sha256, build.size, build.file_name) == (digest, 6, "shop.apk")
-    assert (build.artifact_url, build.owner, build.was_reused) == (f"{ORG}/{digest}", KEY_ID, False)
+    assert (build.artifact_url, build.owner, build.was_reused) == (f"{org()}/{digest}", KEY_ID, False)
     assert build.download_url == f"/api/v1/apps/builds/{build.id}/download"
     _, _, artifact = await catalog.builds.download(build.id)
     assert b"".join([chunk async for chunk in artifact]) == b"abcdef"
@@ -91,7 +96,7 @@ async def test_a_file_that_is_refused_leaves_nothing(
         await uploaded(catalog, app, "1", content)
     assert [v.field for v in refusal.value.violations] == ["file"]
     assert (await catalog.apps.get(app.id)).versions_count == 0
-    assert (catalog.store.artifacts.rows, leftovers(catalog)) == ({}, [])
+    assert (await catalog.artifacts(), leftovers(catalog)) == (0, [])
 
 
 async def test_an_upload_that_is_cut_leaves_nothing(catalog: Catalog, app: App) -> None:
@@ -103,7 +108,7 @@ async def test_an_upload_that_is_cut_leaves_nothing(catalog: Catalog, app: App) 
 
     with pytest.raises(ConnectionResetError):
         await catalog.uploads.upload(NewBuild(app.id, "1"), cut())
-    assert (catalog.store.artifacts.rows, catalog.store.builds.rows, leftovers(catalog)) == ({}, {}, [])
+    assert (await catalog.artifacts(), catalog.store.facts, leftovers(catalog)) == (0, [app], [])
 
 
 async def test_the_same_file_again_is_reused(catalog: Catalog, app: App) -> None:
@@ -113,7 +118,7 @@ async def test_the_same_file_again_is_reused(catalog: Catalog, app: App) -> None
     with context.bind(Caller(str(uuid4()))):
         foreign = await catalog.apps.create("Shop", Platform.ANDROID, None)
         assert not (await uploaded(catalog, foreign, "1")).was_reused
-    assert [artifact.uses for artifact in catalog.store.artifacts.rows.values()] == [2, 1]
+    assert await catalog.uses(sha256(b"content").hexdigest()) == 2
 
 
 async def test_a_version_that_exists_changes_nothing(catalog: Catalog, app: App) -> None:
@@ -181,7 +186,7 @@ async def test_a_repeat_under_the_same_key_makes_one_build(catalog: Catalog, app
     """Not a conflict with itself."""
     builds = []
     for _ in range(2):
-        with context.bind(Caller(ORG, idempotency_key="k")), ids.derive_ids(ORG, "CreateBuild", "k"):
+        with context.bind(Caller(org(), idempotency_key="k")), ids.derive_ids(org(), "CreateBuild", "k"):
             builds.append(await referred(catalog, app, "1"))
     assert builds[0] == builds[1]
     assert (await catalog.apps.get(app.id)).versions_count == 1
@@ -202,20 +207,21 @@ async def test_a_rename_takes_along_what_named_the_old_version(catalog: Catalog,
     """Pins, the app's pointer and its workflows; other apps' pins of the same version stay."""
     build = await referred(catalog, app, "1")
     other = await catalog.apps.create("Other", Platform.ANDROID, None)
-    for test_id, app_id, pin in (("a", app.id, "1"), ("b", app.id, None), ("a", other.id, "1")):
-        await catalog.store.tests.replace(a_test(test_id))
+    a, b = [(await catalog.tests.create(NewTest(name, ("Tap x",)))).test.id for name in "ab"]
+    for test_id, app_id, pin in ((a, app.id, "1"), (b, app.id, None), (a, other.id, "1")):
         await catalog.attachments.attach(app_id, test_id, pin)
     await catalog.apps.update(app.id, {"current_version": "1"})
     config = BuildConfig(None, AppChoice(app.id, "1"))
-    await catalog.store.workflows.add(workflow(build_config=config))
+    workflow = await catalog.workflows.create(NewWorkflow("Nightly", build_config=config))
     catalog.store.facts.clear()
     renamed = await catalog.builds.update(build.id, {"version": "1.0"})
     now = await catalog.apps.get(app.id)
     assert (renamed.version, now.current_version, now.current_build_id) == ("1.0", "1.0", build.id)
     assert (now.latest_version, now.pinned_tests, now.attached_tests) == ("1.0", 1, 2)
-    pins = {(a.app_id, a.test_id): a.pinned_version for a in catalog.store.attachments.rows.values()}
-    assert pins == {(app.id, "a"): "1.0", (app.id, "b"): None, (other.id, "a"): "1"}
-    assert (await catalog.workflows.get("workflow")).build_config == BuildConfig(None, AppChoice(app.id, "1.0"))
+    attached = await catalog.store.attachments.of_tests([a, b])
+    pins = {(each.app_id, each.test_id): each.pinned_version for each in attached}
+    assert pins == {(app.id, a): "1.0", (app.id, b): None, (other.id, a): "1"}
+    assert (await catalog.workflows.get(workflow.id)).build_config == BuildConfig(None, AppChoice(app.id, "1.0"))
     assert [type(fact).__name__ for fact in catalog.store.facts] == ["Build", "Attachment", "App"]
 
 
@@ -250,7 +256,7 @@ async def test_a_deleted_version_may_be_uploaded_again(catalog: Catalog, app: Ap
     again = await uploaded(catalog, app, "2")
     assert again.id != second.id
     assert again.was_reused
-    assert [artifact.uses for artifact in catalog.store.artifacts.rows.values()] == [1]
+    assert await catalog.uses(sha256(b"content").hexdigest()) == 1
 
 
 async def test_builds_come_newest_first(catalog: Catalog, app: App) -> None:

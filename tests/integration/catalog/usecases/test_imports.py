@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -15,7 +16,9 @@ from services.chassis.context import Caller
 from services.chassis.errors import InvalidArgument, NotFound
 from services.flows.workspace_files import ARCHIVE_BYTES
 from tests.fakes.workspaces import FLOW, zip_files
-from tests.unit.catalog.conftest import Catalog
+from tests.integration.catalog.usecases.conftest import Catalog
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 NAMED = "name: Log in\ntags: [smoke]\n---\n- launchApp\n- tapOn: Go\n"
 WRONG = "appId: a\n---\n- tapOnn: Go\n"
@@ -130,7 +133,7 @@ async def test_deleted_test_is_created_again(catalog: Catalog) -> None:
 async def test_workspaces_and_organisations_are_apart(catalog: Catalog) -> None:
     await send(catalog, {"a.yaml": FLOW})
     assert outcome(await send(catalog, {"a.yaml": FLOW}, "other")) == {"created": ["a.yaml"]}
-    with context.bind(Caller("another")):
+    with context.bind(Caller(str(uuid4()))):
         assert outcome(await send(catalog, {"a.yaml": FLOW})) == {"created": ["a.yaml"]}
 
 

@@ -6,12 +6,15 @@ import pytest
 
 from services.catalog.model.apps import App
 from services.catalog.model.values import Counts, Page, Platform
+from services.catalog.usecases.tests import NewTest
 from services.catalog.usecases.uploads import NewBuild
 from services.chassis import context, ids
 from services.chassis.context import Caller
 from services.chassis.errors import InvalidArgument, NotFound
-from tests.fakes.catalog_samples import ORG, a_test, at
-from tests.unit.catalog.conftest import Catalog
+from tests.fakes.catalog_samples import at, org
+from tests.integration.catalog.usecases.conftest import Catalog
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 IOS, ANDROID = Platform.IOS, Platform.ANDROID
 FIRST = Page(1, 50)
@@ -25,7 +28,7 @@ async def made(catalog: Catalog, name: str = "Shop", platform: Platform = ANDROI
 async def test_a_new_app_is_kept_counted_and_announced(catalog: Catalog) -> None:
     """Name trimmed, owner and time taken from the call."""
     app = await catalog.apps.create("  Shop ", IOS, "sells")
-    assert (app.name, app.platform, app.description, app.org_id) == ("Shop", IOS, "sells", ORG)
+    assert (app.name, app.platform, app.description, app.org_id) == ("Shop", IOS, "sells", org())
     assert (app.created_at, app.revision, app.versions_count) == (at(0), 1, 0)
     assert await catalog.apps.get(app.id) == app
     assert await catalog.store.counters.get() == Counts(ios=1)
@@ -44,7 +47,7 @@ async def test_a_repeat_under_the_same_key_makes_one_app(catalog: Catalog) -> No
     """A crash between the change and its record in the idempotency store leaves no second app."""
     apps = []
     for _ in range(2):
-        with context.bind(Caller(ORG, idempotency_key="k")), ids.derive_ids(ORG, "CreateApp", "k"):
+        with context.bind(Caller(org(), idempotency_key="k")), ids.derive_ids(org(), "CreateApp", "k"):
             apps.append(await made(catalog))
     assert apps[0] == apps[1]
     assert await catalog.store.counters.get() == Counts(android=1)
@@ -141,13 +144,13 @@ async def test_a_deleted_app_takes_its_builds_and_attachments_along(catalog: Cat
     """All of it is announced, the app last; the counters go down."""
     app = await made(catalog)
     build = await catalog.uploads.refer(NewBuild(app.id, "1", artifact_url="https://x.test/a.apk"))
-    await catalog.store.tests.add(a_test())
-    await catalog.attachments.attach(app.id, "test", "1")
+    test = (await catalog.tests.create(NewTest("Pay", ("Tap Pay",)))).test
+    await catalog.attachments.attach(app.id, test.id, "1")
     catalog.store.facts.clear()
     await catalog.apps.delete(app.id)
-    assert await catalog.store.counters.get() == Counts()
+    assert await catalog.store.counters.get() == Counts(tests=1)
     assert await catalog.builds.many([build.id]) == []
-    assert await catalog.store.attachments.of_tests(["test"]) == []
+    assert await catalog.store.attachments.of_tests([test.id]) == []
     assert [type(fact).__name__ for fact in catalog.store.facts] == ["Build", "Attachment", "App"]
     assert catalog.store.facts[-1].revision > app.revision
     with pytest.raises(NotFound):

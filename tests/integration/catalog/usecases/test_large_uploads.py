@@ -8,9 +8,12 @@ from obstore.store import MemoryStore
 
 from services.catalog.model.values import Platform
 from services.catalog.usecases import uploads
+from services.chassis.mongo import Mongo
 from services.chassis.object_store import ObjectStore
 from tests.eventually import eventually
-from tests.unit.catalog.conftest import Catalog, uploaded
+from tests.integration.catalog.usecases.conftest import Catalog, uploaded
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 class SlowStore(ObjectStore):
@@ -34,11 +37,11 @@ LARGE = 5
 
 
 async def test_large_files_of_an_organisation_are_stored_one_after_the_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    storage: Mongo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(uploads, "PART_BYTES", LARGE - 1)
     store = SlowStore()
-    catalog = Catalog(tmp_path, objects=store)
+    catalog = Catalog(storage, tmp_path, objects=store)
     app = await catalog.apps.create("Shop", Platform.ANDROID, None)
     contents = [b"large", b"LARGE", b"tiny", b"TINY"]
     under_way = [

@@ -1,9 +1,10 @@
 """Quarantine of tests: who, why, since, until; over by itself."""
 
-from dataclasses import replace
 from datetime import timedelta
+from uuid import uuid4
 
 import pytest
+import pytest_asyncio
 
 from services.catalog.model.tests import Quarantine, Test
 from services.catalog.model.values import Page, Platform
@@ -11,13 +12,15 @@ from services.catalog.usecases.tests import NewTest
 from services.chassis import context
 from services.chassis.context import Caller
 from services.chassis.errors import DomainError, InvalidArgument, NotFound
-from tests.fakes.catalog_samples import ORG, at
-from tests.unit.catalog.conftest import KEY_ID, Catalog
+from tests.fakes.catalog_samples import at, org
+from tests.integration.catalog.usecases.conftest import KEY_ID, Catalog
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 DAY = 24 * 60  # in minutes, as the clock of the tests counts
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def test(catalog: Catalog) -> Test:
     """A test."""
     return (await catalog.tests.create(NewTest("Pay", ("Tap Pay",)))).test
@@ -36,7 +39,7 @@ async def named_key(catalog: Catalog, name: str) -> str:
 async def test_it_has_a_reason_an_end_a_name_and_a_beginning(catalog: Catalog, test: Test) -> None:
     """The end is two weeks away when none is given; the name is that of the caller's API key."""
     catalog.clock.minutes = 5
-    with context.bind(Caller(ORG, subject=await named_key(catalog, "CI of the shop"))):
+    with context.bind(Caller(org(), subject=await named_key(catalog, "CI of the shop"))):
         answer = await catalog.quarantine.begin(test.id, "  Waits for the fix\n", None)
     assert answer.quarantine == Quarantine("Waits for the fix", at(5 + 14 * DAY), "CI of the shop", at(5))
     assert await shown(catalog, test) == answer.quarantine
@@ -98,7 +101,7 @@ async def test_a_change_keeps_the_beginning(catalog: Catalog, test: Test) -> Non
     """The reason, the end and the name are the new ones."""
     await catalog.quarantine.begin(test.id, "Flaky", at(100))
     catalog.clock.minutes = 50
-    with context.bind(Caller(ORG)):
+    with context.bind(Caller(org())):
         changed = await catalog.quarantine.begin(test.id, "Waits for SHOP-1", at(200))
     assert changed.quarantine == Quarantine("Waits for SHOP-1", at(200), "internal", at(0))
 
@@ -140,14 +143,6 @@ async def test_it_can_be_ended_and_ended_again(catalog: Catalog, test: Test) -> 
     assert [fact.revision for fact in catalog.store.facts] == [1, 2, 3]
 
 
-async def test_one_that_is_over_needs_no_end(catalog: Catalog, test: Test) -> None:
-    """Nothing is written then."""
-    await catalog.quarantine.begin(test.id, "Flaky", at(1))
-    catalog.clock.minutes = 1
-    await catalog.quarantine.end(test.id)
-    assert len(catalog.store.facts) == 2
-
-
 async def test_other_changes_of_the_test_leave_it(catalog: Catalog, test: Test) -> None:
     """An edit, an attachment; the deletion of the test ends it."""
     app = await catalog.apps.create("Shop", Platform.ANDROID, None)
@@ -170,8 +165,8 @@ async def test_a_key_that_is_deleted_meanwhile_is_named_by_its_id(catalog: Catal
 
 async def test_an_unknown_a_deleted_and_a_foreign_test_look_the_same(catalog: Catalog, test: Test) -> None:
     """NotFound, to begin and to end."""
-    foreign = replace(test, id="foreign", org_id="another")
-    catalog.store.tests.rows[foreign.id] = foreign
+    with context.bind(Caller(str(uuid4()))):
+        foreign = (await catalog.tests.create(NewTest("Pay", ("Tap Pay",)))).test
     await catalog.tests.delete(test.id)
     for test_id in (test.id, foreign.id, "unknown"):
         assert await failure(catalog.quarantine.begin(test_id, "Flaky", None)) == "Test not found"

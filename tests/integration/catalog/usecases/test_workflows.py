@@ -6,6 +6,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+import pytest_asyncio
 
 from services.catalog.model.apps import App
 from services.catalog.model.resolution import Shard
@@ -19,10 +20,12 @@ from services.catalog.usecases.workflows import NewWorkflow
 from services.chassis import context
 from services.chassis.context import Caller
 from services.chassis.errors import InvalidArgument, NotFound
-from tests.unit.catalog.conftest import Catalog
+from tests.integration.catalog.usecases.conftest import Catalog
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def app(catalog: Catalog) -> App:
     """An Android app with two builds, 1 and 2."""
     app = await catalog.apps.create("Shop", Platform.ANDROID, None)

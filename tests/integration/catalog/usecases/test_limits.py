@@ -1,0 +1,139 @@
+"""The limits that the catalog enforces: bytes of artifacts, keys, models."""
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+from uuid import uuid4
+
+import pytest
+import pytest_asyncio
+
+from services.catalog.model.apps import App
+from services.catalog.model.values import Platform
+from services.catalog.storage.artifact_bytes import RESERVATIONS
+from services.catalog.usecases.uploads import NewBuild
+from services.catalog.usecases.workflows import NewWorkflow
+from services.chassis import context
+from services.chassis.context import Caller
+from services.chassis.errors import PermissionDenied
+from services.chassis.limits import refusals
+from tests.fakes.catalog_samples import org
+from tests.integration.catalog.usecases.conftest import Catalog
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def app(catalog: Catalog) -> App:
+    return await catalog.apps.create("Shop", Platform.ANDROID, None)
+
+
+def counted(name: str) -> float:
+    """How many refusals the metric counts."""
+    return refusals.labels(name)._value.get()
+
+
+async def upload(catalog: Catalog, app: App, version: str, content: bytes, *, expected: int = 0) -> str:
+    """Upload a build; its id."""
+
+    async def chunks() -> AsyncIterator[bytes]:
+        yield content
+
+    new = NewBuild(app.id, version, expected_bytes=expected or len(content))
+    return (await catalog.uploads.upload(new, chunks())).id
+
+
+class TestArtifactBytes:
+    async def test_an_upload_beyond_the_limit_is_refused_before_its_bytes_are_read(
+        self, catalog: Catalog, app: App
+    ) -> None:
+        await catalog.limit(artifact_bytes=10)
+        await upload(catalog, app, "1", b"a" * 6)
+
+        async def unread() -> AsyncIterator[bytes]:
+            pytest.fail("the bytes were read")
+            yield b""
+
+        before = counted("artifact_bytes")
+        with pytest.raises(PermissionDenied, match=r"artifact_bytes \(10\): delete builds") as refusal:
+            await catalog.uploads.upload(NewBuild(app.id, "2", expected_bytes=5), unread())
+        assert (refusal.value.reason, refusal.value.metadata["limit"]) == ("LIMIT_REACHED", "artifact_bytes")
+        assert counted("artifact_bytes") == before + 1
+        await upload(catalog, app, "3", b"b" * 4)
+
+    async def test_a_deleted_build_gives_its_bytes_back(self, catalog: Catalog, app: App) -> None:
+        await catalog.limit(artifact_bytes=10)
+        first = await upload(catalog, app, "1", b"a" * 6)
+        await catalog.builds.delete(first)
+        await upload(catalog, app, "2", b"b" * 10)
+
+    async def test_deleted_builds_cannot_pile_up(self, catalog: Catalog, app: App) -> None:
+        """Their files are stored for another day; with them an organisation may have twice its limit."""
+        await catalog.limit(artifact_bytes=10)
+        for number in range(2):
+            await catalog.builds.delete(await upload(catalog, app, "1", bytes([number]) * 10))
+        with pytest.raises(PermissionDenied, match="removed after a day"):
+            await upload(catalog, app, "1", b"c" * 10)
+
+    async def test_a_file_larger_than_announced_is_refused(self, catalog: Catalog, app: App) -> None:
+        await catalog.limit(artifact_bytes=10)
+        with pytest.raises(PermissionDenied):
+            await upload(catalog, app, "1", b"a" * 11, expected=1)
+        assert (await catalog.ledger.sum()).used == 0
+
+    async def test_uploads_under_way_count(self, catalog: Catalog, app: App) -> None:
+        """Two that begin at the same time do not fit together."""
+        await catalog.limit(artifact_bytes=10)
+
+        async def chunks() -> AsyncIterator[bytes]:
+            with pytest.raises(PermissionDenied):
+                await upload(catalog, app, "2", b"b" * 5)
+            yield b"a" * 6
+
+        await catalog.uploads.upload(NewBuild(app.id, "1", expected_bytes=6), chunks())
+        assert (await catalog.ledger.sum()).used == 6
+
+    async def test_other_organisations_do_not_count(self, catalog: Catalog, app: App) -> None:
+        await catalog.limit(artifact_bytes=10)
+        with context.bind(Caller(str(uuid4()))):
+            own = await catalog.apps.create("Shop", Platform.ANDROID, None)
+            await upload(catalog, own, "1", b"a" * 600)
+        await upload(catalog, app, "1", b"a" * 10)
+
+    async def test_a_long_upload_renews_its_reservation(self, catalog: Catalog, app: App) -> None:
+        async def chunks() -> AsyncIterator[bytes]:
+            yield b"a"
+            await catalog.mongo.collection(RESERVATIONS).delete_many({"org_id": org()})  # as if it had expired
+            catalog.clock.minutes += 3
+            yield b"b"
+            assert (await catalog.ledger.sum()).used == 2
+
+        await catalog.uploads.upload(NewBuild(app.id, "1", expected_bytes=2), chunks())
+
+
+class TestKeys:
+    async def test_as_many_as_allowed(self, catalog: Catalog) -> None:
+        await catalog.limit(api_keys=2)
+        first = await catalog.keys.create("one", (), None)
+        await catalog.keys.create("two", (), None)
+        with pytest.raises(PermissionDenied, match=r"api_keys \(2\): delete keys"):
+            await catalog.keys.create("three", (), None)
+        await catalog.keys.delete(first.key.id)
+        await catalog.keys.create("three", (), None)
+
+
+class TestModels:
+    async def test_a_workflow_may_name_only_allowed_models(self, catalog: Catalog) -> None:
+        await catalog.limit(allowed_models=("small",))
+        allowed = NewWorkflow("W", run_config={"llm_config": {"primary_model": "small"}})
+        workflow = await catalog.workflows.create(allowed)
+        config: Mapping[str, Any] = {"llm_config": {"primary_model": "small", "planning_model": "large"}}
+        with pytest.raises(PermissionDenied, match='the model "large"') as refusal:
+            await catalog.workflows.create(NewWorkflow("W", run_config=config))
+        assert refusal.value.reason == "MODEL_NOT_ALLOWED"
+        with pytest.raises(PermissionDenied):
+            await catalog.workflows.update(workflow.id, {"run_config": config})
+
+    @pytest.mark.parametrize("allowed", [(), ("*",), ("small", "*")])
+    async def test_any_model_without_a_list(self, catalog: Catalog, allowed: tuple[str, ...]) -> None:
+        await catalog.limit(allowed_models=allowed)
+        await catalog.workflows.create(NewWorkflow("W", run_config={"llm_config": {"primary_model": "large"}}))
