@@ -44,18 +44,6 @@ async def test_a_session_from_its_beginning_to_its_end(service: Service) -> None
     assert (error.message, error.reason) == ("The session has ended; sign in again", "INVALID_SESSION")
 
 
-async def test_a_deleted_key_ends_its_sessions(service: Service) -> None:
-    key = await service.keys.CreateApiKey(api_keys_pb2.CreateApiKeyRequest(name="ada"))
-    with nobody():
-        begun = await service.sessions.CreateSession(pb.CreateSessionRequest(key=key.key))
-    await service.keys.DeleteApiKey(api_keys_pb2.DeleteApiKeyRequest(api_key_id=key.id))
-    with nobody():
-        error = await failed(service.sessions.VerifySession(pb.VerifySessionRequest(token=begun.token)))
-        assert isinstance(error, Unauthenticated)
-        error = await failed(service.sessions.CreateSession(pb.CreateSessionRequest(key=key.key)))
-    assert error.reason == "INVALID_API_KEY"
-
-
 async def test_only_the_gateway_begins_sessions(service: Service) -> None:
     with foreign():
         error = await failed(service.sessions.CreateSession(pb.CreateSessionRequest(key="mt_x")))

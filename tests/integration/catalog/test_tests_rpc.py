@@ -1,17 +1,19 @@
 """The gRPC services Tests, Workflows and Resolution, on the running catalog."""
 
+from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
 import pytest
 from google.protobuf.field_mask_pb2 import FieldMask
 from google.protobuf.json_format import MessageToDict, ParseDict
+from google.protobuf.timestamp_pb2 import Timestamp
 from mobiletest.catalog.v1 import apps_pb2, builds_pb2, resolution_pb2, tests_pb2, workflows_pb2
 from mobiletest.types.v1.platform_pb2 import PLATFORM_ANDROID, PLATFORM_IOS
-from mobiletest.types.v1.run_config_pb2 import BuildConfig, ExecutionMode, PlatformBuild, RunConfig
+from mobiletest.types.v1.run_config_pb2 import ExecutionMode, RunConfig
 
 from services.chassis.errors import InvalidArgument, NotFound
-from tests.integration.catalog.conftest import Service, foreign
+from tests.integration.catalog.conftest import Service
 from tests.integration.catalog.test_apps_rpc import failed, made
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -56,14 +58,6 @@ async def test_a_test_from_creation_to_deletion(service: Service) -> None:
     assert (await service.tests.ListTests(tests_pb2.ListTestsRequest())).total == 0
 
 
-async def test_steps_that_cannot_be_understood(service: Service) -> None:
-    """Each is named."""
-    request = ParseDict({"name": "t", "steps": ["Tap x", {"tapp": 1}]}, tests_pb2.CreateTestRequest())
-    error = await failed(service.tests.CreateTest(request))
-    assert isinstance(error, InvalidArgument)
-    assert [violation.field.split(".")[0] for violation in error.violations] == ["steps[1]"]
-
-
 async def test_attaching_pinning_detaching(service: Service) -> None:
     """Seen from the app, from the test, and in the app's counts."""
     app, test = await made(service), await written(service)
@@ -83,23 +77,6 @@ async def test_attaching_pinning_detaching(service: Service) -> None:
     detach = tests_pb2.DetachTestRequest(app_id=app.id, test_id=test.id)
     await service.tests.DetachTest(detach)
     assert isinstance(await failed(service.tests.DetachTest(detach)), NotFound)
-
-
-async def test_a_rename_moves_pins_and_workflows(service: Service) -> None:
-    """In the one change."""
-    app, test = await made(service), await written(service)
-    new = builds_pb2.CreateBuildRequest(app_id=app.id, version="1", artifact_url="https://x.test/a")
-    build = await service.builds.CreateBuild(new)
-    await service.tests.AttachTest(tests_pb2.AttachTestRequest(app_id=app.id, test_id=test.id, pinned_version="1"))
-    config = BuildConfig(android_build=PlatformBuild(app_id=app.id, pinned_version="1"))
-    workflow = await service.workflows.CreateWorkflow(
-        workflows_pb2.CreateWorkflowRequest(name="w", build_config=config)
-    )
-    await service.builds.UpdateBuild(builds_pb2.UpdateBuildRequest(version_id=build.id, version="1.0"))
-    listed = await service.tests.ListAttachments(tests_pb2.ListAttachmentsRequest(app_id=app.id))
-    assert [a.pinned_version for a in listed.items] == ["1.0"]
-    now = await service.workflows.GetWorkflow(workflows_pb2.GetWorkflowRequest(workflow_id=workflow.id))
-    assert now.build_config.android_build.pinned_version == "1.0"
 
 
 async def test_a_workflow_from_creation_to_deletion(service: Service) -> None:
@@ -126,14 +103,6 @@ async def test_a_workflow_from_creation_to_deletion(service: Service) -> None:
     await service.workflows.DeleteWorkflow(workflows_pb2.DeleteWorkflowRequest(workflow_id=workflow.id))
     error = await failed(service.workflows.GetWorkflow(workflows_pb2.GetWorkflowRequest(workflow_id=workflow.id)))
     assert error.message == "Workflow not found"
-
-
-async def test_unknown_tests_of_a_workflow_are_named(service: Service) -> None:
-    """By their places."""
-    test = await written(service)
-    request = workflows_pb2.CreateWorkflowRequest(name="w", test_ids=[test.id, str(uuid4())])
-    error = await failed(service.workflows.CreateWorkflow(request))
-    assert [violation.field for violation in error.violations] == ["test_ids[1]"]
 
 
 async def test_a_plan_for_the_executor(service: Service) -> None:
@@ -184,17 +153,43 @@ async def test_plans_of_several_workflows(service: Service) -> None:
         assert plan.runs == alone
 
 
-async def test_a_start_that_names_what_is_unknown(service: Service) -> None:
-    """App or version, by the path of the field; foreign ones likewise."""
+async def test_a_quarantine_shows_wherever_the_test_does(service: Service) -> None:
+    """Got, listed, together with others, in the list of an app; until it is ended."""
     app, test = await made(service), await written(service)
-    for field, choice in (
-        ("app_id", PlatformBuild(app_id=str(uuid4()))),
-        ("pinned_version", PlatformBuild(app_id=app.id, pinned_version="9")),
-    ):
-        config = BuildConfig(android_build=choice)
-        request = resolution_pb2.ResolveRunsRequest(test_id=test.id, build_config=config)
-        error = await failed(service.resolution.ResolveRuns(request))
-        assert [violation.field for violation in error.violations] == [f"build_config.android_build.{field}"]
-    with foreign():
-        error = await failed(service.resolution.ResolveRuns(resolution_pb2.ResolveRunsRequest(test_id=test.id)))
-        assert error.message == "Test not found"
+    await service.tests.AttachTest(tests_pb2.AttachTestRequest(app_id=app.id, test_id=test.id))
+    request = tests_pb2.QuarantineTestRequest(test_id=test.id, reason="Flaky")
+    quarantine = (await service.tests.QuarantineTest(request)).quarantine
+    days = quarantine.until.ToDatetime() - quarantine.since.ToDatetime()
+    assert (quarantine.reason, days) == ("Flaky", timedelta(days=14))
+    assert [each.quarantine for each in await views(service, app.id, test.id)] == [quarantine] * 4
+    for _ in range(2):
+        await service.tests.UnquarantineTest(tests_pb2.UnquarantineTestRequest(test_id=test.id))
+    assert not any(each.HasField("quarantine") for each in await views(service, app.id, test.id))
+
+
+async def views(service: Service, app_id: str, test_id: str) -> list[Any]:
+    """The test, or its attachment, in each answer that has one."""
+    got = await service.tests.GetTest(tests_pb2.GetTestRequest(test_id=test_id))
+    listed = await service.tests.ListTests(tests_pb2.ListTestsRequest())
+    together = await service.tests.BatchGetTests(tests_pb2.BatchGetTestsRequest(test_ids=[test_id]))
+    of_app = await service.tests.ListAttachments(tests_pb2.ListAttachmentsRequest(app_id=app_id))
+    return [got, listed.items[0], together.tests[0], of_app.items[0]]
+
+
+async def test_the_catalog_says_who_knows_classifications(service: Service) -> None:
+    """It cannot answer; the gateway does not ask it."""
+    error = await failed(service.tests.ListTests(tests_pb2.ListTestsRequest(classification="flaky")))
+    assert isinstance(error, InvalidArgument)
+    assert [violation.field for violation in error.violations] == ["classification"]
+    assert "mobiletest.reporting.v1.Reports.ListClassifiedTests" in error.message
+    unknown = await failed(service.tests.ListTests(tests_pb2.ListTestsRequest(classification="shaky")))
+    assert isinstance(unknown, InvalidArgument)
+
+
+async def test_an_end_of_quarantine_that_no_calendar_has_is_refused(service: Service) -> None:
+    request = tests_pb2.QuarantineTestRequest(
+        test_id=(await written(service)).id, reason="x", until=Timestamp(seconds=1 << 60)
+    )
+    error = await failed(service.tests.QuarantineTest(request))
+    assert isinstance(error, InvalidArgument)
+    assert [violation.field for violation in error.violations] == ["until"]

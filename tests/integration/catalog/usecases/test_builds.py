@@ -1,5 +1,7 @@
 """Uploading, changing, deleting and downloading builds."""
 
+import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from hashlib import sha256
@@ -135,6 +137,13 @@ async def test_a_version_that_exists_changes_nothing(catalog: Catalog, app: App)
     with pytest.raises(AlreadyExists):
         await referred(catalog, app, "1")
     assert await catalog.apps.get(app.id) == before
+
+
+async def test_of_uploads_of_a_version_at_the_same_time_one_becomes_the_build(catalog: Catalog, app: App) -> None:
+    uploads = (uploaded(catalog, app, "1", b"file %d" % number) for number in range(4))
+    results = await asyncio.gather(*uploads, return_exceptions=True)
+    assert Counter(map(type, results)) == {AlreadyExists: 3, Build: 1}
+    assert (await catalog.apps.get(app.id)).versions_count == 1
 
 
 async def test_the_final_description_counts(catalog: Catalog, app: App) -> None:
