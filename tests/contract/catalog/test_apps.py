@@ -18,7 +18,6 @@ EVERYTHING = AppFilter()
 
 
 async def test_an_app_is_kept_as_it_is(store: MongoStore) -> None:
-    """Every field comes back."""
     full = app(
         description="d",
         static_url="https://x.test",
@@ -44,19 +43,7 @@ async def test_an_id_is_used_once(store: MongoStore) -> None:
         await store.apps.add(app())
 
 
-async def test_a_replaced_app_is_the_new_one(store: MongoStore) -> None:
-    """And a deleted one is not seen any more."""
-    await store.apps.add(app())
-    await store.apps.replace(app(name="other", revision=2))
-    assert await store.apps.get("app") == app(name="other", revision=2)
-    await store.apps.replace(app(name="other", revision=3, deleted_at=at(1)))
-    assert await store.apps.get("app") is None
-    assert await store.apps.many(["app"]) == []
-    assert await store.apps.page(EVERYTHING, Page(1, 10)) == []
-
-
 async def test_foreign_apps_do_not_exist(store: MongoStore) -> None:
-    """Neither by id, nor in lists, nor in counts."""
     await store.apps.add(app())
     await store.counters.add(Counts(ios=1))
     with foreign():
@@ -68,7 +55,6 @@ async def test_foreign_apps_do_not_exist(store: MongoStore) -> None:
 
 
 async def test_the_newest_app_comes_first_and_ids_break_ties(store: MongoStore) -> None:
-    """Pages cut this order without gaps or overlaps."""
     for id, minutes in (("a", 1), ("b", 2), ("c", 2), ("d", 0)):
         await store.apps.add(app(id, minutes=minutes))
     pages = [await store.apps.page(EVERYTHING, Page(number, 3)) for number in (1, 2, 3)]
@@ -76,7 +62,6 @@ async def test_the_newest_app_comes_first_and_ids_break_ties(store: MongoStore) 
 
 
 async def test_a_filter_by_platform_and_name(store: MongoStore) -> None:
-    """Both conditions hold at once."""
     names = {"a": "Shop Pro", "b": "shopping", "c": "Bank", "d": "Photoshop"}
     for id, name in names.items():
         await store.apps.add(app(id, Platform.IOS if id == "d" else Platform.ANDROID, name=name))
@@ -86,26 +71,8 @@ async def test_a_filter_by_platform_and_name(store: MongoStore) -> None:
     assert await store.apps.count(AppFilter(Platform.IOS)) == 1
 
 
-HOSTILE = [
-    ".*",
-    "(a+)+$",
-    "$where",
-    '{"$gt":""}',
-    "[",
-    "\\",
-    "^x",
-    "\u202ex",
-    "\U0001f600",
-    "e\u0301",
-    "STRASSE",
-    "%",
-    "/x/i",
-]
-
-
-@pytest.mark.parametrize("search", HOSTILE)
+@pytest.mark.parametrize("search", [".*", "$where", "\u202ex", "STRASSE"])
 async def test_a_search_is_literal(store: MongoStore, search: str) -> None:
-    """Regex characters, operators, and Unicode in other forms find themselves, and nothing else."""
     await store.apps.add(app("found", name=f"before {search.lower()} after"))
     await store.apps.add(app("other", name="something else"))
     pattern = search_pattern(search)
@@ -113,7 +80,6 @@ async def test_a_search_is_literal(store: MongoStore, search: str) -> None:
 
 
 async def test_counters_add_up(store: MongoStore) -> None:
-    """From zeros, up and down."""
     assert await store.counters.get() == Counts()
     await store.counters.add(Counts(ios=2, tests=1))
     await store.counters.add(Counts(android=1, workflows=3))
@@ -122,7 +88,6 @@ async def test_counters_add_up(store: MongoStore) -> None:
 
 
 async def test_a_cached_revision_is_not_shown_for_another(store: MongoStore) -> None:
-    """What is read is what is stored, revision by revision."""
     await store.apps.add(app())
     for revision in (2, 3):
         changed = replace(app(), name=f"name {revision}", revision=revision)

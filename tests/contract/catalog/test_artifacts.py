@@ -34,7 +34,6 @@ class Storage:
     clock: FakeClock
 
     async def keep(self, uses: int = 0) -> None:
-        """An artifact in the object store."""
         await self.store.artifacts.expect(SHA, 1)
         await self.objects.put_bytes(f"{context.current().org_id}/{SHA}", b"x")
         await self.store.artifacts.stored(SHA)
@@ -42,7 +41,6 @@ class Storage:
             await self.store.artifacts.use(SHA, 1)
 
     async def is_stored(self) -> bool:
-        """Whether the object is there."""
         try:
             return [chunk async for chunk in self.objects.get_stream(f"{context.current().org_id}/{SHA}")] == [b"x"]
         except NotFound:
@@ -58,7 +56,6 @@ def storage(mongo: Mongo) -> Storage:
 
 
 async def test_an_unused_artifact_is_removed_after_a_day(storage: Storage) -> None:
-    """Not before; afterwards it has to be uploaded again."""
     await storage.keep()
     assert await storage.sweeper.sweep() == 0
     storage.clock.advance(DAY + 1)
@@ -68,7 +65,6 @@ async def test_an_unused_artifact_is_removed_after_a_day(storage: Storage) -> No
 
 
 async def test_a_used_artifact_stays(storage: Storage) -> None:
-    """Until its last use has ended, and a day longer."""
     await storage.keep(uses=2)
     storage.clock.advance(9 * DAY)
     assert await storage.sweeper.sweep() == 0
@@ -96,7 +92,6 @@ async def test_the_uses_of_many_builds_end_at_once(storage: Storage) -> None:
 
 
 async def test_an_upload_keeps_an_unused_artifact_for_another_day(storage: Storage) -> None:
-    """It is about to be used."""
     await storage.keep()
     storage.clock.advance(2 * DAY)
     assert await storage.store.artifacts.expect(SHA, 1)
@@ -105,7 +100,6 @@ async def test_an_upload_keeps_an_unused_artifact_for_another_day(storage: Stora
 
 
 async def test_an_artifact_is_claimed_once(storage: Storage) -> None:
-    """And an upload of the same file has to wait until it is gone."""
     await storage.keep()
     storage.clock.advance(2 * DAY)
     before = storage.clock.now() - timedelta(days=1)
@@ -119,7 +113,6 @@ async def test_an_artifact_is_claimed_once(storage: Storage) -> None:
 
 
 async def test_a_claim_that_died_is_taken_back_by_the_next_upload(storage: Storage) -> None:
-    """After a minute, as if the artifact were not there."""
     await storage.keep()
     storage.clock.advance(2 * DAY)
     await storage.sweeper.claim(storage.clock.now() - timedelta(days=1))

@@ -16,7 +16,6 @@ SHA = "ab" * 32
 
 
 async def test_a_build_is_kept_as_it_is(store: MongoStore) -> None:
-    """Every field comes back, metadata with any keys and types."""
     metadata = {"$where": "1", "a.b": [1, 2.5, None, True], "": {"\u00e9\U0001f600": "x"}, "n": 2**53}
     full = build(
         artifact_url="org/sha",
@@ -46,24 +45,12 @@ async def test_a_version_is_used_once_in_an_app(store: MongoStore) -> None:
 
 
 async def test_versions_differ_by_case(store: MongoStore) -> None:
-    """A version is an exact text."""
     await store.builds.add(build("1.0-rc"))
     await store.builds.add(build("1.0-RC"))
     assert await store.builds.of_version("app", "1.0-RC") == build("1.0-RC")
 
 
-async def test_the_version_of_a_deleted_build_is_free(store: MongoStore) -> None:
-    """More than once."""
-    for number in (1, 2):
-        await store.builds.add(build("1.0", id=f"b{number}"))
-        await store.builds.replace(build("1.0", id=f"b{number}", deleted_at=at(1)))
-    await store.builds.add(build("1.0", id="b3"))
-    assert await store.builds.of_version("app", "1.0") == build("1.0", id="b3")
-    assert await store.builds.get("b1") is None
-
-
 async def test_the_newest_build_comes_first_and_ids_break_ties(store: MongoStore) -> None:
-    """In pages, and alone."""
     for version, minutes in (("1", 1), ("2", 3), ("3", 3), ("4", 2)):
         await store.builds.add(build(version, minutes=minutes))
     await store.builds.add(build("9", "another app", minutes=9))
@@ -76,7 +63,6 @@ async def test_the_newest_build_comes_first_and_ids_break_ties(store: MongoStore
 
 
 async def test_builds_by_versions_and_of_an_app(store: MongoStore) -> None:
-    """Across apps, and all of one."""
     kept = [build("1", "a"), build("2", "a"), build("1", "b")]
     for each in kept:
         await store.builds.add(each)
@@ -100,25 +86,12 @@ async def test_all_builds_of_an_app_are_deleted_at_once(store: MongoStore) -> No
 
 
 async def test_foreign_builds_do_not_exist(store: MongoStore) -> None:
-    """And their versions are free."""
     await store.builds.add(build())
     with foreign():
         assert await store.builds.get(build().id) is None
         assert await store.builds.of_version("app", "1.0") is None
         assert await store.builds.page("app", Page(1, 10)) == []
         await store.builds.add(build("1.0", id="another"))
-
-
-async def test_an_artifact_is_stored_once(store: MongoStore) -> None:
-    """Expected, stored, used; another organisation does not see it."""
-    assert not await store.artifacts.expect(SHA, 10)
-    assert not await store.artifacts.expect(SHA, 10)
-    await store.artifacts.stored(SHA)
-    assert await store.artifacts.expect(SHA, 10)
-    await store.artifacts.use(SHA, 1)
-    await store.artifacts.use(SHA, -1)
-    with foreign():
-        assert not await store.artifacts.expect(SHA, 10)
 
 
 async def test_builds_of_a_content_or_version(store: MongoStore) -> None:

@@ -18,8 +18,6 @@ class Stop(Exception):
 
 
 async def test_a_change_gives_its_result_and_is_kept(store: MongoStore) -> None:
-    """All of it."""
-
     async def work(change: Change) -> str:
         await change.apps.add(app())
         await change.counters.add(Counts(android=1))
@@ -31,8 +29,6 @@ async def test_a_change_gives_its_result_and_is_kept(store: MongoStore) -> None:
 
 
 async def test_a_change_that_fails_leaves_nothing(store: MongoStore) -> None:
-    """Not even what came before the failure."""
-
     async def work(change: Change) -> None:
         await change.apps.add(app())
         await change.counters.add(Counts(android=1))
@@ -45,7 +41,6 @@ async def test_a_change_that_fails_leaves_nothing(store: MongoStore) -> None:
 
 
 async def test_a_taken_value_undoes_the_change(store: MongoStore) -> None:
-    """A version that is in use, found at the last write."""
     await store.builds.add(build("1.0"))
 
     async def work(change: Change) -> None:
@@ -58,8 +53,6 @@ async def test_a_taken_value_undoes_the_change(store: MongoStore) -> None:
 
 
 async def test_a_change_reads_what_it_has_written(store: MongoStore) -> None:
-    """Before anybody else can."""
-
     async def work(change: Change) -> App | None:
         await change.apps.add(app())
         assert await store.apps.get("app") is None
@@ -69,7 +62,6 @@ async def test_a_change_reads_what_it_has_written(store: MongoStore) -> None:
 
 
 async def test_changes_at_the_same_time_follow_each_other(store: MongoStore) -> None:
-    """No increment is lost."""
     await store.apps.add(app())
 
     async def work(change: Change) -> None:

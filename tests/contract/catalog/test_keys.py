@@ -16,7 +16,6 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 async def test_a_key_is_kept_as_it_is(store: MongoStore, ring: MongoKeyRing) -> None:
-    """Every field comes back, by id and by lookup id."""
     offered = new_secret()
     key = api_key(offered, scopes=(Scope.READ,), expires_at=at(9), last_used_at=at(5))
     await store.keys.add(key)
@@ -38,19 +37,7 @@ async def test_the_ring_knows_all_organisations_the_keys_only_ones_own(store: Mo
         assert await store.keys.count() == 0
 
 
-async def test_a_deleted_key_is_gone(store: MongoStore, ring: MongoKeyRing) -> None:
-    """From the list, the count and the ring."""
-    offered = new_secret()
-    key = api_key(offered)
-    await store.keys.add(key)
-    await store.keys.replace(replace(key, deleted_at=at(1)))
-    assert await store.keys.get(key.id) is None
-    assert await store.keys.count() == 0
-    assert await ring.find(offered.lookup) is None
-
-
 async def test_keys_come_newest_first(store: MongoStore) -> None:
-    """In pages."""
     keys = [api_key(new_secret(), minutes) for minutes in (1, 2, 3)]
     for key in keys:
         await store.keys.add(key)
@@ -59,7 +46,6 @@ async def test_keys_come_newest_first(store: MongoStore) -> None:
 
 
 async def test_the_last_use_only_goes_forward(store: MongoStore, ring: MongoKeyRing) -> None:
-    """And is no new revision."""
     key = api_key(new_secret())
     await store.keys.add(key)
     await ring.used(key, at(5))

@@ -26,15 +26,6 @@ async def test_a_session_is_kept_as_it_is(store: MongoStore, ring: MongoKeyRing)
         await store.sessions.add(replace(begun, id="another"))
 
 
-async def test_a_session_that_was_ended_is_gone_but_counts(store: MongoStore, ring: MongoKeyRing) -> None:
-    offered = new_secret()
-    begun = session(offered)
-    await store.sessions.add(begun)
-    await store.sessions.replace(replace(begun, deleted_at=at(1)))
-    assert await ring.find_session(offered.lookup) is None
-    assert await store.sessions.count_of_key("key") == 1
-
-
 async def test_sessions_are_counted_by_key(store: MongoStore) -> None:
     for key_id in ("key", "key", "other"):
         await store.sessions.add(session(new_secret(), key_id))

@@ -24,7 +24,6 @@ FILE = MediaFile("p/cat.png", "ab" * 32, 9)
 
 
 async def test_a_test_is_kept_as_it_is(store: MongoStore) -> None:
-    """Every field comes back, steps with any keys."""
     full = a_test(
         platform=Platform.IOS,
         description="d",
@@ -88,7 +87,6 @@ async def test_filters(store: MongoStore, filter: TestFilter, expected: list[str
 
 
 async def test_tests_for_one_platform_only_are_counted(store: MongoStore) -> None:
-    """Neither deleted ones, nor those for any platform."""
     await store.tests.add(a_test("a", None))
     await store.tests.add(a_test("b", Platform.IOS))
     await store.tests.add(a_test("c", Platform.IOS, deleted_at=at(1)))
@@ -114,7 +112,6 @@ async def test_quarantines_are_found_by_the_tests(store: MongoStore) -> None:
 
 
 async def test_tagged_tests_come_by_name(store: MongoStore) -> None:
-    """Without regard to case, each once."""
     await store.tests.add(a_test("1", name="beta", tags=("x", "y")))
     await store.tests.add(a_test("2", name="Alpha", tags=("y",)))
     await store.tests.add(a_test("3", name="gamma", tags=("z",)))
@@ -122,7 +119,6 @@ async def test_tagged_tests_come_by_name(store: MongoStore) -> None:
 
 
 async def test_versions_come_newest_first(store: MongoStore) -> None:
-    """In pages."""
     kept = [TestVersion("test", org(), number, STEPS[:number], at(number)) for number in (1, 2, 3)]
     for version in kept:
         await store.tests.add_version(version)
@@ -159,7 +155,6 @@ async def test_pages_have_steps_only_when_asked_for(store: MongoStore) -> None:
 
 
 async def test_foreign_tests_do_not_exist(store: MongoStore) -> None:
-    """Neither they, nor their versions, nor their attachments."""
     await store.tests.add(a_test(tags=("x",)))
     await store.tests.add_version(TestVersion("test", org(), 1, STEPS, at(0)))
     await store.attachments.put([attachment()])
@@ -197,7 +192,6 @@ async def test_all_attachments_of_an_app_end_at_once(store: MongoStore) -> None:
 
 
 async def test_the_attachments_of_an_app_come_by_name(store: MongoStore) -> None:
-    """Test ids break ties; a renamed test moves."""
     named = {"1": "beta", "2": "Alpha", "3": "alpha"}
     await store.attachments.put([replace(attachment(test_id=id), test_name=name) for id, name in named.items()])
     assert [a.test_id for a in await store.attachments.of_app("app")] == ["2", "3", "1"]
@@ -207,7 +201,6 @@ async def test_the_attachments_of_an_app_come_by_name(store: MongoStore) -> None
 
 
 async def test_the_attachments_of_tests_come_oldest_first(store: MongoStore) -> None:
-    """Across apps."""
     await store.attachments.put(
         [attachment("b", "1", minutes=2), attachment("a", "2", minutes=1), attachment("c", "3")]
     )
@@ -215,7 +208,6 @@ async def test_the_attachments_of_tests_come_oldest_first(store: MongoStore) -> 
 
 
 async def test_nothing_is_found_for_nothing(store: MongoStore) -> None:
-    """No ids, no tags."""
     await store.tests.add(a_test(tags=("x",)))
     await store.attachments.put([attachment()])
     found = [await store.tests.many([]), await store.tests.with_deleted([]), await store.tests.tagged([])]

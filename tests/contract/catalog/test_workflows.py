@@ -2,7 +2,6 @@
 
 import pytest
 
-from services.catalog.model.text import search_pattern
 from services.catalog.model.values import Page
 from services.catalog.model.workflows import AppChoice, BuildConfig
 from services.catalog.storage.store import MongoStore
@@ -15,7 +14,6 @@ CONFIG = BuildConfig(AppChoice("ios", "1.0"), AppChoice("android"))
 
 
 async def test_a_workflow_is_kept_as_it_is(store: MongoStore) -> None:
-    """Every field comes back."""
     full = workflow(
         description="d",
         test_ids=("b", "a"),
@@ -31,16 +29,6 @@ async def test_a_workflow_is_kept_as_it_is(store: MongoStore) -> None:
     assert await store.workflows.get("workflow") is None
 
 
-async def test_workflows_come_newest_first(store: MongoStore) -> None:
-    """All, or those whose name contains a text."""
-    for id, minutes in (("night", 1), ("nightly", 2), ("day", 3)):
-        await store.workflows.add(workflow(id, minutes))
-    pattern = search_pattern("NIGHT")
-    assert [w.id for w in await store.workflows.page(None, Page(1, 2))] == ["day", "nightly"]
-    assert [w.id for w in await store.workflows.page(pattern, Page(1, 2))] == ["nightly", "night"]
-    assert (await store.workflows.count(None), await store.workflows.count(pattern)) == (3, 2)
-
-
 async def test_workflows_are_found_by_what_they_name(store: MongoStore) -> None:
     """A test, or a version of an app, both on the same platform."""
     await store.workflows.add(workflow("a", test_ids=("t1", "t2"), build_config=CONFIG))
@@ -51,7 +39,6 @@ async def test_workflows_are_found_by_what_they_name(store: MongoStore) -> None:
 
 
 async def test_foreign_workflows_do_not_exist(store: MongoStore) -> None:
-    """By no way to ask."""
     await store.workflows.add(workflow(test_ids=("t",), build_config=CONFIG))
     with foreign():
         assert await store.workflows.get("workflow") is None

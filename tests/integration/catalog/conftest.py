@@ -43,15 +43,15 @@ from tests.callers import ALL, callers
 
 TOKEN = "t" * 20
 TOKEN_OF_GATEWAY = "g" * 20
-_FILES = {
-    "Apps": apps_pb2,
-    "Builds": builds_pb2,
-    "Tests": tests_pb2,
-    "Workflows": workflows_pb2,
-    "Resolution": resolution_pb2,
-    "ApiKeys": api_keys_pb2,
-    "Sessions": sessions_pb2,
-    "Limits": limits_pb2,
+_SERVICES: dict[str, tuple[Any, Any, str]] = {
+    "apps": (apps_pb2, apps_pb2_grpc, "Apps"),
+    "builds": (builds_pb2, builds_pb2_grpc, "Builds"),
+    "tests": (tests_pb2, tests_pb2_grpc, "Tests"),
+    "workflows": (workflows_pb2, workflows_pb2_grpc, "Workflows"),
+    "resolution": (resolution_pb2, resolution_pb2_grpc, "Resolution"),
+    "keys": (api_keys_pb2, api_keys_pb2_grpc, "ApiKeys"),
+    "sessions": (sessions_pb2, sessions_pb2_grpc, "Sessions"),
+    "limits": (limits_pb2, limits_pb2_grpc, "Limits"),
 }
 
 
@@ -102,11 +102,12 @@ async def service(
     async with AsyncExitStack() as stack:
         stack.callback(mongo_client.drop_database, settings.mongo_database)
         app = await stack.enter_async_context(start_app(settings))
-        descriptors = [file.DESCRIPTOR.services_by_name[name] for name, file in _FILES.items()]
+        descriptors = [file.DESCRIPTOR.services_by_name[name] for file, _, name in _SERVICES.values()]
         channel = await stack.enter_async_context(
             grpc_server.open_channel(app.grpc_address, TOKEN, services=descriptors)
         )
-        yield Service(settings, app.grpc_address, objects, spool, **_stubs(channel))
+        stubs = {field: getattr(stub, f"{name}Stub")(channel) for field, (_, stub, name) in _SERVICES.items()}
+        yield Service(settings, app.grpc_address, objects, spool, **stubs)
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
@@ -117,24 +118,6 @@ async def storage(
     async with open_migrated(mongo_uri, f"test_{uuid4().hex}", MIGRATIONS, mongo_driver) as mongo:
         yield mongo
     mongo_client.drop_database(mongo.database.name)
-
-
-def _stubs(channel: grpc_server.Channel) -> dict[str, Any]:
-    grpc: Any = (apps_pb2_grpc, builds_pb2_grpc, tests_pb2_grpc, workflows_pb2_grpc, resolution_pb2_grpc)
-    apps, builds, tests, workflows, resolution = grpc
-    keys: Any = api_keys_pb2_grpc
-    limits: Any = limits_pb2_grpc
-    sessions: Any = sessions_pb2_grpc
-    return {
-        "apps": apps.AppsStub(channel),
-        "builds": builds.BuildsStub(channel),
-        "tests": tests.TestsStub(channel),
-        "workflows": workflows.WorkflowsStub(channel),
-        "resolution": resolution.ResolutionStub(channel),
-        "keys": keys.ApiKeysStub(channel),
-        "sessions": sessions.SessionsStub(channel),
-        "limits": limits.LimitsStub(channel),
-    }
 
 
 @pytest.fixture(autouse=True)

@@ -19,7 +19,6 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 async def failed(call: Any) -> DomainError:
-    """The error that the call ends with."""
     with pytest.raises(grpc.aio.AioRpcError) as error:
         await call
     known = to_domain_error(error.value)
@@ -28,13 +27,11 @@ async def failed(call: Any) -> DomainError:
 
 
 async def made(service: Service, name: str = "Shop", platform: Any = PLATFORM_ANDROID) -> pb.App:
-    """A new app."""
     app: pb.App = await service.apps.CreateApp(pb.CreateAppRequest(name=name, platform=platform))
     return app
 
 
 async def test_an_app_from_creation_to_deletion(service: Service) -> None:
-    """Created, read alone and in a batch and a list, changed, deleted."""
     org_id = context.current().org_id
     app = await service.apps.CreateApp(pb.CreateAppRequest(name=" Shop ", platform=PLATFORM_IOS, description="d"))
     assert (app.name, app.platform, app.description, app.org_id) == ("Shop", PLATFORM_IOS, "d", org_id)
@@ -57,7 +54,6 @@ async def test_an_app_from_creation_to_deletion(service: Service) -> None:
 
 
 async def test_an_update_without_a_mask_changes_what_is_set(service: Service) -> None:
-    """And an empty one changes nothing."""
     app = await made(service)
     changed = await service.apps.UpdateApp(pb.UpdateAppRequest(app_id=app.id, static_url="https://x.test"))
     assert (changed.static_url, changed.name) == ("https://x.test", "Shop")
@@ -74,7 +70,6 @@ INVALID = [
 
 @pytest.mark.parametrize(("method", "request_", "field"), INVALID)
 async def test_what_is_invalid_names_its_field(service: Service, method: str, request_: Any, field: str) -> None:
-    """INVALID_ARGUMENT with the violation."""
     error = await failed(getattr(service.apps, method)(request_))
     assert isinstance(error, InvalidArgument)
     assert [violation.field for violation in error.violations] == [field]
@@ -89,7 +84,6 @@ async def test_a_key_without_the_scope_may_not(service: Service) -> None:
 
 
 async def test_an_idempotency_key_makes_one_app(service: Service) -> None:
-    """The first answer again."""
     org_id = context.current().org_id
     with context.bind(Caller(org_id, idempotency_key=str(uuid4()), scopes=ALL_SCOPES)):
         assert await made(service) == await made(service)

@@ -43,7 +43,6 @@ def upload(
 
 
 async def test_an_apk_is_uploaded_and_downloaded(service: Service) -> None:
-    """Its manifest names version and package; the bytes come back with their headers."""
     app, content = await made(service), apk("com.example.shop", "2.1.0", extra=bytes(range(256)) * 4096)
     build = await service.builds.UploadBuild(upload(app, content))
     digest = sha256(content).hexdigest()
@@ -84,7 +83,6 @@ async def test_a_caller_with_the_object_store_is_told_where_a_large_build_is(ser
 
 
 async def test_updates_and_deletion_of_a_build(service: Service) -> None:
-    """A rename, metadata replaced, the package cleared."""
     app = await made(service)
     build = await service.builds.UploadBuild(upload(app, apk("com.example", "1.0")))
     facts = Struct()
@@ -100,7 +98,6 @@ async def test_updates_and_deletion_of_a_build(service: Service) -> None:
 
 
 async def test_an_upload_that_is_cut_leaves_nothing(service: Service) -> None:
-    """No build, no object, no file in the spool."""
     app = await made(service)
     begun = asyncio.Event()
 
@@ -127,7 +124,6 @@ REFUSED: dict[str, Callable[[apps_pb2.App], AsyncIterator[Any]]] = {
 
 @pytest.mark.parametrize("name", REFUSED)
 async def test_what_is_refused_leaves_nothing(service: Service, name: str) -> None:
-    """INVALID_ARGUMENT, and neither build nor object."""
     app = await made(service)
     error = await failed(service.builds.UploadBuild(REFUSED[name](app)))
     assert isinstance(error, InvalidArgument)

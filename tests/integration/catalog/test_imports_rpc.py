@@ -80,7 +80,6 @@ async def test_pictures_are_kept_as_long_as_a_test_needs_them(service: Service) 
 
 
 async def test_picture_that_no_test_needs_any_more_is_swept(service: Service) -> None:
-    """One that another test still needs is not."""
     files = {"a.yaml": "- addMedia: [p.png, q.png]\n", "b.yaml": "- addMedia: [q.png]\n", "p.png": PNG, "q.png": OTHER}
     first, _ = (await send(service, files)).created
     await service.tests.DeleteTest(tests_pb2.DeleteTestRequest(test_id=first.test_id))

@@ -22,7 +22,6 @@ def caller() -> Iterator[None]:
 
 
 def written(folder: Path, content: bytes, name: str = "artifact") -> Path:
-    """A file with this content."""
     path = folder / name
     path.write_bytes(content)
     return path
@@ -51,20 +50,17 @@ async def test_what_is_no_archive_needs_no_child(tmp_path: Path, content: bytes)
 
 
 async def test_an_unreadable_artifact_is_an_error_of_its_own(tmp_path: Path) -> None:
-    """The build is kept with this text."""
     found = await ProcessInspector().inspect(written(tmp_path, apk()[:100]))
     assert isinstance(found, Inspection)
     assert found.error is not None
 
 
 async def test_a_hostile_artifact_is_rejected(tmp_path: Path) -> None:
-    """The upload is refused with the reason."""
     found = await ProcessInspector().inspect(written(tmp_path, archive({"../x": b""})))
     assert found == RejectedArtifact("it has an entry whose name leads out of the archive")
 
 
 async def test_a_child_that_takes_too_long_is_ended(tmp_path: Path) -> None:
-    """And the artifact counts as unreadable."""
     found = await ProcessInspector(replace(LIMITS, wall_seconds=0)).inspect(written(tmp_path, apk()))
     assert found == Inspection(error="the inspection failed: it takes longer than 0 s")
 
@@ -79,7 +75,6 @@ async def test_a_child_that_takes_too_much_cpu_is_ended_without_logs(
 
 
 async def test_an_organisation_with_many_artifacts_does_not_delay_another(tmp_path: Path) -> None:
-    """The other one is served while most of the first one's artifacts still wait."""
     inspector = ProcessInspector(replace(LIMITS, cpu_seconds=0.5, wall_seconds=60))
     busy = written(tmp_path, busy_apk(), "busy")
     waiting = [asyncio.create_task(inspector.inspect(busy)) for _ in range(4)]
@@ -104,7 +99,6 @@ async def test_too_many_artifacts_of_an_organisation_are_refused(tmp_path: Path)
 
 
 async def test_a_cancelled_inspection_leaves_its_turn(tmp_path: Path) -> None:
-    """The next inspection of the organisation starts at once."""
     inspector = ProcessInspector(replace(LIMITS, cpu_seconds=600, wall_seconds=600))
     inspecting = asyncio.create_task(inspector.inspect(written(tmp_path, busy_apk(), "busy")))
     await asyncio.sleep(0)

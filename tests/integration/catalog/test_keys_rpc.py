@@ -31,7 +31,6 @@ async def test_a_key_from_creation_to_deletion(service: Service) -> None:
 
 
 async def test_keys_are_for_administrators_of_the_organisation(service: Service) -> None:
-    """Others neither see nor delete them; a gateway's caller cannot verify keys."""
     key = await service.keys.CreateApiKey(pb.CreateApiKeyRequest(name="ci"))
     with foreign():
         assert (await service.keys.ListApiKeys(pb.ListApiKeysRequest())).total == 0

@@ -30,7 +30,6 @@ async def search(store: MongoStore, part: str) -> tuple[set[str], int]:
 
 
 async def test_a_search_reads_what_it_finds(storage: Mongo, mongo_client: MongoClient[dict[str, Any]]) -> None:
-    """Two apps among many of other names."""
     store = MongoStore(storage, Outbox(storage, SOURCE), SystemClock())
     names = (*FOUND, *(f"Wallet {number}" for number in range(300)))
     rows = [to_document(app(str(uuid4()), name=name)) for name in names]

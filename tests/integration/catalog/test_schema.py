@@ -15,7 +15,6 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 async def test_a_migration_that_died_in_the_middle_runs_again(storage: Mongo) -> None:
-    """Existing collections and indexes are no error, and missing ones are made."""
     await storage.collection("apps").drop_index("list")
     await storage.collection("upload_reservations").drop()
     for migration in MIGRATIONS:
@@ -29,7 +28,6 @@ async def test_a_migration_that_died_in_the_middle_runs_again(storage: Mongo) ->
 
 @pytest.mark.parametrize("collection", RULES)
 async def test_a_document_without_its_fields_is_refused(storage: Mongo, collection: str) -> None:
-    """Whichever client writes it."""
     with pytest.raises(WriteError, match="failed validation"):
         await storage.collection(collection).insert_one({"_id": str(uuid4())})
 
@@ -115,7 +113,6 @@ async def crowded(storage: Mongo) -> Mongo:
 async def test_a_query_finds_its_index(
     crowded: Mongo, collection: str, condition: dict[str, Any], sort: dict[str, int], index: str
 ) -> None:
-    """Organisation first, and no sorting in memory."""
     query: dict[str, Any] = {"find": collection, "filter": {"org_id": ORG, **condition}}
     if sort:
         query["sort"] = sort

@@ -22,19 +22,16 @@ STEPS: list[Any] = ['Tap "Log in"', {"tapOn": {"id": "next", "index": 1}}]
 
 
 async def written(service: Service, name: str = "Log in", **fields: Any) -> tests_pb2.Test:
-    """A new test."""
     request = ParseDict({"name": name, "steps": STEPS, **fields}, tests_pb2.CreateTestRequest())
     test: tests_pb2.Test = await service.tests.CreateTest(request)
     return test
 
 
 def steps_of(message: Any) -> Any:
-    """The steps of a message as JSON."""
     return MessageToDict(message)["steps"]
 
 
 async def test_a_test_from_creation_to_deletion(service: Service) -> None:
-    """Created, read, changed with its versions, listed, deleted."""
     test = await written(service, description="d", tags=["smoke"], platform="PLATFORM_IOS", timeoutSeconds=60)
     assert (test.version_number, test.platform, list(test.tags), test.timeout_seconds) == (
         1,
@@ -59,7 +56,6 @@ async def test_a_test_from_creation_to_deletion(service: Service) -> None:
 
 
 async def test_attaching_pinning_detaching(service: Service) -> None:
-    """Seen from the app, from the test, and in the app's counts."""
     app, test = await made(service), await written(service)
     pin = tests_pb2.AttachTestRequest(app_id=app.id, test_id=test.id, pinned_version="1.0")
     attachment = await service.tests.AttachTest(pin)
@@ -80,7 +76,6 @@ async def test_attaching_pinning_detaching(service: Service) -> None:
 
 
 async def test_a_workflow_from_creation_to_deletion(service: Service) -> None:
-    """Its configurations come back as they were sent; null clears them."""
     test = await written(service)
     run_config = RunConfig(execution_mode=ExecutionMode(retries=0, enable_planning=False), run_id="x")
     request = workflows_pb2.CreateWorkflowRequest(
@@ -106,7 +101,6 @@ async def test_a_workflow_from_creation_to_deletion(service: Service) -> None:
 
 
 async def test_a_plan_for_the_executor(service: Service) -> None:
-    """The snapshot holds all that a run needs."""
     app, test = await made(service), await written(service, timeoutSeconds=60)
     prompt = apps_pb2.UpdateAppRequest(app_id=app.id, system_prompt="p")
     await service.apps.UpdateApp(prompt)
@@ -154,7 +148,6 @@ async def test_plans_of_several_workflows(service: Service) -> None:
 
 
 async def test_a_quarantine_shows_wherever_the_test_does(service: Service) -> None:
-    """Got, listed, together with others, in the list of an app; until it is ended."""
     app, test = await made(service), await written(service)
     await service.tests.AttachTest(tests_pb2.AttachTestRequest(app_id=app.id, test_id=test.id))
     request = tests_pb2.QuarantineTestRequest(test_id=test.id, reason="Flaky")

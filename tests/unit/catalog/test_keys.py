@@ -37,7 +37,6 @@ def test_a_new_key_has_the_documented_format() -> None:
 
 
 def test_a_key_is_known_by_its_parts() -> None:
-    """What is spelt is parsed again, and no two are the same."""
     first, second = new_secret(), new_secret()
     assert parse_key(format_key(first)) == first != second
 
@@ -64,7 +63,6 @@ MALFORMED = [
 
 @pytest.mark.parametrize("key", MALFORMED)
 async def test_what_is_no_key_is_refused_without_a_look_at_the_database(key: str) -> None:
-    """Malformed, mistyped or far too long."""
     assert parse_key(key) is None
     nothing: Any = None
     with pytest.raises(Unauthenticated, match=r"^Invalid API key$") as refusal:
@@ -79,20 +77,17 @@ async def test_what_is_no_key_is_refused_without_a_look_at_the_database(key: str
 
 @given(st.integers(0, 53), st.sampled_from(ALPHABET))
 def test_a_typo_is_refused(position: int, letter: str) -> None:
-    """A CRC32 finds each single wrong letter."""
     key = format_key(OFFERED)
     typo = key[:position] + letter + key[position + 1 :]
     assert typo == key or parse_key(typo) is None
 
 
 def test_a_key_has_one_secret() -> None:
-    """Compared by its hash."""
     assert has_secret(KEY, OFFERED)
     assert not has_secret(KEY, replace(OFFERED, secret="T" * 32))
 
 
 def test_a_use_is_written_once_a_minute() -> None:
-    """The first use, then not before a minute has passed."""
     assert is_use_due(KEY, at(0))
     used = replace(KEY, last_used_at=at(1))
     assert not is_use_due(used, at(1))
@@ -100,7 +95,6 @@ def test_a_use_is_written_once_a_minute() -> None:
 
 
 def test_secrets_do_not_show() -> None:
-    """Neither the secret nor its hash is in a representation."""
     assert OFFERED.secret not in repr(OFFERED)
     assert KEY.secret_sha256 not in repr(KEY)
     assert KEY.prefix == "mt_abcdefghijkl"

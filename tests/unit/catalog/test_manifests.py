@@ -35,7 +35,6 @@ READABLE = [
 
 @pytest.mark.parametrize(("content", "expected"), READABLE)
 def test_what_an_artifact_says_of_itself(tmp_path: Path, content: bytes, expected: Inspection) -> None:
-    """APK, IPA, simulator app."""
     assert inspected(tmp_path, content) == expected
 
 
@@ -132,6 +131,5 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_archive_is_refused(tmp_path: Path, name: str) -> None:
-    """Before anything of it is unpacked, and with the reason."""
     with pytest.raises(HostileArchive, match=r"^its? "):
         inspected(tmp_path, HOSTILE[name]())

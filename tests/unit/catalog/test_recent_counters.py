@@ -30,14 +30,12 @@ class SlowCounters:
 
 
 def recent() -> tuple[RecentCounters, SlowCounters, FakeClock]:
-    """Counters that answer at once."""
     slow, clock = SlowCounters(), FakeClock()
     slow.gate.set()
     return RecentCounters(slow, clock), slow, clock
 
 
 async def test_counters_are_read_once_a_second() -> None:
-    """However many lists there are; each organisation has its own."""
     counters, slow, clock = recent()
     for seconds, reads in ((0.0, 1), (0.75, 1), (0.25, 2)):
         clock.advance(seconds)
@@ -49,7 +47,6 @@ async def test_counters_are_read_once_a_second() -> None:
 
 
 async def test_ones_own_change_is_seen_at_once() -> None:
-    """A list after a creation has it in its total."""
     counters, _, _ = recent()
     assert await counters.get() == Counts()
     await counters.add(Counts(ios=1))

@@ -28,7 +28,6 @@ def stock(apps: Sequence[App], attached: Sequence[Attachment] = (), builds: Sequ
 
 
 def android(app_id: str, version: str | None = None) -> BuildConfig:
-    """A build_config for Android only."""
     return BuildConfig(android_build=AppChoice(app_id, version))
 
 
@@ -78,7 +77,6 @@ BUILD_CASES = [
 
 @pytest.mark.parametrize("case", BUILD_CASES, ids=lambda c: c.name)
 def test_which_build(case: Case) -> None:
-    """Each precedence between two sources of a version."""
     apps = [app(current_version=case.current, latest_version="newest"), app("ios", IOS, latest_version="1")]
     builds = [*(build(v) for v in VERSIONS), build("1", "ios")]
     attached = [attachment(pin=case.pin)]
@@ -133,7 +131,6 @@ APP_CASES = [
     ("attached", "requested", "stored", "expected"), [c[1:] for c in APP_CASES], ids=[c[0] for c in APP_CASES]
 )
 def test_which_app(attached: list[Attachment], requested: BuildConfig, stored: BuildConfig, expected: str) -> None:
-    """Each precedence between two sources of an app."""
     builds = [build("1", a.id) for a in APPS]
     runs = plan_runs([a_test(platform=ANDROID)], stock(APPS, attached, builds), BuildRequest(requested, stored=stored))
     assert [r.app and r.app.id for r in runs] == [expected]
@@ -141,7 +138,6 @@ def test_which_app(attached: list[Attachment], requested: BuildConfig, stored: B
 
 
 def test_the_pin_of_another_app_does_not_bind_the_named_app() -> None:
-    """A pin names a version of its own app only."""
     apps = [app("a", latest_version="1"), app("b", latest_version="2")]
     kept = stock(apps, [attachment("a", pin="1")], [build("1", "a"), build("2", "b")])
     [run] = plan_runs([a_test()], kept, BuildRequest(requested=android("b")))
@@ -171,20 +167,17 @@ def test_which_platforms(
 
 
 def only(runs: list[PlannedRun]) -> PlannedRun:
-    """The single run of a plan."""
     [run] = runs
     return run
 
 
 def test_a_test_without_any_app_says_what_to_attach() -> None:
-    """It is one run without a platform that cannot start."""
     run = only(plan_runs([a_test()], stock(BOTH), BuildRequest()))
     assert (run.platform, run.app, run.build) == (None, None, None)
     assert run.config_error == 'The test "test" is attached to no app; attach it to one, or name one in build_config'
 
 
 def test_a_test_without_an_app_of_its_platform_says_which_to_attach() -> None:
-    """The platform of the test is named."""
     run = only(plan_runs([a_test(platform=IOS)], stock(BOTH, [attachment("android")], BOTH_BUILDS), BuildRequest()))
     assert run.platform is IOS
     assert (
@@ -194,7 +187,6 @@ def test_a_test_without_an_app_of_its_platform_says_which_to_attach() -> None:
 
 
 def test_a_pin_without_a_build_stops_its_own_run_only() -> None:
-    """The other tests of the workflow run."""
     kept = stock([app(latest_version="1")], [attachment(pin="9"), attachment(test_id="fine")], [build("1")])
     broken, fine = plan_runs([a_test(), a_test("fine")], kept, BuildRequest())
     assert broken.config_error is not None
@@ -213,13 +205,11 @@ def test_a_stale_build_config_of_the_workflow_stops_the_run(stored: BuildConfig)
 
 
 def test_an_app_without_builds_says_to_upload_one() -> None:
-    """There is nothing to run on."""
     run = only(plan_runs([a_test()], stock([app()], [attachment()]), BuildRequest()))
     assert run.config_error == 'The app "app" has no build; upload one'
 
 
 def test_a_web_app_needs_no_build() -> None:
-    """An app with a static_url runs without one."""
     run = only(plan_runs([a_test()], stock([app(static_url="https://example.test")], [attachment()]), BuildRequest()))
     assert (run.config_error, run.build) == (None, None)
 
@@ -244,7 +234,6 @@ REFUSALS = [
 
 @pytest.mark.parametrize(("requested", "field_path"), REFUSALS)
 def test_the_request_must_name_what_exists(requested: BuildConfig, field_path: str) -> None:
-    """An unknown app or version in the request is refused by the name of its field."""
     with pytest.raises(InvalidValue) as refusal:
         plan_runs([a_test()], stock(BOTH, [attachment("android")], BOTH_BUILDS), BuildRequest(requested))
     assert refusal.value.field == field_path
@@ -257,7 +246,6 @@ def test_an_unknown_app_is_refused_even_when_no_run_would_use_it() -> None:
 
 
 def test_runs_keep_the_order_of_the_tests() -> None:
-    """A workflow's tests are ordered."""
     kept = stock(BOTH, [attachment("ios", t) for t in "abc"] + [attachment("android", t) for t in "abc"], BOTH_BUILDS)
     runs = plan_runs([a_test("b"), a_test("a", ANDROID), a_test("c")], kept, BuildRequest())
     assert [(r.test.id, r.platform) for r in runs] == [

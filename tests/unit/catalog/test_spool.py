@@ -26,12 +26,10 @@ async def never(read: list[bytes]) -> AsyncIterator[bytes]:
 
 
 def inside(folder: Path) -> list[Path]:
-    """The files of a folder."""
     return sorted(folder.iterdir())
 
 
 async def test_a_file_is_there_while_it_is_needed(tmp_path: Path) -> None:
-    """With its size and hash; gone afterwards."""
     async with spool_of(tmp_path, 6).receive(chunks(b"abc", b"", b"def")) as file:
         assert (file.size, file.sha256) == (6, sha256(b"abcdef").hexdigest())
         assert await asyncio.to_thread(file.path.read_bytes) == b"abcdef"
@@ -39,7 +37,6 @@ async def test_a_file_is_there_while_it_is_needed(tmp_path: Path) -> None:
 
 
 async def test_a_file_that_is_too_large_is_cut_off(tmp_path: Path) -> None:
-    """At the first byte too many."""
     with pytest.raises(InvalidArgument) as refusal:
         async with spool_of(tmp_path, 5).receive(chunks(b"abc", b"def", b"never read")):
             pass

@@ -23,13 +23,11 @@ from services.catalog.model.values import InvalidValue
     ("name", "kept"), [(" Shop ", "Shop"), ("e\u0301", "\u00e9"), ("x" * 200, "x" * 200), (" " + "x" * 200, "x" * 200)]
 )
 def test_a_name_is_trimmed_and_normalised(name: str, kept: str) -> None:
-    """1 to 200 characters after trimming, in normal form C."""
     assert validate_name(name) == kept
 
 
 @pytest.mark.parametrize("name", ["", "   ", "x" * 201, "a\x00b", "a\nb", "a\x7fb", "a\x85b", "\x1b[0m"])
 def test_a_name_out_of_bounds_is_refused(name: str) -> None:
-    """By the name of the field."""
     with pytest.raises(InvalidValue) as refusal:
         validate_name(name)
     assert refusal.value.field == "name"
@@ -53,7 +51,6 @@ HOSTILE = [
 
 @pytest.mark.parametrize("search", HOSTILE)
 def test_a_search_finds_itself_and_is_no_pattern(search: str) -> None:
-    """Regex characters and operators are letters like others."""
     pattern = search_pattern(search)
     assert pattern is not None
     assert re.search(pattern, fold_case(f"before {search} after"))
@@ -62,7 +59,6 @@ def test_a_search_finds_itself_and_is_no_pattern(search: str) -> None:
 
 @given(st.text(max_size=50), st.text(max_size=20), st.text(max_size=20))
 def test_a_search_ignores_case_and_normal_form(needle: str, before: str, after: str) -> None:
-    """Whatever is inside a name is found by its upper-case spelling as well."""
     pattern = search_pattern(needle)
     if "\x00" in needle:
         assert pattern is None
@@ -82,12 +78,10 @@ def test_a_name_has_a_suffix_that_begins_with_each_part(search: str) -> None:
 
 @pytest.mark.parametrize("search", ["a\x00", "x" * 10_000, "\U0001f600" * 601])
 def test_what_no_name_can_contain_has_no_pattern(search: str) -> None:
-    """No query is made."""
     assert search_pattern(search) is None
 
 
 def test_tags_are_trimmed_and_unique() -> None:
-    """In the order given; empty ones are refused with their place."""
     assert validate_tags((" smoke", "smoke", "slow")) == ("smoke", "slow")
     with pytest.raises(InvalidValue) as refusal:
         validate_tags(("smoke", " "))
@@ -95,7 +89,6 @@ def test_tags_are_trimmed_and_unique() -> None:
 
 
 def test_metadata_has_a_limit() -> None:
-    """64 KiB as JSON, at and above."""
     frame = len('{"a": ""}')
     validate_metadata(
         {

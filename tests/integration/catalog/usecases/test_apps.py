@@ -21,26 +21,16 @@ FIRST = Page(1, 50)
 
 
 async def made(catalog: Catalog, name: str = "Shop", platform: Platform = ANDROID) -> App:
-    """A new app."""
     return await catalog.apps.create(name, platform, None)
 
 
 async def test_a_new_app_is_kept_counted_and_announced(catalog: Catalog) -> None:
-    """Name trimmed, owner and time taken from the call."""
     app = await catalog.apps.create("  Shop ", IOS, "sells")
     assert (app.name, app.platform, app.description, app.org_id) == ("Shop", IOS, "sells", org())
     assert (app.created_at, app.revision, app.versions_count) == (at(0), 1, 0)
     assert await catalog.apps.get(app.id) == app
     assert await catalog.store.counters.get() == Counts(ios=1)
     assert catalog.store.facts == [app]
-
-
-async def test_a_blank_name_is_refused(catalog: Catalog) -> None:
-    """By its field, and nothing is kept."""
-    with pytest.raises(InvalidArgument) as refusal:
-        await catalog.apps.create("\u00a0 ", IOS, None)
-    assert [v.field for v in refusal.value.violations] == ["name"]
-    assert catalog.store.changes == 0
 
 
 async def test_a_repeat_under_the_same_key_makes_one_app(catalog: Catalog) -> None:
@@ -63,18 +53,10 @@ async def test_a_list_counts_without_looking(catalog: Catalog) -> None:
         assert counts == Counts(ios=1, android=2)
 
 
-async def test_a_page_past_the_end_is_empty(catalog: Catalog) -> None:
-    """And still says how many there are."""
-    await made(catalog)
-    listed, _ = await catalog.apps.list(None, None, Page(1000, 500))
-    assert (listed.items, listed.total) == ([], 1)
-
-
 @pytest.mark.parametrize(
     ("search", "names"), [("SHO", {"Shop", "Photoshop"}), (".", set()), ("\x00", set()), ("x" * 900, set())]
 )
 async def test_a_search_counts_what_it_finds(catalog: Catalog, search: str, names: set[str]) -> None:
-    """And leaves the counts per platform alone."""
     for name in ("Shop", "Photoshop", "Bank"):
         await made(catalog, name)
     listed, counts = await catalog.apps.list(None, search, FIRST)
@@ -83,7 +65,6 @@ async def test_a_search_counts_what_it_finds(catalog: Catalog, search: str, name
 
 
 async def test_an_unknown_app_is_not_found(catalog: Catalog) -> None:
-    """And a foreign one looks exactly the same."""
     app = await made(catalog)
     with context.bind(Caller(str(uuid4()))):
         for app_id in (app.id, str(uuid4())):
@@ -94,13 +75,11 @@ async def test_an_unknown_app_is_not_found(catalog: Catalog) -> None:
 
 
 async def test_a_batch_keeps_the_order_and_leaves_out_the_unknown(catalog: Catalog) -> None:
-    """One that is asked for twice comes twice."""
     a, b = await made(catalog), await made(catalog)
     assert await catalog.apps.many([b.id, "unknown", a.id, b.id]) == [b, a, b]
 
 
 async def test_an_empty_change_changes_nothing(catalog: Catalog) -> None:
-    """Not even the revision."""
     app = await made(catalog)
     assert await catalog.apps.update(app.id, {}) == app
     assert await catalog.apps.update(app.id, {"name": "Shop", "description": None}) == app
@@ -108,7 +87,6 @@ async def test_an_empty_change_changes_nothing(catalog: Catalog) -> None:
 
 
 async def test_null_clears_but_leaves_the_name(catalog: Catalog) -> None:
-    """An app always has a name."""
     app = await made(catalog)
     texts = {"static_url": "https://x.test", "current_version": "2", "description": "d", "system_prompt": "p"}
     full = await catalog.apps.update(app.id, {"name": "Other", **texts})
@@ -141,7 +119,6 @@ async def test_the_current_version_may_be_yet_to_come(catalog: Catalog) -> None:
 
 
 async def test_a_deleted_app_takes_its_builds_and_attachments_along(catalog: Catalog) -> None:
-    """All of it is announced, the app last; the counters go down."""
     app = await made(catalog)
     build = await catalog.uploads.refer(NewBuild(app.id, "1", artifact_url="https://x.test/a.apk"))
     test = (await catalog.tests.create(NewTest("Pay", ("Tap Pay",)))).test

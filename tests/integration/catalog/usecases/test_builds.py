@@ -40,12 +40,10 @@ async def referred(catalog: Catalog, app: App, version: str) -> Build:
 
 
 def leftovers(catalog: Catalog) -> list[str]:
-    """The files in the spool."""
     return [path.name for path in catalog.spool_folder.iterdir()]
 
 
 async def test_an_upload_is_stored_by_its_content(catalog: Catalog, app: App) -> None:
-    """It can be downloaded again; the app knows its newest version; nothing stays in the spool."""
     catalog.inspector.found = Inspection("com.example", "9.9")
     digest = sha256(b"abcdef").hexdigest()
     new = NewBuild(app.id, " 1.0 ", {"commit": "c0ffee"}, file_name="shop.apk")
@@ -63,14 +61,12 @@ async def test_an_upload_is_stored_by_its_content(catalog: Catalog, app: App) ->
 
 
 async def test_the_artifact_names_the_version_if_the_client_does_not(catalog: Catalog, app: App) -> None:
-    """And the client's package name goes before the artifact's."""
     catalog.inspector.found = Inspection("com.example", "9.9")
     build = await catalog.uploads.upload(NewBuild(app.id, package_name="com.other"), chunks(b"x"))
     assert (build.version, build.package_name) == ("9.9", "com.other")
 
 
 async def test_without_any_version_the_upload_says_so(catalog: Catalog, app: App) -> None:
-    """With the reason why the artifact could not be inspected."""
     catalog.inspector.found = Inspection(error="it is not a readable zip archive")
     with pytest.raises(InvalidArgument, match=r"contains no version \(it is not a readable zip archive\)") as refusal:
         await uploaded(catalog, app, None)
@@ -92,7 +88,6 @@ REFUSED = [(RejectedArtifact("its entries overlap"), b"x"), (Inspection(), b""),
 async def test_a_file_that_is_refused_leaves_nothing(
     catalog: Catalog, app: App, found: Inspection | RejectedArtifact, content: bytes
 ) -> None:
-    """Neither a build, nor an object, nor a file."""
     catalog.inspector.found = found
     with pytest.raises(InvalidArgument) as refusal:
         await uploaded(catalog, app, "1", content)
@@ -102,8 +97,6 @@ async def test_a_file_that_is_refused_leaves_nothing(
 
 
 async def test_an_upload_that_is_cut_leaves_nothing(catalog: Catalog, app: App) -> None:
-    """The client went away in the middle."""
-
     async def cut() -> AsyncIterator[bytes]:
         yield b"half of it"
         raise ConnectionResetError
@@ -114,7 +107,6 @@ async def test_an_upload_that_is_cut_leaves_nothing(catalog: Catalog, app: App) 
 
 
 async def test_the_same_file_again_is_reused(catalog: Catalog, app: App) -> None:
-    """In another version, not in another organisation."""
     first, second = await uploaded(catalog, app, "1"), await uploaded(catalog, app, "2")
     assert (first.was_reused, second.was_reused, first.sha256 == second.sha256) == (False, True, True)
     with context.bind(Caller(str(uuid4()))):
@@ -124,7 +116,6 @@ async def test_the_same_file_again_is_reused(catalog: Catalog, app: App) -> None
 
 
 async def test_a_version_that_exists_changes_nothing(catalog: Catalog, app: App) -> None:
-    """InvalidValue before the first byte is read."""
     await uploaded(catalog, app, "1")
     before = await catalog.apps.get(app.id)
 
@@ -170,7 +161,6 @@ async def test_the_final_description_counts(catalog: Catalog, app: App) -> None:
 
 
 async def test_an_unknown_app_takes_no_build(catalog: Catalog) -> None:
-    """Neither bytes nor addresses."""
     with pytest.raises(NotFound, match=r"^App not found$"):
         await catalog.uploads.upload(NewBuild(str(uuid4()), "1"), chunks(b"x"))
     with pytest.raises(NotFound, match=r"^App not found$"):
@@ -178,7 +168,6 @@ async def test_an_unknown_app_takes_no_build(catalog: Catalog) -> None:
 
 
 async def test_a_referred_build_has_no_download(catalog: Catalog, app: App) -> None:
-    """Its address is kept, never fetched."""
     build = await referred(catalog, app, "1")
     assert (build.artifact_url, build.download_url, build.sha256) == ("https://x.test/a.apk", None, None)
     with pytest.raises(FailedPrecondition, match="stored elsewhere"):
@@ -192,7 +181,6 @@ async def test_a_part_of_an_artifact_is_downloaded(catalog: Catalog, app: App) -
 
 
 async def test_a_repeat_under_the_same_key_makes_one_build(catalog: Catalog, app: App) -> None:
-    """Not a conflict with itself."""
     builds = []
     for _ in range(2):
         with context.bind(Caller(org(), idempotency_key="k")), ids.derive_ids(org(), "CreateBuild", "k"):
@@ -235,7 +223,6 @@ async def test_a_rename_takes_along_what_named_the_old_version(catalog: Catalog,
 
 
 async def test_a_rename_to_a_version_that_exists_changes_nothing(catalog: Catalog, app: App) -> None:
-    """Neither the build nor the app."""
     first, _ = await referred(catalog, app, "1"), await referred(catalog, app, "2")
     before = await catalog.apps.get(app.id)
     with pytest.raises(AlreadyExists):
@@ -245,7 +232,6 @@ async def test_a_rename_to_a_version_that_exists_changes_nothing(catalog: Catalo
 
 
 async def test_a_rename_may_make_the_current_version_come_true(catalog: Catalog, app: App) -> None:
-    """The pointer was there first."""
     build = await referred(catalog, app, "1")
     await catalog.apps.update(app.id, {"current_version": "2"})
     await catalog.builds.update(build.id, {"version": "2"})
@@ -268,18 +254,7 @@ async def test_a_deleted_version_may_be_uploaded_again(catalog: Catalog, app: Ap
     assert await catalog.uses(sha256(b"content").hexdigest()) == 1
 
 
-async def test_builds_come_newest_first(catalog: Catalog, app: App) -> None:
-    """In pages; a page past the end is empty."""
-    for minute, version in enumerate(("1", "2", "3")):
-        catalog.clock.minutes = minute
-        await referred(catalog, app, version)
-    listed = [await catalog.builds.list(app.id, Page(number, 2)) for number in (1, 2, 3)]
-    assert [[b.version for b in each.items] for each in listed] == [["3", "2"], ["1"], []]
-    assert {each.total for each in listed} == {3}
-
-
 async def test_foreign_builds_are_not_found(catalog: Catalog, app: App) -> None:
-    """Exactly like unknown ones, in every method."""
     build = await uploaded(catalog, app, "1")
     with context.bind(Caller(str(uuid4()))):
         for build_id in (build.id, str(uuid4())):

@@ -54,7 +54,6 @@ async def test_a_flow_is_parsed_once(catalog: Catalog, monkeypatch: pytest.Monke
 
 
 async def test_a_flow_brings_the_files_that_it_runs(catalog: Catalog) -> None:
-    """Their commands stand where they are run; without a flow there is nothing that runs them."""
     files = {"log-in.yaml": "- tapOn: Log in"}
     run = {"runFlow": {"label": "log-in.yaml", "commands": [{"tapOn": "Log in"}]}}
     test = (await catalog.tests.create(NewTest("t", flow="- runFlow: log-in.yaml", flow_files=files))).test

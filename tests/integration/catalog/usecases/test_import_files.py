@@ -70,7 +70,6 @@ async def test_second_import_changes_and_stores_nothing(catalog: Catalog) -> Non
 
 
 async def test_equal_files_are_stored_once(catalog: Catalog) -> None:
-    """In several flows and workspaces, under several names."""
     files = {"a.yaml": ATTACH, "b.yaml": "- addMedia: [x.png, cat.png]\n", "cat.png": PNG, "x.png": PNG}
     await send(catalog, files)
     await send(catalog, files, "other")

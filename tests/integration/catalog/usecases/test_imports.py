@@ -146,7 +146,6 @@ async def test_dry_run_changes_nothing(catalog: Catalog) -> None:
 
 
 async def test_tests_are_attached_once(catalog: Catalog) -> None:
-    """A pin stays, and so does a test for another platform."""
     app = await catalog.apps.create("Shop", Platform.ANDROID, None)
     (test,) = (await send(catalog, {"a.yaml": FLOW}, app_id=app.id)).created
     assert (await catalog.apps.get(app.id)).attached_tests == 1

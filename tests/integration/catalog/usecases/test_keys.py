@@ -16,7 +16,6 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 async def test_a_new_key_is_shown_once(catalog: Catalog) -> None:
-    """Stored without its secret, published, and with all scopes by default."""
     issued = await catalog.keys.create(" ci ", [], None)
     key = issued.key
     assert (key.name, key.scopes, key.org_id) == ("ci", ALL_SCOPES, org())
@@ -29,7 +28,6 @@ async def test_a_new_key_is_shown_once(catalog: Catalog) -> None:
 
 
 async def test_an_expiry_must_lie_ahead(catalog: Catalog) -> None:
-    """A key that has expired is of no use."""
     with pytest.raises(InvalidArgument) as refusal:
         await catalog.keys.create("ci", [Scope.READ], at(0))
     assert [v.field for v in refusal.value.violations] == ["expires_at"]
@@ -50,7 +48,6 @@ async def test_an_expired_key_says_so(catalog: Catalog) -> None:
 
 
 async def test_a_deleted_key_is_invalid(catalog: Catalog) -> None:
-    """And announced with a higher revision."""
     issued = await catalog.keys.create("ci", [], None)
     await catalog.keys.delete(issued.key.id)
     with pytest.raises(Unauthenticated, match=r"^Invalid API key$"):
@@ -67,7 +64,6 @@ async def test_a_use_is_noted(catalog: Catalog) -> None:
 
 
 async def test_keys_are_listed_for_their_organisation(catalog: Catalog) -> None:
-    """And deleted by it only."""
     issued = await catalog.keys.create("ci", [], None)
     listed = await catalog.keys.list(Page(1, 20))
     assert (listed.items, listed.total) == ([issued.key], 1)
@@ -78,7 +74,6 @@ async def test_keys_are_listed_for_their_organisation(catalog: Catalog) -> None:
 
 
 async def test_the_first_key_of_an_organisation(catalog: Catalog) -> None:
-    """It may do everything, in an organisation of its own."""
     issued = await catalog.keys.bootstrap("Acme")
     organisation = await catalog.mongo.collection("organisations").find_one({"_id": issued.key.org_id})
     assert organisation["name"] == "Acme"

@@ -28,13 +28,10 @@ async def app(catalog: Catalog) -> App:
 
 
 def counted(name: str) -> float:
-    """How many refusals the metric counts."""
     return refusals.labels(name)._value.get()
 
 
 async def upload(catalog: Catalog, app: App, version: str, content: bytes, *, expected: int = 0) -> str:
-    """Upload a build; its id."""
-
     async def chunks() -> AsyncIterator[bytes]:
         yield content
 
@@ -81,7 +78,6 @@ class TestArtifactBytes:
         assert (await catalog.ledger.sum()).used == 0
 
     async def test_uploads_under_way_count(self, catalog: Catalog, app: App) -> None:
-        """Two that begin at the same time do not fit together."""
         await catalog.limit(artifact_bytes=10)
 
         async def chunks() -> AsyncIterator[bytes]:

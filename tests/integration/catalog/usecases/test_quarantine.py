@@ -32,7 +32,6 @@ async def shown(catalog: Catalog, test: Test) -> Quarantine | None:
 
 
 async def named_key(catalog: Catalog, name: str) -> str:
-    """The id of a new API key."""
     return (await catalog.keys.create(name, (), None)).key.id
 
 
@@ -46,7 +45,6 @@ async def test_it_has_a_reason_an_end_a_name_and_a_beginning(catalog: Catalog, t
 
 
 async def test_it_is_announced_with_the_next_revision(catalog: Catalog, test: Test) -> None:
-    """And is a change of the test, not of its steps."""
     catalog.clock.minutes = 5
     kept = (await catalog.quarantine.begin(test.id, "Flaky", None)).test
     assert (kept.revision, kept.version_number, kept.updated_at) == (test.revision + 1, 1, at(5))
@@ -64,7 +62,6 @@ async def test_a_reason_has_1_to_1000_characters(catalog: Catalog, test: Test, r
     ("minutes", "fits"), [(-1, False), (0, False), (1, True), (366 * DAY, True), (366 * DAY + 1, False)]
 )
 async def test_an_end_lies_ahead_but_not_far(catalog: Catalog, test: Test, minutes: int, fits: bool) -> None:
-    """At most 366 days."""
     if fits:
         await catalog.quarantine.begin(test.id, "Flaky", at(minutes))
     else:
@@ -80,7 +77,6 @@ async def refused(catalog: Catalog, test: Test, *wish: object) -> list[str]:
 
 
 async def test_it_is_over_by_itself(catalog: Catalog, test: Test) -> None:
-    """In every answer, to the moment, and nothing is written."""
     app = await catalog.apps.create("Shop", Platform.ANDROID, None)
     await catalog.quarantine.begin(test.id, "Flaky", at(10))
     await catalog.attachments.attach(app.id, test.id, None)
@@ -98,7 +94,6 @@ async def test_it_is_over_by_itself(catalog: Catalog, test: Test) -> None:
 
 
 async def test_a_change_keeps_the_beginning(catalog: Catalog, test: Test) -> None:
-    """The reason, the end and the name are the new ones."""
     await catalog.quarantine.begin(test.id, "Flaky", at(100))
     catalog.clock.minutes = 50
     with context.bind(Caller(org())):
@@ -107,7 +102,6 @@ async def test_a_change_keeps_the_beginning(catalog: Catalog, test: Test) -> Non
 
 
 async def test_a_quarantine_after_an_expired_one_is_new(catalog: Catalog, test: Test) -> None:
-    """Whether it ran out or was ended."""
     await catalog.quarantine.begin(test.id, "Flaky", at(100))
     catalog.clock.minutes = 100
     assert (await begun(catalog, test)).since == at(100)
@@ -117,7 +111,6 @@ async def test_a_quarantine_after_an_expired_one_is_new(catalog: Catalog, test: 
 
 
 async def begun(catalog: Catalog, test: Test) -> Quarantine:
-    """A quarantine of a day from now on."""
     until = catalog.clock.now() + timedelta(days=1)
     quarantine = (await catalog.quarantine.begin(test.id, "Flaky", until)).quarantine
     assert quarantine is not None
@@ -125,7 +118,6 @@ async def begun(catalog: Catalog, test: Test) -> Quarantine:
 
 
 async def test_the_same_again_changes_nothing(catalog: Catalog, test: Test) -> None:
-    """A repeated request raises no revision."""
     first = await catalog.quarantine.begin(test.id, "Flaky", at(100))
     catalog.clock.minutes = 1
     assert await catalog.quarantine.begin(test.id, "Flaky", at(100)) == first
@@ -164,7 +156,6 @@ async def test_a_key_that_is_deleted_meanwhile_is_named_by_its_id(catalog: Catal
 
 
 async def test_an_unknown_a_deleted_and_a_foreign_test_look_the_same(catalog: Catalog, test: Test) -> None:
-    """NotFound, to begin and to end."""
     with context.bind(Caller(str(uuid4()))):
         foreign = (await catalog.tests.create(NewTest("Pay", ("Tap Pay",)))).test
     await catalog.tests.delete(test.id)

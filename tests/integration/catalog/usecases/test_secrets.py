@@ -13,8 +13,7 @@ from services.catalog.secret_cipher import SecretCipher, parse_keys
 from services.catalog.storage.secrets import MongoSecrets
 from services.catalog.usecases.secrets import SecretUseCases
 from services.chassis import context
-from services.chassis.context import Caller
-from services.chassis.errors import FailedPrecondition, InvalidArgument, NotFound, PermissionDenied
+from services.chassis.errors import FailedPrecondition, InvalidArgument, PermissionDenied
 from services.chassis.mongo import Mongo
 from tests.integration.catalog.usecases.conftest import StandingClock
 
@@ -53,23 +52,6 @@ async def test_equal_values_are_encrypted_differently(store: MongoSecrets) -> No
     await cases.put("b", VALUE)
     one, other = await store.page(FIRST)
     assert one.value.ciphertext != other.value.ciphertext
-
-
-async def test_a_new_value_replaces_the_old_one(store: MongoSecrets) -> None:
-    cases = usecases(store, new_key("v1"))
-    await cases.put("a", "first")
-    await cases.put("a", "second")
-    assert await cases.values(["a"]) == {"a": "second"}
-    assert (await cases.list(FIRST)).total == 1
-
-
-async def test_secrets_of_other_organisations_do_not_exist(store: MongoSecrets) -> None:
-    cases = usecases(store, new_key("v1"))
-    with context.bind(Caller(str(uuid4()))):
-        await cases.put("a", VALUE)
-    assert await cases.values(["a"]) == {}
-    with pytest.raises(NotFound):
-        await cases.delete("a")
 
 
 async def test_a_value_that_is_copied_to_another_secret_cannot_be_read(store: MongoSecrets) -> None:

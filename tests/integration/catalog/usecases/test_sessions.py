@@ -29,7 +29,6 @@ async def begun(catalog: Catalog, sessions: SessionUseCases, minutes: int | None
 
 
 async def test_a_session_stands_for_its_key(catalog: Catalog, sessions: SessionUseCases) -> None:
-    """Its token has the documented format, and is stored without its secret."""
     issued = await begun(catalog, sessions)
     assert re.fullmatch(r"ms_[0-9A-Za-z]{12}_[0-9A-Za-z]{38}", issued.token)
     assert issued.token not in repr(issued)
@@ -57,7 +56,6 @@ async def test_a_session_ends_after_twelve_hours(catalog: Catalog, sessions: Ses
 
 
 async def test_a_session_ends_with_its_key(catalog: Catalog, sessions: SessionUseCases) -> None:
-    """When the key expires, and when it is deleted."""
     brief, deleted = await begun(catalog, sessions, minutes=5), await begun(catalog, sessions)
     assert brief.signed_in.expires_at == at(5)
     await catalog.keys.delete(deleted.signed_in.key.id)
@@ -70,7 +68,6 @@ async def test_a_session_ends_with_its_key(catalog: Catalog, sessions: SessionUs
 
 
 async def test_a_session_that_was_ended_is_announced_once(catalog: Catalog, sessions: SessionUseCases) -> None:
-    """The other sessions of the key go on."""
     issued = await begun(catalog, sessions)
     key = (await catalog.keys.create("bob", [], None)).value
     first, second = await sessions.begin(key), await sessions.begin(key)
@@ -94,7 +91,6 @@ async def test_nobody_ends_a_session_without_its_secret(catalog: Catalog, sessio
 
 
 async def test_the_sessions_of_a_key_are_limited(catalog: Catalog, sessions: SessionUseCases) -> None:
-    """Also if they are ended."""
     key = (await catalog.keys.create("ada", [], None)).value
     issued = await sessions.begin(key)
     await sessions.end(issued.token)

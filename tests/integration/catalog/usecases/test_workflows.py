@@ -1,8 +1,10 @@
 """Making, changing and deleting workflows, and planning what they start."""
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
+from functools import partial
+from typing import Any, cast
 from uuid import uuid4
 
 import pytest
@@ -13,7 +15,8 @@ from services.catalog.model.resolution import Shard
 from services.catalog.model.tests import PLAN_BYTES
 from services.catalog.model.values import Counts, Page, Platform
 from services.catalog.model.workflows import NO_BUILD_CONFIG, AppChoice, BuildConfig
-from services.catalog.usecases.resolution import Resolved, WorkflowStart
+from services.catalog.ports import Store
+from services.catalog.usecases.resolution import ResolutionUseCases, Resolved, WorkflowStart
 from services.catalog.usecases.tests import NewTest
 from services.catalog.usecases.uploads import NewBuild
 from services.catalog.usecases.workflows import NewWorkflow
@@ -44,12 +47,10 @@ async def written(catalog: Catalog, name: str, *tags: str, app: App | None = Non
 
 
 def fields(error: InvalidArgument) -> list[str]:
-    """The fields that an error names."""
     return [violation.field for violation in error.violations]
 
 
 async def test_a_new_workflow_is_kept_and_counted(catalog: Catalog, app: App) -> None:
-    """In the order of its tests."""
     b, a = await written(catalog, "b"), await written(catalog, "a")
     config = BuildConfig(None, AppChoice(app.id, "9"))
     new = NewWorkflow(" Nightly ", "d", (b, a), ("smoke",), config, {"run_id": "x"}, 3)
@@ -60,7 +61,6 @@ async def test_a_new_workflow_is_kept_and_counted(catalog: Catalog, app: App) ->
 
 
 async def test_every_unknown_test_is_named(catalog: Catalog) -> None:
-    """By its place; a foreign one is unknown."""
     known = await written(catalog, "known")
     with context.bind(Caller(str(uuid4()))):
         foreign = await written(catalog, "foreign")
@@ -86,7 +86,6 @@ async def test_the_apps_of_a_build_config_must_exist_and_fit(catalog: Catalog, a
 
 
 async def test_changes_of_a_workflow(catalog: Catalog, app: App) -> None:
-    """Null clears what may be cleared; nothing new writes nothing."""
     config = BuildConfig(None, AppChoice(app.id))
     new = NewWorkflow("w", "d", (await written(catalog, "t"),), ("x",), config, {"run_id": "x"}, 3)
     workflow = await catalog.workflows.create(new)
@@ -102,7 +101,6 @@ async def test_changes_of_a_workflow(catalog: Catalog, app: App) -> None:
 
 
 async def test_a_deleted_workflow_is_not_found(catalog: Catalog) -> None:
-    """Like an unknown and a foreign one."""
     workflow = await catalog.workflows.create(NewWorkflow("w"))
     await catalog.workflows.delete(workflow.id)
     assert await catalog.store.counters.get() == Counts()
@@ -117,7 +115,6 @@ async def test_a_deleted_workflow_is_not_found(catalog: Catalog) -> None:
 
 
 async def test_workflows_are_listed_newest_first(catalog: Catalog) -> None:
-    """All, or by name."""
     for minute, name in enumerate(("Night", "Day", "Nightly")):
         catalog.clock.minutes = minute
         await catalog.workflows.create(NewWorkflow(name))
@@ -163,7 +160,6 @@ async def test_a_plan_gathers_what_the_rules_ask_for(catalog: Catalog, app: App)
 
 
 async def test_plans_that_are_made_together_are_those_made_alone(catalog: Catalog, app: App) -> None:
-    """None for what cannot be planned alone."""
     a, b = await written(catalog, "a", "smoke", app=app), await written(catalog, "b", "nightly", app=app)
     other = await catalog.apps.create("Other", Platform.ANDROID, None)
     await catalog.uploads.refer(NewBuild(other.id, "9", artifact_url="https://x.test"))
@@ -202,53 +198,44 @@ async def test_plans_that_are_made_together_are_those_made_alone(catalog: Catalo
 
 
 class LookupBarrier:
-    """Lookups that wait for each other: they return only when all of them have begun."""
+    """A store whose named lookups wait for each other: they return only when all of them have begun."""
 
-    def __init__(self, expected: int) -> None:
-        self.expected = expected
-        self.arrived = 0
-        self.complete = asyncio.Event()
+    def __init__(self, store: Any, lookups: Sequence[str], complete: asyncio.Event, begun: set[str]) -> None:
+        self._store, self._lookups, self._complete, self._begun = store, lookups, complete, begun
 
-    def hold(self, table: Any, method: str) -> None:
-        """Make the method of the fake table wait for the others."""
-        lookup = getattr(table, method)
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._store, name)
+        if name in ("tests", "attachments"):
+            return LookupBarrier(found, self._lookups, self._complete, self._begun)
+        return partial(self._hold, name, found) if name in self._lookups else found
 
-        async def held(*args: Any, **kwargs: Any) -> Any:
-            self.arrived += 1
-            if self.arrived == self.expected:
-                self.complete.set()
-            await self.complete.wait()
-            return await lookup(*args, **kwargs)
+    async def _hold(self, name: str, lookup: Any, *args: Any, **options: Any) -> Any:
+        self._begun.add(name)
+        if len(self._begun) == len(self._lookups):
+            self._complete.set()
+        await self._complete.wait()
+        return await lookup(*args, **options)
 
-        setattr(table, method, held)
+
+def held(catalog: Catalog, *lookups: str) -> ResolutionUseCases:
+    return ResolutionUseCases(cast(Store, LookupBarrier(catalog.store, lookups, asyncio.Event(), set())))
 
 
 async def test_planning_a_workflow_reads_its_tests_and_attachments_concurrently(catalog: Catalog, app: App) -> None:
     """One round trip for the listed tests, the tagged ones, and the attachments of the listed ones."""
     listed, tagged = await written(catalog, "a", app=app), await written(catalog, "b", "smoke", app=app)
     workflow = await catalog.workflows.create(NewWorkflow("w", test_ids=(listed,), tags=("smoke",)))
-    barrier = LookupBarrier(3)
-    barrier.hold(catalog.store.tests, "with_deleted")
-    barrier.hold(catalog.store.tests, "tagged")
-    barrier.hold(catalog.store.attachments, "of_tests")
-    async with asyncio.timeout(10):
-        resolved = await catalog.resolution.of_workflow(WorkflowStart(workflow.id))
+    resolved = await held(catalog, "with_deleted", "tagged", "of_tests").of_workflow(WorkflowStart(workflow.id))
     assert [(run.test.id, run.app and run.app.id) for run in resolved.runs] == [(listed, app.id), (tagged, app.id)]
 
 
 async def test_planning_a_test_reads_it_and_its_attachments_concurrently(catalog: Catalog, app: App) -> None:
-    """In one round trip."""
     test = await written(catalog, "t", app=app)
-    barrier = LookupBarrier(2)
-    barrier.hold(catalog.store.tests, "get")
-    barrier.hold(catalog.store.attachments, "of_tests")
-    async with asyncio.timeout(10):
-        [run] = (await catalog.resolution.of_test(test, NO_BUILD_CONFIG, override=False)).runs
+    [run] = (await held(catalog, "get", "of_tests").of_test(test, NO_BUILD_CONFIG, override=False)).runs
     assert (run.app and run.app.id, run.build and run.build.version) == (app.id, "2")
 
 
 async def test_a_request_for_what_is_unknown_is_refused(catalog: Catalog, app: App) -> None:
-    """App and version, by their fields."""
     test = await written(catalog, "t", app=app)
     for choice, field in ((AppChoice(str(uuid4())), "app_id"), (AppChoice(app.id, "9"), "pinned_version")):
         with pytest.raises(InvalidArgument) as refusal:
@@ -257,13 +244,11 @@ async def test_a_request_for_what_is_unknown_is_refused(catalog: Catalog, app: A
 
 
 async def test_a_workflow_without_tests_cannot_start(catalog: Catalog) -> None:
-    """It says what to add."""
     workflow = await catalog.workflows.create(NewWorkflow("w", tags=("nothing has it",)))
     with pytest.raises(InvalidArgument, match="selects no tests"):
         await catalog.resolution.of_workflow(WorkflowStart(workflow.id))
 
 
 async def test_an_unknown_test_cannot_start(catalog: Catalog) -> None:
-    """Not found."""
     with pytest.raises(NotFound, match=r"^Test not found$"):
         await catalog.resolution.of_test(str(uuid4()), NO_BUILD_CONFIG, override=False)
