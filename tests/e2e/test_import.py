@@ -107,24 +107,15 @@ def link() -> bytes:
     return archive.getvalue()
 
 
-def bomb() -> bytes:
-    flow = FLOW * 100
-    return zip_files({"a.yaml": flow}).replace(len(flow).to_bytes(4, "little"), (230 << 20).to_bytes(4, "little"))
-
-
 @pytest.mark.parametrize(
     ("archive", "message"),
     [
         (link(), '"a.yaml" is a link'),
-        (bomb(), "unpack to"),
-        (zip_files({"../a.yaml": FLOW}), '"../a.yaml" leads out of the folder'),
-        (zip_files(dict.fromkeys((f"{number}.yaml" for number in range(5_000)), "")), "the folder has 5000 files"),
         (zip_files({"README.md": "x"}), "there is no flow"),
         (zip_files({"config.yaml": "flows: [a\n- x", "a.yaml": FLOW}), "config.yaml, line 3"),
-        (b"no archive", "not a readable zip archive"),
         (b"", "not a readable zip archive"),
     ],
-    ids=["link", "bomb", "outside", "5000 files", "no flow", "configuration", "no archive", "empty"],
+    ids=["link", "no flow", "configuration", "empty"],
 )
 async def test_refused_folders_say_why(api: Api, archive: bytes, message: str) -> None:
     answer = await send(api, archive, fresh("w"))

@@ -123,7 +123,6 @@ class TestList:
         [
             ("page", "0", 422),
             ("page", "1", 200),
-            ("page", "2", 200),
             ("page", "-1", 422),
             ("page", "x", 422),
             ("page", "1.5", 422),
@@ -131,8 +130,6 @@ class TestList:
             ("page", "99999999999999999999", 422),
             ("page_size", "0", 422),
             ("page_size", "1", 200),
-            ("page_size", "2", 200),
-            ("page_size", "499", 200),
             ("page_size", "500", 200),
             ("page_size", "501", 422),
             ("platform", "iOS", 200),
@@ -146,26 +143,6 @@ class TestList:
         assert answer.status == status, answer.text
         if status == 422:
             assert answer.locations() == [["query", name]]
-
-    async def test_search_is_a_literal_substring_in_any_case(self, api: Api) -> None:
-        for name in ("Shop.*", "shopping", "ship", "a+b (c) $where"):
-            created(await api.post("/apps/", {"name": name, "platform": "iOS"}))
-
-        async def found(text: str) -> list[str]:
-            page = created(await api.get("/apps/", params={"search": text}))
-            assert page["total"] == len(page["items"])
-            return sorted(app["name"] for app in page["items"])
-
-        assert await found("SHOP") == ["Shop.*", "shopping"]
-        assert await found(".*") == ["Shop.*"]
-        assert await found("(c)") == ["a+b (c) $where"]
-        assert await found("$where") == ["a+b (c) $where"]
-        assert await found("(a+)+$") == []
-        assert await found('{"$gt":""}') == []
-
-    async def test_shows_only_the_own_organisation(self, api: Api, foreign: Api, world: World) -> None:
-        await world.app()
-        assert created(await foreign.get("/apps/"))["total"] == 0
 
 
 class TestGet:
@@ -217,23 +194,11 @@ class TestUpdate:
         answer = await api.patch(f"/apps/{app['id']}", body)
         assert (answer.status, answer.body) == (200, app)
 
-    async def test_a_static_url_that_runs_a_script_is_refused(self, api: Api, world: World) -> None:
-        app = await world.app()
-        answer = await api.patch(f"/apps/{app['id']}", {"static_url": "javascript:alert(1)"})
-        assert (answer.status, answer.body["detail"][0]["loc"]) == (422, ["body", "static_url"])
-
     async def test_a_refused_patch_changes_nothing(self, api: Api, world: World) -> None:
         app = await world.app()
         answer = await api.patch(f"/apps/{app['id']}", {"description": "new", "name": "x" * 201})
         assert answer.status == 422
         assert created(await api.get(f"/apps/{app['id']}")) == app
-
-    async def test_current_version_may_name_a_build_that_is_yet_to_come(self, api: Api, world: World) -> None:
-        app = await world.app()
-        pointed = created(await api.patch(f"/apps/{app['id']}", {"current_version": "2.0.0"}))
-        assert (pointed["current_version"], pointed["current_build_id"]) == ("2.0.0", None)
-        build = await world.build(app, "2.0.0")
-        assert created(await api.get(f"/apps/{app['id']}"))["current_build_id"] == build["id"]
 
     async def test_a_foreign_or_unknown_app_is_not_found(self, foreign: Api, world: World) -> None:
         app = await world.app()

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.e2e.client import Api, created, fresh
+from tests.e2e.client import Api, created
 from tests.e2e.shapes import BUILD, BUILD_RUNS, assert_shape
 from tests.e2e.world import FAILING, UNKNOWN, World
 
@@ -33,11 +33,6 @@ class TestUpload:
         build = created(await api.upload(app["id"], artifact, version="1"))
         answer = await api.get(build["download_url"])
         assert (answer.status, answer.text) == (200, artifact.decode())
-
-    async def test_the_same_file_again_is_reused(self, api: Api, world: World) -> None:
-        app, artifact = await world.app(), fresh("artifact").encode()
-        reused = [created(await api.upload(app["id"], artifact, version=v))["was_reused"] for v in ("1", "2")]
-        assert reused == [False, True]
 
     async def test_a_version_is_unique_within_the_app(self, api: Api, world: World) -> None:
         app, other = await world.app(), await world.app()
@@ -108,30 +103,6 @@ class TestUpdate:
         assert created(await api.patch(f"/apps/builds/{build['id']}", {"metadata": metadata}))["metadata"] == metadata
         assert created(await api.get(f"/apps/builds/{build['id']}"))["metadata"] == metadata
 
-    async def test_a_rename_to_a_taken_version_is_a_conflict_and_changes_nothing(self, api: Api, world: World) -> None:
-        app = await world.app()
-        taken, build = await world.build(app, "1.0.0"), await world.build(app, "1.1.0")
-        answer = await api.patch(f"/apps/builds/{build['id']}", {"version": "1.0.0", "package_name": "changed"})
-        assert answer.status == 409
-        assert "1.0.0" in answer.detail
-        assert created(await api.get(f"/apps/builds/{build['id']}")) == build
-        assert created(await api.get(f"/apps/builds/{taken['id']}")) == taken
-
-    async def test_a_rename_takes_current_version_and_pins_along(self, api: Api, world: World) -> None:
-        app = await world.app()
-        build, test = await world.build(app, "1.0.0"), await world.test()
-        await world.attach(app, test, "1.0.0")
-        created(await api.patch(f"/apps/{app['id']}", {"current_version": "1.0.0"}))
-        created(await api.patch(f"/apps/builds/{build['id']}", {"version": "1.0.1"}))
-        shown = created(await api.get(f"/apps/{app['id']}"))
-        assert (shown["current_version"], shown["current_build_id"], shown["latest_version"]) == (
-            "1.0.1",
-            build["id"],
-            "1.0.1",
-        )
-        attachment = created(await api.get(f"/apps/{app['id']}/tests"))["items"][0]
-        assert (attachment["pinned_version"], attachment["target_build_version"]) == ("1.0.1", "1.0.1")
-
     async def test_a_foreign_build_looks_like_an_unknown_one(self, foreign: Api, world: World) -> None:
         build = await world.build(await world.app(), "1.0.0")
         answers = [await foreign.patch(f"/apps/builds/{id_}", {"version": "9"}) for id_ in (build["id"], UNKNOWN)]
@@ -139,17 +110,6 @@ class TestUpdate:
 
     async def test_an_id_that_is_no_uuid_is_refused(self, api: Api) -> None:
         assert (await api.patch("/apps/builds/17", {})).locations() == [["path", "version_id"]]
-
-
-class TestDelete:
-    async def test_a_deleted_build_is_gone_and_its_version_free_again(self, api: Api, world: World) -> None:
-        app = await world.app()
-        older, build = await world.build(app, "1.0.0"), await world.build(app, "1.1.0")
-        assert (await api.delete(f"/apps/builds/{build['id']}")).status == 204
-        assert (await api.get(f"/apps/builds/{build['id']}")).status == 404
-        shown = created(await api.get(f"/apps/{app['id']}"))
-        assert (shown["versions_count"], shown["latest_build_id"]) == (1, older["id"])
-        assert (await api.upload(app["id"], b"new", version="1.1.0")).status == 201
 
 
 class TestRuns:
@@ -220,11 +180,8 @@ class TestRuns:
         [
             ("page", "0", 422),
             ("page", "1", 200),
-            ("page", "2", 200),
             ("page_size", "0", 422),
             ("page_size", "1", 200),
-            ("page_size", "2", 200),
-            ("page_size", "99", 200),
             ("page_size", "100", 200),
             ("page_size", "101", 422),
         ],

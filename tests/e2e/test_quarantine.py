@@ -94,8 +94,6 @@ class TestQuarantine:
         ("body", "loc"),
         [
             ({}, ["body", "reason"]),
-            ({"reason": "  "}, ["body", "reason"]),
-            ({"reason": "x" * 1001}, ["body", "reason"]),
             ({"reason": "x", "until": "2026-01-01T00:00:00Z"}, ["body", "until"]),
             ({"reason": "x", "until": "2126-01-01T00:00:00Z"}, ["body", "until"]),
             ({"reason": "x", "until": "soon"}, ["body", "until"]),
