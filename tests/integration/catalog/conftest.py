@@ -32,6 +32,7 @@ from mobiletest.catalog.v1 import (
 from pymongo import MongoClient
 
 from services.catalog.app import start_app
+from services.catalog.flow_reader import ChildFlowReader
 from services.catalog.settings import Settings
 from services.catalog.spool import PORTION_BYTES
 from services.catalog.storage.migrations import MIGRATIONS
@@ -106,8 +107,16 @@ async def service(
         channel = await stack.enter_async_context(
             grpc_server.open_channel(app.grpc_address, TOKEN, services=descriptors)
         )
+        await _start_children()
         stubs = {field: getattr(stub, f"{name}Stub")(channel) for field, (_, stub, name) in _SERVICES.items()}
         yield Service(settings, app.grpc_address, objects, spool, **stubs)
+
+
+async def _start_children() -> None:
+    """Start the process that forks the readers of flows: it loads modules for longer than the first call may take."""
+    reader = ChildFlowReader()
+    await reader.read(["Tap x"])
+    await reader.close()
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
