@@ -115,7 +115,8 @@ async def service(
 async def _start_children() -> None:
     """Start the process that forks the readers of flows: it loads modules for longer than the first call may take."""
     reader = ChildFlowReader()
-    await reader.read(["Tap x"])
+    with foreign():
+        await reader.read(["Tap x"])
     await reader.close()
 
 
