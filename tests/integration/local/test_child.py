@@ -9,7 +9,7 @@ import pytest
 
 from deploy.local.child import Child, ChildDied, ChildSpec
 from tests.eventually import eventually
-from tests.integration.local.processes import is_alive
+from tests.integration.local.processes import alive
 
 SLEEPS = "import time; print('hello', flush=True); time.sleep(600)"
 STUBBORN = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); " + SLEEPS
@@ -111,10 +111,10 @@ async def test_a_child_does_not_outlive_a_parent_that_is_killed(tmp_path: Path) 
     )
     assert parent.stdout is not None
     pid = int(await parent.stdout.readline())
-    assert is_alive(pid)
+    assert alive(pid)
     parent.kill()
     await parent.wait()
-    await eventually(lambda: not is_alive(pid))
+    await eventually(lambda: not alive(pid))
 
 
 async def _never() -> bool:

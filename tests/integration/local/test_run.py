@@ -3,22 +3,25 @@
 import asyncio
 import json
 import os
+import shlex
 import signal
 import stat
-import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pymongo import AsyncMongoClient
 
+from deploy.local.child import ChildDied
+from deploy.local.stack import run_stack
 from tests.eventually import eventually
-from tests.integration.local.processes import is_alive
-
-pytestmark = pytest.mark.usefixtures("programs")
+from tests.integration.local.processes import alive, children_of
 
 CHILDREN = {"mongod", "broker", "catalog", "executor", "reporting", "gateway", "worker-1"}
+PROGRAMS = {"mongod": "mongod", "broker": "tansu", "catalog": "tests.fakes.local.catalog"}
 
 
 class Run:
@@ -26,19 +29,19 @@ class Run:
 
     def __init__(self, process: asyncio.subprocess.Process, state_dir: Path) -> None:
         self.process = process
+        self.state_dir = state_dir
         self.ready_file = state_dir / "ready.json"
         self.pids: dict[str, int] = {}
 
-    async def serving(self) -> "Run":
-        """Wait until it serves, and read the pids of its children from its output."""
-        assert self.process.stdout is not None
-        async with asyncio.timeout(60):
-            while "serving" not in (line := (await self.process.stdout.readline()).decode()):
-                assert line, "it ended before it served"
-                name, word, value = (*line.split(), "", "", "")[:3]
-                if word == "pid":
-                    self.pids[name] = int(value)
-        return self
+    async def serving(self) -> dict[str, Any]:
+        """Wait until it serves, and read the pids of its children from its output; what is in its ready file."""
+        while "serving" not in (line := await self.line()):
+            assert line, "it ended before it served"
+            name, word, value = (*line.split(), "", "", "")[:3]
+            if word == "pid":
+                self.pids[name] = int(value)
+        document: dict[str, Any] = json.loads(self.ready_file.read_text())
+        return document
 
     async def line(self) -> str:
         """The next line of its output."""
@@ -53,18 +56,34 @@ class Run:
         assert self.process.returncode is not None
         return self.process.returncode, output.decode()
 
-    async def children_are_gone(self) -> None:
-        await eventually(lambda: not any(is_alive(pid) for pid in self.pids.values()))
+    async def stops_on(self, number: signal.Signals) -> None:
+        self.process.send_signal(number)
+        code, output = await self.ended()
+        assert (code, output.splitlines()[-1]) == (0, "stopped")
+        assert not self.ready_file.exists()
+
+    def apps(self) -> AsyncMongoClient[dict[str, object]]:
+        """A client of its database, whose address is in the environment of the services."""
+        words = shlex.split((self.state_dir / "env" / "catalog.env").read_text())
+        environment = dict(word.split("=", 1) for word in words if "=" in word)
+        return AsyncMongoClient(environment["MOBILETEST_MONGO_URI"])
+
+    def republished(self) -> list[str]:
+        """The services whose events were published again, since this was asked last."""
+        file = self.state_dir / "republished"
+        services = sorted(file.read_text().split()) if file.exists() else []
+        file.unlink(missing_ok=True)
+        return services
 
 
 @asynccontextmanager
-async def started(state_dir: Path) -> AsyncIterator[Run]:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("MOBILETEST_")}
+async def started(state_dir: Path, **environ: str) -> AsyncIterator[Run]:
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("MOBILETEST_")}
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
         "tests.fakes.local",
-        env={**environment, "MOBILETEST_STATE_DIR": str(state_dir), "MOBILETEST_PORT": "0"},
+        env={**inherited, "MOBILETEST_STATE_DIR": str(state_dir), "MOBILETEST_PORT": "0", **environ},
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
     )
@@ -76,82 +95,92 @@ async def started(state_dir: Path) -> AsyncIterator[Run]:
             await process.wait()
 
 
-async def test_a_run_serves_refuses_a_second_one_and_stops_on_sigterm(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("programs")
+async def test_a_run_keeps_its_children_alive_and_its_state_over_a_second_run(tmp_path: Path) -> None:
     async with started(tmp_path) as run:
-        await run.serving()
-        assert set(run.pids) == CHILDREN
-        check_ready_file(run.ready_file)
-        async with started(tmp_path) as second:
-            code, output = await second.ended()
-        assert code == 1
-        assert f"already running on {tmp_path} (pid {run.process.pid}, http://127.0.0.1:" in output
-        assert all(is_alive(pid) for pid in run.pids.values())
-        await check_stopped_by(run, signal.SIGTERM)
+        document = await run.serving()
+        check_ready_file(run.ready_file, document)
+        assert run.republished() == []
+        async with run.apps() as client:
+            await client.catalog.apps.insert_one({"_id": "a"})
+        await refuses_a_second(run)
+        await restarts_dead_children(run)
+        await ends_with_its_children(run)
+    async with started(tmp_path) as run:
+        again = await run.serving()
+        assert (again["api_key"], again["grpc_token"]) == (document["api_key"], document["grpc_token"])
+        assert run.republished() == ["catalog", "executor"]
+        async with run.apps() as client:
+            assert await client.catalog.apps.find_one() == {"_id": "a"}
+        os.kill(run.pids["reporting"], signal.SIGKILL)
+        assert "starting reporting again" in await run.line()
+        await run.stops_on(signal.SIGINT)
+        assert alive(*run.pids.values()) == set()
 
 
-def check_ready_file(path: Path) -> None:
+def check_ready_file(path: Path, document: dict[str, Any]) -> None:
     """It has the addresses, and only its owner can read it."""
-    document = json.loads(path.read_text())
     assert document["url"].startswith("http://127.0.0.1:")
     assert document["api_key"].startswith("mt_")
     assert set(document["grpc"]) == {"catalog", "executor", "reporting"}
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    # What a killed worker leaves is in the state folder, where the next one finds it.
+    assert f"FILES_FOLDER={path.parent}/files\n" in (path.parent / "env" / "worker-1.env").read_text()
 
 
-async def check_stopped_by(run: Run, number: signal.Signals) -> None:
-    """The signal stops everything and deletes the ready file."""
-    run.process.send_signal(number)
-    code, _ = await run.ended()
-    assert code == 0
-    assert not any(is_alive(pid) for pid in run.pids.values())
-    assert not run.ready_file.exists()
+async def refuses_a_second(run: Run) -> None:
+    async with started(run.state_dir) as second:
+        code, output = await second.ended()
+    assert code == 1
+    assert f"already running on {run.state_dir} (pid {run.process.pid}, http://127.0.0.1:" in output
 
 
-@pytest.mark.parametrize("name", ["catalog", "mongod", "broker"])
-async def test_a_dead_child_is_started_again(tmp_path: Path, name: str) -> None:
-    """It says so in one line; a broker is given its events again; all of it stops as before."""
-    async with started(tmp_path) as run:
-        await run.serving()
-        os.kill(dead := run.pids[name], signal.SIGKILL)
-        assert await run.line() == f"{name} ended with signal SIGKILL: starting {name} again in 0.5 s"
-        await eventually(lambda: child_of(run, name) not in (None, dead))
-        run.pids[name] = child_of(run, name) or 0
-        if name == "broker":
-            await eventually(lambda: republished(tmp_path) == ["catalog", "executor"])
-        check_ready_file(run.ready_file)
-        await check_stopped_by(run, signal.SIGTERM)
+async def restarts_dead_children(run: Run) -> None:
+    """It says so in one line; a broker is given its events again."""
+    assert set(run.pids) == CHILDREN
+    assert alive(*run.pids.values()) == set(run.pids.values())
+    dead = {name: run.pids[name] for name in PROGRAMS}
+    for pid in dead.values():
+        os.kill(pid, signal.SIGKILL)
+    lines = {await run.line() for _ in dead}
+    assert lines == {f"{name} ended with signal SIGKILL: starting {name} again in 0.5 s" for name in dead}
+
+    def restarted() -> bool:
+        children = children_of(run.process.pid)
+        run.pids |= {name: children.get(program, 0) for name, program in PROGRAMS.items()}
+        return all(run.pids[name] not in (0, pid) for name, pid in dead.items())
+
+    await eventually(restarted, within=60, every=0.1)
+    republished: list[str] = []
+
+    def both() -> bool:
+        republished.extend(run.republished())
+        return sorted(republished) == ["catalog", "executor"]
+
+    await eventually(both, within=60)
 
 
-async def test_a_run_can_be_stopped_while_it_starts_a_child_again(tmp_path: Path) -> None:
-    async with started(tmp_path) as run:
-        await run.serving()
-        os.kill(run.pids["reporting"], signal.SIGKILL)
-        assert "starting reporting again" in await run.line()
-        await check_stopped_by(run, signal.SIGINT)
-        assert child_of(run, "reporting") is None
+async def ends_with_its_children(run: Run) -> None:
+    if sys.platform != "linux":  # only Linux ends a child with its parent
+        await run.stops_on(signal.SIGTERM)
+        return
+    run.process.kill()
+    await run.process.wait()
+    await eventually(lambda: not alive(*run.pids.values()), every=0.1)
 
 
-def child_of(run: Run, name: str) -> int | None:
-    """The pid of its child that runs this program, if there is one."""
-    module = {"mongod": "mongod", "broker": "tansu"}.get(name, f"tests.fakes.local.{name}")
-    listed = subprocess.run(["ps", "-eww", "-o", "pid=,ppid=,args="], capture_output=True, text=True, check=True).stdout
-    rows = [line.split(maxsplit=2) for line in listed.splitlines()]
-    found = [int(row[0]) for row in rows if int(row[1]) == run.process.pid and module in row[2]]
-    return found[0] if found else None
+async def test_a_run_can_be_stopped_while_it_starts(tmp_path: Path) -> None:
+    given = {"MOBILETEST_MONGO_URI": "mongodb://127.0.0.1:9", "MOBILETEST_KAFKA_BOOTSTRAP": "127.0.0.1:9"}
+    async with started(tmp_path, **given) as run:
+        assert "starting mobiletest" in await run.line()
+        await run.stops_on(signal.SIGTERM)
 
 
-def republished(state_dir: Path) -> list[str]:
-    """The services whose events were published again."""
-    file = state_dir / "republished"
-    return sorted(file.read_text().split()) if file.exists() else []
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a child with its parent")
-async def test_after_a_killed_supervisor_the_folder_can_be_used_again_until_sigint(tmp_path: Path) -> None:
-    async with started(tmp_path) as run:
-        await run.serving()
-        run.process.kill()
-        await run.children_are_gone()
-    async with started(tmp_path) as again:
-        await again.serving()
-        await check_stopped_by(again, signal.SIGINT)
+@pytest.mark.usefixtures("programs")
+async def test_a_service_that_does_not_start_leaves_no_process(tmp_path: Path) -> None:
+    before = children_of(os.getpid())
+    with pytest.raises(ChildDied, match="No module named"):
+        async with run_stack(tmp_path, package="tests.fakes.nowhere"):
+            pass
+    assert children_of(os.getpid()).keys() - before.keys() <= {"ps"}
+    assert not (tmp_path / "ready.json").exists()

@@ -1,4 +1,4 @@
-"""Which source the tests' servers come from, and that a missing one is not looked for twice."""
+"""Which source the tests' servers come from, and what a missing one means."""
 
 import os
 import tempfile
@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.infrastructure import Infrastructure, Unavailable, describe, remove_left_over_folders, source_name
+from tests.conftest import skip_or_fail
+from tests.infrastructure import Infrastructure, Unavailable, remove_left_over_folders, source_name
 
 GIVEN = {"MOBILETEST_MONGO_URI": "mongodb://db", "MOBILETEST_KAFKA_BOOTSTRAP": "kafka:9092"}
 
@@ -25,29 +26,19 @@ def test_the_source_is_named_or_follows_from_the_addresses(environ: dict[str, st
     assert source_name("mongo", environ) == expected
 
 
-def test_servers_are_embedded_by_default() -> None:
-    assert source_name("kafka", {"MOBILETEST_MONGO_URI": "mongodb://db"}) == "embedded"
+async def test_an_unavailable_server_gives_its_reason() -> None:
+    async with Infrastructure({"MOBILETEST_TEST_SOURCE": "given"}) as infrastructure:
+        with pytest.raises(Unavailable, match="MOBILETEST_MONGO_URI is not set"):
+            await infrastructure.mongo()
 
 
-async def test_given_addresses_are_returned() -> None:
-    async with Infrastructure(GIVEN) as infrastructure:
-        assert await infrastructure.mongo() == "mongodb://db"
-        assert await infrastructure.kafka() == "kafka:9092"
-
-
-@pytest.mark.parametrize(
-    ("source", "reason"),
-    [("given", "MOBILETEST_MONGO_URI is not set"), ("moon", "not one of given, containers, embedded")],
-)
-async def test_an_unavailable_server_gives_its_reason_each_time(source: str, reason: str) -> None:
-    async with Infrastructure({"MOBILETEST_TEST_SOURCE": source}) as infrastructure:
-        for _ in range(2):
-            with pytest.raises(Unavailable, match=reason):
-                await infrastructure.mongo()
-
-
-def test_the_report_header_shows_the_sources() -> None:
-    assert describe(GIVEN) == "mongo given, kafka given"
+@pytest.mark.parametrize(("ci", "outcome"), [("true", pytest.fail.Exception), ("", pytest.skip.Exception)])
+def test_missing_infrastructure_skips_with_the_reason_and_in_ci_fails(
+    monkeypatch: pytest.MonkeyPatch, ci: str, outcome: type[BaseException]
+) -> None:
+    monkeypatch.setenv("CI", ci)
+    with pytest.raises(outcome, match="no broker"):
+        skip_or_fail("no broker")
 
 
 def test_only_folders_of_dead_runs_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
