@@ -14,8 +14,8 @@ from services.chassis.error_status import MOST_VIOLATIONS, to_domain_error
 from services.chassis.errors import DomainError, Violation
 from services.chassis.grpc_channel import MAX_MESSAGE_BYTES
 from tests.eventually import eventually
-from tests.integration.chassis.broker_proxy import copy_bytes
 from tests.integration.chassis.probe import APPS, Probe, serving
+from tests.integration.chassis.proxies import copy_bytes
 from tests.unit.chassis.samples import TOKEN, process_settings
 
 SLOW_SECONDS = 0.4

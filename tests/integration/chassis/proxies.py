@@ -1,27 +1,22 @@
-"""A broker behind a proxy (TCP or TLS): away while the proxy is stopped; when it is back, it has all topics and groups,
-unless it has lost them meanwhile.
-"""
+"""Servers behind a proxy (TCP or TLS): away while the proxy is stopped; when it is back, they have all they had."""
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
-from pathlib import Path
+from contextlib import suppress
 
 from aiokafka.conn import create_conn
 from aiokafka.protocol.admin import CreateTopicsRequest
 
 from deploy.local.broker import Broker
-from deploy.local.ports import LOOPBACK, Ports
+from deploy.local.ports import LOOPBACK
 
 
-class BrokerProxy:
-    """Listens on `port`, which `broker` advertises to its clients, and forwards to the port of the broker."""
+class TcpProxy:
+    """Listens on `port` and forwards to the port `target` of this machine."""
 
-    def __init__(self, port: int, broker: Broker, tls: ssl.SSLContext | None = None) -> None:
-        self.bootstrap = f"{LOOPBACK}:{port}"
+    def __init__(self, port: int, target: int, tls: ssl.SSLContext | None = None) -> None:
         self.port = port
-        self.broker = broker
+        self._target = target
         self._tls = tls
         self._server: asyncio.Server | None = None
         self._writers: set[asyncio.StreamWriter] = set()
@@ -40,6 +35,24 @@ class BrokerProxy:
         await self.stop()
         await self.start()
 
+    async def _forward(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        upstream_reader, upstream = await asyncio.open_connection(LOOPBACK, self._target)
+        ends = {writer, upstream}
+        self._writers |= ends
+        try:
+            await asyncio.gather(copy_bytes(reader, upstream), copy_bytes(upstream_reader, writer))
+        finally:
+            self._writers -= ends
+
+
+class BrokerProxy(TcpProxy):
+    """The proxy of a broker that advertises `port` to its clients."""
+
+    def __init__(self, port: int, broker: Broker, tls: ssl.SSLContext | None = None) -> None:
+        super().__init__(port, broker.port, tls)
+        self.bootstrap = f"{LOOPBACK}:{port}"
+        self.broker = broker
+
     async def lose_topics(self, topic: str, partitions: int) -> None:
         """Restart the broker without topics and groups, with only an empty `topic`, while the proxy is stopped.
 
@@ -54,15 +67,6 @@ class BrokerProxy:
         finally:
             connection.close()
 
-    async def _forward(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        upstream_reader, upstream = await asyncio.open_connection(LOOPBACK, self.broker.port)
-        ends = {writer, upstream}
-        self._writers |= ends
-        try:
-            await asyncio.gather(copy_bytes(reader, upstream), copy_bytes(upstream_reader, writer))
-        finally:
-            self._writers -= ends
-
 
 async def copy_bytes(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Copy one direction of a connection until its end, and close the other side."""
@@ -71,19 +75,3 @@ async def copy_bytes(reader: asyncio.StreamReader, writer: asyncio.StreamWriter)
             writer.write(data)
             await writer.drain()
     writer.close()
-
-
-@asynccontextmanager
-async def proxied_broker(log: Path, tls: ssl.SSLContext | None = None) -> AsyncIterator[BrokerProxy]:
-    """A running broker behind a running proxy; both stopped at the end."""
-    with Ports() as ports:
-        port = ports.take()
-        broker = Broker(ports.take(), log, advertised_port=port)
-        proxy = BrokerProxy(port, broker, tls)
-        try:
-            await broker.start()
-            await proxy.start()
-            yield proxy
-        finally:
-            await proxy.stop()
-            await broker.stop()
