@@ -1,24 +1,22 @@
 """A MongoDB that dies, hangs or comes back, seen by a gRPC caller."""
 
-import asyncio
 import signal
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Literal
+from pathlib import Path
 
 import grpc
 import pytest
 from mobiletest.catalog.v1 import apps_pb2
 
-from deploy.local.mongod import Mongod
+from deploy.local.mongod import Mongod, mongod
 from services.chassis import errors
 from services.chassis.context import ALL_SCOPES, Caller, bind
 from services.chassis.error_status import to_domain_error
 from services.chassis.errors import DomainError
 from services.chassis.health import Health
 from services.chassis.lifecycle import Background
-from services.chassis.mongo import Mongo, Session
+from services.chassis.mongo import Driver, Mongo, Session
 from tests.eventually import eventually
 from tests.integration.chassis.probe import Probe, serving
 
@@ -27,7 +25,6 @@ from tests.integration.chassis.probe import Probe, serving
 class Bench:
     """A service whose creations write to MongoDB in a transaction."""
 
-    driver: str
     probe: Probe
 
     async def create(self) -> DomainError | None:
@@ -46,10 +43,22 @@ class Bench:
         before = len(self.probe.apps.callers)
         return isinstance(await self.create(), errors.Unavailable) and len(self.probe.apps.callers) == before
 
+    async def is_unavailable(self) -> None:
+        error = await self.create()
+        assert isinstance(error, errors.Unavailable), error
+        assert error.retry_after == 1.0
+        await eventually(self.refuses_at_once)
 
-@asynccontextmanager
-async def open_bench(driver: Literal["motor", "pymongo"], uri: str) -> AsyncIterator[Bench]:
-    mongo = await Mongo.connect(uri, f"db-{driver}", driver)
+
+@pytest.fixture
+async def own_mongod(tmp_path: Path) -> AsyncIterator[Mongod]:
+    async with mongod(tmp_path / "mongod") as running:
+        yield running
+
+
+@pytest.fixture
+async def bench(own_mongod: Mongod, mongo_driver: Driver) -> AsyncIterator[Bench]:
+    mongo = await Mongo.connect(own_mongod.uri, "db", mongo_driver)
     health = Health()
     health.register("mongodb", mongo.ping)
 
@@ -58,49 +67,25 @@ async def open_bench(driver: Literal["motor", "pymongo"], uri: str) -> AsyncIter
 
     async with Background() as background, serving(health=health) as probe, health.mark_ready(background):
         probe.apps.then = lambda: mongo.transaction(write)
-        bench = Bench(driver, probe)
-        assert await bench.works()
-        yield bench
+        with bind(Caller("org-1", scopes=ALL_SCOPES)):
+            yield Bench(probe)
     await mongo.close()
 
 
-@pytest.fixture
-async def benches(own_mongod: Mongod) -> AsyncIterator[list[Bench]]:
-    """One with each driver; they share the outage."""
-    with bind(Caller("org-1", scopes=ALL_SCOPES)):
-        async with open_bench("motor", own_mongod.uri) as motor, open_bench("pymongo", own_mongod.uri) as pymongo:
-            yield [motor, pymongo]
-
-
-async def test_calls_are_unavailable_during_an_outage_and_work_after_it(
-    benches: list[Bench], own_mongod: Mongod
+async def test_calls_are_unavailable_while_the_database_hangs_or_is_down_and_work_after_it(
+    bench: Bench, own_mongod: Mongod
 ) -> None:
-    async def is_unavailable(bench: Bench) -> None:
-        error = await bench.create()
-        assert isinstance(error, errors.Unavailable), bench.driver
-        assert error.retry_after == 1.0
-        await eventually(bench.refuses_at_once)
-        assert not (await bench.probe.health.readiness()).ok
-        assert (await bench.probe.health.liveness()).ok
-
-    await own_mongod.child.kill()
-    await asyncio.gather(*map(is_unavailable, benches))
-    await own_mongod.start()
-    await asyncio.gather(*(eventually(bench.works, within=30) for bench in benches))
-
-
-async def test_calls_are_unavailable_while_the_database_hangs(benches: list[Bench], own_mongod: Mongod) -> None:
-    """Those under way too, long before their deadline; then calls are refused until it answers again."""
-
-    async def is_detected(bench: Bench) -> None:
-        error = await bench.create()
-        assert isinstance(error, errors.Unavailable), (bench.driver, error)
-        assert error.retry_after == 1.0
-        await eventually(bench.refuses_at_once)
-
+    """Those under way too, long before their deadline; then calls are refused at once until it answers again."""
+    assert await bench.works()
     own_mongod.child.send(signal.SIGSTOP)
     try:
-        await asyncio.gather(*map(is_detected, benches))
+        await bench.is_unavailable()
     finally:
         own_mongod.child.send(signal.SIGCONT)
-    await asyncio.gather(*(eventually(bench.works, within=30) for bench in benches))
+    await eventually(bench.works, within=60)
+    await own_mongod.child.kill()
+    await bench.is_unavailable()
+    assert not (await bench.probe.health.readiness()).ok
+    assert (await bench.probe.health.liveness()).ok
+    await own_mongod.start()
+    await eventually(bench.works, within=60)
