@@ -1,5 +1,6 @@
 """Inert twins of the chassis's ports: a clock that stands still, a consumer group without a broker."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -47,6 +48,8 @@ class FakeGroupMember:
     held: dict[int, int] = field(default_factory=dict)
     on_empty: Callable[[], None] = lambda: None
     on_pause: Callable[[], None] = lambda: None
+    end_rest: Callable[[], None] = lambda: None
+    """Called as soon as the consumer waits after a pause: its clock has moved on by then."""
 
     @asynccontextmanager
     async def join(self, _: GroupConfig) -> AsyncIterator["FakeGroupMember"]:
@@ -69,6 +72,7 @@ class FakeGroupMember:
         self.pauses += 1
         self.on_pause()
         self.clock.advance(60)
+        asyncio.get_running_loop().call_soon(self.end_rest)
 
     def resume(self) -> None:
         """Nothing to do."""

@@ -9,7 +9,7 @@ from mobiletest.catalog.v1 import apps_pb2, apps_pb2_grpc, builds_pb2
 
 from deploy.local.ports import LOOPBACK
 from services.chassis import context, errors, grpc_server, metrics
-from services.chassis.context import ALL_SCOPES, Caller, bind
+from services.chassis.context import Caller, bind
 from services.chassis.error_status import MOST_VIOLATIONS, to_domain_error
 from services.chassis.errors import DomainError, Violation
 from services.chassis.grpc_channel import MAX_MESSAGE_BYTES
@@ -60,19 +60,6 @@ async def test_a_service_that_is_slow_to_answer_a_connection_is_reached(probe: P
         address = f"{LOOPBACK}:{slow.sockets[0].getsockname()[1]}"
         async with grpc_server.open_channel(address, TOKEN) as channel:
             await apps_pb2_grpc.AppsStub(channel).ListApps(apps_pb2.ListAppsRequest())
-
-
-async def test_a_servicer_sees_defaults(probe: Probe) -> None:
-    await probe.stub.ListApps(apps_pb2.ListAppsRequest())
-    assert (probe.apps.requests[0].page, probe.apps.requests[0].page_size) == (1, 50)
-
-
-async def test_an_organisation_id_that_cannot_be_one_does_not_reach_the_servicer(probe: Probe) -> None:
-    with bind(Caller("team/mobile")):
-        error = await failure(probe.stub.ListApps(apps_pb2.ListAppsRequest()))
-    assert isinstance(error, errors.InvalidArgument)
-    assert "letters (a-z, A-Z), digits, - and _" in error.message
-    assert probe.apps.requests == []
 
 
 async def test_an_invalid_request_does_not_reach_the_servicer(probe: Probe) -> None:
@@ -149,18 +136,6 @@ async def test_a_wrong_token_is_refused(probe: Probe) -> None:
             await call(apps_pb2.ListAppsRequest())
     assert error.value.code() is grpc.StatusCode.UNAUTHENTICATED
     assert probe.apps.callers == []
-
-
-async def test_a_missing_scope_is_refused(probe: Probe) -> None:
-    with bind(Caller("org-1", scopes=frozenset({"read"}))):
-        error = await failure(probe.stub.CreateApp(apps_pb2.CreateAppRequest(name="a", platform=1)))
-    assert isinstance(error, errors.PermissionDenied)
-    assert error.metadata == {"scope": "write"}
-
-
-async def test_a_call_without_organisation_is_refused(probe: Probe) -> None:
-    with bind(Caller("", scopes=ALL_SCOPES)):
-        assert isinstance(await failure(probe.stub.ListApps(apps_pb2.ListAppsRequest())), errors.Unauthenticated)
 
 
 async def test_every_call_has_a_deadline(probe: Probe) -> None:

@@ -1,4 +1,3 @@
-import asyncio
 from collections.abc import AsyncIterator
 
 import grpc
@@ -7,7 +6,6 @@ from mobiletest.catalog.v1 import apps_pb2
 
 from services.chassis import errors
 from services.chassis.context import ALL_SCOPES, Caller, bind
-from services.chassis.error_status import to_domain_error
 from services.chassis.idempotency import MIGRATION, Idempotency
 from services.chassis.migrations import open_migrated
 from tests.integration.chassis.probe import Probe, serving
@@ -37,21 +35,6 @@ async def test_without_a_key_each_call_is_executed(probe: Probe) -> None:
     with bind(Caller("org-1", scopes=ALL_SCOPES)):
         first, second = await probe.stub.CreateApp(REQUEST), await probe.stub.CreateApp(REQUEST)
     assert first.id != second.id
-
-
-async def test_fifty_concurrent_calls_with_one_key_create_once(probe: Probe) -> None:
-    async def create() -> object:
-        try:
-            return (await probe.stub.CreateApp(REQUEST)).id
-        except grpc.aio.AioRpcError as error:
-            return to_domain_error(error)
-
-    with bind(Caller("org-1", idempotency_key="k", scopes=ALL_SCOPES)):
-        results = await asyncio.gather(*(create() for _ in range(50)))
-        again = (await probe.stub.CreateApp(REQUEST)).id
-    assert len(probe.apps.callers) == 1
-    assert {again} == {result for result in results if isinstance(result, str)}
-    assert all(isinstance(result, str | errors.Unavailable) for result in results)
 
 
 async def test_a_repeated_creation_has_the_same_id(probe: Probe) -> None:

@@ -1,13 +1,11 @@
 """Producer and consumer on a broker."""
 
-import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 import pytest
-from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
@@ -74,13 +72,6 @@ async def bench(kafka_bootstrap: str, topic_suffix: str) -> AsyncIterator[Bench]
         yield Bench(kafka_bootstrap, topic, producer, background)
 
 
-async def test_published_events_are_consumed(bench: Bench) -> None:
-    async with bench.consuming():
-        sent = await bench.publish(100)
-        await eventually(lambda: len(bench.events) >= 100)
-    assert Counter(bench.ids) == Counter(sent)
-
-
 async def test_a_group_continues_at_its_committed_offsets(bench: Bench) -> None:
     async with bench.consuming():
         first = await bench.publish(10)
@@ -137,19 +128,6 @@ async def test_members_of_a_group_share_the_work(bench: Bench) -> None:
 
         await eventually(both_work, within=60, every=0.2)
         await eventually(lambda: set(sent) <= set(bench.ids))
-
-
-async def test_poison_messages_are_dead_lettered_and_the_others_handled(bench: Bench) -> None:
-    poison = [
-        Record(bench.topic, b"k", b"\xff" * 10, []),
-        Record(bench.topic, b"k", None, [("ce_id", b"x")]),
-        Record(bench.topic, None, b"x", [("ce_id", b"\xff\xfe")]),
-    ]
-    async with bench.consuming():
-        assert all(isinstance(r, PublishResult) for r in await bench.producer.publish_records(poison))
-        sent = await bench.publish(5)
-        await eventually(lambda: set(sent) <= set(bench.ids))
-        assert await _count(bench.bootstrap, f"{bench.topic}.dlq", 3)
 
 
 async def test_a_dead_letter_that_is_too_large_is_published_without_its_value(bench: Bench) -> None:
@@ -247,20 +225,3 @@ async def test_dead_letters_are_kept_for_a_month(bench: Bench) -> None:
         await admin.close()
     ((*_, entries),) = response.resources
     assert {entry[0]: entry[1] for entry in entries}["retention.ms"] == str(30 * 24 * 3600 * 1000)
-
-
-async def _count(bootstrap: str, topic: str, expected: int) -> bool:
-    """Whether partition 0 of `topic` holds `expected` records."""
-    reader = AIOKafkaConsumer(bootstrap_servers=bootstrap)
-    await reader.start()
-    try:
-        place = TopicPartition(topic, 0)
-        reader.assign([place])
-        reader.seek(place, 0)
-        found = 0
-        async with asyncio.timeout(20):
-            while found < expected:
-                found += sum(len(batch) for batch in (await reader.getmany(timeout_ms=200)).values())
-        return found == expected
-    finally:
-        await reader.stop()

@@ -95,32 +95,3 @@ async def test_unreadable_records_are_dead_lettered_and_no_others_are_lost(bench
     assert {letter.reason for letter in letters} == {"UNREADABLE"}
     assert all(letter.cut and letter.message.startswith("offsets ") for letter in letters)
     assert len(bench.seen) == len(set(bench.seen)) == 250
-
-
-async def test_the_rest_of_a_producers_batch_is_unreadable_too(bench: Bench) -> None:
-    key = bench.bad().key
-    await bench.publish(Record(bench.topic, key, b"v", encode_headers(an_event(bench.topic, key="first"))), bench.bad())
-    await bench.publish(*bench.good("after", 30))
-    async with bench.consuming():
-        await eventually(lambda: len(bench.seen) == 31)
-    (letter,) = await bench.letters()
-    assert letter.message.startswith("offsets 1 to 1: ")
-    assert letter.origin.endswith("/1")
-
-
-async def test_records_between_two_unreadable_ones_are_not_lost(bench: Bench) -> None:
-    """Where a batch ends is read, not tried out: leaps from the first would land in the second."""
-    key = bench.bad().key
-    alike = [Record(bench.topic, key, b"v", encode_headers(an_event(bench.topic, key=f"lost-{n}"))) for n in range(4)]
-    between = [Record(bench.topic, key, b"v", encode_headers(an_event(bench.topic, key=f"kept-{n}"))) for n in range(2)]
-    await bench.publish(bench.bad(), *alike)
-    await bench.publish(*between)
-    await bench.publish(bench.bad(), *alike)
-    async with bench.consuming():
-        await bench.publish(*bench.good("after", 30))
-        await eventually(lambda: len(set(bench.seen)) == 31)
-    assert bench.seen.count("always the same") == len(between)
-    assert [letter.message.partition(":")[0] for letter in await bench.letters()] == [
-        "offsets 0 to 4",
-        "offsets 7 to 11",
-    ]

@@ -12,7 +12,7 @@ from mobiletest.executor.v1 import executions_pb2
 from mobiletest.executor.v1 import limits_pb2 as executor_pb2
 from mobiletest.types.v1 import limits_pb2 as types_pb2
 
-from services.chassis.errors import PermissionDenied, ResourceExhausted, Unavailable
+from services.chassis.errors import Unavailable
 from services.chassis.limits import refusals
 from tests.eventually import eventually
 from tests.fakes.gateway import FakeBackends, new_key
@@ -126,26 +126,6 @@ async def test_the_catalog_learns_how_large_an_upload_may_be(client: Client, bac
     await client("POST", f"/api/v1/apps/{uuid4()}/builds", data=form(b"x" * 5000))
     first = backends.requests("UploadBuild")[0][0]
     assert 5000 < first.metadata.expected_bytes < 6000
-
-
-@pytest.mark.parametrize(
-    ("error", "status", "retry_after"),
-    [
-        (Unavailable("There is no room for the upload", reason="SPOOL_FULL", retry_after=10.0), 503, "10"),
-        (PermissionDenied("the limit artifact_bytes", reason="LIMIT_REACHED"), 403, None),
-        (ResourceExhausted("the limit queued_runs", reason="LIMIT_REACHED", retry_after=30.0), 429, "30"),
-    ],
-)
-async def test_refusals_of_the_services_keep_their_words(
-    client: Client, backends: FakeBackends, error: Exception, status: int, retry_after: str | None
-) -> None:
-    def refuse(_: object) -> object:
-        raise error
-
-    backends.on("UploadBuild", refuse)
-    answer = await client("POST", f"/api/v1/apps/{uuid4()}/builds", data=form())
-    assert (answer.status, answer.json["detail"]) == (status, str(error))
-    assert answer.headers.get("Retry-After") == retry_after
 
 
 class TestShown:

@@ -7,7 +7,6 @@ from mobiletest.catalog.v1 import apps_pb2, builds_pb2, tests_pb2
 from mobiletest.executor.v1 import executions_pb2
 from mobiletest.reporting.v1 import reports_pb2
 
-from services.chassis.errors import Unavailable
 from tests.fakes.gateway import FakeBackends, script_apps
 from tests.integration.gateway.conftest import Client
 
@@ -158,17 +157,6 @@ async def test_a_gate_without_reporting_is_a_503_and_never_a_pass(
     answer = await own_client("GET", f"/api/v1/executions/{execution}/gate")
     assert (answer.status, "Retry-After" in answer.headers) == (503, True)
     assert "result" not in answer.json
-
-
-async def test_a_gate_while_reporting_lags_is_a_503_with_retry_after(client: Client, backends: FakeBackends) -> None:
-    execution = script_execution(backends, total=1, passed=1)
-
-    def late(_: object) -> reports_pb2.Gate:
-        raise Unavailable("Reporting has not received all runs of this execution yet; try again", retry_after=2)
-
-    backends.on("GetGate", late)
-    answer = await client("GET", f"/api/v1/executions/{execution}/gate")
-    assert (answer.status, answer.headers["Retry-After"]) == (503, "2")
 
 
 async def test_internal_fields_are_hidden(client: Client, backends: FakeBackends) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from mobiletest.catalog.v1 import apps_pb2, workflows_pb2
+from mobiletest.catalog.v1 import apps_pb2
 
 from services.gateway.app import App
 from tests.eventually import eventually
@@ -32,20 +32,7 @@ async def test_all_field_errors_are_reported_at_once(client: Client) -> None:
     ]
 
 
-async def test_malformed_json_is_a_400_that_says_where(client: Client) -> None:
-    answer = await client(
-        "POST", APPS, data=b'{"name": "x",\n "platform": }', headers={"Content-Type": "application/json"}
-    )
-    assert answer.status == 400
-    assert "line 2 column 14" in answer.json["detail"]
-
-
-async def test_another_content_type_is_a_415(client: Client) -> None:
-    answer = await client("POST", APPS, data={"name": "x"})
-    assert (answer.status, answer.json["code"]) == (415, "CONTENT_TYPE_UNSUPPORTED")
-
-
-@pytest.mark.parametrize("kind", ["application/octet-stream", "text/plain", "text/x+json"])
+@pytest.mark.parametrize("kind", ["application/x-www-form-urlencoded", "text/plain", "text/x+json"])
 async def test_json_sent_as_something_else_is_a_415(client: Client, kind: str) -> None:
     body = b'{"name": "x", "platform": "iOS"}'
     answer = await client("POST", APPS, data=body, headers={"Content-Type": kind})
@@ -58,12 +45,6 @@ async def test_json_has_a_json_type_or_none(client: Client, backends: FakeBacken
     body = b'{"name": "x", "platform": "iOS"}'
     headers, skipped = ({"Content-Type": kind}, ()) if kind else ({}, ("Content-Type",))
     assert (await client("POST", APPS, data=body, headers=headers, skip_auto_headers=skipped)).status == 200
-
-
-async def test_a_whole_number_is_an_integer(client: Client, backends: FakeBackends) -> None:
-    backends.on("CreateWorkflow", lambda request: workflows_pb2.Workflow(max_parallel=request.max_parallel))
-    answer = await client("POST", "/api/v1/workflows", json={"name": "x", "max_parallel": 4.0})
-    assert (answer.status, answer.json["max_parallel"]) == (201, 4)
 
 
 async def test_a_compressed_body_is_a_415(client: Client) -> None:
@@ -119,34 +100,6 @@ async def test_an_unknown_path_is_a_404_in_json(client: Client, verb: str) -> No
     assert answer.headers["X-Request-ID"]
 
 
-async def test_a_wrong_method_is_a_405_with_the_allowed_ones(client: Client) -> None:
-    answer = await client("PUT", APPS)
-    assert (answer.status, answer.headers["Allow"]) == (405, "GET, HEAD, OPTIONS, POST")
-    assert "GET, HEAD, OPTIONS, POST" in answer.json["detail"]
-
-
-@pytest.mark.parametrize("path", ["/api/v1/tests/execute", "/api/v1/tests/resolve"])
-async def test_a_path_for_posts_is_no_id(client: Client, path: str) -> None:
-    answer = await client("GET", path)
-    assert (answer.status, answer.headers["Allow"]) == (405, "OPTIONS, POST")
-
-
-async def test_malformed_http_is_a_400_in_json(gateway: App) -> None:
-    host, port = gateway.http_address.split(":")
-    reader, writer = await asyncio.open_connection(host, int(port))
-    writer.write(b"GET / HTTP/1.1\r\nbroken header\r\n\r\n")
-    answer = await asyncio.wait_for(reader.read(), 30)
-    assert b" 400 Bad Request" in answer
-    assert b'"code":"HTTP_MALFORMED"' in answer
-    writer.close()
-
-
-@pytest.mark.parametrize("filler", [("X-Long", "x" * 20_000)])
-async def test_headers_that_are_too_large_are_a_431(client: Client, filler: tuple[str, str]) -> None:
-    answer = await client("GET", APPS, headers=dict([filler]))
-    assert (answer.status, answer.json["code"]) == (431, "HEADER_TOO_LARGE")
-
-
 async def test_a_well_formed_request_id_is_echoed(client: Client) -> None:
     answer = await client("GET", "/healthz", headers={"X-Request-ID": "abc.DEF_1-2"})
     assert answer.headers["X-Request-ID"] == "abc.DEF_1-2"
@@ -189,12 +142,6 @@ async def test_strict_handling_rejects_unknown_fields_and_suggests_the_nearest(
     assert backends.of("StartWorkflow") == []
 
 
-async def test_an_integer_header_with_text_is_a_422(client: Client) -> None:
-    answer = await client("POST", START, json={"workflow_id": str(uuid4())}, headers={"X-CI-PR-Number": "seven"})
-    assert answer.json["detail"][0]["loc"] == ["header", "x-ci-pr-number"]
-    assert answer.json["detail"][0]["type"] == "int_parsing"
-
-
 async def test_health_needs_no_key(client: Client, gateway: App) -> None:
     async with client.session.get(gateway.url + "/healthz") as answer:
         assert (answer.status, (await answer.json())["status"]) == (200, "ok")
@@ -222,9 +169,3 @@ async def test_requests_are_counted_by_template(client: Client, backends: FakeBa
     assert 'mobiletest_http_requests_total{code="403",method="GET",route="/api/v1/apps/{app_id}"}' in text
     assert "mobiletest_http_request_duration_seconds_bucket" in text
     assert "mobiletest_http_in_flight 0.0" in text
-
-
-async def test_apps_page_past_the_end_is_empty(client: Client, backends: FakeBackends) -> None:
-    backends.on("ListApps", lambda request: apps_pb2.ListAppsResponse(page=request.page, page_size=50))
-    answer = await client("GET", f"{APPS}?page=99")
-    assert (answer.json["items"], answer.json["page"]) == ([], 99)

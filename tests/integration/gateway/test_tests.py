@@ -84,13 +84,6 @@ async def test_an_unknown_classification_is_rejected_with_the_known_ones(client:
     assert all(f"'{name}'" in issue["msg"] for name in ALLOWED)
 
 
-@pytest.mark.parametrize("query", ["page=0", "page_size=501", "app_id=x", "platform=web"])
-async def test_bounds_hold_with_a_classification_too(client: Client, query: str) -> None:
-    """The request reaches no service."""
-    answer = await client("GET", f"/api/v1/tests?classification=flaky&{query}")
-    assert (answer.status, answer.json["detail"][0]["loc"]) == (422, ["query", query.split("=")[0]])
-
-
 async def test_without_reporting_a_classified_list_is_a_503(own_client: Client, own_backends: FakeBackends) -> None:
     """503 with Retry-After, whether reporting answers with an error or not at all; the plain list works."""
 
@@ -141,15 +134,6 @@ async def test_an_invalid_quarantine_is_rejected(client: Client, body: Any, loc:
     answer = await client("PUT", f"/api/v1/tests/{uuid4()}/quarantine", json=body)
     (issue,) = answer.json["detail"]
     assert (answer.status, issue["loc"], issue["type"]) == (422, ["body", loc], kind)
-
-
-async def test_unknown_fields_of_a_quarantine_are_ignored_or_rejected(client: Client, backends: FakeBackends) -> None:
-    """Named when ignored, refused when that is preferred."""
-    backends.on("QuarantineTest", lambda _: tests_pb2.Test())
-    path, body = f"/api/v1/tests/{uuid4()}/quarantine", {"reason": "x", "unti": "2026-12-05T00:00:00Z"}
-    assert (await client("PUT", path, json=body)).headers["X-Ignored-Fields"] == "unti"
-    strict = await client("PUT", path, json=body, headers={"Prefer": "handling=strict"})
-    assert (strict.status, "until" in strict.json["detail"][0]["msg"]) == (422, True)
 
 
 async def test_quarantine_needs_the_write_scope(client: Client, backends: FakeBackends) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import http.client
 from collections.abc import AsyncIterator
 from contextlib import closing
+from itertools import product
 from typing import Any
 from uuid import uuid4
 
@@ -58,15 +59,6 @@ async def test_a_file_that_grows_too_large_is_a_413_and_cuts_the_upload(client: 
     assert not any(message.HasField("end") for message in received)
 
 
-async def test_an_early_error_of_the_catalog_is_passed_on(client: Client, backends: FakeBackends) -> None:
-    def refuse(_: object) -> object:
-        raise AlreadyExists("The app has this version", reason="VERSION_EXISTS")
-
-    backends.on("UploadBuild", refuse)
-    answer = await client("POST", f"/api/v1/apps/{uuid4()}/builds", data=form(("version", "1")))
-    assert (answer.status, answer.json["code"]) == (409, "VERSION_EXISTS")
-
-
 REFUSALS = [
     (AlreadyExists("The app has this version", reason="VERSION_EXISTS"), 409, "VERSION_EXISTS"),
     (NotFound("App not found"), 404, "NOT_FOUND"),
@@ -75,26 +67,21 @@ REFUSALS = [
 ]
 
 
-@pytest.mark.parametrize(("error", "status", "code"), REFUSALS, ids=[code for _, _, code in REFUSALS])
 async def test_a_refusal_while_the_file_is_being_sent_is_always_passed_on(
-    client: Client, backends: FakeBackends, error: Exception, status: int, code: str
+    client: Client, backends: FakeBackends
 ) -> None:
     """The service ends the call at any point of the upload: after none, one, two ... of its messages."""
-    refuse_after = 0
-
-    async def receive(messages: AsyncIterator[Any]) -> object:
-        for _ in range(refuse_after):
-            await anext(messages, None)
-        raise error
-
-    backends.on_messages("UploadBuild", receive)
     path, content = f"/api/v1/apps/{uuid4()}/builds", b"x" * (2 * MEBIBYTE)
-    answers = set()
-    for repeat in range(60):
-        refuse_after = repeat % 12
+    for refuse_after, (error, status, code) in product(range(12), REFUSALS):
+
+        async def receive(messages: AsyncIterator[Any], error: Exception = error, count: int = refuse_after) -> object:
+            for _ in range(count):
+                await anext(messages, None)
+            raise error
+
+        backends.on_messages("UploadBuild", receive)
         answer = await client("POST", path, data=form(("version", "1"), file=content))
-        answers.add((answer.status, answer.json["code"]))
-    assert answers == {(status, code)}
+        assert (answer.status, answer.json["code"], refuse_after) == (status, code, refuse_after)
 
 
 async def test_a_client_that_only_writes_gets_the_answer_to_a_refused_upload(

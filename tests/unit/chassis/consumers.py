@@ -28,7 +28,7 @@ def make_consumer(
         join=member.join,  # type: ignore[arg-type]
         **limits,
     )
-    member.on_empty = consumer.stop
+    member.on_empty, member.end_rest = consumer.stop, consumer.wake
     return consumer
 
 

@@ -68,7 +68,7 @@ async def test_a_stopped_child_is_gone() -> None:
 
 
 async def test_a_cancelled_start_leaves_the_others_alone(child: ChildProcess) -> None:
-    for _ in range(20):
+    for _ in range(8):
         starting = asyncio.create_task(start_child(obey, ChildLimits()))
         await asyncio.sleep(0)
         starting.cancel()

@@ -120,13 +120,6 @@ async def test_batches_before_the_dlq_limit_stay_committed() -> None:
     assert bench.member.held == {0: 6}
 
 
-async def test_an_invalid_event_that_the_handler_does_not_name_is_found() -> None:
-    bench = Bench(records("a", "bad", "b"), bad={"bad"})
-    await bench.consumer.run()
-    assert [id_ for batch in bench.batches for id_ in batch] == ["a", "b"]
-    assert len(bench.producer.published) == 1
-
-
 async def test_nothing_is_committed_before_the_dead_letter_is_written() -> None:
     producer = FakeProducer(failures=[TimeoutError("no broker"), TimeoutError("no broker")])
     bench = Bench(records("bad"), bad={"bad"}, producer=producer)

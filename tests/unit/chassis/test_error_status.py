@@ -41,12 +41,6 @@ def rpc_error(code: grpc.StatusCode, error: DomainError | None = None) -> grpc.a
     return grpc.aio.AioRpcError(code, grpc.aio.Metadata(), trailing, details=error.message if error else "broken")
 
 
-def test_the_domain_error_of_a_called_service_is_kept() -> None:
-    found = error_status.to_domain_error(rpc_error(grpc.StatusCode.NOT_FOUND, errors.NotFound("Test not found")))
-    assert isinstance(found, errors.NotFound)
-    assert found.message == "Test not found"
-
-
 def test_an_absent_service_is_unavailable_with_retry_after() -> None:
     found = error_status.to_domain_error(rpc_error(grpc.StatusCode.UNAVAILABLE))
     assert isinstance(found, errors.Unavailable)
@@ -73,9 +67,3 @@ def test_a_message_too_large_for_grpc_is_an_error_of_the_request() -> None:
 
 def test_a_timeout_is_deadline_exceeded() -> None:
     assert isinstance(error_status.to_domain_error(TimeoutError()), errors.DeadlineExceeded)
-
-
-def test_an_unexpected_error_shows_only_the_request_id() -> None:
-    answer = error_status.internal_error("r-1")
-    assert answer.code is grpc.StatusCode.INTERNAL
-    assert answer.details == "Internal error (request r-1)"

@@ -42,12 +42,6 @@ async def test_a_process_that_starts_is_alive_but_not_ready(health: Health) -> N
     assert (await health.readiness()).failures == {"process": "starting"}
 
 
-async def test_a_started_process_is_ready_while_its_checks_pass(health: Health) -> None:
-    health.register("mongodb", fine)
-    await health.started()
-    assert (await health.readiness()).ok
-
-
 async def test_a_failing_check_is_reported_with_its_error(health: Health) -> None:
     health.register("store", broken)
     health.register("mongodb", fine)

@@ -1,5 +1,4 @@
 from mobiletest.catalog.v1 import api_keys_pb2, apps_pb2
-from mobiletest.options.v1 import options_pb2
 from mobiletest.reporting.v1 import reports_pb2
 
 from services.chassis.grpc_channel import service_config
@@ -45,7 +44,3 @@ def test_every_default_in_the_protos_can_be_set() -> None:
             message = getattr(file, name)()
             apply_defaults(message)
             assert all(getattr(message, field.name) == value for field, value in field_defaults(descriptor))
-
-
-def test_the_options_exist() -> None:
-    assert options_pb2.method_contract.full_name == "mobiletest.options.v1.method_contract"

@@ -46,11 +46,6 @@ def test_an_event_that_kafka_would_refuse_is_refused(outbox: Outbox) -> None:
     assert error.value.reason == "EVENT_TOO_LARGE"
 
 
-def test_a_valid_event_is_made(outbox: Outbox) -> None:
-    event = outbox.event("t", "k", an_app(name="x"))
-    assert catalog.AppChanged.FromString(event.payload).name == "x"
-
-
 @pytest.mark.parametrize("message", MESSAGES)
 @pytest.mark.parametrize("text", ["", "a", "a\n", "team/mobile", "x" * 100, "x" * 101, "é", "A_b-9", " a", "-"])
 def test_the_rule_of_ids_in_events_is_that_of_consumers(message: type[Message], text: str) -> None:

@@ -3,7 +3,6 @@
 from datetime import UTC, datetime
 
 from aiokafka import ConsumerRecord
-from aiokafka.errors import MessageSizeTooLargeError
 
 from services.chassis.dead_letters.letters import (
     DeadLetterWriter,
@@ -14,7 +13,7 @@ from services.chassis.dead_letters.letters import (
     truncate_letter,
 )
 from services.chassis.events import InvalidMessage, encode_headers
-from services.chassis.producer import PublishResult, Record
+from services.chassis.producer import Record
 from tests.fakes.chassis import FakeClock, FakeProducer, raw_record, record_of
 from tests.unit.chassis.samples import an_event
 
@@ -60,22 +59,6 @@ def test_a_foreign_record_is_a_letter_without_a_reason() -> None:
 def test_a_truncated_letter_is_marked_and_keeps_its_reason() -> None:
     letter = parse_letter(as_read(truncate_letter(build_letter(refused(), NOW, "g"))))
     assert (letter.cut, letter.reason, letter.record.value, letter.origin) == (True, "BAD", b"", "0/7")
-
-
-class SmallRecordProducer(FakeProducer):
-    """Refuses records that have a value."""
-
-    async def publish_records(self, records: list[Record]) -> list[PublishResult | Exception]:  # type: ignore[override]
-        for record in records:
-            if not record.value:
-                self.published.append(record)
-        return [MessageSizeTooLargeError() if record.value else PublishResult(0, 0) for record in records]
-
-
-async def test_a_letter_that_is_too_large_is_published_without_its_value() -> None:
-    producer = SmallRecordProducer()
-    left = await DeadLetterWriter(producer, FakeClock(), "g").write([refused(), refused()])  # type: ignore[arg-type]
-    assert (left, len(producer.published)) == ([], 2)
 
 
 async def test_letters_that_the_broker_does_not_take_are_returned() -> None:

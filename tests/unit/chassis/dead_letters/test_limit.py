@@ -57,7 +57,7 @@ def test_dlq_limit_allows_half_of_the_messages(state: DlqLimitState) -> None:
 
 def test_each_partition_has_its_own_count(state: DlqLimitState) -> None:
     for _ in range(WINDOW - 1):
-        state.count(batch([False] * 1000, topic="busy"))
+        state.count(batch([False] * 10, topic="busy"))
         state.count(batch([True], topic="quiet"))
     assert set(state.over_limit(batch([True], topic="busy") + batch([True], topic="quiet"))) == {
         TopicPartition("quiet", 0)
