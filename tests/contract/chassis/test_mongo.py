@@ -8,7 +8,7 @@ from services.chassis.errors import Unavailable
 from services.chassis.mongo import Document, Driver, Mongo, Session
 from services.chassis.mongo_errors import as_unavailable
 
-NOWHERE = "mongodb://127.0.0.1:9/?serverSelectionTimeoutMS=200"
+NOWHERE = "mongodb://127.0.0.1:9/?serverSelectionTimeoutMS=50"
 
 
 async def test_a_transaction_is_atomic_and_returns_its_result(mongo: Mongo) -> None:
@@ -100,7 +100,7 @@ async def test_readiness_fails_at_once_without_a_primary(mongo_driver: Driver) -
 
 async def test_connect_waits_for_an_absent_database(mongo_driver: Driver) -> None:
     connecting = asyncio.create_task(Mongo.connect(NOWHERE, "db", mongo_driver))
-    _, pending = await asyncio.wait([connecting], timeout=1.0)
+    _, pending = await asyncio.wait([connecting], timeout=0.2)
     assert pending
     connecting.cancel()
     await asyncio.wait([connecting])

@@ -74,11 +74,13 @@ class OutboxHarness:
 
 
 @asynccontextmanager
-async def outbox_harness(mongo_uri: str, database: str, bootstrap: str, topic: str) -> AsyncIterator[OutboxHarness]:
-    """A harness whose relay and consumer do not run yet."""
+async def outbox_harness(
+    mongo_uri: str, database: str, bootstrap: str, topic: str, *, publish_seconds: float = 60.0
+) -> AsyncIterator[OutboxHarness]:
+    """A harness whose relay and consumer do not run yet. `publish_seconds`: how long to wait for a broker."""
     async with (
         open_migrated(mongo_uri, database, [MIGRATION]) as mongo,
-        Producer(bootstrap, {topic: PARTITIONS}, idempotence=False, timeout=2.0) as producer,
+        Producer(bootstrap, {topic: PARTITIONS}, idempotence=False, timeout=publish_seconds) as producer,
         Background() as background,
     ):
         yield OutboxHarness(mongo, Outbox(mongo, "tests"), producer, background, topic)

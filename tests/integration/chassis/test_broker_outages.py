@@ -28,7 +28,7 @@ def topic(topic_suffix: str) -> str:
 async def harness(
     mongo_uri: str, mongo_database: str, broker_proxy: BrokerProxy, topic: str
 ) -> AsyncIterator[OutboxHarness]:
-    async with outbox_harness(mongo_uri, mongo_database, broker_proxy.bootstrap, topic) as ready:
+    async with outbox_harness(mongo_uri, mongo_database, broker_proxy.bootstrap, topic, publish_seconds=2.0) as ready:
         yield ready
 
 
@@ -159,7 +159,7 @@ async def test_a_service_that_starts_before_its_broker_waits_for_it(
     mongo_uri: str, mongo_database: str, broker_proxy: BrokerProxy, topic: str
 ) -> None:
     await broker_proxy.stop()
-    starting = outbox_harness(mongo_uri, mongo_database, broker_proxy.bootstrap, topic)
+    starting = outbox_harness(mongo_uri, mongo_database, broker_proxy.bootstrap, topic, publish_seconds=2.0)
     async with starting as early, early.consuming(), early.relaying():
         await early.write("a")
         await broker_proxy.start()

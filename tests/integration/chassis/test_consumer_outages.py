@@ -141,7 +141,8 @@ async def test_the_lag_of_a_slow_handler_is_shown_until_it_has_caught_up(bench: 
 
     bench.handle = handle  # type: ignore[method-assign]
     keys = [f"key-{number}" for number in range(300)]
-    results = await bench.producer.publish([an_event(bench.topic, key=key) for key in keys])
+    async with Producer(bench.broker.bootstrap, {bench.topic: 3}, idempotence=False, timeout=60.0) as producer:
+        results = await producer.publish([an_event(bench.topic, key=key) for key in keys])
     assert all(isinstance(result, PublishResult) for result in results)
     async with bench.consuming():
         await fetched.wait()

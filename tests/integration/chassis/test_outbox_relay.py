@@ -84,7 +84,9 @@ async def test_events_of_a_key_arrive_in_order(harness: OutboxHarness) -> None:
 
 async def test_writes_do_not_wait_for_an_absent_broker(mongo_uri: str, mongo_database: str, topic_suffix: str) -> None:
     async with (
-        outbox_harness(mongo_uri, mongo_database, "127.0.0.1:9", f"outbox-{topic_suffix}") as harness,
+        outbox_harness(
+            mongo_uri, mongo_database, "127.0.0.1:9", f"outbox-{topic_suffix}", publish_seconds=2.0
+        ) as harness,
         harness.relaying(),
     ):
         for number in range(20):

@@ -4,7 +4,7 @@ import asyncio
 from uuid import uuid4
 
 import pytest
-from mobiletest.catalog.v1 import apps_pb2, workflows_pb2
+from mobiletest.catalog.v1 import apps_pb2
 from mobiletest.executor.v1 import executions_pb2
 
 from services.chassis import metrics
@@ -176,22 +176,6 @@ async def test_a_client_that_disconnects_cancels_the_call(client: Client, backen
     await reached.wait()
     request.cancel()
     await eventually(lambda: "ListApps" in backends.cancelled)
-
-
-async def test_a_created_resource_has_status_201_and_a_location(client: Client, backends: FakeBackends) -> None:
-    id_ = str(uuid4())
-    backends.on("CreateWorkflow", lambda request: workflows_pb2.Workflow(id=id_, name=request.name))
-    answer = await client("POST", "/api/v1/workflows/", json={"name": "Nightly"})
-    assert (answer.status, answer.headers["Location"]) == (201, f"/api/v1/workflows/{id_}")
-
-
-async def test_a_cancellation_has_status_202(client: Client, backends: FakeBackends) -> None:
-    backends.on(
-        "CancelExecution",
-        lambda request: executions_pb2.Execution(id=request.execution_id, status="EXECUTION_STATUS_RUNNING"),
-    )
-    answer = await client("POST", f"/api/v1/executions/{uuid4()}/cancel")
-    assert (answer.status, answer.json["status"]) == (202, "running")
 
 
 async def test_a_long_poll_makes_its_own_call(client: Client, backends: FakeBackends) -> None:

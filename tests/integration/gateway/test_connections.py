@@ -102,7 +102,7 @@ async def test_a_refused_request_with_expect_gets_no_100(gateway: App, target: s
 
 
 async def test_an_unknown_expectation_is_ignored(client: Client, gateway: App) -> None:
-    head = f"Host: x\r\nAuthorization: Bearer {client.key}\r\nExpect: miracles\r\n\r\n"
+    head = f"Host: x\r\nAuthorization: Bearer {client.key}\r\nExpect: miracles\r\nConnection: close\r\n\r\n"
     known = await send_raw(gateway, f"GET /healthz HTTP/1.1\r\n{head}".encode())
     unknown = await send_raw(gateway, f"GET /nothing HTTP/1.1\r\n{head}".encode())
     assert (known[9:12], unknown[9:12]) == (b"200", b"404")

@@ -16,6 +16,7 @@ import pytest
 from pymongo import AsyncMongoClient
 
 from deploy.local.child import ChildDied
+from deploy.local.commands import CommandFailed
 from deploy.local.stack import run_stack
 from tests.eventually import eventually
 from tests.integration.local.processes import alive, children_of
@@ -169,10 +170,10 @@ async def test_a_run_can_be_stopped_while_it_starts(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("programs")
-async def test_a_service_that_does_not_start_leaves_no_process(tmp_path: Path) -> None:
+async def test_a_service_that_does_not_start_leaves_no_process(tmp_path: Path, mongo_uri: str) -> None:
     before = children_of(os.getpid())
-    with pytest.raises(ChildDied, match="No module named"):
-        async with run_stack(tmp_path, package="tests.fakes.nowhere"):
+    with pytest.raises((ChildDied, CommandFailed), match="No module named"):
+        async with run_stack(tmp_path, mongo_uri=mongo_uri, package="tests.fakes.nowhere"):
             pass
     assert children_of(os.getpid()).keys() - before.keys() <= {"ps"}
     assert not (tmp_path / "ready.json").exists()

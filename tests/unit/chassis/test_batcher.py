@@ -70,12 +70,6 @@ async def test_a_key_occurs_once_per_call() -> None:
     assert store.calls == [["x"], ["a", "b", "c"]]
 
 
-async def test_missing_keys_are_left_out() -> None:
-    store = Store()
-    store.gate.set()
-    assert await Batcher(store.fetch).join(ONE, ["missing", "a"]).results(1) == {"a": "A"}
-
-
 async def test_organisations_never_share_a_call_made_as_the_first_caller() -> None:
     store = Store()
     batches = Batcher(store.fetch)
@@ -141,15 +135,6 @@ async def test_the_call_is_cancelled_with_its_last_request() -> None:
     store.gate.set()
     assert await batches.join(ONE, ["b"]).results(1) == {"b": "B"}
     assert leaving[0].cancelled()
-
-
-async def test_idle_queues_are_removed() -> None:
-    store = Store()
-    store.gate.set()
-    batches = Batcher(store.fetch)
-    await batches.join(ONE, ["a"]).results(1)
-    await settle()
-    assert batches._queues == {}
 
 
 async def test_a_batch_gathers_the_reads_of_the_next_turns() -> None:

@@ -46,20 +46,6 @@ async def test_a_child_that_exits_ends_the_conversation(child: ChildProcess) -> 
         await ask(child, b"x")
 
 
-async def test_a_busy_child_can_be_killed(child: ChildProcess) -> None:
-    await child.send(b"burn")
-    child.kill()
-    with pytest.raises(ChildEnded) as ended:
-        await child.receive()
-    assert ended.value.exit_code == -signal.SIGKILL
-
-
-async def test_a_child_with_too_large_a_message_is_killed(child: ChildProcess) -> None:
-    with pytest.raises(ChildEnded):
-        await ask(child, b"bytes %d" % (MIB + 1))
-    assert await child.stop() == -signal.SIGKILL
-
-
 async def test_a_stopped_child_is_gone() -> None:
     child = await start_child(obey, ChildLimits())
     assert await child.stop() == await child.stop() == -signal.SIGKILL

@@ -70,14 +70,6 @@ async def test_a_partition_reassigned_while_asking_shows_no_lag() -> None:
     assert bench.shown(THERE) is None
 
 
-async def test_a_commit_reduces_the_lag() -> None:
-    bench = Bench(FakeClient(ends={HERE: 100}))
-    lag = bench.lag()
-    lag.fetched({HERE: 10})
-    lag.committed({HERE: 100})
-    assert bench.shown(HERE) == 0
-
-
 async def test_a_reassigned_partition_shows_no_lag() -> None:
     bench = Bench(FakeClient(ends={HERE: 100, THERE: 50}))
     lag = bench.lag()

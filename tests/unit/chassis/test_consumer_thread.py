@@ -5,8 +5,6 @@ import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-import pytest
-
 from services.chassis.consumer import Consumer
 from services.chassis.consumer_thread import ConsumerThread
 from services.chassis.events import Event
@@ -33,12 +31,6 @@ async def test_events_are_handled_on_another_thread() -> None:
     assert bench.batches == [["a", "b"]]
     assert bench.member.committed == [0, 1]
     assert threading.get_ident() not in found
-
-
-async def test_what_the_consumer_dies_of_is_raised() -> None:
-    bench = Bench(records("a"), failures=[ValueError("a bug")])
-    with pytest.raises(ValueError, match="a bug"):
-        await threaded(bench).run()
 
 
 async def test_a_consumer_that_is_stopped_before_it_is_opened_consumes_nothing() -> None:

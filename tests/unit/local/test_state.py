@@ -23,25 +23,6 @@ def test_the_folder_can_be_locked_once(state: State) -> None:
         pass
 
 
-def test_the_lock_is_released(state: State) -> None:
-    with state.locked():
-        pass
-    with State(state.folder).locked():
-        pass
-
-
-def test_the_token_of_a_caller_is_created_once(state: State) -> None:
-    assert state.token("gateway") == State(state.folder).token("gateway")
-    assert len(state.token("gateway")) >= 32
-    assert state.token("gateway") != state.token("operator")
-
-
-def test_the_organisation_is_stored(state: State) -> None:
-    assert state.organisation() is None
-    state.save_organisation(Organisation("org", "mt_key"))
-    assert State(state.folder).organisation() == Organisation("org", "mt_key")
-
-
 def test_files_with_secrets_are_private(state: State) -> None:
     state.token("gateway")
     state.save_organisation(Organisation("org", "mt_key"))
