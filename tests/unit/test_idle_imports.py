@@ -14,25 +14,33 @@ UNUSED = {
     "services.executor.worker_app": ("wasmtime", "services.executor.automation.attempt", *FOR_FEW_CALLS),
 }
 IMPORT_EACH = """
-import importlib, os, sys
-import services.chassis.grpc_channel, services.chassis.health, services.chassis.lifecycle, services.chassis.settings
-for module in sys.argv[1:]:
-    if os.fork() == 0:  # with what all of them need
+import importlib, os, pathlib, sys
+import services.chassis.consumer, services.chassis.grpc_channel, services.chassis.health, services.chassis.lifecycle
+
+def start_importing(module):
+    if os.fork() == 0:
         importlib.import_module(module)
-        print(module, *sys.modules, flush=True)
+        (folder / module).write_text(" ".join(sys.modules))
         os._exit(0)
-    os.wait()
+
+folder, (gateway, *others) = pathlib.Path(sys.argv[1]), sys.argv[2:]
+start_importing(gateway)  # with what all of them need; the others also need the driver of the database
+import services.chassis.grpc_server, services.chassis.mongo, services.chassis.outbox_relay
+for module in others:
+    start_importing(module)
 import rich  # what was hidden from others can be imported
-print("rich", rich.__name__)
+(folder / "rich").write_text(rich.__name__)
+for _ in sys.argv[2:]:
+    os.wait()
 """
 
 
 @pytest.fixture(scope="module")
-def imported() -> dict[str, set[str]]:
+def imported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     """All modules that are imported with each."""
-    command = [sys.executable, "-c", IMPORT_EACH, *UNUSED]
-    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
-    return {module: set(loaded) for module, *loaded in map(str.split, lines)}
+    folder = tmp_path_factory.mktemp("imported")
+    subprocess.run([sys.executable, "-c", IMPORT_EACH, str(folder), *UNUSED], check=True)
+    return {file.name: set(file.read_text().split()) for file in folder.iterdir()}
 
 
 @pytest.mark.parametrize("module", UNUSED)
