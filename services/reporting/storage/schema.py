@@ -1,5 +1,6 @@
 """The collections and indexes of a generation. Indexes lead with the organisation, as every lookup does."""
 
+import asyncio
 from typing import Any
 
 from pymongo import ASCENDING, DESCENDING, IndexModel
@@ -45,14 +46,19 @@ INDEXES = {
 
 
 async def create_generation(mongo: Mongo, generation: int) -> None:
-    """Create its collections before the first transaction, so that no transaction has to."""
+    """Create its collections before the first transaction, so that no transaction has to.
+
+    All at once, because MongoDB waits for the disk after each one.
+    """
     existing = set(await mongo.database.list_collection_names())
+    indexed = {collection_name(collection, generation): indexes for collection, indexes in INDEXES.items()}
     collections = [*(codec.collection for codec in TABLE_CODECS), COUNTERS]
-    for name in (*(collection_name(collection, generation) for collection in collections), GENERATIONS):
-        if name not in existing:
-            await mongo.database.create_collection(name)
-    for collection, indexes in INDEXES.items():
-        await mongo.collection(collection_name(collection, generation)).create_indexes(indexes)
+    names = [*(collection_name(collection, generation) for collection in collections), GENERATIONS]
+    missing = [name for name in names if name not in existing and name not in indexed]
+    await asyncio.gather(
+        *(mongo.collection(name).create_indexes(indexes) for name, indexes in indexed.items()),
+        *(mongo.database.create_collection(name) for name in missing),
+    )
 
 
 async def _create_read_models(mongo: Mongo) -> None:

@@ -18,8 +18,6 @@ from services.reporting.model.tables import EPOCH, Active, LastRun, SourceRevisi
 Document = dict[str, Any]
 
 _MILLISECOND = timedelta(milliseconds=1)
-
-
 _STATUSES = {status.value: status for status in Status}
 _OUTCOMES = {outcome.value: outcome for outcome in Outcome}
 _EVIDENCE_BUILDS = ("since_build", "last_passed_build", "last_failed_build")
@@ -98,10 +96,11 @@ def encode_assessment(assessment: Assessment) -> Document:
 
 
 def decode_assessment(document: Document) -> Assessment:
-    """Evidence that an earlier version did not store gets its default."""
-    stored = {name: value for name, value in document["evidence"].items() if name in _field_names(Evidence)}
-    stored |= {name: decode_optional(BuildRef, stored[name]) for name in _EVIDENCE_BUILDS if name in stored}
-    return Assessment(document["flaky_score"], Classification(document["classification"]), Evidence(**stored))
+    """The inverse of `encode_assessment`."""
+    stored = document["evidence"]
+    builds = {name: decode_optional(BuildRef, stored[name]) for name in _EVIDENCE_BUILDS}
+    evidence = decode_fields(Evidence, stored, **builds)
+    return Assessment(document["flaky_score"], Classification(document["classification"]), evidence)
 
 
 def encode_attempts(attempts: tuple[Attempt, ...]) -> str:
@@ -173,13 +172,11 @@ def encode_active(active: Mapping[str, Active]) -> str:
     return orjson.dumps(runs).decode()
 
 
-def decode_active(stored: str | Document) -> dict[str, Active]:
-    """The inverse of `encode_active`. Earlier versions stored subdocuments."""
-    if not isinstance(stored, str):
-        return {i: Active(Status(run["status"]), run["since"], run["execution_id"]) for i, run in stored.items()}
+def decode_active(text: str) -> dict[str, Active]:
+    """The inverse of `encode_active`."""
     return {
         run_id: Active(_STATUSES[status], from_ms(at), execution_id)
-        for run_id, status, at, execution_id in orjson.loads(stored)
+        for run_id, status, at, execution_id in orjson.loads(text)
     }
 
 

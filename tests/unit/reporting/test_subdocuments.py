@@ -22,13 +22,6 @@ def test_an_assessment_survives_its_document() -> None:
     assert decode_assessment(encode_assessment(ASSESSMENT)) == ASSESSMENT
 
 
-def test_evidence_that_an_earlier_version_did_not_store_has_its_default() -> None:
-    document = encode_assessment(ASSESSMENT)
-    del document["evidence"]["last_failed_build"], document["evidence"]["failed_builds"]
-    document["evidence"]["unknown"] = 1
-    assert decode_assessment(document).evidence == Evidence(streak=3)
-
-
 ACTIVE = {"r1": Active(Status.QUEUED, BUILD.uploaded_at, "e1"), "r2": Active(Status.RUNNING, BUILD.uploaded_at, "e2")}
 
 
@@ -36,11 +29,3 @@ def test_active_runs_survive_their_text_in_any_order() -> None:
     text = encode_active(ACTIVE)
     assert decode_active(text) == ACTIVE
     assert encode_active(dict(reversed(ACTIVE.items()))) == text
-
-
-def test_active_runs_of_an_earlier_version_are_read() -> None:
-    stored = {
-        "r1": {"status": "queued", "since": BUILD.uploaded_at, "execution_id": "e1"},
-        "r2": {"status": "running", "since": BUILD.uploaded_at, "execution_id": "e2"},
-    }
-    assert decode_active(stored) == ACTIVE
