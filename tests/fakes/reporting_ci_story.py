@@ -7,28 +7,15 @@ from mobiletest.reporting.v1 import reports_pb2
 
 from services.reporting.model.attempts import BuildRef
 from services.reporting.model.batch import Snapshot
-from services.reporting.model.reports.gate import Gate
 from services.reporting.model.snapshots import Quarantine, RunSnapshot, Status, TestSnapshot
-from services.reporting.usecases.breakages import Breakages
-from services.reporting.usecases.compare import Comparisons
-from services.reporting.usecases.gate import GateRequest, Gates
-from tests.fakes.reporting_read_models import FakeReadModels
-from tests.fakes.reporting_story import APP, NOW, ORG, StillClock, Story
-from tests.fakes.reporting_verdicts import FakeVerdicts
+from tests.fakes.reporting_story import APP, NOW, ORG, Story
 
 
 class CiStory(Story):
     """A story whose runs name the branch and the commit of the execution that is being told."""
 
-    def __init__(self, clock: StillClock | None = None) -> None:
-        super().__init__(clock)
-        read_models, verdicts = FakeReadModels(self.tables), FakeVerdicts(self.tables)
-        clock = clock or StillClock()
-        self.comparisons = Comparisons(read_models, verdicts, clock, revision_wait=0.05)
-        self.gates = Gates(read_models, verdicts, clock, ended_wait=0.05)
-        self.breakages = Breakages(read_models, verdicts)
-        self._ci: tuple[str | None, str | None] = (None, None)
-        self._executions = 0
+    _ci: tuple[str | None, str | None] = (None, None)
+    _executions = 0
 
     def tell(self, *snapshots: Snapshot) -> None:
         super().tell(*(self._named(told) if isinstance(told, RunSnapshot) else told for told in snapshots))
@@ -66,10 +53,6 @@ class CiStory(Story):
         """The test is put into quarantine."""
         quarantine = Quarantine("Waits for the fix", until, "ci key", NOW - timedelta(days=1))
         self.tell(TestSnapshot(test, ORG, self.revision(), False, f"Name of {test}", quarantine=quarantine))
-
-    async def gate(self, execution: str, base: str = "main", **known: int) -> Gate:
-        """What the gate says; `known`: ended, total."""
-        return await self.gates.of(GateRequest(execution, base, **known))
 
     def _later(self) -> datetime:
         return NOW - timedelta(days=1) + timedelta(seconds=self.revision())

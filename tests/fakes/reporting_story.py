@@ -1,4 +1,4 @@
-"""Short stories for the tests of reporting: what was told, and the reports on it."""
+"""Short stories for the tests of reporting."""
 
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -19,11 +19,6 @@ from services.reporting.model.snapshots import (
     TestSnapshot,
 )
 from services.reporting.model.tables import Tables
-from services.reporting.usecases.apps import AppReports
-from services.reporting.usecases.classified_tests import ClassifiedTests, Quarantines
-from services.reporting.usecases.run_lists import RunLists
-from tests.fakes.reporting_catalog_tests import FakeCatalogTests
-from tests.fakes.reporting_read_models import FakeReadModels
 
 ORG = "org-1"
 APP = "app-1"
@@ -52,19 +47,12 @@ class StillClock:
 
 
 class Story:
-    """Tells snapshots one after the other, each folded at once, and gives the reports on them."""
+    """Tells snapshots one after the other; `tables` are those of all that was told."""
 
-    def __init__(self, clock: StillClock | None = None) -> None:
+    def __init__(self) -> None:
         self.tables = Tables()
         self.told: list[Snapshot] = []
         self._numbers = count(1)
-        read_models = FakeReadModels(self.tables)
-        self.clock = clock or StillClock()
-        self.apps = AppReports(read_models, self.clock, revision_wait=0.05)
-        self.runs = RunLists(read_models)
-        copies = FakeCatalogTests(self.tables)
-        self.classified = ClassifiedTests(read_models, copies, self.clock)
-        self.quarantines = Quarantines(copies, self.clock)
 
     def tell(self, *snapshots: Snapshot) -> None:
         """Fold these."""

@@ -22,13 +22,21 @@ class RetentionSweeper:
     """One per process; the lease lets one of them act at a time, and two at once do no harm."""
 
     def __init__(
-        self, runs: ExpirableRuns, projections: Projections, lease: Lease, *, limits: RetentionLimits, clock: Clock
+        self,
+        runs: ExpirableRuns,
+        projections: Projections,
+        lease: Lease,
+        *,
+        limits: RetentionLimits,
+        clock: Clock,
+        batch: int = BATCH,
     ) -> None:
         self._runs = runs
         self._projections = projections
         self._lease = lease
         self._limits = limits
         self._clock = clock
+        self._batch = batch
         self._held_until = float("-inf")
 
     async def run(self) -> None:
@@ -53,9 +61,9 @@ class RetentionSweeper:
     def _first_pages(self) -> Iterator[Page]:
         """The first page beyond each limit."""
         if self._limits.age is not None:
-            yield Page(0, BATCH, self._clock.now() - self._limits.age)
+            yield Page(0, self._batch, self._clock.now() - self._limits.age)
         if self._limits.per_test is not None:
-            yield Page(self._limits.per_test, BATCH)
+            yield Page(self._limits.per_test, self._batch)
 
     async def _expire_from(self, test: ListedTest, page: Page) -> int:
         """Expire everything from this page on; runs that have not ended stay and are skipped."""

@@ -1,68 +1,141 @@
-"""Pages of lists are found through their counters, in memory and in MongoDB."""
+"""Lists of runs: newest first, every state, and pages that are found through counters."""
 
+from datetime import timedelta
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.chassis.context import Caller, bind
 from services.reporting.model.batch import Snapshot
-from services.reporting.ports import Page, ReadModels
+from services.reporting.model.tables import Tables
+from services.reporting.ports import Page
+from services.reporting.storage.read_models import MongoReadModels
 from services.reporting.usecases.apps import AppReports
 from services.reporting.usecases.run_lists import RunLists
-from tests.contract.reporting.conftest import Store
-from tests.contract.reporting.test_read_models import EXAMPLES, RULES, fold_in_pieces
-from tests.fakes.reporting_attempts import START
-from tests.fakes.reporting_read_models import FakeReadModels
+from tests.contract.reporting.store import MongoStore, StoredStory, expire
+from tests.contract.reporting.test_read_models import EXAMPLES
 from tests.fakes.reporting_recount import recount
-from tests.fakes.reporting_story import StillClock
-from tests.fakes.reporting_strategies import APPS, BUILDS, ORG, TESTS, build_number, snapshot_lists
+from tests.fakes.reporting_story import NOW, StillClock
+from tests.fakes.reporting_strategies import APPS, BUILDS, TESTS, build_number, snapshot_lists
 
-ALL = Page(0, 1000)
+
+async def test_runs_of_a_build_come_newest_first_in_every_state(story: StoredStory) -> None:
+    build, other = story.build("1.0"), story.build("1.1")
+    items = [
+        story.run("t", build, ending, at=NOW - timedelta(hours=hour)).list_item
+        for hour, ending in enumerate(("queued", "running", "passed", "failed", "infra", "cancelled"))
+    ]
+    story.run("t", other)
+    page = await story.runs.of_build(build.id, Page(0, 4))
+    assert (page.items, page.total) == (items[:4], 6)
+    assert (await story.runs.of_build(build.id, Page(4, 4))).items == items[4:]
+
+
+async def test_runs_of_a_test_are_those_of_all_apps_and_builds(story: StoredStory) -> None:
+    build = story.build("1.0")
+    story.run("t", build)
+    story.run("t", build, app="another")
+    story.run("t", None, "infra", app=None)
+    story.run("other", build)
+    page = await story.runs.of_test("t", Page(0, 10))
+    assert (page.total, len(page.items)) == (3, 3)
+
+
+async def test_an_unknown_build_or_test_has_none(story: StoredStory) -> None:
+    assert (await story.runs.of_build("no-build", Page(0, 10))).total == 0
+    assert (await story.runs.of_test("no-test", Page(0, 10))).items == []
+
+
+async def test_a_run_is_listed_as_its_newest_event_describes_it(story: StoredStory) -> None:
+    build = story.build("1.0")
+    story.run("t", build, "queued", run_id="r")
+    last = story.run("t", build, "passed", run_id="r")
+    page = await story.runs.of_build(build.id, Page(0, 10))
+    assert (page.items, page.total) == ([last.list_item], 1)
+
+
+async def test_lists_and_totals_exclude_expired_runs(story: StoredStory) -> None:
+    build = story.build("1.0")
+    runs = [story.run("t", build, at=NOW - timedelta(days=day), run_id=f"run-{day}") for day in range(6)]
+    await story.fold()
+    gone = [await expire(story.store.projections, ids) for ids in (["run-5", "run-3", "run-4", "unknown"], ["run-5"])]
+    assert gone == [3, 0]
+    page = await story.runs.of_build(build.id, Page(0, 2))
+    assert (page.items, page.total) == ([runs[0].list_item, runs[1].list_item], 3)
+    assert (await story.runs.of_test("t", Page(2, 2))).items == [runs[2].list_item]
+    assert (await story.runs.of_build(build.id, Page(3, 2))).items == []
+
+
+async def test_a_page_far_past_the_end_is_empty(story: StoredStory) -> None:
+    story.run("t", story.build("1.0"))
+    assert (await story.runs.of_test("t", Page(10**12, 500))).items == []
 
 
 @EXAMPLES
 @given(told=snapshot_lists(), size=st.integers(1, 4))
-async def test_pages_concatenate_to_the_whole_list(store: Store, told: list[Snapshot], size: int) -> None:
+async def test_pages_concatenate_to_the_whole_list(store: MongoStore, told: list[Snapshot], size: int) -> None:
     await store.clear()
-    await fold_in_pieces(store, told, size=50)
-    with bind(Caller(ORG)):
-        lists = RunLists(store.read_models)
-        for build_id in (build_number(app, build).id for app in range(APPS) for build in range(BUILDS)):
-            whole = await lists.of_build(build_id, ALL)
-            pages = [await lists.of_build(build_id, Page(skip, size)) for skip in range(0, whole.total + size, size)]
-            assert [item for page in pages for item in page.items] == list(whole.items)
-            assert {page.total for page in pages} == {len(whole.items)}
+    await store.fold(told)
+    tables, lists = recount(told), RunLists(store.read_models)
+    builds = [build_number(app, build).id for app in range(APPS) for build in range(BUILDS)]
+    tests = [f"test-{number}" for number in range(TESTS)]
+    for names, field, lookup in ((builds, "build_id", lists.of_build), (tests, "test_id", lists.of_test)):
+        for name in names:
+            expected = newest_runs(tables, field, name)
+            pages = [await lookup(name, Page(skip, size)) for skip in range(0, len(expected) + size, size)]
+            assert [item for page in pages for item in page.items] == expected
+            assert {page.total for page in pages} == {len(expected)}
+
+
+def newest_runs(tables: Tables, field: str, name: str) -> list[bytes]:
+    runs = [(row.listed_at, key, row.list_item) for key, row in tables.runs.rows() if getattr(row, field) == name]
+    return [item for *_, item in sorted(runs, reverse=True)]
 
 
 @EXAMPLES
-@given(told=snapshot_lists(), size=st.integers(2, 3))
-async def test_matrix_pages_cover_all_builds(store: Store, told: list[Snapshot], size: int) -> None:
+@given(told=snapshot_lists(max_executions=0), size=st.integers(2, 3))
+async def test_matrix_pages_cover_all_builds(store: MongoStore, told: list[Snapshot], size: int) -> None:
     await store.clear()
-    await fold_in_pieces(store, told, size=50)
-    reports = AppReports(store.read_models, StillClock(START), revision_wait=0)
-    with bind(Caller(ORG)):
-        for app in (f"app-{app}" for app in range(APPS)):
-            whole = list(await store.read_models.builds(app, ALL))
-            pages = [await reports.matrix(app, Page(skip, size), 0) for skip in range(0, 2 * BUILDS, size)]
-            assert [build for page in pages for build in page.builds] == whole
-            assert {page.total_builds for page in pages} == {len(whole)}
+    await store.fold(told)
+    reports, tables = AppReports(store.read_models, StillClock(), revision_wait=0), recount(told)
+    for app in (f"app-{number}" for number in range(APPS)):
+        builds = [build for _, build in tables.builds.rows() if build.app_id == app and not build.deleted]
+        pages = [await reports.matrix(app, Page(skip, size), 0) for skip in range(0, 2 * BUILDS, size)]
+        expected = sorted(builds, key=lambda build: build.uploaded_at, reverse=True)
+        assert [build for page in pages for build in page.builds] == expected
+        assert {page.total_builds for page in pages} == {len(expected)}
 
 
-@EXAMPLES
-@given(told=snapshot_lists(max_executions=4))
-async def test_pages_before_a_moment_and_counter_fields_by_name(store: Store, told: list[Snapshot]) -> None:
-    await store.clear()
-    await fold_in_pieces(store, told, size=50)
-    with bind(Caller(ORG)):
-        assert await answers(store.read_models) == await answers(FakeReadModels(recount(told, RULES)))
+@pytest.mark.parametrize("lost", ["counted", "listed"])
+async def test_a_page_stays_valid_when_runs_come_or_go_meanwhile(story: StoredStory, lost: str) -> None:
+    """Counters and runs are read one after the other: the counts may be of fewer or of more runs."""
+    build, counters = story.build("1.0"), story.store.mongo.collection("counters")
+    for number in range(9):
+        story.run("t", build, at=NOW - timedelta(hours=9 * number), run_id=f"run-{number}")
+    await story.fold()
+    counted = await counters.find().to_list(None)
+    for number in range(9, 14):
+        story.run("t", build, at=NOW - timedelta(hours=9 * number - 30), run_id=f"run-{number:02}")
+    await story.fold()
+    if lost == "counted":
+        await counters.delete_many({})
+        await counters.insert_many(counted)
+    else:
+        await story.store.mongo.collection("runs").delete_many({"_id": {"$gte": "run-12"}})
+    pages = [await story.runs.of_build(build.id, Page(skip, 3)) for skip in range(16)]
+    assert all(len(page.items) <= 3 for page in pages)
 
 
-async def answers(read: ReadModels) -> list[object]:
-    before = sorted(START.replace(month=1, day=day) for day in (11, 12))
-    pages = [Page(1, 3, moment) for moment in before]
-    names = [f"test:test-{number}" for number in range(TESTS)]
-    found = await read.counters(names, ["runs", "listed"])
-    return [
-        {name: {field: n for field, n in row.items() if n} for name, row in found.items()},
-        *[await read.runs_of_test(f"test-{number}", page) for number in range(TESTS) for page in pages],
-        *[await read.builds("app-0", Page(0, 9, build_number(0, number).uploaded_at)) for number in range(BUILDS)],
-    ]
+async def test_a_deep_page_skips_only_inside_of_a_minute(story: StoredStory) -> None:
+    for number in range(60):
+        story.run("t", None, at=NOW - timedelta(minutes=10 * number), app=None)
+    await story.fold()
+    skipped = []
+
+    class Watched(MongoReadModels):
+        async def runs_of_test(self, test_id: str, page: Page) -> list[bytes]:
+            skipped.append(page.skip)
+            return list(await super().runs_of_test(test_id, page))
+
+    page = await RunLists(Watched(story.store.mongo)).of_test("t", Page(50, 5))
+    assert (len(page.items), page.total, skipped) == (5, 60, [0])

@@ -1,35 +1,37 @@
-"""Verdicts on other builds, and the runs of an execution, are the same from memory and from MongoDB."""
+"""Verdicts on other builds: lookups and scans find what the definition says, and a few facts about executions."""
 
+from collections.abc import Iterable
 from datetime import timedelta
 from itertools import product
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from services.chassis.context import Caller, bind
 from services.reporting.model.attempts import Attempt, BuildRef
-from services.reporting.model.batch import Batch, Snapshot
-from services.reporting.model.list_positions import expire_runs
-from services.reporting.model.reports.breakage import ANY, FAILED, PASSED, Branches, PassQuery, SearchSide, VerdictQuery
-from services.reporting.model.reports.gate import GateRun
-from services.reporting.model.tables import EPOCH, CellKey, Tables
-from services.reporting.ports import Verdicts
+from services.reporting.model.batch import Snapshot
+from services.reporting.model.reports.breakage import (
+    ANY,
+    FAILED,
+    PASSED,
+    Branches,
+    BuildVerdict,
+    PassQuery,
+    SearchSide,
+    VerdictQuery,
+    build_verdict,
+)
+from services.reporting.model.reports.gate import ExecutionProgress
+from services.reporting.model.tables import CellKey, Tables
 from services.reporting.storage.subdocuments import encode_attempts, holds_pass
-from services.reporting.usecases.projector import Projector
-from tests.contract.reporting.conftest import Store
+from services.reporting.storage.verdicts import STORM_BUILDS_SKIPPED
+from tests.contract.reporting.store import MongoStore, StoredCiStory, expire
 from tests.examples import examples
-from tests.fakes.reporting_ci_story import CiStory
-from tests.fakes.reporting_read_models import FakeReadModels
+from tests.fakes.reporting_attempts import NO_DEADLINE
 from tests.fakes.reporting_recount import recount
 from tests.fakes.reporting_story import APP, NOW
-from tests.fakes.reporting_strategies import APPS, BUILDS, ORG, TESTS, build_number, snapshot_lists
-from tests.fakes.reporting_verdicts import FakeVerdicts
+from tests.fakes.reporting_strategies import APPS, BUILDS, TESTS, build_number, snapshot_lists
 
-EXAMPLES = settings(
-    max_examples=examples(6),
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+EXAMPLES = settings(NO_DEADLINE, max_examples=examples(60))
 KEYS = [
     (f"app-{app}", f"test-{test}", build_number(app, build).id)
     for app, test, build in product(range(APPS), range(TESTS), range(BUILDS))
@@ -49,39 +51,87 @@ ATTEMPTS = st.builds(
     storm=st.sampled_from([None, True, False]),
 )
 BRANCHES: list[Branches] = [("main",), ("feature", "main", None), (None,)]
+QUERIES = st.builds(
+    VerdictQuery,
+    st.sampled_from(SearchSide),
+    st.sampled_from([ANY, PASSED, FAILED]),
+    st.sampled_from(BRANCHES),
+    st.booleans(),
+)
 
 
 @EXAMPLES
-@given(told=snapshot_lists(max_executions=14), storms=st.booleans())
-async def test_verdict_searches_agree_with_memory(store: Store, told: list[Snapshot], storms: bool) -> None:
-    await store.clear()
-    await Projector(store.folds).apply_events(Batch.of(told))
-    expected = FakeVerdicts(recount(told))
-    with bind(Caller(ORG)):
-        for side, outcomes, branches in product(SearchSide, (ANY, PASSED, FAILED), BRANCHES):
-            sought = VerdictQuery(side, outcomes, branches, storms)
-            known = await expected.find(KEYS, sought)
-            assert await store.verdicts.find(KEYS, sought) == known
-            assert await store.scanned_verdicts.find(KEYS, sought) == known
-        histories = {(app_id, test_id) for app_id, test_id, _ in KEYS}
-        assert await store.verdicts.attempts(histories) == await expected.attempts(histories)
-
-
-@EXAMPLES
-@given(told=snapshot_lists(max_executions=14), branches=st.sampled_from(BRANCHES), place=st.sampled_from(KEYS))
-async def test_verdicts_of_cells_and_passes_agree_with_memory(
-    store: Store, told: list[Snapshot], branches: Branches, place: CellKey
+@given(told=snapshot_lists(max_executions=14), queries=st.lists(QUERIES, min_size=8, max_size=8))
+async def test_lookups_and_scans_find_what_is_defined(
+    store: MongoStore, told: list[Snapshot], queries: list[VerdictQuery]
 ) -> None:
     await store.clear()
-    await Projector(store.folds).apply_events(Batch.of(told))
-    expected = FakeVerdicts(recount(told))
-    with bind(Caller(ORG)):
-        known = await expected.of_cells(KEYS)
-        assert await store.verdicts.of_cells(KEYS) == known
-        after = known[place].build_order if place in known else (EPOCH, "")
-        passes = {key[:2]: PassQuery(branches, after) for key in KEYS if key[1] != place[1]}
-        tests = {key[:2] for key in KEYS}
-        assert await store.verdicts.attempts(tests, passes) == await expected.attempts(tests, passes)
+    await store.fold(told)
+    tables = recount(told)
+    known = {key: seen for key, cell in tables.cells.rows() if (seen := build_verdict(key, cell))}
+    assert await store.verdicts.of_cells(KEYS) == {key: known[key] for key in KEYS if key in known}
+    for query in queries:
+        expected = {key: seen for key in KEYS if (seen := nearest(tables, known.values(), key, query))}
+        assert await store.verdicts.find(KEYS, query) == expected
+        assert await store.scanned_verdicts.find(KEYS, query) == expected
+
+
+def nearest(tables: Tables, verdicts: Iterable[BuildVerdict], key: CellKey, query: VerdictQuery) -> BuildVerdict | None:
+    """The definition of `VerdictQuery`: the first in the order of the search, storms left out of the nearest few."""
+    cell = tables.cells.get(key)
+    if cell is None:
+        return None
+    own, newest = (cell.uploaded_at, key[2]), query.side in (SearchSide.BEFORE, SearchSide.OTHER)
+    beside = {
+        SearchSide.BEFORE: lambda seen: seen.build_order < own,
+        SearchSide.AFTER: lambda seen: seen.build_order > own,
+        SearchSide.OTHER: lambda seen: seen.build_id != key[2],
+        SearchSide.FIRST: lambda seen: True,
+    }[query.side]
+    line = [
+        seen
+        for seen in verdicts
+        if seen.key[:2] == key[:2]
+        and beside(seen)
+        and seen.branch in query.branches
+        and seen.verdict.outcome in query.outcomes
+    ]
+    line.sort(key=lambda seen: seen.build_order, reverse=newest)
+    return next((seen for seen in line[: STORM_BUILDS_SKIPPED + 1] if query.storms or not in_storm(tables, seen)), None)
+
+
+def in_storm(tables: Tables, seen: BuildVerdict) -> bool:
+    execution = tables.executions.get(seen.verdict.execution_id)
+    return seen.fails and execution is not None and execution.storm is True
+
+
+async def test_scans_tell_builds_of_one_moment_apart(store: MongoStore) -> None:
+    """Five builds of one moment, each with a failure or a pass; the searches start from each of them."""
+    story = StoredCiStory(store)
+    at = NOW - timedelta(days=3)
+    for number, ending in enumerate(["passed", "failed", "failed", "passed", "failed"]):
+        build = BuildRef(at, f"build-{number}", str(number))
+        story.ci(build, "main" if number != 1 else None, "c", t=ending)
+    await story.fold()
+    keys = [(APP, "t", f"build-{number}") for number in range(5)]
+    known = {key: seen for key, cell in story.tables.cells.rows() if (seen := build_verdict(key, cell))}
+    for side, outcomes, branches in product(SearchSide, (ANY, PASSED, FAILED), [("main",), ("main", None)]):
+        query = VerdictQuery(side, outcomes, branches, storms=True)
+        expected = {key: seen for key in keys if (seen := nearest(story.tables, known.values(), key, query))}
+        assert await store.scanned_verdicts.find(keys, query, dict.fromkeys(keys, at)) == expected
+
+
+async def test_attempts_are_those_of_histories_with_such_a_pass(store: MongoStore) -> None:
+    story = StoredCiStory(store)
+    first = story.main("1", pay="passed", search="failed")
+    story.main("2", pay="failed", search="passed")
+    await story.fold()
+    histories = {key: history.attempts for key, history in story.tables.histories.rows()}
+    assert await store.verdicts.attempts(histories.keys()) == histories
+    later = PassQuery(("main",), (first.uploaded_at, first.id))
+    found = await store.verdicts.attempts(histories.keys(), {(APP, test): later for test in ("pay", "search")})
+    assert found.keys() == {(APP, "search")}
+    assert await store.verdicts.attempts(histories.keys(), {(APP, "pay"): later}) == {}
 
 
 @given(attempts=st.lists(ATTEMPTS, max_size=6), branches=st.lists(ATTEMPT_BRANCHES), after=ATTEMPT_BUILDS)
@@ -92,81 +142,31 @@ def test_a_pass_is_seen_in_encoded_attempts(
     assert holds_pass(encode_attempts(tuple(attempts)), sought) is any(map(sought.fits, attempts))
 
 
-async def test_scans_tell_builds_of_one_moment_apart(store: Store) -> None:
-    """Five builds of one moment, each with a failure or a pass; the searches start from the one in the middle."""
-    story = CiStory()
-    at = NOW - timedelta(days=3)
-    for number, ending in enumerate(["passed", "failed", "failed", "passed", "failed"]):
-        build = BuildRef(at, f"build-{number}", str(number))
-        story.ci(build, "main" if number != 1 else None, "c", t=ending)
-    await store.clear()
-    await Projector(store.folds).apply_events(Batch.of(story.told))
-    keys = [(APP, "t", f"build-{number}") for number in range(5)]
-    expected = FakeVerdicts(recount(story.told))
-    with bind(Caller(ORG)):
-        uploads = dict.fromkeys(keys, at)
-        for side, outcomes, branches in product(SearchSide, (ANY, PASSED, FAILED), [("main",), ("main", None)]):
-            sought = VerdictQuery(side, outcomes, branches, storms=True)
-            assert await store.scanned_verdicts.find(keys, sought, uploads) == await expected.find(keys, sought)
+async def test_builds_before_a_build_come_newest_first(store: MongoStore) -> None:
+    story = StoredCiStory(store)
+    story.build("gone", deleted=True)
+    for version, age in (("1", 3), ("2", 2), ("3", 2), ("4", 2), ("5", 1)):
+        story.build(version, at=NOW - timedelta(days=age))
+    await story.fold()
+    build = story.tables.builds.get("build-3")
+    assert build
+    found = {limit: await store.verdicts.builds_before(build, limit) for limit in (1, 9)}
+    assert {limit: [one.version for one in builds] for limit, builds in found.items()} == {1: ["2"], 9: ["2", "1"]}
 
 
-@EXAMPLES
-@given(told=snapshot_lists())
-async def test_executions_and_earlier_builds_agree_with_memory(store: Store, told: list[Snapshot]) -> None:
-    await store.clear()
-    await Projector(store.folds).apply_events(Batch.of(told))
-    tables = recount(told)
-    with bind(Caller(ORG)):
-        assert await answers(store.verdicts, tables) == await answers(FakeVerdicts(tables), tables)
-
-
-async def answers(verdicts: Verdicts, tables: Tables) -> list[object]:
-    """How far every execution is, its runs, and the builds before each build."""
-    executions = [f"execution-{number:02}" for number in range(9)]
-    builds = await FakeReadModels(tables).builds_by_id([key[2] for key in KEYS])
-    return [
-        *[await verdicts.progress(execution) for execution in executions],
-        *[by_id(await verdicts.runs_of_execution(execution)) for execution in executions],
-        *[await verdicts.builds_before(build, limit) for build in builds.values() for limit in (1, 50)],
-    ]
-
-
-def by_id(runs: object) -> dict[str, GateRun]:
-    assert isinstance(runs, list)
-    return {run.run_id: run for run in runs}
-
-
-@EXAMPLES
-@given(told=snapshot_lists(max_executions=3))
-async def test_expired_runs_are_marked(store: Store, told: list[Snapshot]) -> None:
-    await store.clear()
-    await Projector(store.folds).apply_events(Batch.of(told))
-    tables = await store.tables()
-    ended = {run_id for run_id, row in tables.runs.rows() if row.status.terminal}
-    expire_runs(tables, ended)
-
-    async def save(transaction: object) -> None:
-        await transaction.save(tables)  # type: ignore[attr-defined]
-
-    await store.folds.transaction(save)
-    with bind(Caller(ORG)):
-        for execution, _ in tables.executions.rows():
-            for run in await store.verdicts.runs_of_execution(execution):
-                assert run.expired is (run.run_id in ended)
-
-
-@EXAMPLES
-@given(told=snapshot_lists(max_executions=3))
-async def test_another_organisation_finds_nothing(store: Store, told: list[Snapshot]) -> None:
-    await store.clear()
-    await Projector(store.folds).apply_events(Batch.of(told))
-    with bind(Caller("another")):
-        assert await store.verdicts.find(KEYS, VerdictQuery(SearchSide.FIRST, ANY, ("main", "feature", None))) == {}
-        assert await store.verdicts.attempts({key[:2] for key in KEYS}) == {}
-        assert await store.verdicts.progress("execution-00") is None
-        assert await store.verdicts.runs_of_execution("execution-00") == []
-
-
-async def test_no_verdict_is_searched_for_no_keys(store: Store) -> None:
-    with bind(Caller(ORG)):
-        assert await store.verdicts.find([], VerdictQuery(SearchSide.FIRST, ANY, (None,))) == {}
+async def test_an_execution_has_its_progress_and_its_runs_expired_ones_too(store: MongoStore) -> None:
+    story = StoredCiStory(store)
+    execution = story.ci(story.build("1"), "main", "c", total=3, pay="passed", search="failed")
+    await story.fold()
+    verdicts = store.verdicts
+    assert await verdicts.progress(execution) == ExecutionProgress(total=3, finished=2, storm=False)
+    runs = {run.test_id: run for run in await verdicts.runs_of_execution(execution)}
+    pay, search = runs["pay"], runs["search"]
+    assert (pay.success, pay.branch, pay.commit_sha, pay.failure_reason) == (True, "main", "c", None)
+    assert (pay.build_version, pay.expired, search.expired) == ("1", False, False)
+    assert (search.success, search.category, search.failure_reason) == (False, "unknown", "went wrong")
+    await expire(store.projections, [pay.run_id])
+    assert {run.test_id: run.expired for run in await verdicts.runs_of_execution(execution)} == {
+        "pay": True,
+        "search": False,
+    }

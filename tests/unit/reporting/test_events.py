@@ -30,7 +30,7 @@ from services.reporting.model.snapshots import (
     TestSnapshot,
 )
 from services.reporting.usecases.projector import Projector
-from tests.fakes.reporting_read_models import FakeProjections
+from tests.fakes.reporting_projections import RecordingProjections
 
 TOLD_AT = datetime(2026, 11, 20, 10, tzinfo=UTC)
 STARTED = datetime(2026, 11, 20, 9, 0, 0, 123000, tzinfo=UTC)
@@ -229,24 +229,24 @@ def test_invalid_events_are_named(bad: Event, reason: str) -> None:
 
 
 async def test_invalid_events_of_a_batch_are_named_and_the_others_applied() -> None:
-    folds = FakeProjections()
+    folds = RecordingProjections()
     bad, unknown = event(run_changed(), payload=b"\xff"), event(run_changed(), type_name="else")
     refused = await EventHandler(Projector(folds)).handle([event(run_changed()), bad, unknown, bad])
     assert [error.event for error in refused] == [bad, bad]
-    assert folds.saved == 1
-    assert folds.tables.runs.get("run-1") is not None
+    (saved,) = folds.saved
+    assert saved.runs.get("run-1") is not None
 
 
 async def test_a_batch_of_nothing_but_invalid_events_writes_nothing() -> None:
-    folds = FakeProjections()
+    folds = RecordingProjections()
     assert len(await EventHandler(Projector(folds)).handle([event(run_changed(), payload=b"\xff")] * 1000)) == 1000
-    assert folds.saved == 0
+    assert folds.saved == []
 
 
 async def test_collections_of_cycles_pause_only_while_a_batch_is_folded() -> None:
     found: list[bool] = []
 
-    class Failing(FakeProjections):
+    class Failing(RecordingProjections):
         async def transaction(self, work: object) -> None:
             found.append(gc.isenabled())
             raise ConnectionError("gone")

@@ -8,16 +8,14 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.reporting.model import counters
 from services.reporting.model.batch import Batch, Snapshot
 from services.reporting.model.list_positions import RetentionLimits, expire_runs
 from services.reporting.model.projection import fold
 from services.reporting.model.snapshots import RunSnapshot
 from services.reporting.model.tables import Tables
-from services.reporting.ports import Page
 from tests.fakes.reporting_attempts import NO_DEADLINE
 from tests.fakes.reporting_recount import recount
-from tests.fakes.reporting_story import APP, NOW, Story
+from tests.fakes.reporting_story import NOW, Story
 from tests.fakes.reporting_strategies import snapshot_lists
 
 
@@ -101,40 +99,6 @@ def contents_without_zeros(found: dict[str, object]) -> dict[str, object]:
     assert isinstance(counted, dict)
     rows = {key: {name: n for name, n in row.items() if n} for key, row in counted.items()}
     return found | {"counters": {key: row for key, row in rows.items() if row}}
-
-
-async def test_lists_and_totals_exclude_expired_runs(story: Story) -> None:
-    build = story.build("1.0")
-    runs = [story.run("t", build, at=NOW - timedelta(days=day), run_id=f"run-{day}") for day in range(6)]
-    assert expire_runs(story.tables, ["run-5", "run-3", "run-4", "unknown"]) == 3
-    assert expire_runs(story.tables, ["run-5"]) == 0
-    page = await story.runs.of_build(build.id, Page(0, 2))
-    assert (page.items, page.total) == ([runs[0].list_item, runs[1].list_item], 3)
-    assert (await story.runs.of_test("t", Page(2, 2))).items == [runs[2].list_item]
-    assert (await story.runs.of_build(build.id, Page(3, 2))).items == []
-    assert story.tables.counters.get((runs[0].org_id, counters.build(build.id)))["runs"] == 6  # type: ignore[index]
-
-
-async def test_expiry_changes_run_lists_only(story: Story) -> None:
-    story.app(current="1.1")
-    builds = [story.build(version) for version in ("1.0", "1.1", "1.2")]
-    for number in range(30):
-        story.attach(f"test-{number % 4}", pin="1.0" if number % 4 == 3 else None)
-        ending = ("passed", "failed", "infra", "cancelled")[number % 7 % 4]
-        story.run(f"test-{number % 4}", builds[number % 3], ending, at=NOW - timedelta(hours=9 * number))
-    before = await reports(story)
-    assert expire_runs(story.tables, [run_id for run_id, _ in story.tables.runs.rows()]) == 30
-    assert await reports(story) == before
-    assert (await story.runs.of_build(builds[0].id, Page(0, 9))).total == 0
-
-
-async def reports(story: Story) -> list[object]:
-    return [
-        await story.apps.stats([APP]),
-        await story.apps.workspace(APP, 30),
-        await story.apps.matrix(APP, Page(0, 10)),
-        await story.apps.coverage(APP),
-    ]
 
 
 async def test_an_active_run_never_expires(story: Story) -> None:

@@ -6,20 +6,21 @@ from datetime import timedelta
 import pytest
 
 from services.reporting.model.reports.apps import BuildHealth
-from tests.fakes.reporting_story import APP, NOW, Story
+from tests.contract.reporting.store import StoredStory
+from tests.fakes.reporting_story import APP, NOW
 
 
-async def health_of(story: Story) -> Sequence[BuildHealth]:
+async def health_of(story: StoredStory) -> Sequence[BuildHealth]:
     return (await story.apps.workspace(APP, 7)).build_health
 
 
 @pytest.fixture
-def story(story: Story) -> Story:
+def story(story: StoredStory) -> StoredStory:
     story.app()
     return story
 
 
-async def test_builds_come_newest_first_with_zeros(story: Story) -> None:
+async def test_builds_come_newest_first_with_zeros(story: StoredStory) -> None:
     story.build("1.0")
     story.build("1.1")
     story.build("0.9", at=NOW - timedelta(days=400))
@@ -29,14 +30,14 @@ async def test_builds_come_newest_first_with_zeros(story: Story) -> None:
     assert (newest.exact_runs, newest.observed_tests, newest.coverage_rate, newest.pass_rate) == (0, 0, 0.0, None)
 
 
-async def test_at_most_50_builds_are_shown(story: Story) -> None:
+async def test_at_most_50_builds_are_shown(story: StoredStory) -> None:
     for number in range(51):
         story.build(f"1.{number}")
     health = await health_of(story)
     assert (len(health), health[0].build.version, health[-1].build.version) == (50, "1.50", "1.1")
 
 
-async def test_runs_are_counted_by_how_they_ended(story: Story) -> None:
+async def test_runs_are_counted_by_how_they_ended(story: StoredStory) -> None:
     build = story.build("1.0")
     for ending in ("passed", "passed", "failed", "infra", "cancelled", "running", "queued"):
         story.run("t", build, ending)
@@ -46,7 +47,7 @@ async def test_runs_are_counted_by_how_they_ended(story: Story) -> None:
     assert health.pass_rate == 0.5
 
 
-async def test_observed_are_attached_tests_by_their_newest_verdict(story: Story) -> None:
+async def test_observed_are_attached_tests_by_their_newest_verdict(story: StoredStory) -> None:
     build = story.build("1.0")
     for test in ("good", "bad", "mended", "untried", "let-down"):
         story.attach(test)
@@ -62,7 +63,7 @@ async def test_observed_are_attached_tests_by_their_newest_verdict(story: Story)
     assert health.coverage_rate == 3 / 5
 
 
-async def test_coverage_counts_the_tests_that_target_the_build(story: Story) -> None:
+async def test_coverage_counts_the_tests_that_target_the_build(story: StoredStory) -> None:
     """Tests that follow the app target its current build; a pinned one targets its pin."""
     old, current, new = story.build("1.0"), story.build("1.1"), story.build("1.2")
     story.app(current="1.1")
@@ -75,7 +76,7 @@ async def test_coverage_counts_the_tests_that_target_the_build(story: Story) -> 
     assert rates == {"1.2": 0.0, "1.1": 0.5, "1.0": 1.0}
 
 
-async def test_coverage_never_exceeds_1(story: Story) -> None:
+async def test_coverage_never_exceeds_1(story: StoredStory) -> None:
     old = story.build("1.0")
     story.build("1.1")
     story.attach("pinned", pin="1.0")
@@ -85,7 +86,7 @@ async def test_coverage_never_exceeds_1(story: Story) -> None:
     assert (await health_of(story))[1].coverage_rate == 1.0
 
 
-async def test_detached_and_deleted_tests_are_not_observed(story: Story) -> None:
+async def test_detached_and_deleted_tests_are_not_observed(story: StoredStory) -> None:
     build = story.build("1.0")
     for test in ("detached", "deleted", "kept"):
         story.attach(test)
@@ -96,7 +97,7 @@ async def test_detached_and_deleted_tests_are_not_observed(story: Story) -> None
     assert (health.observed_tests, health.coverage_rate) == (1, 1.0)
 
 
-async def test_deleted_builds_are_not_shown(story: Story) -> None:
+async def test_deleted_builds_are_not_shown(story: StoredStory) -> None:
     story.build("1.0")
     story.build("1.0", deleted=True)
     assert await health_of(story) == []

@@ -8,20 +8,20 @@ from services.chassis.errors import InvalidArgument, NotFound, Unavailable
 from services.reporting.model.reports.compare import ComparedTest
 from services.reporting.model.reports.coverage import LastStatus
 from services.reporting.model.snapshots import AppSnapshot, BuildSnapshot
-from tests.fakes.reporting_ci_story import CiStory
+from tests.contract.reporting.store import MongoStore, StoredCiStory
 from tests.fakes.reporting_story import APP, NOW, ORG
 
 
 @pytest.fixture
-def story() -> CiStory:
-    return CiStory()
+def story(store: MongoStore) -> StoredCiStory:
+    return StoredCiStory(store)
 
 
 def names(tests: list[ComparedTest]) -> list[str]:
     return [test.test_id for test in tests]
 
 
-async def test_each_test_is_in_one_list_or_only_counted(story: CiStory) -> None:
+async def test_each_test_is_in_one_list_or_only_counted(story: StoredCiStory) -> None:
     story.main("1", broke="passed", still="failed", fixed="failed", fine="passed", gone="passed")
     build = story.main("2", broke="failed", still="failed", fixed="passed", fine="passed", new="passed", bad="failed")
     story.attach("waits")
@@ -34,7 +34,7 @@ async def test_each_test_is_in_one_list_or_only_counted(story: CiStory) -> None:
     assert (found.flaky, found.passing, found.total) == ([], 2, 8)
 
 
-async def test_a_row_has_both_verdicts_the_failure_and_its_breakage(story: CiStory) -> None:
+async def test_a_row_has_both_verdicts_the_failure_and_its_breakage(story: StoredCiStory) -> None:
     story.main("1", pay="passed")
     story.main("2", pay="failed")
     build = story.main("3", pay="failed")
@@ -45,7 +45,7 @@ async def test_a_row_has_both_verdicts_the_failure_and_its_breakage(story: CiSto
     assert row.breakage.commit_range == "c1..c2"
 
 
-async def test_a_fixed_test_has_the_breakage_of_its_failure(story: CiStory) -> None:
+async def test_a_fixed_test_has_the_breakage_of_its_failure(story: StoredCiStory) -> None:
     story.main("1", pay="passed", go="passed")
     story.main("2", pay="failed", go="failed")
     story.main("3", pay="failed", go="failed")
@@ -55,13 +55,13 @@ async def test_a_fixed_test_has_the_breakage_of_its_failure(story: CiStory) -> N
     assert [row.breakage.commit_range for row in (fixed, not_run) if row.breakage] == ["c1..c2"] * 2
 
 
-async def test_a_test_that_fails_on_neither_has_no_breakage(story: CiStory) -> None:
+async def test_a_test_that_fails_on_neither_has_no_breakage(story: StoredCiStory) -> None:
     story.main("1", pay="passed")
     (row,) = (await story.comparisons.compare(story.main("2", pay="infra").id)).not_run
     assert (row.failure_reason, row.breakage) == (None, None)
 
 
-async def test_the_newest_verdict_on_each_build_counts(story: CiStory) -> None:
+async def test_the_newest_verdict_on_each_build_counts(story: StoredCiStory) -> None:
     base, build = story.build("1"), story.build("2")
     for ending in ("failed", "passed", "infra"):
         story.ci(base, "main", pay=ending)
@@ -71,7 +71,7 @@ async def test_the_newest_verdict_on_each_build_counts(story: CiStory) -> None:
     assert (row.base_status, row.status) == (LastStatus.PASSED, LastStatus.FAILED)
 
 
-async def test_flaky_tests_that_fail_on_one_build_are_listed_as_flaky(story: CiStory) -> None:
+async def test_flaky_tests_that_fail_on_one_build_are_listed_as_flaky(story: StoredCiStory) -> None:
     base, build = story.build("1"), story.build("2")
     for ending in ("passed", "failed", "passed", "failed", "passed"):
         story.ci(base, "main", flips=ending, both=ending, fixed=ending)
@@ -82,7 +82,7 @@ async def test_flaky_tests_that_fail_on_one_build_are_listed_as_flaky(story: CiS
     assert (found.newly_failing, found.fixed) == ([], [])
 
 
-async def test_deleted_tests_are_left_out_and_current_names_are_shown(story: CiStory) -> None:
+async def test_deleted_tests_are_left_out_and_current_names_are_shown(story: StoredCiStory) -> None:
     story.main("1", pay="passed", gone="passed")
     build = story.main("2", pay="failed", gone="failed")
     story.test("gone", "Gone", deleted=True)
@@ -91,7 +91,7 @@ async def test_deleted_tests_are_left_out_and_current_names_are_shown(story: CiS
     assert ([row.test_name for row in found.newly_failing], found.total) == (["Pay by card"], 1)
 
 
-async def test_quarantine_shows_while_it_lasts(story: CiStory) -> None:
+async def test_quarantine_shows_while_it_lasts(story: StoredCiStory) -> None:
     story.main("1", pay="passed", search="passed")
     build = story.main("2", pay="failed", search="failed")
     story.quarantine("pay", NOW + timedelta(days=1))
@@ -103,13 +103,13 @@ async def test_quarantine_shows_while_it_lasts(story: CiStory) -> None:
     }
 
 
-async def test_a_build_compared_with_itself_has_nothing_new(story: CiStory) -> None:
+async def test_a_build_compared_with_itself_has_nothing_new(story: StoredCiStory) -> None:
     build = story.main("1", pay="failed", search="passed")
     found = await story.comparisons.compare(build.id, build.id)
     assert (found.newly_failing, names(found.still_failing), found.passing) == ([], ["pay"], 1)
 
 
-async def test_builds_have_the_source_revision_that_ci_named_last(story: CiStory) -> None:
+async def test_builds_have_the_source_revision_that_ci_named_last(story: StoredCiStory) -> None:
     base, build = story.build("1"), story.build("2")
     story.ci(base, pay="passed")
     story.ci(build, "main", "c2", pay="passed")
@@ -119,7 +119,7 @@ async def test_builds_have_the_source_revision_that_ci_named_last(story: CiStory
     assert (found.base.branch, found.base.commit_sha) == (None, None)
 
 
-async def test_a_run_that_names_a_commit_only_takes_no_build_from_its_branch(story: CiStory) -> None:
+async def test_a_run_that_names_a_commit_only_takes_no_build_from_its_branch(story: StoredCiStory) -> None:
     base, build = story.build("1"), story.build("2")
     story.ci(base, None, "c0", pay="passed")
     story.ci(base, None, "c1", pay="passed")
@@ -131,7 +131,7 @@ async def test_a_run_that_names_a_commit_only_takes_no_build_from_its_branch(sto
 
 
 class TestTheBaseThatIsNotNamed:
-    async def test_is_the_newest_build_before_of_the_same_branch(self, story: CiStory) -> None:
+    async def test_is_the_newest_build_before_of_the_same_branch(self, story: StoredCiStory) -> None:
         story.main("1", pay="passed")
         story.main("2", pay="passed")
         story.on("feature", "3", pay="passed")
@@ -139,35 +139,35 @@ class TestTheBaseThatIsNotNamed:
         story.main("5", pay="passed")
         assert (await story.comparisons.compare(build.id)).base.version == "2"
 
-    async def test_has_a_verdict(self, story: CiStory) -> None:
+    async def test_has_a_verdict(self, story: StoredCiStory) -> None:
         story.main("1", pay="passed")
         story.main("2", pay="infra")
         story.main("3")
         assert (await story.comparisons.compare(story.main("4", pay="failed").id)).base.version == "1"
 
-    async def test_is_the_newest_of_all_for_the_first_build_of_a_branch(self, story: CiStory) -> None:
+    async def test_is_the_newest_of_all_for_the_first_build_of_a_branch(self, story: StoredCiStory) -> None:
         story.main("1", pay="passed")
         story.main("2", pay="passed")
         assert (await story.comparisons.compare(story.on("feature", "3", pay="failed").id)).base.version == "2"
 
-    async def test_is_the_newest_of_all_without_branches(self, story: CiStory) -> None:
+    async def test_is_the_newest_of_all_without_branches(self, story: StoredCiStory) -> None:
         story.on(None, "1", pay="passed")
         story.on(None, "2")
         assert (await story.comparisons.compare(story.on(None, "3", pay="failed").id)).base.version == "1"
 
-    async def test_is_found_for_a_build_that_has_not_been_run(self, story: CiStory) -> None:
+    async def test_is_found_for_a_build_that_has_not_been_run(self, story: StoredCiStory) -> None:
         story.main("1", pay="passed")
         story.attach("pay")
         found = await story.comparisons.compare(story.main("2").id)
         assert (found.base.version, names(found.not_run)) == ("1", ["pay"])
 
-    async def test_is_no_deleted_one(self, story: CiStory) -> None:
+    async def test_is_no_deleted_one(self, story: StoredCiStory) -> None:
         story.main("1", pay="passed")
         gone = story.main("2", pay="passed")
         story.build("2", at=gone.uploaded_at, deleted=True)
         assert (await story.comparisons.compare(story.main("3", pay="failed").id)).base.version == "1"
 
-    async def test_is_the_newest_of_its_branch_that_is_not_deleted(self, story: CiStory) -> None:
+    async def test_is_the_newest_of_its_branch_that_is_not_deleted(self, story: StoredCiStory) -> None:
         story.main("1", search="passed")
         story.main("2", pay="passed")
         for version in ("3", "4"):
@@ -177,13 +177,13 @@ class TestTheBaseThatIsNotNamed:
         build = story.main("6", pay="failed", search="failed")
         assert (await story.comparisons.compare(build.id)).base.version == "2"
 
-    async def test_is_missing_when_nothing_was_run_before(self, story: CiStory) -> None:
+    async def test_is_missing_when_nothing_was_run_before(self, story: StoredCiStory) -> None:
         story.main("1")
         with pytest.raises(NotFound, match="name one with base"):
             await story.comparisons.compare(story.main("2", pay="failed").id)
 
 
-async def test_unknown_and_deleted_builds_are_not_found(story: CiStory) -> None:
+async def test_unknown_and_deleted_builds_are_not_found(story: StoredCiStory) -> None:
     build = story.main("1", pay="passed")
     gone = story.build("2", deleted=True)
     for pair in (("unknown", build.id), (build.id, "unknown"), (gone.id, build.id), (build.id, gone.id)):
@@ -191,7 +191,7 @@ async def test_unknown_and_deleted_builds_are_not_found(story: CiStory) -> None:
             await story.comparisons.compare(*pair)
 
 
-async def test_a_base_of_another_app_is_refused(story: CiStory) -> None:
+async def test_a_base_of_another_app_is_refused(story: StoredCiStory) -> None:
     build = story.main("1", pay="passed")
     story.tell(BuildSnapshot("elsewhere", ORG, 1, False, "app-2", "1", NOW))
     with pytest.raises(InvalidArgument, match="another app") as caught:
@@ -199,7 +199,7 @@ async def test_a_base_of_another_app_is_refused(story: CiStory) -> None:
     assert [violation.field for violation in caught.value.violations] == ["base"]
 
 
-async def test_it_waits_a_bounded_time_for_the_revision_of_the_app(story: CiStory) -> None:
+async def test_it_waits_a_bounded_time_for_the_revision_of_the_app(story: StoredCiStory) -> None:
     story.main("1", pay="passed")
     build = story.main("2", pay="failed")
     story.tell(AppSnapshot(APP, ORG, 3, False, "Shop", None))
@@ -207,7 +207,7 @@ async def test_it_waits_a_bounded_time_for_the_revision_of_the_app(story: CiStor
         assert names((await story.comparisons.compare(build.id, None, revision)).newly_failing) == ["pay"]
 
 
-async def test_a_build_that_reporting_does_not_know_yet_is_unavailable(story: CiStory) -> None:
+async def test_a_build_that_reporting_does_not_know_yet_is_unavailable(story: StoredCiStory) -> None:
     story.tell(AppSnapshot(APP, ORG, 3, False, "Shop", None))
     with pytest.raises(Unavailable, match="not heard of this build") as caught:
         await story.comparisons.compare("just uploaded", None, 4)

@@ -9,7 +9,8 @@ from mobiletest.reporting.v1 import reports_pb2
 from services.reporting.messages import add_quarantines, coverage_message, matrix_message, quarantine_message
 from services.reporting.model.snapshots import Quarantine
 from services.reporting.ports import Page
-from tests.fakes.reporting_story import APP, NOW, StillClock, Story
+from tests.contract.reporting.store import StoredStory
+from tests.fakes.reporting_story import APP, NOW
 
 FIRST = Page(0, 10)
 UNTIL = NOW + timedelta(days=1)
@@ -17,9 +18,8 @@ QUARANTINE = Quarantine("Waits for SHOP-1", UNTIL, "CI of the shop", NOW - timed
 
 
 @pytest.fixture
-def story() -> Story:
+def story(story: StoredStory) -> StoredStory:
     """A test that ran before it was put into quarantine, and one that is attached and never ran."""
-    story = Story(StillClock())
     story.app()
     story.attach("t")
     story.attach("other")
@@ -29,7 +29,7 @@ def story() -> Story:
     return story
 
 
-async def shown(story: Story) -> list[Any]:
+async def shown(story: StoredStory) -> list[Any]:
     """The quarantine of "t" in matrix, coverage and the item of its run."""
     row = next(row for row in (await story.apps.matrix(APP, FIRST)).rows if row.test_id == "t")
     item = next(item for item in (await story.apps.coverage(APP)).items if item.test_id == "t")
@@ -37,30 +37,29 @@ async def shown(story: Story) -> list[Any]:
     return [row.quarantine, item.quarantine, run]
 
 
-async def test_quarantine_shows_on_runs_from_before_it(story: Story) -> None:
+async def test_quarantine_shows_on_runs_from_before_it(story: StoredStory) -> None:
     """And on no other test."""
     assert await shown(story) == [QUARANTINE] * 3
     assert await story.quarantines.of(["other", "unknown"]) == {}
     assert [row.quarantine for row in (await story.apps.matrix(APP, FIRST)).rows if row.test_id != "t"] == [None]
 
 
-async def test_quarantine_expires(story: Story) -> None:
+async def test_quarantine_expires(story: StoredStory) -> None:
     """To the moment, though nothing is told."""
     clock = story.clock
-    assert isinstance(clock, StillClock)
     clock.moment = UNTIL - timedelta(milliseconds=1)
     assert await shown(story) == [QUARANTINE] * 3
     clock.moment = UNTIL
     assert await shown(story) == [None] * 3
 
 
-async def test_quarantine_ends_when_the_catalog_removes_it(story: Story) -> None:
+async def test_quarantine_ends_when_the_catalog_removes_it(story: StoredStory) -> None:
     """Before its time."""
     story.test("t", "Pay")
     assert await shown(story) == [None] * 3
 
 
-async def test_quarantine_changes_no_figure(story: Story) -> None:
+async def test_quarantine_changes_no_figure(story: StoredStory) -> None:
     """Failures count as ever."""
     with_it = (await story.apps.matrix(APP, FIRST)).rows
     story.test("t", "Pay")
@@ -69,7 +68,7 @@ async def test_quarantine_changes_no_figure(story: Story) -> None:
     assert [row.cells for row in with_it] == [row.cells for row in without]
 
 
-async def test_messages_have_the_quarantine(story: Story) -> None:
+async def test_messages_have_the_quarantine(story: StoredStory) -> None:
     """And leave it unset where there is none."""
     matrix = matrix_message(APP, await story.apps.matrix(APP, FIRST), 1, 10)
     coverage = coverage_message(APP, await story.apps.coverage(APP))

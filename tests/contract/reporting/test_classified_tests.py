@@ -5,17 +5,15 @@ from datetime import timedelta
 import pytest
 from hypothesis import given
 
-from services.reporting.model.batch import Snapshot
+from services.reporting.model.batch import Batch, Snapshot
 from services.reporting.model.flaky import Classification
 from services.reporting.model.snapshots import Quarantine
 from services.reporting.ports import Page
 from services.reporting.usecases.apps import AppReports
 from services.reporting.usecases.classified_tests import ClassifiedQuery, ClassifiedTests
+from tests.contract.reporting.store import MongoStore, StoredStory
 from tests.fakes.reporting_attempts import NO_DEADLINE
-from tests.fakes.reporting_catalog_tests import FakeCatalogTests
-from tests.fakes.reporting_read_models import FakeReadModels
-from tests.fakes.reporting_recount import recount
-from tests.fakes.reporting_story import APP, NOW, StillClock, Story
+from tests.fakes.reporting_story import APP, NOW, StillClock
 from tests.fakes.reporting_strategies import APPS, snapshot_lists
 
 FLAKY, BROKEN, STABLE = Classification.FLAKY, Classification.BROKEN, Classification.STABLE
@@ -30,7 +28,9 @@ LIVES = {
 }
 
 
-def tell(story: Story, test: str, behaves: Classification | None, *, app: str = APP, attached: bool = True) -> None:
+def tell(
+    story: StoredStory, test: str, behaves: Classification | None, *, app: str = APP, attached: bool = True
+) -> None:
     """A test with a history on an app; None: without one."""
     story.attach(test, app=app, attached=attached)
     for number, ending in enumerate(LIVES.get(behaves, ()) if behaves else ()):
@@ -38,7 +38,7 @@ def tell(story: Story, test: str, behaves: Classification | None, *, app: str = 
 
 
 @pytest.fixture
-def story(story: Story) -> Story:
+def story(story: StoredStory) -> StoredStory:
     """Five tests, of which "none" never ran, and "two" behaves differently on two apps."""
     for test, name in {
         "stable": "Log in",
@@ -57,7 +57,7 @@ def story(story: Story) -> Story:
     return story
 
 
-async def found(story: Story, query: ClassifiedQuery, page: Page = FIRST) -> list[str]:
+async def found(story: StoredStory, query: ClassifiedQuery, page: Page = FIRST) -> list[str]:
     """The tests of a page."""
     return list((await story.classified.list(query, page)).test_ids)
 
@@ -79,14 +79,14 @@ async def found(story: Story, query: ClassifiedQuery, page: Page = FIRST) -> lis
     ],
 )
 async def test_tests_are_listed_by_their_class_on_any_app_or_on_one(
-    story: Story, classification: Classification, app_id: str | None, tests: list[str]
+    story: StoredStory, classification: Classification, app_id: str | None, tests: list[str]
 ) -> None:
     """Newest first."""
     listed = await story.classified.list(ClassifiedQuery(classification, app_id), FIRST)
     assert (list(listed.test_ids), listed.total) == (tests, len(tests))
 
 
-async def test_each_test_of_an_app_is_listed_under_its_class_in_the_matrix(story: Story) -> None:
+async def test_each_test_of_an_app_is_listed_under_its_class_in_the_matrix(story: StoredStory) -> None:
     """The lists of all classes together are the rows of the matrix, each once."""
     story.app()
     rows = (await story.apps.matrix(APP, FIRST)).rows
@@ -97,21 +97,21 @@ async def test_each_test_of_an_app_is_listed_under_its_class_in_the_matrix(story
     assert sum(map(len, of_class.values())) == len(rows)
 
 
-async def test_an_attached_test_without_a_history_has_insufficient_data(story: Story) -> None:
+async def test_an_attached_test_without_a_history_has_insufficient_data(story: StoredStory) -> None:
     """Though it has one on another; without an app it is not."""
     story.attach("stable", app=OTHER)
     assert await found(story, ClassifiedQuery(UNTRIED, OTHER)) == ["stable"]
     assert await found(story, ClassifiedQuery(UNTRIED)) == ["none", "few"]
 
 
-async def test_a_detached_test_is_on_no_app_but_keeps_its_history(story: Story) -> None:
+async def test_a_detached_test_is_on_no_app_but_keeps_its_history(story: StoredStory) -> None:
     """It is still in the list without an app."""
     story.attach("flaky", attached=False)
     assert await found(story, ClassifiedQuery(FLAKY, APP)) == ["two"]
     assert await found(story, ClassifiedQuery(FLAKY)) == ["two", "flaky"]
 
 
-async def test_deleted_tests_are_in_no_list(story: Story) -> None:
+async def test_deleted_tests_are_in_no_list(story: StoredStory) -> None:
     """With and without a history."""
     story.test("flaky", "Pay by card", deleted=True)
     story.test("none", "Return", deleted=True)
@@ -123,12 +123,14 @@ async def test_deleted_tests_are_in_no_list(story: Story) -> None:
 @pytest.mark.parametrize(
     ("search", "tests"), [("pay", ["two", "flaky"]), ("PAY B", ["flaky"]), ("a.", []), ("\x00", []), ("x" * 700, [])]
 )
-async def test_search_is_a_literal_part_of_the_name_in_any_case(story: Story, search: str, tests: list[str]) -> None:
+async def test_search_is_a_literal_part_of_the_name_in_any_case(
+    story: StoredStory, search: str, tests: list[str]
+) -> None:
     """Dots are dots."""
     assert await found(story, ClassifiedQuery(FLAKY, search=search)) == tests
 
 
-async def test_filters_apply_before_paging(story: Story) -> None:
+async def test_filters_apply_before_paging(story: StoredStory) -> None:
     """Platform (of it, or of none) and tag; the total is that of all pages."""
     for number in range(7):
         platform, tags = ("iOS", "Android", None)[number % 3], ("smoke",) * (number % 2)
@@ -141,7 +143,7 @@ async def test_filters_apply_before_paging(story: Story) -> None:
     assert await found(story, query, Page(10, 2)) == []
 
 
-async def test_a_class_can_be_narrowed_to_tests_in_quarantine(story: Story) -> None:
+async def test_a_class_can_be_narrowed_to_tests_in_quarantine(story: StoredStory) -> None:
     """A quarantine that has ended does not count."""
     for test, days in (("two", 1), ("flaky", -1), ("stable", 1)):
         quarantine = Quarantine("Waits for the fix", NOW + timedelta(days=days), "ci key", NOW - timedelta(days=2))
@@ -151,19 +153,14 @@ async def test_a_class_can_be_narrowed_to_tests_in_quarantine(story: Story) -> N
     assert await found(story, ClassifiedQuery(BROKEN, APP, quarantined=True)) == []
 
 
-async def test_a_test_without_a_creation_time_comes_last(story: Story) -> None:
-    """Copies of earlier versions of reporting do not have it."""
-    story.test("old", "Old", created_at=None)
-    assert await found(story, ClassifiedQuery(UNTRIED)) == ["none", "few", "old"]
-
-
 @NO_DEADLINE
 @given(told=snapshot_lists())
-async def test_lists_of_an_app_agree_with_its_matrix(told: list[Snapshot]) -> None:
+async def test_lists_of_an_app_agree_with_its_matrix(store: MongoStore, told: list[Snapshot]) -> None:
     """Those of attached tests that the catalog has told of; a list without an app has them all."""
-    tables = recount(told)
-    read, copies = FakeReadModels(tables), FakeCatalogTests(tables)
-    classified, known = ClassifiedTests(read, copies, StillClock()), {test_id for test_id, _ in tables.tests.rows()}
+    await store.clear()
+    await store.fold(told)
+    read = store.read_models
+    classified, known = ClassifiedTests(read, store.tests, StillClock()), Batch.of(told).tests.keys()
     for app in (f"app-{number}" for number in range(APPS)):
         attached = {item.test_id for item in await read.attachments(app)} & known
         matrix = await AppReports(read, StillClock(), revision_wait=0).matrix(app, Page(0, 50), min_revision=0)

@@ -4,21 +4,23 @@ from datetime import timedelta
 
 import pytest
 
+from services.reporting.model.attempts import BuildRef
 from services.reporting.model.reports.coverage import CoverageItem
-from tests.fakes.reporting_story import APP, NOW, Story
+from tests.contract.reporting.store import StoredStory
+from tests.fakes.reporting_story import APP, NOW
 
 
 @pytest.fixture
-def story(story: Story) -> Story:
+def story(story: StoredStory) -> StoredStory:
     story.app()
     return story
 
 
-async def item_of(story: Story, test: str = "t") -> CoverageItem:
+async def item_of(story: StoredStory, test: str = "t") -> CoverageItem:
     return next(item for item in (await story.apps.coverage(APP)).items if item.test_id == test)
 
 
-async def test_items_are_attached_tests_by_name(story: Story) -> None:
+async def test_items_are_attached_tests_by_name(story: StoredStory) -> None:
     for test, name in (("t1", "beta"), ("t2", "Alpha"), ("t3", "gamma"), ("t4", "delta")):
         story.attach(test)
         story.test(test, name)
@@ -28,7 +30,7 @@ async def test_items_are_attached_tests_by_name(story: Story) -> None:
     assert [item.test_name for item in (await story.apps.coverage(APP)).items] == ["Alpha", "beta"]
 
 
-async def test_an_app_without_builds_has_no_target(story: Story) -> None:
+async def test_an_app_without_builds_has_no_target(story: StoredStory) -> None:
     story.attach("t")
     coverage = await story.apps.coverage(APP)
     assert (coverage.current, coverage.newest) == (None, None)
@@ -46,7 +48,7 @@ async def test_an_app_without_builds_has_no_target(story: Story) -> None:
     ],
 )
 async def test_the_target_is_the_pin_else_the_current_else_the_newest(
-    story: Story, pin: str | None, current: str | None, target: str
+    story: StoredStory, pin: str | None, current: str | None, target: str
 ) -> None:
     for version in ("1.0", "1.1", "1.2"):
         story.build(version)
@@ -66,7 +68,7 @@ async def test_the_target_is_the_pin_else_the_current_else_the_newest(
         ("queued", "queued"),
     ],
 )
-async def test_last_status(story: Story, ending: str, status: str) -> None:
+async def test_last_status(story: StoredStory, ending: str, status: str) -> None:
     story.attach("t")
     run = story.run("t", story.build("1.0"), ending, at=NOW)
     standing = (await item_of(story)).state
@@ -74,7 +76,7 @@ async def test_last_status(story: Story, ending: str, status: str) -> None:
     assert standing.seconds == (None if ending in ("running", "queued") else 60.0)
 
 
-async def test_the_newest_finished_run_counts(story: Story) -> None:
+async def test_the_newest_finished_run_counts(story: StoredStory) -> None:
     story.attach("t")
     build = story.build("1.0")
     story.run("t", build, "failed", at=NOW)
@@ -82,7 +84,7 @@ async def test_the_newest_finished_run_counts(story: Story) -> None:
     assert (await item_of(story)).state.status == "failed"
 
 
-async def test_an_active_run_takes_precedence_until_it_ends(story: Story) -> None:
+async def test_an_active_run_takes_precedence_until_it_ends(story: StoredStory) -> None:
     story.attach("t")
     build = story.build("1.0")
     story.run("t", build, "failed", at=NOW)
@@ -95,7 +97,7 @@ async def test_an_active_run_takes_precedence_until_it_ends(story: Story) -> Non
     assert (await item_of(story)).state.status == "passed"
 
 
-async def test_a_run_on_another_build_leaves_the_target_not_run_but_observed(story: Story) -> None:
+async def test_a_run_on_another_build_leaves_the_target_not_run_but_observed(story: StoredStory) -> None:
     story.attach("t")
     old, newer = story.build("1.0"), story.build("1.1")
     story.build("1.2")
@@ -107,7 +109,7 @@ async def test_a_run_on_another_build_leaves_the_target_not_run_but_observed(sto
     assert (item.observed.id, item.observed.version) == (newer.id, "1.1")
 
 
-async def test_only_a_verdict_observes(story: Story) -> None:
+async def test_only_a_verdict_observes(story: StoredStory) -> None:
     story.attach("t")
     build = story.build("1.0")
     for ending in ("infra", "cancelled", "running"):
@@ -115,7 +117,7 @@ async def test_only_a_verdict_observes(story: Story) -> None:
     assert (await item_of(story)).observed is None
 
 
-async def test_a_renamed_build_is_shown_with_its_current_version(story: Story) -> None:
+async def test_a_renamed_build_is_shown_with_its_current_version(story: StoredStory) -> None:
     story.attach("t")
     build = story.build("1.0")
     story.run("t", build)
@@ -126,13 +128,11 @@ async def test_a_renamed_build_is_shown_with_its_current_version(story: Story) -
     assert item.observed.version == "2.0"
 
 
-async def test_a_run_counts_even_if_it_is_known_before_its_app_build_and_test() -> None:
-    """Catalog events after execution events."""
-    late, prompt = Story(), Story()
-    build = prompt.build("1.0")
-    for story in (late, prompt):
-        story.run("t", build, "failed", at=NOW, run_id="r", execution="e")
-        story.tell(*(told for told in prompt.told if told not in story.told))
-        story.attach("t")
-        story.app(current="1.0")
-    assert (await late.apps.coverage(APP)).items == (await prompt.apps.coverage(APP)).items
+async def test_a_run_counts_even_if_it_is_known_before_its_app_build_and_test(story: StoredStory) -> None:
+    story.run("t", BuildRef(NOW, "build-1.0", "1.0"), "failed", at=NOW, run_id="r", execution="e")
+    await story.fold()
+    story.attach("t")
+    story.build("1.0", at=NOW)
+    story.app(current="1.0")
+    item = await item_of(story)
+    assert (item.target_version, item.state.status, item.state.execution_id) == ("1.0", "failed", "e")

@@ -10,24 +10,25 @@ from services.reporting.messages import matrix_message
 from services.reporting.model.reports.matrix import Matrix, MatrixRow
 from services.reporting.model.snapshots import Failure
 from services.reporting.ports import Page
-from tests.fakes.reporting_story import APP, NOW, Story
+from tests.contract.reporting.store import StoredStory
+from tests.fakes.reporting_story import APP, NOW
 
 
 @pytest.fixture
-def story(story: Story) -> Story:
+def story(story: StoredStory) -> StoredStory:
     story.app()
     return story
 
 
-async def matrix_of(story: Story, page: Page = Page(0, 10)) -> Matrix:  # noqa: B008 (a value)
+async def matrix_of(story: StoredStory, page: Page = Page(0, 10)) -> Matrix:  # noqa: B008 (a value)
     return await story.apps.matrix(APP, page)
 
 
-async def row_of(story: Story, test: str = "t") -> MatrixRow:
+async def row_of(story: StoredStory, test: str = "t") -> MatrixRow:
     return next(row for row in (await matrix_of(story)).rows if row.test_id == test)
 
 
-async def test_pages_list_builds_newest_first(story: Story) -> None:
+async def test_pages_list_builds_newest_first(story: StoredStory) -> None:
     for number in range(5):
         story.build(f"1.{number}")
     matrix = await matrix_of(story, Page(2, 2))
@@ -35,13 +36,13 @@ async def test_pages_list_builds_newest_first(story: Story) -> None:
     assert matrix.total_builds == 5
 
 
-async def test_a_page_past_the_end_is_empty_of_builds(story: Story) -> None:
+async def test_a_page_past_the_end_is_empty_of_builds(story: StoredStory) -> None:
     story.build("1.0")
     matrix = await matrix_of(story, Page(10, 10))
     assert (matrix.builds, matrix.total_builds) == ([], 1)
 
 
-async def test_rows_are_attached_tests_and_tests_with_a_run_on_the_page(story: Story) -> None:
+async def test_rows_are_attached_tests_and_tests_with_a_run_on_the_page(story: StoredStory) -> None:
     first, second = story.build("1.0"), story.build("1.1")
     story.attach("attached")
     story.test("attached", "beta")
@@ -52,7 +53,7 @@ async def test_rows_are_attached_tests_and_tests_with_a_run_on_the_page(story: S
     assert [(row.test_id, row.test_name) for row in matrix.rows] == [("seen", "Alpha"), ("attached", "beta")]
 
 
-async def test_a_name_comes_from_the_catalog_else_the_attachment_else_the_newest_run(story: Story) -> None:
+async def test_a_name_comes_from_the_catalog_else_the_attachment_else_the_newest_run(story: StoredStory) -> None:
     build = story.build("1.0")
     for test in ("t1", "t2", "t3"):
         story.run(test, build)
@@ -63,14 +64,14 @@ async def test_a_name_comes_from_the_catalog_else_the_attachment_else_the_newest
     assert names == {"t1": "Old name of t1", "t2": "Name of t2", "t3": "Renamed"}
 
 
-async def test_a_cell_needs_a_finished_run(story: Story) -> None:
+async def test_a_cell_needs_a_finished_run(story: StoredStory) -> None:
     first, second = story.build("1.0"), story.build("1.1")
     story.run("t", first)
     story.run("t", second, "running")
     assert [shown.build.version for shown in (await row_of(story)).cells] == ["1.0"]
 
 
-async def test_a_cell_counts_finished_runs(story: Story) -> None:
+async def test_a_cell_counts_finished_runs(story: StoredStory) -> None:
     build = story.build("1.0")
     for ending in ("passed", "failed", "infra", "cancelled", "queued"):
         story.run("t", build, ending, version=4 if ending == "failed" else 2)
@@ -81,14 +82,14 @@ async def test_a_cell_counts_finished_runs(story: Story) -> None:
     assert (cell.last.ended_at, cell.last.execution_id, cell.test_version) == (NOW, newest.execution_id, 4)
 
 
-async def test_cells_are_in_the_order_of_the_builds(story: Story) -> None:
+async def test_cells_are_in_the_order_of_the_builds(story: StoredStory) -> None:
     builds = [story.build(version) for version in ("1.0", "1.1", "1.2")]
     for build in builds:
         story.run("t", build)
     assert [shown.build.version for shown in (await row_of(story)).cells] == ["1.2", "1.1", "1.0"]
 
 
-async def test_the_most_frequent_failure_wins_then_the_newest(story: Story) -> None:
+async def test_the_most_frequent_failure_wins_then_the_newest(story: StoredStory) -> None:
     build = story.build("1.0")
     failures = ["once, long ago", "twice", "twice", "once, lately"]
     for hour, message in enumerate(failures):
@@ -104,7 +105,7 @@ async def test_the_most_frequent_failure_wins_then_the_newest(story: Story) -> N
     assert (groups[0].step_index, groups[0].sample_message, groups[0].category) == (2, "twice", "assertion_failed")
 
 
-async def test_failures_that_differ_only_in_volatile_parts_are_one_group(story: Story) -> None:
+async def test_failures_that_differ_only_in_volatile_parts_are_one_group(story: StoredStory) -> None:
     build = story.build("1.0")
     for number in (17, 4711):
         story.run("t", build, "failed", failure=Failure("app_crash", f"pid {number} died", "tapOn", 0))
@@ -112,7 +113,7 @@ async def test_failures_that_differ_only_in_volatile_parts_are_one_group(story: 
     assert (group.reason, group.count, group.sample_message) == ("pid <n> died", 2, "pid 4711 died")
 
 
-async def test_exactly_the_five_largest_groups_are_shown(story: Story) -> None:
+async def test_exactly_the_five_largest_groups_are_shown(story: StoredStory) -> None:
     build = story.build("1.0")
     for hour, letter in enumerate("abcdefgabcdefgg" * 2):
         failure = Failure("app_crash", f"failure {letter}", "tapOn", 0)
@@ -122,18 +123,18 @@ async def test_exactly_the_five_largest_groups_are_shown(story: Story) -> None:
     assert [group.count for group in groups] == [6, 4, 4, 4, 4]
 
 
-async def test_a_run_without_a_verdict_has_its_failure_in_the_groups(story: Story) -> None:
+async def test_a_run_without_a_verdict_has_its_failure_in_the_groups(story: StoredStory) -> None:
     story.run("t", story.build("1.0"), "infra", failure=Failure("device_unavailable", "no device"))
     (group,) = (await row_of(story)).cells[0].cell.groups
     assert (group.category, group.reason, group.step_index) == ("device_unavailable", "no device", None)
 
 
-async def test_a_failure_without_a_message_has_its_category_as_reason(story: Story) -> None:
+async def test_a_failure_without_a_message_has_its_category_as_reason(story: StoredStory) -> None:
     story.run("t", story.build("1.0"), "infra", failure=Failure("queue_timeout", ""))
     assert (await row_of(story)).cells[0].cell.groups[0].reason == "queue_timeout"
 
 
-async def test_score_class_and_sentence_use_the_whole_history_and_current_versions(story: Story) -> None:
+async def test_score_class_and_sentence_use_the_whole_history_and_current_versions(story: StoredStory) -> None:
     old = story.build("1.0")
     for ending in ("passed", "passed", "passed"):
         story.run("t", old, ending)
@@ -145,20 +146,20 @@ async def test_score_class_and_sentence_use_the_whole_history_and_current_versio
     assert row.classification_detail == "Build 2.0 broke a run of 3 passes: failed once since 2026-11-20 11:59 UTC."
 
 
-async def test_an_attached_test_that_never_ran_has_a_row(story: Story) -> None:
+async def test_an_attached_test_that_never_ran_has_a_row(story: StoredStory) -> None:
     story.attach("t")
     row = await row_of(story)
     assert (row.cells, row.classification, row.flaky_score) == ([], "insufficient_data", 0.0)
     assert row.classification_detail == "0 attempts with a verdict so far, of the 3 needed."
 
 
-async def test_a_deleted_test_keeps_its_row_where_it_was_seen(story: Story) -> None:
+async def test_a_deleted_test_keeps_its_row_where_it_was_seen(story: StoredStory) -> None:
     story.run("t", story.build("1.0"))
     story.test("t", "Gone", deleted=True)
     assert (await row_of(story)).test_name == "Gone"
 
 
-async def test_attempts_of_a_storm_are_left_out_once_it_is_settled(story: Story) -> None:
+async def test_attempts_of_a_storm_are_left_out_once_it_is_settled(story: StoredStory) -> None:
     """Five tests fail alike in one execution on a build that they passed on: a storm, not five flaky tests."""
     build = story.build("1.0")
     tests = [f"t{number}" for number in range(5)]
@@ -175,7 +176,7 @@ async def test_attempts_of_a_storm_are_left_out_once_it_is_settled(story: Story)
     )
 
 
-async def test_messages_show_what_changed_since_the_last_one(story: Story) -> None:
+async def test_messages_show_what_changed_since_the_last_one(story: StoredStory) -> None:
     """Messages of cells are kept: more runs, and a new version of the build, must not show old ones."""
     build = story.build("1.0")
     story.run("t", build)
@@ -191,5 +192,5 @@ async def test_messages_show_what_changed_since_the_last_one(story: Story) -> No
     assert (await cell_message(story)).total_runs == 2
 
 
-async def cell_message(story: Story) -> reports_pb2.MatrixCell:
+async def cell_message(story: StoredStory) -> reports_pb2.MatrixCell:
     return matrix_message(APP, await matrix_of(story), 1, 10).tests[0].cells[0]

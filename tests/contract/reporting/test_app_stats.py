@@ -5,26 +5,27 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from services.chassis.errors import NotFound
-from tests.fakes.reporting_story import APP, NOW, StillClock, Story
+from tests.contract.reporting.store import MongoStore, StoredStory
+from tests.fakes.reporting_story import APP, NOW, StillClock
 
 
-async def stats_of(story: Story) -> tuple[int, float | None, bool]:
+async def stats_of(story: StoredStory) -> tuple[int, float | None, bool]:
     (stats,) = await story.apps.stats([APP])
     return stats.recent_executions, stats.rolling_pass_rate, stats.attribution_ready
 
 
-async def test_an_app_without_runs_has_zeros_and_no_rate(story: Story) -> None:
+async def test_an_app_without_runs_has_zeros_and_no_rate(story: StoredStory) -> None:
     assert await stats_of(story) == (0, None, False)
 
 
-async def test_stats_come_in_the_order_of_the_request(story: Story) -> None:
+async def test_stats_come_in_the_order_of_the_request(story: StoredStory) -> None:
     build = story.build("1")
     story.run("t", build, app="b")
     stats = await story.apps.stats(["a", "b", "a"])
     assert [(item.app_id, item.recent_executions) for item in stats] == [("a", 0), ("b", 1), ("a", 0)]
 
 
-async def test_an_execution_counts_once_however_many_runs_it_has(story: Story) -> None:
+async def test_an_execution_counts_once_however_many_runs_it_has(story: StoredStory) -> None:
     build = story.build("1")
     for test in ("t1", "t2", "t3"):
         story.run(test, build, execution="one")
@@ -32,19 +33,19 @@ async def test_an_execution_counts_once_however_many_runs_it_has(story: Story) -
     assert (await stats_of(story))[0] == 2
 
 
-async def test_the_rate_is_passed_by_passed_and_failed_with_or_without_a_verdict(story: Story) -> None:
+async def test_the_rate_is_passed_by_passed_and_failed_with_or_without_a_verdict(story: StoredStory) -> None:
     build = story.build("1")
     for ending in ("passed", "passed", "failed", "infra", "cancelled", "running", "queued"):
         story.run("t", build, ending)
     assert (await stats_of(story))[1] == 0.5
 
 
-async def test_cancelled_runs_alone_make_no_rate(story: Story) -> None:
+async def test_cancelled_runs_alone_make_no_rate(story: StoredStory) -> None:
     story.run("t", story.build("1"), "cancelled")
     assert await stats_of(story) == (1, None, True)
 
 
-async def test_stats_cover_the_14_utc_days_that_end_today(story: Story) -> None:
+async def test_stats_cover_the_14_utc_days_that_end_today(story: StoredStory) -> None:
     build = story.build("1")
     first = datetime(2026, 11, 7, tzinfo=UTC)
     story.run("t", build, "failed", at=first - timedelta(milliseconds=1))
@@ -53,7 +54,7 @@ async def test_stats_cover_the_14_utc_days_that_end_today(story: Story) -> None:
     assert await stats_of(story) == (1, 1.0, True)
 
 
-async def test_attribution_needs_a_finished_run_with_a_build(story: Story) -> None:
+async def test_attribution_needs_a_finished_run_with_a_build(story: StoredStory) -> None:
     build = story.build("1")
     story.run("t", build, "running")
     story.run("t", None, "infra")
@@ -62,7 +63,7 @@ async def test_attribution_needs_a_finished_run_with_a_build(story: Story) -> No
     assert (await stats_of(story))[2]
 
 
-async def test_an_execution_over_midnight_counts_on_the_later_day(story: Story) -> None:
+async def test_an_execution_over_midnight_counts_on_the_later_day(story: StoredStory) -> None:
     build = story.build("1")
     late, early = datetime(2026, 11, 7, 0, 1, tzinfo=UTC), datetime(2026, 11, 6, 23, 59, tzinfo=UTC)
     for at in (early, late, early):
@@ -71,7 +72,7 @@ async def test_an_execution_over_midnight_counts_on_the_later_day(story: Story) 
 
 
 @pytest.mark.parametrize("days", [7, 14, 60])
-async def test_the_trend_has_one_point_a_day_oldest_first(story: Story, days: int) -> None:
+async def test_the_trend_has_one_point_a_day_oldest_first(story: StoredStory, days: int) -> None:
     story.app()
     trend = (await story.apps.workspace(APP, days)).trend
     today = NOW.date()
@@ -79,7 +80,7 @@ async def test_the_trend_has_one_point_a_day_oldest_first(story: Story, days: in
     assert all((point.executions, point.passed, point.failed) == (0, 0, 0) for point in trend)
 
 
-async def test_a_run_counts_on_the_day_it_ended(story: Story) -> None:
+async def test_a_run_counts_on_the_day_it_ended(story: StoredStory) -> None:
     story.app()
     build = story.build("1")
     for ending in ("passed", "failed", "infra", "cancelled", "running"):
@@ -90,23 +91,23 @@ async def test_a_run_counts_on_the_day_it_ended(story: Story) -> None:
     assert trend["2026-11-17"].executions == 0
 
 
-async def test_the_window_moves_with_the_clock_and_not_with_the_fold() -> None:
-    later = Story(StillClock(NOW + timedelta(days=20)))
+async def test_the_window_moves_with_the_clock_and_not_with_the_fold(store: MongoStore) -> None:
+    later = StoredStory(store, StillClock(NOW + timedelta(days=20)))
     later.run("t", later.build("1"))
     assert await stats_of(later) == (0, None, True)
 
 
-async def test_an_unknown_app_is_not_found(story: Story) -> None:
+async def test_an_unknown_app_is_not_found(story: StoredStory) -> None:
     with pytest.raises(NotFound, match=r"^App not found$"):
         await story.apps.workspace(APP, 7)
 
 
-async def test_a_known_revision_gives_an_empty_report_while_the_app_is_unknown(story: Story) -> None:
+async def test_a_known_revision_gives_an_empty_report_while_the_app_is_unknown(story: StoredStory) -> None:
     workspace = await story.apps.workspace(APP, 7, min_revision=3)
     assert (len(workspace.trend), workspace.build_health) == (7, [])
 
 
-async def test_a_deleted_app_stays_readable(story: Story) -> None:
+async def test_a_deleted_app_stays_readable(story: StoredStory) -> None:
     story.run("t", story.build("1"))
     story.app()
     story.app(deleted=True)

@@ -9,40 +9,40 @@ from hypothesis import strategies as st
 
 from services.chassis.context import Caller, bind
 from services.reporting.model.reports.gate import Gate, GateResult, GateRule
+from tests.contract.reporting.store import MongoStore, StoredCiStory
 from tests.fakes.reporting_attempts import NO_DEADLINE
-from tests.fakes.reporting_ci_story import CiStory
 from tests.fakes.reporting_story import NOW, ORG
 
 
 @pytest.fixture
-def story() -> CiStory:
-    return CiStory()
+def story(store: MongoStore) -> StoredCiStory:
+    return StoredCiStory(store)
 
 
 def rules(gate: Gate) -> dict[str, GateRule]:
     return {reason.run.test_id: reason.rule for reason in gate.reasons}
 
 
-async def only(story: CiStory, execution: str, **options: str) -> tuple[GateRule, str]:
+async def only(story: StoredCiStory, execution: str, **options: str) -> tuple[GateRule, str]:
     """The rule and the sentence of the only run that did not pass."""
     (reason,) = (await story.gate(execution, **options)).reasons  # type: ignore[arg-type]
     return reason.rule, reason.detail
 
 
 class TestAResult:
-    async def test_passes_when_all_runs_passed(self, story: CiStory) -> None:
+    async def test_passes_when_all_runs_passed(self, story: StoredCiStory) -> None:
         gate = await story.gate(story.ci(story.build("1"), "feature", pay="passed", search="passed"))
         assert (gate.result, gate.reasons) == (GateResult.PASS, [])
         assert (gate.total, gate.passed, gate.pending, gate.storm) == (2, 2, 0, False)
         assert gate.summary == "Passed: all 2 runs passed."
 
-    async def test_blocks_a_test_that_fails_in_its_first_run(self, story: CiStory) -> None:
+    async def test_blocks_a_test_that_fails_in_its_first_run(self, story: StoredCiStory) -> None:
         gate = await story.gate(story.ci(story.build("1"), "feature", pay="failed", search="passed"))
         assert (gate.result, rules(gate)) == (GateResult.BLOCK, {"pay": GateRule.NEWLY_BROKEN})
         assert gate.summary == 'Blocked: 1 test newly broken ("Old name of pay").'
         assert gate.reasons[0].detail == "Fails here, and has no verdict on another build of main."
 
-    async def test_is_pending_while_runs_have_not_ended_and_none_blocks(self, story: CiStory) -> None:
+    async def test_is_pending_while_runs_have_not_ended_and_none_blocks(self, story: StoredCiStory) -> None:
         story.main("1", pay="failed")
         execution = story.ci(story.build("2"), "feature", total=4, pay="failed", search="passed", go="running")
         gate = await story.gate(execution)
@@ -51,17 +51,17 @@ class TestAResult:
             "Pending: 2 of 4 runs have not ended, and no ended run blocks; 1 failure does not block (1 known on main)."
         )
 
-    async def test_blocks_before_all_runs_have_ended(self, story: CiStory) -> None:
+    async def test_blocks_before_all_runs_have_ended(self, story: StoredCiStory) -> None:
         gate = await story.gate(story.ci(story.build("1"), "feature", total=2, pay="failed"))
         assert gate.result is GateResult.BLOCK
         assert gate.summary == 'Blocked: 1 test newly broken ("Old name of pay"); 1 run has not ended.'
 
-    async def test_blocks_an_execution_without_runs(self, story: CiStory) -> None:
+    async def test_blocks_an_execution_without_runs(self, story: StoredCiStory) -> None:
         gate = await story.gate(story.ci(None))
         assert gate.result is GateResult.BLOCK
         assert gate.summary == "Blocked: the execution has no runs, so nothing was tested."
 
-    async def test_lists_blocking_reasons_first_then_by_name(self, story: CiStory) -> None:
+    async def test_lists_blocking_reasons_first_then_by_name(self, story: StoredCiStory) -> None:
         story.main("1", b="failed", a="failed", d="passed", c="passed")
         gate = await story.gate(
             story.ci(story.build("2"), "feature", b="failed", a="failed", d="failed", c="failed", e="infra")
@@ -73,7 +73,7 @@ class TestAResult:
             '("Old name of e"); 2 failures do not block (2 known on main).'
         )
 
-    async def test_counts_a_test_once_and_names_the_first_three(self, story: CiStory) -> None:
+    async def test_counts_a_test_once_and_names_the_first_three(self, story: StoredCiStory) -> None:
         build = story.build("1")
         execution = story.ci(build, "feature", total=7, a="failed", b="failed", c="failed", d="failed", e="passed")
         story.run("a", build, "failed", execution=execution, app="ios")
@@ -85,7 +85,7 @@ class TestAResult:
 
 
 class TestTheRule:
-    async def test_is_quarantine_while_it_lasts_even_without_a_verdict(self, story: CiStory) -> None:
+    async def test_is_quarantine_while_it_lasts_even_without_a_verdict(self, story: StoredCiStory) -> None:
         for test, until in (("pay", NOW + timedelta(days=2)), ("go", NOW + timedelta(days=2)), ("old", NOW)):
             story.quarantine(test, until)
         gate = await story.gate(story.ci(story.build("1"), "feature", pay="failed", go="infra", old="failed"))
@@ -95,7 +95,9 @@ class TestTheRule:
         assert pay.quarantine
         assert pay.breakage
 
-    async def test_is_no_verdict_for_what_infrastructure_stopped_or_somebody_cancelled(self, story: CiStory) -> None:
+    async def test_is_no_verdict_for_what_infrastructure_stopped_or_somebody_cancelled(
+        self, story: StoredCiStory
+    ) -> None:
         story.main("1", pay="infra", go="cancelled")
         gate = await story.gate(story.ci(story.build("2"), "feature", pay="infra", go="cancelled"))
         assert (gate.result, rules(gate)) == (GateResult.BLOCK, {"pay": GateRule.NO_VERDICT, "go": GateRule.NO_VERDICT})
@@ -106,11 +108,11 @@ class TestTheRule:
         reasons = {reason.run.test_id: reason.run.failure_reason for reason in gate.reasons}
         assert reasons == {"pay": "went wrong", "go": None}
 
-    async def test_is_no_verdict_for_a_run_without_an_app(self, story: CiStory) -> None:
+    async def test_is_no_verdict_for_a_run_without_an_app(self, story: StoredCiStory) -> None:
         rule, _ = await only(story, story.ci(None, "feature", app=None, pay="infra"))
         assert rule is GateRule.NO_VERDICT
 
-    async def test_is_flaky_for_a_test_that_is_so_classified_on_its_app(self, story: CiStory) -> None:
+    async def test_is_flaky_for_a_test_that_is_so_classified_on_its_app(self, story: StoredCiStory) -> None:
         build = story.build("1")
         for ending in ("passed", "failed", "passed", "failed", "passed"):
             story.ci(build, "main", pay=ending)
@@ -118,7 +120,7 @@ class TestTheRule:
         assert rule is GateRule.FLAKY
         assert detail.startswith("Classified flaky: Passed and failed on the same code in 1 of")
 
-    async def test_is_known_when_the_newest_verdict_on_the_base_branch_is_a_failure(self, story: CiStory) -> None:
+    async def test_is_known_when_the_newest_verdict_on_the_base_branch_is_a_failure(self, story: StoredCiStory) -> None:
         story.main("1", pay="passed")
         story.main("2", pay="failed")
         newest = story.main("3", pay="failed")
@@ -131,42 +133,42 @@ class TestTheRule:
         at = f"{cell.verdict.ended_at:%Y-%m-%d %H:%M} UTC"
         assert detail == (f"Fails on main too: its only run on build 3 failed, at {at}, and fails since build 2.")
 
-    async def test_is_newly_broken_when_the_base_branch_passes_again(self, story: CiStory) -> None:
+    async def test_is_newly_broken_when_the_base_branch_passes_again(self, story: StoredCiStory) -> None:
         story.main("1", pay="failed")
         story.main("2", pay="passed")
         rule, detail = await only(story, story.ci(story.build("3"), "feature", pay="failed"))
         assert rule is GateRule.NEWLY_BROKEN
         assert detail.startswith("Fails here, and passed on main: its only run on build 2 passed, at ")
 
-    async def test_later_builds_of_the_base_branch_count_too(self, story: CiStory) -> None:
+    async def test_later_builds_of_the_base_branch_count_too(self, story: StoredCiStory) -> None:
         build = story.build("1")
         story.main("2", pay="failed")
         assert (await only(story, story.ci(build, "feature", pay="failed")))[0] is GateRule.KNOWN_ON_BASE
 
-    async def test_looks_at_the_base_branch_that_is_named(self, story: CiStory) -> None:
+    async def test_looks_at_the_base_branch_that_is_named(self, story: StoredCiStory) -> None:
         story.on("develop", "1", pay="failed")
         execution = story.ci(story.build("2"), "feature", pay="failed")
         assert (await only(story, execution))[0] is GateRule.NEWLY_BROKEN
         assert (await only(story, execution, base="develop"))[0] is GateRule.KNOWN_ON_BASE
 
-    async def test_ignores_failures_of_other_feature_branches(self, story: CiStory) -> None:
+    async def test_ignores_failures_of_other_feature_branches(self, story: StoredCiStory) -> None:
         story.on("feature", "1", pay="failed")
         story.on("other", "2", pay="failed")
         assert (await only(story, story.ci(story.build("3"), "feature", pay="failed")))[0] is GateRule.NEWLY_BROKEN
 
-    async def test_ignores_failures_on_its_own_build(self, story: CiStory) -> None:
+    async def test_ignores_failures_on_its_own_build(self, story: StoredCiStory) -> None:
         story.main("1", pay="passed")
         build = story.main("2", pay="failed")
         assert (await only(story, story.ci(build, "main", pay="failed")))[0] is GateRule.NEWLY_BROKEN
 
-    async def test_on_the_base_branch_itself_looks_at_the_builds_before(self, story: CiStory) -> None:
+    async def test_on_the_base_branch_itself_looks_at_the_builds_before(self, story: StoredCiStory) -> None:
         story.main("1", pay="passed", go="failed")
         build = story.build("2")
         execution = story.ci(build, "main", "c2", pay="failed", go="failed")
         story.main("3", pay="failed", go="passed")
         assert rules(await story.gate(execution)) == {"pay": GateRule.NEWLY_BROKEN, "go": GateRule.KNOWN_ON_BASE}
 
-    async def test_without_branches_the_previous_build_is_the_base(self, story: CiStory) -> None:
+    async def test_without_branches_the_previous_build_is_the_base(self, story: StoredCiStory) -> None:
         story.on(None, "1", pay="passed", go="failed")
         execution = story.ci(story.build("2"), pay="failed", go="failed", new="failed")
         expected = {"pay": GateRule.NEWLY_BROKEN, "go": GateRule.KNOWN_ON_BASE, "new": GateRule.NEWLY_BROKEN}
@@ -179,26 +181,26 @@ class TestTheRule:
             "Failed before too",
         ]
 
-    async def test_counts_the_runs_on_the_build_of_the_base(self, story: CiStory) -> None:
+    async def test_counts_the_runs_on_the_build_of_the_base(self, story: StoredCiStory) -> None:
         build = story.main("1", pay="passed")
         story.ci(build, "main", pay="passed")
         story.ci(build, "main", pay="infra")
         _, detail = await only(story, story.ci(story.build("2"), "feature", pay="failed"))
         assert detail.startswith("Fails here, and passed on main: 2 of 2 runs on build 1 passed, the last at ")
 
-    async def test_prefers_builds_of_the_base_branch_to_builds_without_a_branch(self, story: CiStory) -> None:
+    async def test_prefers_builds_of_the_base_branch_to_builds_without_a_branch(self, story: StoredCiStory) -> None:
         story.main("1", pay="passed")
         story.on(None, "2", pay="failed", go="failed")
         execution = story.ci(story.build("3"), "feature", pay="failed", go="failed")
         assert rules(await story.gate(execution)) == {"pay": GateRule.NEWLY_BROKEN, "go": GateRule.KNOWN_ON_BASE}
 
-    async def test_runs_by_hand_on_a_build_of_the_base_branch_count(self, story: CiStory) -> None:
+    async def test_runs_by_hand_on_a_build_of_the_base_branch_count(self, story: StoredCiStory) -> None:
         story.main("1", pay="failed")
         build = story.main("2", pay="infra")
         story.ci(build, pay="passed")
         assert (await only(story, story.ci(story.build("3"), "feature", pay="failed")))[0] is GateRule.NEWLY_BROKEN
 
-    async def test_a_pass_of_the_base_branch_on_the_same_build_counts(self, story: CiStory) -> None:
+    async def test_a_pass_of_the_base_branch_on_the_same_build_counts(self, story: StoredCiStory) -> None:
         """Pull requests that upload nothing are tested on the newest build of main."""
         story.main("1", pay="failed")
         shared = story.main("2", pay="passed")
@@ -208,7 +210,7 @@ class TestTheRule:
         assert rule is GateRule.NEWLY_BROKEN
         assert detail.startswith("Fails here, and passed on main: on build 2, at 2026-11-19 ")
 
-    async def test_a_pass_on_a_build_shared_with_another_branch_counts(self, story: CiStory) -> None:
+    async def test_a_pass_on_a_build_shared_with_another_branch_counts(self, story: StoredCiStory) -> None:
         story.main("1", pay="failed", go="failed")
         story.on(None, "2", go="failed")
         shared = story.main("3", pay="passed", go="passed")
@@ -217,20 +219,20 @@ class TestTheRule:
         execution = story.ci(story.build("5"), "feature", pay="failed", go="failed")
         assert set(rules(await story.gate(execution)).values()) == {GateRule.NEWLY_BROKEN}
 
-    async def test_on_the_base_branch_a_pass_on_an_earlier_shared_build_counts(self, story: CiStory) -> None:
+    async def test_on_the_base_branch_a_pass_on_an_earlier_shared_build_counts(self, story: StoredCiStory) -> None:
         story.main("1", pay="failed")
         story.ci(story.main("2", pay="passed"), "other", pay="passed")
         execution = story.ci(story.build("3"), "main", pay="failed")
         story.main("4", pay="failed")
         assert (await only(story, execution))[0] is GateRule.NEWLY_BROKEN
 
-    async def test_a_failure_on_a_shared_build_is_known_when_it_is_the_newest(self, story: CiStory) -> None:
+    async def test_a_failure_on_a_shared_build_is_known_when_it_is_the_newest(self, story: StoredCiStory) -> None:
         story.main("1", pay="passed")
         story.main("2", pay="failed")
         story.ci(story.main("3", pay="failed"), "other", pay="failed")
         assert (await only(story, story.ci(story.build("4"), "feature", pay="failed")))[0] is GateRule.KNOWN_ON_BASE
 
-    async def test_passes_after_a_retry(self, story: CiStory) -> None:
+    async def test_passes_after_a_retry(self, story: StoredCiStory) -> None:
         """The final attempt is the verdict of the run."""
         story.main("1", pay="passed")
         gate = await story.gate(story.ci(story.build("2"), "feature", pay="passed"))
@@ -248,11 +250,12 @@ BUILDS = st.tuples(st.sampled_from(["main", "feature", None]), st.sampled_from([
     random=st.randoms(use_true_random=False),
 )
 async def test_known_failures_agree_with_a_scan_of_all_builds(
-    history: list[tuple[str | None, str]], place: int, own: str | None, random: Random
+    store: MongoStore, history: list[tuple[str | None, str]], place: int, own: str | None, random: Random
 ) -> None:
     place = min(place, len(history))
     told = [*history[:place], (own, "failed"), *history[place:]]
-    story = CiStory()
+    await store.clear()
+    story = StoredCiStory(store)
     builds = [story.build(f"{number}") for number in range(len(told))]
     order = list(range(len(told)))
     random.shuffle(order)

@@ -1,37 +1,34 @@
 """The gate in infrastructure storms, what it says of a run, and what it has not heard of yet."""
 
+import asyncio
+
 import pytest
 
 from services.chassis.context import Caller, bind, limit_time
 from services.chassis.errors import FailedPrecondition, NotFound, Unavailable
-from services.reporting.model.batch import Batch
-from services.reporting.model.list_positions import expire_runs
-from services.reporting.model.projection import fold
 from services.reporting.model.reports.gate import GateResult, GateRule
 from services.reporting.model.snapshots import ExecutionSnapshot
 from services.reporting.usecases.gate import GateRequest, Gates
-from tests.fakes.reporting_ci_story import CiStory
-from tests.fakes.reporting_read_models import FakeReadModels
+from tests.contract.reporting.store import MongoStore, StoredCiStory, expire
+from tests.contract.reporting.test_gate import only, rules
 from tests.fakes.reporting_story import ORG, StillClock
-from tests.fakes.reporting_verdicts import FakeVerdicts
-from tests.unit.reporting.test_gate import only, rules
 
 
 @pytest.fixture
-def story() -> CiStory:
-    return CiStory()
+def story(store: MongoStore) -> StoredCiStory:
+    return StoredCiStory(store)
 
 
 STORM = dict.fromkeys(("a", "b", "c", "d", "pay"), "failed")
 
 
 class TestStorms:
-    async def test_a_storm_is_marked_and_blocks(self, story: CiStory) -> None:
+    async def test_a_storm_is_marked_and_blocks(self, story: StoredCiStory) -> None:
         story.main("1", **dict.fromkeys(STORM, "passed"))
         gate = await story.gate(story.ci(story.build("2"), "feature", **STORM))  # type: ignore[arg-type]
         assert (gate.result, gate.storm) == (GateResult.BLOCK, True)
 
-    async def test_an_outage_on_the_base_branch_makes_no_failure_known(self, story: CiStory) -> None:
+    async def test_an_outage_on_the_base_branch_makes_no_failure_known(self, story: StoredCiStory) -> None:
         story.main("1", **dict.fromkeys(STORM, "passed"))
         story.main("2", **STORM)
         rule, detail = await only(story, story.ci(story.build("3"), "feature", pay="failed", a="passed"))
@@ -39,26 +36,28 @@ class TestStorms:
         assert "on build 1" in detail
 
     @pytest.mark.parametrize("branch", ["main", None])
-    async def test_an_outage_hides_no_pass_on_the_same_build(self, story: CiStory, branch: str | None) -> None:
+    async def test_an_outage_hides_no_pass_on_the_same_build(self, story: StoredCiStory, branch: str | None) -> None:
         story.on(branch, "1", pay="failed")
         build = story.on(branch, "2", **dict.fromkeys(STORM, "passed"))
         story.ci(build, branch, **STORM)  # type: ignore[arg-type]
         assert (await only(story, story.ci(story.build("3"), branch, pay="failed")))[0] is GateRule.NEWLY_BROKEN
 
-    async def test_runs_by_hand_do_not_replace_a_base_branch_that_ran_in_storms_only(self, story: CiStory) -> None:
+    async def test_runs_by_hand_do_not_replace_a_base_branch_that_ran_in_storms_only(
+        self, story: StoredCiStory
+    ) -> None:
         story.on(None, "1", pay="failed")
         story.main("2", **STORM)
         execution = story.ci(story.build("3"), "feature", pay="failed", new="failed")
         story.on(None, "4", new="failed")
         assert rules(await story.gate(execution)) == {"pay": GateRule.NEWLY_BROKEN, "new": GateRule.KNOWN_ON_BASE}
 
-    async def test_a_storm_on_the_base_branch_makes_a_storm_known(self, story: CiStory) -> None:
+    async def test_a_storm_on_the_base_branch_makes_a_storm_known(self, story: StoredCiStory) -> None:
         story.main("1", **STORM)
         gate = await story.gate(story.ci(story.build("2"), "feature", **STORM))  # type: ignore[arg-type]
         assert (gate.result, set(rules(gate).values())) == (GateResult.PASS, {GateRule.KNOWN_ON_BASE})
 
 
-async def test_a_reason_has_current_names_the_failure_and_its_breakage(story: CiStory) -> None:
+async def test_a_reason_has_current_names_the_failure_and_its_breakage(story: StoredCiStory) -> None:
     story.main("1", pay="passed")
     build = story.build("2")
     execution = story.ci(build, "feature", "c2", pay="failed")
@@ -72,7 +71,7 @@ async def test_a_reason_has_current_names_the_failure_and_its_breakage(story: Ci
     assert reason.breakage.commit_range == "c1..c2"
 
 
-async def test_a_reason_describes_its_own_run_even_if_the_cell_has_a_newer_verdict(story: CiStory) -> None:
+async def test_a_reason_describes_its_own_run_even_if_the_cell_has_a_newer_verdict(story: StoredCiStory) -> None:
     build = story.build("1")
     execution = story.ci(build, "feature", "c1", pay="failed")
     story.ci(build, "feature", "c1", pay="passed")
@@ -82,7 +81,7 @@ async def test_a_reason_describes_its_own_run_even_if_the_cell_has_a_newer_verdi
 
 
 class TestFreshness:
-    async def test_unknown_runs_never_pass(self, story: CiStory) -> None:
+    async def test_unknown_runs_never_pass(self, story: StoredCiStory) -> None:
         execution = story.ci(story.build("1"), "feature", total=2, pay="passed")
         with pytest.raises(Unavailable) as caught:
             await story.gate(execution, min_ended=2, total=2)
@@ -90,40 +89,46 @@ class TestFreshness:
         with pytest.raises(Unavailable):
             await story.gate("just started", min_ended=1, total=1)
 
-    async def test_an_execution_that_was_just_accepted_is_pending(self, story: CiStory) -> None:
+    async def test_an_execution_that_was_just_accepted_is_pending(self, story: StoredCiStory) -> None:
         gate = await story.gate("just started", min_ended=0, total=3)
         assert (gate.result, gate.pending) == (GateResult.PENDING, 3)
         assert gate.summary == "Pending: 3 of 3 runs have not ended."
 
-    async def test_an_execution_of_unknown_size_never_passes(self, story: CiStory) -> None:
+    async def test_an_execution_of_unknown_size_never_passes(self, story: StoredCiStory) -> None:
         story.run("pay", story.build("1"), "passed", execution="of unknown size")
         with pytest.raises(Unavailable):
             await story.gate("of unknown size")
 
-    async def test_an_unknown_or_foreign_execution_is_not_found(self, story: CiStory) -> None:
+    async def test_an_unknown_or_foreign_execution_is_not_found(self, story: StoredCiStory) -> None:
         execution = story.ci(story.build("1"), "feature", pay="passed")
         with pytest.raises(NotFound, match=r"^Execution not found$"):
             await story.gate("unknown")
         with bind(Caller("another")), pytest.raises(NotFound, match=r"^Execution not found$"):
             await story.gate(execution)
 
-    async def test_an_execution_with_expired_runs_is_a_failed_precondition(self, story: CiStory) -> None:
+    async def test_an_execution_with_expired_runs_is_a_failed_precondition(self, story: StoredCiStory) -> None:
         execution = story.ci(story.build("1"), "feature", pay="passed")
-        expire_runs(story.tables, [run_id for run_id, _ in list(story.tables.runs.rows())])
+        await story.fold()
+        await expire(story.store.projections, [run_id for run_id, _ in story.tables.runs.rows()])
         with pytest.raises(FailedPrecondition) as caught:
             await story.gate(execution)
         assert caught.value.reason == "RUNS_EXPIRED"
 
-    async def test_it_waits_for_the_runs_that_have_ended(self, story: CiStory) -> None:
+    async def test_it_waits_for_the_runs_that_have_ended(self, story: StoredCiStory) -> None:
         """The lookup that comes after the fold sees them."""
-        fold(story.tables, Batch.of([ExecutionSnapshot("late", ORG, 1, 1)]))
-        heard = story.gates.of(GateRequest("late", "main", min_ended=1, total=1))
+        story.tell(ExecutionSnapshot("late", ORG, 1, 1))
+        store = story.store
+        gates = Gates(store.read_models, store.verdicts, StillClock(), ended_wait=3600)
+        heard = asyncio.create_task(gates.of(GateRequest("late", "main", min_ended=1, total=1)))
+        await story.fold()
         story.run("pay", story.build("1"), "passed", execution="late")
+        await story.fold()
         assert (await heard).result is GateResult.PASS
 
-    async def test_it_answers_unavailable_before_the_deadline_of_the_caller(self, story: CiStory) -> None:
+    async def test_it_answers_unavailable_before_the_deadline_of_the_caller(self, story: StoredCiStory) -> None:
         """A channel repeats what is unavailable: the last time that has to be said, not waited away."""
         execution = story.ci(story.build("1"), "feature", total=2, pay="passed")
-        gates = Gates(FakeReadModels(story.tables), FakeVerdicts(story.tables), StillClock(), ended_wait=3600)
+        await story.fold()
+        gates = Gates(story.store.read_models, story.store.verdicts, StillClock(), ended_wait=3600)
         with limit_time(0.5), pytest.raises(Unavailable):
             await gates.of(GateRequest(execution, "main", min_ended=2, total=2))
