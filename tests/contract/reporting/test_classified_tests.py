@@ -123,9 +123,7 @@ async def test_deleted_tests_are_in_no_list(story: StoredStory) -> None:
 @pytest.mark.parametrize(
     ("search", "tests"), [("pay", ["two", "flaky"]), ("PAY B", ["flaky"]), ("a.", []), ("\x00", []), ("x" * 700, [])]
 )
-async def test_search_is_a_literal_part_of_the_name_in_any_case(
-    story: StoredStory, search: str, tests: list[str]
-) -> None:
+async def test_search_is_a_literal_part_of_the_name(story: StoredStory, search: str, tests: list[str]) -> None:
     """Dots are dots."""
     assert await found(story, ClassifiedQuery(FLAKY, search=search)) == tests
 

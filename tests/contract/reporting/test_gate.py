@@ -95,9 +95,7 @@ class TestTheRule:
         assert pay.quarantine
         assert pay.breakage
 
-    async def test_is_no_verdict_for_what_infrastructure_stopped_or_somebody_cancelled(
-        self, story: StoredCiStory
-    ) -> None:
+    async def test_is_no_verdict_for_infrastructure_failures_and_cancellations(self, story: StoredCiStory) -> None:
         story.main("1", pay="infra", go="cancelled")
         gate = await story.gate(story.ci(story.build("2"), "feature", pay="infra", go="cancelled"))
         assert (gate.result, rules(gate)) == (GateResult.BLOCK, {"pay": GateRule.NO_VERDICT, "go": GateRule.NO_VERDICT})

@@ -42,9 +42,7 @@ class TestStorms:
         story.ci(build, branch, **STORM)  # type: ignore[arg-type]
         assert (await only(story, story.ci(story.build("3"), branch, pay="failed")))[0] is GateRule.NEWLY_BROKEN
 
-    async def test_runs_by_hand_do_not_replace_a_base_branch_that_ran_in_storms_only(
-        self, story: StoredCiStory
-    ) -> None:
+    async def test_runs_by_hand_do_not_replace_a_base_branch_with_storms_only(self, story: StoredCiStory) -> None:
         story.on(None, "1", pay="failed")
         story.main("2", **STORM)
         execution = story.ci(story.build("3"), "feature", pay="failed", new="failed")

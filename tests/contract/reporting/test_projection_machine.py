@@ -1,4 +1,4 @@
-"""A consumer group that folds a world into MongoDB, as a state machine: what Kafka, its members and the database may do.
+"""A consumer group that folds a world into MongoDB, as a state machine: what may happen to events.
 
 The partitions hold every event one to five times, shuffled. Two members take batches from the partitions that they
 own, fold them, and commit. Meanwhile transactions fail before and after their commit, members crash and come back,

@@ -1,6 +1,6 @@
 """The read models are the same whatever the order, the duplicates and the cut into batches: those of a recount."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from random import Random
 
 from hypothesis import given, settings
@@ -10,26 +10,14 @@ from services.reporting.model.batch import Batch, Snapshot
 from services.reporting.model.flaky import FlakyRules
 from services.reporting.model.projection import Rules, fold
 from services.reporting.model.snapshots import RunSnapshot
-from services.reporting.model.tables import Table, Tables
+from services.reporting.model.tables import Tables
+from tests.contract.reporting.tables import contents
 from tests.examples import examples
 from tests.fakes.reporting_attempts import NO_DEADLINE
 from tests.fakes.reporting_recount import recount
 from tests.fakes.reporting_strategies import snapshot_lists
 
 SMALL_WINDOWS = Rules(flaky=FlakyRules(window=3))
-
-
-def contents(tables: Tables) -> dict[str, dict[object, object]]:
-    """Everything in the tables; counters without their zeros."""
-    found = {}
-    for field in fields(tables):
-        table: Table[object, object] = getattr(tables, field.name)
-        found[field.name] = {key: _without_zeros(row) for key, row in table.rows()}
-    return {name: {key: row for key, row in rows.items() if row != {}} for name, rows in found.items()}
-
-
-def _without_zeros(row: object) -> object:
-    return {name: amount for name, amount in row.items() if amount} if isinstance(row, dict) else row
 
 
 def folded(batches: list[list[Snapshot]], rules: Rules) -> Tables:
@@ -47,12 +35,6 @@ def cut(told: list[Snapshot], random: Random) -> list[list[Snapshot]]:
         batches.append(rest[:length])
         rest = rest[length:]
     return batches
-
-
-@NO_DEADLINE
-@given(snapshot_lists())
-def test_one_batch_equals_a_recount(told: list[Snapshot]) -> None:
-    assert contents(folded([told], SMALL_WINDOWS)) == contents(recount(told, SMALL_WINDOWS))
 
 
 @settings(NO_DEADLINE, max_examples=examples(150))
@@ -79,16 +61,6 @@ def test_events_of_a_run_with_the_same_status_change_nothing(told: list[Snapshot
     expected, found = (contents(folded(cut(facts, random), SMALL_WINDOWS)) for facts in (told, asking))
     for name in ("counters", "groups", "histories"):
         assert found[name] == expected[name]
-
-
-@NO_DEADLINE
-@given(snapshot_lists(), st.randoms(use_true_random=False))
-def test_replaying_everything_changes_nothing(told: list[Snapshot], random: Random) -> None:
-    tables = folded(cut(told, random), SMALL_WINDOWS)
-    before = contents(tables)
-    for batch in cut(told, random):
-        fold(tables, Batch.of(batch), SMALL_WINDOWS)
-    assert contents(tables) == before
 
 
 @NO_DEADLINE
