@@ -65,4 +65,5 @@ def poison(desk: EventLog) -> list[tuple[str, Record]]:
         *((reason, replace(record_of(good), value=value)) for reason, value in odd_values),
         *((reason, record_of(good, **headers)) for reason, headers in odd_headers),
         *(("INVALID_FIELD", record_of(run_event(desk, change))) for change in odd_fields),
+        ("NO_VALUE", Record(good.topic, good.key.encode(), None, [("ce_id", None)])),
     ]

@@ -69,14 +69,15 @@ class ServingGeneration:
     A generation is dropped only long after every process has stopped using it.
     """
 
-    def __init__(self, mongo: Mongo) -> None:
+    def __init__(self, mongo: Mongo, fresh_seconds: float = FRESH_SECONDS) -> None:
         self._mongo = mongo
+        self._fresh_seconds = fresh_seconds
         self._number = 0
         self._read_at = float("-inf")
 
     async def number(self) -> int:
         now = monotonic()
-        if now - self._read_at > FRESH_SECONDS:
+        if now - self._read_at > self._fresh_seconds:
             self._number = (await read_generations(self._mongo)).serving
             self._read_at = now
         return self._number

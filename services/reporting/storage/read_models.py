@@ -20,7 +20,7 @@ from services.reporting.model.tables import Cell, CellKey
 from services.reporting.ports import Counts, Page, TestFilter
 from services.reporting.storage import documents as d
 from services.reporting.storage.decoded_documents import DecodedDocuments
-from services.reporting.storage.generations import ServingGeneration
+from services.reporting.storage.generations import FRESH_SECONDS, ServingGeneration
 from services.reporting.storage.subdocuments import Document, decode_assessment, decode_fields, decode_optional
 
 K = TypeVar("K")
@@ -34,8 +34,8 @@ _VERDICTS = [outcome.value for outcome in Outcome if outcome.verdict]
 class MongoReadModels:
     """See ports.ReadModels."""
 
-    def __init__(self, mongo: Mongo) -> None:
-        self._serving = ServingGeneration(mongo)
+    def __init__(self, mongo: Mongo, *, fresh_seconds: float = FRESH_SECONDS) -> None:
+        self._serving = ServingGeneration(mongo, fresh_seconds)
         self._cells = DecodedDocuments(d.decode_cell)
         self._assessments = DecodedDocuments(_decode_assessment_of_test)
 

@@ -209,6 +209,8 @@ async def test_it_waits_a_bounded_time_for_the_revision_of_the_app(story: Stored
 
 async def test_a_build_that_reporting_does_not_know_yet_is_unavailable(story: StoredCiStory) -> None:
     story.tell(AppSnapshot(APP, ORG, 3, False, "Shop", None))
-    with pytest.raises(Unavailable, match="not heard of this build") as caught:
-        await story.comparisons.compare("just uploaded", None, 4)
-    assert caught.value.retry_after
+    build = story.main("1", pay="passed")
+    for pair in (("just uploaded", None), (build.id, "just uploaded")):
+        with pytest.raises(Unavailable, match="not heard of this build") as caught:
+            await story.comparisons.compare(*pair, 4)
+        assert caught.value.retry_after

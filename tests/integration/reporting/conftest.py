@@ -1,6 +1,7 @@
 """Reporting, running in this process on a real MongoDB and a real broker, with a group and a database of its own.
 
-One service serves a module, since joining a consumer group takes a second. Each test has its own organisation.
+One service serves all tests of a process, since joining a consumer group takes a second. Each test has its own
+organisation.
 """
 
 from collections.abc import AsyncIterator, Iterator
@@ -15,15 +16,17 @@ from pydantic import SecretStr
 from pymongo import MongoClient
 
 from services.chassis import grpc_server
+from services.chassis.context import ALL_SCOPES, Caller, bind
 from services.chassis.events import Event
 from services.chassis.migrations import open_migrated
-from services.chassis.mongo import Mongo
+from services.chassis.mongo import Driver, Mongo
 from services.chassis.producer import Producer
 from services.reporting.app import start_app
 from services.reporting.consumer import TOPICS
 from services.reporting.settings import Settings
 from services.reporting.storage.schema import MIGRATIONS
 from tests.callers import callers
+from tests.fakes.reporting_event_log import EventLog
 from tests.integration.reporting.rebuild_world import World
 from tests.published_offsets import PublishedOffsets
 
@@ -62,13 +65,23 @@ async def mongo(mongo_uri: str, mongo_database: str) -> AsyncIterator[Mongo]:
 
 
 @pytest.fixture
-async def world(request: pytest.FixtureRequest, mongo_uri: str, mongo_database: str) -> AsyncIterator[World]:
-    driver = getattr(request, "param", "motor")
-    async with open_migrated(mongo_uri, mongo_database, MIGRATIONS, driver) as mongo:
+async def world(mongo_uri: str, mongo_database: str, mongo_driver: Driver) -> AsyncIterator[World]:
+    async with open_migrated(mongo_uri, mongo_database, MIGRATIONS, mongo_driver) as mongo:
         yield World(mongo)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
+def desk() -> EventLog:
+    return EventLog()
+
+
+@pytest.fixture(autouse=True)
+def caller(desk: EventLog) -> Iterator[Caller]:
+    with bind(Caller(desk.org_id, scopes=ALL_SCOPES)) as caller:
+        yield caller
+
+
+@pytest.fixture(scope="session")
 def settings(mongo_uri: str, kafka_bootstrap: str, mongo_client: MongoClient[dict[str, Any]]) -> Iterator[Settings]:
     name = f"test_{uuid4().hex}"
     yield Settings(
@@ -85,7 +98,7 @@ def settings(mongo_uri: str, kafka_bootstrap: str, mongo_client: MongoClient[dic
     mongo_client.drop_database(name)
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def service(settings: Settings) -> AsyncIterator[Service]:
     descriptor = reports_pb2.DESCRIPTOR.services_by_name["Reports"]
     async with (

@@ -18,15 +18,12 @@ from pymongo import MongoClient
 from deploy.local.broker import broker
 from deploy.local.service import status
 from services.chassis import grpc_server, metrics
-from services.chassis.clock import SystemClock
 from services.chassis.consumer import Consumer, Handler
-from services.chassis.context import ALL_SCOPES, Caller, bind
 from services.chassis.dead_letters.__main__ import Settings as CommandSettings
 from services.chassis.dead_letters.__main__ import build_parser, replay_letters
-from services.chassis.dead_letters.letters import DeadLetter, DeadLetterWriter, RefusedRecord
+from services.chassis.dead_letters.letters import DeadLetter
 from services.chassis.dead_letters.limit import DlqLimit
 from services.chassis.dead_letters.replay import read_letters
-from services.chassis.events import Event, InvalidMessage
 from services.chassis.lifecycle import Background
 from services.chassis.producer import Producer, Record
 from services.chassis.topics import open_reader
@@ -36,11 +33,11 @@ from services.reporting.settings import Settings
 from services.reporting.usecases.projector import Projector
 from tests.callers import callers
 from tests.eventually import eventually
-from tests.fakes.chassis import record_of as consumer_record
 from tests.fakes.reporting_event_log import EventLog
 from tests.fakes.reporting_faulty_projections import FaultyProjections
 from tests.fakes.reporting_poison_messages import poison, record_of, run_event, run_lifecycles
 from tests.integration.reporting.conftest import TOKEN, Service
+from tests.published_offsets import PublishedOffsets
 
 
 @pytest.fixture
@@ -64,13 +61,6 @@ def settings(mongo_uri: str, producer: Producer, mongo_client: MongoClient[dict[
         invalid_window=100,
     )
     mongo_client.drop_database(name)
-
-
-@pytest.fixture
-def desk() -> Iterator[EventLog]:
-    desk = EventLog()
-    with bind(Caller(desk.org_id, scopes=ALL_SCOPES)):
-        yield desk
 
 
 @asynccontextmanager
@@ -122,29 +112,6 @@ async def test_poison_messages_are_dead_lettered_and_valid_ones_applied(
     assert metrics.REGISTRY.get_sample_value("mobiletest_reporting_unknown_events_total") == skipped + 1
 
 
-async def test_an_empty_record_does_not_block_the_partition(
-    settings: Settings, producer: Producer, desk: EventLog
-) -> None:
-    async with serving(settings, producer) as (_, service):
-        await send(service, [Record(EXECUTION_EVENTS, desk.app_id.encode(), None, [("ce_id", None)])])
-        await service.publish(*run_lifecycles(desk, 1))
-        await service.applied()
-        assert await service.executions(desk.app_id) == 1
-    assert [letter.reason for letter in await letters(producer)] == ["NO_VALUE"]
-
-
-async def test_an_invalid_share_of_1_dead_letters_a_thousand_messages_in_a_row(
-    settings: Settings, producer: Producer, desk: EventLog
-) -> None:
-    broken = replace(run_event(desk), payload=b"\xff\xff")
-    await producer.publish([replace(broken, id=str(number)) for number in range(1000)])
-    async with serving(settings.model_copy(update={"invalid_share": 1.0}), producer) as (_, service):
-        await service.publish(*run_lifecycles(desk, 1))
-        await service.applied()
-        assert await service.executions(desk.app_id) == 1
-    assert len(await letters(producer)) == 1000
-
-
 async def test_too_many_invalid_messages_stop_only_their_partition(
     settings: Settings, producer: Producer, desk: EventLog
 ) -> None:
@@ -187,30 +154,6 @@ def held_partitions(settings: Settings) -> int:
     )
 
 
-async def test_dead_letters_are_replayed_to_a_version_that_can_read_them(
-    settings: Settings, producer: Producer, desk: EventLog
-) -> None:
-    await dead_letter(producer, run_lifecycles(desk, 3))
-    commands = CommandSettings(kafka_bootstrap=str(producer.kafka), kafka_idempotence=False)
-    async with serving(settings, producer) as (_, service):
-        await service.publish(*run_lifecycles(desk, 1))
-        await service.applied()
-        assert await service.executions(desk.app_id) == 1
-        await replay_letters(commands, build_parser().parse_args(["replay"]), print)
-        await eventually(lambda: sees(service, desk, 4))
-        await replay_letters(commands, build_parser().parse_args(["replay", "--again"]), print)
-        await service.publish(*run_lifecycles(desk, 1))
-        await service.applied()
-        assert await service.executions(desk.app_id) == 5
-
-
-async def dead_letter(producer: Producer, events: list[Event]) -> None:
-    """Dead-letter the events, as a version does that cannot read them."""
-    letters = DeadLetterWriter(producer, SystemClock(), "older-version")
-    refused = [RefusedRecord(consumer_record(event, 0), InvalidMessage("UNDECODABLE")) for event in events]
-    assert await letters.write(refused) == []
-
-
 @asynccontextmanager
 async def consuming(settings: Settings, producer: Producer, handler: Handler) -> AsyncIterator[None]:
     """Reporting's group, with another handler."""
@@ -228,30 +171,30 @@ async def consuming(settings: Settings, producer: Producer, handler: Handler) ->
         yield
 
 
-async def there_are(producer: Producer, count: int) -> bool:
-    """Whether this many letters have been written."""
-    return len(await letters(producer)) == count
-
-
 async def test_a_bug_costs_only_the_events_it_fails_on_until_they_are_replayed(
     settings: Settings, producer: Producer, desk: EventLog
 ) -> None:
-    """A bug in the fold costs the events of one run among 40, which share its partition; the others show."""
-    told = run_lifecycles(desk, 40)
-    run_id = executor.RunChanged.FromString(told[41].payload).run.id
-    await producer.publish([replace(each, key="one-partition") for each in told])
+    """A bug in the fold costs the events of one run among 12, which share its partition; the others show."""
+    events, published = [replace(each, key="one-partition") for each in run_lifecycles(desk, 12)], PublishedOffsets()
+    run_id = executor.RunChanged.FromString(events[41].payload).run.id
+    published.note(events, await producer.publish(events))
     async with (
         open_database(settings) as mongo,
         consuming(settings, producer, EventHandler(Projector(FaultyProjections(mongo, run_id))).handle),
     ):
-        await eventually(lambda: there_are(producer, 3))
+        await published.applied(settings.kafka_bootstrap, settings.consumer_group)
     async with serving(settings, producer) as (_, service):
         await service.publish(*run_lifecycles(desk, 1))
         await service.applied()
-        assert await service.executions(desk.app_id) == 40
+        assert await service.executions(desk.app_id) == 12
         found = await letters(producer)
+        assert len(found) == 3
         assert {(letter.reason, letter.message) for letter in found} == {("HANDLER_FAILED", "KeyError: 'colour'")}
         assert {executor.RunChanged.FromString(letter.record.value or b"").run.id for letter in found} == {run_id}
         commands = CommandSettings(kafka_bootstrap=str(producer.kafka), kafka_idempotence=False)
         await replay_letters(commands, build_parser().parse_args(["replay", "--reason", "HANDLER_FAILED"]), print)
-        await eventually(lambda: sees(service, desk, 41))
+        await eventually(lambda: sees(service, desk, 13))
+        await replay_letters(commands, build_parser().parse_args(["replay", "--again"]), print)
+        await service.publish(*run_lifecycles(desk, 1))
+        await service.applied()
+        assert await service.executions(desk.app_id) == 14

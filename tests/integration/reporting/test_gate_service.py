@@ -1,6 +1,5 @@
 """CI's events in over Kafka, comparison and gate out over gRPC."""
 
-from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 from uuid import uuid4
@@ -10,23 +9,11 @@ import pytest
 from mobiletest.reporting.v1 import reports_pb2 as pb
 
 from services.chassis.context import ALL_SCOPES, Caller, bind
-from services.reporting.usecases.compare import BUILD_UNKNOWN
 from tests.eventually import eventually
 from tests.fakes.reporting_event_log import EventLog, with_duplicates
 from tests.integration.reporting.conftest import Service
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
-
-
-@pytest.fixture
-def desk() -> EventLog:
-    return EventLog()
-
-
-@pytest.fixture(autouse=True)
-def caller(desk: EventLog) -> Iterator[Caller]:
-    with bind(Caller(desk.org_id, scopes=ALL_SCOPES)) as caller:
-        yield caller
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 async def on(
@@ -123,14 +110,6 @@ async def test_unknown_and_foreign_resources_are_not_found(service: Service, des
             (service.reports.CompareBuilds, pb.CompareBuildsRequest(version_id=other[0]), "Build not found"),
         ):
             assert await refusal(method, request) == (grpc.StatusCode.NOT_FOUND, message)
-
-
-async def test_a_base_that_is_known_elsewhere_only_is_not_called_missing(service: Service, desk: EventLog) -> None:
-    build = a_build("1")
-    await on(service, desk, "main", build, 1, {str(uuid4()): "passed"})
-    await service.applied()
-    request = pb.CompareBuildsRequest(version_id=build[0], base=str(uuid4()), min_app_revision=0)
-    assert await refusal(service.reports.CompareBuilds, request) == (grpc.StatusCode.UNAVAILABLE, BUILD_UNKNOWN)
 
 
 @pytest.mark.parametrize(

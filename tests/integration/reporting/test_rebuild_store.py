@@ -7,16 +7,14 @@ from typing import Any
 import pytest
 
 from services.chassis.mongo import Mongo
-from services.reporting.model.list_positions import expire_runs
-from services.reporting.model.projection import DEFAULT_RULES, RowKeys
-from services.reporting.model.tables import Tables
-from services.reporting.ports import ProjectionTransaction
+from services.reporting.model.projection import DEFAULT_RULES
 from services.reporting.rebuild.comparison import find_inconsistencies
 from services.reporting.rebuild.ports import TakenOver
 from services.reporting.rebuild.state import Operation, ReplaySource
 from services.reporting.rebuild.store import MongoRebuildStore, newest_state
 from services.reporting.storage.documents import CELLS, COUNTERS
 from services.reporting.storage.projections import MongoProjections
+from tests.contract.reporting.store import expire
 from tests.integration.reporting.rebuild_world import World
 
 
@@ -105,7 +103,7 @@ async def test_expired_runs_are_found_page_by_page(mongo: Mongo) -> None:
     await world.fold(world.made(20))
     runs = await mongo.collection("runs").find({}, {"status": 1}).sort("_id", 1).to_list(None)
     last = max(run["_id"] for run in runs if run["status"] == "completed")
-    await MongoProjections(mongo).transaction(lambda transaction: expired(transaction, last))
+    assert await expire(MongoProjections(mongo), [last]) == 1
     store = MongoRebuildStore(mongo, DEFAULT_RULES)
     await store.take_over()
     state = replace(await store.begin(Operation.VERIFY), stage=ReplaySource.EXPIRED)
@@ -118,24 +116,17 @@ async def test_expired_runs_are_found_page_by_page(mongo: Mongo) -> None:
     assert [count for count, _ in pages[1:]] == [int(last in ids[at : at + 5]) for at in range(0, 25, 5)]
 
 
-async def expired(transaction: ProjectionTransaction, run_id: str) -> None:
-    tables = Tables()
-    await transaction.load(tables, RowKeys(runs=[run_id]))
-    assert expire_runs(tables, [run_id]) == 1
-    await transaction.save(tables)
-
-
-@pytest.mark.parametrize("batch", [1, 7, 100_000])
-async def test_totals_do_not_depend_on_the_batch_size(mongo: Mongo, batch: int) -> None:
+async def test_totals_do_not_depend_on_the_batch_size(mongo: Mongo) -> None:
     world = World(mongo)
     await world.fold(world.made(20))
-    assert await find_inconsistencies(mongo, 0, batch) == []
+    assert await find_inconsistencies(mongo, 0) == []
     await mongo.collection(CELLS.collection).update_one({}, {"$inc": {"failed": 1}})
     await mongo.collection(COUNTERS).update_one({"_id": {"$regex": ":test:test-0$"}}, {"$inc": {"runs": 2}})
     await mongo.collection(COUNTERS).update_one({"_id": {"$regex": ":build:build-1$"}}, {"$inc": {"runs": 3}})
-    found = await find_inconsistencies(mongo, 0, batch)
-    assert [(sum.id, int(sum.serving) - int(sum.recounted)) for sum in found] == [
-        ("runs of tests", 2),
-        ("runs of builds", 3),
-        ("runs in cells", 1),
-    ]
+    for batch in (1, 7, 100_000):
+        found = await find_inconsistencies(mongo, 0, batch)
+        assert [(sum.id, int(sum.serving) - int(sum.recounted)) for sum in found] == [
+            ("runs of tests", 2),
+            ("runs of builds", 3),
+            ("runs in cells", 1),
+        ]

@@ -1,6 +1,5 @@
 """Tests in reporting: told over Kafka, listed by how they behave, and shown with their quarantine."""
 
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 from uuid import uuid4
@@ -17,19 +16,8 @@ from services.reporting.consumer import CATALOG_EVENTS
 from tests.fakes.reporting_event_log import EventLog, event, with_duplicates
 from tests.integration.reporting.conftest import Service
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 UNTRIED = pb.CLASSIFICATION_INSUFFICIENT_DATA
-
-
-@pytest.fixture
-def desk() -> EventLog:
-    return EventLog()
-
-
-@pytest.fixture(autouse=True)
-def caller(desk: EventLog) -> Iterator[Caller]:
-    with bind(Caller(desk.org_id, scopes=ALL_SCOPES)) as caller:
-        yield caller
 
 
 def changed(desk: EventLog, test_id: str, name: str, revision: int = 1, *, days: int = 0, **fields: Any) -> Event:

@@ -36,14 +36,15 @@ def told(story: CiStory, tests: int, builds: int, passing: int = 0) -> tuple[Bui
     return newest, story.ci(newest, "main", "c", total=len(failed), **failed)
 
 
-async def read(mongo: Mongo, tests: int, builds: int, passing: int) -> int:
+async def read(mongo: Mongo, tests: int, builds: int, passing: int, fewest_scanned: int) -> int:
     """Keys and documents that a comparison and a gate examine after so many builds."""
     story = CiStory()
     newest, execution = told(story, tests, builds, passing)
     folding = Projector(MongoProjections(mongo))
     for start in range(0, len(story.told), 500):
         await folding.apply_events(Batch.of(story.told[start : start + 500]))
-    clock, models, verdicts = StillClock(datetime.now(UTC)), MongoReadModels(mongo), MongoVerdicts(mongo)
+    clock, models = StillClock(datetime.now(UTC)), MongoReadModels(mongo)
+    verdicts = MongoVerdicts(mongo, fewest_scanned=fewest_scanned)
     await mongo.database.command("profile", 2)
     with bind(Caller(ORG)):
         comparison = await Comparisons(models, verdicts, clock).compare(newest.id)
@@ -66,17 +67,17 @@ async def plans(mongo: Mongo) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    ("tests", "passing", "more"),
-    [(4, 0, 48), (5, 0, 48), (FEWEST_TESTS, FEWEST_TESTS, 36)],
+    ("tests", "passing", "fewest_scanned"),
+    [(4, 0, FEWEST_TESTS), (5, 0, FEWEST_TESTS), (4, 4, 1)],
     ids=["calm", "storms", "scans"],
 )
 async def test_verdict_searches_read_no_more_with_more_builds(
-    mongo: Mongo, tests: int, passing: int, more: int
+    mongo: Mongo, tests: int, passing: int, fewest_scanned: int
 ) -> None:
-    few = await read(mongo, tests, 12, passing)
+    few = await read(mongo, tests, 12, passing, fewest_scanned)
     await mongo.collection("system.profile").drop()
     for name in await mongo.database.list_collection_names():
         if not name.startswith(("system", "_")):
             await mongo.collection(name).delete_many({})
-    many = await read(mongo, tests, more, passing)
+    many = await read(mongo, tests, 30, passing, fewest_scanned)
     assert many <= few * 1.1

@@ -140,6 +140,11 @@ async def test_the_comparison_waits_while_consumers_make_progress() -> None:
     assert consumers.left == 0
 
 
+async def test_consumer_lag_is_reported() -> None:
+    progress = await verify(FakeRebuildStore(), consumers=FakeConsumerProgress(behind=3))
+    assert [one.behind for one in progress if one.behind] == [3]
+
+
 async def test_an_outage_after_a_long_wait_for_consumers_is_retried() -> None:
     class CatchingUp(FakeConsumerProgress):
         async def behind(self, ends: Ends) -> int:
