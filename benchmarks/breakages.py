@@ -60,7 +60,9 @@ def cells(made: list[BuildSnapshot], tests: int) -> Iterator[tuple[CellKey, Cell
             execution = EXECUTION if newest else f"execution-{number}"
             run = LastRun(ended, f"run-{number}-{test}", execution, outcome, 60.0)
             named = SourceRevision(ended, run.run_id, branch, f"c{number}")
-            cell = Cell(ORG, build.uploaded_at, test_name=f"Test {test}", last=run, verdict=run, named=named)
+            cell = Cell(
+                ORG, build.uploaded_at, test_name=f"Test {test}", last_run=run, verdict=run, source_revision=named
+            )
             yield (APP, f"test-{test}", build.build_id), cell
 
 

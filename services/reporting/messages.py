@@ -127,11 +127,11 @@ def _matrix_cell(matrix_cell: MatrixCell) -> reports_pb2.MatrixCell:
         failed_runs=failed,
         cancelled_runs=cell.cancelled,
         infra_failed_runs=cell.infra_failed,
-        last_run_at=to_timestamp(cell.last.ended_at) if cell.last else None,
+        last_run_at=to_timestamp(cell.last_run.ended_at) if cell.last_run else None,
         top_failure_reason=cell.groups[0].reason if cell.groups else None,
         failure_details=map(_failure_group, cell.groups),
         test_version_number=cell.test_version or None,
-        latest_execution_id=cell.last.execution_id if cell.last else None,
+        latest_execution_id=cell.last_run.execution_id if cell.last_run else None,
     )
 
 

@@ -94,8 +94,8 @@ def _execution(execution_id: str, finished: Sequence[RunSnapshot], batch: Batch,
         revision=told.revision if told else -1,
         total=total,
         finished=len(finished),
-        tested={} if ended else tested,
-        days=days,
+        ended_runs={} if ended else tested,
+        last_days=days,
         storm=is_storm(tested.values(), rules.storm) if ended else None,
     )
 
@@ -120,7 +120,7 @@ def _counters(batch: Batch, executions: Table[str, ExecutionRow]) -> counters.Co
             if run.build:
                 counters.add(table, run.org_id, counters.app_all(run.app_id), {"attributed": 1})
     for _, execution in executions.rows():
-        for app_id, day in execution.days.items():
+        for app_id, day in execution.last_days.items():
             _count_day(table, execution.org_id, app_id, day, "executions")
     for build in batch.builds.values():
         if not build.deleted:
@@ -147,10 +147,10 @@ def _cell(runs: Sequence[RunSnapshot]) -> Cell:
         cancelled=outcomes.count(Outcome.CANCELLED),
         test_version=max((run.test_version for run in finished), default=0),
         test_name=last.test_name if last else "",
-        last=_last(last),
+        last_run=_last(last),
         verdict=_last(max(verdicts, key=_recency, default=None)),
-        named=_named(finished),
-        active={run.run_id: _active(run) for run in runs if run.outcome is None},
+        source_revision=_named(finished),
+        active_runs={run.run_id: _active(run) for run in runs if run.outcome is None},
         groups=tuple(sorted(_groups(runs), key=lambda group: group.rank, reverse=True)[:GROUPS_SHOWN]),
     )
 

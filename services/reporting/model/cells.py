@@ -15,18 +15,18 @@ def with_active(cell: Cell, run: RunSnapshot) -> Cell:
     """The cell with this unfinished run among the active ones."""
     status = Status.RUNNING if run.status is Status.RUNNING else Status.QUEUED
     active = Active(status, run.under_way_since, run.execution_id)
-    return replace(cell, uploaded_at=_uploaded(cell, run), active={**cell.active, run.run_id: active})
+    return replace(cell, uploaded_at=_uploaded(cell, run), active_runs={**cell.active_runs, run.run_id: active})
 
 
 def without_active(cell: Cell, run_id: str) -> Cell:
     """The cell without this active run."""
-    return replace(cell, active={key: value for key, value in cell.active.items() if key != run_id})
+    return replace(cell, active_runs={key: value for key, value in cell.active_runs.items() if key != run_id})
 
 
 def with_finished(cell: Cell, run: RunSnapshot, outcome: Outcome) -> Cell:
     """The cell with this finished run counted."""
     last = last_run(run, outcome)
-    newest = cell.last is None or last.recency > cell.last.recency
+    newest = cell.last_run is None or last.recency > cell.last_run.recency
     return Cell(  # a third of what `replace` takes
         cell.org_id,
         _uploaded(cell, run),
@@ -36,10 +36,10 @@ def with_finished(cell: Cell, run: RunSnapshot, outcome: Outcome) -> Cell:
         cancelled=cell.cancelled + (outcome is Outcome.CANCELLED),
         test_version=max(cell.test_version, run.test_version),
         test_name=run.test_name if newest else cell.test_name,
-        last=last if newest else cell.last,
+        last_run=last if newest else cell.last_run,
         verdict=_newer(cell.verdict, last) if outcome.verdict else cell.verdict,
-        named=_named(cell.named, run),
-        active=cell.active,
+        source_revision=_source_revision(cell.source_revision, run),
+        active_runs=cell.active_runs,
         groups=cell.groups,
     )
 
@@ -49,7 +49,7 @@ def last_run(run: RunSnapshot, outcome: Outcome) -> LastRun:
     return LastRun(run.ended_at, run.run_id, run.execution_id, outcome, run.seconds)
 
 
-def _named(known: SourceRevision | None, run: RunSnapshot) -> SourceRevision | None:
+def _source_revision(known: SourceRevision | None, run: RunSnapshot) -> SourceRevision | None:
     if run.branch is None and run.commit_sha is None:
         return known
     named = SourceRevision(run.ended_at, run.run_id, run.branch, run.commit_sha)

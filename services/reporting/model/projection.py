@@ -123,7 +123,7 @@ def _leave_cell(tables: Tables, change: RunChange) -> None:
     """The run is no longer active in the cell where it was."""
     key = change.before.cell if change.before else None
     cell = tables.cells.get(key) if key else None
-    if key and cell and change.run.run_id in cell.active:
+    if key and cell and change.run.run_id in cell.active_runs:
         left = without_active(cell, change.run.run_id)
         if left.empty:
             tables.cells.drop(key)
@@ -191,13 +191,13 @@ def extend_history(
 ) -> History:
     """The history with these finished runs, each with its storm if settled, and with newly settled executions."""
     attempts = [_settled(attempt, storms) for attempt in history.attempts] if storms else list(history.attempts)
-    observed = history.observed
+    observed = history.last_observed_build
     for run, storm in runs:
         attempts.extend(decided_attempts(run, storm=storm))
         if run.build is not None and run.outcome is not None and run.outcome.verdict:
             observed = newer_build(observed, run.build)
     kept = retained_attempts(attempts, rules.window)
-    return replace(history, attempts=kept, observed=observed, assessment=judge(kept, rules))
+    return replace(history, attempts=kept, last_observed_build=observed, assessment=judge(kept, rules))
 
 
 def newer_build(one: BuildRef | None, other: BuildRef) -> BuildRef:

@@ -22,11 +22,11 @@ class StormRules:
 DEFAULT_STORM_RULES = StormRules()
 
 
-def is_storm(tested: Iterable[EndedRun], rules: StormRules = DEFAULT_STORM_RULES) -> bool:
+def is_storm(ended: Iterable[EndedRun], rules: StormRules = DEFAULT_STORM_RULES) -> bool:
     """Whether the finished execution with these verdicts was a storm; a test counts once however many runs it had."""
     tests: set[str] = set()
     failed: set[tuple[str, str]] = set()
-    for run in tested:
+    for run in ended:
         if not run.verdict:
             continue
         tests.add(run.test_id)
@@ -37,13 +37,13 @@ def is_storm(tested: Iterable[EndedRun], rules: StormRules = DEFAULT_STORM_RULES
     return len(tests) >= rules.tests and 100 * most >= rules.percent * len(tests)
 
 
-def storm_verdict(total: int | None, finished: int, tested: Iterable[EndedRun], rules: StormRules) -> bool | None:
+def storm_verdict(total: int | None, finished: int, ended: Iterable[EndedRun], rules: StormRules) -> bool | None:
     """Whether it is a storm; None until that is settled. An execution with too few runs never is one."""
     if total is None:
         return None
     if total < rules.tests:
         return False
-    return is_storm(tested, rules) if finished >= total else None
+    return is_storm(ended, rules) if finished >= total else None
 
 
 SettledStorms = dict[HistoryKey, dict[str, bool]]  # history -> execution -> whether it was a storm
@@ -81,16 +81,18 @@ def _set_total(tables: Tables, snapshot: ExecutionSnapshot) -> bool:
 
 def _finish_runs(tables: Tables, execution_id: str, changes: list[RunChange]) -> None:
     row = tables.executions.get(execution_id) or ExecutionRow(changes[0].run.org_id)
-    tested, days = dict(row.tested), dict(row.days)
+    ended, days = dict(row.ended_runs), dict(row.last_days)
     for change in changes:
         app_id = change.run.app_id
         if app_id is None:
             continue
         if change.outcome and row.storm is None:
             fingerprint = change.group.fingerprint if change.group else None
-            tested[change.run.run_id] = EndedRun(app_id, change.run.test_id, change.outcome.verdict, fingerprint)
+            ended[change.run.run_id] = EndedRun(app_id, change.run.test_id, change.outcome.verdict, fingerprint)
         days[app_id] = _count_once(tables, change.run, app_id, days.get(app_id))
-    tables.executions.put(execution_id, replace(row, finished=row.finished + len(changes), tested=tested, days=days))
+    tables.executions.put(
+        execution_id, replace(row, finished=row.finished + len(changes), ended_runs=ended, last_days=days)
+    )
 
 
 def _count_once(tables: Tables, run: RunSnapshot, app_id: str, counted: date | None) -> date:
@@ -109,8 +111,8 @@ def _settle_one(tables: Tables, execution_id: str, rules: StormRules) -> Iterabl
     row = tables.executions.get(execution_id)
     if row is None or row.storm is not None:
         return ()
-    storm = storm_verdict(row.total, row.finished, row.tested.values(), rules)
+    storm = storm_verdict(row.total, row.finished, row.ended_runs.values(), rules)
     if storm is None:
         return ()
-    tables.executions.put(execution_id, replace(row, storm=storm, tested={}))
-    return [((tested.app_id, tested.test_id), storm) for tested in row.tested.values()]
+    tables.executions.put(execution_id, replace(row, storm=storm, ended_runs={}))
+    return [((run.app_id, run.test_id), storm) for run in row.ended_runs.values()]

@@ -69,15 +69,16 @@ class EndedRun:
 class ExecutionRow:
     """An execution: how many runs it has (None: not known yet), how many ended, and whether it is a storm.
 
-    `tested` (by run) is stored until `storm` is settled; `days` is the newest day on which a run of each app ended.
+    `ended_runs` (by run) are stored until `storm` is settled; `last_days` has the newest day on which a run of each app
+    ended.
     """
 
     org_id: str
     revision: int = -1
     total: int | None = None
     finished: int = 0
-    tested: dict[str, EndedRun] = field(default_factory=dict)
-    days: dict[str, date] = field(default_factory=dict)
+    ended_runs: dict[str, EndedRun] = field(default_factory=dict)
+    last_days: dict[str, date] = field(default_factory=dict)
     storm: bool | None = None
 
 
@@ -153,7 +154,7 @@ class Group:
 
 @dataclass(slots=True, unsafe_hash=True)
 class Cell:
-    """A test on a build. `last` is None, and the counts are 0, while its runs are only queued or running.
+    """A test on a build. `last_run` is None, and the counts are 0, while its runs are only queued or running.
 
     `uploaded_at` is the build's, the newest that a run reported: builds compare by (uploaded_at, build_id).
     """
@@ -166,16 +167,16 @@ class Cell:
     cancelled: int = 0
     test_version: int = 0
     test_name: str = ""
-    last: LastRun | None = None
+    last_run: LastRun | None = None
     verdict: LastRun | None = None
-    named: SourceRevision | None = None
-    active: dict[str, Active] = field(default_factory=dict)
+    source_revision: SourceRevision | None = None
+    active_runs: dict[str, Active] = field(default_factory=dict)
     groups: tuple[Group, ...] = ()
 
     @property
     def empty(self) -> bool:
         """Whether it has no run any more, because its only one moved to another build before it ended."""
-        return self.last is None and not self.active
+        return self.last_run is None and not self.active_runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +185,7 @@ class History:
 
     org_id: str
     attempts: tuple[Attempt, ...] = ()
-    observed: BuildRef | None = None
+    last_observed_build: BuildRef | None = None
     assessment: Assessment = UNKNOWN_ASSESSMENT
 
 

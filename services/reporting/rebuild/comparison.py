@@ -106,8 +106,8 @@ def _comparable(collection: str, document: Document | None) -> Document | None:
         return kept if kept.keys() - {"org_id"} else None
     if "list_item" in kept:
         kept["list_item"] = _list_item(kept["list_item"])
-    if "tested" in kept:
-        kept["tested"] = sorted(kept["tested"])
+    if "ended_runs" in kept:
+        kept["ended_runs"] = sorted(kept["ended_runs"])
     return kept
 
 
@@ -181,4 +181,4 @@ def _runs_of(kind: str) -> Document:
 
 _RUNS = {"runs": {"$sum": 1}, "with_build": _count_if("build_id"), "with_cell": _count_if("build_id", "app_id")}
 _COUNTERS = {"tests": _runs_of("test"), "builds": _runs_of("build")}
-_CELLS = {"runs": {"$sum": {"$add": [*(f"${outcome.value}" for outcome in Outcome), "$active_runs"]}}}
+_CELLS = {"runs": {"$sum": {"$add": [*(f"${outcome.value}" for outcome in Outcome), "$active_run_count"]}}}

@@ -81,17 +81,17 @@ def _decode_run(document: Document) -> tuple[str, RunRow]:
 
 
 def _encode_execution(_: str, row: ExecutionRow) -> Document:
-    ended = sorted(row.tested.items())
+    ended = sorted(row.ended_runs.items())
     return encode_fields(row) | {
-        "tested": [[run_id, run.app_id, run.test_id, run.verdict, run.fingerprint] for run_id, run in ended],
-        "days": {app_id: day.isoformat() for app_id, day in sorted(row.days.items())},
+        "ended_runs": [[run_id, run.app_id, run.test_id, run.verdict, run.fingerprint] for run_id, run in ended],
+        "last_days": {app_id: day.isoformat() for app_id, day in sorted(row.last_days.items())},
     }
 
 
 def _decode_execution(document: Document) -> tuple[str, ExecutionRow]:
-    tested = {run_id: EndedRun(*run) for run_id, *run in document["tested"]}
-    days = {app_id: date.fromisoformat(day) for app_id, day in document["days"].items()}
-    return document["_id"], decode_fields(ExecutionRow, document, tested=tested, days=days)
+    ended = {run_id: EndedRun(*run) for run_id, *run in document["ended_runs"]}
+    days = {app_id: date.fromisoformat(day) for app_id, day in document["last_days"].items()}
+    return document["_id"], decode_fields(ExecutionRow, document, ended_runs=ended, last_days=days)
 
 
 def _encode_cell(key: CellKey, cell: Cell) -> Document:
@@ -100,11 +100,11 @@ def _encode_cell(key: CellKey, cell: Cell) -> Document:
         "app_id": app_id,
         "test_id": test_id,
         "build_id": build_id,
-        "last": encode_optional(cell.last),
+        "last_run": encode_optional(cell.last_run),
         "verdict": encode_optional(cell.verdict),
-        "named": encode_optional(cell.named),
-        "active": encode_active(cell.active),
-        "active_runs": len(cell.active),
+        "source_revision": encode_optional(cell.source_revision),
+        "active_runs": encode_active(cell.active_runs),
+        "active_run_count": len(cell.active_runs),
         "groups": list(map(encode_fields, cell.groups)),
     }
 
@@ -124,10 +124,10 @@ def decode_cell(document: Document) -> tuple[CellKey, Cell]:
         document["cancelled"],
         document["test_version"],
         document["test_name"],
-        decode_last_run(document["last"]),
+        decode_last_run(document["last_run"]),
         decode_last_run(document["verdict"]),
-        decode_source_revision(document["named"]),
-        decode_active(document["active"]) if "active" in document else {},
+        decode_source_revision(document["source_revision"]),
+        decode_active(document["active_runs"]) if "active_runs" in document else {},
         tuple(decode_fields(Group, group) for group in groups) if groups else (),
     )
     return (document["app_id"], document["test_id"], document["build_id"]), cell
@@ -144,7 +144,7 @@ def _encode_history(key: HistoryKey, history: History) -> Document:
         "app_id": key[0],
         "test_id": key[1],
         "attempts": encode_attempts(history.attempts),
-        "observed": encode_optional(history.observed),
+        "last_observed_build": encode_optional(history.last_observed_build),
         **encode_assessment(history.assessment),
     }
 
@@ -153,7 +153,7 @@ def _decode_history(document: Document) -> tuple[HistoryKey, History]:
     return (document["app_id"], document["test_id"]), History(
         org_id=document["org_id"],
         attempts=decode_attempts(document["attempts"]),
-        observed=decode_optional(BuildRef, document["observed"]),
+        last_observed_build=decode_optional(BuildRef, document["last_observed_build"]),
         assessment=decode_assessment(document),
     )
 

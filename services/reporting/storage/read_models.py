@@ -86,7 +86,7 @@ class MongoReadModels:
 
     async def cells_of_builds(self, app_id: str, build_ids: Collection[str]) -> Mapping[CellKey, Cell]:
         query = {"app_id": app_id, "build_id": {"$in": list(build_ids)}}
-        return dict(await self._find_decoded(d.CELLS.collection, query, {"active": 0}, self._cells))
+        return dict(await self._find_decoded(d.CELLS.collection, query, {"active_runs": 0}, self._cells))
 
     async def cells(self, keys: Collection[CellKey]) -> Mapping[CellKey, Cell]:
         return await self._by_ids(d.CELLS, keys, {"groups": 0})
@@ -106,8 +106,10 @@ class MongoReadModels:
     async def observed(self, app_id: str, test_ids: Collection[str]) -> Mapping[str, BuildRef]:
         if not test_ids:
             return {}
-        found = await self._find(d.HISTORIES.collection, _histories(app_id, test_ids), ("test_id", "observed"))
-        builds = {document["test_id"]: decode_optional(BuildRef, document["observed"]) for document in found}
+        found = await self._find(
+            d.HISTORIES.collection, _histories(app_id, test_ids), ("test_id", "last_observed_build")
+        )
+        builds = {document["test_id"]: decode_optional(BuildRef, document["last_observed_build"]) for document in found}
         return {test_id: build for test_id, build in builds.items() if build}
 
     async def runs_of_build(self, build_id: str, page: Page) -> Sequence[bytes]:

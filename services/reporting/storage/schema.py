@@ -38,7 +38,7 @@ INDEXES = {
         _index("verdicts_of_build", "app_id", "build_id", "test_id", "verdict.outcome"),
         _index(
             "verdicts_of_test",
-            *("app_id", "test_id", "named.branch", "verdict.outcome", "-uploaded_at", "-build_id"),
+            *("app_id", "test_id", "source_revision.branch", "verdict.outcome", "-uploaded_at", "-build_id"),
             partialFilterExpression=_HAS_VERDICT,
         ),
     ],

@@ -85,8 +85,8 @@ def decode_build_verdict(document: Document) -> BuildVerdict:
     verdict = decode_last_run(document["verdict"])
     if verdict is None:
         raise LookupError(f"the cell {key} was selected by its verdict and has none")
-    named = decode_source_revision(document["named"])
-    return BuildVerdict(key, document["uploaded_at"], verdict, named, document["passed"], document["failed"])
+    revision = decode_source_revision(document["source_revision"])
+    return BuildVerdict(key, document["uploaded_at"], verdict, revision, document["passed"], document["failed"])
 
 
 def encode_assessment(assessment: Assessment) -> Document:

@@ -12,14 +12,14 @@ from services.reporting.storage.subdocuments import Document, from_ms
 
 CELLS_AT_ONCE = 1000
 """Bounds the documents of MongoDB, and what is decoded without a pause for others."""
-VERDICT_FIELDS = ("app_id", "test_id", "build_id", "uploaded_at", "verdict", "named", "passed", "failed")
+VERDICT_FIELDS = ("app_id", "test_id", "build_id", "uploaded_at", "verdict", "source_revision", "passed", "failed")
 _SHARED = {
     "app_id": "$app_id",
     "build_id": "$build_id",
     "uploaded_at": "$uploaded_at",
     "outcome": "$verdict.outcome",
-    "branch": "$named.branch",
-    "commit_sha": "$named.commit_sha",
+    "branch": "$source_revision.branch",
+    "commit_sha": "$source_revision.commit_sha",
 }
 _ROW = [
     "$test_id",
@@ -27,8 +27,8 @@ _ROW = [
     "$verdict.run_id",
     "$verdict.execution_id",
     "$verdict.seconds",
-    {"$toLong": "$named.ended_at"},
-    "$named.run_id",
+    {"$toLong": "$source_revision.ended_at"},
+    "$source_revision.run_id",
     "$passed",
     "$failed",
 ]

@@ -22,7 +22,7 @@ FEWEST_TESTS = 20
 """Lookups of fewer tests cost no more than a scan."""
 SCANS_AT_ONCE = 4
 """A scan runs on one core."""
-_INDEX = ("org_id", "app_id", "test_id", "named.branch", "verdict.outcome")
+_INDEX = ("org_id", "app_id", "test_id", "source_revision.branch", "verdict.outcome")
 _INCLUSIVE = {SearchSide.BEFORE: "$lte", SearchSide.AFTER: "$gte"}
 _OF_PLACE = {SearchSide.BEFORE: Outcome.FAILED, SearchSide.AFTER: Outcome.PASSED}
 """The outcome that most places have: searches go back from failures, and forward from passes."""
@@ -168,7 +168,7 @@ def _match(scan: Scan, tests: Iterable[str]) -> Document:
     return {
         "app_id": scan.place.app_id,
         "test_id": {"$in": list(tests)},
-        "named.branch": _UNNAMED if scan.branch is None else scan.branch,
+        "source_revision.branch": _UNNAMED if scan.branch is None else scan.branch,
         "verdict.outcome": scan.outcome.value,
     }
 

@@ -177,7 +177,7 @@ def _lookup(query: VerdictQuery, org_id: str, generation: int, *, calm: bool) ->
     newest = query.side in (SearchSide.BEFORE, SearchSide.OTHER)
     same = {
         "org_id": org_id,
-        "named.branch": {"$in": list(query.branches)},
+        "source_revision.branch": {"$in": list(query.branches)},
         "verdict.outcome": {"$in": [outcome.value for outcome in query.outcomes]},
         "$expr": {"$and": [{"$eq": ["$app_id", "$$app"]}, {"$eq": ["$test_id", "$$test"]}, *_BESIDE[query.side]]},
     }

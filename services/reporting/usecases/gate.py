@@ -212,5 +212,5 @@ def _verdict(run: GateRun, newest: BuildVerdict) -> BuildVerdict:
 def _revision(run: GateRun, found: BuildVerdict) -> SourceRevision | None:
     """That of the run itself, or of its build for a run that was started by hand."""
     if run.branch is None and run.commit_sha is None:
-        return found.named
+        return found.source_revision
     return SourceRevision(run.ended_at or found.verdict.ended_at, run.run_id, run.branch, run.commit_sha)

@@ -50,7 +50,6 @@ async def test_newest_tests_come_first(store: MongoStore) -> None:
         (TestFilter(quarantined_at=LATER - timedelta(milliseconds=1)), "c"),
         (TestFilter(quarantined_at=LATER), ""),
     ],
-    ids=str,
 )
 async def test_filters_are_combined(store: MongoStore, filter: TestFilter, tests: str) -> None:
     await store.fold(

@@ -78,8 +78,8 @@ async def test_a_cell_counts_finished_runs(story: StoredStory) -> None:
     newest = story.run("t", build, "passed", at=NOW)
     cell = (await row_of(story)).cells[0].cell
     assert (cell.passed, cell.failed, cell.infra_failed, cell.cancelled) == (2, 1, 1, 1)
-    assert cell.last is not None
-    assert (cell.last.ended_at, cell.last.execution_id, cell.test_version) == (NOW, newest.execution_id, 4)
+    assert cell.last_run is not None
+    assert (cell.last_run.ended_at, cell.last_run.execution_id, cell.test_version) == (NOW, newest.execution_id, 4)
 
 
 async def test_cells_are_in_the_order_of_the_builds(story: StoredStory) -> None:

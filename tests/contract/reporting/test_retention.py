@@ -60,7 +60,7 @@ async def aged(store: MongoStore) -> MongoStore:
 @pytest.mark.parametrize(
     ("limits", "days"),
     [({"age": 2.5 * DAY}, 3), ({"per_test": 2}, 2), ({"age": 3.5 * DAY, "per_test": 4}, 4), ({"per_test": 1}, 1)],
-    ids=str,
+    ids=["age", "number", "both", "newest"],
 )
 async def test_runs_beyond_any_limit_expire_once(aged: MongoStore, limits: dict[str, Any], days: int) -> None:
     sweep = sweeper(aged, **limits)

@@ -109,13 +109,13 @@ async def plant(world: World) -> set[tuple[str, str, str]]:
     lied = reports_pb2.BuildRunItem(run_id=run["_id"], test_name="Another").SerializeToString()
     await mongo.collection("runs").update_one({"_id": run["_id"]}, {"$set": {"list_item": lied}})
     history = f"{world.desk.app_id}:test-2"
-    await mongo.collection("histories").update_one({"_id": history}, {"$unset": {"observed": ""}})
+    await mongo.collection("histories").update_one({"_id": history}, {"$unset": {"last_observed_build": ""}})
     return {
         (COUNTERS, counter, "passed"),
         ("cells", cell, ""),
         ("runs", "too-many", ""),
         ("runs", run["_id"], "list_item"),
-        ("histories", history, "observed"),
+        ("histories", history, "last_observed_build"),
     }
 
 

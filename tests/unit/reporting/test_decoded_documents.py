@@ -12,7 +12,7 @@ from services.reporting.storage.documents import CELLS, decode_cell, document_id
 
 AT = datetime(2026, 11, 24, 9, 30, tzinfo=UTC)
 RUN = LastRun(AT, "run-1", "execution-1", Outcome.PASSED, 1.5)
-CELL = Cell("org-1", AT, passed=2, test_name="Pay", last=RUN, verdict=RUN)
+CELL = Cell("org-1", AT, passed=2, test_name="Pay", last_run=RUN, verdict=RUN)
 
 
 def batch(*cells: Cell) -> bytes:
@@ -27,7 +27,7 @@ def key(number: int) -> CellKey:
 
 def test_a_batch_gives_its_cells_in_order() -> None:
     decoded = DecodedDocuments(decode_cell)
-    cells = [CELL, replace(CELL, test_name="x" * LARGEST_KEPT), replace(CELL, last=None, verdict=None)]
+    cells = [CELL, replace(CELL, test_name="x" * LARGEST_KEPT), replace(CELL, last_run=None, verdict=None)]
     for _ in range(2):
         assert list(decoded.read(batch(*cells))) == [(key(number), cell) for number, cell in enumerate(cells)]
     assert list(decoded.read(b"")) == []

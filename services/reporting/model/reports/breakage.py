@@ -24,7 +24,7 @@ class BuildVerdict:
     key: CellKey
     uploaded_at: datetime
     verdict: LastRun
-    named: SourceRevision | None = None
+    source_revision: SourceRevision | None = None
     passed: int = 0
     failed: int = 0
 
@@ -39,11 +39,11 @@ class BuildVerdict:
 
     @property
     def branch(self) -> str | None:
-        return self.named.branch if self.named else None
+        return self.source_revision.branch if self.source_revision else None
 
     @property
     def commit_sha(self) -> str | None:
-        return self.named.commit_sha if self.named else None
+        return self.source_revision.commit_sha if self.source_revision else None
 
     @property
     def fails(self) -> bool:
@@ -96,7 +96,9 @@ def build_verdict(key: CellKey, cell: Cell) -> BuildVerdict | None:
     """The cell's verdict; None without one."""
     if cell.verdict is None:
         return None
-    return BuildVerdict(key, cell.uploaded_at, cell.verdict, cell.named, passed=cell.passed, failed=cell.failed)
+    return BuildVerdict(
+        key, cell.uploaded_at, cell.verdict, cell.source_revision, passed=cell.passed, failed=cell.failed
+    )
 
 
 def branch_scopes(own: str | None, base: str | None) -> BranchScopes:

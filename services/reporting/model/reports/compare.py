@@ -70,7 +70,9 @@ def build_verdicts(cells: Mapping[CellKey, Cell]) -> dict[CellKey, BuildVerdict]
 
 def with_source_revision(build: BuildSnapshot, cells: Iterable[Cell]) -> ComparedBuild:
     """The build with the branch and the commit of the newest run for which CI named any."""
-    named = max((cell.named for cell in cells if cell.named), key=lambda named: named.recency, default=None)
+    named = max(
+        (cell.source_revision for cell in cells if cell.source_revision), key=lambda named: named.recency, default=None
+    )
     branch, commit = (named.branch, named.commit_sha) if named else (None, None)
     return ComparedBuild(build.build_id, build.version, build.uploaded_at, branch, commit)
 

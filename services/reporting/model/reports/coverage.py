@@ -145,9 +145,9 @@ def coverage_state(cell: Cell | None) -> CoverageState:
     """The newest running run decides, else the newest queued one, else the last finished one."""
     if cell is None:
         return CoverageState()
-    if cell.active:
-        return _active_state(max(cell.active.items(), key=_newest_running)[1])
-    return _finished_state(cell.last) if cell.last else CoverageState()
+    if cell.active_runs:
+        return _active_state(max(cell.active_runs.items(), key=_newest_running)[1])
+    return _finished_state(cell.last_run) if cell.last_run else CoverageState()
 
 
 def _newest_running(item: tuple[str, Active]) -> tuple[bool, datetime, str]:

@@ -41,7 +41,7 @@ class Matrix:
 
 def finished_cells(cells: Mapping[CellKey, Cell]) -> dict[CellKey, Cell]:
     """The cells with a finished run; others are shown as missing."""
-    return {key: cell for key, cell in cells.items() if cell.last is not None}
+    return {key: cell for key, cell in cells.items() if cell.last_run is not None}
 
 
 def row_names(
@@ -50,7 +50,7 @@ def row_names(
     """(test id, name) of all rows, by name; the catalog's name, else that of the attachment, else of the newest run."""
     names: dict[str, str] = {test_id: "" for _, test_id, _ in cells}
     unknown = [(test_id, cell) for (_, test_id, _), cell in cells.items() if test_id not in tests]
-    for test_id, cell in sorted(unknown, key=lambda item: item[1].last.recency if item[1].last else ()):
+    for test_id, cell in sorted(unknown, key=lambda item: item[1].last_run.recency if item[1].last_run else ()):
         names[test_id] = cell.test_name
     for attachment in attachments:
         names[attachment.test_id] = attachment.test_name
