@@ -1,6 +1,5 @@
 """What changes elsewhere shows in every report: names, attachments, pins, pointers, deletions, versions of tests."""
 
-import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
@@ -93,242 +92,177 @@ async def shows(view: Callable[..., Awaitable[Any]], *of: Any, **expected: Any) 
     await reads(fields, expected)
 
 
-class TestNames:
-    async def test_a_renamed_test_has_its_new_name_and_its_runs_keep_the_one_they_ran_under(self, world: World) -> None:
-        at = await desk(world)
-        name = fresh("Renamed")
-        created(await at.api.patch(f"/tests/{at.failing['id']}", {"name": name}))
-        await shows(at.row, at.failing, test_name=name)
-        await shows(at.covered, at.failing, test_name=name)
-        names = {item["test_name"] for item in (await at.runs(at.older))["items"]}
-        assert names == {at.passing["name"], at.failing["name"]}
+async def test_renamed_tests_and_apps_have_their_new_names_and_runs_keep_the_old_ones(world: World) -> None:
+    at = await desk(world)
+    created(await at.api.patch(f"/tests/{at.passing['id']}", {"name": "b"}))
+    created(await at.api.patch(f"/tests/{at.failing['id']}", {"name": "A"}))
 
-    async def test_rows_and_items_are_in_the_order_of_the_new_names(self, world: World) -> None:
-        at = await desk(world)
-        created(await at.api.patch(f"/tests/{at.passing['id']}", {"name": "b"}))
-        created(await at.api.patch(f"/tests/{at.failing['id']}", {"name": "A"}))
+    async def names() -> Any:
+        rows = [row["test_name"] for row in (await at.matrix())["tests"]]
+        return rows, [item["test_name"] for item in (await at.coverage())["items"]]
 
-        async def names() -> Any:
-            rows = [row["test_name"] for row in (await at.matrix())["tests"]]
-            return rows, [item["test_name"] for item in (await at.coverage())["items"]]
-
-        await reads(names, (["A", "b"], ["A", "b"]))
-
-    async def test_a_renamed_build_has_its_new_version_wherever_it_is_named(self, world: World) -> None:
-        at = await desk(world)
-        await at.point("1.0.0")
-        await world.attach(at.app, at.failing, "1.0.0")
-        created(await at.api.patch(f"/apps/builds/{at.older['id']}", {"version": "1.0.1"}))
-        await shows(at.health, at.older, version="1.0.1", exact_runs=2)
-        await shows(at.workspace, current_build_version="1.0.1", current_build_id=at.older["id"])
-        await reads(at.versions, ["2.0.0", "1.0.1"])
-        assert [cell["build_version"] for cell in (await at.row(at.passing))["cells"]] == ["1.0.1"]
-        now = {"target_build_version": "1.0.1", "last_observed_build_version": "1.0.1"}
-        await shows(at.covered, at.passing, last_status="passed", **now)
-        await shows(at.covered, at.failing, pinned_version="1.0.1", last_status="failed", **now)
-        assert {item["resolved_build_version"] for item in (await at.runs(at.older))["items"]} == {"1.0.0"}
-
-    async def test_a_build_that_gets_the_version_a_pin_waits_for_is_its_target(self, world: World) -> None:
-        at = await desk(world)
-        await world.attach(at.app, at.failing, "9.0.0")
-        await at.point("9.0.0")
-        await shows(at.covered, at.failing, target_build_version="9.0.0", last_status="not_run")
-        created(await at.api.patch(f"/apps/builds/{at.older['id']}", {"version": "9.0.0"}))
-        await shows(at.covered, at.failing, target_build_version="9.0.0", last_status="failed")
-        await shows(at.covered, at.passing, target_build_version="9.0.0", last_status="passed")
-        await shows(at.workspace, current_build_id=at.older["id"])
-
-    async def test_the_sentence_names_a_renamed_build_as_it_is_called_now(self, world: World) -> None:
-        at = await desk(world)
-        config = {"android_build": {"app_id": at.app["id"], "pinned_version": "1.0.0"}}
-        workflow = await world.workflow(at.failing, run_config=ONCE, build_config=config)
-        for _ in range(2):
-            await world.run(workflow)
-        await world.reported(at.older, 4)
-        created(await at.api.patch(f"/apps/builds/{at.older['id']}", {"version": "1.0.1"}))
-
-        async def sentence() -> Any:
-            return re.sub(r"\(.*\)", "(...)", (await at.row(at.failing))["classification_detail"])
-
-        await reads(sentence, "Failed 3 times in a row since build 1.0.1 (...); never passed.")
-
-    async def test_a_renamed_app_is_renamed_in_its_workspace(self, world: World) -> None:
-        at = await desk(world)
-        created(await at.api.patch(f"/apps/{at.app['id']}", {"name": "Other"}))
-        assert (await at.workspace())["app"]["name"] == "Other"
+    await reads(names, (["A", "b"], ["A", "b"]))
+    assert {item["test_name"] for item in (await at.runs(at.older))["items"]} == {
+        at.passing["name"],
+        at.failing["name"],
+    }
+    created(await at.api.patch(f"/apps/{at.app['id']}", {"name": "Other"}))
+    assert (await at.workspace())["app"]["name"] == "Other"
 
 
-class TestAttachments:
-    async def test_an_attached_test_has_a_row_and_an_item_before_it_ran(self, world: World) -> None:
-        at = await desk(world)
-        test = await world.test()
-        await world.attach(at.app, test)
-        await shows(at.row, test, cells=[], classification="insufficient_data")
-        await shows(at.covered, test, last_status="not_run", last_observed_build_id=None, target_build_version="2.0.0")
-        await shows(at.workspace, attached_tests=3, pinned_tests=0)
-
-    async def test_a_detached_test_leaves_coverage_and_health_and_keeps_its_history(self, world: World) -> None:
-        at = await desk(world)
-        await at.point("1.0.0")
-        await shows(at.health, at.older, observed_tests=2, passed_tests=1, failed_tests=1, coverage_rate=1.0)
-        await at.delete(f"/apps/{at.app['id']}/tests/{at.failing['id']}")
-        await reads(partial(at.covered, at.failing), None)
-        await shows(at.health, at.older, observed_tests=1, passed_tests=1, failed_tests=0, coverage_rate=1.0)
-        await shows(at.health, at.older, exact_runs=2, passed_runs=1, failed_runs=1)
-        await shows(at.workspace, attached_tests=1)
-        assert [cell["failed_runs"] for cell in (await at.row(at.failing))["cells"]] == [1]
-        assert (await at.runs(at.older))["total"] == 2
-
-    async def test_a_test_that_is_attached_again_has_its_history_again(self, world: World) -> None:
-        at = await desk(world)
-        await at.delete(f"/apps/{at.app['id']}/tests/{at.failing['id']}")
-        await world.attach(at.app, at.failing, "1.0.0")
-        again = {"relationship": "pinned", "last_status": "failed", "last_observed_build_version": "1.0.0"}
-        await shows(at.covered, at.failing, **again)
-
-    async def test_a_pin_moves_the_target_and_unpinning_moves_it_back(self, world: World) -> None:
-        at = await desk(world)
-        follows = {
-            "relationship": "attached",
-            "pinned_version": None,
-            "target_build_version": "2.0.0",
-            "last_status": "not_run",
-        }
-        await shows(at.covered, at.passing, **follows)
-        await shows(at.health, at.older, coverage_rate=0)
-        await world.attach(at.app, at.passing, "1.0.0")
-        await shows(at.covered, at.passing, relationship="pinned", pinned_version="1.0.0", last_status="passed")
-        await shows(at.workspace, attached_tests=2, pinned_tests=1)
-        await shows(at.health, at.older, coverage_rate=1.0)
-        await world.attach(at.app, at.passing)
-        await shows(at.covered, at.passing, **follows)
-        await shows(at.workspace, attached_tests=2, pinned_tests=0)
-
-    async def test_a_pin_to_what_is_yet_to_come_is_not_run_until_it_comes(self, world: World) -> None:
-        at = await desk(world)
-        await world.attach(at.app, at.passing, "3.0.0")
-        pinned = {"pinned_version": "3.0.0", "target_build_version": "3.0.0"}
-        await shows(at.covered, at.passing, last_status="not_run", last_observed_build_version="1.0.0", **pinned)
-        build = await world.build(at.app, "3.0.0")
-        await world.run(await world.workflow(at.passing, run_config=ONCE))
-        await world.reported(build, 1)
-        await shows(at.covered, at.passing, last_status="passed", last_observed_build_version="3.0.0", **pinned)
-        await shows(at.health, build, observed_tests=1, coverage_rate=0.5)
+async def test_a_renamed_build_has_its_new_version_wherever_it_is_named(world: World) -> None:
+    at = await desk(world)
+    await at.point("1.0.0")
+    await world.attach(at.app, at.failing, "1.0.0")
+    created(await at.api.patch(f"/apps/builds/{at.older['id']}", {"version": "1.0.1"}))
+    await shows(at.health, at.older, version="1.0.1", exact_runs=2)
+    await shows(at.workspace, current_build_version="1.0.1", current_build_id=at.older["id"])
+    await reads(at.versions, ["2.0.0", "1.0.1"])
+    assert [cell["build_version"] for cell in (await at.row(at.passing))["cells"]] == ["1.0.1"]
+    now = {"target_build_version": "1.0.1", "last_observed_build_version": "1.0.1"}
+    await shows(at.covered, at.passing, last_status="passed", **now)
+    await shows(at.covered, at.failing, pinned_version="1.0.1", last_status="failed", **now)
+    assert {item["resolved_build_version"] for item in (await at.runs(at.older))["items"]} == {"1.0.0"}
 
 
-class TestCurrentVersion:
-    async def test_moving_it_moves_what_tests_are_measured_on(self, world: World) -> None:
-        at = await desk(world)
-        await shows(at.coverage, current_build_version=None, latest_build_version="2.0.0")
-        await shows(at.covered, at.failing, target_build_version="2.0.0", last_status="not_run")
-        await at.point("1.0.0")
-        await shows(at.coverage, current_build_version="1.0.0", latest_build_version="2.0.0")
-        await shows(at.covered, at.failing, target_build_version="1.0.0", last_status="failed")
-        await shows(at.workspace, current_build_id=at.older["id"], current_build_version="1.0.0")
-        await shows(at.health, at.older, coverage_rate=1.0)
-        await at.point("2.0.0")
-        await shows(at.covered, at.failing, target_build_version="2.0.0", last_status="not_run")
-        await shows(at.health, at.older, coverage_rate=0)
-
-    async def test_a_version_that_is_yet_to_come_is_followed_once_it_came(self, world: World) -> None:
-        at = await desk(world)
-        await at.point("1.5.0")
-        await shows(at.coverage, current_build_version=None)
-        await shows(at.workspace, current_build_id=None, current_build_version=None)
-        await shows(at.covered, at.passing, target_build_version="2.0.0")
-        build = await world.build(at.app, "1.5.0")
-        await shows(at.coverage, current_build_version="1.5.0")
-        await shows(at.workspace, current_build_id=build["id"], current_build_version="1.5.0")
-        await shows(at.covered, at.passing, target_build_version="1.5.0")
-
-    async def test_taking_it_away_lets_tests_follow_the_newest_build(self, world: World) -> None:
-        at = await desk(world)
-        await at.point("1.0.0")
-        await at.point(None)
-        await shows(at.coverage, current_build_version=None)
-        await shows(at.covered, at.passing, target_build_version="2.0.0", last_status="not_run")
+async def test_a_build_that_gets_the_version_a_pin_waits_for_is_its_target(world: World) -> None:
+    at = await desk(world)
+    await world.attach(at.app, at.failing, "9.0.0")
+    await at.point("9.0.0")
+    await shows(at.covered, at.failing, target_build_version="9.0.0", last_status="not_run")
+    created(await at.api.patch(f"/apps/builds/{at.older['id']}", {"version": "9.0.0"}))
+    await shows(at.covered, at.failing, target_build_version="9.0.0", last_status="failed")
+    await shows(at.covered, at.passing, target_build_version="9.0.0", last_status="passed")
+    await shows(at.workspace, current_build_id=at.older["id"])
 
 
-class TestDeletions:
-    async def test_a_deleted_test_leaves_coverage_and_health_and_its_history_stays_readable(self, world: World) -> None:
-        at = await desk(world)
-        await at.delete(f"/tests/{at.failing['id']}")
-        await reads(partial(at.covered, at.failing), None)
-        await shows(at.workspace, attached_tests=1, recent_executions=1, rolling_pass_rate=0.5)
-        await shows(at.health, at.older, observed_tests=1, exact_runs=2, failed_runs=1)
-        row = await at.row(at.failing)
-        assert (row["test_name"], [cell["failed_runs"] for cell in row["cells"]]) == (at.failing["name"], [1])
-        assert (await at.runs(at.older))["total"] == 2
-        assert created(await at.api.get(f"/tests/{at.failing['id']}/runs"))["total"] == 1
-
-    async def test_a_deleted_test_that_never_ran_leaves_no_row(self, world: World) -> None:
-        at = await desk(world)
-        test = await world.test()
-        await world.attach(at.app, test)
-        await shows(at.matrix, test_count=3)
-        await at.delete(f"/tests/{test['id']}")
-        await reads(partial(at.row, test), None)
-        await shows(at.matrix, test_count=2)
-
-    async def test_a_deleted_build_leaves_lists_and_counts_and_its_runs_stay_readable(self, world: World) -> None:
-        at = await desk(world)
-        await at.delete(f"/apps/builds/{at.older['id']}")
-        await reads(at.versions, ["2.0.0"])
-        await shows(at.matrix, total_builds=1, build_count=1, test_count=2)
-        assert [row["cells"] for row in (await at.matrix())["tests"]] == [[], []]
-        await shows(at.workspace, recent_executions=1, rolling_pass_rate=0.5, attribution_ready=True)
-        workspace = await at.workspace()
-        assert [build["version"] for build in workspace["build_health"]] == ["2.0.0"]
-        assert workspace["app"]["versions_count"] == 1
-        runs = await at.runs(at.older)
-        assert (runs["total"], {item["resolved_build_version"] for item in runs["items"]}) == (2, {"1.0.0"})
-
-    async def test_what_named_a_deleted_build_waits_for_another_of_its_version(self, world: World) -> None:
-        at = await desk(world)
-        await at.point("1.0.0")
-        await world.attach(at.app, at.failing, "1.0.0")
-        await at.delete(f"/apps/builds/{at.older['id']}")
-        await shows(at.coverage, current_build_version=None)
-        await shows(at.workspace, current_build_id=None)
-        stale = {
-            "last_status": "not_run",
-            "last_observed_build_id": at.older["id"],
-            "last_observed_build_version": "1.0.0",
-        }
-        await shows(at.covered, at.passing, target_build_version="2.0.0", **stale)
-        await shows(at.covered, at.failing, target_build_version="1.0.0", **stale)
-        again = await world.build(at.app, "1.0.0")
-        await shows(at.workspace, current_build_id=again["id"])
-        await shows(at.covered, at.failing, target_build_version="1.0.0", **stale)
-        await shows(at.health, again, exact_runs=0, observed_tests=0)
-
-    async def test_a_deleted_newest_build_hands_its_place_to_the_one_before(self, world: World) -> None:
-        at = await desk(world)
-        await at.delete(f"/apps/builds/{at.newer['id']}")
-        await shows(at.coverage, latest_build_version="1.0.0")
-        await shows(at.covered, at.passing, target_build_version="1.0.0", last_status="passed")
-        await shows(at.health, at.older, coverage_rate=1.0)
-        await shows(at.workspace, latest_build_id=at.older["id"])
-
-    async def test_a_deleted_app_has_no_reports_and_its_history_stays_readable(self, world: World) -> None:
-        at = await desk(world)
-        await at.delete(f"/apps/{at.app['id']}")
-        for view in ("workspace", "test_matrix", "coverage"):
-            answer = await at.api.get(f"/apps/{at.app['id']}/{view}")
-            assert (answer.status, answer.detail) == (404, "App not found")
-        assert (await at.runs(at.older))["total"] == 2
-        assert created(await at.api.get(f"/tests/{at.passing['id']}/runs"))["total"] == 1
-        assert created(await at.api.get(f"/tests/{at.passing['id']}"))["attachments"] == []
+async def test_attachments_decide_on_coverage_and_health_and_history_stays(world: World) -> None:
+    at = await desk(world)
+    test = await world.test()
+    await world.attach(at.app, test)
+    await shows(at.row, test, cells=[], classification="insufficient_data")
+    await shows(at.covered, test, last_status="not_run", last_observed_build_id=None, target_build_version="2.0.0")
+    await shows(at.workspace, attached_tests=3, pinned_tests=0)
+    await at.delete(f"/tests/{test['id']}")
+    await reads(partial(at.row, test), None)
+    await shows(at.matrix, test_count=2)
+    await at.point("1.0.0")
+    await shows(at.health, at.older, observed_tests=2, passed_tests=1, failed_tests=1, coverage_rate=1.0)
+    await at.delete(f"/apps/{at.app['id']}/tests/{at.failing['id']}")
+    await reads(partial(at.covered, at.failing), None)
+    await shows(at.health, at.older, observed_tests=1, passed_tests=1, failed_tests=0, coverage_rate=1.0)
+    await shows(at.health, at.older, exact_runs=2, passed_runs=1, failed_runs=1)
+    await shows(at.workspace, attached_tests=1)
+    assert [cell["failed_runs"] for cell in (await at.row(at.failing))["cells"]] == [1]
+    assert (await at.runs(at.older))["total"] == 2
+    await world.attach(at.app, at.failing, "1.0.0")
+    again = {"relationship": "pinned", "last_status": "failed", "last_observed_build_version": "1.0.0"}
+    await shows(at.covered, at.failing, **again)
 
 
-class TestVersionsOfTests:
-    async def test_a_cell_says_which_version_of_the_test_ran_there_last(self, world: World) -> None:
-        at = await desk(world)
-        workflow = await world.workflow(at.passing, run_config=ONCE)
-        created(await at.api.patch(f"/tests/{at.passing['id']}", {"steps": [*PASSING, {"assertVisible": "Log in"}]}))
-        await world.run(workflow)
-        await world.reported(at.newer, 1)
-        created(await at.api.patch(f"/tests/{at.passing['id']}", {"name": fresh("Test")}))
-        cells = (await at.row(at.passing))["cells"]
-        versions = [(cell["build_version"], cell["test_version_number"]) for cell in cells]
-        assert versions == [("2.0.0", 2), ("1.0.0", 1)]
+async def test_a_pin_moves_the_target_to_a_build_that_may_be_yet_to_come(world: World) -> None:
+    at = await desk(world)
+    follows = {"relationship": "attached", "pinned_version": None, "last_status": "not_run"}
+    await shows(at.covered, at.passing, target_build_version="2.0.0", **follows)
+    await shows(at.health, at.older, coverage_rate=0)
+    await world.attach(at.app, at.passing, "1.0.0")
+    await shows(at.covered, at.passing, relationship="pinned", pinned_version="1.0.0", last_status="passed")
+    await shows(at.workspace, attached_tests=2, pinned_tests=1)
+    await shows(at.health, at.older, coverage_rate=1.0)
+    await world.attach(at.app, at.passing)
+    await shows(at.covered, at.passing, target_build_version="2.0.0", **follows)
+    await shows(at.workspace, attached_tests=2, pinned_tests=0)
+    await world.attach(at.app, at.passing, "3.0.0")
+    pinned = {"pinned_version": "3.0.0", "target_build_version": "3.0.0"}
+    await shows(at.covered, at.passing, last_status="not_run", last_observed_build_version="1.0.0", **pinned)
+    build = await world.build(at.app, "3.0.0")
+    await world.run(await world.workflow(at.passing, run_config=ONCE))
+    await world.reported(build, 1)
+    await shows(at.covered, at.passing, last_status="passed", last_observed_build_version="3.0.0", **pinned)
+    await shows(at.health, build, observed_tests=1, coverage_rate=0.5)
+
+
+async def test_the_current_version_moves_what_tests_are_measured_on(world: World) -> None:
+    at = await desk(world)
+    await shows(at.coverage, current_build_version=None, latest_build_version="2.0.0")
+    await shows(at.covered, at.failing, target_build_version="2.0.0", last_status="not_run")
+    await at.point("1.0.0")
+    await shows(at.coverage, current_build_version="1.0.0", latest_build_version="2.0.0")
+    await shows(at.covered, at.failing, target_build_version="1.0.0", last_status="failed")
+    await shows(at.workspace, current_build_id=at.older["id"], current_build_version="1.0.0")
+    await shows(at.health, at.older, coverage_rate=1.0)
+    await at.point(None)
+    await shows(at.coverage, current_build_version=None)
+    await shows(at.covered, at.failing, target_build_version="2.0.0", last_status="not_run")
+    await shows(at.health, at.older, coverage_rate=0)
+    await at.point("1.5.0")
+    await shows(at.workspace, current_build_id=None, current_build_version=None)
+    await shows(at.covered, at.passing, target_build_version="2.0.0")
+    build = await world.build(at.app, "1.5.0")
+    await shows(at.coverage, current_build_version="1.5.0")
+    await shows(at.workspace, current_build_id=build["id"], current_build_version="1.5.0")
+    await shows(at.covered, at.passing, target_build_version="1.5.0")
+
+
+async def test_a_deleted_test_leaves_coverage_and_health_and_its_history_stays_readable(world: World) -> None:
+    at = await desk(world)
+    await at.delete(f"/tests/{at.failing['id']}")
+    await reads(partial(at.covered, at.failing), None)
+    await shows(at.workspace, attached_tests=1, recent_executions=1, rolling_pass_rate=0.5)
+    await shows(at.health, at.older, observed_tests=1, exact_runs=2, failed_runs=1)
+    row = await at.row(at.failing)
+    assert (row["test_name"], [cell["failed_runs"] for cell in row["cells"]]) == (at.failing["name"], [1])
+    assert (await at.runs(at.older))["total"] == 2
+    assert created(await at.api.get(f"/tests/{at.failing['id']}/runs"))["total"] == 1
+
+
+async def test_a_deleted_build_leaves_lists_and_what_named_it_waits_for_its_version(world: World) -> None:
+    at = await desk(world)
+    await at.point("1.0.0")
+    await world.attach(at.app, at.failing, "1.0.0")
+    await at.delete(f"/apps/builds/{at.older['id']}")
+    await reads(at.versions, ["2.0.0"])
+    await shows(at.matrix, total_builds=1, build_count=1, test_count=2)
+    assert [row["cells"] for row in (await at.matrix())["tests"]] == [[], []]
+    await shows(at.workspace, recent_executions=1, rolling_pass_rate=0.5, attribution_ready=True, current_build_id=None)
+    workspace = await at.workspace()
+    assert [build["version"] for build in workspace["build_health"]] == ["2.0.0"]
+    assert workspace["app"]["versions_count"] == 1
+    runs = await at.runs(at.older)
+    assert (runs["total"], {item["resolved_build_version"] for item in runs["items"]}) == (2, {"1.0.0"})
+    await shows(at.coverage, current_build_version=None)
+    stale = {"last_observed_build_id": at.older["id"], "last_observed_build_version": "1.0.0"}
+    await shows(at.covered, at.passing, target_build_version="2.0.0", last_status="not_run", **stale)
+    await shows(at.covered, at.failing, target_build_version="1.0.0", last_status="not_run", **stale)
+    again = await world.build(at.app, "1.0.0")
+    await shows(at.workspace, current_build_id=again["id"])
+    await shows(at.covered, at.failing, target_build_version="1.0.0", last_status="not_run", **stale)
+    await shows(at.health, again, exact_runs=0, observed_tests=0)
+
+
+async def test_what_is_deleted_hands_its_place_on_and_a_deleted_app_has_no_reports(world: World) -> None:
+    at = await desk(world)
+    await at.delete(f"/apps/builds/{at.newer['id']}")
+    await shows(at.coverage, latest_build_version="1.0.0")
+    await shows(at.covered, at.passing, target_build_version="1.0.0", last_status="passed")
+    await shows(at.health, at.older, coverage_rate=1.0)
+    await shows(at.workspace, latest_build_id=at.older["id"])
+    await at.delete(f"/apps/{at.app['id']}")
+    for view in ("workspace", "test_matrix", "coverage"):
+        answer = await at.api.get(f"/apps/{at.app['id']}/{view}")
+        assert (answer.status, answer.detail) == (404, "App not found")
+    assert (await at.runs(at.older))["total"] == 2
+    assert created(await at.api.get(f"/tests/{at.passing['id']}/runs"))["total"] == 1
+    assert created(await at.api.get(f"/tests/{at.passing['id']}"))["attachments"] == []
+
+
+async def test_a_cell_says_which_version_of_the_test_ran_there_last(world: World) -> None:
+    at = await desk(world)
+    workflow = await world.workflow(at.passing, run_config=ONCE)
+    created(await at.api.patch(f"/tests/{at.passing['id']}", {"steps": [*PASSING, {"assertVisible": "Log in"}]}))
+    await world.run(workflow)
+    await world.reported(at.newer, 1)
+    created(await at.api.patch(f"/tests/{at.passing['id']}", {"name": fresh("Test")}))
+    cells = (await at.row(at.passing))["cells"]
+    versions = [(cell["build_version"], cell["test_version_number"]) for cell in cells]
+    assert versions == [("2.0.0", 2), ("1.0.0", 1)]
