@@ -12,11 +12,16 @@ T = TypeVar("T")
 
 
 async def poll_until(is_enough: Callable[[T], bool], read: Callable[[], Awaitable[T]], seconds: float) -> T:
-    """The first result of `read` that is enough, or the last one when the time is up."""
+    """The first result of `read` that is enough, or the last one when the time is up.
+
+    The timeout cancels a read once, which PyMongo's asynchronous driver may ignore, so each round looks at the clock.
+    """
+    clock = asyncio.get_running_loop().time
     found = await read()
+    until = clock() + seconds
     with suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
-            while not is_enough(found):
+        async with asyncio.timeout_at(until):
+            while not is_enough(found) and clock() < until:
                 await asyncio.sleep(POLL_SECONDS)
                 found = await read()
     return found
