@@ -230,12 +230,6 @@ class TestTheRule:
         story.ci(story.main("3", pay="failed"), "other", pay="failed")
         assert (await only(story, story.ci(story.build("4"), "feature", pay="failed")))[0] is GateRule.KNOWN_ON_BASE
 
-    async def test_passes_after_a_retry(self, story: StoredCiStory) -> None:
-        """The final attempt is the verdict of the run."""
-        story.main("1", pay="passed")
-        gate = await story.gate(story.ci(story.build("2"), "feature", pay="passed"))
-        assert gate.result is GateResult.PASS
-
 
 BUILDS = st.tuples(st.sampled_from(["main", "feature", None]), st.sampled_from(["passed", "failed", "infra"]))
 

@@ -105,14 +105,6 @@ async def test_the_most_frequent_failure_wins_then_the_newest(story: StoredStory
     assert (groups[0].step_index, groups[0].sample_message, groups[0].category) == (2, "twice", "assertion_failed")
 
 
-async def test_failures_that_differ_only_in_volatile_parts_are_one_group(story: StoredStory) -> None:
-    build = story.build("1.0")
-    for number in (17, 4711):
-        story.run("t", build, "failed", failure=Failure("app_crash", f"pid {number} died", "tapOn", 0))
-    (group,) = (await row_of(story)).cells[0].cell.groups
-    assert (group.reason, group.count, group.sample_message) == ("pid <n> died", 2, "pid 4711 died")
-
-
 async def test_exactly_the_five_largest_groups_are_shown(story: StoredStory) -> None:
     build = story.build("1.0")
     for hour, letter in enumerate("abcdefgabcdefgg" * 2):
@@ -127,11 +119,6 @@ async def test_a_run_without_a_verdict_has_its_failure_in_the_groups(story: Stor
     story.run("t", story.build("1.0"), "infra", failure=Failure("device_unavailable", "no device"))
     (group,) = (await row_of(story)).cells[0].cell.groups
     assert (group.category, group.reason, group.step_index) == ("device_unavailable", "no device", None)
-
-
-async def test_a_failure_without_a_message_has_its_category_as_reason(story: StoredStory) -> None:
-    story.run("t", story.build("1.0"), "infra", failure=Failure("queue_timeout", ""))
-    assert (await row_of(story)).cells[0].cell.groups[0].reason == "queue_timeout"
 
 
 async def test_score_class_and_sentence_use_the_whole_history_and_current_versions(story: StoredStory) -> None:
