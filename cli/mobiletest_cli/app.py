@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from typing import Annotated, Any, cast
 
 import typer
@@ -56,17 +57,22 @@ def main() -> None:
         sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 - as long as the process
     for unused in ("httpx._main", "trio"):  # HTTPX imports both if it can, which takes as long as everything else
         sys.modules.setdefault(unused, cast("Any", None))
+    sys.exit(run_command(sys.argv[1:]))
+
+
+def run_command(arguments: Sequence[str]) -> int:
+    """Run the command with these arguments; its exit code."""
     try:
-        sys.exit(build_app()(standalone_mode=False))
+        return cast("int", build_app()(args=arguments, prog_name="mobiletest", standalone_mode=False))
     except (KeyboardInterrupt, typer.Abort):
-        sys.exit(INTERRUPTED)
+        return INTERRUPTED
     except _WRONG_USAGE as error:
-        sys.exit(_refuse(error))
+        return _refuse(error, as_json="--json" in arguments)
 
 
-def _refuse(error: Any) -> int:
+def _refuse(error: Any, *, as_json: bool) -> int:
     """Say what is wrong with the arguments; the exit code."""
-    if "--json" in sys.argv:
+    if as_json:
         from mobiletest_cli.output import Output
 
         Output(as_json=True).error(CliError(error.format_message(), USAGE, "mobiletest --help"))

@@ -1,21 +1,30 @@
-"""Runs the command as a process, in a folder of its own, with the key of a fresh organisation."""
+"""Runs the command in a folder of its own, with the key of a fresh organisation."""
 
 import asyncio
+import io
 import json
 import os
 import sys
+import threading
 from collections.abc import Sequence
+from contextlib import chdir
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
+from mobiletest_cli.app import run_command
 from tests.e2e.client import Api
 from tests.shared_infrastructure import SharedStack
 
 ROOT = Path(__file__).parents[3]
 OURS = ("MOBILETEST_", "CI", "GITHUB_", "GITLAB_", "NO_COLOR", "COLUMNS")
+INHERITED = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
+"""What programs get of the environment: nothing that the command would use."""
+_process = threading.Lock()
+"""Held by the one command that may change what belongs to the process."""
 
 
 @dataclass(frozen=True)
@@ -39,19 +48,34 @@ class Shell:
     folder: Path
     environ: dict[str, str] = field(default_factory=dict)
 
-    async def start(self, *arguments: str) -> asyncio.subprocess.Process:
-        """A command that runs."""
-        return await self.execute(*self.program(*arguments))
-
-    def program(self, *arguments: str) -> Sequence[str]:
-        """The command with arguments."""
-        return [sys.executable, "-m", "mobiletest_cli", *arguments]
-
     @property
     def environment(self) -> dict[str, str]:
-        """What programs get: nothing of the caller that the command would use."""
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
-        return {**inherited, "PYTHONPATH": str(ROOT / "cli"), "COLUMNS": "200", **self.environ}
+        """The whole environment of a command."""
+        return {**INHERITED, "PYTHONPATH": str(ROOT / "cli"), "COLUMNS": "200", **self.environ}
+
+    async def run(self, *arguments: str, stdin: str = "") -> Ended:
+        """A command that ended. It runs in this process; for signals, terminals and pipes, start one."""
+        return await asyncio.to_thread(self._call, arguments, stdin)
+
+    def _call(self, arguments: Sequence[str], stdin: str) -> Ended:
+        out, err = io.BytesIO(), io.BytesIO()
+        streams = {"stdin": _text(io.BytesIO(stdin.encode())), "stdout": _text(out), "stderr": _text(err)}
+        with (
+            _process,
+            chdir(self.folder),
+            patch.dict(os.environ, self.environment, clear=True),
+            patch.multiple(sys, **streams),
+        ):
+            code = run_command(arguments)
+        return Ended(code, out.getvalue().decode(), err.getvalue().decode())
+
+    def program(self, *arguments: str) -> Sequence[str]:
+        """The command with arguments, as a process."""
+        return [sys.executable, "-m", "mobiletest_cli", *arguments]
+
+    async def start(self, *arguments: str) -> asyncio.subprocess.Process:
+        """A command that runs as a process."""
+        return await self.execute(*self.program(*arguments))
 
     async def execute(self, *program: str) -> asyncio.subprocess.Process:
         """A program that runs in the folder and the environment."""
@@ -64,18 +88,16 @@ class Shell:
             stderr=asyncio.subprocess.PIPE,
         )
 
-    async def run(self, *arguments: str, stdin: str = "") -> Ended:
-        """A command that ended."""
-        process = await self.start(*arguments)
-        out, err = await process.communicate(stdin.encode())
-        return Ended(process.returncode or 0, out.decode(), err.decode())
-
     def write(self, files: dict[str, str]) -> None:
         """Write files below the folder."""
         for path, text in files.items():
             target = self.folder / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text)
+
+
+def _text(stream: io.BytesIO) -> io.TextIOWrapper:
+    return io.TextIOWrapper(stream, "utf-8", write_through=True)
 
 
 @pytest.fixture
