@@ -16,8 +16,25 @@ from unittest.mock import patch
 import pytest
 
 from mobiletest_cli.app import run_command
-from tests.e2e.client import Api
+from mobiletest_cli.errors import OK
+from tests.e2e.client import Api, fresh
+from tests.e2e.conftest import fresh_key
+from tests.e2e.world import World
 from tests.shared_infrastructure import SharedStack
+
+LOG_IN = """appId: com.example.shop
+name: Log in
+tags: [smoke]
+---
+- launchApp
+- assertVisible: Log in
+"""
+BROKEN = """appId: com.example.shop
+name: Open the basket
+---
+- launchApp
+- extendedWaitUntil: {visible: Nothing of this name, timeout: 50}
+"""
 
 ROOT = Path(__file__).parents[3]
 OURS = ("MOBILETEST_", "CI", "GITHUB_", "GITLAB_", "NO_COLOR", "COLUMNS")
@@ -57,6 +74,18 @@ class Shell:
         """A command that ended. It runs in this process; for signals, terminals and pipes, start one."""
         return await asyncio.to_thread(self._call, arguments, stdin)
 
+    async def ok(self, *arguments: str, stdin: str = "") -> Ended:
+        """A command that succeeded."""
+        ended = await self.run(*arguments, stdin=stdin)
+        assert ended.code == OK, (arguments, ended.out, ended.err)
+        return ended
+
+    async def document(self, *arguments: str) -> Any:
+        """The JSON of a command that succeeded, which prints nothing else."""
+        ended = await self.ok(*arguments, "--json")
+        assert ended.err == ""
+        return ended.document
+
     def _call(self, arguments: Sequence[str], stdin: str) -> Ended:
         out, err = io.BytesIO(), io.BytesIO()
         streams = {"stdin": _text(io.BytesIO(stdin.encode())), "stdout": _text(out), "stderr": _text(err)}
@@ -77,13 +106,13 @@ class Shell:
         """A command that runs as a process."""
         return await self.execute(*self.program(*arguments))
 
-    async def execute(self, *program: str) -> asyncio.subprocess.Process:
+    async def execute(self, *program: str, stdin: int = asyncio.subprocess.PIPE) -> asyncio.subprocess.Process:
         """A program that runs in the folder and the environment."""
         return await asyncio.create_subprocess_exec(
             *program,
             cwd=self.folder,
             env=self.environment,
-            stdin=asyncio.subprocess.PIPE,
+            stdin=stdin,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )
@@ -100,19 +129,48 @@ def _text(stream: io.BytesIO) -> io.TextIOWrapper:
     return io.TextIOWrapper(stream, "utf-8", write_through=True)
 
 
+def new_shell(folder: Path, url: str, key: str) -> Shell:
+    """A shell in a new project below the folder."""
+    (folder / "project").mkdir()
+    names = ("MOBILETEST_URL", "MOBILETEST_API_KEY", "MOBILETEST_CONFIG_DIR")
+    return Shell(folder / "project", dict(zip(names, (url, key, str(folder / "config")), strict=True)))
+
+
 @pytest.fixture
 def shell(stack: SharedStack, api: Api, tmp_path: Path) -> Shell:
     """A shell of a user with a key that may do everything."""
-    folder = tmp_path / "project"
-    folder.mkdir()
-    environ = {
-        "MOBILETEST_URL": stack.url,
-        "MOBILETEST_API_KEY": str(api.key),
-        "MOBILETEST_CONFIG_DIR": str(tmp_path / "config"),
-    }
-    return Shell(folder, environ)
+    return new_shell(tmp_path, stack.url, str(api.key))
 
 
-def ids(items: Sequence[Any]) -> list[str]:
-    """The ids of items."""
-    return [item["id"] for item in items]
+@pytest.fixture
+def stranger(tmp_path: Path) -> Shell:
+    """A shell whose server is another one than ours, or none."""
+    return new_shell(tmp_path, "http://mobiletest.invalid", "mt_key")
+
+
+async def add_shop(shell: Shell, world: World) -> None:
+    """The app "Shop" with build 1.0, and a folder with its file and two flows that are no tests yet."""
+    shell.write({".maestro/log-in.yaml": LOG_IN, ".maestro/basket.yaml": BROKEN, "app.apk": fresh("app")})
+    app = await world.app(name="Shop", description="Sells mugs")
+    await world.upload(app, shell.folder / "app.apk", version="1.0")
+
+
+@pytest.fixture
+async def shop(shell: Shell, world: World) -> Shell:
+    """A shell with what `add_shop` adds."""
+    await add_shop(shell, world)
+    return shell
+
+
+@pytest.fixture(scope="module")
+def read_shop(stack: SharedStack, tmp_path_factory: pytest.TempPathFactory) -> Shell:
+    """A shell of an organisation that all tests of a module read: as `shop`, with tests that have not been run."""
+
+    async def prepare() -> Shell:
+        shell = new_shell(tmp_path_factory.mktemp("shop"), stack.url, await fresh_key(stack, "Test"))
+        async with Api(stack.url, shell.environ["MOBILETEST_API_KEY"]) as api:
+            await add_shop(shell, World(api))
+        await shell.ok("tests", "push")
+        return shell
+
+    return asyncio.run(prepare())

@@ -8,12 +8,15 @@ from typing import Any
 
 import anyio
 import pytest
-from mcp import ClientSession, StdioServerParameters
-from mcp.client.stdio import stdio_client
+from mcp import Client, StdioServerParameters
+from mcp.server import MCPServer
 
+from mobiletest_cli.api import Api as CliApi
+from mobiletest_cli.configuration import Server
 from mobiletest_cli.errors import USAGE
-from tests.e2e.cli.conftest import Shell
-from tests.e2e.cli.test_run import BROKEN, LOG_IN, SLOW
+from mobiletest_cli.mcp_server.server import build_server
+from tests.e2e.cli.conftest import BROKEN, LOG_IN, Shell
+from tests.e2e.cli.test_run import SLOW
 from tests.e2e.client import Api, created
 from tests.e2e.world import UNKNOWN, World, paced_app_model
 from tests.eventually import eventually
@@ -25,29 +28,45 @@ WRITING = {"run_flow", "rerun_failed", "cancel_execution", "apply_fix"}
 class Agent:
     """Calls tools."""
 
-    session: ClientSession
+    client: Client
 
     async def call(self, tool: str, **arguments: Any) -> Any:
         """The structured answer of a tool."""
-        answer = await self.session.call_tool(tool, arguments)
+        answer = await self.client.call_tool(tool, arguments)
         assert not answer.is_error, answer.content
         return answer.structured_content
 
     async def refused(self, tool: str, **arguments: Any) -> str:
         """The error that a tool ends with."""
-        answer = await self.session.call_tool(tool, arguments)
+        answer = await self.client.call_tool(tool, arguments)
         assert answer.is_error, answer.content
         return str(answer.content[0].text)  # type: ignore[union-attr]
 
 
 @asynccontextmanager
-async def agent_of(shell: Shell, *arguments: str) -> AsyncIterator[Agent]:
+async def agent_of(shell: Shell, *, allow_run: bool = True) -> AsyncIterator[Agent]:
+    """An agent of the project of the shell, whose server is in this process."""
+    api = CliApi(Server(shell.environ["MOBILETEST_URL"], shell.environ["MOBILETEST_API_KEY"]), patience=0)
+    try:
+        async with connected(build_server(api, shell.folder, allow_run=allow_run)) as agent:
+            yield agent
+    finally:
+        api.close()
+
+
+@asynccontextmanager
+async def agent_of_process(shell: Shell, *arguments: str) -> AsyncIterator[Agent]:
     """An agent that has started the server in the folder of the shell."""
     program = shell.program("mcp", *arguments)
     server = StdioServerParameters(command=program[0], args=list(program[1:]), env=shell.environment, cwd=shell.folder)
-    async with stdio_client(server) as streams, ClientSession(*streams) as session:
-        await session.initialize()
-        yield Agent(session)
+    async with connected(server) as agent:
+        yield agent
+
+
+@asynccontextmanager
+async def connected(server: MCPServer | StdioServerParameters) -> AsyncIterator[Agent]:
+    async with Client(server) as client:
+        yield Agent(client)
 
 
 @pytest.fixture
@@ -59,32 +78,32 @@ async def project(shell: Shell, world: World) -> Shell:
 
 
 async def test_only_tools_that_read_are_there_without_permission(project: Shell) -> None:
-    async with agent_of(project) as agent:
-        tools = (await agent.session.list_tools()).tools
+    async with agent_of_process(project) as agent:
+        tools = (await agent.client.list_tools()).tools
         assert all(tool.annotations and tool.annotations.read_only_hint for tool in tools)
         assert all(tool.description for tool in tools)
         assert not WRITING & {tool.name for tool in tools}
         assert "Unknown tool" in await agent.refused("run_flow", paths=["flows"])
-    async with agent_of(project, "--allow-run") as agent:
-        tools = (await agent.session.list_tools()).tools
+    async with agent_of(project) as agent:
+        tools = (await agent.client.list_tools()).tools
         assert {tool.name for tool in tools if not tool.annotations.read_only_hint} == WRITING  # type: ignore[union-attr]
 
 
 async def test_an_agent_runs_flows_and_reads_the_failure(project: Shell) -> None:
     """From the flows of the project to the step that failed, the screen as elements, and its picture."""
-    async with agent_of(project, "--allow-run") as agent:
+    async with agent_of_process(project, "--allow-run") as agent:
         seen: list[tuple[float, float | None]] = []
 
         async def progress(done: float, total: float | None, _: str | None) -> None:
             seen.append((done, total))
 
-        answer = await agent.session.call_tool("run_flow", {"paths": ["flows"]}, progress_callback=progress)
+        answer = await agent.client.call_tool("run_flow", {"paths": ["flows"]}, progress_callback=progress)
         execution: Any = answer.structured_content
         assert seen[-1] == (2, 2)
         assert "1 passed, 1 failed of 2 runs" in execution["summary"]
         [run] = execution["not_passed"]
         assert (run["test"], run["outcome"], "(simulated)" in run["device"]) == ("Open the basket", "failed", True)
-        failure = await agent.session.call_tool("read_failure", {"execution": execution["id"]})
+        failure = await agent.client.call_tool("read_failure", {"execution": execution["id"]})
         text, picture = failure.content
         shown = json.loads(text.text)  # type: ignore[union-attr]
         assert shown["failed_step"]["index"] == 1
@@ -144,7 +163,7 @@ async def test_builds_are_compared(project: Shell) -> None:
 async def test_a_fix_is_tried_on_the_screen_of_the_failure(project: Shell) -> None:
     """Nothing is changed by a proposal; a test with a file is changed there."""
     ran = (await project.run("run", "flows", "--json")).document["execution"]["id"]
-    async with agent_of(project, "--allow-run") as agent:
+    async with agent_of(project) as agent:
         bad = await agent.call("propose_fix", execution=ran, step="Tap on the basket")
         assert (bad["resolves"], bad["reason"]) == (False, "not_found")
         good = await agent.call("propose_fix", execution=ran, step={"tapOn": "Log in"}, test="Open the basket")
@@ -159,7 +178,7 @@ async def test_a_fix_is_tried_on_the_screen_of_the_failure(project: Shell) -> No
 
 async def test_a_step_is_replaced_if_nobody_has_changed_it(project: Shell, api: Api) -> None:
     test = created(await api.post("/tests", {"name": "Shop", "steps": ["Tap on A", "Tap on B"]}))
-    async with agent_of(project, "--allow-run") as agent:
+    async with agent_of(project) as agent:
         fix = {"test": "Shop", "position": 1, "current": "Tap on B", "step": "Tap on C"}
         assert (await agent.call("apply_fix", **fix))["version_number"] == 2
         assert created(await api.get(f"/tests/{test['id']}"))["steps"] == ["Tap on A", "Tap on C"]
@@ -180,7 +199,7 @@ async def test_flows_are_validated_offline(project: Shell) -> None:
 
 async def test_files_outside_of_the_project_are_refused(project: Shell) -> None:
     (project.folder / "link.yaml").symlink_to("../outside.yaml")
-    async with agent_of(project, "--allow-run") as agent:
+    async with agent_of(project) as agent:
         for path in ("..", "../outside.yaml", "link.yaml", "/etc/hosts"):
             assert "is outside of the project" in await agent.refused("validate_flow", path=path)
             assert "is outside of the project" in await agent.refused("run_flow", paths=[path])
@@ -189,18 +208,18 @@ async def test_files_outside_of_the_project_are_refused(project: Shell) -> None:
 
 async def test_mistakes_are_errors_that_say_what_to_do(project: Shell, api: Api) -> None:
     reader = created(await api.post("/settings/api-keys", {"name": "reader", "scopes": ["read"]}))["key"]
-    async with agent_of(project, "--allow-run") as agent:
+    async with agent_of(project) as agent:
         assert 'no app is called "Nowhere"' in await agent.refused("list_builds", app="Nowhere")
         assert "Execution not found" in await agent.refused("get_execution", execution=UNKNOWN)
         assert "less than or equal to 100" in await agent.refused("list_apps", limit=1000)
         assert "nothing is selected" in await agent.refused("run_flow")
     project.environ["MOBILETEST_API_KEY"] = reader
-    async with agent_of(project, "--allow-run") as agent:
+    async with agent_of(project) as agent:
         refused = await agent.refused("run_flow", paths=["flows"])
         assert "mobiletest whoami" in refused
         assert reader not in refused
     project.environ["MOBILETEST_URL"] = "http://127.0.0.1:1"
-    async with agent_of(project, "--patience", "0") as agent:
+    async with agent_of(project) as agent:
         assert "cannot be reached" in await agent.refused("list_apps")
 
 
@@ -208,14 +227,14 @@ async def test_a_call_that_is_cancelled_leaves_the_server_at_work(project: Shell
     """The execution goes on; another tool cancels it."""
     project.write({"slow/flow.yaml": SLOW})
     (project.folder / "slow.apk").write_bytes(paced_app_model(seconds=1.2))
-    async with agent_of(project, "--allow-run") as agent:
+    async with agent_of(project) as agent:
         with anyio.move_on_after(60) as scope:
 
             async def running(*_: Any) -> None:
                 scope.cancel()
 
             arguments = {"paths": ["slow"], "app_file": "slow.apk", "build": "3.0"}
-            await agent.session.call_tool("run_flow", arguments, progress_callback=running)
+            await agent.client.call_tool("run_flow", arguments, progress_callback=running)
         assert scope.cancelled_caught
         [execution] = (await agent.call("list_executions"))["executions"]
         assert execution["status"] in ("queued", "running")
