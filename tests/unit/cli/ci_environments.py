@@ -6,6 +6,11 @@ SHA = "0f3c1e9b7a6d5c4b3a29181706f5e4d3c2b1a090"
 MERGE = "ffffffffffffffffffffffffffffffffffffffff"
 
 
+def pairs(text: str) -> dict[str, str]:
+    """Names and values of "A=1 B=2"."""
+    return dict(pair.split("=", 1) for pair in text.split())
+
+
 class Case(NamedTuple):
     """An environment, the contents of its event file, the headers (without "X-CI-") and the base branch."""
 
@@ -16,26 +21,16 @@ class Case(NamedTuple):
     event: object = None
 
 
-GITHUB = {
-    "CI": "true",
-    "GITHUB_ACTIONS": "true",
-    "GITHUB_REPOSITORY": "team/app",
-    "GITHUB_RUN_ID": "77",
-    "GITHUB_SERVER_URL": "https://github.example.com",
-    "GITHUB_SHA": MERGE,
-}
-GITHUB_RUN = {
-    "System": "github",
-    "Repository": "team/app",
-    "Run-ID": "77",
-    "Run-URL": "https://github.example.com/team/app/actions/runs/77",
-}
-GITHUB_PULL = GITHUB | {
-    "GITHUB_EVENT_NAME": "pull_request",
-    "GITHUB_REF": "refs/pull/12/merge",
-    "GITHUB_HEAD_REF": "pay",
-    "GITHUB_BASE_REF": "release/2",
-}
+GITHUB = pairs(
+    "CI=true GITHUB_ACTIONS=true GITHUB_REPOSITORY=team/app GITHUB_RUN_ID=77 "
+    f"GITHUB_SERVER_URL=https://github.example.com GITHUB_SHA={MERGE}"
+)
+GITHUB_RUN = pairs(
+    "System=github Repository=team/app Run-ID=77 Run-URL=https://github.example.com/team/app/actions/runs/77"
+)
+GITHUB_PULL = GITHUB | pairs(
+    "GITHUB_EVENT_NAME=pull_request GITHUB_REF=refs/pull/12/merge GITHUB_HEAD_REF=pay GITHUB_BASE_REF=release/2"
+)
 TEAM = {"full_name": "team/app"}
 BASE = {"ref": "release/2", "repo": TEAM}
 
@@ -47,77 +42,77 @@ def pull_request(**head: object) -> dict[str, object]:
 GITHUB_CASES = [
     Case(
         "github push",
-        GITHUB | {"GITHUB_EVENT_NAME": "push", "GITHUB_REF": "refs/heads/feature/a", "GITHUB_SHA": SHA},
-        GITHUB_RUN | {"Branch": "feature/a", "Commit-SHA": SHA},
+        GITHUB | pairs(f"GITHUB_EVENT_NAME=push GITHUB_REF=refs/heads/feature/a GITHUB_SHA={SHA}"),
+        GITHUB_RUN | pairs(f"Branch=feature/a Commit-SHA={SHA}"),
         "trunk",
         {"repository": {"default_branch": "trunk"}},
     ),
     Case(
         "github pull request",
         GITHUB_PULL,
-        GITHUB_RUN | {"Branch": "pay", "Commit-SHA": SHA, "PR-Number": "12"},
+        GITHUB_RUN | pairs(f"Branch=pay Commit-SHA={SHA} PR-Number=12"),
         "release/2",
         pull_request(repo=TEAM),
     ),
     Case(
         "github pull_request_target",
-        GITHUB_PULL | {"GITHUB_EVENT_NAME": "pull_request_target", "GITHUB_REF": "refs/heads/release/2"},
-        GITHUB_RUN | {"Branch": "pay", "Commit-SHA": SHA, "PR-Number": "12"},
+        GITHUB_PULL | pairs("GITHUB_EVENT_NAME=pull_request_target GITHUB_REF=refs/heads/release/2"),
+        GITHUB_RUN | pairs(f"Branch=pay Commit-SHA={SHA} PR-Number=12"),
         "release/2",
         pull_request(repo=TEAM),
     ),
     Case(
         "github pull request from main of a fork",
-        GITHUB_PULL | {"GITHUB_HEAD_REF": "main"},
-        GITHUB_RUN | {"Branch": "ada:main", "Commit-SHA": SHA, "PR-Number": "12"},
+        GITHUB_PULL | pairs("GITHUB_HEAD_REF=main"),
+        GITHUB_RUN | pairs(f"Branch=ada:main Commit-SHA={SHA} PR-Number=12"),
         "release/2",
         pull_request(ref="main", repo={"full_name": "ada/app"}),
     ),
     Case(
         "github pull request from a deleted fork",
         GITHUB_PULL,
-        GITHUB_RUN | {"Branch": "ada:pay", "Commit-SHA": SHA, "PR-Number": "12"},
+        GITHUB_RUN | pairs(f"Branch=ada:pay Commit-SHA={SHA} PR-Number=12"),
         "release/2",
         pull_request(label="ada:pay", repo=None),
     ),
     Case(
         "github pull request without an event file",
         GITHUB_PULL,
-        GITHUB_RUN | {"Branch": "pay", "PR-Number": "12"},
+        GITHUB_RUN | pairs("Branch=pay PR-Number=12"),
         "release/2",
     ),
     Case(
         "github merge group",
-        GITHUB | {"GITHUB_EVENT_NAME": "merge_group", "GITHUB_REF": "refs/heads/gh-readonly-queue/main/pr-12-0f3c"},
-        GITHUB_RUN | {"Branch": "gh-readonly-queue/main/pr-12-0f3c", "Commit-SHA": SHA},
+        GITHUB | pairs("GITHUB_EVENT_NAME=merge_group GITHUB_REF=refs/heads/gh-readonly-queue/main/pr-12-0f3c"),
+        GITHUB_RUN | pairs(f"Branch=gh-readonly-queue/main/pr-12-0f3c Commit-SHA={SHA}"),
         "main",
         {"merge_group": {"head_sha": SHA, "base_ref": "refs/heads/main"}},
     ),
     Case(
         "github tag",
-        GITHUB | {"GITHUB_EVENT_NAME": "push", "GITHUB_REF": "refs/tags/v1", "GITHUB_REF_TYPE": "tag"},
-        GITHUB_RUN | {"Commit-SHA": MERGE},
+        GITHUB | pairs("GITHUB_EVENT_NAME=push GITHUB_REF=refs/tags/v1 GITHUB_REF_TYPE=tag"),
+        GITHUB_RUN | pairs(f"Commit-SHA={MERGE}"),
         "main",
         {"repository": {"default_branch": "main"}},
     ),
     Case(
         "github workflow_dispatch",
-        GITHUB | {"GITHUB_EVENT_NAME": "workflow_dispatch", "GITHUB_REF": "refs/heads/main"},
-        GITHUB_RUN | {"Branch": "main", "Commit-SHA": MERGE},
+        GITHUB | pairs("GITHUB_EVENT_NAME=workflow_dispatch GITHUB_REF=refs/heads/main"),
+        GITHUB_RUN | pairs(f"Branch=main Commit-SHA={MERGE}"),
         "main",
         {"inputs": {}, "repository": {"default_branch": "main"}},
     ),
     Case(
         "github workflow_run after a pull request of a fork",
-        GITHUB | {"GITHUB_EVENT_NAME": "workflow_run", "GITHUB_REF": "refs/heads/main"},
-        GITHUB_RUN | {"Branch": "ada:main", "Commit-SHA": SHA},
+        GITHUB | pairs("GITHUB_EVENT_NAME=workflow_run GITHUB_REF=refs/heads/main"),
+        GITHUB_RUN | pairs(f"Branch=ada:main Commit-SHA={SHA}"),
         None,
         {"workflow_run": {"head_sha": SHA, "head_branch": "main", "head_repository": {"full_name": "ada/app"}}},
     ),
     Case(
         "github workflow_run after a pull request",
-        GITHUB | {"GITHUB_EVENT_NAME": "workflow_run", "GITHUB_REF": "refs/heads/main"},
-        GITHUB_RUN | {"Branch": "pay", "Commit-SHA": SHA, "PR-Number": "12"},
+        GITHUB | pairs("GITHUB_EVENT_NAME=workflow_run GITHUB_REF=refs/heads/main"),
+        GITHUB_RUN | pairs(f"Branch=pay Commit-SHA={SHA} PR-Number=12"),
         "main",
         {
             "workflow_run": {
@@ -129,226 +124,169 @@ GITHUB_CASES = [
         },
     ),
 ]
-
-GITLAB = {
-    "CI": "true",
-    "GITLAB_CI": "true",
-    "CI_COMMIT_SHA": SHA,
-    "CI_DEFAULT_BRANCH": "main",
-    "CI_PIPELINE_ID": "500",
-    "CI_PIPELINE_URL": "https://gitlab.example.com/team/mobile/app/-/pipelines/500",
-    "CI_PROJECT_PATH": "team/mobile/app",
-}
-GITLAB_RUN = {
-    "System": "gitlab",
-    "Commit-SHA": SHA,
-    "Run-ID": "500",
-    "Run-URL": GITLAB["CI_PIPELINE_URL"],
-    "Repository": "team/mobile/app",
-}
-GITLAB_MERGE = GITLAB | {
-    "CI_COMMIT_REF_NAME": "pay",
-    "CI_MERGE_REQUEST_IID": "3",
-    "CI_MERGE_REQUEST_PROJECT_PATH": "team/mobile/app",
-    "CI_MERGE_REQUEST_SOURCE_BRANCH_NAME": "pay",
-    "CI_MERGE_REQUEST_SOURCE_PROJECT_PATH": "team/mobile/app",
-    "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "release",
-}
+GITLAB = pairs(
+    f"CI=true GITLAB_CI=true CI_COMMIT_SHA={SHA} CI_DEFAULT_BRANCH=main CI_PIPELINE_ID=500 "
+    "CI_PIPELINE_URL=https://gitlab.example.com/team/mobile/app/-/pipelines/500 "
+    "CI_PROJECT_PATH=team/mobile/app"
+)
+GITLAB_RUN = pairs(
+    f"System=gitlab Commit-SHA={SHA} Run-ID=500 Run-URL={GITLAB['CI_PIPELINE_URL']} Repository=team/mobile/app"
+)
+GITLAB_MERGE = GITLAB | pairs(
+    "CI_COMMIT_REF_NAME=pay CI_MERGE_REQUEST_IID=3 "
+    "CI_MERGE_REQUEST_PROJECT_PATH=team/mobile/app "
+    "CI_MERGE_REQUEST_SOURCE_BRANCH_NAME=pay "
+    "CI_MERGE_REQUEST_SOURCE_PROJECT_PATH=team/mobile/app "
+    "CI_MERGE_REQUEST_TARGET_BRANCH_NAME=release"
+)
 GITLAB_CASES = [
-    Case("gitlab branch", GITLAB | {"CI_COMMIT_BRANCH": "main"}, GITLAB_RUN | {"Branch": "main"}, "main"),
-    Case("gitlab merge request", GITLAB_MERGE, GITLAB_RUN | {"Branch": "pay", "PR-Number": "3"}, "release"),
+    Case("gitlab branch", GITLAB | pairs("CI_COMMIT_BRANCH=main"), GITLAB_RUN | pairs("Branch=main"), "main"),
+    Case("gitlab merge request", GITLAB_MERGE, GITLAB_RUN | pairs("Branch=pay PR-Number=3"), "release"),
     Case(
         "gitlab merged results",
-        GITLAB_MERGE | {"CI_COMMIT_SHA": MERGE, "CI_MERGE_REQUEST_SOURCE_BRANCH_SHA": SHA},
-        GITLAB_RUN | {"Branch": "pay", "PR-Number": "3"},
+        GITLAB_MERGE | pairs(f"CI_COMMIT_SHA={MERGE} CI_MERGE_REQUEST_SOURCE_BRANCH_SHA={SHA}"),
+        GITLAB_RUN | pairs("Branch=pay PR-Number=3"),
         "release",
     ),
     Case(
         "gitlab merge request from a fork",
-        GITLAB_MERGE | {"CI_PROJECT_PATH": "ada/app", "CI_MERGE_REQUEST_SOURCE_PROJECT_PATH": "ada/app"},
-        GITLAB_RUN | {"Branch": "ada:pay", "PR-Number": "3"},
+        GITLAB_MERGE | pairs("CI_PROJECT_PATH=ada/app CI_MERGE_REQUEST_SOURCE_PROJECT_PATH=ada/app"),
+        GITLAB_RUN | pairs("Branch=ada:pay PR-Number=3"),
         "release",
     ),
     Case(
         "gitlab external pull request",
         GITLAB
-        | {
-            "CI_COMMIT_BRANCH": "pay",
-            "CI_EXTERNAL_PULL_REQUEST_IID": "12",
-            "CI_EXTERNAL_PULL_REQUEST_SOURCE_BRANCH_NAME": "pay",
-            "CI_EXTERNAL_PULL_REQUEST_SOURCE_BRANCH_SHA": SHA,
-            "CI_EXTERNAL_PULL_REQUEST_TARGET_BRANCH_NAME": "trunk",
-        },
-        GITLAB_RUN | {"Branch": "pay", "PR-Number": "12"},
+        | pairs(
+            "CI_COMMIT_BRANCH=pay CI_EXTERNAL_PULL_REQUEST_IID=12 "
+            "CI_EXTERNAL_PULL_REQUEST_SOURCE_BRANCH_NAME=pay "
+            f"CI_EXTERNAL_PULL_REQUEST_SOURCE_BRANCH_SHA={SHA} "
+            "CI_EXTERNAL_PULL_REQUEST_TARGET_BRANCH_NAME=trunk"
+        ),
+        GITLAB_RUN | pairs("Branch=pay PR-Number=12"),
         "trunk",
     ),
-    Case("gitlab tag", GITLAB | {"CI_COMMIT_TAG": "v1", "CI_COMMIT_REF_NAME": "v1"}, GITLAB_RUN, "main"),
+    Case("gitlab tag", GITLAB | pairs("CI_COMMIT_TAG=v1 CI_COMMIT_REF_NAME=v1"), GITLAB_RUN, "main"),
 ]
-
-JENKINS = {
-    "JENKINS_URL": "https://jenkins.example.com/",
-    "BUILD_URL": "https://jenkins.example.com/job/app/8/",
-    "BUILD_TAG": "jenkins-app-8",
-    "GIT_COMMIT": SHA,
-    "GIT_URL": "https://git.example.com/team/app.git",
-}
-JENKINS_RUN = {
-    "System": "jenkins",
-    "Commit-SHA": SHA,
-    "Run-URL": JENKINS["BUILD_URL"],
-    "Run-ID": "jenkins-app-8",
-    "Repository": "team/app",
-}
-JENKINS_CHANGE = JENKINS | {
-    "BRANCH_NAME": "PR-12",
-    "GIT_BRANCH": "PR-12",
-    "CHANGE_ID": "12",
-    "CHANGE_BRANCH": "pay",
-    "CHANGE_TARGET": "main",
-}
+JENKINS = pairs(
+    "JENKINS_URL=https://jenkins.example.com/ "
+    "BUILD_URL=https://jenkins.example.com/job/app/8/ BUILD_TAG=jenkins-app-8 "
+    f"GIT_COMMIT={SHA} GIT_URL=https://git.example.com/team/app.git"
+)
+JENKINS_RUN = pairs(
+    f"System=jenkins Commit-SHA={SHA} Run-URL={JENKINS['BUILD_URL']} Run-ID=jenkins-app-8 Repository=team/app"
+)
+JENKINS_CHANGE = JENKINS | pairs("BRANCH_NAME=PR-12 GIT_BRANCH=PR-12 CHANGE_ID=12 CHANGE_BRANCH=pay CHANGE_TARGET=main")
 JENKINS_CASES = [
-    Case("jenkins job", JENKINS | {"GIT_BRANCH": "origin/feature/a"}, JENKINS_RUN | {"Branch": "feature/a"}),
-    Case("jenkins job with a full ref", JENKINS | {"GIT_BRANCH": "refs/heads/main"}, JENKINS_RUN | {"Branch": "main"}),
-    Case("jenkins job on a commit", JENKINS | {"GIT_BRANCH": "detached"}, JENKINS_RUN),
-    Case("jenkins multibranch", JENKINS | {"BRANCH_NAME": "main"}, JENKINS_RUN | {"Branch": "main"}),
-    Case("jenkins change", JENKINS_CHANGE, JENKINS_RUN | {"Branch": "pay", "PR-Number": "12"}, "main"),
+    Case("jenkins job", JENKINS | pairs("GIT_BRANCH=origin/feature/a"), JENKINS_RUN | pairs("Branch=feature/a")),
+    Case(
+        "jenkins job with a full ref", JENKINS | pairs("GIT_BRANCH=refs/heads/main"), JENKINS_RUN | pairs("Branch=main")
+    ),
+    Case("jenkins job on a commit", JENKINS | pairs("GIT_BRANCH=detached"), JENKINS_RUN),
+    Case("jenkins multibranch", JENKINS | pairs("BRANCH_NAME=main"), JENKINS_RUN | pairs("Branch=main")),
+    Case("jenkins change", JENKINS_CHANGE, JENKINS_RUN | pairs("Branch=pay PR-Number=12"), "main"),
     Case(
         "jenkins change of a fork",
-        JENKINS_CHANGE | {"CHANGE_FORK": "ada/app", "CHANGE_BRANCH": "main"},
-        JENKINS_RUN | {"Branch": "ada:main", "PR-Number": "12"},
+        JENKINS_CHANGE | pairs("CHANGE_FORK=ada/app CHANGE_BRANCH=main"),
+        JENKINS_RUN | pairs("Branch=ada:main PR-Number=12"),
         "main",
     ),
-    Case("jenkins tag", JENKINS | {"BRANCH_NAME": "v1", "TAG_NAME": "v1"}, JENKINS_RUN),
+    Case("jenkins tag", JENKINS | pairs("BRANCH_NAME=v1 TAG_NAME=v1"), JENKINS_RUN),
 ]
-
-CIRCLECI = {
-    "CI": "true",
-    "CIRCLECI": "true",
-    "CIRCLE_SHA1": SHA,
-    "CIRCLE_BUILD_URL": "https://circleci.com/gh/team/app/9",
-    "CIRCLE_WORKFLOW_ID": "w-1",
-    "CIRCLE_PROJECT_USERNAME": "team",
-    "CIRCLE_PROJECT_REPONAME": "app",
-}
-CIRCLECI_RUN = {
-    "System": "circleci",
-    "Commit-SHA": SHA,
-    "Run-URL": CIRCLECI["CIRCLE_BUILD_URL"],
-    "Run-ID": "w-1",
-    "Repository": "team/app",
-}
+CIRCLECI = pairs(
+    f"CI=true CIRCLECI=true CIRCLE_SHA1={SHA} "
+    "CIRCLE_BUILD_URL=https://circleci.com/gh/team/app/9 CIRCLE_WORKFLOW_ID=w-1 "
+    "CIRCLE_PROJECT_USERNAME=team CIRCLE_PROJECT_REPONAME=app"
+)
+CIRCLECI_RUN = pairs(
+    f"System=circleci Commit-SHA={SHA} Run-URL={CIRCLECI['CIRCLE_BUILD_URL']} Run-ID=w-1 Repository=team/app"
+)
 CIRCLECI_CASES = [
-    Case("circleci branch", CIRCLECI | {"CIRCLE_BRANCH": "main"}, CIRCLECI_RUN | {"Branch": "main"}),
+    Case("circleci branch", CIRCLECI | pairs("CIRCLE_BRANCH=main"), CIRCLECI_RUN | pairs("Branch=main")),
     Case(
         "circleci pull request",
-        CIRCLECI | {"CIRCLE_BRANCH": "pay", "CIRCLE_PULL_REQUEST": "https://github.com/team/app/pull/12"},
-        CIRCLECI_RUN | {"Branch": "pay", "PR-Number": "12"},
+        CIRCLECI | pairs("CIRCLE_BRANCH=pay CIRCLE_PULL_REQUEST=https://github.com/team/app/pull/12"),
+        CIRCLECI_RUN | pairs("Branch=pay PR-Number=12"),
     ),
     Case(
         "circleci pull request from a fork",
-        CIRCLECI | {"CIRCLE_BRANCH": "pull/12", "CIRCLE_PR_NUMBER": "12"},
-        CIRCLECI_RUN | {"Branch": "pull/12", "PR-Number": "12"},
+        CIRCLECI | pairs("CIRCLE_BRANCH=pull/12 CIRCLE_PR_NUMBER=12"),
+        CIRCLECI_RUN | pairs("Branch=pull/12 PR-Number=12"),
     ),
     Case(
         "circleci on gitlab, without the project's names",
         {name: CIRCLECI[name] for name in ("CIRCLECI", "CIRCLE_SHA1")}
-        | {"CIRCLE_BRANCH": "main", "CIRCLE_REPOSITORY_URL": "git@gitlab.com:team/app.git", "CIRCLE_BUILD_NUM": "9"},
-        {"System": "circleci", "Commit-SHA": SHA, "Branch": "main", "Repository": "team/app", "Run-ID": "9"},
+        | pairs("CIRCLE_BRANCH=main CIRCLE_REPOSITORY_URL=git@gitlab.com:team/app.git CIRCLE_BUILD_NUM=9"),
+        pairs(f"System=circleci Commit-SHA={SHA} Branch=main Repository=team/app Run-ID=9"),
     ),
-    Case("circleci tag", CIRCLECI | {"CIRCLE_TAG": "v1"}, CIRCLECI_RUN),
+    Case("circleci tag", CIRCLECI | pairs("CIRCLE_TAG=v1"), CIRCLECI_RUN),
 ]
-
-BUILDKITE = {
-    "CI": "true",
-    "BUILDKITE": "true",
-    "BUILDKITE_COMMIT": SHA,
-    "BUILDKITE_BRANCH": "main",
-    "BUILDKITE_BUILD_ID": "b-1",
-    "BUILDKITE_BUILD_URL": "https://buildkite.com/team/app/builds/4",
-    "BUILDKITE_PIPELINE_DEFAULT_BRANCH": "main",
-    "BUILDKITE_PULL_REQUEST": "false",
-    "BUILDKITE_REPO": "git@github.com:team/app.git",
-    "BUILDKITE_TAG": "",
-}
-BUILDKITE_RUN = {
-    "System": "buildkite",
-    "Commit-SHA": SHA,
-    "Run-URL": BUILDKITE["BUILDKITE_BUILD_URL"],
-    "Run-ID": "b-1",
-    "Repository": "team/app",
-}
-BUILDKITE_PULL = BUILDKITE | {
-    "BUILDKITE_BRANCH": "pay",
-    "BUILDKITE_PULL_REQUEST": "12",
-    "BUILDKITE_PULL_REQUEST_BASE_BRANCH": "release",
-    "BUILDKITE_PULL_REQUEST_REPO": "https://github.com/team/app.git",
-}
+BUILDKITE = pairs(
+    f"CI=true BUILDKITE=true BUILDKITE_COMMIT={SHA} BUILDKITE_BRANCH=main "
+    "BUILDKITE_BUILD_ID=b-1 BUILDKITE_BUILD_URL=https://buildkite.com/team/app/builds/4 "
+    "BUILDKITE_PIPELINE_DEFAULT_BRANCH=main BUILDKITE_PULL_REQUEST=false "
+    "BUILDKITE_REPO=git@github.com:team/app.git BUILDKITE_TAG="
+)
+BUILDKITE_RUN = pairs(
+    f"System=buildkite Commit-SHA={SHA} Run-URL={BUILDKITE['BUILDKITE_BUILD_URL']} Run-ID=b-1 Repository=team/app"
+)
+BUILDKITE_PULL = BUILDKITE | pairs(
+    "BUILDKITE_BRANCH=pay BUILDKITE_PULL_REQUEST=12 "
+    "BUILDKITE_PULL_REQUEST_BASE_BRANCH=release "
+    "BUILDKITE_PULL_REQUEST_REPO=https://github.com/team/app.git"
+)
 BUILDKITE_CASES = [
-    Case("buildkite branch", BUILDKITE, BUILDKITE_RUN | {"Branch": "main"}, "main"),
-    Case("buildkite pull request", BUILDKITE_PULL, BUILDKITE_RUN | {"Branch": "pay", "PR-Number": "12"}, "release"),
+    Case("buildkite branch", BUILDKITE, BUILDKITE_RUN | pairs("Branch=main"), "main"),
+    Case("buildkite pull request", BUILDKITE_PULL, BUILDKITE_RUN | pairs("Branch=pay PR-Number=12"), "release"),
     Case(
         "buildkite pull request from a fork",
-        BUILDKITE_PULL | {"BUILDKITE_PULL_REQUEST_REPO": "https://github.com/ada/app.git"},
-        BUILDKITE_RUN | {"Branch": "ada:pay", "PR-Number": "12"},
+        BUILDKITE_PULL | pairs("BUILDKITE_PULL_REQUEST_REPO=https://github.com/ada/app.git"),
+        BUILDKITE_RUN | pairs("Branch=ada:pay PR-Number=12"),
         "release",
     ),
     Case(
         "buildkite fork with a prefixed branch",
-        BUILDKITE_PULL
-        | {"BUILDKITE_BRANCH": "ada:pay", "BUILDKITE_PULL_REQUEST_REPO": "https://github.com/ada/app.git"},
-        BUILDKITE_RUN | {"Branch": "ada:pay", "PR-Number": "12"},
+        BUILDKITE_PULL | pairs("BUILDKITE_BRANCH=ada:pay BUILDKITE_PULL_REQUEST_REPO=https://github.com/ada/app.git"),
+        BUILDKITE_RUN | pairs("Branch=ada:pay PR-Number=12"),
         "release",
     ),
     Case(
         "buildkite commit that is not resolved",
-        BUILDKITE | {"BUILDKITE_COMMIT": "HEAD"},
-        {name: value for name, value in BUILDKITE_RUN.items() if name != "Commit-SHA"} | {"Branch": "main"},
+        BUILDKITE | pairs("BUILDKITE_COMMIT=HEAD"),
+        {name: value for name, value in BUILDKITE_RUN.items() if name != "Commit-SHA"} | pairs("Branch=main"),
         "main",
     ),
-    Case("buildkite tag", BUILDKITE | {"BUILDKITE_TAG": "v1", "BUILDKITE_BRANCH": "v1"}, BUILDKITE_RUN, "main"),
+    Case("buildkite tag", BUILDKITE | pairs("BUILDKITE_TAG=v1 BUILDKITE_BRANCH=v1"), BUILDKITE_RUN, "main"),
 ]
-
-BITRISE = {
-    "CI": "true",
-    "BITRISE_IO": "true",
-    "BITRISE_BUILD_SLUG": "s-1",
-    "BITRISE_BUILD_URL": "https://app.bitrise.io/build/s-1",
-    "BITRISE_GIT_BRANCH": "main",
-    "BITRISE_GIT_COMMIT": SHA,
-    "BITRISEIO_GIT_REPOSITORY_OWNER": "team",
-    "BITRISEIO_GIT_REPOSITORY_SLUG": "app",
-    "GIT_REPOSITORY_URL": "git@github.com:team/app.git",
-}
-BITRISE_RUN = {
-    "System": "bitrise",
-    "Commit-SHA": SHA,
-    "Run-URL": BITRISE["BITRISE_BUILD_URL"],
-    "Run-ID": "s-1",
-    "Repository": "team/app",
-}
-BITRISE_PULL = BITRISE | {
-    "BITRISE_GIT_BRANCH": "pay",
-    "BITRISE_PULL_REQUEST": "12",
-    "BITRISEIO_GIT_BRANCH_DEST": "main",
-    "BITRISEIO_PULL_REQUEST_REPOSITORY_URL": "https://github.com/team/app.git",
-}
+BITRISE = pairs(
+    "CI=true BITRISE_IO=true BITRISE_BUILD_SLUG=s-1 "
+    "BITRISE_BUILD_URL=https://app.bitrise.io/build/s-1 BITRISE_GIT_BRANCH=main "
+    f"BITRISE_GIT_COMMIT={SHA} BITRISEIO_GIT_REPOSITORY_OWNER=team "
+    "BITRISEIO_GIT_REPOSITORY_SLUG=app GIT_REPOSITORY_URL=git@github.com:team/app.git"
+)
+BITRISE_RUN = pairs(
+    f"System=bitrise Commit-SHA={SHA} Run-URL={BITRISE['BITRISE_BUILD_URL']} Run-ID=s-1 Repository=team/app"
+)
+BITRISE_PULL = BITRISE | pairs(
+    "BITRISE_GIT_BRANCH=pay BITRISE_PULL_REQUEST=12 BITRISEIO_GIT_BRANCH_DEST=main "
+    "BITRISEIO_PULL_REQUEST_REPOSITORY_URL=https://github.com/team/app.git"
+)
 BITRISE_CASES = [
-    Case("bitrise branch", BITRISE, BITRISE_RUN | {"Branch": "main"}),
-    Case("bitrise pull request", BITRISE_PULL, BITRISE_RUN | {"Branch": "pay", "PR-Number": "12"}, "main"),
+    Case("bitrise branch", BITRISE, BITRISE_RUN | pairs("Branch=main")),
+    Case("bitrise pull request", BITRISE_PULL, BITRISE_RUN | pairs("Branch=pay PR-Number=12"), "main"),
     Case(
         "bitrise pull request from a fork",
-        BITRISE_PULL | {"BITRISEIO_PULL_REQUEST_REPOSITORY_URL": "https://github.com/ada/app.git"},
-        BITRISE_RUN | {"Branch": "ada:pay", "PR-Number": "12"},
+        BITRISE_PULL | pairs("BITRISEIO_PULL_REQUEST_REPOSITORY_URL=https://github.com/ada/app.git"),
+        BITRISE_RUN | pairs("Branch=ada:pay PR-Number=12"),
         "main",
     ),
     Case(
         "bitrise build started by hand",
-        BITRISE | {"BITRISE_GIT_COMMIT": "", "GIT_CLONE_COMMIT_HASH": SHA, "BITRISE_PULL_REQUEST": ""},
-        BITRISE_RUN | {"Branch": "main"},
+        BITRISE | pairs(f"BITRISE_GIT_COMMIT= GIT_CLONE_COMMIT_HASH={SHA} BITRISE_PULL_REQUEST="),
+        BITRISE_RUN | pairs("Branch=main"),
     ),
-    Case("bitrise tag", BITRISE | {"BITRISE_GIT_TAG": "v1"}, BITRISE_RUN),
+    Case("bitrise tag", BITRISE | pairs("BITRISE_GIT_TAG=v1"), BITRISE_RUN),
 ]
-
 AZURE = {
     "TF_BUILD": "True",
     "BUILD_BUILDID": "31",
@@ -358,131 +296,96 @@ AZURE = {
     "SYSTEM_COLLECTIONURI": "https://dev.azure.com/team/",
     "SYSTEM_TEAMPROJECT": "Mobile apps",
 }
-AZURE_RUN = {
-    "System": "azure-pipelines",
-    "Commit-SHA": SHA,
-    "Run-URL": "https://dev.azure.com/team/Mobile%20apps/_build/results?buildId=31",
-    "Run-ID": "31",
-    "Repository": "team/app",
-}
-AZURE_PULL = AZURE | {
-    "BUILD_SOURCEBRANCH": "refs/pull/12/merge",
-    "BUILD_SOURCEVERSION": MERGE,
-    "SYSTEM_PULLREQUEST_ISFORK": "False",
-    "SYSTEM_PULLREQUEST_PULLREQUESTID": "293753840",
-    "SYSTEM_PULLREQUEST_PULLREQUESTNUMBER": "12",
-    "SYSTEM_PULLREQUEST_SOURCEBRANCH": "pay",
-    "SYSTEM_PULLREQUEST_SOURCECOMMITID": SHA,
-    "SYSTEM_PULLREQUEST_TARGETBRANCH": "main",
-}
+AZURE_RUN = pairs(
+    f"System=azure-pipelines Commit-SHA={SHA} "
+    "Run-URL=https://dev.azure.com/team/Mobile%20apps/_build/results?buildId=31 Run-ID=31 "
+    "Repository=team/app"
+)
+AZURE_PULL = AZURE | pairs(
+    f"BUILD_SOURCEBRANCH=refs/pull/12/merge BUILD_SOURCEVERSION={MERGE} "
+    "SYSTEM_PULLREQUEST_ISFORK=False SYSTEM_PULLREQUEST_PULLREQUESTID=293753840 "
+    "SYSTEM_PULLREQUEST_PULLREQUESTNUMBER=12 SYSTEM_PULLREQUEST_SOURCEBRANCH=pay "
+    f"SYSTEM_PULLREQUEST_SOURCECOMMITID={SHA} SYSTEM_PULLREQUEST_TARGETBRANCH=main"
+)
 AZURE_CASES = [
-    Case("azure branch", AZURE, AZURE_RUN | {"Branch": "feature/a"}),
-    Case("azure pull request on github", AZURE_PULL, AZURE_RUN | {"Branch": "pay", "PR-Number": "12"}, "main"),
+    Case("azure branch", AZURE, AZURE_RUN | pairs("Branch=feature/a")),
+    Case("azure pull request on github", AZURE_PULL, AZURE_RUN | pairs("Branch=pay PR-Number=12"), "main"),
     Case(
         "azure pull request on azure repos",
         {name: value for name, value in AZURE_PULL.items() if name != "SYSTEM_PULLREQUEST_PULLREQUESTNUMBER"}
-        | {
-            "SYSTEM_PULLREQUEST_PULLREQUESTID": "12",
-            "SYSTEM_PULLREQUEST_SOURCEBRANCH": "refs/heads/users/ada/pay",
-            "SYSTEM_PULLREQUEST_TARGETBRANCH": "refs/heads/main",
-        },
-        AZURE_RUN | {"Branch": "users/ada/pay", "PR-Number": "12"},
+        | pairs(
+            "SYSTEM_PULLREQUEST_PULLREQUESTID=12 "
+            "SYSTEM_PULLREQUEST_SOURCEBRANCH=refs/heads/users/ada/pay "
+            "SYSTEM_PULLREQUEST_TARGETBRANCH=refs/heads/main"
+        ),
+        AZURE_RUN | pairs("Branch=users/ada/pay PR-Number=12"),
         "main",
     ),
     Case(
         "azure pull request from a fork",
         AZURE_PULL
-        | {
-            "SYSTEM_PULLREQUEST_ISFORK": "True",
-            "SYSTEM_PULLREQUEST_SOURCEREPOSITORYURI": "https://github.com/ada/app",
-        },
-        AZURE_RUN | {"Branch": "ada:pay", "PR-Number": "12"},
+        | pairs("SYSTEM_PULLREQUEST_ISFORK=True SYSTEM_PULLREQUEST_SOURCEREPOSITORYURI=https://github.com/ada/app"),
+        AZURE_RUN | pairs("Branch=ada:pay PR-Number=12"),
         "main",
     ),
-    Case("azure tag", AZURE | {"BUILD_SOURCEBRANCH": "refs/tags/v1"}, AZURE_RUN),
+    Case("azure tag", AZURE | pairs("BUILD_SOURCEBRANCH=refs/tags/v1"), AZURE_RUN),
 ]
-
-BITBUCKET = {
-    "CI": "true",
-    "BITBUCKET_BUILD_NUMBER": "6",
-    "BITBUCKET_COMMIT": SHA,
-    "BITBUCKET_REPO_FULL_NAME": "team/app",
-}
-BITBUCKET_RUN = {
-    "System": "bitbucket",
-    "Commit-SHA": SHA,
-    "Run-URL": "https://bitbucket.org/team/app/pipelines/results/6",
-    "Run-ID": "6",
-    "Repository": "team/app",
-}
-CODEMAGIC = {
-    "CI": "true",
-    "CM_BUILD_ID": "b-2",
-    "CM_PROJECT_ID": "p-2",
-    "CM_BRANCH": "pay",
-    "CM_COMMIT": SHA,
-    "CM_PULL_REQUEST": "false",
-    "CM_REPO_SLUG": "team/app",
-}
-CODEMAGIC_RUN = {
-    "System": "codemagic",
-    "Commit-SHA": SHA,
-    "Run-URL": "https://codemagic.io/app/p-2/build/b-2",
-    "Run-ID": "b-2",
-    "Repository": "team/app",
-}
-XCODE = {
-    "CI": "TRUE",
-    "CI_XCODE_CLOUD": "TRUE",
-    "CI_BUILD_ID": "x-1",
-    "CI_BUILD_URL": "https://appstoreconnect.apple.com/teams/t/apps/a/ci/builds/x-1",
-    "CI_COMMIT": SHA,
-}
-XCODE_RUN = {"System": "xcode-cloud", "Commit-SHA": SHA, "Run-URL": XCODE["CI_BUILD_URL"], "Run-ID": "x-1"}
-XCODE_PULL = XCODE | {
-    "CI_PULL_REQUEST_NUMBER": "12",
-    "CI_PULL_REQUEST_SOURCE_BRANCH": "pay",
-    "CI_PULL_REQUEST_SOURCE_COMMIT": SHA,
-    "CI_PULL_REQUEST_SOURCE_REPO": "team/app",
-    "CI_PULL_REQUEST_TARGET_BRANCH": "main",
-    "CI_PULL_REQUEST_TARGET_REPO": "team/app",
-}
+BITBUCKET = pairs(f"CI=true BITBUCKET_BUILD_NUMBER=6 BITBUCKET_COMMIT={SHA} BITBUCKET_REPO_FULL_NAME=team/app")
+BITBUCKET_RUN = pairs(
+    f"System=bitbucket Commit-SHA={SHA} "
+    "Run-URL=https://bitbucket.org/team/app/pipelines/results/6 Run-ID=6 "
+    "Repository=team/app"
+)
+CODEMAGIC = pairs(
+    f"CI=true CM_BUILD_ID=b-2 CM_PROJECT_ID=p-2 CM_BRANCH=pay CM_COMMIT={SHA} "
+    "CM_PULL_REQUEST=false CM_REPO_SLUG=team/app"
+)
+CODEMAGIC_RUN = pairs(
+    f"System=codemagic Commit-SHA={SHA} Run-URL=https://codemagic.io/app/p-2/build/b-2 Run-ID=b-2 Repository=team/app"
+)
+XCODE = pairs(
+    "CI=TRUE CI_XCODE_CLOUD=TRUE CI_BUILD_ID=x-1 "
+    "CI_BUILD_URL=https://appstoreconnect.apple.com/teams/t/apps/a/ci/builds/x-1 "
+    f"CI_COMMIT={SHA}"
+)
+XCODE_RUN = pairs(f"System=xcode-cloud Commit-SHA={SHA} Run-URL={XCODE['CI_BUILD_URL']} Run-ID=x-1")
+XCODE_PULL = XCODE | pairs(
+    "CI_PULL_REQUEST_NUMBER=12 CI_PULL_REQUEST_SOURCE_BRANCH=pay "
+    f"CI_PULL_REQUEST_SOURCE_COMMIT={SHA} CI_PULL_REQUEST_SOURCE_REPO=team/app "
+    "CI_PULL_REQUEST_TARGET_BRANCH=main CI_PULL_REQUEST_TARGET_REPO=team/app"
+)
 OTHER_CASES = [
-    Case("bitbucket branch", BITBUCKET | {"BITBUCKET_BRANCH": "main"}, BITBUCKET_RUN | {"Branch": "main"}),
+    Case("bitbucket branch", BITBUCKET | pairs("BITBUCKET_BRANCH=main"), BITBUCKET_RUN | pairs("Branch=main")),
     Case(
         "bitbucket pull request",
-        BITBUCKET | {"BITBUCKET_BRANCH": "pay", "BITBUCKET_PR_ID": "12", "BITBUCKET_PR_DESTINATION_BRANCH": "main"},
-        BITBUCKET_RUN | {"Branch": "pay", "PR-Number": "12"},
+        BITBUCKET | pairs("BITBUCKET_BRANCH=pay BITBUCKET_PR_ID=12 BITBUCKET_PR_DESTINATION_BRANCH=main"),
+        BITBUCKET_RUN | pairs("Branch=pay PR-Number=12"),
         "main",
     ),
-    Case("bitbucket tag", BITBUCKET | {"BITBUCKET_TAG": "v1"}, BITBUCKET_RUN),
-    Case("codemagic branch", CODEMAGIC, CODEMAGIC_RUN | {"Branch": "pay"}),
+    Case("bitbucket tag", BITBUCKET | pairs("BITBUCKET_TAG=v1"), BITBUCKET_RUN),
+    Case("codemagic branch", CODEMAGIC, CODEMAGIC_RUN | pairs("Branch=pay")),
     Case(
         "codemagic pull request",
-        CODEMAGIC | {"CM_PULL_REQUEST": "true", "CM_PULL_REQUEST_NUMBER": "12", "CM_PULL_REQUEST_DEST": "main"},
-        CODEMAGIC_RUN | {"Branch": "pay", "PR-Number": "12"},
+        CODEMAGIC | pairs("CM_PULL_REQUEST=true CM_PULL_REQUEST_NUMBER=12 CM_PULL_REQUEST_DEST=main"),
+        CODEMAGIC_RUN | pairs("Branch=pay PR-Number=12"),
         "main",
     ),
-    Case("codemagic tag", CODEMAGIC | {"CM_TAG": "v1", "CM_BRANCH": "main"}, CODEMAGIC_RUN),
-    Case("xcode cloud branch", XCODE | {"CI_BRANCH": "main"}, XCODE_RUN | {"Branch": "main"}),
+    Case("codemagic tag", CODEMAGIC | pairs("CM_TAG=v1 CM_BRANCH=main"), CODEMAGIC_RUN),
+    Case("xcode cloud branch", XCODE | pairs("CI_BRANCH=main"), XCODE_RUN | pairs("Branch=main")),
     Case(
-        "xcode cloud pull request",
-        XCODE_PULL,
-        XCODE_RUN | {"Branch": "pay", "PR-Number": "12", "Repository": "team/app"},
-        "main",
+        "xcode cloud pull request", XCODE_PULL, XCODE_RUN | pairs("Branch=pay PR-Number=12 Repository=team/app"), "main"
     ),
     Case(
         "xcode cloud pull request from a fork",
-        XCODE_PULL | {"CI_PULL_REQUEST_SOURCE_REPO": "ada/app"},
-        XCODE_RUN | {"Branch": "ada:pay", "PR-Number": "12", "Repository": "team/app"},
+        XCODE_PULL | pairs("CI_PULL_REQUEST_SOURCE_REPO=ada/app"),
+        XCODE_RUN | pairs("Branch=ada:pay PR-Number=12 Repository=team/app"),
         "main",
     ),
-    Case("xcode cloud tag", XCODE | {"CI_TAG": "v1"}, XCODE_RUN),
-    Case("an unknown system", {"CI": "true", "BRANCH_NAME": "main", "BUILD_URL": "https://x"}, {"System": "ci"}),
-    Case("no CI", {"HOME": "/home/ada"}, {}),
-    Case("CI switched off", {"CI": "false"}, {}),
+    Case("xcode cloud tag", XCODE | pairs("CI_TAG=v1"), XCODE_RUN),
+    Case("an unknown system", pairs("CI=true BRANCH_NAME=main BUILD_URL=https://x"), pairs("System=ci")),
+    Case("no CI", pairs("HOME=/home/ada"), {}),
+    Case("CI switched off", pairs("CI=false"), {}),
 ]
-
 CASES = [
     *GITHUB_CASES,
     *GITLAB_CASES,

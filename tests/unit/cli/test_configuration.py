@@ -1,6 +1,5 @@
 """Where the server is and what a project wants: order of the sources, and what is refused."""
 
-import json
 import stat
 from pathlib import Path
 
@@ -105,6 +104,11 @@ def test_a_project_says_what_to_run(tmp_path: Path) -> None:
     assert (project.env, project.retries, project.gate) == ({"USER": "ada", "N": "1.10", "ON": "yes"}, 1, False)
 
 
+@pytest.mark.parametrize("content", [b"# nothing yet\n", b"app:\n"])
+def test_an_empty_project_is_one(content: bytes) -> None:
+    assert parse_project(Path("mobiletest.yaml"), content).app is None
+
+
 def test_the_project_of_another_repository_is_not_used(tmp_path: Path) -> None:
     (tmp_path / "mobiletest.yaml").write_text("app: Other\n")
     (tmp_path / "mine" / ".git").mkdir(parents=True)
@@ -138,8 +142,3 @@ def test_mistakes_in_a_project_are_named_with_their_line(text: str, message: str
     assert refused.value.exit_code == INVALID_FILE
     if hint:
         assert refused.value.hint == hint
-
-
-def test_an_empty_project_is_one(tmp_path: Path) -> None:
-    assert parse_project(tmp_path / "mobiletest.yaml", b"# nothing yet\n").app is None
-    assert json.dumps(parse_project(tmp_path / "mobiletest.yaml", b"app:\n").app) == "null"

@@ -48,12 +48,8 @@ def test_a_pipe_stays_a_pipe(tmp_path: Path) -> None:
     assert pipe.is_fifo()
 
 
-def test_a_full_device_is_said(tmp_path: Path) -> None:
-    with pytest.raises(CliError, match="/dev/full: cannot be written: No space left on device") as refused:
-        write(Path("/dev/full"), b"new")
+@pytest.mark.parametrize(("path", "why"), [("/dev/full", "No space left on device"), ("/", "Is a directory")])
+def test_what_cannot_be_written_is_said(path: str, why: str) -> None:
+    with pytest.raises(CliError, match=f"{path}: cannot be written: {why}") as refused:
+        write(Path(path), b"new")
     assert refused.value.exit_code == INVALID_FILE
-
-
-def test_a_folder_cannot_be_written(tmp_path: Path) -> None:
-    with pytest.raises(CliError, match="cannot be written: Is a directory"):
-        write(tmp_path, b"new")

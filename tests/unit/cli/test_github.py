@@ -61,10 +61,6 @@ def test_files_are_named_from_the_root_of_the_repository(tmp_path: Path, monkeyp
     assert _repository_path("/elsewhere/basket.yaml") == "/elsewhere/basket.yaml"
 
 
-def test_a_failure_without_a_file_has_a_title_only() -> None:
-    assert commands(report(failed()))[0].properties == {"title": "Pay failed"}
-
-
 def test_runs_without_a_verdict_are_errors() -> None:
     lost = failed("Basket", "", status="failed", success=None)
     assert commands(report(lost)) == [
@@ -106,28 +102,22 @@ def test_text_that_is_not_unicode_can_be_printed() -> None:
 
 def test_ten_of_each_kind_and_a_notice_with_the_rest() -> None:
     errors, warnings = [failed(f"e{n}") for n in range(13)], [failed(f"w{n}") for n in range(11)]
+    assert [each.kind for each in commands(report(*errors[:10]))] == ["error"] * 10
     found = report(*errors, *warnings, reasons=[reason(run, "flaky") for run in warnings])
     said = commands(found)
     assert [each.kind for each in said] == ["error"] * 10 + ["warning"] * 10 + ["notice"]
     assert said[-1] == Command("notice", {"title": "mobiletest"}, f"3 more errors and 1 more warning: {LINK}")
 
 
-def test_exactly_ten_need_no_notice() -> None:
-    assert [each.kind for each in commands(report(*[failed(f"e{n}") for n in range(10)]))] == ["error"] * 10
-
-
-def test_the_summary_is_appended(tmp_path: Path) -> None:
-    file = tmp_path / "summary.md"
-    file.write_text("# Build\n")
-    found = report(failed())
+def test_the_summary_begins_a_file_or_is_appended(tmp_path: Path) -> None:
+    file, found = tmp_path / "summary.md", report(failed())
+    for before in ("", "# Build\n\n"):
+        file.write_text(before.removesuffix("\n"))
+        assert write_summary(found, {"GITHUB_STEP_SUMMARY": str(file)}) is None
+        assert file.read_text() == f"{before}{render_markdown(found)}"
+        file.unlink()
     assert write_summary(found, {"GITHUB_STEP_SUMMARY": str(file)}) is None
-    assert file.read_text() == f"# Build\n\n{render_markdown(found)}"
-
-
-def test_the_summary_begins_a_new_file(tmp_path: Path) -> None:
-    file = tmp_path / "summary.md"
-    assert write_summary(report(passed()), {"GITHUB_STEP_SUMMARY": str(file)}) is None
-    assert file.read_text() == render_markdown(report(passed()))
+    assert file.read_text() == render_markdown(found)
 
 
 @pytest.mark.parametrize("environ", [{}, {"GITHUB_STEP_SUMMARY": ""}])

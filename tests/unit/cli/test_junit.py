@@ -13,7 +13,7 @@ from mobiletest_cli.results.report import Report
 from services.executor import junit
 from services.executor.model import lifecycle
 from services.executor.model.attempts import AttemptResult
-from services.executor.model.failures import Category, Failure
+from services.executor.model.failures import Category
 from services.executor.model.runs import Run
 from tests.unit.cli.report_samples import failed, reason, report
 from tests.unit.executor.model.builders import (
@@ -73,10 +73,6 @@ def quarantine(run: Run, why: str | None = "Waits for SHOP-1") -> bytes:
     return add_quarantine(rendered(run), report(sample, reasons=[reason(sample, "quarantined", quarantine=details)]))
 
 
-def test_the_servers_document_is_not_strict() -> None:
-    assert not SCHEMA.validate(etree.fromstring(rendered(*all_kinds())))
-
-
 def test_a_strict_document_is_valid_for_jenkins() -> None:
     SCHEMA.assertValid(etree.fromstring(strict(rendered(*all_kinds()))))
     for run in all_kinds():
@@ -133,26 +129,14 @@ def test_simulated_is_true_only_where_a_simulated_device_ran_the_test(simulated:
     assert properties(cases(rendered(run))[0]).get("simulated") == said
 
 
-def test_a_run_without_a_device_is_not_simulated() -> None:
-    run = finish(claimed_run(), AttemptResult(failure=Failure(Category.CONFIG_INVALID, "no app")))
-    assert "simulated" not in properties(cases(rendered(run))[0])
-
-
 def test_quarantine_is_a_property_of_the_tests_that_the_gate_names() -> None:
-    run = finish(claimed_run(retries=0), failing())
-    (case,) = cases(quarantine(run))
+    document = quarantine(finish(claimed_run(retries=0), failing()))
+    (case,) = cases(document)
     assert properties(case)["quarantine"] == "Waits for SHOP-1"
     assert case.find("failure") is not None
-
-
-def test_a_quarantine_without_details_is_shown() -> None:
+    SCHEMA.assertValid(etree.fromstring(strict(document)))
+    assert "quarantine: Waits for SHOP-1\n" in (cases(strict(document))[0].findtext("system-out") or "")
     assert properties(cases(quarantine(new_run(), None))[0])["quarantine"] == "in quarantine"
-
-
-def test_quarantine_is_shown_in_a_strict_document() -> None:
-    document = strict(quarantine(finish(claimed_run(retries=0), failing())))
-    SCHEMA.assertValid(etree.fromstring(document))
-    assert "quarantine: Waits for SHOP-1\n" in (cases(document)[0].findtext("system-out") or "")
 
 
 def test_other_tests_are_not_in_quarantine() -> None:
