@@ -34,9 +34,12 @@ _LONGEST_PAUSE = 10.0
 
 
 class Api:
-    """The server's REST API with one key. `patience`: seconds for which calls that are safe to repeat are repeated."""
+    """The server's REST API with one key. `patience`: seconds for which calls that are safe to repeat are repeated.
 
-    def __init__(self, server: Server, *, patience: float) -> None:
+    Without a `transport` the server is reached over the network.
+    """
+
+    def __init__(self, server: Server, *, patience: float, transport: httpx.BaseTransport | None = None) -> None:
         self.server = server
         self.patience = patience
         self._client = make_client(
@@ -48,6 +51,7 @@ class Api:
                 "User-Agent": f"mobiletest-cli/{__version__}",
             },
             timeout=httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS),
+            transport=transport,
         )
 
     def start(self, path: str, body: Any, *, key: str, headers: Mapping[str, str] | None = None) -> Any:

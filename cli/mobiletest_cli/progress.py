@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 ENDED = frozenset({"completed", "failed", "cancelled"})
 PATIENCE_SECONDS = 300.0
 """For how long a server may be unreachable during a wait: longer than a gateway needs to be replaced."""
-_EVENT_SECONDS = 40.0
+EVENT_SECONDS = 40.0
 """The server sends a comment more often than this; a stream that is silent for longer is held back by a proxy."""
 _POLL_SECONDS = 20
 _ANSWER_SECONDS = 5.0
@@ -44,12 +44,14 @@ class Follower:
         on_run: Callable[[Run], None],
         on_execution: Callable[[Execution], None],
         patience: float = PATIENCE_SECONDS,
+        event_seconds: float = EVENT_SECONDS,
     ) -> None:
         self._api = api.impatient()
         self._id = execution_id
         self._on_run = on_run
         self._on_execution = on_execution
         self._patience = patience
+        self._event_seconds = event_seconds
         self._last_event = ""
         self._last_answer = time.monotonic()
 
@@ -58,7 +60,7 @@ class Follower:
         deadline = None if timeout is None else time.monotonic() + timeout
         streams = True
         while True:
-            if streams and _remaining(deadline) > _EVENT_SECONDS:
+            if streams and _remaining(deadline) > self._event_seconds:
                 streams = self._follow_events(deadline)
             else:
                 self._poll(deadline)
@@ -78,20 +80,21 @@ class Follower:
 
         headers = {"Last-Event-ID": self._last_event} if self._last_event else {}
         began, received = time.monotonic(), False
+        quiet = None if deadline is None else deadline - self._event_seconds
         try:
             with self._api.stream(
                 f"executions/{self._id}/events",
                 headers={**headers, "Accept": "text/event-stream"},
-                timeout=httpx.Timeout(_EVENT_SECONDS, connect=10.0),
+                timeout=httpx.Timeout(self._event_seconds, connect=10.0),
             ) as response:
-                for kind, sequence, content in read_events(_until(deadline, response.iter_lines())):
+                for kind, sequence, content in read_events(_until(quiet, response.iter_lines())):
                     received = True
                     self._last_answer = time.monotonic()
                     self._last_event = sequence
                     self._pass_on(kind, content)
         except CliError as error:
             self._tolerate(error)
-            return received or time.monotonic() - began < _EVENT_SECONDS / 2
+            return received or time.monotonic() - began < self._event_seconds / 2
         except (ValueError, LookupError, TypeError, AttributeError):  # no events of ours: a proxy's page, perhaps
             return False
         return True
@@ -158,8 +161,8 @@ def _remaining(deadline: float | None) -> float:
 
 
 def _until(deadline: float | None, lines: Iterator[str]) -> Iterator[str]:
-    """The lines, heartbeats too, while a silent stream would end before the deadline."""
+    """The lines, heartbeats too, until the deadline."""
     for line in lines:
         yield line
-        if _remaining(deadline) <= _EVENT_SECONDS:
+        if _remaining(deadline) <= 0:
             return

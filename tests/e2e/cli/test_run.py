@@ -50,29 +50,30 @@ async def test_a_new_user_gets_a_verdict_with_one_command(project: Shell, api: A
     assert "Gate: Passed: the only run passed." in ended.out
     [app] = created(await api.get("/apps"))["items"]
     assert (app["name"], app["platform"], app["versions_count"], app["attached_tests"]) == ("project", "Android", 1, 1)
-
-
-async def test_a_second_run_uploads_and_changes_nothing(project: Shell, api: Api) -> None:
-    for _ in range(2):
-        ended = await project.run("run", "--app", "app.apk", "--build", "1.0.0")
-        assert ended.code == OK, ended.err
-    assert "Build 1.0.0 of project is on the server." in ended.err
-    assert "0 new, 0 changed, 1 unchanged" in ended.err
+    again = await project.ok("run", "--app", "app.apk", "--build", "1.0.0")
+    assert "Build 1.0.0 of project is on the server." in again.err
+    assert "0 new, 0 changed, 1 unchanged" in again.err
     assert created(await api.get("/executions"))["total"] == 2
 
 
-async def test_the_json_is_one_document(project: Shell) -> None:
-    ended = await project.run("run", "--app", "app.apk", "--build", "1", "--json", "--env", "USER=ada")
-    document = ended.document
-    assert (ended.code, document["exit_code"], document["execution"]["source"]) == (OK, OK, "cli")
+async def test_the_json_is_one_document_with_what_ci_says(project: Shell) -> None:
+    names = ("CI_COMMIT_BRANCH", "CI_COMMIT_REF_NAME")
+    project.environ |= {"CI": "true", "GITLAB_CI": "true", "CI_COMMIT_SHA": "4f2c1d9", **dict.fromkeys(names, "größe")}
+    ended = await project.run("run", "--app", "app.apk", "--build", "1", "--json", "--env", "USER=ada", "--ci-pr", "7")
+    document, execution = ended.document, ended.document["execution"]
+    assert (ended.code, ended.err, document["exit_code"], execution["source"]) == (OK, "", OK, "ci")
     assert [run["test_name"] for run in document["runs"]] == ["Log in"]
     assert (document["gate"]["result"], document["import"]["created_count"]) == ("pass", 1)
-    assert document["execution"]["run_config"]["env"] == {"USER": "ada"}
-    assert ended.err == ""
+    assert execution["run_config"]["env"] == {"USER": "ada"}
+    ci = execution["ci"]
+    assert (ci["system"], ci["commit_sha"], ci["branch"], ci["pr_number"]) == ("gitlab", "4f2c1d9", "größe", 7)
 
 
 async def test_a_failure_is_shown_with_step_reason_and_link(project: Shell) -> None:
+    """To people, in files, and to GitHub as annotation and summary."""
+    summary = project.folder / "summary.md"
     project.write({".maestro/basket.yaml": BROKEN})
+    project.environ |= {"CI": "true", "GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(summary)}
     arguments = ["--junit", "out/junit.xml", "--report", "out/report.md", "--artifacts", "out/artifacts"]
     ended = await project.run("run", "--app", "app.apk", "--build", "1", *arguments)
     assert ended.code == FAILED, ended.err
@@ -85,6 +86,8 @@ async def test_a_failure_is_shown_with_step_reason_and_link(project: Shell) -> N
     assert "Open the basket" in (project.folder / "out" / "report.md").read_text()
     [folder] = (project.folder / "out" / "artifacts").iterdir()  # of the run that failed, not of the other one
     assert list(folder.glob("*.png"))
+    assert "::error file=.maestro/basket.yaml,title=" in ended.out
+    assert "Open the basket" in summary.read_text()
 
 
 def created_id(text: str) -> str:
@@ -114,7 +117,8 @@ async def test_tags_names_and_files_select_flows(project: Shell) -> None:
         assert [run["test_name"] for run in ended.document["runs"]] == ["Log in"], ended.out
     ended = await project.run(*base, "--exclude-tag", "smoke", "--name", "Nightly")
     assert [run["test_name"] for run in ended.document["runs"]] == ["Other"], ended.out
-    assert ended.document["execution"]["name"] == "Nightly"
+    execution = ended.document["execution"]
+    assert (execution["name"], execution["source"]) == ("Nightly", "cli")
     assert (await project.run(*base, "--tag", "smoke", "--exclude-tag", "smoke")).code == NOT_FOUND
     assert (await project.run(*base, "--tag", "nothing")).code == NOT_FOUND
     assert (await project.run(*base, "--test", "Nobody")).code == NOT_FOUND
@@ -142,31 +146,6 @@ async def test_a_workflow_and_a_named_test_run_without_a_folder(shell: Shell, wo
         assert [run["test_id"] for run in ended.document["runs"]] == [test["id"]]
 
 
-async def test_ci_is_attributed(project: Shell) -> None:
-    project.environ |= {
-        "CI": "true",
-        "GITLAB_CI": "true",
-        "CI_COMMIT_SHA": "4f2c1d9",
-        "CI_COMMIT_BRANCH": "größe",
-        "CI_COMMIT_REF_NAME": "größe",
-        "CI_PROJECT_PATH": "team/shop",
-    }
-    ended = await project.run("run", "--app", "app.apk", "--build", "1", "--json", "--ci-pr", "7")
-    assert ended.code == OK, ended.out
-    ci = ended.document["execution"]["ci"]
-    assert (ci["system"], ci["commit_sha"], ci["branch"], ci["pr_number"]) == ("gitlab", "4f2c1d9", "größe", 7)
-
-
-async def test_github_gets_annotations_and_a_summary(project: Shell) -> None:
-    project.write({".maestro/basket.yaml": BROKEN, "summary.md": ""})
-    summary = project.folder / "summary.md"
-    project.environ |= {"CI": "true", "GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(summary)}
-    ended = await project.run("run", "--app", "app.apk", "--build", "1")
-    assert ended.code == FAILED
-    assert "::error file=.maestro/basket.yaml,title=" in ended.out
-    assert "Open the basket" in summary.read_text()
-
-
 async def test_infrastructure_is_no_failed_test(project: Shell) -> None:
     """A flow that the device cannot run ends without a verdict."""
     project.write({".maestro/log-in.yaml": "appId: a\n---\n- launchApp\n- tapOn: {css: '#pay'}\n"})
@@ -184,30 +163,32 @@ async def test_without_waiting_the_id_is_printed(project: Shell, world: World) -
 
 async def test_the_wait_ends_and_the_execution_goes_on(shell: Shell, api: Api) -> None:
     await slow_project(shell)
-    base = ["run", "--app", "app.apk", "--build", "1"]
-    ended = await shell.run(*base, "--timeout", "1")
+    base = ["run", "--app", "app.apk", "--build", "1", "--timeout", "1"]
+    ended = await shell.run(*base)
     assert ended.code == TIMEOUT
     execution = created_id(ended.err)
     assert f"mobiletest wait {execution}" in ended.err
-    assert created(await api.get(f"/executions/{execution}"))["status"] == "running"
+    assert created(await api.get(f"/executions/{execution}"))["status"] in ("queued", "running")
     waiting = await shell.start("wait", execution)
-    assert (await shell.run("cancel", execution)).code == OK
+    await when_it_runs(waiting)
+    await shell.ok("cancel", execution)
     await waiting.communicate()
     assert waiting.returncode == CANCELLED
-    assert (await shell.run(*base, "--timeout", "1", "--no-fail-on-timeout")).code == OK
+    tolerated = await shell.ok(*base, "--no-fail-on-timeout")
+    await shell.ok("cancel", created_id(tolerated.err))
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, INTERRUPTED), (signal.SIGTERM, TERMINATED)])
 async def test_a_signal_cancels_the_execution(shell: Shell, world: World, number: signal.Signals, code: int) -> None:
     await slow_project(shell)
     process = await shell.start("run", "--app", "app.apk", "--build", "1")
-    execution = await when_it_runs(process)
+    execution = created_id(await when_it_runs(process))
     process.send_signal(number)
     _, rest = await process.communicate()
     assert process.returncode == code, rest.decode()
     assert (await world.ended(execution))["status"] == "cancelled"
     again = await shell.start("rerun", execution)
-    execution = await when_it_runs(again)
+    execution = created_id(await when_it_runs(again))
     again.send_signal(number)
     await again.communicate()
     assert again.returncode == code
@@ -215,14 +196,14 @@ async def test_a_signal_cancels_the_execution(shell: Shell, world: World, number
 
 
 async def when_it_runs(process: asyncio.subprocess.Process) -> str:
-    """The id of the execution of which the command says that its test runs."""
+    """What the command printed until it said that the test runs."""
     assert process.stderr is not None
     printed = ""
     while "Slow: running" not in printed:
-        line = await asyncio.wait_for(process.stderr.readline(), 60)
+        line = await process.stderr.readline()
         assert line, f"it ended: {printed}"
         printed += line.decode()
-    return created_id(printed)
+    return printed
 
 
 async def test_the_line_of_a_typo_is_shown(shell: Shell) -> None:

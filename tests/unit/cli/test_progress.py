@@ -7,7 +7,6 @@ from typing import Any
 import httpx
 import pytest
 
-from mobiletest_cli import progress
 from mobiletest_cli.api import Api
 from mobiletest_cli.ci import Attribution
 from mobiletest_cli.configuration import Server
@@ -24,14 +23,11 @@ Handler = Callable[[httpx.Request], httpx.Response]
 
 def api_of(handler: Handler) -> Api:
     """A client of a server that answers so."""
-    api = Api(Server("http://mobiletest.invalid", "mt_key"), patience=0)
-    api._client = httpx.Client(base_url="http://mobiletest.invalid/api/v1/", transport=httpx.MockTransport(handler))
-    return api
+    return Api(Server("http://mobiletest.invalid", "mt_key"), patience=0, transport=httpx.MockTransport(handler))
 
 
-def follow(handler: Handler, timeout: float | None = None) -> Any:
-    api = api_of(handler)
-    return Follower(api, "7", on_run=lambda _: None, on_execution=lambda _: None).wait(timeout)
+def follower(handler: Handler, **options: float) -> Follower:
+    return Follower(api_of(handler), "7", on_run=lambda run: run["id"], on_execution=lambda _: None, **options)
 
 
 class Heartbeats(httpx.SyncByteStream):
@@ -43,9 +39,7 @@ class Heartbeats(httpx.SyncByteStream):
             yield b": heartbeat\n"
 
 
-def test_heartbeats_do_not_prolong_the_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "_EVENT_SECONDS", 0.1)
-
+def test_heartbeats_do_not_prolong_the_wait() -> None:
     def answer(request: httpx.Request) -> httpx.Response:
         if request.url.path.endswith("/events"):
             return httpx.Response(200, stream=Heartbeats())
@@ -54,7 +48,7 @@ def test_heartbeats_do_not_prolong_the_wait(monkeypatch: pytest.MonkeyPatch) -> 
         return httpx.Response(200, json=RUNNING)
 
     with pytest.raises(WaitEnded):
-        follow(answer, timeout=0.3)
+        follower(answer, event_seconds=0.1).wait(timeout=0.3)
 
 
 @pytest.mark.parametrize(
@@ -79,9 +73,7 @@ def test_a_broken_stream_ends_no_wait(stream: httpx.Response) -> None:
         asked.append(1)
         return httpx.Response(200, json=RUNNING if len(asked) < 3 else ENDED)
 
-    api = api_of(answer)
-    follower = Follower(api, "7", on_run=lambda run: run["id"], on_execution=lambda _: None)
-    assert follower.wait()["status"] == "completed"
+    assert follower(answer).wait()["status"] == "completed"
 
 
 @pytest.mark.parametrize(("status", "text"), [(502, "Bad Gateway"), (200, "<html>Welcome</html>")], ids=["502", "html"])
