@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from functools import cache
 from typing import Annotated, Any, cast
 
 import typer
@@ -63,11 +64,17 @@ def main() -> None:
 def run_command(arguments: Sequence[str]) -> int:
     """Run the command with these arguments; its exit code."""
     try:
-        return cast("int", build_app()(args=arguments, prog_name="mobiletest", standalone_mode=False))
+        return cast("int", _command()(args=arguments, prog_name="mobiletest", standalone_mode=False))
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
     except _WRONG_USAGE as error:
         return _refuse(error, as_json="--json" in arguments)
+
+
+@cache
+def _command() -> Any:
+    """The command, made once in a process, which takes longer than most of what it does."""
+    return typer.main.get_command(build_app())
 
 
 def _refuse(error: Any, *, as_json: bool) -> int:

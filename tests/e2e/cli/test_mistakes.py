@@ -121,7 +121,8 @@ async def test_mistakes_are_said_for_people_and_for_programs(
     error = structured.document["error"]
     assert (structured.code, error["exit_code"], structured.err) == (code, code, "")
     assert message in f"{error['message']} {error['hint']}"
-    assert (await read_shop.document("executions"))["items"] == []
+    if line.startswith("run "):
+        assert (await read_shop.document("executions"))["items"] == []
 
 
 EMPTY = {

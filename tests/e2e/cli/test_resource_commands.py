@@ -40,16 +40,17 @@ async def test_names_that_two_apps_have_are_ambiguous(shop: Shell) -> None:
 async def test_a_build_is_uploaded_once_downloaded_and_deleted(shop: Shell) -> None:
     """Only the id of an upload is its result."""
     shop.write({"next.apk": fresh("app")})
-    uploaded = await shop.ok("builds", "upload", "next.apk", "--build", "2.0", "--app", "Shop")
+    uploaded = await shop.ok("builds", "upload", "next.apk", "--build", "2.0", "--app", "Shop", "--current")
     assert "as build 2.0 of Shop." in uploaded.err
     again = await shop.ok("builds", "upload", "next.apk")
     assert (again.out, "Build 2.0 of Shop is on the server." in again.err) == (uploaded.out, True)
     [newest] = (await shop.document("builds", "list", "--limit", "1"))["items"]
     assert uploaded.out == f"{newest['id']}\n"
-    assert (await shop.document("builds", "set-current", newest["id"]))["version"] == "2.0"
+    assert (await shop.document("apps", "show", "Shop"))["current_version"] == "2.0"
     assert "current" in (await shop.ok("builds", "list", "--app", "Shop")).out
     await shop.ok("builds", "set-current", "1.0")
     assert [app["current_version"] for app in (await shop.document("apps", "list"))["items"]] == ["1.0"]
+    assert (await shop.document("builds", "set-current", newest["id"]))["version"] == "2.0"
     assert "Wrote copy.apk." in (await shop.ok("builds", "download", "2.0", "--output", "copy.apk")).err
     assert (shop.folder / "copy.apk").read_bytes() == (shop.folder / "next.apk").read_bytes()
     content = (shop.folder / "app.apk").read_bytes()
