@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import mean
 
-from services.executor.model.claim_order import claim_turns, smoothed_duration
+from services.executor.model.claim_order import claim_orders, smoothed_duration
 
 TESTS = 40
 SUITES = 400
@@ -50,7 +50,7 @@ def _suite(chance: random.Random, slots: int) -> tuple[float, float]:
     expected = [None if chance.random() < NEW else _past(chance, seconds) for seconds in usual]
     today = [seconds * chance.lognormvariate(0, NOISE) for seconds in usual]
     bound = max(sum(today) / slots, max(today))
-    by_turn = [seconds for _, seconds in sorted(zip(claim_turns(expected), today, strict=True))]
+    by_turn = [seconds for _, seconds in sorted(zip(claim_orders(expected), today, strict=True))]
     shuffled = chance.sample(today, len(today))
     return makespan(by_turn, slots) / bound, makespan(shuffled, slots) / bound
 
