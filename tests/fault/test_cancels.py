@@ -12,6 +12,7 @@ from deploy.local.stack import Stack
 from tests.e2e.client import Api, created
 from tests.e2e.world import ENDED, PASSING, World, paced_app_model
 from tests.eventually import eventually
+from tests.fault.conftest import on_the_stack
 from tests.fault.counting import record
 from tests.fault.recount import differences, runs_of
 from tests.fault.verifying import verified
@@ -61,6 +62,7 @@ async def count_end_events(api: Api, execution_id: str) -> Counter[str]:
     return Counter(body["id"] for _, name, body in events if body.get("status") in ENDED)
 
 
+@on_the_stack
 @pytest.mark.timeout(600)
 async def test_cancels_at_any_time_leave_one_end_and_free_devices(
     own_stack: Stack, own_api: Api, own_world: World

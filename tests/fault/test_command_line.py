@@ -8,34 +8,19 @@ from contextlib import suppress
 from pathlib import Path
 
 from deploy.local.stack import Stack
-from mobiletest_cli.errors import FAILED, INVALID_FILE, MEANINGS, OK, TERMINATED
+from mobiletest_cli.errors import FAILED, INVALID_FILE, MEANINGS, TERMINATED
 from tests.e2e.cli.conftest import ROOT, Shell
 from tests.e2e.cli.test_run import BROKEN, LOG_IN
+from tests.e2e.client import Api
 from tests.e2e.test_limits import new_organisation
-from tests.e2e.world import paced_app_model
 from tests.eventually import eventually
+from tests.fault.conftest import on_the_stack
 
 
-async def test_a_wait_survives_a_gateway_that_is_killed(own_stack: Stack, tmp_path: Path) -> None:
-    """Killed in the middle of the execution, and started again: the verdict is that of the tests."""
-    shell = Shell(tmp_path, {"MOBILETEST_URL": own_stack.url, "MOBILETEST_API_KEY": own_stack.api_key})
-    shell.write({".maestro/slow.yaml": "appId: a\nname: Slow\n---\n- launchApp\n" + "- assertVisible: Log in\n" * 20})
-    (tmp_path / "app.apk").write_bytes(paced_app_model(seconds=0.5))
-    process = await shell.start("run", "--app", "app.apk", "--build", "1")
-    assert process.stderr is not None
-    printed = ""
-    while "Slow: running" not in printed:
-        printed += (await asyncio.wait_for(process.stderr.readline(), 60)).decode()
-    await own_stack.kill("gateway")
-    await own_stack.start("gateway")
-    out, err = await process.communicate()
-    assert process.returncode == OK, (printed, err.decode())
-    assert "Gate: Passed: the only run passed." in out.decode()
-
-
-async def test_a_job_of_ci_gets_every_exit_code(own_stack: Stack, tmp_path: Path) -> None:
+@on_the_stack
+async def test_a_job_of_ci_gets_every_exit_code(own_stack: Stack, own_api: Api, tmp_path: Path) -> None:
     """As its shell script sees them; a gateway that dies is started again, as Kubernetes does."""
-    shell = Shell(tmp_path / "job", await job_environment(own_stack, tmp_path))
+    shell = Shell(tmp_path / "job", await job_environment(own_stack, own_api, tmp_path))
     shell.folder.mkdir()
     process = await shell.execute(str(ROOT / "tests/fault/ci_job.sh"))
     ended = asyncio.create_task(process.communicate())
@@ -48,9 +33,10 @@ async def test_a_job_of_ci_gets_every_exit_code(own_stack: Stack, tmp_path: Path
     assert {int(code) for code in re.findall(r"^ok \d+ - (\d+): ", out.decode(), re.MULTILINE)} == set(MEANINGS)
 
 
-async def test_a_full_disk_is_said_after_the_verdict(own_stack: Stack, tmp_path: Path) -> None:
+@on_the_stack
+async def test_a_full_disk_is_said_after_the_verdict(own_api: Api, tmp_path: Path) -> None:
     """Nothing of the file is left on the full file system, and the other report is written."""
-    shell = Shell(tmp_path, {"MOBILETEST_URL": own_stack.url, "MOBILETEST_API_KEY": own_stack.api_key})
+    shell = Shell(tmp_path, {"MOBILETEST_URL": own_api.url, "MOBILETEST_API_KEY": str(own_api.key)})
     shell.write({".maestro/a.yaml": LOG_IN, "app.apk": "app", "full/mount.point": ""})
     run = f"{sys.executable} -m mobiletest_cli run --app app.apk --build 1 --junit full/junit.xml --report report.md"
     fill = "mount -t tmpfs -o size=16k tmpfs full && ! head -c 32k /dev/zero > full/filler 2>/dev/null"
@@ -61,6 +47,44 @@ async def test_a_full_disk_is_said_after_the_verdict(own_stack: Stack, tmp_path:
     assert "1 passed of 1 run" in out.decode()
     assert out.decode().splitlines()[-1] == "filler"
     assert "1 passed" in (tmp_path / "report.md").read_text()
+
+
+def marked(mark: str) -> list[str]:
+    """The processes with this variable in their environment."""
+    found = []
+    for environ in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):
+            if mark.encode() in environ.read_bytes().split(b"\0"):
+                found.append(environ.parent.name)
+    return found
+
+
+async def job_environment(stack: Stack, api: Api, folder: Path) -> dict[str, str]:
+    """The variables that the script needs, and a folder with its programs on the PATH."""
+    programs = folder / "programs"
+    programs.mkdir()
+    (programs / "mobiletest").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m mobiletest_cli "$@"\n')
+    (programs / "mobiletest").chmod(0o755)
+    return {
+        "MOBILETEST_URL": stack.url,
+        "MOBILETEST_API_KEY": str(api.key),
+        "LIMITED_API_KEY": await new_organisation(stack, queued_runs=1),
+        "GATEWAY_PID": str(stack.pid_of("gateway")),
+        "PATH": f"{programs}:{Path(sys.executable).parent}:{os.environ['PATH']}",
+    }
+
+
+async def test_a_local_server_serves_one_command(tmp_path: Path) -> None:
+    """Nothing else is needed, its exit code is that of the run, and nothing is left running."""
+    shell = Shell(tmp_path, {"MOBILETEST_CHECKOUT": str(ROOT), "MOBILETEST_MARK": str(tmp_path)})
+    shell.write({".maestro/a.yaml": LOG_IN, ".maestro/b.yaml": BROKEN, "app.apk": "app"})
+    ended = await shell.run("run", "--local", "--app", "app.apk", "--build", "1", "--json")
+    assert ended.code == FAILED, ended.err
+    assert {run["test_name"]: run["success"] for run in ended.document["runs"]} == {
+        "Log in": True,
+        "Open the basket": False,
+    }
+    await eventually(lambda: not marked(f"MOBILETEST_MARK={tmp_path}"))
 
 
 async def test_a_local_server_ends_with_a_command_that_is_stopped_while_it_starts(tmp_path: Path) -> None:
@@ -74,42 +98,3 @@ async def test_a_local_server_ends_with_a_command_that_is_stopped_while_it_start
     await process.communicate()
     assert process.returncode == TERMINATED
     await eventually(lambda: not marked(mark))
-
-
-def marked(mark: str) -> list[str]:
-    """The processes with this variable in their environment."""
-    found = []
-    for environ in Path("/proc").glob("[0-9]*/environ"):
-        with suppress(OSError):
-            if mark.encode() in environ.read_bytes().split(b"\0"):
-                found.append(environ.parent.name)
-    return found
-
-
-async def job_environment(stack: Stack, folder: Path) -> dict[str, str]:
-    """The variables that the script needs, and a folder with its programs on the PATH."""
-    programs = folder / "programs"
-    programs.mkdir()
-    (programs / "mobiletest").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m mobiletest_cli "$@"\n')
-    (programs / "mobiletest").chmod(0o755)
-    return {
-        "MOBILETEST_URL": stack.url,
-        "MOBILETEST_API_KEY": stack.api_key,
-        "LIMITED_API_KEY": await new_organisation(stack, queued_runs=1),
-        "GATEWAY_PID": str(stack.pid_of("gateway")),
-        "PATH": f"{programs}:{Path(sys.executable).parent}:{os.environ['PATH']}",
-    }
-
-
-async def test_a_local_server_serves_one_command(tmp_path: Path) -> None:
-    """Nothing else is needed, its exit code is that of the run, and nothing is left running."""
-    shell = Shell(tmp_path, {"MOBILETEST_CHECKOUT": str(ROOT)})
-    shell.write({".maestro/a.yaml": LOG_IN, ".maestro/b.yaml": BROKEN, "app.apk": "app"})
-    ended = await shell.run("run", "--local", "--app", "app.apk", "--build", "1", "--json")
-    assert ended.code == FAILED, ended.err
-    assert {run["test_name"]: run["success"] for run in ended.document["runs"]} == {
-        "Log in": True,
-        "Open the basket": False,
-    }
-    passed = await shell.run("run", "--local", "--app", "app.apk", "--build", "1", "--tag", "smoke", "--quiet")
-    assert passed.code == OK, passed.err

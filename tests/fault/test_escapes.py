@@ -9,6 +9,7 @@ import pytest
 from deploy.local.stack import Stack
 from tests.e2e.client import Api, created, fresh
 from tests.e2e.world import World
+from tests.fault.conftest import on_the_stack
 from tests.fault.counting import record
 
 TRICKS = ("; touch {mark}", "$(touch {mark})", "`touch {mark}`", "| touch {mark} #", "\n touch {mark}\n")
@@ -48,13 +49,14 @@ def models(mark: Path) -> list[bytes]:
     ]
 
 
+@on_the_stack
 @pytest.mark.timeout(400)
 async def test_nothing_that_an_author_writes_gets_out(
-    own_stack: Stack, own_api: Api, own_world: World, tmp_path: Path
+    own_stack: Stack, own_api: Api, own_world: World, state: Path
 ) -> None:
     """Each is rejected when it is created, or its run ends normally; no file is created and no secret is shown."""
-    mark = tmp_path / "touched"
-    environment_before = set(os.listdir(tmp_path))
+    mark = state.parent / "touched"
+    folder_before = set(os.listdir(state.parent))
     tricks = [trick.format(mark=mark) for trick in TRICKS] + list(SECRETS)
     app = await own_world.app()
     await own_world.build(app, "1.0.0")
@@ -80,13 +82,14 @@ async def test_nothing_that_an_author_writes_gets_out(
         tests.append(test)
         shown += await ran(own_api, own_world, [test])
     assert not mark.exists()
-    assert set(os.listdir(tmp_path)) == environment_before
+    assert set(os.listdir(state.parent)) == folder_before
     token = own_stack.tokens["executor-worker"]
     assert token not in shown
     assert "root:x:0" not in shown
-    stored = [path for path in (tmp_path / "state" / "objects" / "runs").rglob("*") if path.is_file()]
+    artifacts = state / "objects" / "runs"
+    stored = [path for path in artifacts.rglob("*") if path.is_file()]
     assert stored
-    assert all(len(path.relative_to(tmp_path / "state" / "objects" / "runs").parts) == 3 for path in stored)
+    assert all(len(path.relative_to(artifacts).parts) == 3 for path in stored)
     assert not any(token.encode() in path.read_bytes() for path in stored)
     own_stack.check()
     record("F35", "steps and app models that try to get out", tried=refused + len(tests), survived=refused + len(tests),

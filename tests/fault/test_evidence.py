@@ -14,6 +14,7 @@ from deploy.local.stack import Stack
 from tests.e2e.client import Api, created
 from tests.e2e.world import ENDED, FAILING, World
 from tests.eventually import eventually
+from tests.fault.conftest import on_the_stack
 from tests.fault.counting import record
 from tests.fault.recount import runs_of
 
@@ -58,16 +59,16 @@ async def seconds_to_end(world: World, workflow: Any) -> float:
     return monotonic() - began
 
 
+@on_the_stack
 @pytest.mark.timeout(600)
 async def test_a_store_that_is_away_delays_no_verdict_and_loses_no_artifact(
-    own_stack: Stack, own_api: Api, own_world: World, tmp_path: Path
+    own_stack: Stack, own_api: Api, own_world: World, state: Path
 ) -> None:
     """A worker is killed during the outage: its spooled artifacts survive."""
-    objects = tmp_path / "state" / "objects"
     app, workflow = await failing_app(own_world)
     before = await seconds_to_end(own_world, workflow)
     took: list[float] = []
-    with away(objects):
+    with away(state / "objects"):
         end = monotonic() + OUTAGE_SECONDS
         while monotonic() < end or len(took) < 3:
             took.append(await seconds_to_end(own_world, workflow))
@@ -82,14 +83,13 @@ async def test_a_store_that_is_away_delays_no_verdict_and_loses_no_artifact(
     kinds = {artifact["kind"] for artifact in artifacts}
     assert {"screenshot", "tree"} <= kinds
     trees = [artifact for artifact in artifacts if artifact["kind"] == "tree"][::20]
-    spool = tmp_path / "state" / "spool"
     back = monotonic()
 
     async def there() -> bool:
         answers = [await own_api.call("GET", artifact["url"]) for artifact in trees]
         assert {answer.status for answer in answers} <= {200, 404}
         assert all(answer.status == 200 or "not stored yet" in answer.detail for answer in answers)
-        return all(answer.status == 200 for answer in answers) and not list(spool.glob("*.artifact"))
+        return all(answer.status == 200 for answer in answers) and not list((state / "spool").glob("*.artifact"))
 
     await eventually(there, within=90, every=0.5)
     delivered = monotonic() - back

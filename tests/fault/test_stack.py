@@ -3,8 +3,6 @@
 import asyncio
 import os
 import random
-import signal
-from time import monotonic
 from typing import Any
 
 import pytest
@@ -13,6 +11,7 @@ from deploy.local.stack import Stack
 from tests.e2e.client import Api, created
 from tests.e2e.world import ENDED, FAILING, World, paced_app_model
 from tests.eventually import eventually
+from tests.fault.conftest import on_the_stack
 from tests.fault.counting import record
 from tests.fault.recount import differences, runs_of
 from tests.fault.verifying import verified
@@ -47,6 +46,7 @@ async def no_differences(api: Api, app: Any, runs: list[Any]) -> bool:
     return True
 
 
+@on_the_stack
 @pytest.mark.timeout(900)
 async def test_killed_workers_lose_and_double_nothing(own_stack: Stack, own_api: Api, own_world: World) -> None:
     """Workers are killed with SIGKILL under load; every run ends with one verdict and the reports add up."""
@@ -98,46 +98,7 @@ async def _terminal_events(api: Api, run: Any) -> int:
     return sum(name == "run" and body["id"] == run["id"] and body["status"] in ENDED for _, name, body in events)
 
 
-async def starts_during(api: Api, world: World, workflow: Any, seconds: float) -> int:
-    """Start executions for some seconds and read in between; how many were accepted."""
-    started = 0
-    end = monotonic() + seconds
-    while monotonic() < end:
-        execution = await world.start(workflow)
-        started += 1
-        answer = await api.get(f"/executions/{execution['id']}", params={"wait": 5, "after_revision": 10**9})
-        assert answer.status == 200
-    return started
-
-
-@pytest.mark.timeout(300)
-@pytest.mark.parametrize("number", [signal.SIGSTOP, signal.SIGKILL], ids=["frozen", "killed"])
-async def test_a_stopped_broker_delays_reports_and_loses_nothing(
-    own_stack: Stack, own_api: Api, own_world: World, number: signal.Signals
-) -> None:
-    """The broker is frozen, or killed with all its topics, for 30 s: starts still succeed, and reports catch up."""
-    app, _, workflow = await paced_app(own_world)
-    await own_world.run(workflow)
-    await own_stack.kill("broker", number)
-    started = await starts_during(own_api, own_world, workflow, seconds=30)
-    if number is signal.SIGSTOP:
-        await own_stack.kill("broker", signal.SIGCONT)
-    else:
-        await own_stack.start("broker")
-    runs = await all_ended(own_api, app, within=120)
-    assert len(runs) == (1 + started) * 4
-    assert started >= 5
-    await eventually(lambda: no_differences(own_api, app, runs), within=120)
-    record(
-        "F05" if number is signal.SIGSTOP else "F06",
-        f"runs around 30 s with a broker that is {'frozen' if number is signal.SIGSTOP else 'killed with all it knew'}",
-        tried=(1 + started) * 4,
-        survived=len(runs),
-        differences=0,
-        differences_of_verify=await verified(own_stack),
-    )
-
-
+@on_the_stack
 @pytest.mark.timeout(300)
 async def test_a_stopped_mongodb_is_503_and_recovers_without_a_restart(
     own_stack: Stack, own_api: Api, own_world: World

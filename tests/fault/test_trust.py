@@ -1,9 +1,14 @@
-"""Real processes that trust only each other: mutual TLS with certificates that change, and keys that are deleted."""
+"""Real processes that trust only each other: mutual TLS with certificates that change, and keys that are deleted.
+
+The services with TLS also show that data and API key survive a restart of everything.
+"""
 
 import asyncio
 import time
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import grpc
@@ -14,7 +19,7 @@ from deploy.local.stack import Stack, run_stack
 from tests.certificates import Authority
 from tests.e2e.client import Api, created, fresh
 from tests.e2e.world import World, paced_app_model
-from tests.fault.conftest import SHORT
+from tests.fault.conftest import SHORT, on_the_stack
 
 
 @pytest.fixture
@@ -22,8 +27,8 @@ def authority(tmp_path: Path) -> Authority:
     return Authority.new(tmp_path / "authority")
 
 
-@pytest.fixture
-async def own_stack(tmp_path: Path, authority: Authority) -> AsyncIterator[Stack]:
+@asynccontextmanager
+async def trusting_stack(folder: Path, authority: Authority) -> AsyncIterator[Stack]:
     """A stack whose services demand certificates of each other."""
     files = authority.issue("shared")
     tls = {
@@ -32,18 +37,16 @@ async def own_stack(tmp_path: Path, authority: Authority) -> AsyncIterator[Stack
         "MOBILETEST_TLS_AUTHORITIES_FILE": str(files.authorities),
         "MOBILETEST_GRPC_CONNECTION_AGE_SECONDS": "2",
     }
-    async with run_stack(tmp_path / "state", workers=1, extra_env={**SHORT, **tls}) as stack:
+    async with run_stack(folder, workers=1, extra_env={**SHORT, **tls}) as stack:
         yield stack
 
 
-async def passed(world: World) -> bool:
-    """Whether a run of a new app passes; its worker downloads the build."""
-    app = await world.app()
-    await world.build(app, "1.0.0")
-    test = await world.test()
-    await world.attach(app, test)
-    execution = await world.ended((await world.start(await world.workflow(test)))["id"])
-    return bool(execution["success"])
+async def passed(api: Api) -> Any:
+    """An app that is new, of which a run has passed; its worker downloads the build."""
+    world = World(api)
+    app, _, _, workflow = await world.passing_app()
+    assert (await world.run(workflow))["success"]
+    return app
 
 
 async def code(stack: Stack, token: str, channel: grpc.aio.Channel) -> grpc.StatusCode:
@@ -63,27 +66,37 @@ async def code(stack: Stack, token: str, channel: grpc.aio.Channel) -> grpc.Stat
 
 
 @pytest.mark.timeout(200)
-async def test_services_trust_only_each_other_also_with_new_certificates(
-    own_stack: Stack, own_world: World, authority: Authority
-) -> None:
-    assert await passed(own_world)
-    authority.issue("shared")
-    assert await passed(own_world)
-    address, operator = own_stack.grpc["catalog"], own_stack.grpc_token
-    mine = authority.ca.issue_cert("client.test")
-    secure = grpc.ssl_channel_credentials(
-        authority.file.read_bytes(), mine.private_key_pem.bytes(), mine.cert_chain_pems[0].bytes()
-    )
-    bare = grpc.ssl_channel_credentials(authority.file.read_bytes())
-    assert await code(own_stack, operator, grpc.aio.secure_channel(address, secure)) is grpc.StatusCode.OK
-    refused = own_stack.tokens["executor-worker"]
-    found = await code(own_stack, refused, grpc.aio.secure_channel(address, secure))
-    assert found is grpc.StatusCode.PERMISSION_DENIED
-    assert await code(own_stack, operator, grpc.aio.secure_channel(address, bare)) is grpc.StatusCode.UNAVAILABLE
-    assert await code(own_stack, operator, grpc.aio.insecure_channel(address)) is grpc.StatusCode.UNAVAILABLE
-    own_stack.check()
+async def test_services_trust_only_each_other_also_with_new_certificates(tmp_path: Path, authority: Authority) -> None:
+    async with (
+        trusting_stack(tmp_path / "state", authority) as stack,
+        Api(stack.url, stack.api_key) as api,
+    ):
+        await passed(api)
+        authority.issue("shared")
+        app = await passed(api)
+        address, operator = stack.grpc["catalog"], stack.grpc_token
+        mine = authority.ca.issue_cert("client.test")
+        secure = grpc.ssl_channel_credentials(
+            authority.file.read_bytes(), mine.private_key_pem.bytes(), mine.cert_chain_pems[0].bytes()
+        )
+        bare = grpc.ssl_channel_credentials(authority.file.read_bytes())
+        assert await code(stack, operator, grpc.aio.secure_channel(address, secure)) is grpc.StatusCode.OK
+        refused = stack.tokens["executor-worker"]
+        found = await code(stack, refused, grpc.aio.secure_channel(address, secure))
+        assert found is grpc.StatusCode.PERMISSION_DENIED
+        assert await code(stack, operator, grpc.aio.secure_channel(address, bare)) is grpc.StatusCode.UNAVAILABLE
+        assert await code(stack, operator, grpc.aio.insecure_channel(address)) is grpc.StatusCode.UNAVAILABLE
+        stack.check()
+    async with (
+        trusting_stack(tmp_path / "state", authority) as again,
+        Api(again.url, stack.api_key) as api,
+    ):
+        assert again.api_key == stack.api_key
+        assert created(await api.get(f"/apps/{app['id']}"))["name"] == app["name"]
+        again.check()
 
 
+@on_the_stack
 @pytest.mark.timeout(200)
 async def test_a_deleted_key_ends_its_event_stream(own_stack: Stack, own_api: Api, own_world: World) -> None:
     app = await own_world.app()
@@ -105,3 +118,4 @@ async def test_a_deleted_key_ends_its_event_stream(own_stack: Stack, own_api: Ap
         print(f"the stream ended {time.monotonic() - since:.2f} s after the key was deleted")
         async with session.get(url, headers=headers) as again:
             assert again.status == 401
+    assert (await own_api.post(f"/executions/{started['id']}/cancel")).status in (200, 202)

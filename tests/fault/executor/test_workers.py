@@ -116,56 +116,6 @@ async def _victim(client: Client, started: Sequence[str], workers: Workers, chan
     return chance.choice(found)
 
 
-async def test_sigterm_hands_runs_over_at_once_and_exits_with_0(
-    executor: Any, connect: Any, shelf: Shelf, workers: Workers
-) -> None:
-    """Another worker continues the run long before its lease would expire."""
-    async with (
-        executor(executor_role="api", lease_seconds=LEASE_SECONDS) as api,
-        connect(api.grpc_address) as client,
-    ):
-        workers.environment["MOBILETEST_LEASE_SECONDS"] = "60"
-        first = await workers.start()
-        execution_id = await client.start(long_workflow(shelf, steps=60))
-        await client.running(execution_id)
-        second = await workers.start()
-        assert await workers.end(first, signal.SIGTERM) == 0
-        assert (await client.ended(execution_id)).success
-        [run] = await client.runs(execution_id)
-        assert [attempt.worker for attempt in run.attempts] == [first, second]
-        await check_history(client, execution_id)
-
-
-async def test_a_worker_that_was_frozen_cannot_write(
-    executor: Any, connect: Any, shelf: Shelf, workers: Workers
-) -> None:
-    """SIGSTOP beyond the lease, then SIGCONT: the other worker's verdict stands, and the old worker drops its work."""
-    async with (
-        executor(executor_role="api", lease_seconds=LEASE_SECONDS) as api,
-        connect(api.grpc_address) as client,
-    ):
-        zombie = await workers.start()
-        execution_id = await client.start(long_workflow(shelf, steps=40))
-        await client.running(execution_id)
-        workers.signal(zombie, signal.SIGSTOP)
-        await workers.start()
-
-        async def taken_over() -> bool:
-            [run] = await client.runs(execution_id)
-            return bool(run.attempt_number == 2 and run.attempts[-1].worker != zombie)
-
-        moved: bool = await eventually(taken_over)
-        assert moved
-        workers.signal(zombie, signal.SIGCONT)
-        assert (await client.ended(execution_id)).success
-        [run] = await client.runs(execution_id)
-        assert [attempt.success for attempt in run.attempts if attempt.HasField("success")] == [True]
-        assert run.attempts[0].failure.category == execution_pb2.FAILURE_CATEGORY_EXECUTOR_LOST
-        await check_history(client, execution_id)
-        dropped = ("run_was_lost", "run_was_fenced")
-        await eventually(lambda: any(words in workers.log(zombie) for words in dropped))
-
-
 async def test_a_run_that_loses_every_worker_ends_as_executor_lost(
     executor: Any, connect: Any, shelf: Shelf, workers: Workers
 ) -> None:

@@ -8,6 +8,7 @@ import os
 import signal
 from collections.abc import Iterator
 from random import Random
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -24,9 +25,10 @@ from tests.e2e.world import World
 from tests.eventually import eventually
 from tests.fakes.reporting_recount import recount
 from tests.fakes.reporting_stored_bytes import contents, differences
+from tests.fault.conftest import on_the_stack
 from tests.fault.counting import record
-from tests.fault.test_stack import all_ended, paced_app, starts_during
-from tests.fault.verifying import verified
+from tests.fault.test_stack import all_ended, no_differences, paced_app
+from tests.fault.verifying import serving_generation, verified
 
 OUTAGE = float(os.environ.get("OUTAGE", "6"))
 OUTAGES = int(os.environ.get("OUTAGES", "3"))
@@ -54,6 +56,19 @@ async def mended(stack: Stack, number: signal.Signals) -> None:
         await stack.start("broker")
 
 
+async def starts_during(api: Api, world: World, workflow: Any, seconds: float) -> int:
+    """Start executions for some seconds and read in between; how many were accepted."""
+    started = 0
+    end = monotonic() + seconds
+    while monotonic() < end:
+        execution = await world.start(workflow)
+        started += 1
+        answer = await api.get(f"/executions/{execution['id']}", params={"wait": 2, "after_revision": 10**9})
+        assert answer.status == 200
+    return started
+
+
+@on_the_stack
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     ("fault", "number"), [("F05", signal.SIGSTOP), ("F06", signal.SIGKILL)], ids=["frozen", "wiped"]
@@ -75,6 +90,7 @@ async def test_a_broker_outage_leaves_no_difference(
         await eventually(lambda: no_difference(client), within=120, every=0.5)
         rows = [row for name in ("catalog", "executor") for row in client[name][OUTBOX].find()]
         events = sum(len(to_events(row)) for row in rows)
+    await eventually(lambda: no_differences(own_api, app, runs), within=60)
     own_stack.check()
     verify = await verified(own_stack)
     record(
@@ -92,6 +108,7 @@ async def test_a_broker_outage_leaves_no_difference(
 
 
 async def no_difference(client: MongoClient[dict[str, Any]]) -> bool:
-    wrong = differences(stored(client, "reporting"), contents(recount(published_snapshots(client))))
+    found = stored(client, "reporting", generation=serving_generation(client))
+    wrong = differences(found, contents(recount(published_snapshots(client))))
     assert not wrong, f"SEED={SEED}: {len(wrong)} differences\n" + "\n".join(wrong[:20])
     return True

@@ -1,12 +1,8 @@
 """verify and rebuild as operators call them, on real processes, which are killed while runs end."""
 
 import asyncio
-import json
 import os
-import sys
-from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncIterator, Callable
-from pathlib import Path
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -15,61 +11,18 @@ import pytest
 from mobiletest.reporting.v1 import operations_pb2, operations_pb2_grpc
 from pymongo import MongoClient
 
-from deploy.local.layout import python_path
-from deploy.local.stack import Stack, run_stack
+from deploy.local.stack import Stack
 from services.chassis import grpc_server
+from services.reporting.storage.generations import collection_name
 from tests.e2e.client import Api
 from tests.e2e.world import FAILING, World
 from tests.eventually import eventually
 from tests.fault import recount
+from tests.fault.conftest import on_the_stack
 from tests.fault.counting import record
+from tests.fault.verifying import Line, differences, lines_of, run_command, serving_generation, start_command
 
 KILLS = int(os.environ.get("KILLS", "3"))
-DROP_SECONDS = "3"
-UNDER_WAY = "OPERATION_UNDER_WAY"
-Line = dict[str, Any]
-
-
-@pytest.fixture
-async def stack(tmp_path: Path) -> AsyncIterator[Stack]:
-    async with run_stack(tmp_path / "state", workers=1, extra_env={"MOBILETEST_INVALID_SHARE": "1"}) as stack:
-        yield stack
-
-
-async def start_command(stack: Stack, *arguments: str) -> Process:
-    """The command, with the environment of the reporting service."""
-    environment = {
-        "PATH": os.environ["PATH"],
-        "PYTHONPATH": python_path(),
-        "MOBILETEST_SERVICE_TOKEN": stack.tokens["reporting"],
-        "MOBILETEST_MONGO_URI": stack.mongo_uri,
-        "MOBILETEST_KAFKA_BOOTSTRAP": stack.kafka_bootstrap,
-        "MOBILETEST_CATALOG_ADDRESS": stack.grpc["catalog"],
-        "MOBILETEST_EXECUTOR_ADDRESS": stack.grpc["executor"],
-        "MOBILETEST_GENERATION_DROP_SECONDS": DROP_SECONDS,
-    }
-    command = (sys.executable, "-m", "services.reporting", *arguments, "--json")
-    return await asyncio.create_subprocess_exec(*command, env=environment, stdout=PIPE)
-
-
-async def lines_of(process: Process) -> AsyncIterator[Line]:
-    assert process.stdout is not None
-    async for line in process.stdout:
-        yield json.loads(line)
-
-
-async def run_command(stack: Stack, *arguments: str) -> tuple[int, list[Line]]:
-    """Call it until the lease of a killed operation has expired; exit code and lines."""
-
-    async def probe() -> tuple[int, list[Line]] | None:
-        process = await start_command(stack, *arguments)
-        lines = [line async for line in lines_of(process)]
-        code = await process.wait()
-        return None if UNDER_WAY in str(lines[-1].get("error")) else (code, lines)
-
-    found = await eventually(probe, within=120, every=1)
-    assert found is not None
-    return found
 
 
 async def kill_command(stack: Stack, operation: str, when: Callable[[Line], bool]) -> bool:
@@ -84,14 +37,12 @@ async def kill_command(stack: Stack, operation: str, when: Callable[[Line], bool
     return False
 
 
-ENDED = {"status": {"$in": ["completed", "failed", "cancelled"]}}
-
-
 def serving(client: MongoClient[Any], name: str) -> Any:
     """A collection of the generation that serves."""
-    control = client["reporting"]["_generations"].find_one({"_id": "read_models"})
-    suffix = f".g{control['serving']}" if control and control["serving"] else ""
-    return client["reporting"][f"{name}{suffix}"]
+    return client["reporting"][collection_name(name, serving_generation(client))]
+
+
+ENDED = {"status": {"$in": ["completed", "failed", "cancelled"]}}
 
 
 async def all_folded(client: MongoClient[Any]) -> None:
@@ -102,10 +53,6 @@ async def all_folded(client: MongoClient[Any]) -> None:
         return bool(serving(client, "runs").count_documents(ENDED) == ended)
 
     await eventually(probe, within=60)
-
-
-def differences(lines: list[Line]) -> list[Line]:
-    return [line["difference"] for line in lines if "difference" in line]
 
 
 def spoil(client: MongoClient[Any]) -> set[tuple[str, str]]:
@@ -140,42 +87,41 @@ async def kill_in_phase(stack: Stack, phase: str, after: int) -> None:
     await eventually(is_killed, within=120, every=1)
 
 
+@on_the_stack
 @pytest.mark.timeout(900)
-async def test_killed_jobs_are_resumed_correctly(stack: Stack) -> None:
+async def test_killed_jobs_are_resumed_correctly(own_stack: Stack, own_api: Api, own_world: World) -> None:
     """A rebuild is killed in each phase under load and resumed; verify then finds injected differences only."""
     chance = Random(20261121)
-    async with Api(stack.url, stack.api_key) as api:
-        world = World(api)
-        app, _, test, _ = await world.passing_app()
-        failing = await world.test(FAILING)
-        await world.attach(app, failing)
-        workflow = await world.workflow(test, failing)
-        for _ in range(3):
-            await world.run(workflow)
-        with MongoClient[Any](stack.mongo_uri) as client:
-            await all_folded(client)
-            planted = spoil(client)
-            code, lines = await run_command(stack, "verify")
-            assert planted <= {(found["collection"], found["id"]) for found in differences(lines)}
-            assert code == 1
+    app, _, test, _ = await own_world.passing_app()
+    failing = await own_world.test(FAILING)
+    await own_world.attach(app, failing)
+    workflow = await own_world.workflow(test, failing)
+    for _ in range(3):
+        await own_world.run(workflow)
+    with MongoClient[Any](own_stack.mongo_uri) as client:
+        await all_folded(client)
+        planted = spoil(client)
+        code, lines = await run_command(own_stack, "verify")
+        assert planted <= {(found["collection"], found["id"]) for found in differences(lines)}
+        assert code == 1
 
-            enough = asyncio.Event()
-            load = asyncio.create_task(under_load(world, workflow, enough))
-            kills = 0
-            for phase in ("replaying", "comparing", "swapping")[:KILLS]:
-                await kill_in_phase(stack, phase, chance.randint(1, 3))
-                kills += 1
-            code, lines = await run_command(stack, "rebuild")
-            assert code == 0, lines[-1]
-            enough.set()
-            started = await load
-            await all_folded(client)
+        enough = asyncio.Event()
+        load = asyncio.create_task(under_load(own_world, workflow, enough))
+        kills = 0
+        for phase in ("replaying", "comparing", "swapping")[:KILLS]:
+            await kill_in_phase(own_stack, phase, chance.randint(1, 3))
+            kills += 1
+        code, lines = await run_command(own_stack, "rebuild")
+        assert code == 0, lines[-1]
+        enough.set()
+        started = await load
+        await all_folded(client)
 
-            code, lines = await run_command(stack, "verify")
-            assert (code, differences(lines), lines[-1]["result"]["differences"]) == (0, [], 0)
-            assert await recount.differences(api, app, await recount.runs_of(api, app)) == []
-            names = {name for name in client["reporting"].list_collection_names() if not name.startswith("_")}
-            assert len({name.rpartition(".g")[2] for name in names}) == 1
+        code, lines = await run_command(own_stack, "verify")
+        assert (code, differences(lines), lines[-1]["result"]["differences"]) == (0, [], 0)
+        assert await recount.differences(own_api, app, await recount.runs_of(own_api, app)) == []
+        names = {name for name in client["reporting"].list_collection_names() if not name.startswith("_")}
+        assert len({name.rpartition(".g")[2] for name in names}) == 1
     record(
         "C4",
         "rebuilds that were killed with SIGKILL, one in each phase, under load",
@@ -186,9 +132,10 @@ async def test_killed_jobs_are_resumed_correctly(stack: Stack) -> None:
     )
 
 
-async def test_a_failing_command_says_why(stack: Stack) -> None:
-    await stack.stop("executor")
-    process = await start_command(stack, "verify")
+@on_the_stack
+async def test_a_failing_command_says_why(own_stack: Stack) -> None:
+    await own_stack.stop("executor")
+    process = await start_command(own_stack, "verify")
     async for line in lines_of(process):
         if line.get("progress", {}).get("place") == "executions":
             process.terminate()
@@ -196,19 +143,18 @@ async def test_a_failing_command_says_why(stack: Stack) -> None:
     rest = [line async for line in lines_of(process)]
     assert await process.wait() == 2
     assert "interrupted" in rest[-1]["error"]
+    await own_stack.start("executor")
 
 
-async def test_verify_and_rebuild_over_grpc(stack: Stack) -> None:
+@on_the_stack
+async def test_verify_and_rebuild_over_grpc(own_stack: Stack, own_world: World) -> None:
     """Ending the call interrupts the operation, calling again resumes it, and two do not run at once."""
     descriptor = operations_pb2.DESCRIPTOR.services_by_name["Operations"]
-    async with (
-        Api(stack.url, stack.api_key) as api,
-        grpc_server.open_channel(stack.grpc["reporting"], stack.grpc_token, services=[descriptor]) as channel,
-    ):
-        world = World(api)
-        _, build, _, workflow = await world.passing_app()
-        await world.run(workflow)
-        await world.reported(build, 1)
+    _, build, _, workflow = await own_world.passing_app()
+    await own_world.run(workflow)
+    await own_world.reported(build, 1)
+    address, token = own_stack.grpc["reporting"], own_stack.grpc_token
+    async with grpc_server.open_channel(address, token, services=[descriptor]) as channel:
         stub: Any = operations_pb2_grpc.OperationsStub(channel)  # type: ignore[no-untyped-call]
         first = stub.Verify(operations_pb2.VerifyRequest())
         assert (await first.read()).phase == operations_pb2.OPERATION_PHASE_REPLAYING
