@@ -43,7 +43,7 @@ async def test_a_running_execution_is_followed_without_loading_the_page_again(vi
     await expect(page.get_by_role("progressbar")).to_be_visible()
     link = page.get_by_role("link", name=test["name"])
     await link.focus()
-    await expect(page.locator("h1 + p").get_by_text("passed")).to_be_visible(timeout=30_000)
+    await expect(page.locator("h1 + p").get_by_text("passed")).to_be_visible()
     await expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
     await expect(link).to_be_focused()
     assert await page.evaluate("window.sameDocument") is True
@@ -58,7 +58,7 @@ async def test_a_running_execution_is_cancelled(visitor: Visitor, world: World) 
     await page.evaluate("window.sameDocument = true")
     await page.get_by_role("button", name="Cancel").click()
     await expect(page.get_by_role("status").filter(has_text="is being cancelled")).to_be_visible()
-    await expect(page.get_by_role("status").filter(has_text="cancelled").first).to_be_visible(timeout=30_000)
+    await expect(page.get_by_role("status").filter(has_text="cancelled").first).to_be_visible()
     await expect(page.locator("#execution")).to_be_focused()
     assert await page.evaluate("window.sameDocument") is True
 
@@ -74,7 +74,7 @@ async def test_what_is_open_and_selected_stays_while_a_run_is_followed(visitor: 
     await visitor.open(f"/executions/{execution}")
     await page.get_by_role("link", name=test["name"]).click()
     first = page.locator("details#attempt-1")
-    await first.locator("> summary").click(timeout=30_000)
+    await first.locator("> summary").click()
     await first.locator("details.file > summary").first.click()
     text = first.locator("details.file pre").first
     await expect(text).to_have_attribute("aria-busy", "false")
@@ -94,11 +94,11 @@ async def test_a_live_page_says_when_it_is_not_current(visitor: Visitor, world: 
     page, note = visitor.page, visitor.page.get_by_text("This page is not current")
     await visitor.open(f"/executions/{execution}")
     proxy.cut()
-    await expect(note).to_be_visible(timeout=30_000)
+    await expect(note).to_be_visible()
     await expect(page.get_by_role("progressbar")).to_be_visible()
     proxy.mend()
-    await expect(note).to_be_hidden(timeout=30_000)
-    await expect(page.get_by_role("status").filter(has_text="passed")).to_be_visible(timeout=30_000)
+    await expect(note).to_be_hidden()
+    await expect(page.get_by_role("status").filter(has_text="passed")).to_be_visible()
     visitor.problems = [problem for problem in visitor.problems if "net::ERR_" not in problem]
 
 
@@ -237,10 +237,10 @@ async def test_a_question_is_answered(visitor: Visitor, world: World, api: Api) 
     run = created(await api.get(f"/executions/{execution}/runs"))["items"][0]
     page = visitor.page
     await visitor.open(f"/executions/{execution}/runs/{run['id']}")
-    await expect(page.get_by_role("heading", name="The run waits for an answer")).to_be_visible(timeout=30_000)
+    await expect(page.get_by_role("heading", name="The run waits for an answer")).to_be_visible()
     await expect(page.get_by_role("img", name="Screen at the question")).to_be_visible()
     await page.get_by_role("button", name="tap the 2nd").click()
-    await expect(page.locator("h1 + p").get_by_text("passed")).to_be_visible(timeout=30_000)
+    await expect(page.locator("h1 + p").get_by_text("passed")).to_be_visible()
     await expect(page.get_by_role("heading", name="The run waits for an answer")).to_have_count(0)
 
 

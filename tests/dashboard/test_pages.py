@@ -1,9 +1,9 @@
 """The pages: what they show, by keyboard, on a phone, light and dark."""
 
-import pytest
 from playwright.async_api import expect
 
 from tests.dashboard.conftest import Visitor
+from tests.dashboard.pages import defects
 from tests.e2e.client import Api, created
 from tests.e2e.world import World
 
@@ -23,6 +23,7 @@ async def failed_execution(world: World, api: Api) -> str:
 async def test_an_app_is_registered(visitor: Visitor) -> None:
     """What is wrong is said beside its field, and what was typed stays."""
     await visitor.sign_in()
+    await visitor.open("/")
     page = visitor.page
     await expect(page.get_by_text("No apps yet")).to_be_visible()
     await page.get_by_role("button", name="New app").click()
@@ -75,20 +76,14 @@ async def test_an_unknown_execution_is_not_found(visitor: Visitor) -> None:
     await expect(visitor.page.get_by_role("heading", name="Not found")).to_be_visible()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-async def test_pages_are_accessible(visitor: Visitor, world: World, api: Api, theme: str) -> None:
+async def test_pages_are_accessible(visitor: Visitor, world: World, api: Api) -> None:
     """axe-core finds nothing serious, and no page is wider than a phone."""
     execution = await failed_execution(world, api)
     run = created(await api.get(f"/executions/{execution}/runs"))["items"][0]
     app = created(await api.get("/apps"))["items"][0]
-    await visitor.page.emulate_media(color_scheme=theme, reduced_motion="reduce")  # type: ignore[arg-type]
-    await visitor.open("/sign-in")
-    assert await visitor.violations() == []
+    assert await defects(visitor, "/sign-in") == {}
     await visitor.sign_in()
     paths = ("/", f"/apps/{app['id']}", "/executions", f"/executions/{execution}")
     for path in (*paths, f"/executions/{execution}/runs/{run['id']}"):
-        await visitor.open(path)
-        assert await visitor.violations() == [], path
-        await visitor.page.set_viewport_size({"width": 360, "height": 740})
-        assert await visitor.page.evaluate("document.documentElement.scrollWidth") <= 360, path
+        assert await defects(visitor, path) == {}, path
         await visitor.page.set_viewport_size({"width": 1280, "height": 800})
