@@ -7,7 +7,7 @@ import pytest
 import pytest_asyncio
 
 from deploy.local.stack import Stack, run_stack
-from tests.attack.victim import Victim
+from tests.attack.victim import SECONDS, Bench, Victim
 from tests.e2e.client import Api, fresh
 from tests.e2e.world import World
 
@@ -30,7 +30,9 @@ async def attacker(attacked: Stack) -> AsyncIterator[World]:
         yield World(await _api(attacked, "Attacker", closing))
 
 
-@pytest_asyncio.fixture(loop_scope="module")
-async def victim(attacked: Stack) -> AsyncIterator[Victim]:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def bench(attacked: Stack) -> AsyncIterator[Bench]:
+    """A victim, and what it measures before all attacks."""
     async with AsyncExitStack() as closing:
-        yield await Victim.prepare(World(await _api(attacked, "Victim", closing)))
+        victim = await Victim.prepare(World(await _api(attacked, "Victim", closing)))
+        yield await victim.measure(SECONDS), victim
