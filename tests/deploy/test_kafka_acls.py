@@ -55,19 +55,6 @@ def test_services_may_do_what_they_do_and_no_more() -> None:
     assert {service: found[f"mobiletest-{service}"] for service in expected} == expected
 
 
-def test_only_its_own_services_write_a_topic() -> None:
-    found = rights()
-    writers = {
-        topic: {user for user, given in found.items() if ("Write", f"topic:{topic}") in given}
-        for topic in CATALOG_TOPICS | EXECUTOR_TOPICS
-    }
-    executor = {"mobiletest-executor-api", "mobiletest-executor-worker"}
-    assert writers == {
-        **{topic: {"mobiletest-catalog"} for topic in CATALOG_TOPICS},
-        **dict.fromkeys(EXECUTOR_TOPICS, executor),
-    }
-
-
 def test_every_caller_has_a_user_and_operators_replay_dead_letters() -> None:
     found = rights()
     assert found.keys() == {f"mobiletest-{name}" for name in (*CALLERS, "catalog", "keda")}

@@ -36,6 +36,7 @@ pytestmark = pytest.mark.timeout(400)
 
 LIBS = os.environ.get("MOBILETEST_KAFKA_LIBS")
 IMAGE = os.environ.get("MOBILETEST_KAFKA_IMAGE", "mobiletest/kafka:8.1.1")
+SCRIPTS = ROOT / "deploy" / "kafka"
 CLUSTER = "4L6g3nShT-eMCtK--X86sw"
 USERS = ("gateway", "catalog", "executor-api", "executor-worker", "reporting", "operator", "stranger")
 LOGIN = 'org.apache.kafka.common.security.scram.ScramLoginModule required username="admin" password="admin-secret";'
@@ -63,14 +64,19 @@ log.dirs={folder}/data
 """
 
 
-def java(folder: Path, *arguments: str) -> list[str]:
-    """The command that runs a class of Kafka, in a JVM for short lives: one for each line of acls.txt."""
-    jvm = ("java", "-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+def of_kafka(folder: Path, *command: str) -> list[str]:
+    """A command where Kafka is installed, in a container that has the folder, or on this machine."""
     if LIBS:
-        return [*jvm, "-cp", f"{LIBS}/*", *arguments]
-    mount = ("--volume", f"{folder}:{folder}", "--user", f"{os.getuid()}:{os.getgid()}")
-    docker = ("docker", "run", "--rm", "--interactive", "--network", "host", *mount, IMAGE)
-    return [*docker, *jvm, "-cp", "/opt/kafka/libs/*", *arguments]
+        return list(command)
+    mounts = ("--volume", f"{folder}:{folder}", "--volume", f"{SCRIPTS}:{SCRIPTS}:ro")
+    docker = ("docker", "run", "--rm", "--interactive", "--network", "host", *mounts)
+    return [*docker, "--user", f"{os.getuid()}:{os.getgid()}", IMAGE, *command]
+
+
+def java(*arguments: str) -> list[str]:
+    """The command that runs a class of Kafka, in a JVM for a short life."""
+    jvm = ("java", "-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+    return [*jvm, "-cp", f"{LIBS or '/opt/kafka/libs'}/*", *arguments]
 
 
 @pytest.fixture(scope="module")
@@ -84,9 +90,10 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         secrets = [f"SCRAM-SHA-512=[name={name},password={name}-secret]" for name in ("admin", *map(user, USERS))]
         scram = [argument for secret in secrets for argument in ("--add-scram", secret)]
         arguments = ("format", "--cluster-id", CLUSTER, "--config", str(folder / "server.properties"), *scram)
-        subprocess.run(java(folder, "kafka.tools.StorageTool", *arguments), check=True, capture_output=True)
+        storage = of_kafka(folder, *java("kafka.tools.StorageTool", *arguments))
+        subprocess.run(storage, check=True, capture_output=True)
         with (folder / "broker.log").open("wb") as log:
-            command = java(folder, "kafka.Kafka", str(folder / "server.properties"))
+            command = of_kafka(folder, *java("kafka.Kafka", str(folder / "server.properties")))
             broker = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
         try:
             set_rights(folder, f"{LOOPBACK}:{port}")
@@ -97,18 +104,20 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def set_rights(folder: Path, address: str) -> None:
-    """As an administrator does."""
+    """As an administrator does. The first of many JVMs saves its classes for the others."""
     admin = f"security.protocol=SASL_PLAINTEXT\nsasl.mechanism=SCRAM-SHA-512\nsasl.jaas.config={LOGIN}\n"
     (folder / "admin.properties").write_text(admin)
-    command = " ".join(f"'{part}'" for part in java(folder, "org.apache.kafka.tools.AclCommand"))
+    jvm, *rest = java("org.apache.kafka.tools.AclCommand")
+    classes = folder / "acls.jsa"
+    saved = f"$([ -e {classes} ] && echo -XX:SharedArchiveFile={classes} || echo -XX:ArchiveClassesAtExit={classes})"
+    command = " ".join([jvm, saved, *(f"'{part}'" for part in rest)])
     (folder / "kafka-acls").write_text(f'#!/bin/sh\nexec {command} "$@"\n')
     (folder / "kafka-acls").chmod(0o755)
-    script = ROOT / "deploy" / "kafka"
-    with (script / "acls.txt").open() as rights:
+    script = ("sh", str(SCRIPTS / "acls.sh"), address, str(folder / "admin.properties"))
+    with (SCRIPTS / "acls.txt").open() as rights:
         done = subprocess.run(
-            ["sh", str(script / "acls.sh"), address, str(folder / "admin.properties")],
+            of_kafka(folder, "env", f"KAFKA_ACLS={folder / 'kafka-acls'}", *script),
             stdin=rights,
-            env={**os.environ, "KAFKA_ACLS": str(folder / "kafka-acls")},
             capture_output=True,
             text=True,
             check=False,
