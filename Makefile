@@ -68,10 +68,10 @@ api: venv proto ## Run schemathesis against the stack: the service does what its
 	$(BIN)/pytest tests/api
 
 dashboard: venv proto ## Run the dashboard's tests in headless Chromium
-	$(BIN)/pytest -n 2 tests/dashboard
+	$(BIN)/pytest -n $(WORKERS) tests/dashboard
 
 fault: venv proto ## Run the fault tests, which kill and stop services and servers (docs/faults.md)
-	$(BIN)/pytest -n 2 tests/fault
+	$(BIN)/pytest -n $(WORKERS) --dist loadgroup tests/fault
 
 attack: venv proto ## Measure what one organisation can do to another (tests/attack)
 	$(BIN)/pytest -n 0 tests/attack
