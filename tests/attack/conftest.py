@@ -8,7 +8,8 @@ import pytest_asyncio
 
 from deploy.local.stack import Stack, run_stack
 from tests.attack.victim import SECONDS, Bench, Victim
-from tests.e2e.client import Api, fresh
+from tests.e2e.client import Api
+from tests.e2e.conftest import fresh_key
 from tests.e2e.world import World
 
 
@@ -20,8 +21,7 @@ async def attacked(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[St
 
 
 async def _api(stack: Stack, name: str, closing: AsyncExitStack) -> Api:
-    organisation = await stack.new_organisation(fresh(name))
-    return await closing.enter_async_context(Api(stack.url, organisation.api_key))
+    return await closing.enter_async_context(Api(stack.url, await fresh_key(stack, name)))
 
 
 @pytest_asyncio.fixture(loop_scope="module")
