@@ -14,6 +14,7 @@ from uuid import uuid4
 import pytest
 
 from services.executor.settings import Settings
+from tests.eventually import eventually
 from tests.integration.executor.catalog_server import TOKEN
 from tests.integration.executor.conftest import caller, connect, executor, settings, shelf
 
@@ -45,6 +46,15 @@ class Workers:
                 stderr=log,
             )
         return name
+
+    async def start_ready(self, number: int = 1) -> list[str]:
+        """The names of so many new workers, which have started: how long that takes is the machine's affair."""
+        names = [await self.start() for _ in range(number)]
+        await self.ready(*names)
+        return names
+
+    async def ready(self, *names: str) -> None:
+        await eventually(lambda: all("started" in self.log(name) for name in names), within=120)
 
     async def end(self, name: str, number: signal.Signals) -> int:
         """Send the signal and wait for the end; the exit code. A worker that has ended by itself is an error."""

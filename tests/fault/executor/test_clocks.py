@@ -13,7 +13,6 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from mobiletest.types.v1 import execution_pb2
 
 from tests.conftest import skip_or_fail
-from tests.eventually import eventually
 from tests.fault.counting import record
 from tests.fault.executor.conftest import LEASE_SECONDS, Workers
 from tests.fault.executor.test_workers import check_history, long_workflow
@@ -57,7 +56,7 @@ async def test_a_wrong_clock_changes_no_lease_and_no_duration(
         for offset in OFFSETS:
             workers.environment |= _off_by(offset, libfaketime)
             wrong.append(await workers.start())
-        await eventually(lambda: all("started" in workers.log(name) for name in (right, *wrong)), within=60)
+        await workers.ready(right, *wrong)
         began = datetime.now(UTC) - SLACK
         execution_id = await client.start(workflow_id)
         assert (await client.ended(execution_id, within=90)).success
@@ -90,12 +89,11 @@ async def test_a_worker_with_a_wrong_clock_takes_over_runs_in_time(
 ) -> None:
     """Neither earlier than the lease's end nor ten minutes after it."""
     async with executor(executor_role="api", lease_seconds=LEASE_SECONDS) as api, connect(api.grpc_address) as client:
-        first = await workers.start()
+        [first] = await workers.start_ready()
         execution_id = await client.start(long_workflow(shelf, steps=150))
         await client.running(execution_id)
         workers.environment |= _off_by("-10m", libfaketime)
-        second = await workers.start()
-        await eventually(lambda: "started" in workers.log(second), within=60)
+        [second] = await workers.start_ready()
         await workers.end(first, signal.SIGKILL)
         assert (await client.ended(execution_id, within=60)).success
         [run] = await client.runs(execution_id)

@@ -43,7 +43,7 @@ async def test_shutdown_finishes_short_runs_and_hands_back_long_ones(
         "MOBILETEST_EXECUTOR_SLOTS": "2",
     }
     async with executor(executor_role="api", lease_seconds=60.0) as api, connect(api.grpc_address) as client:
-        first = await workers.start()
+        [first] = await workers.start_ready()
         short = await client.start(long_workflow(shelf, steps=15))
         long = await client.start(long_workflow(shelf, steps=150))
         assert [await _under_way(client, started) for started in (short, long)] == [first, first]
@@ -57,7 +57,7 @@ async def test_shutdown_finishes_short_runs_and_hands_back_long_ones(
         [left], [untouched] = await client.runs(long), await client.runs(waiting)
         assert left.attempts[-1].failure.category == execution_pb2.FAILURE_CATEGORY_EXECUTOR_LOST
         assert not untouched.attempts
-        second = await workers.start()
+        [second] = await workers.start_ready()
         started_at = monotonic()
         taken: bool = await eventually(lambda: _taken(client, long, second))
         assert taken
@@ -81,7 +81,7 @@ async def test_frozen_workers_lose_no_run_and_write_no_verdict_twice(
     chance = random.Random(3)
     workflow_id = long_workflow(shelf, runs=6)
     async with executor(executor_role="api", lease_seconds=LEASE_SECONDS) as api, connect(api.grpc_address) as client:
-        names = [await workers.start() for _ in range(2)]
+        names = await workers.start_ready(2)
         started = []
         for _ in range(FREEZES):
             started += [await client.start(workflow_id) for _ in range(2)]
@@ -126,7 +126,7 @@ async def test_a_worker_frozen_for_less_than_half_its_lease_keeps_its_runs(
     lease = 8.0
     workers.environment["MOBILETEST_LEASE_SECONDS"] = str(lease)
     async with executor(executor_role="api", lease_seconds=lease) as api, connect(api.grpc_address) as client:
-        first = await workers.start()
+        [first] = await workers.start_ready()
         execution_id = await client.start(long_workflow(shelf, steps=60))
         await client.running(execution_id)
         await workers.start()

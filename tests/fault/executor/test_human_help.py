@@ -18,7 +18,7 @@ async def test_a_question_ends_with_its_worker_and_is_asked_again(
 ) -> None:
     workflow_id = shelf.workflow(shelf.planned(AMBIGUOUS, build_id=shelf.build(TWO_BUTTONS)))
     async with executor(executor_role="api", lease_seconds=LEASE_SECONDS) as app, connect(app.grpc_address) as client:
-        name = await workers.start()
+        [name] = await workers.start_ready()
         execution_id = await client.start(workflow_id, run_config=asking())
         run, first = await question(client, execution_id)
         await workers.end(name, how)

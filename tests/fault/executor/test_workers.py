@@ -75,8 +75,7 @@ async def test_killed_workers_lose_no_run_and_duplicate_no_verdict(
     chance = random.Random(7)
     workflow_id = long_workflow(shelf, runs=RUNS_EACH)
     async with executor(executor_role="api", lease_seconds=LEASE_SECONDS) as api, connect(api.grpc_address) as client:
-        for _ in range(3):
-            await workers.start()
+        await workers.start_ready(3)
         started = []
         for _ in range(KILLS):
             started += [await client.start(workflow_id) for _ in range(2)]
@@ -126,8 +125,7 @@ async def test_a_run_that_loses_every_worker_ends_as_executor_lost(
     ):
         execution_id = await client.start(long_workflow(shelf, steps=600))
         for _ in range(3):
-            worker = await workers.start()
-
+            [worker] = await workers.start_ready()
             assert await _victim(client, [execution_id], workers, random.Random(1)) == worker
             await workers.end(worker, signal.SIGKILL)
         execution = await client.ended(execution_id)
