@@ -13,13 +13,13 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from mobiletest.types.v1 import execution_pb2
 
 from tests.conftest import skip_or_fail
+from tests.eventually import eventually
 from tests.fault.counting import record
 from tests.fault.executor.conftest import LEASE_SECONDS, Workers
 from tests.fault.executor.test_workers import check_history, long_workflow
 from tests.integration.executor.catalog_server import Shelf
 
 RUNS = 6
-OFFSETS = {"+10m": 1, "-10m": -1}
 RENEWED_SECONDS = 5.0
 """Long enough for a loaded machine, and shorter than a run."""
 SLACK = timedelta(seconds=5)
@@ -37,32 +37,30 @@ def _time(moment: Timestamp) -> datetime:
     return moment.ToDatetime(UTC)
 
 
-def _off_by(offset: str, libfaketime: str) -> dict[str, str]:
-    """The environment of processes whose clock is off."""
-    return {"LD_PRELOAD": libfaketime, "FAKETIME": offset, "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
-
-
 @pytest.mark.timeout(300)
+@pytest.mark.parametrize("offset", ["+10m", "-10m"], ids=["ahead", "behind"])
 async def test_a_wrong_clock_changes_no_lease_and_no_duration(
-    executor: Any, connect: Any, shelf: Shelf, workers: Workers, libfaketime: str
+    executor: Any, connect: Any, shelf: Shelf, workers: Workers, libfaketime: str, offset: str
 ) -> None:
     """Runs that outlast their lease end on the attempt that they began with, at times of the right clock."""
-    workers.environment["MOBILETEST_EXECUTOR_SLOTS"] = str(RUNS // 3)
+    workers.environment["MOBILETEST_EXECUTOR_SLOTS"] = str(RUNS // 2)
     workers.environment["MOBILETEST_LEASE_SECONDS"] = str(RENEWED_SECONDS)
     workflow_id = long_workflow(shelf, runs=RUNS, steps=10, step_ms=700)
     async with executor(executor_role="api", lease_seconds=RENEWED_SECONDS) as api, connect(api.grpc_address) as client:
         right = await workers.start()
-        wrong = []
-        for offset in OFFSETS:
-            workers.environment |= _off_by(offset, libfaketime)
-            wrong.append(await workers.start())
-        await workers.ready(right, *wrong)
+        workers.environment |= {
+            "LD_PRELOAD": libfaketime,
+            "FAKETIME": offset,
+            "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+        }
+        wrong = await workers.start()
+        await eventually(lambda: all("started" in workers.log(name) for name in (right, wrong)), within=60)
         began = datetime.now(UTC) - SLACK
         execution_id = await client.start(workflow_id)
         assert (await client.ended(execution_id, within=90)).success
         ended = datetime.now(UTC) + SLACK
         runs = await client.runs(execution_id)
-        assert {attempt.worker for run in runs for attempt in run.attempts} == {right, *wrong}
+        assert {attempt.worker for run in runs for attempt in run.attempts} == {right, wrong}
         assert [len(run.attempts) for run in runs] == [1] * RUNS, runs
         for run in runs:
             [attempt] = run.attempts
@@ -72,15 +70,14 @@ async def test_a_wrong_clock_changes_no_lease_and_no_duration(
             assert run.execution_time_seconds > RENEWED_SECONDS
             assert all(step.duration_seconds >= 0 for step in attempt.steps)
         await check_history(client, execution_id)
-        assert [_skew(workers.log(name)) for name in wrong] == list(OFFSETS.values())
-        for offset in OFFSETS:
-            record("F14", f"runs beside a clock that is off by {offset}", tried=RUNS, survived=len(runs))
+        assert _skewed(workers.log(wrong)), "the worker's clock was not off"
+        record("F14", f"runs beside a clock that is off by {offset}", tried=RUNS, survived=len(runs))
 
 
-def _skew(log: str) -> int:
-    """How far the worker's own log is from now, in tens of minutes."""
+def _skewed(log: str) -> bool:
+    """Whether the worker's own log is minutes away from now."""
     written = datetime.fromisoformat(log.split('"timestamp":"', 1)[1].split('"', 1)[0].replace("Z", "+00:00"))
-    return round((written - datetime.now(UTC)) / timedelta(minutes=10))
+    return abs(written - datetime.now(UTC)) > timedelta(minutes=8)
 
 
 @pytest.mark.timeout(300)
@@ -89,11 +86,12 @@ async def test_a_worker_with_a_wrong_clock_takes_over_runs_in_time(
 ) -> None:
     """Neither earlier than the lease's end nor ten minutes after it."""
     async with executor(executor_role="api", lease_seconds=LEASE_SECONDS) as api, connect(api.grpc_address) as client:
-        [first] = await workers.start_ready()
+        first = await workers.start()
         execution_id = await client.start(long_workflow(shelf, steps=150))
         await client.running(execution_id)
-        workers.environment |= _off_by("-10m", libfaketime)
-        [second] = await workers.start_ready()
+        workers.environment |= {"LD_PRELOAD": libfaketime, "FAKETIME": "-10m", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+        second = await workers.start()
+        await eventually(lambda: "started" in workers.log(second), within=60)
         await workers.end(first, signal.SIGKILL)
         assert (await client.ended(execution_id, within=60)).success
         [run] = await client.runs(execution_id)
