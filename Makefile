@@ -61,6 +61,9 @@ openapi-check: venv proto $(REDOCLY) ## Check the OpenAPI document: redocly lint
 	$(BIN)/python -m services.gateway.openapi > build/openapi.json
 	$(REDOCLY) lint build/openapi.json --config redocly.yaml
 
+release-state: venv proto ## Record the state of the example workspace, on which the upgrade test starts later versions
+	$(BIN)/python -m tests.fault.release
+
 protos-release: venv proto ## Release the protos: buf breaking compares with these from now on
 	$(BIN)/python protos/generate.py --baseline
 
@@ -133,4 +136,4 @@ tools: ## Install the tools of all suites, each of which otherwise installs its 
 clean: ## Remove generated files, but not the state of `make run`
 	rm -rf .venv gen build .mypy_cache .ruff_cache .pytest_cache
 
-.PHONY: help run test unit drivers properties coverage dashboard vendor examples cli-types check lint types protos-check openapi-check protos-release api fault attack bench format lock venv proto tools clean
+.PHONY: help run test unit drivers properties coverage dashboard vendor examples cli-types check lint types protos-check openapi-check protos-release release-state api fault attack bench format lock venv proto tools clean

@@ -27,6 +27,7 @@ structlog.configure(
     ]
 )
 
+_LONG_ID = 100
 _server = pytest.StashKey[InfrastructureServer]()
 
 
@@ -69,6 +70,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _fixtures(item: pytest.Item) -> Collection[str]:
     return getattr(item, "fixturenames", ())
+
+
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Names a long text by its length: some have 100,000 characters."""
+    return f"{argname} of {len(val)}" if isinstance(val, str | bytes) and len(val) > _LONG_ID else None
 
 
 def pytest_report_header() -> str:
