@@ -11,7 +11,8 @@ import pytest_asyncio
 from deploy.local.stack import Stack, run_stack
 from tests.e2e.client import Api
 from tests.e2e.conftest import fresh_key
-from tests.e2e.world import World
+from tests.e2e.world import UNKNOWN, World
+from tests.eventually import eventually
 
 SHORT = {"MOBILETEST_LEASE_SECONDS": "3", "MOBILETEST_EXECUTOR_SLOTS": "4", "MOBILETEST_SHUTDOWN_GRACE_SECONDS": "2"}
 
@@ -50,6 +51,18 @@ async def own_stack(shared_stack: Stack) -> AsyncIterator[Stack]:
 async def own_api(own_stack: Stack) -> AsyncIterator[Api]:
     """The API of an organisation that only this test has."""
     async with Api(own_stack.url, await fresh_key(own_stack, "Fault")) as api:
+
+        async def all_connected() -> bool:
+            """Services that were started again are called again: by the gateway, and by the executor."""
+            start = "/execution/api/execute_workflow_id_async"
+            answers = (
+                await api.get("/apps"),
+                await api.get("/tests", params={"classification": "stable"}),
+                await api.post(start, {"workflow_id": UNKNOWN}),
+            )
+            return all(answer.status < 500 for answer in answers)
+
+        await eventually(all_connected)
         yield api
 
 
