@@ -25,8 +25,9 @@ E = TypeVar("E")
 IS_LIVE: Final[Document] = {"live": True}
 NEWEST_FIRST: Final = [("created_at", -1), ("_id", -1)]
 LIST: Final = "list"
-"""The index of all live documents, newest first, and of those of one platform."""
+"""The index of all live documents, newest first; the next ones are of those of a platform, and with a tag."""
 LIST_OF_PLATFORM: Final = "list_of_platform"
+LIST_OF_TAG: Final = "list_of_tag"
 SUFFIXES: Final = "name_suffixes"
 WITHOUT_SUFFIXES: Final = {SUFFIXES: 0}
 BATCH: Final = 1_000

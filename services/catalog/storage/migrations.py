@@ -12,7 +12,7 @@ from services.catalog.storage.artifact_bytes import RESERVATIONS
 from services.catalog.storage.artifacts import ARTIFACTS
 from services.catalog.storage.attachments import ATTACHMENTS
 from services.catalog.storage.builds import BUILDS, LIST_OF_APP
-from services.catalog.storage.documents import LIST, LIST_OF_PLATFORM, SUFFIXES
+from services.catalog.storage.documents import LIST, LIST_OF_PLATFORM, LIST_OF_TAG, SUFFIXES
 from services.catalog.storage.keys import KEYS, ORGANISATIONS, SESSIONS
 from services.catalog.storage.secrets import SECRETS
 from services.catalog.storage.tests import TEST_VERSIONS, TESTS
@@ -145,6 +145,7 @@ INDEXES: Mapping[str, Sequence[IndexModel]] = {
         _LIST,
         _LIST_OF_PLATFORM,
         _SUFFIXES,
+        _index(LIST_OF_TAG, [("org_id", UP), ("live", UP), ("tags", UP), ("created_at", DOWN), ("_id", DOWN)]),
         _index("tagged", [("org_id", UP), ("live", UP), ("tags", UP), ("name_folded", UP), ("_id", UP)]),
         _index(
             "source",

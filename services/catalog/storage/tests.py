@@ -12,6 +12,7 @@ from services.catalog.storage.documents import (
     IS_LIVE,
     LIST,
     LIST_OF_PLATFORM,
+    LIST_OF_TAG,
     MOST_BYTES,
     NEWEST_FIRST,
     WITHOUT_SUFFIXES,
@@ -75,9 +76,7 @@ class MongoTests(MongoLiveEntities[Test]):
         return await self._find(id_condition(ids), most=most) if ids else ()
 
     async def page(self, filter: TestFilter, page: Page, *, with_steps: bool) -> Sequence[Test]:
-        only_platform = filter == TestFilter(filter.platform)
-        index = (LIST_OF_PLATFORM if filter.platform else LIST) if only_platform else None
-        return await self._find(_condition(filter), NEWEST_FIRST, page, index=index, **_with(with_steps))
+        return await self._find(_condition(filter), NEWEST_FIRST, page, index=_index_of(filter), **_with(with_steps))
 
     async def count_only_on(self, platform: Platform) -> int:
         return await self._count({"platform": platform.value})
@@ -123,6 +122,13 @@ class MongoTests(MongoLiveEntities[Test]):
 def _with(steps: bool) -> Document:
     """The options of a read with steps, or without."""
     return {"most": MOST_BYTES_WITH_STEPS} if steps else {"projection": {"steps": 0, **WITHOUT_SUFFIXES}}
+
+
+def _index_of(filter: TestFilter) -> str | None:
+    """The index that a list by at most one filter is in the order of."""
+    if filter == TestFilter(tag=filter.tag):
+        return LIST_OF_TAG if filter.tag else LIST
+    return LIST_OF_PLATFORM if filter == TestFilter(filter.platform) else None
 
 
 def _condition(filter: TestFilter) -> Document:
