@@ -6,15 +6,17 @@ outboxes, in the whole service. `OUTAGE` is the length of an outage in seconds, 
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from random import Random
 from time import monotonic
 from typing import Any
 
 import pytest
+import pytest_asyncio
 from pymongo import MongoClient
 
-from deploy.local.stack import Stack
+from deploy.local.stack import Stack, run_stack
 from services.chassis.outbox import OUTBOX, to_events
 from services.reporting.consumer import TOPICS
 from services.reporting.events import parse_event
@@ -25,7 +27,7 @@ from tests.e2e.world import World
 from tests.eventually import eventually
 from tests.fakes.reporting_recount import recount
 from tests.fakes.reporting_stored_bytes import contents, differences
-from tests.fault.conftest import on_the_stack
+from tests.fault.conftest import SHORT, on_the_stack
 from tests.fault.counting import record
 from tests.fault.test_stack import all_ended, no_differences, paced_app
 from tests.fault.verifying import serving_generation, verified
@@ -33,6 +35,13 @@ from tests.fault.verifying import serving_generation, verified
 OUTAGE = float(os.environ.get("OUTAGE", "6"))
 OUTAGES = int(os.environ.get("OUTAGES", "3"))
 SEED = int(os.environ.get("SEED", "20261121"))
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def shared_stack(tmp_path: Path) -> AsyncIterator[Stack]:
+    """A stack of its own: what is compared is everything that was ever stored."""
+    async with run_stack(tmp_path / "state", workers=2, extra_env=SHORT) as stack:
+        yield stack
 
 
 def published_snapshots(client: MongoClient[dict[str, Any]]) -> Iterator[Snapshot]:
