@@ -36,8 +36,7 @@ properties: venv proto ## Run the property tests with all their examples (`make 
 	MOBILETEST_TEST_EXAMPLES=1 $(BIN)/pytest -n $(WORKERS) -m hypothesis tests/unit tests/contract
 
 coverage: venv proto ## Measure which lines the unit, contract and integration tests run, and by which test
-	$(BIN)/pytest -n $(WORKERS) --cov --cov-context=test --cov-report= tests/unit tests/contract tests/integration
-	PYTHONINTMAXSTRDIGITS=0 $(BIN)/coverage html -q # it sorts tests by the numbers in their ids
+	$(BIN)/pytest -n $(WORKERS) --cov --cov-context=test --cov-report=html tests/unit tests/contract tests/integration
 	@for part in services/{gateway,catalog,executor,reporting,flows,chassis} cli/mobiletest_cli; do \
 		printf '%-20s %s %%\n' $$part "$$($(BIN)/coverage report --format=total --include="$$part/*")"; \
 	done

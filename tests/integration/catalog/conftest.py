@@ -35,12 +35,10 @@ from services.catalog.app import start_app
 from services.catalog.flow_reader import ChildFlowReader
 from services.catalog.settings import Settings
 from services.catalog.spool import PORTION_BYTES
-from services.catalog.storage.migrations import MIGRATIONS
 from services.chassis import context, grpc_server
 from services.chassis.context import ALL_SCOPES, Caller
-from services.chassis.migrations import open_migrated
-from services.chassis.mongo import Driver, Mongo
 from tests.callers import ALL, callers
+from tests.contract.catalog.conftest import database as storage  # noqa: F401 - a fixture
 
 TOKEN = "t" * 20
 TOKEN_OF_GATEWAY = "g" * 20
@@ -118,16 +116,6 @@ async def _start_children() -> None:
     with foreign():
         await reader.read(["Tap x"])
     await reader.close()
-
-
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def storage(
-    mongo_uri: str, mongo_client: MongoClient[dict[str, Any]], mongo_driver: Driver
-) -> AsyncIterator[Mongo]:
-    """A database with the catalog's collections, without a service."""
-    async with open_migrated(mongo_uri, f"test_{uuid4().hex}", MIGRATIONS, mongo_driver) as mongo:
-        yield mongo
-    mongo_client.drop_database(mongo.database.name)
 
 
 @pytest.fixture(autouse=True)
