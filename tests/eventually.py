@@ -9,14 +9,14 @@ T = TypeVar("T")
 
 
 @overload
-async def eventually(probe: Callable[[], Awaitable[T]], *, within: float = 20.0, every: float = 0.02) -> T: ...
+async def eventually(probe: Callable[[], Awaitable[T]], *, within: float = 60.0, every: float = 0.02) -> T: ...
 
 
 @overload
-async def eventually(probe: Callable[[], T], *, within: float = 20.0, every: float = 0.02) -> T: ...
+async def eventually(probe: Callable[[], T], *, within: float = 60.0, every: float = 0.02) -> T: ...
 
 
-async def eventually(probe: Callable[[], object], *, within: float = 20.0, every: float = 0.02) -> object:
+async def eventually(probe: Callable[[], object], *, within: float = 60.0, every: float = 0.02) -> object:
     """Call `probe` until its result is truthy and return that result.
 
     `probe` may be a function or a coroutine function. An AssertionError counts as "not yet"; when `within`

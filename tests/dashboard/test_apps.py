@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 import pytest_asyncio
 from playwright.async_api import Locator, expect
 
@@ -231,7 +230,6 @@ async def test_hostile_names_are_only_texts(visitor: Visitor, world: World) -> N
         assert await defects(visitor, path) == {}, path
 
 
-@pytest.mark.timeout(300)
 async def test_the_page_is_accessible(ci: Ci, visitor: Visitor, world: World) -> None:
     """Empty and full, light and dark, and on a phone."""
     build, _ = await ci.run("1.0.0", "main", pay=False)

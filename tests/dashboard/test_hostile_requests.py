@@ -83,7 +83,6 @@ async def failures(api: Api, addresses: Iterable[str]) -> dict[str, int]:
     return {address: status for address, status in answers if status >= 500}
 
 
-@pytest.mark.timeout(300)
 async def test_any_value_of_a_parameter_is_accepted_or_refused(addresses: dict[str, tuple[str, ...]], api: Api) -> None:
     """Of all parameters at once, of each one, and twice."""
     assert await failures(api, addresses) == {}

@@ -1,6 +1,5 @@
 """The API documentation in a browser, for somebody who has not signed in."""
 
-import pytest
 from playwright.async_api import Locator, Page, expect
 
 from tests.dashboard.conftest import Visitor
@@ -102,7 +101,6 @@ async def test_print_shows_what_is_folded(visitor: Visitor) -> None:
     await expect(visitor.page.get_by_role("searchbox")).to_be_hidden()
 
 
-@pytest.mark.timeout(300)
 async def test_the_documentation_is_accessible(visitor: Visitor) -> None:
     """axe-core finds nothing serious, and the page is not wider than a phone."""
     await visitor.open("/docs#getRun")

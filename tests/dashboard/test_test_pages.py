@@ -28,7 +28,7 @@ async def executed(world: World, test: Any, runs: int = 1) -> Any:
     async def reported() -> bool:
         return bool(created(await world.api.get(f"/tests/{test['id']}/runs"))["total"] == runs)
 
-    await eventually(reported, within=30)
+    await eventually(reported)
     return app
 
 

@@ -92,7 +92,7 @@ async def gate_of(api: Api, execution: Any, **params: str) -> Any:
         assert answer.status != 503 or "Retry-After" in answer.headers
         return None if answer.status == 503 else answer
 
-    answer = await eventually(answered, within=60)
+    answer = await eventually(answered)
     assert answer
     gate = created(answer)
     assert_shape(gate, GATE)

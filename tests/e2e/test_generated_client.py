@@ -64,7 +64,7 @@ class GeneratedClient:
             found = await self.call("GetExecution", execution.id, wait=10)
             return found if found.status in ENDED else None
 
-        return await eventually(probe, within=60)
+        return await eventually(probe)
 
 
 def _key(name: str) -> str:
@@ -214,7 +214,7 @@ async def read_reports(client: GeneratedClient, app: Any, test: Any, execution: 
     async def is_reported() -> bool:
         return bool((await client.call("ListTestRuns", test.id)).total)
 
-    await eventually(is_reported, within=30)
+    await eventually(is_reported)
     await client.call("GetGate", execution.id)
     build = (await client.call("ListBuilds", app.id)).items[0]
     assert (await client.call("ListBuildRuns", build.id)).total == 2
@@ -237,7 +237,7 @@ async def run_question(client: GeneratedClient) -> None:
         (run,) = (await client.call("ListRuns", execution.id)).items
         return run if run.question else None
 
-    run = await eventually(asking, within=30)
+    run = await eventually(asking)
     await client.call("AnswerRun", execution.id, run.id, status=202, body={"answer": SECOND})
     assert (await client.ended(execution)).success is True
 

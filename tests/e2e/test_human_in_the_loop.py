@@ -44,7 +44,7 @@ async def asked(api: Api, execution_id: str) -> Any:
         (run,) = created(await api.get(f"/executions/{execution_id}/runs"))["items"]
         return run if run["question"] else None
 
-    return await eventually(probe, within=30)
+    return await eventually(probe)
 
 
 def input_of(run: Any) -> str:

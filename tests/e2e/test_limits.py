@@ -119,7 +119,7 @@ async def test_waiting_and_running_runs_and_their_streams(limited: Limited) -> N
     world = World(api)
     workflow = await world.slow_workflow(minutes=1)
     running = await world.start(workflow)
-    await eventually(lambda: world.stands(running["id"], "running"), within=30)
+    await eventually(lambda: world.stands(running["id"], "running"))
     waiting = await world.start(workflow)
     path = "/execution/api/execute_workflow_id_async"
     await _counted(api, "queued_runs", (1, 1))
@@ -142,7 +142,7 @@ async def _counted(api: Api, name: str, expected: tuple[int, int]) -> None:
     async def probe() -> bool:
         return (await use(api))[name] == expected
 
-    await eventually(probe, within=30)
+    await eventually(probe)
 
 
 async def test_an_execution_larger_than_the_limit_is_not_worth_repeating(limited: Limited) -> None:

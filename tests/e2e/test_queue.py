@@ -20,7 +20,7 @@ async def busy_world(stack: SharedStack) -> AsyncIterator[World]:
     async with Api(stack.url, await new_organisation(stack, concurrent_runs=1)) as api:
         world = World(api)
         running = await world.start(await world.slow_workflow(minutes=5))
-        await eventually(lambda: world.stands(running["id"], "running"), within=30)
+        await eventually(lambda: world.stands(running["id"], "running"))
         yield world
         await cancel_all(api)
 

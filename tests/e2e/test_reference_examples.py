@@ -1,14 +1,11 @@
 """The examples of the API documentation, recorded again: what the service answers today has the same shape."""
 
-import pytest
-
 from services.gateway.openapi.examples import load_examples
 from tests.reference.recording import record_examples
 from tests.reference.stable_values import json_shape
 from tests.shared_infrastructure import SharedStack
 
 
-@pytest.mark.timeout(300)
 async def test_the_service_still_answers_what_the_documentation_shows(stack: SharedStack) -> None:
     stored, recorded = load_examples(), await record_examples(stack)
     assert list(recorded) == list(stored), "run `make examples`"

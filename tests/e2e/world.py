@@ -70,7 +70,7 @@ class World:
             execution = created(await self.api.get(f"/executions/{execution_id}", params={"wait": 10}))
             return execution if execution["status"] in ENDED else None
 
-        return await eventually(probe, within=60)
+        return await eventually(probe)
 
     async def run(self, workflow: Any, **fields: Any) -> Any:
         """Start a workflow and wait for its end; the execution."""
@@ -84,7 +84,7 @@ class World:
             ended = [item for item in page["items"] if item["status"] in ENDED]
             return page if len(ended) == runs else None
 
-        return await eventually(probe, within=30)
+        return await eventually(probe)
 
     async def slow_workflow(self, *, minutes: float) -> Any:
         """A workflow of one test whose device takes this much real time."""

@@ -57,7 +57,7 @@ async def test_killed_workers_lose_and_double_nothing(own_stack: Stack, own_api:
         for _ in range(3):
             await own_world.start(workflow)
             started += 4
-        await eventually(lambda: _some_run_is_running(own_api), within=30)
+        await eventually(lambda: _some_run_is_running(own_api))
         await asyncio.sleep(chance.uniform(0, 1.5))  # anywhere in the runs, not only where they begin
         victim = chance.choice(["worker-1", "worker-2"])
         await own_stack.kill(victim)
@@ -66,7 +66,7 @@ async def test_killed_workers_lose_and_double_nothing(own_stack: Stack, own_api:
     assert len(runs) == started
     lost = [run for run in runs if run["status"] != "completed"]
     assert all(thrice_lost(run) for run in lost), lost
-    await eventually(lambda: no_differences(own_api, app, runs), within=60)
+    await eventually(lambda: no_differences(own_api, app, runs))
     events = [await _terminal_events(own_api, run) for run in runs]
     assert set(events) == {1}
     retried = sum(run["attempt_number"] > 1 and run["success"] is True for run in runs)
@@ -99,7 +99,6 @@ async def _terminal_events(api: Api, run: Any) -> int:
 
 
 @on_the_stack
-@pytest.mark.timeout(300)
 async def test_a_stopped_mongodb_is_503_and_recovers_without_a_restart(
     own_stack: Stack, own_api: Api, own_world: World
 ) -> None:
@@ -120,10 +119,10 @@ async def test_a_stopped_mongodb_is_503_and_recovers_without_a_restart(
         assert answer.status in (200, 503), answer.text
         return answer.body if answer.status == 200 else None
 
-    execution = await own_world.ended((await eventually(accepted, within=60, every=0.2))["id"])
+    execution = await own_world.ended((await eventually(accepted, every=0.2))["id"])
     assert execution["status"] == "completed"
-    runs = await all_ended(own_api, app, within=60)
-    await eventually(lambda: no_differences(own_api, app, runs), within=60)
+    runs = await all_ended(own_api, app)
+    await eventually(lambda: no_differences(own_api, app, runs))
     assert {name: own_stack.pid_of(name) for name in pids} == pids
     record(
         "F08",

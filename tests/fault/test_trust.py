@@ -65,7 +65,6 @@ async def code(stack: Stack, token: str, channel: grpc.aio.Channel) -> grpc.Stat
     return grpc.StatusCode.OK
 
 
-@pytest.mark.timeout(200)
 async def test_services_trust_only_each_other_also_with_new_certificates(tmp_path: Path, authority: Authority) -> None:
     async with (
         trusting_stack(tmp_path / "state", authority) as stack,
@@ -97,7 +96,6 @@ async def test_services_trust_only_each_other_also_with_new_certificates(tmp_pat
 
 
 @on_the_stack
-@pytest.mark.timeout(200)
 async def test_a_deleted_key_ends_its_event_stream(own_stack: Stack, own_api: Api, own_world: World) -> None:
     app = await own_world.app()
     created(await own_api.upload(app["id"], paced_app_model(seconds=60), version="1.0.0"))

@@ -60,7 +60,7 @@ async def answer_question(story: Story) -> None:
         (run,) = (await recorder.call("ListRuns", execution["id"]))["items"]
         return run if run["question"] else None
 
-    run = await eventually(asking, within=30)
+    run = await eventually(asking)
     answer = {"question_id": run["question"]["id"], "answer": SECOND}
     await recorder.record("AnswerRun", execution["id"], run["id"], sent=Sent(json=answer))
     await story.ended(execution["id"])
@@ -76,10 +76,10 @@ async def cancel_execution(story: Story) -> None:
     async def is_running() -> bool:
         return bool((await recorder.call("GetExecution", execution["id"]))["status"] == "running")
 
-    await eventually(is_running, within=30)
+    await eventually(is_running)
     waiting = await recorder.call("StartTest", sent=Sent(json={"test_id": story.log_in["id"]}))
     await recorder.record("ListQueuedRuns")
-    await eventually(lambda: _is_shown_busy(recorder), within=30)
+    await eventually(lambda: _is_shown_busy(recorder))
     await recorder.record("ListWorkers")
     await recorder.record("CancelExecution", execution["id"], sent=Sent(json={}))
     await story.ended(waiting["id"])

@@ -109,7 +109,7 @@ class Story:
             pages = [await self.recorder.call("ListBuildRuns", build["id"]) for build in self.builds.values()]
             return all(page["total"] == 2 and all(run["status"] in ENDED for run in page["items"]) for page in pages)
 
-        await eventually(is_complete, within=30)
+        await eventually(is_complete)
         await record("ListBuildRuns", newest["id"])
         await record("ListTestRuns", self.check_out["id"], page_size=2)
         await record("GetTestMatrix", self.app["id"])
@@ -136,7 +136,7 @@ class Story:
             execution = await self.recorder.call("GetExecution", execution_id, wait=10)
             return execution if execution["status"] in ENDED else None
 
-        return await eventually(probe, within=60)
+        return await eventually(probe)
 
 
 async def delete_all(story: Story) -> None:

@@ -104,7 +104,7 @@ async def test_the_gate_may_let_failures_pass(project: Shell) -> None:
     async def passes() -> bool:  # reporting learns of the quarantine from an event
         return (await project.run("run", "--build", "1", "--app-id", "project")).code == OK
 
-    await eventually(passes, within=30)
+    await eventually(passes)
     strict = await project.run("run", "--build", "1", "--app-id", "project", "--no-gate")
     assert strict.code == FAILED
 

@@ -37,7 +37,6 @@ def _time(moment: Timestamp) -> datetime:
     return moment.ToDatetime(UTC)
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("offset", ["+10m", "-10m"], ids=["ahead", "behind"])
 async def test_a_wrong_clock_changes_no_lease_and_no_duration(
     executor: Any, connect: Any, shelf: Shelf, workers: Workers, libfaketime: str, offset: str
@@ -54,7 +53,7 @@ async def test_a_wrong_clock_changes_no_lease_and_no_duration(
             "FAKETIME_DONT_FAKE_MONOTONIC": "1",
         }
         wrong = await workers.start()
-        await eventually(lambda: all("started" in workers.log(name) for name in (right, wrong)), within=60)
+        await eventually(lambda: all("started" in workers.log(name) for name in (right, wrong)))
         began = datetime.now(UTC) - SLACK
         execution_id = await client.start(workflow_id)
         assert (await client.ended(execution_id, within=90)).success
@@ -80,7 +79,6 @@ def _skewed(log: str) -> bool:
     return abs(written - datetime.now(UTC)) > timedelta(minutes=8)
 
 
-@pytest.mark.timeout(300)
 async def test_a_worker_with_a_wrong_clock_takes_over_runs_in_time(
     executor: Any, connect: Any, shelf: Shelf, workers: Workers, libfaketime: str
 ) -> None:
@@ -91,9 +89,9 @@ async def test_a_worker_with_a_wrong_clock_takes_over_runs_in_time(
         await client.running(execution_id)
         workers.environment |= {"LD_PRELOAD": libfaketime, "FAKETIME": "-10m", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
         second = await workers.start()
-        await eventually(lambda: "started" in workers.log(second), within=60)
+        await eventually(lambda: "started" in workers.log(second))
         await workers.end(first, signal.SIGKILL)
-        assert (await client.ended(execution_id, within=60)).success
+        assert (await client.ended(execution_id)).success
         [run] = await client.runs(execution_id)
         assert [attempt.worker for attempt in run.attempts] == [first, second]
         lost, taken = run.attempts

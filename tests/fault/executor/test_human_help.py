@@ -27,7 +27,7 @@ async def test_a_question_ends_with_its_worker_and_is_asked_again(
             [now] = await client.runs(execution_id)
             return not now.HasField("question")
 
-        _: bool = await eventually(gone, within=20)
+        _: bool = await eventually(gone)
         with pytest.raises(grpc.aio.AioRpcError) as caught:
             await answer(client, run, "skip", first.id)
         assert caught.value.code() is grpc.StatusCode.FAILED_PRECONDITION

@@ -77,7 +77,6 @@ def pools_file(folder: Path, hub: HangingHub) -> str:
     return str(path)
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     ("limits", "within", "categories"),
     [

@@ -8,11 +8,12 @@ from statistics import quantiles
 from time import monotonic
 from uuid import uuid4
 
-import pytest
 from mobiletest.executor.v1 import executions_pb2 as pb
 from mobiletest.types.v1 import execution_pb2
 
 from services.chassis.context import Caller, bind
+from services.executor.events import RUN_REQUESTS
+from tests.eventually import eventually
 from tests.fault.counting import record
 from tests.fault.executor.conftest import Workers
 from tests.integration.executor.catalog_server import Shelf
@@ -23,6 +24,8 @@ BURNERS = int(os.environ.get("BURNERS", "3"))
 ELEMENTS = int(os.environ.get("ELEMENTS", "2000"))
 IDLE_RUNS = int(os.environ.get("IDLE_RUNS", "5"))
 SESSION_SECONDS = 6
+JOINED = "kafka_partitions_assigned"
+"""Logged by each platform's consumer. A worker is ready, and searches for runs, before the broker has let it in."""
 BURNING_SECONDS = float(os.environ.get("BURNING", "15"))
 """Longer than the leases and twice a session in Kafka, at whose ends a worker that is kept from working is noticed."""
 
@@ -48,7 +51,6 @@ async def seconds_of_runs(client: Client, workflow_id: str, enough: Callable[[in
     return took
 
 
-@pytest.mark.timeout(300)
 async def test_runs_that_compute_hurt_no_other_run(
     executor: Run,
     connect: Callable[[str], AbstractAsyncContextManager[Client]],
@@ -64,9 +66,10 @@ async def test_runs_that_compute_hurt_no_other_run(
     short = shelf.workflow(shelf.planned(GOOD, SEE, build_id=shelf.build(model(step_ms=100))))
     async with executor(executor_role="api") as app, connect(app.grpc_address) as client:
         [name] = await workers.start_ready()
+        await eventually(lambda: workers.log(name).count(JOINED) >= len(RUN_REQUESTS), within=120)
         await seconds_of_runs(client, short, lambda done: done == 1)
         idle = await seconds_of_runs(client, short, lambda done: done == IDLE_RUNS)
-        assigned = workers.log(name).count("kafka_partitions_assigned")
+        assigned = workers.log(name).count(JOINED)
         burner = replace(caller, org_id=str(uuid4()))
         with bind(burner):
             workflow_id = burning_workflow(shelf)
@@ -89,4 +92,4 @@ async def test_runs_that_compute_hurt_no_other_run(
     assert {execution.status for execution in ended} == {execution_pb2.EXECUTION_STATUS_CANCELLED}
     for event in ("leases_not_renewed", "run_was_fenced", "run_was_lost", "kafka_consumer_disconnected"):
         assert event not in log
-    assert log.count("kafka_partitions_assigned") == assigned
+    assert log.count(JOINED) == assigned

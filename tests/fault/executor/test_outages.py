@@ -98,7 +98,7 @@ async def _ended_after_outage(client: Client, execution_id: str) -> Any:
             return None
         return execution if execution.status == execution_pb2.EXECUTION_STATUS_COMPLETED else None
 
-    return await eventually(probe, within=60)
+    return await eventually(probe)
 
 
 async def test_without_a_catalog_starts_are_unavailable(

@@ -111,7 +111,7 @@ async def _victim(client: Client, started: Sequence[str], workers: Workers, chan
         owners = set((await owner(client, started[-4:])).values())
         return sorted(owners & workers.running.keys())
 
-    found: list[str] = await eventually(busy, within=60)
+    found: list[str] = await eventually(busy)
     return chance.choice(found)
 
 

@@ -99,7 +99,7 @@ async def test_a_broker_outage_leaves_no_difference(
         await eventually(lambda: no_difference(client), within=120, every=0.5)
         rows = [row for name in ("catalog", "executor") for row in client[name][OUTBOX].find()]
         events = sum(len(to_events(row)) for row in rows)
-    await eventually(lambda: no_differences(own_api, app, runs), within=60)
+    await eventually(lambda: no_differences(own_api, app, runs))
     own_stack.check()
     verify = await verified(own_stack)
     record(

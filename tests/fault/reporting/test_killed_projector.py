@@ -7,15 +7,12 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
 from tests.fault.counting import record
 
 SEED = os.environ.get("SEED", "20261121")
 ROOT = Path(__file__).parents[3]
 
 
-@pytest.mark.timeout(300)
 async def test_a_fold_killed_at_any_command_counts_exactly_once(mongo_uri: str, mongo_database: str) -> None:
     argv = [sys.executable, "-m", "tests.fault.reporting.killed_projector", mongo_uri, mongo_database, SEED]
     env = {**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'gen'}"}

@@ -52,7 +52,7 @@ async def all_folded(client: MongoClient[Any]) -> None:
         ended = client["executor"]["runs"].count_documents(ENDED)
         return bool(serving(client, "runs").count_documents(ENDED) == ended)
 
-    await eventually(probe, within=60)
+    await eventually(probe)
 
 
 def spoil(client: MongoClient[Any]) -> set[tuple[str, str]]:
@@ -171,7 +171,7 @@ async def test_verify_and_rebuild_over_grpc(own_stack: Stack, own_world: World) 
                     raise
                 return None
 
-        steps = await eventually(gone_on, within=60)
+        steps = await eventually(gone_on)
         assert steps
         assert steps[-1].phase == operations_pb2.OPERATION_PHASE_DONE
         assert (steps[-1].differences, [found for step in steps for found in step.found]) == (0, [])

@@ -59,7 +59,7 @@ class Bench:
 
     async def sees(self, *keys: str) -> None:
         """They arrive, while the consumer says that it is well."""
-        await eventually(lambda: set(keys) <= self.seen, within=60)
+        await eventually(lambda: set(keys) <= self.seen)
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ async def test_a_consumer_is_current_only_while_its_broker_answers(bench: Bench)
         await bench.broker.stop()
         await eventually(lambda: not consumer.is_current(0.5))
         await bench.broker.start()
-        await eventually(lambda: consumer.is_current(0.5), within=60)
+        await eventually(lambda: consumer.is_current(0.5))
 
 
 async def test_a_consumer_survives_a_restart_while_its_handler_retries(bench: Bench) -> None:

@@ -50,7 +50,7 @@ class Process:
             return 0
 
     async def ready(self) -> None:
-        await eventually(lambda: self._answers("/readyz", 200), within=60)
+        await eventually(lambda: self._answers("/readyz", 200))
 
     async def _answers(self, path: str, status: int) -> bool:
         self.child.check()
@@ -67,7 +67,7 @@ class Process:
 
     async def ended(self) -> int:
         """Wait for its end; its exit code."""
-        await eventually(lambda: not self.child.running, within=60)
+        await eventually(lambda: not self.child.running)
         assert self.child.exit_code is not None
         return self.child.exit_code
 
@@ -135,11 +135,11 @@ async def test_a_service_waits_for_its_database_and_ends_with_a_task_that_dies(t
     with Ports() as ports:
         database = TcpProxy(ports.take(), parse_uri(mongo_uri)["nodelist"][0][1])
         async with process(tmp_path, f"mongodb://{LOOPBACK}:{database.port}/?directConnection=true") as sample:
-            await eventually(sample.alive_but_not_ready, within=60)
+            await eventually(sample.alive_but_not_ready)
             await database.start()
             await sample.ready()
             await database.stop()
-            await eventually(sample.alive_but_not_ready, within=60)
+            await eventually(sample.alive_but_not_ready)
             await database.start()
             await sample.ready()
             sample.child.expected_to_run = False

@@ -199,7 +199,7 @@ class Client:
         )
         return found
 
-    async def ended(self, execution_id: str, *, within: float = 40.0) -> pb.Execution:
+    async def ended(self, execution_id: str, *, within: float = 60.0) -> pb.Execution:
         async def probe() -> pb.Execution | None:
             execution = await self.get(execution_id)
             return execution if execution.status in TERMINAL else None

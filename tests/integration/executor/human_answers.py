@@ -37,7 +37,7 @@ async def question(client: Any, execution_id: str, *, attempt: int = 1) -> tuple
         assert run.status != execution_pb2.EXECUTION_STATUS_COMPLETED, run
         return run if run.HasField("question") and run.attempt_number >= attempt else None
 
-    run: runs_pb2.Run = await eventually(probe, within=30)
+    run: runs_pb2.Run = await eventually(probe)
     return run, run.question
 
 

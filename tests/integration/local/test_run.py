@@ -149,8 +149,8 @@ async def restarts_dead_children(run: Run) -> None:
         run.pids |= {name: children.get(program, 0) for name, program in PROGRAMS.items()}
         return all(run.pids[name] not in (0, pid) for name, pid in dead.items())
 
-    await eventually(restarted, within=60, every=0.1)
-    await eventually(lambda: run.republished() == ["catalog", "executor"], within=60)
+    await eventually(restarted, every=0.1)
+    await eventually(lambda: run.republished() == ["catalog", "executor"])
 
 
 async def ends_with_its_children(run: Run) -> None:
