@@ -30,7 +30,7 @@ async def paced_app(world: World) -> tuple[Any, Any, Any]:
     return app, build, await world.workflow(*tests)
 
 
-async def all_ended(api: Api, app: Any, within: float) -> list[Any]:
+async def all_ended(api: Api, app: Any, within: float = 60.0) -> list[Any]:
     """Wait until every run of an app has ended; the runs."""
 
     async def probe() -> list[Any] | None:

@@ -13,7 +13,6 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from mobiletest.types.v1 import execution_pb2
 
 from tests.conftest import skip_or_fail
-from tests.eventually import eventually
 from tests.fault.counting import record
 from tests.fault.executor.conftest import LEASE_SECONDS, Workers
 from tests.fault.executor.test_workers import check_history, long_workflow
@@ -46,14 +45,13 @@ async def test_a_wrong_clock_changes_no_lease_and_no_duration(
     workers.environment["MOBILETEST_LEASE_SECONDS"] = str(RENEWED_SECONDS)
     workflow_id = long_workflow(shelf, runs=RUNS, steps=10, step_ms=700)
     async with executor(executor_role="api", lease_seconds=RENEWED_SECONDS) as api, connect(api.grpc_address) as client:
-        right = await workers.start()
+        [right] = await workers.start_ready()
         workers.environment |= {
             "LD_PRELOAD": libfaketime,
             "FAKETIME": offset,
             "FAKETIME_DONT_FAKE_MONOTONIC": "1",
         }
-        wrong = await workers.start()
-        await eventually(lambda: all("started" in workers.log(name) for name in (right, wrong)))
+        [wrong] = await workers.start_ready()
         began = datetime.now(UTC) - SLACK
         execution_id = await client.start(workflow_id)
         assert (await client.ended(execution_id, within=90)).success
@@ -88,8 +86,7 @@ async def test_a_worker_with_a_wrong_clock_takes_over_runs_in_time(
         execution_id = await client.start(long_workflow(shelf, steps=150))
         await client.running(execution_id)
         workers.environment |= {"LD_PRELOAD": libfaketime, "FAKETIME": "-10m", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
-        second = await workers.start()
-        await eventually(lambda: "started" in workers.log(second))
+        [second] = await workers.start_ready()
         await workers.end(first, signal.SIGKILL)
         assert (await client.ended(execution_id)).success
         [run] = await client.runs(execution_id)

@@ -111,7 +111,7 @@ async def test_a_hung_driver_ends_its_run_in_time_and_frees_the_slot(
         seconds = {"run_timeout_seconds": 4.0} if "RUN_TIMEOUT_SECONDS" in limits else {}
         api = executor(executor_role="api", lease_seconds=LEASE_SECONDS, infrastructure_retries=0, **seconds)
         async with api as served, connect(served.grpc_address) as client:
-            await workers.start()
+            await workers.start_ready()
             began = monotonic()
             execution_id = await client.start(workflow_id, run_config=_no_retries())
             await client.ended(execution_id, within=within)
