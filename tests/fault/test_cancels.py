@@ -63,7 +63,7 @@ async def count_end_events(api: Api, execution_id: str) -> Counter[str]:
 
 
 @on_the_stack
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 async def test_cancels_at_any_time_leave_one_end_and_free_devices(
     own_stack: Stack, own_api: Api, own_world: World
 ) -> None:

@@ -47,7 +47,7 @@ async def no_differences(api: Api, app: Any, runs: list[Any]) -> bool:
 
 
 @on_the_stack
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1800)
 async def test_killed_workers_lose_and_double_nothing(own_stack: Stack, own_api: Api, own_world: World) -> None:
     """Workers are killed with SIGKILL under load; every run ends with one verdict and the reports add up."""
     app, _, workflow = await paced_app(own_world)

@@ -69,7 +69,7 @@ async def _taken(client: Client, execution_id: str, worker: str) -> bool:
     return bool(run.attempts[-1].worker == worker)
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 async def test_frozen_workers_lose_no_run_and_write_no_verdict_twice(
     executor: Any, connect: Any, shelf: Shelf, workers: Workers
 ) -> None:

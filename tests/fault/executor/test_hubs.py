@@ -111,7 +111,7 @@ async def is_gone(session: Session) -> bool:
     return not await is_open(session)
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1800)
 async def test_sessions_of_killed_workers_are_deleted_and_their_devices_reused(
     executor: Any,
     connect: Any,

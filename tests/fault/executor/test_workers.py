@@ -67,7 +67,7 @@ def check_attempts(runs: Sequence[runs_pb2.Run]) -> None:
         assert run.success or run.status == execution_pb2.EXECUTION_STATUS_FAILED
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1800)
 async def test_killed_workers_lose_no_run_and_duplicate_no_verdict(
     executor: Any, connect: Any, shelf: Shelf, workers: Workers
 ) -> None:

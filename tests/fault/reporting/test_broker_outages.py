@@ -78,7 +78,7 @@ async def starts_during(api: Api, world: World, workflow: Any, seconds: float) -
 
 
 @on_the_stack
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize(
     ("fault", "number"), [("F05", signal.SIGSTOP), ("F06", signal.SIGKILL)], ids=["frozen", "wiped"]
 )

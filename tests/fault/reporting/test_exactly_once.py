@@ -24,7 +24,7 @@ RUNS = int(os.environ.get("RUNS", "100000"))
 SEED = int(os.environ.get("SEED", "20261121"))
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1800)
 async def test_read_models_always_equal_a_recount(tmp_path: Path) -> None:
     print(f"RUNS={RUNS} SEED={SEED}")
     generator, chance = EventGenerator(SEED, RUNS), Random(f"{SEED} storm")

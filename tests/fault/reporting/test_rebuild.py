@@ -88,7 +88,7 @@ async def kill_in_phase(stack: Stack, phase: str, after: int) -> None:
 
 
 @on_the_stack
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1800)
 async def test_killed_jobs_are_resumed_correctly(own_stack: Stack, own_api: Api, own_world: World) -> None:
     """A rebuild is killed in each phase under load and resumed; verify then finds injected differences only."""
     chance = Random(20261121)

@@ -140,7 +140,11 @@ def test_bombs_and_false_sizes_are_refused(tmp_path: Path, size: int, message: s
     assert message in refusal(tmp_path, declare(size))
 
 
-@pytest.mark.parametrize("content", [b"", b"PK", b"no archive", zip_files({"a.yaml": FLOW})[:-30]])
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"PK", b"no archive", zip_files({"a.yaml": FLOW})[:-30]],
+    ids=["nothing", "two letters", "words", "a cut archive"],
+)
 def test_what_is_no_archive_is_refused(tmp_path: Path, content: bytes) -> None:
     assert "not a readable zip archive" in refusal(tmp_path, content)
 
