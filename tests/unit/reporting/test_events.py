@@ -108,13 +108,6 @@ def test_only_attempts_with_a_verdict_are_decided() -> None:
     assert [item.passed for item in told_run(run_changed()).attempts] == [None, False]
 
 
-def test_an_attempt_with_an_infrastructure_failure_has_no_verdict() -> None:
-    let_down = attempt(
-        1, execution_pb2.EXECUTION_STATUS_COMPLETED, success=False, failure=failure("NETWORK_ERROR", "no route")
-    )
-    assert told_run(run_changed(attempts=[let_down])).attempts[0].passed is None
-
-
 @pytest.mark.parametrize(("flaky", "verdicts"), [(True, [False, True]), (False, [None, True])])
 def test_failures_before_a_pass_that_is_not_flaky_have_no_verdict(flaky: bool, verdicts: list[bool | None]) -> None:
     report = Struct()
