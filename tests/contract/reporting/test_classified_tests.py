@@ -86,17 +86,6 @@ async def test_tests_are_listed_by_their_class_on_any_app_or_on_one(
     assert (list(listed.test_ids), listed.total) == (tests, len(tests))
 
 
-async def test_each_test_of_an_app_is_listed_under_its_class_in_the_matrix(story: StoredStory) -> None:
-    """The lists of all classes together are the rows of the matrix, each once."""
-    story.app()
-    rows = (await story.apps.matrix(APP, FIRST)).rows
-    of_class = {each: await found(story, ClassifiedQuery(each, APP)) for each in Classification}
-    assert {test: each for each, tests in of_class.items() for test in tests} == {
-        row.test_id: row.classification for row in rows
-    }
-    assert sum(map(len, of_class.values())) == len(rows)
-
-
 async def test_an_attached_test_without_a_history_has_insufficient_data(story: StoredStory) -> None:
     """Though it has one on another; without an app it is not."""
     story.attach("stable", app=OTHER)

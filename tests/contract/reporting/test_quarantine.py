@@ -4,9 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from mobiletest.reporting.v1 import reports_pb2
 
-from services.reporting.messages import add_quarantines, coverage_message, matrix_message, quarantine_message
 from services.reporting.model.snapshots import Quarantine
 from services.reporting.ports import Page
 from tests.contract.reporting.store import StoredStory
@@ -66,17 +64,3 @@ async def test_quarantine_changes_no_figure(story: StoredStory) -> None:
     without = (await story.apps.matrix(APP, FIRST)).rows
     assert [row.classification_detail for row in with_it] == [row.classification_detail for row in without]
     assert [row.cells for row in with_it] == [row.cells for row in without]
-
-
-async def test_messages_have_the_quarantine(story: StoredStory) -> None:
-    """And leave it unset where there is none."""
-    matrix = matrix_message(APP, await story.apps.matrix(APP, FIRST), 1, 10)
-    coverage = coverage_message(APP, await story.apps.coverage(APP))
-    for items in (matrix.tests, coverage.items):
-        by_test = {item.test_id: item for item in items}
-        assert by_test["t"].quarantine == quarantine_message(QUARANTINE)
-        assert not by_test["other"].HasField("quarantine")
-    runs = add_quarantines([reports_pb2.BuildRunItem(test_id=id_) for id_ in ("t", "other")], {"t": QUARANTINE})
-    assert [item.HasField("quarantine") for item in runs] == [True, False]
-    assert runs[0].quarantine.reason == "Waits for SHOP-1"
-    assert runs[0].quarantine.until.ToDatetime(tzinfo=UNTIL.tzinfo) == UNTIL

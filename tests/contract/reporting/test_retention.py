@@ -24,7 +24,7 @@ from tests.contract.reporting.test_read_models import EXAMPLES, RULES
 from tests.fakes.reporting_attempts import START
 from tests.fakes.reporting_lease import FakeLease
 from tests.fakes.reporting_recount import recount
-from tests.fakes.reporting_story import APP, NOW, ORG, StillClock
+from tests.fakes.reporting_story import NOW, ORG, StillClock
 from tests.fakes.reporting_strategies import snapshot_lists
 
 DAY = timedelta(days=1)
@@ -137,28 +137,6 @@ async def test_expired_runs_take_little_space(aged: MongoStore, read_models_data
     await sweeper(aged, per_test=1).sweep()
     rest = mongo_client[read_models_database]["runs"].find_one({"listed_at": {"$exists": False}})
     assert set(rest) == {"_id", "org_id", "revision", "status", "execution_id", "test_id", "app_id", "build_id"}
-
-
-async def test_expiry_changes_run_lists_only(story: StoredStory) -> None:
-    story.app(current="1.1")
-    builds = [story.build(version) for version in ("1.0", "1.1", "1.2")]
-    for number in range(30):
-        story.attach(f"test-{number % 4}", pin="1.0" if number % 4 == 3 else None)
-        ending = ("passed", "failed", "infra", "cancelled")[number % 7 % 4]
-        story.run(f"test-{number % 4}", builds[number % 3], ending, at=NOW - timedelta(hours=9 * number))
-    before = await reports(story)
-    assert await expire(story.store.projections, [run_id for run_id, _ in story.tables.runs.rows()]) == 30
-    assert await reports(story) == before
-    assert (await story.runs.of_build(builds[0].id, Page(0, 9))).total == 0
-
-
-async def reports(story: StoredStory) -> list[object]:
-    return [
-        await story.apps.stats([APP]),
-        await story.apps.workspace(APP, 30),
-        await story.apps.matrix(APP, Page(0, 10)),
-        await story.apps.coverage(APP),
-    ]
 
 
 async def test_lists_of_all_organisations_are_visited_in_order(story: StoredStory) -> None:
