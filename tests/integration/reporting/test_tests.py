@@ -4,7 +4,6 @@ from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
-import grpc
 import pytest
 from mobiletest.catalog.v1 import events_pb2 as catalog
 from mobiletest.reporting.v1 import reports_pb2 as pb
@@ -87,20 +86,3 @@ async def test_an_older_revision_changes_nothing(service: Service, desk: EventLo
     await service.applied()
     (shown,) = (await service.reports.ListTestRuns(pb.ListTestRunsRequest(test_id=test))).items
     assert not shown.HasField("quarantine")
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {},
-        {"classification": 7},
-        {"classification": UNTRIED, "page": 0},
-        {"classification": UNTRIED, "page_size": 501},
-        {"classification": UNTRIED, "app_id": "no-uuid"},
-        {"classification": UNTRIED, "search": "x" * 1001},
-    ],
-)
-async def test_bounds(service: Service, fields: dict[str, Any]) -> None:
-    with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await listed(service, **fields)
-    assert caught.value.code() == grpc.StatusCode.INVALID_ARGUMENT
