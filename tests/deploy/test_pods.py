@@ -12,14 +12,17 @@ from services.chassis.child_pool import JobLimits
 from services.chassis.settings import ProcessSettings
 from services.executor import resolver_pool
 from tests.deploy.kustomize import (
+    DEPLOYMENTS,
     OVERLAYS,
     ROOT,
     TARGETS,
     Manifest,
     component,
     container,
+    deployment_of,
     each_deployment,
     environment,
+    in_bytes,
     module,
     named,
     of_kind,
@@ -27,11 +30,6 @@ from tests.deploy.kustomize import (
 )
 from tests.deploy.variables import known, loaded, needed, variables
 
-DEPLOYMENTS = [
-    (target, name)
-    for target in TARGETS
-    for name in ("gateway", "catalog", "executor-api", "executor-worker", "reporting")
-]
 SECRETS = {
     "MOBILETEST_SERVICE_TOKEN": "0123456789abcdef",
     "MOBILETEST_CALLERS": f"gateway={'0' * 64}",
@@ -46,7 +44,7 @@ SECRETS = {
 def placed(request: pytest.FixtureRequest) -> tuple[str, Manifest]:
     """A target and one of its Deployments."""
     target, name = request.param
-    return target, named(of_kind(target, "Deployment"))[f"mobiletest-{name}"]
+    return target, deployment_of(target, name)
 
 
 @pytest.fixture
@@ -231,12 +229,11 @@ def test_children_with_all_their_memory_leave_half_a_pod_to_the_service(
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_attempts_with_all_their_memory_leave_half_a_gibibyte_to_the_worker(target: str) -> None:
-    settings = environment(target, named(of_kind(target, "Deployment"))["mobiletest-executor-worker"])
+    settings = environment(target, deployment_of(target, "executor-worker"))
     slots, memory = settings["MOBILETEST_EXECUTOR_SLOTS"], settings["MOBILETEST_ATTEMPT_MEMORY_BYTES"]
     attempts = int(slots or 0) * int(memory or 0)
     assert attempts + 2**29 <= _memory_limit(target, "executor-worker")
 
 
 def _memory_limit(target: str, name: str) -> int:
-    limit = container(named(of_kind(target, "Deployment"))[f"mobiletest-{name}"])["resources"]["limits"]["memory"]
-    return int(limit[:-2]) * {"Mi": 2**20, "Gi": 2**30}[limit[-2:]]
+    return in_bytes(container(deployment_of(target, name))["resources"]["limits"]["memory"])

@@ -13,6 +13,7 @@ from tests.deploy.kustomize import (
     Manifest,
     component,
     container,
+    deployment_of,
     each_deployment,
     environment,
     module,
@@ -227,7 +228,7 @@ def test_the_example_pools_are_valid() -> None:
 
 def test_workers_have_their_pools_and_file_server() -> None:
     target = "overlays/prod"
-    worker = named(of_kind(target, "Deployment"))["mobiletest-executor-worker"]
+    worker = deployment_of(target, "executor-worker")
     given = environment(target, worker)
     (mount,) = [each for each in container(worker)["volumeMounts"] if each["name"] == "device-pools"]
     assert given["MOBILETEST_DEVICE_POOLS"] == f"{mount['mountPath']}/device-pools.yaml"
