@@ -6,7 +6,8 @@ import pytest
 
 from services.chassis.errors import NotFound
 from tests.contract.reporting.store import MongoStore, StoredStory
-from tests.fakes.reporting_story import APP, NOW, StillClock
+from tests.fakes.chassis import FakeClock
+from tests.fakes.reporting_story import APP, NOW
 
 
 async def stats_of(story: StoredStory) -> tuple[int, float | None, bool]:
@@ -92,7 +93,7 @@ async def test_a_run_counts_on_the_day_it_ended(story: StoredStory) -> None:
 
 
 async def test_the_window_moves_with_the_clock_and_not_with_the_fold(store: MongoStore) -> None:
-    later = StoredStory(store, StillClock(NOW + timedelta(days=20)))
+    later = StoredStory(store, FakeClock(NOW + timedelta(days=20)))
     later.run("t", later.build("1"))
     assert await stats_of(later) == (0, None, True)
 

@@ -12,8 +12,9 @@ from services.reporting.ports import Page
 from services.reporting.usecases.apps import AppReports
 from services.reporting.usecases.classified_tests import ClassifiedQuery, ClassifiedTests
 from tests.contract.reporting.store import MongoStore, StoredStory
+from tests.fakes.chassis import FakeClock
 from tests.fakes.reporting_attempts import NO_DEADLINE
-from tests.fakes.reporting_story import APP, NOW, StillClock
+from tests.fakes.reporting_story import APP, NOW
 from tests.fakes.reporting_strategies import APPS, snapshot_lists
 
 FLAKY, BROKEN, STABLE = Classification.FLAKY, Classification.BROKEN, Classification.STABLE
@@ -147,10 +148,10 @@ async def test_lists_of_an_app_agree_with_its_matrix(store: MongoStore, told: li
     await store.clear()
     await store.fold(told)
     read = store.read_models
-    classified, known = ClassifiedTests(read, store.tests, StillClock()), Batch.of(told).tests.keys()
+    classified, known = ClassifiedTests(read, store.tests, FakeClock(NOW)), Batch.of(told).tests.keys()
     for app in (f"app-{number}" for number in range(APPS)):
         attached = {item.test_id for item in await read.attachments(app)} & known
-        matrix = await AppReports(read, StillClock(), revision_wait=0).matrix(app, Page(0, 50), min_revision=0)
+        matrix = await AppReports(read, FakeClock(NOW), revision_wait=0).matrix(app, Page(0, 50), min_revision=0)
         rows = {(row.test_id, row.classification) for row in matrix.rows if row.test_id in attached}
         listed = {each: await classified.list(ClassifiedQuery(each, app), Page(0, 50)) for each in Classification}
         assert {(test, each) for each, found in listed.items() for test in found.test_ids} == rows

@@ -21,22 +21,23 @@ from services.reporting.usecases.retention import RetentionSweeper
 from tests.contract.reporting.store import MongoStore, StoredStory, expire
 from tests.contract.reporting.tables import contents
 from tests.contract.reporting.test_read_models import EXAMPLES, RULES
+from tests.fakes.chassis import FakeClock
 from tests.fakes.reporting_attempts import START
 from tests.fakes.reporting_lease import FakeLease
 from tests.fakes.reporting_recount import recount
-from tests.fakes.reporting_story import NOW, ORG, StillClock
+from tests.fakes.reporting_story import NOW, ORG
 from tests.fakes.reporting_strategies import snapshot_lists
 
 DAY = timedelta(days=1)
 
 
-def sweeper(store: MongoStore, lease: FakeLease | None = None, clock: StillClock | None = None, **limits: Any) -> Any:
+def sweeper(store: MongoStore, lease: FakeLease | None = None, clock: FakeClock | None = None, **limits: Any) -> Any:
     return RetentionSweeper(
         store.expirable,
         store.projections,
         lease or FakeLease(),
         limits=RetentionLimits(**limits),
-        clock=clock or StillClock(),
+        clock=clock or FakeClock(NOW),
         batch=3,
     )
 
@@ -165,7 +166,7 @@ async def test_a_sweep_equals_a_recount_without_the_expired_runs(
     await store.fold(told, RULES)
     expected = recount(told, RULES)
     age = timedelta(days=random.choice([0.5, 1, 2]))
-    await sweeper(store, clock=StillClock(START + 12 * DAY), age=age, per_test=per_test).sweep()
+    await sweeper(store, clock=FakeClock(START + 12 * DAY), age=age, per_test=per_test).sweep()
     swept = await store.tables()
     expire_runs(expected, [run_id for run_id, row in swept.runs.rows() if row.expired])
     assert contents(swept) == contents(expected)

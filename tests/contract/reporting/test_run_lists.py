@@ -14,8 +14,9 @@ from services.reporting.usecases.apps import AppReports
 from services.reporting.usecases.run_lists import RunLists
 from tests.contract.reporting.store import MongoStore, StoredStory, expire
 from tests.contract.reporting.test_read_models import EXAMPLES
+from tests.fakes.chassis import FakeClock
 from tests.fakes.reporting_recount import recount
-from tests.fakes.reporting_story import NOW, StillClock
+from tests.fakes.reporting_story import NOW
 from tests.fakes.reporting_strategies import APPS, BUILDS, TESTS, build_number, snapshot_lists
 
 
@@ -97,7 +98,7 @@ def newest_runs(tables: Tables, field: str, name: str) -> list[bytes]:
 async def test_matrix_pages_cover_all_builds(store: MongoStore, told: list[Snapshot], size: int) -> None:
     await store.clear()
     await store.fold(told)
-    reports, tables = AppReports(store.read_models, StillClock(), revision_wait=0), recount(told)
+    reports, tables = AppReports(store.read_models, FakeClock(NOW), revision_wait=0), recount(told)
     for app in (f"app-{number}" for number in range(APPS)):
         builds = [build for _, build in tables.builds.rows() if build.app_id == app and not build.deleted]
         pages = [await reports.matrix(app, Page(skip, size), 0) for skip in range(0, 2 * BUILDS, size)]

@@ -2,6 +2,7 @@
 
 import gc
 import math
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -30,6 +31,7 @@ from services.reporting.model.snapshots import (
     TestSnapshot,
 )
 from services.reporting.usecases.projector import Projector
+from tests.fakes.reporting_event_log import event as publish
 from tests.fakes.reporting_projections import RecordingProjections
 
 TOLD_AT = datetime(2026, 11, 20, 10, tzinfo=UTC)
@@ -38,15 +40,8 @@ ENDED = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
 
 
 def event(message: Message, *, payload: bytes | None = None, type_name: str | None = None) -> Event:
-    return Event(
-        topic="a-topic",
-        key="key",
-        type=type_name or message.DESCRIPTOR.full_name,
-        source="a-test",
-        id="event-1",
-        time=TOLD_AT,
-        payload=message.SerializeToString() if payload is None else payload,
-    )
+    made = publish("a-topic", "key", message, at=TOLD_AT)
+    return replace(made, type=type_name or made.type, payload=made.payload if payload is None else payload)
 
 
 def run_changed(**changes: Any) -> executor.RunChanged:
