@@ -220,14 +220,6 @@ async def test_a_hub_that_is_not_there_is_a_network_error() -> None:
     assert raised.value.category is Category.NETWORK_ERROR
 
 
-async def test_an_orphan_is_deleted_by_its_id(appium: Hub) -> None:
-    device, session = await phone_on(appium)
-    assert await delete_session(session)
-    assert await is_gone(session)
-    assert await delete_session(session)
-    await device.close()
-
-
 async def test_hubs_say_that_they_are_ready(appium: Hub, chromedriver: Hub) -> None:
     assert await is_ready(appium.url)
     assert await is_ready(f"{chromedriver.url}/")

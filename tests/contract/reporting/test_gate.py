@@ -32,17 +32,38 @@ async def only(story: StoredCiStory, execution: str, **options: str) -> tuple[Ga
 
 
 class TestAResult:
-    async def test_passes_when_all_runs_passed(self, story: StoredCiStory) -> None:
-        gate = await story.gate(story.ci(story.build("1"), "feature", pay="passed", search="passed"))
-        assert (gate.result, gate.reasons) == (GateResult.PASS, [])
-        assert (gate.total, gate.passed, gate.pending, gate.storm) == (2, 2, 0, False)
-        assert gate.summary == "Passed: all 2 runs passed."
-
-    async def test_blocks_a_test_that_fails_in_its_first_run(self, story: StoredCiStory) -> None:
-        gate = await story.gate(story.ci(story.build("1"), "feature", pay="failed", search="passed"))
-        assert (gate.result, rules(gate)) == (GateResult.BLOCK, {"pay": GateRule.NEWLY_BROKEN})
-        assert gate.summary == 'Blocked: 1 test newly broken ("Old name of pay").'
-        assert gate.reasons[0].detail == "Fails here, and has no verdict on another build of main."
+    @pytest.mark.parametrize(
+        ("endings", "total", "result", "summary"),
+        [
+            ({"pay": "passed", "search": "passed"}, 2, GateResult.PASS, "Passed: all 2 runs passed."),
+            (
+                {"pay": "failed", "search": "passed"},
+                2,
+                GateResult.BLOCK,
+                'Blocked: 1 test newly broken ("Old name of pay").',
+            ),
+            (
+                {"pay": "failed"},
+                2,
+                GateResult.BLOCK,
+                'Blocked: 1 test newly broken ("Old name of pay"); 1 run has not ended.',
+            ),
+            ({}, 0, GateResult.BLOCK, "Blocked: the execution has no runs, so nothing was tested."),
+        ],
+        ids=["passed", "failed", "failed before all have ended", "no runs"],
+    )
+    async def test_of_runs_on_a_first_build(
+        self, story: StoredCiStory, endings: dict[str, str], total: int, result: GateResult, summary: str
+    ) -> None:
+        gate = await story.gate(story.ci(story.build("1"), "feature", total=total, **endings))
+        assert (gate.result, gate.summary) == (result, summary)
+        assert (gate.total, gate.passed, gate.pending) == (
+            total,
+            list(endings.values()).count("passed"),
+            total - len(endings),
+        )
+        assert rules(gate) == ({"pay": NEW} if "failed" in endings.values() else {})
+        assert not gate.storm
 
     async def test_is_pending_while_runs_have_not_ended_and_none_blocks(self, story: StoredCiStory) -> None:
         story.main("1", pay="failed")
@@ -52,16 +73,6 @@ class TestAResult:
         assert gate.summary == (
             "Pending: 2 of 4 runs have not ended, and no ended run blocks; 1 failure does not block (1 known on main)."
         )
-
-    async def test_blocks_before_all_runs_have_ended(self, story: StoredCiStory) -> None:
-        gate = await story.gate(story.ci(story.build("1"), "feature", total=2, pay="failed"))
-        assert gate.result is GateResult.BLOCK
-        assert gate.summary == 'Blocked: 1 test newly broken ("Old name of pay"); 1 run has not ended.'
-
-    async def test_blocks_an_execution_without_runs(self, story: StoredCiStory) -> None:
-        gate = await story.gate(story.ci(None))
-        assert gate.result is GateResult.BLOCK
-        assert gate.summary == "Blocked: the execution has no runs, so nothing was tested."
 
     async def test_lists_blocking_reasons_first_then_by_name(self, story: StoredCiStory) -> None:
         story.main("1", b="failed", a="failed", d="passed", c="passed")
