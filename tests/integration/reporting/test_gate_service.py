@@ -1,13 +1,10 @@
 """CI's events in over Kafka, comparison and gate out over gRPC."""
 
-from contextlib import suppress
 from uuid import uuid4
 
-import grpc
 import pytest
 from mobiletest.reporting.v1 import reports_pb2 as pb
 
-from tests.eventually import eventually
 from tests.fakes.reporting_event_log import EventLog, with_duplicates
 from tests.integration.reporting.conftest import Service
 
@@ -72,18 +69,3 @@ async def test_a_gate(service: Service, desk: EventLog) -> None:
     ):
         gate = await service.reports.GetGate(pb.GetGateRequest(execution_id=execution))
         assert (gate.result, gate.summary) == (pb.GATE_RESULT_PASS, summary)
-
-
-async def test_a_gate_waits_for_runs_that_have_just_ended(service: Service, desk: EventLog) -> None:
-    """The answer is for all that the caller knows to have ended, or there is none."""
-    (execution,) = await on(service, desk, "main", a_build("1"), 1, {str(uuid4()): "passed"})
-    request = pb.GetGateRequest(execution_id=execution, min_ended_runs=1, total_runs=1)
-    answers: list[pb.Gate] = []
-
-    async def asked() -> bool:
-        with suppress(grpc.aio.AioRpcError):  # a machine too slow for that
-            answers.append(await service.reports.GetGate(request, timeout=20))
-        return bool(answers)
-
-    await eventually(asked)
-    assert (answers[0].result, answers[0].passed_runs) == (pb.GATE_RESULT_PASS, 1)

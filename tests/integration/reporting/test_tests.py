@@ -76,13 +76,3 @@ async def test_the_current_quarantine_is_shown_in_every_list(service: Service, d
     (run,) = (await service.reports.ListTestRuns(pb.ListTestRunsRequest(test_id=lasting))).items
     assert run.quarantine == matrix.tests[1].quarantine
     assert run.quarantine.until.ToDatetime() == (desk.now + timedelta(days=2)).replace(tzinfo=None)
-
-
-async def test_an_older_revision_changes_nothing(service: Service, desk: EventLog) -> None:
-    """The end of a quarantine told before its beginning stays the end."""
-    build, test = str(uuid4()), str(uuid4())
-    run = desk.life((build, "1.0"), test, "failed")
-    await service.publish(*run, changed(desk, test, "Pay", 3), changed(desk, test, "Pay", 2, days=2))
-    await service.applied()
-    (shown,) = (await service.reports.ListTestRuns(pb.ListTestRunsRequest(test_id=test))).items
-    assert not shown.HasField("quarantine")
