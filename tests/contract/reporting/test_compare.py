@@ -151,12 +151,6 @@ class TestTheBaseThatIsNotNamed:
         found = await story.comparisons.compare(story.main("2").id)
         assert (found.base.version, names(found.not_run)) == ("1", ["pay"])
 
-    async def test_is_no_deleted_one(self, story: StoredCiStory) -> None:
-        story.main("1", pay="passed")
-        gone = story.main("2", pay="passed")
-        story.build("2", at=gone.uploaded_at, deleted=True)
-        assert (await story.comparisons.compare(story.main("3", pay="failed").id)).base.version == "1"
-
     async def test_is_the_newest_of_its_branch_that_is_not_deleted(self, story: StoredCiStory) -> None:
         story.main("1", search="passed")
         story.main("2", pay="passed")

@@ -42,11 +42,6 @@ async def test_runs_of_a_test_are_those_of_all_apps_and_builds(story: StoredStor
     assert (page.total, len(page.items)) == (3, 3)
 
 
-async def test_an_unknown_build_or_test_has_none(story: StoredStory) -> None:
-    assert (await story.runs.of_build("no-build", Page(0, 10))).total == 0
-    assert (await story.runs.of_test("no-test", Page(0, 10))).items == []
-
-
 async def test_a_run_is_listed_as_its_newest_event_describes_it(story: StoredStory) -> None:
     build = story.build("1.0")
     story.run("t", build, "queued", run_id="r")
