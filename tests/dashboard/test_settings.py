@@ -231,18 +231,17 @@ async def test_a_key_is_created_by_keyboard(visitor: Visitor) -> None:
     await expect(page.get_by_role("button", name="New key")).to_be_focused()
 
 
-async def test_settings_are_accessible(visitor: Visitor, api: Api, world: World) -> None:
+async def test_settings_are_accessible(member: Visitor, api: Api, world: World) -> None:
     """With hostile names, in dialogs too, and as wide as a phone."""
     test = await world.test(name=HOSTILE)
     created(await api.put(f"/tests/{test['id']}/quarantine", {"reason": HOSTILE}))
     created(await api.post("/settings/api-keys", {"name": HOSTILE}))
     created(await api.put("/secrets/" + "s" * 100, {"value": "abc"}))
-    page = visitor.page
-    await visitor.sign_in()
+    page = member.page
     for path in PAGES:
-        assert await defects(visitor, path) == {}, path
-    await visitor.open("/settings")
+        assert await defects(member, path) == {}, path
+    await member.open("/settings")
     for button in ("New key", f"Delete {HOSTILE}"):
         await page.get_by_role("button", name=button).click()
-        assert await defects_shown(visitor) == {}, button
+        assert await defects_shown(member) == {}, button
         await page.keyboard.press("Escape")
