@@ -208,7 +208,6 @@ async def test_an_app_is_deleted_when_its_name_is_typed(visitor: Visitor, world:
 
 
 async def test_hostile_names_are_only_texts(visitor: Visitor, world: World) -> None:
-    """Also in what actions send and say."""
     app = await world.app(name=HOSTILE, description=HOSTILE)
     test = await world.test(name=HOSTILE)
     build = await world.build(app, HOSTILE)
@@ -225,7 +224,6 @@ async def test_hostile_names_are_only_texts(visitor: Visitor, world: World) -> N
 
 
 async def test_the_page_is_accessible(ci: Ci, member: Visitor, world: World) -> None:
-    """Empty and full, light and dark, and on a phone."""
     build, _ = await ci.run("1.0.0", "main", pay=False)
     await ci.world.reported(build, 2)
     empty = await world.app()

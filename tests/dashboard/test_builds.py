@@ -168,7 +168,6 @@ async def test_a_build_of_another_app_is_not_found(member: Visitor, world: World
 
 
 async def test_the_page_is_accessible(ci: Ci, member: Visitor) -> None:
-    """With failures and without runs, light and dark, and on a phone."""
     await ci.run("1.0.0", "main", search=False)
     build, _ = await ci.run("1.1.0", "main", pay=False)
     await ci.world.reported(build, 2)

@@ -125,7 +125,6 @@ async def test_the_element_of_a_failed_step_is_marked_and_its_screen_enlarged(me
 
 
 async def test_a_filter_keeps_the_others(member: Visitor, world: World) -> None:
-    """An app's executions of a branch, and none when nothing matches."""
     app = await world.app()
     await member.open(f"/executions?app_id={app['id']}")
     page = member.page
@@ -195,7 +194,6 @@ async def test_more_clicks_while_the_next_page_is_loaded_start_nothing(member: V
 
 
 async def test_a_question_is_answered(member: Visitor, world: World, api: Api) -> None:
-    """The page shows it when it comes, and that the run has gone on."""
     execution, _ = await on_build(world, TWO_BUTTONS, "Tap Add", 'I see "Count 2"', run_config=ASKING)
     run = created(await api.get(f"/executions/{execution}/runs"))["items"][0]
     page = member.page

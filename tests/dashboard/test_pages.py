@@ -28,7 +28,6 @@ async def test_an_app_is_registered(member: Visitor) -> None:
 
 
 async def test_a_failed_step_is_three_links_away_by_keyboard(visitor: Visitor, world: World) -> None:
-    """Executions, the execution, its run: three links."""
     app, test = await world.app(), await world.test(["Launch the app", 'Verify that "Nothing of this name" is visible'])
     await world.build(app, "1.0.0")
     await world.attach(app, test)

@@ -122,7 +122,6 @@ async def test_it_says_when_it_is_not_current(visitor: Visitor, busy: World) -> 
 
 
 async def test_the_queue_is_accessible(visitor: Visitor, busy: World) -> None:
-    """With a hostile name, and as wide as a phone."""
     app, test = await busy.app(), await busy.test(name=HOSTILE)
     await busy.build(app, "1.0.0")
     await busy.attach(app, test)

@@ -61,7 +61,6 @@ async def test_the_key_is_in_no_cookie_and_no_storage(visitor: Visitor) -> None:
 
 
 async def test_signing_out_ends_the_session_everywhere(member: Visitor, browser: Browser, stack: SharedStack) -> None:
-    """Also for whoever has the cookie."""
     await member.open("/")
     cookies = await member.page.context.cookies()
     await member.page.get_by_role("button", name="Sign out").click()
@@ -77,7 +76,6 @@ async def test_signing_out_ends_the_session_everywhere(member: Visitor, browser:
 
 
 async def test_pages_are_served_behind_a_proxy_that_ends_tls(visitor: Visitor) -> None:
-    """Where the cookie has another name."""
     tls = {"X-Forwarded-Proto": "https"}
     async with aiohttp.ClientSession(visitor.url, headers=tls, cookie_jar=aiohttp.DummyCookieJar()) as client:
         async with client.post("/session", json={"key": visitor.key}) as signed_in:
@@ -171,7 +169,7 @@ async def test_a_live_page_keeps_what_was_typed_when_the_session_ends(member: Vi
     member.problems = [problem for problem in member.problems if "net::ERR_" not in problem]  # the stream is cut
 
 
-async def test_a_change_needs_the_token_of_a_page(member: Visitor) -> None:
-    body = {"name": "Shop", "platform": "Android"}
-    forged = await member.page.context.request.post(f"{member.url}/api/v1/apps", data=body)
+@pytest.mark.parametrize("path", ["/api/v1/apps", "/tests/00000000-0000-4000-8000-000000000000/difference"])
+async def test_a_change_needs_the_token_of_a_page(member: Visitor, path: str) -> None:
+    forged = await member.page.context.request.post(f"{member.url}{path}", data={"name": "Shop", "text": "- a"})
     assert (forged.status, (await forged.json())["code"]) == (403, "CSRF_TOKEN_INVALID")

@@ -232,7 +232,6 @@ async def test_a_key_is_created_by_keyboard(visitor: Visitor) -> None:
 
 
 async def test_settings_are_accessible(member: Visitor, api: Api, world: World) -> None:
-    """With hostile names, in dialogs too, and as wide as a phone."""
     test = await world.test(name=HOSTILE)
     created(await api.put(f"/tests/{test['id']}/quarantine", {"reason": HOSTILE}))
     created(await api.post("/settings/api-keys", {"name": HOSTILE}))

@@ -354,15 +354,7 @@ async def test_a_sentence_is_tried_on_the_last_screen(member: Visitor, world: Wo
     await expect(answer.get_by_role("heading", name="tap")).to_be_visible()
 
 
-async def test_the_difference_needs_the_token_of_a_page(member: Visitor, world: World) -> None:
-    test = await world.test()
-    url = f"{member.url}/tests/{test['id']}/difference"
-    forged = await member.page.context.request.post(url, data={"text": "- a"})
-    assert (forged.status, (await forged.json())["code"]) == (403, "CSRF_TOKEN_INVALID")
-
-
 async def test_pages_of_tests_are_accessible(member: Visitor, world: World, api: Api) -> None:
-    """axe-core finds nothing serious, no page is wider than a phone, and names of users are only text."""
     test = await world.test(SENTENCES, name=HOSTILE, tags=[HOSTILE[:90]], description=HOSTILE)
     app = await executed(world, test)
     await edited(api, test, HOSTILE)

@@ -40,7 +40,6 @@ def promtool(*arguments: str | Path) -> None:
 
 
 def test_the_rules_are_valid(tmp_path: Path) -> None:
-    """Expressions, and the templates of the annotations."""
     file = tmp_path / "rules.yaml"
     file.write_text(yaml.safe_dump({"groups": rendered_groups()}))
     promtool("check", "rules", file)

@@ -79,7 +79,6 @@ def test_no_text_of_a_script_comes_from_an_input() -> None:
 
 
 def test_the_key_comes_from_the_store_of_the_system_only() -> None:
-    """It is in no script, and nowhere in plain text."""
     key = "MOBILETEST_API_KEY"
     assert not [name for name, (_, script) in scripts().items() if key in script or "api-key" in script]
     assert f"{key} = credentials('mobiletest-api-key')" in (CI / "jenkins" / "Jenkinsfile").read_text()

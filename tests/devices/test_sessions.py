@@ -10,11 +10,9 @@ import pytest
 
 from deploy.devices import hubs
 from deploy.devices.hubs import Hub
-from deploy.local.ports import Ports
 from services.executor.automation.devices.port import Build, Device, DeviceFailure
 from services.executor.automation.devices.webdriver.driver_session import DriverSession
 from services.executor.automation.devices.webdriver.hub_connection import DriverError, HubConnection
-from services.executor.automation.devices.webdriver.hub_target import HubTarget
 from services.executor.automation.devices.webdriver.sessions import (
     delete_session,
     is_ready,
@@ -210,14 +208,6 @@ async def test_what_a_hub_refuses_is_said(appium: Hub) -> None:
         await open_device(unknown, PHONE, Build())
     with fails(Category.APP_INSTALL_FAILED):
         await open_device(phone_target(appium), PHONE, Build(), app="/nowhere/app.xml")
-
-
-async def test_a_hub_that_is_not_there_is_a_network_error() -> None:
-    with Ports() as ports:
-        url = f"http://127.0.0.1:{ports.take()}"
-        with pytest.raises(DeviceFailure, match="the hub cannot be reached") as raised:
-            await open_device(HubTarget(url=url, capabilities={}), PHONE, Build())
-    assert raised.value.category is Category.NETWORK_ERROR
 
 
 async def test_hubs_say_that_they_are_ready(appium: Hub, chromedriver: Hub) -> None:

@@ -82,7 +82,6 @@ async def found(story: StoredStory, query: ClassifiedQuery, page: Page = FIRST) 
 async def test_tests_are_listed_by_their_class_on_any_app_or_on_one(
     story: StoredStory, classification: Classification, app_id: str | None, tests: list[str]
 ) -> None:
-    """Newest first."""
     listed = await story.classified.list(ClassifiedQuery(classification, app_id), FIRST)
     assert (list(listed.test_ids), listed.total) == (tests, len(tests))
 
@@ -95,14 +94,12 @@ async def test_an_attached_test_without_a_history_has_insufficient_data(story: S
 
 
 async def test_a_detached_test_is_on_no_app_but_keeps_its_history(story: StoredStory) -> None:
-    """It is still in the list without an app."""
     story.attach("flaky", attached=False)
     assert await found(story, ClassifiedQuery(FLAKY, APP)) == ["two"]
     assert await found(story, ClassifiedQuery(FLAKY)) == ["two", "flaky"]
 
 
 async def test_deleted_tests_are_in_no_list(story: StoredStory) -> None:
-    """With and without a history."""
     story.test("flaky", "Pay by card", deleted=True)
     story.test("none", "Return", deleted=True)
     assert await found(story, ClassifiedQuery(FLAKY)) == ["two"]
@@ -114,7 +111,6 @@ async def test_deleted_tests_are_in_no_list(story: StoredStory) -> None:
     ("search", "tests"), [("pay", ["two", "flaky"]), ("PAY B", ["flaky"]), ("a.", []), ("\x00", []), ("x" * 700, [])]
 )
 async def test_search_is_a_literal_part_of_the_name(story: StoredStory, search: str, tests: list[str]) -> None:
-    """Dots are dots."""
     assert await found(story, ClassifiedQuery(FLAKY, search=search)) == tests
 
 
@@ -132,7 +128,6 @@ async def test_filters_apply_before_paging(story: StoredStory) -> None:
 
 
 async def test_a_class_can_be_narrowed_to_tests_in_quarantine(story: StoredStory) -> None:
-    """A quarantine that has ended does not count."""
     for test, days in (("two", 1), ("flaky", -1), ("stable", 1)):
         quarantine = Quarantine("Waits for the fix", NOW + timedelta(days=days), "ci key", NOW - timedelta(days=2))
         story.test(test, f"Name of {test}", quarantine=quarantine)

@@ -36,14 +36,12 @@ async def shown(story: StoredStory) -> list[Any]:
 
 
 async def test_quarantine_shows_on_runs_from_before_it(story: StoredStory) -> None:
-    """And on no other test."""
     assert await shown(story) == [QUARANTINE] * 3
     assert await story.quarantines.of(["other", "unknown"]) == {}
     assert [row.quarantine for row in (await story.apps.matrix(APP, FIRST)).rows if row.test_id != "t"] == [None]
 
 
 async def test_quarantine_expires(story: StoredStory) -> None:
-    """To the moment, though nothing is told."""
     clock = story.clock
     clock.moment = UNTIL - timedelta(milliseconds=1)
     assert await shown(story) == [QUARANTINE] * 3
@@ -52,13 +50,11 @@ async def test_quarantine_expires(story: StoredStory) -> None:
 
 
 async def test_quarantine_ends_when_the_catalog_removes_it(story: StoredStory) -> None:
-    """Before its time."""
     story.test("t", "Pay")
     assert await shown(story) == [None] * 3
 
 
 async def test_quarantine_changes_no_figure(story: StoredStory) -> None:
-    """Failures count as ever."""
     with_it = (await story.apps.matrix(APP, FIRST)).rows
     story.test("t", "Pay")
     without = (await story.apps.matrix(APP, FIRST)).rows

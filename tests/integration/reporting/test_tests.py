@@ -38,7 +38,6 @@ async def listed(service: Service, **fields: Any) -> tuple[list[str], int]:
 
 
 async def test_tests_are_listed_by_classification(service: Service, desk: EventLog) -> None:
-    """With all filters, in pages, upper-case ids too."""
     build, ran, new = str(uuid4()), str(uuid4()), str(uuid4())
     events = [desk.build(build, "1.0"), desk.attachment(ran, "Pay"), desk.app()]
     events += [changed(desk, ran, "Pay", tags=["smoke"], platform=PLATFORM_IOS), changed(desk, new, "Log in", 2)]

@@ -129,7 +129,6 @@ def test_every_sentence_is_well_formed_and_its_counts_are_consistent(history: li
 @NO_DEADLINE
 @given(histories())
 def test_the_counts_are_those_of_the_history(history: list[Attempt]) -> None:
-    """Counted anew, in the plainest way."""
     found = assess(history)
     evidence, calm = found.evidence, [item for item in history if not item.storm]
     if found.classification is Classification.STABLE and calm:
