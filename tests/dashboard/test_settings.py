@@ -3,14 +3,13 @@
 from playwright.async_api import Locator, expect
 
 from tests.dashboard.conftest import Visitor
-from tests.dashboard.pages import defects, defects_shown
+from tests.dashboard.pages import HOSTILE, defects, defects_shown
 from tests.e2e.client import Api, created
 from tests.e2e.test_limits import new_organisation
 from tests.e2e.world import World
 from tests.eventually import eventually
 from tests.shared_infrastructure import SharedStack
 
-HOSTILE = "<script>alert(1)</script> \u202egnp.exe " + "x" * 150
 PAGES = ("/settings", "/settings/limits", "/settings/quarantine", "/settings/secrets")
 
 
@@ -168,7 +167,7 @@ async def test_a_quarantine_is_ended(visitor: Visitor, api: Api, world: World) -
     page = visitor.page
     page.on("dialog", lambda dialog: dialog.accept())
     shown = row(visitor, "Waits for SHOP-1")
-    await expect(shown).to_contain_text("<script>alert(1)</script>")
+    await expect(shown).to_contain_text("<script>")
     await expect(shown).to_contain_text("in 13 days")
     await expect(shown).to_contain_text("bootstrap")
     await shown.get_by_role("button", name="End the quarantine").click()
