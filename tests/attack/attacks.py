@@ -1,10 +1,8 @@
 """What one organisation does to hurt others. Each attack repeats one kind of call; its answers do not matter."""
 
 import asyncio
-import io
 import struct
 import sys
-import zipfile
 from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
@@ -14,6 +12,7 @@ from typing import Any
 
 from tests.e2e.client import Api, created, fresh
 from tests.e2e.world import World
+from tests.fakes.workspaces import zip_files
 
 Attack = Callable[[World], Awaitable[None]]
 BEGUN = "begun"
@@ -83,11 +82,7 @@ async def empty_chunks(world: World) -> None:
 def _apk(chunks: int) -> bytes:
     body = struct.pack("<HHI", 0, 8, 8) * chunks
     manifest = struct.pack("<HHI", 3, 8, 8 + len(body)) + body
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("AndroidManifest.xml", manifest)
-        archive.writestr("classes.dex", b"dex")
-    return file.getvalue()
+    return zip_files({"AndroidManifest.xml": manifest, "classes.dex": b"dex"})
 
 
 _APK = _apk(500_000)

@@ -15,6 +15,8 @@ from deploy.devices.hubs import CHROMIUM_ARGUMENTS, chromium
 from tests.dashboard.proxy import Proxy, serve_proxy
 from tests.e2e.client import Api
 from tests.e2e.conftest import fresh_key, world  # noqa: F401 - a fixture
+from tests.e2e.test_gate import Ci
+from tests.e2e.world import World
 from tests.shared_infrastructure import SharedStack
 
 expect.set_options(timeout=30_000)  # what is expected ends the wait; the default of 5 s is too short for a busy machine
@@ -100,6 +102,18 @@ async def visitor(browser: Browser, stack: SharedStack, api: Api) -> AsyncIterat
     yield visitor
     await context.close()
     assert visitor.problems == []
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def member(visitor: Visitor) -> Visitor:
+    """The visitor, signed in."""
+    await visitor.sign_in()
+    return visitor
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def ci(world: World) -> Ci:  # noqa: F811 (the fixture)
+    return await Ci(world)()
 
 
 @pytest_asyncio.fixture(loop_scope="session")

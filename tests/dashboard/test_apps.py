@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest_asyncio
 from playwright.async_api import Locator, expect
 
 from tests.dashboard.conftest import Visitor
@@ -21,11 +20,6 @@ PIXELS = """canvas => {
     }
     return counts;
 }"""
-
-
-@pytest_asyncio.fixture(loop_scope="session")
-async def ci(world: World) -> Ci:
-    return await Ci(world)()
 
 
 async def colours(visitor: Visitor) -> dict[str, int]:
@@ -214,7 +208,6 @@ async def test_an_app_is_deleted_when_its_name_is_typed(visitor: Visitor, world:
 
 
 async def test_hostile_names_are_only_texts(visitor: Visitor, world: World) -> None:
-    """Also in what actions send and say."""
     app = await world.app(name=HOSTILE, description=HOSTILE)
     test = await world.test(name=HOSTILE)
     build = await world.build(app, HOSTILE)
@@ -230,15 +223,13 @@ async def test_hostile_names_are_only_texts(visitor: Visitor, world: World) -> N
         assert await defects(visitor, path) == {}, path
 
 
-async def test_the_page_is_accessible(ci: Ci, visitor: Visitor, world: World) -> None:
-    """Empty and full, light and dark, and on a phone."""
+async def test_the_page_is_accessible(ci: Ci, member: Visitor, world: World) -> None:
     build, _ = await ci.run("1.0.0", "main", pay=False)
     await ci.world.reported(build, 2)
     empty = await world.app()
-    await visitor.sign_in()
     for path in ("/", f"/apps/{ci.app['id']}?attach=pay", f"/apps/{empty['id']}?attach="):
-        assert await defects(visitor, path) == {}, path
+        assert await defects(member, path) == {}, path
     for name in ("Edit", "Delete"):
-        await visitor.page.get_by_role("button", name=name, exact=True).first.click()
-        assert await visitor.violations() == [], name
-        await visitor.page.keyboard.press("Escape")
+        await member.page.get_by_role("button", name=name, exact=True).first.click()
+        assert await member.violations() == [], name
+        await member.page.keyboard.press("Escape")

@@ -3,20 +3,14 @@
 from typing import Any
 
 import pytest
-import pytest_asyncio
 from playwright.async_api import Locator, expect
 
 from tests.dashboard.conftest import Visitor
-from tests.dashboard.pages import defects, is_reached_by_tab
+from tests.dashboard.pages import defects
 from tests.e2e.client import Api, created
 from tests.e2e.test_gate import Ci
 from tests.e2e.world import FAILING, UNKNOWN, World
 from tests.eventually import eventually
-
-
-@pytest_asyncio.fixture(loop_scope="session")
-async def ci(world: World) -> Ci:
-    return await Ci(world)()
 
 
 async def open_build(visitor: Visitor, build: Any, query: str = "") -> None:
@@ -165,32 +159,18 @@ async def test_a_build_is_edited_made_current_and_deleted(visitor: Visitor, worl
     assert (await api.get(f"/apps/builds/{build['id']}")).status == 404
 
 
-async def test_a_build_of_another_app_is_not_found(visitor: Visitor, world: World) -> None:
+async def test_a_build_of_another_app_is_not_found(member: Visitor, world: World) -> None:
     build = await world.build(await world.app(), "1.0.0")
     other = await world.app()
-    await visitor.sign_in()
     for path in (f"/apps/{other['id']}/builds/{build['id']}", f"/apps/{build['app_id']}/builds/{UNKNOWN}"):
-        await visitor.open(path)
-        await expect(visitor.page.get_by_role("heading", name="Not found")).to_be_visible()
+        await member.open(path)
+        await expect(member.page.get_by_role("heading", name="Not found")).to_be_visible()
 
 
-async def test_a_broken_test_is_reached_by_keyboard(ci: Ci, visitor: Visitor) -> None:
-    build, execution = await ci.run("1.0.0", pay=False)
-    await ci.world.reported(build, 2)
-    await open_build(visitor, build)
-    page = visitor.page
-    assert await is_reached_by_tab(page, f'a[href^="/executions/{execution["id"]}/runs/"]')
-    async with page.expect_navigation():
-        await page.keyboard.press("Enter")
-    await expect(page.get_by_role("heading", name="Pay")).to_be_visible()
-
-
-async def test_the_page_is_accessible(ci: Ci, visitor: Visitor) -> None:
-    """With failures and without runs, light and dark, and on a phone."""
+async def test_the_page_is_accessible(ci: Ci, member: Visitor) -> None:
     await ci.run("1.0.0", "main", search=False)
     build, _ = await ci.run("1.1.0", "main", pay=False)
     await ci.world.reported(build, 2)
     empty = await ci.world.build(ci.app, "2.0.0")
-    await visitor.sign_in()
     for each in (build, empty):
-        assert await defects(visitor, f"/apps/{ci.app['id']}/builds/{each['id']}") == {}
+        assert await defects(member, f"/apps/{ci.app['id']}/builds/{each['id']}") == {}

@@ -6,7 +6,7 @@ from tests.dashboard.conftest import Visitor
 from tests.e2e.world import World
 
 
-async def test_what_is_missing_is_run_by_one_click(visitor: Visitor, world: World) -> None:
+async def test_what_is_missing_is_run_by_one_click(member: Visitor, world: World) -> None:
     """A stale test and one that never ran are run on their target; afterwards nothing is missing."""
     app, stale, new = await world.app(), await world.test(name="Stale one"), await world.test(name="New one")
     build = await world.build(app, "1.0.0")
@@ -15,32 +15,30 @@ async def test_what_is_missing_is_run_by_one_click(visitor: Visitor, world: Worl
     await world.reported(build, 1)
     await world.attach(app, new)
     newest = await world.build(app, "2.0.0")
-    await visitor.sign_in()
-    page = visitor.page
-    await visitor.open(f"/apps/{app['id']}/coverage")
+    page = member.page
+    await member.open(f"/apps/{app['id']}/coverage")
     rows = page.get_by_role("region", name="Tests").get_by_role("row")
     await expect(rows.nth(1)).to_contain_text("New one")
     await expect(rows.nth(1).locator(".badge.never-run")).to_be_visible()
     await expect(rows.nth(2).locator(".badge.stale")).to_be_visible()
     await expect(rows.nth(2)).to_contain_text("1.0.0")
-    assert await visitor.violations() == []
+    assert await member.violations() == []
     await page.get_by_role("button", name="Run what is missing").click()
     await expect(page.get_by_role("heading", name=f"What was missing of {app['name']}")).to_be_visible()
     await world.reported(newest, 2)
-    await visitor.open(f"/apps/{app['id']}/coverage")
+    await member.open(f"/apps/{app['id']}/coverage")
     await expect(page.get_by_text("Every attached test has a result")).to_be_visible()
     await expect(page.get_by_role("button", name="Run what is missing")).to_have_count(0)
 
 
-async def test_the_states_are_filtered_by_the_address(visitor: Visitor, world: World) -> None:
+async def test_the_states_are_filtered_by_the_address(member: Visitor, world: World) -> None:
     app, test = await world.app(), await world.test()
     await world.build(app, "1.0.0")
     await world.attach(app, test)
-    await visitor.sign_in()
-    page = visitor.page
-    await visitor.open(f"/apps/{app['id']}/coverage")
+    page = member.page
+    await member.open(f"/apps/{app['id']}/coverage")
     await page.get_by_role("link", name="show only these").click()
     await expect(page.get_by_role("link", name=test["name"])).to_be_visible()
     assert page.url.endswith("?state=never+run")
-    await visitor.open(f"/apps/{app['id']}/coverage?state=passed")
+    await member.open(f"/apps/{app['id']}/coverage?state=passed")
     await expect(page.get_by_role("link", name=test["name"])).to_have_count(0)

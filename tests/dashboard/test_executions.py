@@ -34,11 +34,10 @@ async def on_build(world: World, content: bytes, *steps: Any, **start: Any) -> t
     return str(started["id"]), test
 
 
-async def test_a_running_execution_is_followed_without_loading_the_page_again(visitor: Visitor, world: World) -> None:
-    await visitor.sign_in()
+async def test_a_running_execution_is_followed_without_loading_the_page_again(member: Visitor, world: World) -> None:
     execution, test = await on_build(world, paced_app_model(seconds=1.0), "launchApp", *["waitForAnimationToEnd"] * 3)
-    page = visitor.page
-    await visitor.open(f"/executions/{execution}")
+    page = member.page
+    await member.open(f"/executions/{execution}")
     await page.evaluate("window.sameDocument = true")
     await expect(page.get_by_role("progressbar")).to_be_visible()
     link = page.get_by_role("link", name=test["name"])
@@ -49,12 +48,11 @@ async def test_a_running_execution_is_followed_without_loading_the_page_again(vi
     assert await page.evaluate("window.sameDocument") is True
 
 
-async def test_a_running_execution_is_cancelled(visitor: Visitor, world: World) -> None:
-    await visitor.sign_in()
+async def test_a_running_execution_is_cancelled(member: Visitor, world: World) -> None:
     execution, _ = await on_build(world, paced_app_model(seconds=2.0), "launchApp", *["waitForAnimationToEnd"] * 20)
-    page = visitor.page
+    page = member.page
     page.on("dialog", lambda dialog: dialog.accept())
-    await visitor.open(f"/executions/{execution}")
+    await member.open(f"/executions/{execution}")
     await page.evaluate("window.sameDocument = true")
     await page.get_by_role("button", name="Cancel").click()
     await expect(page.get_by_role("status").filter(has_text="is being cancelled")).to_be_visible()
@@ -63,15 +61,14 @@ async def test_a_running_execution_is_cancelled(visitor: Visitor, world: World) 
     assert await page.evaluate("window.sameDocument") is True
 
 
-async def test_what_is_open_and_selected_stays_while_a_run_is_followed(visitor: Visitor, world: World) -> None:
+async def test_what_is_open_and_selected_stays_while_a_run_is_followed(member: Visitor, world: World) -> None:
     """A file of the first attempt, read while the second one is under way."""
-    await visitor.sign_in()
     steps = ["launchApp", *["waitForAnimationToEnd"] * 5, 'Verify that "Nothing of this name" is visible']
     execution, test = await on_build(
         world, paced_app_model(seconds=1.0), *steps, run_config={"execution_mode": {"retries": 1}}
     )
-    page = visitor.page
-    await visitor.open(f"/executions/{execution}")
+    page = member.page
+    await member.open(f"/executions/{execution}")
     await page.get_by_role("link", name=test["name"]).click()
     first = page.locator("details#attempt-1")
     await first.locator("> summary").click()
@@ -87,27 +84,25 @@ async def test_what_is_open_and_selected_stays_while_a_run_is_followed(visitor: 
     assert await page.evaluate("getSelection().toString()")
 
 
-async def test_a_live_page_says_when_it_is_not_current(visitor: Visitor, world: World, proxy: Proxy) -> None:
+async def test_a_live_page_says_when_it_is_not_current(member: Visitor, world: World, proxy: Proxy) -> None:
     """What was shown stays, and the page goes on by itself when the server answers again."""
-    await visitor.sign_in()
     execution, _ = await on_build(world, paced_app_model(seconds=1.0), "launchApp", *["waitForAnimationToEnd"] * 3)
-    page, note = visitor.page, visitor.page.get_by_text("This page is not current")
-    await visitor.open(f"/executions/{execution}")
+    page, note = member.page, member.page.get_by_text("This page is not current")
+    await member.open(f"/executions/{execution}")
     proxy.cut()
     await expect(note).to_be_visible()
     await expect(page.get_by_role("progressbar")).to_be_visible()
     proxy.mend()
     await expect(note).to_be_hidden()
     await expect(page.get_by_role("status").filter(has_text="passed")).to_be_visible()
-    visitor.problems = [problem for problem in visitor.problems if "net::ERR_" not in problem]
+    member.problems = [problem for problem in member.problems if "net::ERR_" not in problem]
 
 
-async def test_the_element_of_a_failed_step_is_marked_and_its_screen_enlarged(visitor: Visitor, world: World) -> None:
-    await visitor.sign_in()
+async def test_the_element_of_a_failed_step_is_marked_and_its_screen_enlarged(member: Visitor, world: World) -> None:
     execution, test = await on_build(world, ONE_SCREEN, *STEPS, run_config={"execution_mode": {"retries": 0}})
     await world.ended(execution)
-    page = visitor.page
-    await visitor.open(f"/executions/{execution}")
+    page = member.page
+    await member.open(f"/executions/{execution}")
     await page.get_by_role("rowheader").get_by_role("link", name=test["name"]).click()
     viewer = page.locator(".viewer")
     await expect(viewer.locator("figcaption")).to_have_text('Step 3: Verify that "Pay" is enabled')
@@ -129,46 +124,17 @@ async def test_the_element_of_a_failed_step_is_marked_and_its_screen_enlarged(vi
     await expect(viewer.locator("figcaption")).to_contain_text("Step 3")
 
 
-async def test_files_are_read_on_the_page(visitor: Visitor, world: World) -> None:
-    await visitor.sign_in()
-    execution, test = await on_build(world, ONE_SCREEN, *STEPS, run_config={"execution_mode": {"retries": 0}})
-    await world.ended(execution)
-    page = visitor.page
-    await visitor.open(f"/executions/{execution}")
-    await page.get_by_role("rowheader").get_by_role("link", name=test["name"]).click()
-    tree = page.locator("details.file").filter(has_text="UI tree")
-    await tree.locator("summary").click()
-    await expect(tree.locator("pre")).to_contain_text("Basket")
-
-
-async def test_a_filter_keeps_the_others(visitor: Visitor, world: World) -> None:
-    """An app's executions of a branch, and none when nothing matches."""
+async def test_a_filter_keeps_the_others(member: Visitor, world: World) -> None:
     app = await world.app()
-    await visitor.sign_in()
-    await visitor.open(f"/executions?app_id={app['id']}")
-    page = visitor.page
+    await member.open(f"/executions?app_id={app['id']}")
+    page = member.page
     await page.get_by_label("Branch").fill("main")
     await page.get_by_role("button", name="Filter").click()
-    await expect(page).to_have_url(f"{visitor.url}/executions?branch=main&commit_sha=&status=&app_id={app['id']}")
+    await expect(page).to_have_url(f"{member.url}/executions?branch=main&commit_sha=&status=&app_id={app['id']}")
     await expect(page.get_by_text("No execution matches")).to_be_visible()
 
 
-async def test_executions_are_filtered_by_their_status(visitor: Visitor, world: World) -> None:
-    app, test = await world.app(), await world.test(["launchApp"])
-    created(await world.api.upload(app["id"], ONE_SCREEN, version="1.0.0"))
-    await world.attach(app, test)
-    await world.run(await world.workflow(test))
-    await visitor.sign_in()
-    await visitor.open(f"/executions?app_id={app['id']}")
-    page = visitor.page
-    for status, rows in (("completed", 1), ("cancelled", 0)):
-        await page.get_by_label("Status").select_option(status)
-        await page.get_by_role("button", name="Filter").click()
-        await expect(page.get_by_label("Status")).to_have_value(status)
-        await expect(page.locator("tbody tr")).to_have_count(rows)
-
-
-async def test_hostile_names_are_only_texts(visitor: Visitor, world: World) -> None:
+async def test_hostile_names_are_only_texts(member: Visitor, world: World) -> None:
     """Of tests, branches and commits, and what a step was looking for."""
     app = await world.app()
     test = await world.test([*STEPS[:1], f'Verify that "{"W" * 150}" is visible'], name=HOSTILE)
@@ -180,37 +146,34 @@ async def test_hostile_names_are_only_texts(visitor: Visitor, world: World) -> N
     started = await world.start(await world.workflow(test), run_config=once, headers=attribution)
     ended = await world.ended(started["id"])
     run = created(await world.api.get(f"/executions/{ended['id']}/runs"))["items"][0]
-    page = visitor.page
-    await visitor.sign_in()
+    page = member.page
     home = f"/executions/{ended['id']}"
     for path in ("/executions", home, f"{home}/runs/{run['id']}", *(f"/apps/{app['id']}/{tab}" for tab in TABS)):
-        assert await defects(visitor, path) == {}, path
+        assert await defects(member, path) == {}, path
         assert await page.locator("th:not([scope])").count() == 0
-    await visitor.open(f"{home}/runs/{run['id']}")
+    await member.open(f"{home}/runs/{run['id']}")
     await expect(page.get_by_role("heading", level=1)).to_have_text(HOSTILE)
 
 
 TABS = ("matrix", "coverage")
 
 
-async def test_what_did_not_pass_is_run_again(visitor: Visitor, world: World) -> None:
-    await visitor.sign_in()
+async def test_what_did_not_pass_is_run_again(member: Visitor, world: World) -> None:
     execution, _ = await on_build(world, ONE_SCREEN, *STEPS, run_config={"execution_mode": {"retries": 0}})
     await world.ended(execution)
-    page = visitor.page
-    await visitor.open(f"/executions/{execution}")
+    page = member.page
+    await member.open(f"/executions/{execution}")
     await page.get_by_role("button", name="Run again what did not pass").click()
     await expect(page.get_by_role("link", name="an earlier execution")).to_be_visible()
     assert execution not in page.url
 
 
-async def test_more_clicks_while_the_next_page_is_loaded_start_nothing(visitor: Visitor, world: World) -> None:
+async def test_more_clicks_while_the_next_page_is_loaded_start_nothing(member: Visitor, world: World) -> None:
     """The network holds the next page until there have been several clicks, each with a request that is seen."""
-    await visitor.sign_in()
     execution, _ = await on_build(world, ONE_SCREEN, "launchApp")
     await world.ended(execution)
-    page, seen, may_leave = visitor.page, list[str](), asyncio.Event()
-    await visitor.open(f"/executions/{execution}")
+    page, seen, may_leave = member.page, list[str](), asyncio.Event()
+    await member.open(f"/executions/{execution}")
 
     async def hold(route: Route) -> None:
         seen.append("next page")
@@ -230,13 +193,11 @@ async def test_more_clicks_while_the_next_page_is_loaded_start_nothing(visitor: 
     assert seen.count("rerun") == 1
 
 
-async def test_a_question_is_answered(visitor: Visitor, world: World, api: Api) -> None:
-    """The page shows it when it comes, and that the run has gone on."""
-    await visitor.sign_in()
+async def test_a_question_is_answered(member: Visitor, world: World, api: Api) -> None:
     execution, _ = await on_build(world, TWO_BUTTONS, "Tap Add", 'I see "Count 2"', run_config=ASKING)
     run = created(await api.get(f"/executions/{execution}/runs"))["items"][0]
-    page = visitor.page
-    await visitor.open(f"/executions/{execution}/runs/{run['id']}")
+    page = member.page
+    await member.open(f"/executions/{execution}/runs/{run['id']}")
     await expect(page.get_by_role("heading", name="The run waits for an answer")).to_be_visible()
     await expect(page.get_by_role("img", name="Screen at the question")).to_be_visible()
     await page.get_by_role("button", name="tap the 2nd").click()
@@ -244,7 +205,7 @@ async def test_a_question_is_answered(visitor: Visitor, world: World, api: Api) 
     await expect(page.get_by_role("heading", name="The run waits for an answer")).to_have_count(0)
 
 
-async def test_a_cell_leads_to_the_run_on_its_app(visitor: Visitor, world: World) -> None:
+async def test_a_cell_leads_to_the_run_on_its_app(member: Visitor, world: World) -> None:
     """Also when the same execution ran the test on another app."""
     apps = [await world.app(platform) for platform in ("Android", "iOS")]
     builds = [await world.build(app, "1.0") for app in apps]
@@ -256,9 +217,8 @@ async def test_a_cell_leads_to_the_run_on_its_app(visitor: Visitor, world: World
         for name, app in zip(("android_build", "ios_build"), apps, strict=True)
     }
     await world.run(await world.workflow(test), build_config=config, override_build_config=True)
-    await visitor.sign_in()
     for app, build, device in zip(apps, builds, ("simulated-android", "simulated-ios"), strict=True):
         await world.reported(build, 1)
-        await visitor.open(f"/apps/{app['id']}/matrix")
-        await visitor.page.locator(".cell.passed").click()
-        await expect(visitor.page.locator("main")).to_contain_text(device)
+        await member.open(f"/apps/{app['id']}/matrix")
+        await member.page.locator(".cell.passed").click()
+        await expect(member.page.locator("main")).to_contain_text(device)

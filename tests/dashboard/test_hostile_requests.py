@@ -84,7 +84,6 @@ async def failures(api: Api, addresses: Iterable[str]) -> dict[str, int]:
 
 
 async def test_any_value_of_a_parameter_is_accepted_or_refused(addresses: dict[str, tuple[str, ...]], api: Api) -> None:
-    """Of all parameters at once, of each one, and twice."""
     assert await failures(api, addresses) == {}
     for value in VALUES:
         every = "&".join(f"{name}={value}" for name in sorted({name for names in PAGES.values() for name in names}))

@@ -133,26 +133,12 @@ async def test_failures_are_grouped_by_their_reason(visitor: Visitor, small: His
     await expect(group).to_contain_text("Test 000 and 1 more")
 
 
-async def test_a_cell_leads_to_the_run(visitor: Visitor, world: World, api: Api) -> None:
-    app, test = await world.app(), await world.test(name='Log <b>in</b> "now"')
-    build = await world.build(app, "1.0.0")
-    await world.attach(app, test)
-    await world.run(await world.workflow(test))
-    await world.reported(build, 1)
-    await visitor.sign_in()
-    await visitor.open(f"/apps/{app['id']}/matrix")
-    await visitor.page.locator(".cell.passed").click()
-    await expect(visitor.page.get_by_role("heading", level=1)).to_have_text('Log <b>in</b> "now"')
-    assert "/runs/" in visitor.page.url
-
-
-async def test_an_app_without_builds_says_what_to_do(visitor: Visitor, world: World) -> None:
+async def test_an_app_without_builds_says_what_to_do(member: Visitor, world: World) -> None:
     app = await world.app()
-    await visitor.sign_in()
-    await visitor.open(f"/apps/{app['id']}/matrix")
-    await expect(visitor.page.get_by_role("heading", name="No builds yet")).to_be_visible()
-    await visitor.open(f"/apps/{app['id']}/coverage")
-    await expect(visitor.page.get_by_role("heading", name="No tests yet")).to_be_visible()
+    await member.open(f"/apps/{app['id']}/matrix")
+    await expect(member.page.get_by_role("heading", name="No builds yet")).to_be_visible()
+    await member.open(f"/apps/{app['id']}/coverage")
+    await expect(member.page.get_by_role("heading", name="No tests yet")).to_be_visible()
 
 
 async def test_the_matrix_is_accessible(visitor: Visitor, small: History) -> None:

@@ -11,14 +11,12 @@ from services.executor.model.runs import Platform
 from services.executor.model.workers import PoolReport, WorkerReport
 from services.executor.storage.workers import MongoWorkers
 from tests.dashboard.conftest import Visitor
-from tests.dashboard.pages import defects_shown
+from tests.dashboard.pages import HOSTILE, defects_shown
 from tests.e2e.client import created, fresh
 from tests.e2e.test_queue import busy_world, cancel_all, start_several
 from tests.e2e.world import World
 from tests.eventually import eventually
 from tests.shared_infrastructure import SharedStack
-
-HOSTILE = "<script>alert(1)</script> \u202egnp.exe " + "x" * 150
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -122,11 +120,10 @@ async def test_it_says_when_it_is_not_current(visitor: Visitor, busy: World) -> 
 
 
 async def test_the_queue_is_accessible(visitor: Visitor, busy: World) -> None:
-    """With a hostile name, and as wide as a phone."""
     app, test = await busy.app(), await busy.test(name=HOSTILE)
     await busy.build(app, "1.0.0")
     await busy.attach(app, test)
     await busy.start(await busy.workflow(test))
     await visitor.open("/queue")
-    await expect(waiting(visitor).get_by_text("<script>alert(1)</script>")).to_be_visible()
+    await expect(waiting(visitor).get_by_text("<script>")).to_be_visible()
     assert await defects_shown(visitor) == {}

@@ -102,7 +102,6 @@ async def test_print_shows_what_is_folded(visitor: Visitor) -> None:
 
 
 async def test_the_documentation_is_accessible(visitor: Visitor) -> None:
-    """axe-core finds nothing serious, and the page is not wider than a phone."""
     await visitor.open("/docs#getRun")
     await visitor.page.evaluate("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
     assert await defects_shown(visitor) == {}

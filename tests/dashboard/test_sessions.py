@@ -9,6 +9,7 @@ import pytest
 from playwright.async_api import Browser, expect
 
 from tests.dashboard.conftest import Visitor
+from tests.dashboard.pages import defects_shown
 from tests.e2e.client import Api, created
 from tests.e2e.test_human_in_the_loop import asked, started
 from tests.e2e.world import World
@@ -44,6 +45,7 @@ async def test_a_wrong_key_is_said_beside_the_field(visitor: Visitor) -> None:
     await expect(visitor.page.get_by_role("alert").filter(has_text="Invalid API key")).to_be_visible()
     await expect(field).to_have_value("mt_wrong")
     await expect(field).to_be_focused()
+    assert await defects_shown(visitor) == {}
 
 
 async def test_the_key_is_in_no_cookie_and_no_storage(visitor: Visitor) -> None:
@@ -58,13 +60,11 @@ async def test_the_key_is_in_no_cookie_and_no_storage(visitor: Visitor) -> None:
     assert (visitor.key in stored, cookie["value"] in stored) == (False, False)
 
 
-async def test_signing_out_ends_the_session_everywhere(visitor: Visitor, browser: Browser, stack: SharedStack) -> None:
-    """Also for whoever has the cookie."""
-    await visitor.sign_in()
-    await visitor.open("/")
-    cookies = await visitor.page.context.cookies()
-    await visitor.page.get_by_role("button", name="Sign out").click()
-    await expect(visitor.page).to_have_url(f"{visitor.url}/sign-in")
+async def test_signing_out_ends_the_session_everywhere(member: Visitor, browser: Browser, stack: SharedStack) -> None:
+    await member.open("/")
+    cookies = await member.page.context.cookies()
+    await member.page.get_by_role("button", name="Sign out").click()
+    await expect(member.page).to_have_url(f"{member.url}/sign-in")
     thief = await browser.new_context()
     await thief.add_cookies([{"name": each["name"], "value": each["value"], "url": stack.url} for each in cookies])
 
@@ -76,7 +76,6 @@ async def test_signing_out_ends_the_session_everywhere(visitor: Visitor, browser
 
 
 async def test_pages_are_served_behind_a_proxy_that_ends_tls(visitor: Visitor) -> None:
-    """Where the cookie has another name."""
     tls = {"X-Forwarded-Proto": "https"}
     async with aiohttp.ClientSession(visitor.url, headers=tls, cookie_jar=aiohttp.DummyCookieJar()) as client:
         async with client.post("/session", json={"key": visitor.key}) as signed_in:
@@ -123,18 +122,17 @@ async def test_a_deleted_key_ends_its_sessions(visitor: Visitor, api: Api) -> No
     await eventually(ended)
 
 
-async def test_what_was_typed_survives_the_end_of_the_session(visitor: Visitor) -> None:
+async def test_what_was_typed_survives_the_end_of_the_session(member: Visitor) -> None:
     """It is sent again after signing in in another tab."""
-    await visitor.sign_in()
-    await visitor.open("/")
-    page = visitor.page
+    await member.open("/")
+    page = member.page
     await page.get_by_role("button", name="New app").click()
     dialog = page.get_by_role("dialog")
     await dialog.get_by_label("Name").fill("Shop")
-    other = Visitor(await page.context.new_page(), visitor.url, visitor.key)
+    other = Visitor(await page.context.new_page(), member.url, member.key)
     await other.open("/")
     await other.page.get_by_role("button", name="Sign out").click()
-    await other.page.wait_for_url(f"{visitor.url}/sign-in")
+    await other.page.wait_for_url(f"{member.url}/sign-in")
     await dialog.get_by_role("button", name="Register").click()
     await expect(dialog.get_by_role("alert").filter(has_text="Sign in again in another tab")).to_be_visible()
     await expect(dialog.get_by_label("Name")).to_have_value("Shop")
@@ -144,20 +142,19 @@ async def test_what_was_typed_survives_the_end_of_the_session(visitor: Visitor) 
     await expect(page.get_by_role("heading", name="Shop")).to_be_visible()
 
 
-async def test_a_live_page_keeps_what_was_typed_when_the_session_ends(visitor: Visitor, world: World, api: Api) -> None:
+async def test_a_live_page_keeps_what_was_typed_when_the_session_ends(member: Visitor, world: World, api: Api) -> None:
     """It is not loaded again, offers to sign in, says why an answer was refused, and goes on afterwards."""
-    await visitor.sign_in()
     execution = await started(world)
     run: Any = await asked(api, execution)
-    page = visitor.page
-    await visitor.open(f"/executions/{execution}/runs/{run['id']}")
+    page = member.page
+    await member.open(f"/executions/{execution}/runs/{run['id']}")
     await page.evaluate("window.sameDocument = true")
     answer = page.get_by_label("Or a step to perform instead")
     await answer.fill("Tap the 2nd Add")
-    other = Visitor(await page.context.new_page(), visitor.url, visitor.key)
+    other = Visitor(await page.context.new_page(), member.url, member.key)
     await other.open("/")
     await other.page.get_by_role("button", name="Sign out").click()
-    await other.page.wait_for_url(f"{visitor.url}/sign-in")
+    await other.page.wait_for_url(f"{member.url}/sign-in")
     await expect(page.get_by_role("link", name="Sign in")).to_be_visible()
     await page.get_by_role("button", name="Answer").click()
     await expect(page.locator("#answer-error")).to_contain_text("Your session has ended")
@@ -169,11 +166,10 @@ async def test_a_live_page_keeps_what_was_typed_when_the_session_ends(visitor: V
     await page.get_by_role("button", name="Answer").click()
     await expect(page.get_by_role("status").filter(has_text="passed")).to_be_visible()
     assert await page.evaluate("window.sameDocument") is True
-    visitor.problems = [problem for problem in visitor.problems if "net::ERR_" not in problem]  # the stream is cut
+    member.problems = [problem for problem in member.problems if "net::ERR_" not in problem]  # the stream is cut
 
 
-async def test_a_change_needs_the_token_of_a_page(visitor: Visitor) -> None:
-    await visitor.sign_in()
-    body = {"name": "Shop", "platform": "Android"}
-    forged = await visitor.page.context.request.post(f"{visitor.url}/api/v1/apps", data=body)
+@pytest.mark.parametrize("path", ["/api/v1/apps", "/tests/00000000-0000-4000-8000-000000000000/difference"])
+async def test_a_change_needs_the_token_of_a_page(member: Visitor, path: str) -> None:
+    forged = await member.page.context.request.post(f"{member.url}{path}", data={"name": "Shop", "text": "- a"})
     assert (forged.status, (await forged.json())["code"]) == (403, "CSRF_TOKEN_INVALID")

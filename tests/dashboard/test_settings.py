@@ -3,14 +3,13 @@
 from playwright.async_api import Locator, expect
 
 from tests.dashboard.conftest import Visitor
-from tests.dashboard.pages import defects, defects_shown
+from tests.dashboard.pages import HOSTILE, defects, defects_shown
 from tests.e2e.client import Api, created
 from tests.e2e.test_limits import new_organisation
 from tests.e2e.world import World
 from tests.eventually import eventually
 from tests.shared_infrastructure import SharedStack
 
-HOSTILE = "<script>alert(1)</script> \u202egnp.exe " + "x" * 150
 PAGES = ("/settings", "/settings/limits", "/settings/quarantine", "/settings/secrets")
 
 
@@ -168,7 +167,7 @@ async def test_a_quarantine_is_ended(visitor: Visitor, api: Api, world: World) -
     page = visitor.page
     page.on("dialog", lambda dialog: dialog.accept())
     shown = row(visitor, "Waits for SHOP-1")
-    await expect(shown).to_contain_text("<script>alert(1)</script>")
+    await expect(shown).to_contain_text("<script>")
     await expect(shown).to_contain_text("in 13 days")
     await expect(shown).to_contain_text("bootstrap")
     await shown.get_by_role("button", name="End the quarantine").click()
@@ -231,18 +230,16 @@ async def test_a_key_is_created_by_keyboard(visitor: Visitor) -> None:
     await expect(page.get_by_role("button", name="New key")).to_be_focused()
 
 
-async def test_settings_are_accessible(visitor: Visitor, api: Api, world: World) -> None:
-    """With hostile names, in dialogs too, and as wide as a phone."""
+async def test_settings_are_accessible(member: Visitor, api: Api, world: World) -> None:
     test = await world.test(name=HOSTILE)
     created(await api.put(f"/tests/{test['id']}/quarantine", {"reason": HOSTILE}))
     created(await api.post("/settings/api-keys", {"name": HOSTILE}))
     created(await api.put("/secrets/" + "s" * 100, {"value": "abc"}))
-    page = visitor.page
-    await visitor.sign_in()
+    page = member.page
     for path in PAGES:
-        assert await defects(visitor, path) == {}, path
-    await visitor.open("/settings")
+        assert await defects(member, path) == {}, path
+    await member.open("/settings")
     for button in ("New key", f"Delete {HOSTILE}"):
         await page.get_by_role("button", name=button).click()
-        assert await defects_shown(visitor) == {}, button
+        assert await defects_shown(member) == {}, button
         await page.keyboard.press("Escape")

@@ -46,49 +46,46 @@ async def save(page: Page) -> None:
     await page.get_by_role("button", name="Save", exact=True).click()
 
 
-async def test_tests_are_filtered_and_the_address_says_how(visitor: Visitor, world: World) -> None:
+async def test_tests_are_filtered_and_the_address_says_how(member: Visitor, world: World) -> None:
     await world.test(name="Log in", tags=["smoke"], platform="Android")
     await world.test(name="Check out", platform="iOS")
-    page = visitor.page
-    await visitor.sign_in()
-    await visitor.open("/tests")
+    page = member.page
+    await member.open("/tests")
     await expect(page.get_by_role("row")).to_have_count(3)
     await page.get_by_label("Name").fill("log")
     await page.get_by_label("Platform").select_option("Android")
     await page.get_by_role("button", name="Filter").click()
     await expect(page.get_by_role("row")).to_have_count(2)
-    await visitor.open(page.url.removeprefix(visitor.url))
+    await member.open(page.url.removeprefix(member.url))
     await expect(page.get_by_label("Name")).to_have_value("log")
     await page.get_by_role("link", name="smoke").click()
     await expect(page.get_by_label("Tag")).to_have_value("smoke")
     await page.get_by_role("link", name="Log in").click()
     await expect(page.get_by_role("heading", name="Log in", level=1)).to_be_visible()
-    await visitor.open("/tests?tag=nightly")
+    await member.open("/tests?tag=nightly")
     await expect(page.get_by_role("heading", name="No test matches")).to_be_visible()
 
 
-async def test_tests_of_an_app_have_results_and_classifications(visitor: Visitor, world: World) -> None:
+async def test_tests_of_an_app_have_results_and_classifications(member: Visitor, world: World) -> None:
     test = await world.test(SENTENCES)
     app = await executed(world, test, runs=3)
-    await visitor.sign_in()
-    await visitor.open(f"/tests?app_id={app['id']}")
-    row = visitor.page.get_by_role("row").filter(has_text=test["name"])
+    await member.open(f"/tests?app_id={app['id']}")
+    row = member.page.get_by_role("row").filter(has_text=test["name"])
     await expect(row.get_by_role("link", name="failed")).to_be_visible()
     badge = row.get_by_text("broken", exact=True)
     await badge.hover()
     await expect(row.get_by_role("tooltip")).to_contain_text("times in a row since build 1.0.0")
-    await visitor.open("/tests?classification=broken")
-    await expect(visitor.page.get_by_role("link", name=test["name"])).to_be_visible()
-    await visitor.open("/tests?classification=stable")
-    await expect(visitor.page.get_by_role("heading", name="No test matches")).to_be_visible()
+    await member.open("/tests?classification=broken")
+    await expect(member.page.get_by_role("link", name=test["name"])).to_be_visible()
+    await member.open("/tests?classification=stable")
+    await expect(member.page.get_by_role("heading", name="No test matches")).to_be_visible()
 
 
-async def test_the_first_test_is_written_for_an_app(visitor: Visitor, world: World, api: Api) -> None:
+async def test_the_first_test_is_written_for_an_app(member: Visitor, world: World, api: Api) -> None:
     """What is wrong is said beside its field, and what was typed stays."""
     app = await world.app(name="Shop")
-    page = visitor.page
-    await visitor.sign_in()
-    await visitor.open("/tests")
+    page = member.page
+    await member.open("/tests")
     await expect(page.get_by_role("heading", name="No tests yet")).to_be_visible()
     await page.get_by_role("link", name="New test").first.click()
     await page.get_by_label("App").select_option("Shop")
@@ -105,11 +102,10 @@ async def test_the_first_test_is_written_for_an_app(visitor: Visitor, world: Wor
     assert [attachment["app_id"] for attachment in test["attachments"]] == [app["id"]]
 
 
-async def test_mistakes_are_shown_with_line_and_column_while_one_types(visitor: Visitor, world: World) -> None:
+async def test_mistakes_are_shown_with_line_and_column_while_one_types(member: Visitor, world: World) -> None:
     test = await world.test(SENTENCES)
-    page = visitor.page
-    await visitor.sign_in()
-    await visitor.open(f"/tests/{test['id']}")
+    page = member.page
+    await member.open(f"/tests/{test['id']}")
     steps, problems = page.get_by_label("Steps"), page.get_by_role("region", name="Problems")
     await steps.fill("- Launch the app\n- tapOnn: Log in\n- tapOn: {idd: x}\n")
     await expect(problems.get_by_role("status")).to_have_text("2 problems, the first on line 2, column 3.")
@@ -125,23 +121,21 @@ async def test_mistakes_are_shown_with_line_and_column_while_one_types(visitor: 
     await expect(problems.get_by_role("listitem")).to_contain_text("Line 1, column 15")
 
 
-async def test_a_text_without_steps_is_a_problem(visitor: Visitor, world: World) -> None:
+async def test_a_text_without_steps_is_a_problem(member: Visitor, world: World) -> None:
     test = await world.test()
-    await visitor.sign_in()
-    await visitor.open(f"/tests/{test['id']}")
-    problems = visitor.page.get_by_role("region", name="Problems").get_by_role("listitem")
+    await member.open(f"/tests/{test['id']}")
+    problems = member.page.get_by_role("region", name="Problems").get_by_role("listitem")
     for text in ("", "nothing: here", "flows: '*'"):
-        await visitor.page.get_by_label("Steps").fill("- Launch the app")
+        await member.page.get_by_label("Steps").fill("- Launch the app")
         await expect(problems).to_have_count(0)
-        await visitor.page.get_by_label("Steps").fill(text)
+        await member.page.get_by_label("Steps").fill(text)
         await expect(problems).to_have_count(1)
 
 
-async def test_steps_are_saved_as_a_new_version(visitor: Visitor, world: World, api: Api) -> None:
+async def test_steps_are_saved_as_a_new_version(member: Visitor, world: World, api: Api) -> None:
     test = await world.test(SENTENCES)
-    page = visitor.page
-    await visitor.sign_in()
-    await visitor.open(f"/tests/{test['id']}")
+    page = member.page
+    await member.open(f"/tests/{test['id']}")
     text = await page.get_by_label("Steps").input_value()
     await save(page)
     await expect(page.get_by_text("The steps are still those of version 1")).to_be_visible()
@@ -160,13 +154,12 @@ async def test_steps_are_saved_as_a_new_version(visitor: Visitor, world: World, 
     await expect(page.get_by_text("Saved as version 3")).to_be_visible()
 
 
-async def test_a_tab_that_saved_first_is_noticed(visitor: Visitor, world: World, api: Api) -> None:
+async def test_a_tab_that_saved_first_is_noticed(member: Visitor, world: World, api: Api) -> None:
     """What was typed stays, the difference is shown, and only then it may be saved."""
     test = await world.test(SENTENCES)
-    page, other = visitor.page, await visitor.page.context.new_page()
-    await visitor.sign_in()
+    page, other = member.page, await member.page.context.new_page()
     for tab in (page, other):
-        await tab.goto(f"{visitor.url}/tests/{test['id']}")
+        await tab.goto(f"{member.url}/tests/{test['id']}")
     await other.get_by_label("Steps").fill("- Theirs\n")
     await save(other)
     await expect(other.get_by_text("Saved as version 2")).to_be_visible()
@@ -179,7 +172,7 @@ async def test_a_tab_that_saved_first_is_noticed(visitor: Visitor, world: World,
     await expect(conflict.get_by_role("insertion")).to_contain_text("Mine")
     await expect(page.get_by_label("Steps")).to_have_value("- Mine\n")
     assert await steps_of(api, test) == ["Theirs"]
-    assert await visitor.violations() == []
+    assert await member.violations() == []
     await page.set_viewport_size({"width": 360, "height": 740})
     assert await page.evaluate("document.documentElement.scrollWidth") <= 360
     await page.get_by_role("button", name="Save mine over it").click()
@@ -188,14 +181,13 @@ async def test_a_tab_that_saved_first_is_noticed(visitor: Visitor, world: World,
     assert await steps_of(api, test) == ["Mine"]
 
 
-async def test_a_change_of_something_else_is_no_conflict(visitor: Visitor, world: World, api: Api) -> None:
+async def test_a_change_of_something_else_is_no_conflict(member: Visitor, world: World, api: Api) -> None:
     test = await world.test(SENTENCES)
-    await visitor.sign_in()
-    await visitor.open(f"/tests/{test['id']}")
+    await member.open(f"/tests/{test['id']}")
     created(await api.patch(f"/tests/{test['id']}", {"description": "Signs in"}))
-    await visitor.page.get_by_label("Steps").fill("- Mine\n")
-    await save(visitor.page)
-    await expect(visitor.page.get_by_text("Saved as version 2")).to_be_visible()
+    await member.page.get_by_label("Steps").fill("- Mine\n")
+    await save(member.page)
+    await expect(member.page.get_by_text("Saved as version 2")).to_be_visible()
     after = created(await api.get(f"/tests/{test['id']}"))
     assert (after["description"], after["steps"]) == ("Signs in", ["Mine"])
 
@@ -213,18 +205,17 @@ async def test_a_key_that_may_only_read_sees_the_steps(visitor: Visitor, world: 
     await expect(visitor.page.get_by_role("link", name="New test")).to_have_count(0)
 
 
-async def test_versions_are_compared_and_restored(visitor: Visitor, world: World, api: Api) -> None:
+async def test_versions_are_compared_and_restored(member: Visitor, world: World, api: Api) -> None:
     test = await world.test(SENTENCES)
     await edited(api, test, "Second", "Third")
-    page = visitor.page
-    await visitor.sign_in()
-    await visitor.open(f"/tests/{test['id']}/versions")
+    page = member.page
+    await member.open(f"/tests/{test['id']}/versions")
     await expect(page.get_by_role("heading", name="From version 2 to version 3")).to_be_visible()
     await page.get_by_label("From version 1").check()
     await page.get_by_label("To version 2").check()
     await page.get_by_role("button", name="Compare").click()
     await expect(page.get_by_role("heading", name="From version 1 to version 2")).to_be_visible()
-    await visitor.open(page.url.removeprefix(visitor.url))
+    await member.open(page.url.removeprefix(member.url))
     await expect(page.get_by_role("deletion")).to_have_text(
         'Removed: - - Verify that "Nothing of this name" is visible'
     )
@@ -235,31 +226,28 @@ async def test_versions_are_compared_and_restored(visitor: Visitor, world: World
     assert await steps_of(api, test) == SENTENCES
 
 
-async def test_a_version_is_not_restored_over_a_change(visitor: Visitor, world: World, api: Api) -> None:
+async def test_a_version_is_not_restored_over_a_change(member: Visitor, world: World, api: Api) -> None:
     test = await world.test(SENTENCES)
     await edited(api, test, "Second")
-    await visitor.sign_in()
-    await visitor.open(f"/tests/{test['id']}/versions")
+    await member.open(f"/tests/{test['id']}/versions")
     await edited(api, test, "Third")
-    await visitor.page.get_by_role("button", name="Restore version 1").click()
-    await expect(visitor.page.get_by_role("alert").filter(has_text="saved other steps meanwhile")).to_be_visible()
+    await member.page.get_by_role("button", name="Restore version 1").click()
+    await expect(member.page.get_by_role("alert").filter(has_text="saved other steps meanwhile")).to_be_visible()
     assert (await steps_of(api, test))[-1] == "Third"
 
 
 @pytest.mark.parametrize(("query", "message"), [("from=9&to=1", "Version 9"), ("from=x", "x is not the number")])
-async def test_versions_that_do_not_exist_are_said(visitor: Visitor, world: World, query: str, message: str) -> None:
+async def test_versions_that_do_not_exist_are_said(member: Visitor, world: World, query: str, message: str) -> None:
     test = await world.test()
-    await visitor.sign_in()
-    await visitor.open(f"/tests/{test['id']}/versions?{query}")
-    await expect(visitor.page.get_by_role("main")).to_contain_text(message)
+    await member.open(f"/tests/{test['id']}/versions?{query}")
+    await expect(member.page.get_by_role("main")).to_contain_text(message)
 
 
-async def test_history_has_runs_marks_and_the_score(visitor: Visitor, world: World) -> None:
+async def test_history_has_runs_marks_and_the_score(member: Visitor, world: World) -> None:
     test = await world.test(SENTENCES)
     app = await executed(world, test, runs=3)
-    page = visitor.page
-    await visitor.sign_in()
-    await visitor.open(f"/tests/{test['id']}/history")
+    page = member.page
+    await member.open(f"/tests/{test['id']}/history")
     card = page.locator(".card", has_text=app["name"])
     await expect(card).to_contain_text("broken")
     await expect(card).to_contain_text("Flakiness 0.000")
@@ -270,20 +258,18 @@ async def test_history_has_runs_marks_and_the_score(visitor: Visitor, world: Wor
     assert "/runs/" in page.url
 
 
-async def test_a_test_without_runs_says_how_to_run_it(visitor: Visitor, world: World) -> None:
+async def test_a_test_without_runs_says_how_to_run_it(member: Visitor, world: World) -> None:
     test = await world.test()
-    await visitor.sign_in()
-    await visitor.open(f"/tests/{test['id']}/history")
-    await expect(visitor.page.get_by_text("Attach the test to an app")).to_be_visible()
-    await visitor.open(f"/tests/{test['id']}/try")
-    await expect(visitor.page.get_by_role("heading", name="No screen to try a step on")).to_be_visible()
+    await member.open(f"/tests/{test['id']}/history")
+    await expect(member.page.get_by_text("Attach the test to an app")).to_be_visible()
+    await member.open(f"/tests/{test['id']}/try")
+    await expect(member.page.get_by_role("heading", name="No screen to try a step on")).to_be_visible()
 
 
-async def test_a_test_is_quarantined_and_released(visitor: Visitor, world: World, api: Api) -> None:
+async def test_a_test_is_quarantined_and_released(member: Visitor, world: World, api: Api) -> None:
     test = await world.test()
-    page = visitor.page
-    await visitor.sign_in()
-    await visitor.open(f"/tests/{test['id']}")
+    page = member.page
+    await member.open(f"/tests/{test['id']}")
     await page.get_by_label("Steps").fill("- Not saved yet")
     await page.get_by_role("button", name="Quarantine").click()
     dialog = page.get_by_role("dialog")
@@ -308,14 +294,13 @@ async def test_a_test_is_quarantined_and_released(visitor: Visitor, world: World
     await expect(page.get_by_label("Steps")).to_have_value("- Not saved yet")
 
 
-async def test_the_end_of_a_quarantine_is_local_time(visitor: Visitor, world: World, api: Api) -> None:
+async def test_the_end_of_a_quarantine_is_local_time(member: Visitor, world: World, api: Api) -> None:
     test = await world.test()
     until = (datetime.now(UTC) + timedelta(days=30)).replace(second=0, microsecond=0)
     body = {"reason": "Waits for SHOP-1", "until": until.isoformat()}
     before = created(await api.put(f"/tests/{test['id']}/quarantine", body))["quarantine"]
-    page = visitor.page
-    await visitor.sign_in()
-    await visitor.open(f"/tests/{test['id']}")
+    page = member.page
+    await member.open(f"/tests/{test['id']}")
     await page.get_by_role("button", name="Change the quarantine").click()
     dialog = page.get_by_role("dialog")
     local = until.astimezone(ZoneInfo("Europe/Rome"))
@@ -327,11 +312,10 @@ async def test_the_end_of_a_quarantine_is_local_time(visitor: Visitor, world: Wo
     assert (after["until"], after["since"]) == (before["until"], before["since"])
 
 
-async def test_a_test_is_deleted_by_its_name(visitor: Visitor, world: World, api: Api) -> None:
+async def test_a_test_is_deleted_by_its_name(member: Visitor, world: World, api: Api) -> None:
     test = await world.test(name="Log in <b>")
-    page = visitor.page
-    await visitor.sign_in()
-    await visitor.open(f"/tests/{test['id']}")
+    page = member.page
+    await member.open(f"/tests/{test['id']}")
     await page.get_by_role("button", name="Delete").click()
     dialog = page.get_by_role("dialog")
     await expect(dialog.get_by_role("button", name="Delete")).to_be_disabled()
@@ -341,13 +325,12 @@ async def test_a_test_is_deleted_by_its_name(visitor: Visitor, world: World, api
     assert (await api.get(f"/tests/{test['id']}")).status == 404
 
 
-async def test_a_sentence_is_tried_on_the_last_screen(visitor: Visitor, world: World) -> None:
+async def test_a_sentence_is_tried_on_the_last_screen(member: Visitor, world: World) -> None:
     """The element is marked where it is on the screenshot, and what is unclear is explained."""
     test = await world.test(["Launch the app", *SENTENCES[2:]])
     await executed(world, test)
-    page = visitor.page
-    await visitor.sign_in()
-    await visitor.open(f"/tests/{test['id']}/try")
+    page = member.page
+    await member.open(f"/tests/{test['id']}/try")
     step, answer = page.get_by_label("Step", exact=True), page.get_by_role("region", name="What the rules would do")
     await step.fill('Tap "Log in"')
     await page.keyboard.press("Enter")
@@ -371,25 +354,15 @@ async def test_a_sentence_is_tried_on_the_last_screen(visitor: Visitor, world: W
     await expect(answer.get_by_role("heading", name="tap")).to_be_visible()
 
 
-async def test_the_difference_needs_the_token_of_a_page(visitor: Visitor, world: World) -> None:
-    test = await world.test()
-    await visitor.sign_in()
-    url = f"{visitor.url}/tests/{test['id']}/difference"
-    forged = await visitor.page.context.request.post(url, data={"text": "- a"})
-    assert (forged.status, (await forged.json())["code"]) == (403, "CSRF_TOKEN_INVALID")
-
-
-async def test_pages_of_tests_are_accessible(visitor: Visitor, world: World, api: Api) -> None:
-    """axe-core finds nothing serious, no page is wider than a phone, and names of users are only text."""
+async def test_pages_of_tests_are_accessible(member: Visitor, world: World, api: Api) -> None:
     test = await world.test(SENTENCES, name=HOSTILE, tags=[HOSTILE[:90]], description=HOSTILE)
     app = await executed(world, test)
     await edited(api, test, HOSTILE)
     created(await api.put(f"/tests/{test['id']}/quarantine", {"reason": HOSTILE}))
-    page = visitor.page
-    await visitor.sign_in()
+    page = member.page
     home = f"/tests/{test['id']}"
     for path in ("/tests", f"/tests?app_id={app['id']}", "/tests/new", home, *(f"{home}/{tab}" for tab in TABS)):
-        await visitor.open(path)
+        await member.open(path)
         if path == home:
             await page.get_by_label("Steps").fill("- tapOnn: x\n")
             await expect(page.get_by_role("button", name="Line 1, column 3")).to_be_visible()
@@ -397,7 +370,7 @@ async def test_pages_of_tests_are_accessible(visitor: Visitor, world: World, api
             await page.get_by_label("Step", exact=True).fill('Tap "Log in"')
             await page.get_by_role("button", name="Try").click()
             await expect(page.locator(".screen rect")).to_have_count(1)
-        assert await defects_shown(visitor) == {}, path
+        assert await defects_shown(member) == {}, path
 
 
 TABS = ("versions", "history", "try")

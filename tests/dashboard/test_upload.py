@@ -60,12 +60,11 @@ async def test_a_chosen_file_is_uploaded(visitor: Visitor, world: World, api: Ap
     assert build["package_name"] == "com.example.shop"
 
 
-async def test_a_dropped_file_is_uploaded(visitor: Visitor, world: World, api: Api) -> None:
+async def test_a_dropped_file_is_uploaded(member: Visitor, world: World, api: Api) -> None:
     """One that misses the field does not replace the page."""
     app = await world.app()
-    await visitor.sign_in()
-    await visitor.open(f"/apps/{app['id']}")
-    page = visitor.page
+    await member.open(f"/apps/{app['id']}")
+    page = member.page
     content = base64.b64encode(apk(version="2.0")).decode()
     dropped = await page.evaluate_handle(
         """content => {
@@ -88,15 +87,14 @@ async def test_a_dropped_file_is_uploaded(visitor: Visitor, world: World, api: A
     assert await versions(api, app) == ["2.0"]
 
 
-async def test_a_build_is_uploaded_by_keyboard(visitor: Visitor, world: World) -> None:
+async def test_a_build_is_uploaded_by_keyboard(member: Visitor, world: World) -> None:
     app = await world.app()
-    await visitor.sign_in()
-    await visitor.open("/")
-    page = visitor.page
+    await member.open("/")
+    page = member.page
     assert await is_reached_by_tab(page, 'a[href$="#upload"]')
     async with page.expect_navigation():
         await page.keyboard.press("Enter")
-    await expect(page).to_have_url(f"{visitor.url}/apps/{app['id']}#upload")
+    await expect(page).to_have_url(f"{member.url}/apps/{app['id']}#upload")
     await page.wait_for_load_state("networkidle")
     assert await is_reached_by_tab(page, "#file")
     async with page.expect_file_chooser() as chooser:

@@ -1,6 +1,5 @@
 """The Kubernetes manifests as kustomize renders them, and the questions that the tests ask of them."""
 
-import os
 import shutil
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
@@ -8,28 +7,40 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
+
+from tests.conftest import skip_or_fail
 
 ROOT = Path(__file__).resolve().parents[2]
 TREE = ROOT / "deploy" / "k8s"
 TARGETS = ("base", "overlays/dev", "overlays/prod")
 OVERLAYS = ("overlays/dev", "overlays/prod")
+SERVICES = ("gateway", "catalog", "executor-api", "executor-worker", "reporting")
+DEPLOYMENTS = [(target, name) for target in TARGETS for name in SERVICES]
 
 POD_IP = "10.1.2.3"
 
 Manifest = dict[str, Any]
 
 
+def tool(name: str) -> str:
+    """A program or a file in build/tools, or a program from the PATH; else the test is skipped, in CI it fails."""
+    built = ROOT / "build" / "tools" / name
+    found = built if built.exists() else shutil.which(name)
+    return str(found or skip_or_fail(f"no {name}: `make deploy-check` puts it into build/tools"))
+
+
 @cache
 def render_overlay(target: str) -> tuple[Manifest, ...]:
-    """All manifests of a target. Without kustomize (PATH or build/tools) the test is skipped, in CI it fails."""
-    kustomize = shutil.which("kustomize") or shutil.which("kustomize", path=str(ROOT / "build" / "tools"))
-    if kustomize is None:
-        give_up = pytest.fail if os.environ.get("CI") == "true" else pytest.skip
-        give_up("no kustomize: `make tools` puts one into build/tools")
-    built = subprocess.run([kustomize, "build", str(TREE / target)], check=True, capture_output=True, text=True)
+    """All manifests of a target."""
+    build = [tool("kustomize"), "build", str(TREE / target)]
+    built = subprocess.run(build, check=True, capture_output=True, text=True)
     return tuple(yaml.safe_load_all(built.stdout))
+
+
+def deployment_of(target: str, name: str) -> Manifest:
+    """The Deployment of one of SERVICES."""
+    return named(of_kind(target, "Deployment"))[f"mobiletest-{name}"]
 
 
 def of_kind(target: str, kind: str) -> list[Manifest]:
@@ -51,6 +62,11 @@ def container(deployment: Manifest) -> Manifest:
     (only,) = pod(deployment)["containers"]
     result: Manifest = only
     return result
+
+
+def in_bytes(quantity: str) -> int:
+    """A quantity of Kubernetes ("9Gi") in bytes."""
+    return int(quantity[:-2]) * {"Mi": 2**20, "Gi": 2**30}[quantity[-2:]]
 
 
 def pod_labels(deployment: Manifest) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """The shapes of the custom resources that we use, as far as we use them: what is not named here is refused.
 
 From the definitions of KEDA 2.18 (keda.sh/v1alpha1) and of the Prometheus operator 0.86 (monitoring.coreos.com/v1).
+Of a PrometheusRule promtool checks the groups (test_alerts.py).
 """
 
 from typing import Annotated, Any, Literal
@@ -119,42 +120,7 @@ class PodMonitor(Shape):
     spec: PodMonitorSpec
 
 
-class Annotations(Shape):
-    summary: str
-    description: str
-    runbook_url: str = Field(alias="runbook_url")
-
-
-class AlertLabels(Shape):
-    severity: Literal["page", "ticket"]
-
-
-class Alert(Shape):
-    alert: str = Field(pattern=r"^Mobiletest[A-Za-z]+$")
-    expr: str = Field(min_length=1)
-    lasting: str | None = Field(default=None, alias="for", pattern=r"^\d+[smh]$")
-    labels: AlertLabels
-    annotations: Annotations
-
-
-class AlertGroup(Shape):
-    name: str
-    rules: list[Alert] = Field(min_length=1)
-
-
-class PrometheusRuleSpec(Shape):
-    groups: list[AlertGroup] = Field(min_length=1)
-
-
-class PrometheusRule(Shape):
-    api_version: Literal["monitoring.coreos.com/v1"]
-    kind: Literal["PrometheusRule"]
-    metadata: Metadata
-    spec: PrometheusRuleSpec
-
-
 CUSTOM: dict[str, type[Shape]] = {
     "ScaledObject": ScaledObject,
     "PodMonitor": PodMonitor,
-    "PrometheusRule": PrometheusRule,
 }

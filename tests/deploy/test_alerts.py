@@ -1,8 +1,6 @@
 """Alerts: each has a runbook, and cases for promtool in which it fires and in which it is silent (`alerts/`)."""
 
-import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -13,23 +11,13 @@ import yaml
 from services.chassis.consumer import MAX_POLL_AGE_SECONDS
 from services.chassis.group_member import COMMIT_SECONDS, JOIN_SECONDS
 from services.chassis.retry import backoff_seconds
-from tests.deploy.kustomize import ROOT, TREE, of_kind
+from tests.deploy.kustomize import ROOT, TREE, of_kind, tool
 
 CASES = Path(__file__).parent / "alerts"
 SOURCE = yaml.safe_load((TREE / "components" / "monitoring" / "prometheus-rules.yaml").read_text())
 ALERTS: dict[str, dict[str, Any]] = {
     rule["alert"]: rule for group in SOURCE["spec"]["groups"] for rule in group["rules"]
 }
-
-
-@pytest.fixture(scope="module")
-def promtool() -> str:
-    """From the PATH or build/tools, else the test is skipped; in CI it fails."""
-    found = shutil.which("promtool") or shutil.which("promtool", path=str(ROOT / "build" / "tools"))
-    if found is None:
-        give_up = pytest.fail if os.environ.get("CI") == "true" else pytest.skip
-        give_up("no promtool: `make deploy-check` puts one into build/tools")
-    return found
 
 
 def rendered_groups() -> list[dict[str, Any]]:
@@ -46,25 +34,24 @@ def without_annotations(groups: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def run(promtool: str, *arguments: str | Path) -> None:
-    ended = subprocess.run([promtool, *map(str, arguments)], capture_output=True, text=True)
+def promtool(*arguments: str | Path) -> None:
+    ended = subprocess.run([tool("promtool"), *map(str, arguments)], capture_output=True, text=True)
     assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
-def test_the_rules_are_valid(promtool: str, tmp_path: Path) -> None:
-    """Expressions, and the templates of the annotations."""
+def test_the_rules_are_valid(tmp_path: Path) -> None:
     file = tmp_path / "rules.yaml"
     file.write_text(yaml.safe_dump({"groups": rendered_groups()}))
-    run(promtool, "check", "rules", file)
+    promtool("check", "rules", file)
 
 
 @pytest.mark.parametrize("alert", ALERTS)
-def test_the_alert_fires_when_it_should_and_only_then(alert: str, promtool: str, tmp_path: Path) -> None:
+def test_the_alert_fires_when_it_should_and_only_then(alert: str, tmp_path: Path) -> None:
     rules = {"groups": without_annotations(rendered_groups())}
     (tmp_path / "rules.yaml").write_text(yaml.safe_dump(rules))
     cases = {"rule_files": ["rules.yaml"], "evaluation_interval": "1m", "tests": load_cases(alert)}
     (tmp_path / "cases.yaml").write_text(yaml.safe_dump(cases))
-    run(promtool, "test", "rules", tmp_path / "cases.yaml")
+    promtool("test", "rules", tmp_path / "cases.yaml")
 
 
 @pytest.mark.parametrize("alert", ALERTS)
@@ -86,9 +73,10 @@ def test_there_are_no_cases_and_runbooks_of_other_alerts() -> None:
 
 
 @pytest.mark.parametrize("alert", ALERTS)
-def test_the_alert_names_its_runbook(alert: str) -> None:
+def test_the_alert_has_a_severity_and_a_runbook(alert: str) -> None:
     path = ROOT / ALERTS[alert]["annotations"]["runbook_url"]
     assert path.stem == alert
+    assert ALERTS[alert]["labels"]["severity"] in ("page", "ticket")
     headings = re.findall(r"^## (.+)$", path.read_text(), re.M)
     assert headings == ["First look", "What to do", "It is over when"]
 

@@ -75,7 +75,6 @@ def test_every_module_can_be_imported(installed: Path, tmp_path: Path) -> None:
 
 
 def test_a_missing_server_is_said(installed: Path, tmp_path: Path) -> None:
-    """What --help does not import works, too."""
     url = ("--url", "http://127.0.0.1:1", "--patience", "0", "--api-key-stdin")
     asked = subprocess.run(
         [installed / "mobiletest", "apps", "list", *url], input="mt_key", capture_output=True, text=True, check=False
@@ -89,7 +88,6 @@ def test_the_mcp_server_says_what_to_install(installed: Path, tmp_path: Path) ->
 
 
 def test_it_validates_flows_offline(installed: Path, tmp_path: Path) -> None:
-    """With the parser of the server, which the distribution contains."""
     (tmp_path / "flow.yaml").write_text("appId: a\n---\n- tapon: Log in\n")
     shown = run(installed / "mobiletest", "tests", "validate", "flow.yaml", folder=tmp_path)
     assert (shown.returncode, shown.stdout.splitlines()[0]) == (

@@ -9,11 +9,10 @@ import yaml
 
 from services.chassis.service_token import parse_callers, token_digest
 from tests.callers import ALL
-from tests.deploy.kustomize import ROOT
+from tests.deploy.kustomize import ROOT, SERVICES
 from tests.deploy.variables import known, loaded, needed, variables
 
 FILE = ROOT / "deploy" / "compose" / "compose.yaml"
-OURS = ("gateway", "catalog", "executor-api", "executor-worker", "reporting")
 TOKENS = run(["sh", str(ROOT / "deploy" / "tokens.sh")], stdout=PIPE, text=True, check=True).stdout
 GIVEN = dict(line.split("=", 1) for line in TOKENS.splitlines())
 
@@ -30,7 +29,7 @@ def interpolated(value: str) -> str:
     return re.sub(r"\$\{(\w+)(?::-([^}]*)|:\?[^}]*)\}", lambda found: GIVEN.get(found[1], found[2] or ""), value)
 
 
-@pytest.fixture(params=OURS)
+@pytest.fixture(params=SERVICES)
 def named(request: pytest.FixtureRequest) -> tuple[str, Service]:
     return request.param, document()["services"][request.param]
 
@@ -94,7 +93,7 @@ def test_the_health_check_asks_the_admin_port(service: Service) -> None:
 
 def test_all_wait_for_their_servers() -> None:
     services = document()["services"]
-    for name in OURS:
+    for name in SERVICES:
         conditions = {other: wait["condition"] for other, wait in services[name]["depends_on"].items()}
         assert conditions == {"replica-set": "service_completed_successfully", "kafka": "service_healthy"}
     assert "healthcheck" in services["kafka"]
@@ -119,7 +118,7 @@ def test_the_executor_runs_in_two_roles() -> None:
     roles = {
         name: each["environment"].get("MOBILETEST_EXECUTOR_ROLE")
         for name, each in document()["services"].items()
-        if name in OURS
+        if name in SERVICES
     }
     assert {name: role for name, role in roles.items() if role} == {"executor-api": "api", "executor-worker": "worker"}
 

@@ -12,14 +12,17 @@ from services.chassis.child_pool import JobLimits
 from services.chassis.settings import ProcessSettings
 from services.executor import resolver_pool
 from tests.deploy.kustomize import (
+    DEPLOYMENTS,
     OVERLAYS,
     ROOT,
     TARGETS,
     Manifest,
     component,
     container,
+    deployment_of,
     each_deployment,
     environment,
+    in_bytes,
     module,
     named,
     of_kind,
@@ -27,11 +30,6 @@ from tests.deploy.kustomize import (
 )
 from tests.deploy.variables import known, loaded, needed, variables
 
-DEPLOYMENTS = [
-    (target, name)
-    for target in TARGETS
-    for name in ("gateway", "catalog", "executor-api", "executor-worker", "reporting")
-]
 SECRETS = {
     "MOBILETEST_SERVICE_TOKEN": "0123456789abcdef",
     "MOBILETEST_CALLERS": f"gateway={'0' * 64}",
@@ -46,7 +44,7 @@ SECRETS = {
 def placed(request: pytest.FixtureRequest) -> tuple[str, Manifest]:
     """A target and one of its Deployments."""
     target, name = request.param
-    return target, named(of_kind(target, "Deployment"))[f"mobiletest-{name}"]
+    return target, deployment_of(target, name)
 
 
 @pytest.fixture
@@ -127,19 +125,13 @@ def test_containers_have_requests_and_no_cpu_limit(deployment: Manifest) -> None
 
 
 def test_liveness_does_not_depend_on_dependencies(deployment: Manifest) -> None:
-    """Readiness may follow the dependencies; what ends a container is /healthz, which does not."""
+    """Readiness follows them; what ends a container is /healthz, which does not."""
     only = container(deployment)
+    assert only["readinessProbe"]["httpGet"] == {"path": "/readyz", "port": "admin"}
     for probe in ("startupProbe", "livenessProbe"):
         assert only[probe]["httpGet"] == {"path": "/healthz", "port": "admin"}
     startup = only["startupProbe"]
     assert startup["periodSeconds"] * startup["failureThreshold"] == 60
-
-
-def test_readiness_asks_the_admin_port(deployment: Manifest) -> None:
-    """The kubelet's gRPC probes cannot speak TLS."""
-    probe = container(deployment)["readinessProbe"]
-    assert probe["httpGet"] == {"path": "/readyz", "port": "admin"}
-    assert "grpc" not in probe
 
 
 def test_certificates_and_the_password_of_kafka_are_the_pod_s_own(
@@ -177,14 +169,12 @@ def test_pods_of_one_kind_are_spread(deployment: Manifest) -> None:
     assert all(each["labelSelector"] == deployment["spec"]["selector"] for each in constraints)
 
 
-def test_every_variable_is_known(target: str, deployment: Manifest) -> None:
-    assert environment(target, deployment).keys() <= known()
-
-
 def test_containers_get_only_variables_that_they_read(target: str, deployment: Manifest) -> None:
     """The shared ConfigMap may hold more than each service reads; its own and the Secrets may not."""
     shared = next(config for config in of_kind(target, "ConfigMap") if component(config) == "shared")
-    own = environment(target, deployment).keys() - shared["data"].keys()
+    given = environment(target, deployment).keys()
+    own = given - shared["data"].keys()
+    assert given <= known()
     assert own <= variables(service(deployment)).keys()
 
 
@@ -231,12 +221,11 @@ def test_children_with_all_their_memory_leave_half_a_pod_to_the_service(
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_attempts_with_all_their_memory_leave_half_a_gibibyte_to_the_worker(target: str) -> None:
-    settings = environment(target, named(of_kind(target, "Deployment"))["mobiletest-executor-worker"])
+    settings = environment(target, deployment_of(target, "executor-worker"))
     slots, memory = settings["MOBILETEST_EXECUTOR_SLOTS"], settings["MOBILETEST_ATTEMPT_MEMORY_BYTES"]
     attempts = int(slots or 0) * int(memory or 0)
     assert attempts + 2**29 <= _memory_limit(target, "executor-worker")
 
 
 def _memory_limit(target: str, name: str) -> int:
-    limit = container(named(of_kind(target, "Deployment"))[f"mobiletest-{name}"])["resources"]["limits"]["memory"]
-    return int(limit[:-2]) * {"Mi": 2**20, "Gi": 2**30}[limit[-2:]]
+    return in_bytes(container(deployment_of(target, name))["resources"]["limits"]["memory"])

@@ -15,6 +15,7 @@ from tests.deploy.kustomize import (
     Manifest,
     component,
     container,
+    deployment_of,
     environment,
     named,
     of_kind,
@@ -23,7 +24,7 @@ from tests.deploy.kustomize import (
 from tests.deploy.variables import variables
 
 PROD = "overlays/prod"
-WORKER = "mobiletest-executor-worker"
+WORKER = "executor-worker"
 TOLERANCE = 0.1
 
 
@@ -44,12 +45,12 @@ def triggers() -> list[tuple[Manifest, dict[str, Any]]]:
 
 
 def worker_slots(target: str) -> int:
-    return int(str(environment(target, named(of_kind(target, "Deployment"))[WORKER])["MOBILETEST_EXECUTOR_SLOTS"]))
+    return int(str(environment(target, deployment_of(target, WORKER))["MOBILETEST_EXECUTOR_SLOTS"]))
 
 
 def worker_pools(target: str) -> tuple[Pool, ...]:
     """The pools of a worker's pod: those of its ConfigMap, else the default."""
-    volumes = pod(named(of_kind(target, "Deployment"))[WORKER])["volumes"]
+    volumes = pod(deployment_of(target, WORKER))["volumes"]
     found = [volume["configMap"]["name"] for volume in volumes if volume["name"] == "device-pools"]
     configs = named(of_kind(target, "ConfigMap"))
     return read_pools(configs[found[0]]["data"]["device-pools.yaml"]) if found else DEFAULT_POOLS
@@ -90,17 +91,12 @@ def test_the_formula_counts_every_trigger_once() -> None:
     assert spec["advanced"]["scalingModifiers"]["formula"].split(" + ") == names
 
 
-def test_full_workers_get_help_while_runs_wait() -> None:
+def test_workers_follow_what_runs_and_waits() -> None:
+    """Full ones get help while runs wait and stay while nothing does; idle ones go."""
     full = 10 * worker_slots(PROD)
     assert worker_replicas(10, running=full, waiting_android=60, waiting_ios=0) > 10
     assert worker_replicas(10, running=full, waiting_android=30, waiting_ios=30) > 10
-
-
-def test_full_workers_stay_while_nothing_waits() -> None:
-    assert worker_replicas(10, running=10 * worker_slots(PROD), waiting_android=0, waiting_ios=0) == 10
-
-
-def test_idle_workers_go() -> None:
+    assert worker_replicas(10, running=full, waiting_android=0, waiting_ios=0) == 10
     assert worker_replicas(10, running=1, waiting_android=0, waiting_ios=0) == 1
 
 

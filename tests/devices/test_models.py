@@ -1,4 +1,4 @@
-"""The web shop in Chromium by a goal and by sentences beyond the rules, again from memory; orders on its pages."""
+"""The web shop in Chromium with a model: orders on its pages, and taps on what is seen."""
 
 import io
 from typing import Any
@@ -11,7 +11,6 @@ from services.executor.automation.devices.port import Build
 from services.executor.automation.llm.budget import ModelBudget
 from services.executor.automation.llm.chat_client import ModelEndpoint, open_client
 from services.executor.automation.llm.language_models import LanguageModels
-from services.executor.automation.step_cache.cache import StoredStepCache
 from services.executor.model.attempts import AttemptResult
 from services.executor.model.failures import Category
 from services.executor.model.run_config import ExecutionMode, Grounder, LlmConfig, RunConfig
@@ -19,30 +18,26 @@ from tests.devices.hub_devices import SharedBrowser
 from tests.devices.test_attempts import LOG_IN
 from tests.fakes.devices import FakeEvidence
 from tests.fakes.llm import FakeEndpoint, call, last_screen
-from tests.fakes.shopper import shopper
-from tests.fakes.step_cache import FakeStepCacheStore
 from tests.unit.executor.automation.attempts import failure_of
 
-GOAL = "Buy a red mug as ada@example.com with the password lovelace"
-PLANNING = RunConfig(execution_mode=ExecutionMode(enable_planning=True))
+DEFAULT = RunConfig()
 VISION = RunConfig(execution_mode=ExecutionMode(grounder_type=Grounder.VISION))
 
 
 class Shopping:
-    """Attempts on one web shop with one memory and one model."""
+    """Attempts on one web shop with one model."""
 
     def __init__(self, browsers: SharedBrowser, page: str, endpoint: FakeEndpoint) -> None:
         self._devices = browsers
         self._page = page
         self._endpoint = endpoint
-        self._cache = StoredStepCache(FakeStepCacheStore())
         self.evidence = FakeEvidence()
 
-    async def run(self, *steps: object, config: RunConfig = PLANNING) -> AttemptResult:
+    async def run(self, *steps: object, config: RunConfig = DEFAULT) -> AttemptResult:
         models = LlmConfig(primary_model="shopper")
         async with open_client(ModelEndpoint(base_url=self._endpoint.url, models=models)) as client:
             model = LanguageModels(client, ModelBudget())
-            automation = AttemptRunner(self._devices, model=model, cache=self._cache)
+            automation = AttemptRunner(self._devices, model=model)
             plan = AttemptRequest(
                 run_id="run",
                 attempt=1,
@@ -53,20 +48,6 @@ class Shopping:
                 step_seconds=5,
             )
             return await automation.run(plan, evidence=self.evidence)
-
-
-def calls_of(result: AttemptResult) -> int:
-    return sum(step.model_calls for step in result.steps)
-
-
-async def test_sentences_beyond_the_rules_are_learnt(browsers: SharedBrowser, web_shop: str) -> None:
-    steps = ("Sign in as ada@example.com with the password lovelace, please", "Have a look around, choose the red mug")
-    async with FakeEndpoint(mind=shopper).serving() as endpoint:
-        shopping = Shopping(browsers, web_shop, endpoint)
-        first = await shopping.run(*steps, 'I see "Add to cart"', config=RunConfig())
-        second = await shopping.run(*steps, 'I see "Add to cart"', config=RunConfig())
-    assert (first.failure, second.failure) == (None, None)
-    assert (calls_of(first) > 0, calls_of(second)) == (True, 0)
 
 
 async def test_a_page_that_gives_orders_does_not_get_its_link_opened(browsers: SharedBrowser, web_shop: str) -> None:
@@ -82,7 +63,7 @@ async def test_a_page_that_gives_orders_does_not_get_its_link_opened(browsers: S
             'I see "Delete account"',
             "Look at what people say",
         ]
-        result = await shopping.run(*steps, config=RunConfig())
+        result = await shopping.run(*steps)
         assert "ignore your instructions" in str(last_screen(endpoint.asked[0]))
     assert failure_of(result).category is Category.GOAL_NOT_REACHED
     assert (failure_of(result).step_index, result.steps[-1].action, len(endpoint.asked)) == (6, "", 3)
@@ -91,7 +72,7 @@ async def test_a_page_that_gives_orders_does_not_get_its_link_opened(browsers: S
 async def test_a_model_that_sees_taps_where_it_says(browsers: SharedBrowser, web_shop: str) -> None:
     async with FakeEndpoint().serving() as endpoint:
         shopping = Shopping(browsers, web_shop, endpoint)
-        looking = await shopping.run({"takeScreenshot": "first"}, "Nothing", config=RunConfig())
+        looking = await shopping.run({"takeScreenshot": "first"}, "Nothing")
         picture = Image.open(io.BytesIO(shopping.evidence.kept[looking.steps[0].screenshot]))
         field = next(line for line in last_screen(endpoint.asked[0])["elements"] if line.get("id") == "email")
         x, y, width, height = field["bounds"]

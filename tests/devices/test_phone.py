@@ -4,14 +4,11 @@ from typing import Any
 
 import pytest
 
-from deploy.devices.hubs import Hub
 from services.executor.automation.devices.webdriver.device import WebDriverDevice
 from services.executor.automation.devices.webdriver.hub_connection import Json
 from services.executor.automation.screen.elements import Point, Role
 from services.executor.model.failures import Category
-from services.flows.loader import parse_flow
 from tests.devices.conftest import OpenPhone
-from tests.devices.drivers import find_id, read_attribute
 from tests.devices.screens import find, seen
 from tests.unit.executor.automation.attempts import fails
 
@@ -88,35 +85,15 @@ async def test_orientation_and_location(phone: WebDriverDevice) -> None:
     assert await phone.driver.get("/location") == {"latitude": 48.5, "longitude": 2.25}
 
 
-async def test_what_the_driver_cannot_do_is_the_tests_fault(phone: WebDriverDevice) -> None:
-    for order in (phone.back(), phone.press_key("enter"), phone.open_link("app://x")):
-        with fails(Category.SCRIPT_ERROR):
-            await order
-
-
-async def test_what_the_driver_cannot_do_is_known_before_a_test_begins(phone: WebDriverDevice) -> None:
-    for step in (
-        "back",
-        {"pressKey": "enter"},
-        "toggleAirplaneMode",
-        "assertDarkMode",
-        {"addMedia": ["a.png"]},
-        {"openBrowser": "https://a.b"},
-    ):
-        (command,) = [each.command for each in parse_flow([step]).steps]
-        assert "the fake driver has no" in phone.unsupported(command)
-    for step in ("launchApp", "hideKeyboard", "killApp", "clearKeychain", {"setOrientation": "landscape"}):
-        (command,) = [each.command for each in parse_flow([step]).steps]
-        assert phone.unsupported(command) == ""
-
-
-async def test_a_session_says_when_it_ends_by_itself(phone: WebDriverDevice, appium: Hub) -> None:
-    assert phone.driver.capabilities["newCommandTimeout"] == 60
+async def element_id(phone: WebDriverDevice, name: str) -> str:
+    """The driver's own id of the only element with this id."""
+    (found,) = await phone.driver.find_all("id", name)
+    return found
 
 
 async def attribute(phone: WebDriverDevice, element: str, name: str) -> Json:
-    return await read_attribute(phone.driver, await find_id(phone.driver, element), name)
+    return await phone.driver.get(f"/element/{await element_id(phone, element)}/attribute/{name}")
 
 
 async def text(phone: WebDriverDevice, element: str) -> str:
-    return await phone.driver.text(await find_id(phone.driver, element))
+    return await phone.driver.text(await element_id(phone, element))

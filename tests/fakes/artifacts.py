@@ -1,10 +1,9 @@
 """Artifacts made in code: an APK with a binary manifest, an IPA, and archives that mean harm."""
 
-import io
 import plistlib
 import struct
-import zipfile
-from collections.abc import Mapping
+
+from tests.fakes.workspaces import zip_files as archive
 
 ANDROID = "http://schemas.android.com/apk/res/android"
 _NONE = 0xFFFFFFFF
@@ -21,15 +20,6 @@ def ipa(bundle_id: str = "com.example.shop", version: str | None = "1.0", *, bui
     named = {"CFBundleIdentifier": bundle_id, "CFBundleShortVersionString": version, "CFBundleVersion": build}
     plist = plistlib.dumps({key: value for key, value in named.items() if value is not None})
     return archive({"Payload/Shop.app/Info.plist": plist, "Payload/Shop.app/Shop": b"code"})
-
-
-def archive(entries: Mapping[str, bytes]) -> bytes:
-    """A zip archive of the entries, compressed; the same entries make the same bytes at any time."""
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as made:
-        for name, content in entries.items():
-            made.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
-    return file.getvalue()
 
 
 def manifest(package: str, version: str | None) -> bytes:

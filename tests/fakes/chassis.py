@@ -13,22 +13,22 @@ from services.chassis.group_member import GroupConfig
 from services.chassis.producer import PublishResult, Record
 
 
+@dataclass
 class FakeClock:
-    """A clock that moves only by `advance`."""
+    """A clock that moves only when a test moves it."""
 
-    def __init__(self, start: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
-        self._now = start
-        self._monotonic = 0.0
+    moment: datetime = datetime(2026, 1, 1, tzinfo=UTC)
+    seconds: float = 0.0
 
     def now(self) -> datetime:
-        return self._now
+        return self.moment
 
     def monotonic(self) -> float:
-        return self._monotonic
+        return self.seconds
 
     def advance(self, seconds: float) -> None:
-        self._now += timedelta(seconds=seconds)
-        self._monotonic += seconds
+        self.moment += timedelta(seconds=seconds)
+        self.seconds += seconds
 
 
 @dataclass

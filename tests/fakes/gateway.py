@@ -61,20 +61,6 @@ class FakeApiKeys:
         return found
 
 
-@dataclass(slots=True)
-class FakeClock:
-    """A clock that the test sets."""
-
-    moment: datetime
-    seconds: float = 0.0
-
-    def now(self) -> datetime:
-        return self.moment
-
-    def monotonic(self) -> float:
-        return self.seconds
-
-
 @dataclass(frozen=True, slots=True)
 class Call:
     """One RPC that a service received."""

@@ -49,6 +49,22 @@ class CiStory(Story):
             self.ci(build, branch, f"c{version}" if branch else None, total=len(endings), app=APP, **endings)
         return build
 
+    def history(self, text: str) -> tuple[BuildRef, str]:
+        """Executions of the test "pay" on the builds 1, 2, ...: "main failed, - passed + other infra, feature here".
+
+        Each is a branch ("-": none) and how "pay" ended, with "+" between those on one build; a "new" build has none.
+        Gives the build and the execution that is "here", where "pay" fails.
+        """
+        here = BuildRef(NOW, "", ""), ""
+        for version, on_build in enumerate(text.split(", "), start=1):
+            build = self.build(str(version))
+            for told in on_build.split(" + ") if on_build != "new" else ():
+                branch, ending = told.split()
+                own = (None, None) if branch == "-" else (branch, f"c{version}")
+                execution = self.ci(build, *own, pay="failed" if ending == "here" else ending)
+                here = (build, execution) if ending == "here" else here
+        return here
+
     def quarantine(self, test: str, until: datetime) -> None:
         """The test is put into quarantine."""
         quarantine = Quarantine("Waits for the fix", until, "ci key", NOW - timedelta(days=1))

@@ -33,19 +33,6 @@ ENDINGS = {
 }
 
 
-class StillClock:
-    """Time that stands still until a test moves it."""
-
-    def __init__(self, now: datetime = NOW) -> None:
-        self.moment = now
-
-    def now(self) -> datetime:
-        return self.moment
-
-    def monotonic(self) -> float:
-        return 0.0
-
-
 class Story:
     """Tells snapshots one after the other; `tables` are those of all that was told."""
 

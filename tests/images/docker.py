@@ -5,7 +5,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import pytest
+from tests.conftest import skip_or_fail
 
 ROOT = Path(__file__).resolve().parents[2]
 IMAGE = "mobiletest:dev"
@@ -36,16 +36,10 @@ def in_image(*command: str) -> Result:
 def compose() -> str:
     """The path of Compose. Without it the test is skipped, in CI it fails."""
     found = shutil.which("docker-compose", path=str(ROOT / "build" / "tools"))
-    return found or give_up("no docker-compose in build/tools")
+    return found or skip_or_fail(f"no docker-compose in build/tools; {HOW}")
 
 
 def need_image() -> None:
     """Skips the test, or fails it in CI, unless there is a daemon that has our image."""
     if shutil.which("docker") is None or run("docker", "image", "inspect", IMAGE).returncode:
-        give_up("no Docker daemon that has the image")
-
-
-def give_up(reason: str) -> str:
-    if os.environ.get("CI") == "true":
-        pytest.fail(f"{reason}; {HOW}")
-    return pytest.skip(f"{reason}; {HOW}")
+        skip_or_fail(f"no Docker daemon that has the image; {HOW}")

@@ -24,8 +24,9 @@ from services.reporting.usecases.gate import GateRequest, Gates
 from services.reporting.usecases.projector import Projector
 from services.reporting.usecases.run_lists import RunLists
 from tests.contract.reporting.tables import read_tables
+from tests.fakes.chassis import FakeClock
 from tests.fakes.reporting_ci_story import CiStory
-from tests.fakes.reporting_story import StillClock, Story
+from tests.fakes.reporting_story import NOW, Story
 
 
 class MongoStore:
@@ -74,10 +75,10 @@ async def expire(projections: Projections, run_ids: Collection[str]) -> int:
 class StoredStory(Story):
     """A story that is folded into MongoDB before each lookup of a report."""
 
-    def __init__(self, store: MongoStore, clock: StillClock | None = None) -> None:
+    def __init__(self, store: MongoStore, clock: FakeClock | None = None) -> None:
         super().__init__()
         self.store = store
-        self.clock = clock or StillClock()
+        self.clock = clock or FakeClock(NOW)
         self.folding = asyncio.Lock()
         self._folded = 0
         read: Any = _UpToDate(store.read_models, self)

@@ -39,22 +39,45 @@ def between(found: Breakage) -> tuple[str | None, str]:
     return found.last_passing.version if found.last_passing else None, found.first_failing.version
 
 
-async def test_the_break_is_between_the_last_pass_and_the_next_failure(story: StoredCiStory) -> None:
-    story.main("1", pay="failed")
-    story.main("2", pay="passed")
-    story.main("3", pay="failed")
-    story.main("4", pay="failed")
-    found = await broke(story, story.main("5", pay="failed"))
-    assert between(found) == ("2", "3")
-    assert found.commit_range == "c2..c3"
-    assert (found.first_failing.branch, found.first_failing.commit_sha) == ("main", "c3")
+@pytest.mark.parametrize(
+    ("history", "own", "expected", "commits"),
+    [
+        ("main failed, main passed, main failed, main failed, main here", "main", ("2", "3"), "c2..c3"),
+        ("new, main failed, main here", "main", (None, "2"), None),
+        ("main passed, feature failed, main passed, feature passed, main here", "main", ("3", "5"), "c3..c5"),
+        ("main passed, feature failed, main passed, feature here", "feature", ("1", "2"), "c1..c2"),
+        ("main passed, main failed, feature here", "feature", ("1", "2"), "c1..c2"),
+        ("other passed, feature here", "feature", (None, "2"), None),
+        ("- passed, - failed, - here", None, ("1", "2"), None),
+        ("main passed, - failed, main failed, main here", "main", ("1", "3"), "c1..c3"),
+        ("- passed, - failed, main here", "main", ("1", "2"), None),
+        ("main passed, main infra, main cancelled, main here", "main", ("1", "4"), "c1..c4"),
+    ],
+    ids=[
+        "the last pass and the next failure",
+        "a test that never passed",
+        "other branches do not count",
+        "a branch on which it never passed goes back to the base branch",
+        "what broke on the base branch",
+        "only its own and the base branch",
+        "without branches",
+        "a run by hand does not count beside a branch",
+        "builds without a branch count when there are no others",
+        "runs without a verdict",
+    ],
+)
+async def test_the_break_is_between_the_last_pass_and_the_next_failure(
+    story: StoredCiStory, history: str, own: str | None, expected: tuple[str | None, str], commits: str | None
+) -> None:
+    build, _ = story.history(history)
+    found = await broke(story, build, own)
+    assert (between(found), found.commit_range) == (expected, commits)
 
 
-async def test_a_test_that_never_passed_broke_on_its_first_build(story: StoredCiStory) -> None:
-    story.main("1", other="passed")
-    story.main("2", pay="failed")
-    found = await broke(story, story.main("3", pay="failed"))
-    assert (between(found), found.commit_range) == ((None, "2"), None)
+async def test_the_first_failing_build_has_its_branch_and_commit(story: StoredCiStory) -> None:
+    build, _ = story.history("main passed, main failed, feature here")
+    first = (await broke(story, build, "feature")).first_failing
+    assert (first.branch, first.commit_sha) == ("main", "c2")
 
 
 async def test_builds_are_in_the_order_of_their_upload_not_of_their_runs(story: StoredCiStory) -> None:
@@ -69,61 +92,6 @@ async def test_builds_of_one_moment_are_in_the_order_of_their_ids(story: StoredC
     for build, ending in ((second, "failed"), (first, "passed"), (third, "failed")):
         story.ci(build, "main", pay=ending)
     assert between(await broke(story, third)) == ("1", "2")
-
-
-async def test_other_branches_do_not_break_the_range(story: StoredCiStory) -> None:
-    story.main("1", pay="passed")
-    story.on("feature", "2", pay="failed")
-    story.main("3", pay="passed")
-    story.on("feature", "4", pay="passed")
-    assert between(await broke(story, story.main("5", pay="failed"))) == ("3", "5")
-
-
-async def test_a_branch_on_which_it_never_passed_goes_back_to_the_base_branch(story: StoredCiStory) -> None:
-    story.main("1", pay="passed")
-    story.on("feature", "2", pay="failed")
-    story.main("3", pay="passed")
-    found = await broke(story, story.on("feature", "4", pay="failed"), "feature")
-    assert (between(found), found.commit_range) == (("1", "2"), "c1..c2")
-
-
-async def test_what_broke_on_the_base_branch_broke_there(story: StoredCiStory) -> None:
-    story.main("1", pay="passed")
-    story.main("2", pay="failed")
-    found = await broke(story, story.on("feature", "3", pay="failed"), "feature")
-    assert (between(found), found.first_failing.branch) == (("1", "2"), "main")
-
-
-async def test_only_its_own_and_the_base_branch_count(story: StoredCiStory) -> None:
-    story.on("other", "1", pay="passed")
-    assert between(await broke(story, story.on("feature", "2", pay="failed"), "feature")) == (None, "2")
-
-
-async def test_without_branches_all_builds_count(story: StoredCiStory) -> None:
-    story.on(None, "1", pay="passed")
-    story.on(None, "2", pay="failed")
-    found = await broke(story, story.on(None, "3", pay="failed"), None)
-    assert (between(found), found.commit_range) == (("1", "2"), None)
-
-
-async def test_a_run_by_hand_does_not_break_the_range_of_a_branch(story: StoredCiStory) -> None:
-    story.main("1", pay="passed")
-    story.on(None, "2", pay="failed")
-    story.main("3", pay="failed")
-    assert between(await broke(story, story.main("4", pay="failed"))) == ("1", "3")
-
-
-async def test_builds_without_a_branch_count_when_there_are_no_others(story: StoredCiStory) -> None:
-    story.on(None, "1", pay="passed")
-    story.on(None, "2", pay="failed")
-    assert between(await broke(story, story.main("3", pay="failed"))) == ("1", "2")
-
-
-async def test_runs_without_a_verdict_are_left_out(story: StoredCiStory) -> None:
-    story.main("1", pay="passed")
-    story.main("2", pay="infra")
-    story.main("3", pay="cancelled")
-    assert between(await broke(story, story.main("4", pay="failed"))) == ("1", "4")
 
 
 def storm(story: StoredCiStory, version: str, branch: str = "main") -> BuildRef:

@@ -65,7 +65,6 @@ async def test_filters_are_combined(store: MongoStore, filter: TestFilter, tests
 
 
 async def test_a_name_is_searched_literally_in_any_case_and_composition(store: MongoStore) -> None:
-    """As the catalog does."""
     expected: dict[str, set[str]] = {
         "straße": {"a"},
         "STRASSE": {"a"},
@@ -82,7 +81,6 @@ async def test_a_name_is_searched_literally_in_any_case_and_composition(store: M
 
 
 async def test_quarantines_are_given_by_test(store: MongoStore) -> None:
-    """Expired or not: the reader knows the time."""
     await store.fold([snapshot("a", quarantine=QUARANTINE), snapshot("b")])
     assert await store.tests.quarantines(["a", "b", "c"]) == {"a": QUARANTINE}
     assert await store.tests.quarantines([]) == {}

@@ -12,8 +12,9 @@ from services.reporting.ports import Page
 from services.reporting.usecases.apps import AppReports
 from services.reporting.usecases.classified_tests import ClassifiedQuery, ClassifiedTests
 from tests.contract.reporting.store import MongoStore, StoredStory
+from tests.fakes.chassis import FakeClock
 from tests.fakes.reporting_attempts import NO_DEADLINE
-from tests.fakes.reporting_story import APP, NOW, StillClock
+from tests.fakes.reporting_story import APP, NOW
 from tests.fakes.reporting_strategies import APPS, snapshot_lists
 
 FLAKY, BROKEN, STABLE = Classification.FLAKY, Classification.BROKEN, Classification.STABLE
@@ -81,20 +82,8 @@ async def found(story: StoredStory, query: ClassifiedQuery, page: Page = FIRST) 
 async def test_tests_are_listed_by_their_class_on_any_app_or_on_one(
     story: StoredStory, classification: Classification, app_id: str | None, tests: list[str]
 ) -> None:
-    """Newest first."""
     listed = await story.classified.list(ClassifiedQuery(classification, app_id), FIRST)
     assert (list(listed.test_ids), listed.total) == (tests, len(tests))
-
-
-async def test_each_test_of_an_app_is_listed_under_its_class_in_the_matrix(story: StoredStory) -> None:
-    """The lists of all classes together are the rows of the matrix, each once."""
-    story.app()
-    rows = (await story.apps.matrix(APP, FIRST)).rows
-    of_class = {each: await found(story, ClassifiedQuery(each, APP)) for each in Classification}
-    assert {test: each for each, tests in of_class.items() for test in tests} == {
-        row.test_id: row.classification for row in rows
-    }
-    assert sum(map(len, of_class.values())) == len(rows)
 
 
 async def test_an_attached_test_without_a_history_has_insufficient_data(story: StoredStory) -> None:
@@ -105,14 +94,12 @@ async def test_an_attached_test_without_a_history_has_insufficient_data(story: S
 
 
 async def test_a_detached_test_is_on_no_app_but_keeps_its_history(story: StoredStory) -> None:
-    """It is still in the list without an app."""
     story.attach("flaky", attached=False)
     assert await found(story, ClassifiedQuery(FLAKY, APP)) == ["two"]
     assert await found(story, ClassifiedQuery(FLAKY)) == ["two", "flaky"]
 
 
 async def test_deleted_tests_are_in_no_list(story: StoredStory) -> None:
-    """With and without a history."""
     story.test("flaky", "Pay by card", deleted=True)
     story.test("none", "Return", deleted=True)
     assert await found(story, ClassifiedQuery(FLAKY)) == ["two"]
@@ -124,7 +111,6 @@ async def test_deleted_tests_are_in_no_list(story: StoredStory) -> None:
     ("search", "tests"), [("pay", ["two", "flaky"]), ("PAY B", ["flaky"]), ("a.", []), ("\x00", []), ("x" * 700, [])]
 )
 async def test_search_is_a_literal_part_of_the_name(story: StoredStory, search: str, tests: list[str]) -> None:
-    """Dots are dots."""
     assert await found(story, ClassifiedQuery(FLAKY, search=search)) == tests
 
 
@@ -142,7 +128,6 @@ async def test_filters_apply_before_paging(story: StoredStory) -> None:
 
 
 async def test_a_class_can_be_narrowed_to_tests_in_quarantine(story: StoredStory) -> None:
-    """A quarantine that has ended does not count."""
     for test, days in (("two", 1), ("flaky", -1), ("stable", 1)):
         quarantine = Quarantine("Waits for the fix", NOW + timedelta(days=days), "ci key", NOW - timedelta(days=2))
         story.test(test, f"Name of {test}", quarantine=quarantine)
@@ -158,10 +143,10 @@ async def test_lists_of_an_app_agree_with_its_matrix(store: MongoStore, told: li
     await store.clear()
     await store.fold(told)
     read = store.read_models
-    classified, known = ClassifiedTests(read, store.tests, StillClock()), Batch.of(told).tests.keys()
+    classified, known = ClassifiedTests(read, store.tests, FakeClock(NOW)), Batch.of(told).tests.keys()
     for app in (f"app-{number}" for number in range(APPS)):
         attached = {item.test_id for item in await read.attachments(app)} & known
-        matrix = await AppReports(read, StillClock(), revision_wait=0).matrix(app, Page(0, 50), min_revision=0)
+        matrix = await AppReports(read, FakeClock(NOW), revision_wait=0).matrix(app, Page(0, 50), min_revision=0)
         rows = {(row.test_id, row.classification) for row in matrix.rows if row.test_id in attached}
         listed = {each: await classified.list(ClassifiedQuery(each, app), Page(0, 50)) for each in Classification}
         assert {(test, each) for each, found in listed.items() for test in found.test_ids} == rows

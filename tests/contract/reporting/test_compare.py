@@ -131,41 +131,25 @@ async def test_a_run_that_names_a_commit_only_takes_no_build_from_its_branch(sto
 
 
 class TestTheBaseThatIsNotNamed:
-    async def test_is_the_newest_build_before_of_the_same_branch(self, story: StoredCiStory) -> None:
-        story.main("1", pay="passed")
-        story.main("2", pay="passed")
-        story.on("feature", "3", pay="passed")
-        build = story.main("4", pay="failed")
-        story.main("5", pay="passed")
-        assert (await story.comparisons.compare(build.id)).base.version == "2"
-
-    async def test_has_a_verdict(self, story: StoredCiStory) -> None:
-        story.main("1", pay="passed")
-        story.main("2", pay="infra")
-        story.main("3")
-        assert (await story.comparisons.compare(story.main("4", pay="failed").id)).base.version == "1"
-
-    async def test_is_the_newest_of_all_for_the_first_build_of_a_branch(self, story: StoredCiStory) -> None:
-        story.main("1", pay="passed")
-        story.main("2", pay="passed")
-        assert (await story.comparisons.compare(story.on("feature", "3", pay="failed").id)).base.version == "2"
-
-    async def test_is_the_newest_of_all_without_branches(self, story: StoredCiStory) -> None:
-        story.on(None, "1", pay="passed")
-        story.on(None, "2")
-        assert (await story.comparisons.compare(story.on(None, "3", pay="failed").id)).base.version == "1"
+    @pytest.mark.parametrize(
+        ("history", "base"),
+        [
+            ("main passed, main passed, feature passed, main here, main passed", "2"),
+            ("main passed, main infra, new, main here", "1"),
+            ("main passed, main passed, feature here", "2"),
+            ("- passed, new, - here", "1"),
+        ],
+        ids=["before on the same branch", "with a verdict", "for the first of a branch", "without branches"],
+    )
+    async def test_is_the_newest_build(self, story: StoredCiStory, history: str, base: str) -> None:
+        build, _ = story.history(history)
+        assert (await story.comparisons.compare(build.id)).base.version == base
 
     async def test_is_found_for_a_build_that_has_not_been_run(self, story: StoredCiStory) -> None:
         story.main("1", pay="passed")
         story.attach("pay")
         found = await story.comparisons.compare(story.main("2").id)
         assert (found.base.version, names(found.not_run)) == ("1", ["pay"])
-
-    async def test_is_no_deleted_one(self, story: StoredCiStory) -> None:
-        story.main("1", pay="passed")
-        gone = story.main("2", pay="passed")
-        story.build("2", at=gone.uploaded_at, deleted=True)
-        assert (await story.comparisons.compare(story.main("3", pay="failed").id)).base.version == "1"
 
     async def test_is_the_newest_of_its_branch_that_is_not_deleted(self, story: StoredCiStory) -> None:
         story.main("1", search="passed")

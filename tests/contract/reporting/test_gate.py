@@ -13,6 +13,8 @@ from tests.contract.reporting.store import MongoStore, StoredCiStory
 from tests.fakes.reporting_attempts import NO_DEADLINE
 from tests.fakes.reporting_story import NOW, ORG
 
+NEW, KNOWN = GateRule.NEWLY_BROKEN, GateRule.KNOWN_ON_BASE
+
 
 @pytest.fixture
 def story(store: MongoStore) -> StoredCiStory:
@@ -30,17 +32,38 @@ async def only(story: StoredCiStory, execution: str, **options: str) -> tuple[Ga
 
 
 class TestAResult:
-    async def test_passes_when_all_runs_passed(self, story: StoredCiStory) -> None:
-        gate = await story.gate(story.ci(story.build("1"), "feature", pay="passed", search="passed"))
-        assert (gate.result, gate.reasons) == (GateResult.PASS, [])
-        assert (gate.total, gate.passed, gate.pending, gate.storm) == (2, 2, 0, False)
-        assert gate.summary == "Passed: all 2 runs passed."
-
-    async def test_blocks_a_test_that_fails_in_its_first_run(self, story: StoredCiStory) -> None:
-        gate = await story.gate(story.ci(story.build("1"), "feature", pay="failed", search="passed"))
-        assert (gate.result, rules(gate)) == (GateResult.BLOCK, {"pay": GateRule.NEWLY_BROKEN})
-        assert gate.summary == 'Blocked: 1 test newly broken ("Old name of pay").'
-        assert gate.reasons[0].detail == "Fails here, and has no verdict on another build of main."
+    @pytest.mark.parametrize(
+        ("endings", "total", "result", "summary"),
+        [
+            ({"pay": "passed", "search": "passed"}, 2, GateResult.PASS, "Passed: all 2 runs passed."),
+            (
+                {"pay": "failed", "search": "passed"},
+                2,
+                GateResult.BLOCK,
+                'Blocked: 1 test newly broken ("Old name of pay").',
+            ),
+            (
+                {"pay": "failed"},
+                2,
+                GateResult.BLOCK,
+                'Blocked: 1 test newly broken ("Old name of pay"); 1 run has not ended.',
+            ),
+            ({}, 0, GateResult.BLOCK, "Blocked: the execution has no runs, so nothing was tested."),
+        ],
+        ids=["passed", "failed", "failed before all have ended", "no runs"],
+    )
+    async def test_of_runs_on_a_first_build(
+        self, story: StoredCiStory, endings: dict[str, str], total: int, result: GateResult, summary: str
+    ) -> None:
+        gate = await story.gate(story.ci(story.build("1"), "feature", total=total, **endings))
+        assert (gate.result, gate.summary) == (result, summary)
+        assert (gate.total, gate.passed, gate.pending) == (
+            total,
+            list(endings.values()).count("passed"),
+            total - len(endings),
+        )
+        assert rules(gate) == ({"pay": NEW} if "failed" in endings.values() else {})
+        assert not gate.storm
 
     async def test_is_pending_while_runs_have_not_ended_and_none_blocks(self, story: StoredCiStory) -> None:
         story.main("1", pay="failed")
@@ -50,16 +73,6 @@ class TestAResult:
         assert gate.summary == (
             "Pending: 2 of 4 runs have not ended, and no ended run blocks; 1 failure does not block (1 known on main)."
         )
-
-    async def test_blocks_before_all_runs_have_ended(self, story: StoredCiStory) -> None:
-        gate = await story.gate(story.ci(story.build("1"), "feature", total=2, pay="failed"))
-        assert gate.result is GateResult.BLOCK
-        assert gate.summary == 'Blocked: 1 test newly broken ("Old name of pay"); 1 run has not ended.'
-
-    async def test_blocks_an_execution_without_runs(self, story: StoredCiStory) -> None:
-        gate = await story.gate(story.ci(None))
-        assert gate.result is GateResult.BLOCK
-        assert gate.summary == "Blocked: the execution has no runs, so nothing was tested."
 
     async def test_lists_blocking_reasons_first_then_by_name(self, story: StoredCiStory) -> None:
         story.main("1", b="failed", a="failed", d="passed", c="passed")
@@ -131,72 +144,44 @@ class TestTheRule:
         at = f"{cell.verdict.ended_at:%Y-%m-%d %H:%M} UTC"
         assert detail == (f"Fails on main too: its only run on build 3 failed, at {at}, and fails since build 2.")
 
-    async def test_is_newly_broken_when_the_base_branch_passes_again(self, story: StoredCiStory) -> None:
-        story.main("1", pay="failed")
-        story.main("2", pay="passed")
-        rule, detail = await only(story, story.ci(story.build("3"), "feature", pay="failed"))
-        assert rule is GateRule.NEWLY_BROKEN
-        assert detail.startswith("Fails here, and passed on main: its only run on build 2 passed, at ")
-
-    async def test_later_builds_of_the_base_branch_count_too(self, story: StoredCiStory) -> None:
-        build = story.build("1")
-        story.main("2", pay="failed")
-        assert (await only(story, story.ci(build, "feature", pay="failed")))[0] is GateRule.KNOWN_ON_BASE
+    @pytest.mark.parametrize(
+        ("history", "rule", "detail"),
+        [
+            ("main failed, main passed, feature here", NEW, "Fails here, and passed on main: its only run on build 2"),
+            ("feature here, main failed", KNOWN, "Fails on main too: its only run on build 2 failed"),
+            ("feature failed, other failed, feature here", NEW, "Fails here, and has no verdict on another build"),
+            ("main passed, main failed + main here", NEW, "Fails here, and passed on main"),
+            ("main passed, main here, main failed", NEW, "Fails here, and passed on main"),
+            ("main failed, main here, main passed", KNOWN, "Fails on main too"),
+            ("- passed, - here", NEW, "Fails here, and passed before"),
+            ("- failed, - here", KNOWN, "Failed before too"),
+            ("new, - here", NEW, "Fails here, and has no verdict on an earlier build."),
+            (
+                "main passed + main passed + main infra, feature here",
+                NEW,
+                "Fails here, and passed on main: 2 of 2 runs on build 1 passed, the last at ",
+            ),
+            ("main passed, - failed, feature here", NEW, ""),
+            ("- failed, feature here", KNOWN, ""),
+            ("main failed, main infra + - passed, feature here", NEW, ""),
+            ("main failed, main passed + other passed, feature here", NEW, ""),
+            ("main failed, - failed, main passed + other infra, - failed, feature here", NEW, ""),
+            ("main failed, main passed + other passed, main here, main failed", NEW, ""),
+            ("main passed, main failed, main failed + other failed, feature here", KNOWN, ""),
+        ],
+    )
+    async def test_depends_on_the_verdicts_of_other_builds(
+        self, story: StoredCiStory, history: str, rule: GateRule, detail: str
+    ) -> None:
+        _, execution = story.history(history)
+        found, sentence = await only(story, execution)
+        assert (found, sentence[: len(detail)]) == (rule, detail)
 
     async def test_looks_at_the_base_branch_that_is_named(self, story: StoredCiStory) -> None:
         story.on("develop", "1", pay="failed")
         execution = story.ci(story.build("2"), "feature", pay="failed")
         assert (await only(story, execution))[0] is GateRule.NEWLY_BROKEN
         assert (await only(story, execution, base="develop"))[0] is GateRule.KNOWN_ON_BASE
-
-    async def test_ignores_failures_of_other_feature_branches(self, story: StoredCiStory) -> None:
-        story.on("feature", "1", pay="failed")
-        story.on("other", "2", pay="failed")
-        assert (await only(story, story.ci(story.build("3"), "feature", pay="failed")))[0] is GateRule.NEWLY_BROKEN
-
-    async def test_ignores_failures_on_its_own_build(self, story: StoredCiStory) -> None:
-        story.main("1", pay="passed")
-        build = story.main("2", pay="failed")
-        assert (await only(story, story.ci(build, "main", pay="failed")))[0] is GateRule.NEWLY_BROKEN
-
-    async def test_on_the_base_branch_itself_looks_at_the_builds_before(self, story: StoredCiStory) -> None:
-        story.main("1", pay="passed", go="failed")
-        build = story.build("2")
-        execution = story.ci(build, "main", "c2", pay="failed", go="failed")
-        story.main("3", pay="failed", go="passed")
-        assert rules(await story.gate(execution)) == {"pay": GateRule.NEWLY_BROKEN, "go": GateRule.KNOWN_ON_BASE}
-
-    async def test_without_branches_the_previous_build_is_the_base(self, story: StoredCiStory) -> None:
-        story.on(None, "1", pay="passed", go="failed")
-        execution = story.ci(story.build("2"), pay="failed", go="failed", new="failed")
-        expected = {"pay": GateRule.NEWLY_BROKEN, "go": GateRule.KNOWN_ON_BASE, "new": GateRule.NEWLY_BROKEN}
-        gate = await story.gate(execution)
-        assert rules(gate) == expected
-        details = [reason.detail.partition(":")[0] for reason in gate.reasons]
-        assert details == [
-            "Fails here, and has no verdict on an earlier build.",
-            "Fails here, and passed before",
-            "Failed before too",
-        ]
-
-    async def test_counts_the_runs_on_the_build_of_the_base(self, story: StoredCiStory) -> None:
-        build = story.main("1", pay="passed")
-        story.ci(build, "main", pay="passed")
-        story.ci(build, "main", pay="infra")
-        _, detail = await only(story, story.ci(story.build("2"), "feature", pay="failed"))
-        assert detail.startswith("Fails here, and passed on main: 2 of 2 runs on build 1 passed, the last at ")
-
-    async def test_prefers_builds_of_the_base_branch_to_builds_without_a_branch(self, story: StoredCiStory) -> None:
-        story.main("1", pay="passed")
-        story.on(None, "2", pay="failed", go="failed")
-        execution = story.ci(story.build("3"), "feature", pay="failed", go="failed")
-        assert rules(await story.gate(execution)) == {"pay": GateRule.NEWLY_BROKEN, "go": GateRule.KNOWN_ON_BASE}
-
-    async def test_runs_by_hand_on_a_build_of_the_base_branch_count(self, story: StoredCiStory) -> None:
-        story.main("1", pay="failed")
-        build = story.main("2", pay="infra")
-        story.ci(build, pay="passed")
-        assert (await only(story, story.ci(story.build("3"), "feature", pay="failed")))[0] is GateRule.NEWLY_BROKEN
 
     async def test_a_pass_of_the_base_branch_on_the_same_build_counts(self, story: StoredCiStory) -> None:
         """Pull requests that upload nothing are tested on the newest build of main."""
@@ -207,28 +192,6 @@ class TestTheRule:
         rule, detail = await only(story, execution)
         assert rule is GateRule.NEWLY_BROKEN
         assert detail.startswith("Fails here, and passed on main: on build 2, at 2026-11-19 ")
-
-    async def test_a_pass_on_a_build_shared_with_another_branch_counts(self, story: StoredCiStory) -> None:
-        story.main("1", pay="failed", go="failed")
-        story.on(None, "2", go="failed")
-        shared = story.main("3", pay="passed", go="passed")
-        story.ci(shared, "other", pay="passed", go="infra")
-        story.on(None, "4", go="failed")
-        execution = story.ci(story.build("5"), "feature", pay="failed", go="failed")
-        assert set(rules(await story.gate(execution)).values()) == {GateRule.NEWLY_BROKEN}
-
-    async def test_on_the_base_branch_a_pass_on_an_earlier_shared_build_counts(self, story: StoredCiStory) -> None:
-        story.main("1", pay="failed")
-        story.ci(story.main("2", pay="passed"), "other", pay="passed")
-        execution = story.ci(story.build("3"), "main", pay="failed")
-        story.main("4", pay="failed")
-        assert (await only(story, execution))[0] is GateRule.NEWLY_BROKEN
-
-    async def test_a_failure_on_a_shared_build_is_known_when_it_is_the_newest(self, story: StoredCiStory) -> None:
-        story.main("1", pay="passed")
-        story.main("2", pay="failed")
-        story.ci(story.main("3", pay="failed"), "other", pay="failed")
-        assert (await only(story, story.ci(story.build("4"), "feature", pay="failed")))[0] is GateRule.KNOWN_ON_BASE
 
 
 BUILDS = st.tuples(st.sampled_from(["main", "feature", None]), st.sampled_from(["passed", "failed", "infra"]))

@@ -11,7 +11,8 @@ from services.reporting.model.snapshots import ExecutionSnapshot
 from services.reporting.usecases.gate import GateRequest, Gates
 from tests.contract.reporting.store import MongoStore, StoredCiStory, expire
 from tests.contract.reporting.test_gate import only, rules
-from tests.fakes.reporting_story import ORG, StillClock
+from tests.fakes.chassis import FakeClock
+from tests.fakes.reporting_story import NOW, ORG
 
 
 @pytest.fixture
@@ -116,7 +117,7 @@ class TestFreshness:
         """The lookup that comes after the fold sees them."""
         story.tell(ExecutionSnapshot("late", ORG, 1, 1))
         store = story.store
-        gates = Gates(store.read_models, store.verdicts, StillClock(), ended_wait=3600)
+        gates = Gates(store.read_models, store.verdicts, FakeClock(NOW), ended_wait=3600)
         heard = asyncio.create_task(gates.of(GateRequest("late", "main", min_ended=1, total=1)))
         await story.fold()
         story.run("pay", story.build("1"), "passed", execution="late")
@@ -127,6 +128,6 @@ class TestFreshness:
         """A channel repeats what is unavailable: the last time that has to be said, not waited away."""
         execution = story.ci(story.build("1"), "feature", total=2, pay="passed")
         await story.fold()
-        gates = Gates(story.store.read_models, story.store.verdicts, StillClock(), ended_wait=3600)
+        gates = Gates(story.store.read_models, story.store.verdicts, FakeClock(NOW), ended_wait=3600)
         with limit_time(0.5), pytest.raises(Unavailable):
             await gates.of(GateRequest(execution, "main", min_ended=2, total=2))

@@ -4,9 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from mobiletest.reporting.v1 import reports_pb2
 
-from services.reporting.messages import add_quarantines, coverage_message, matrix_message, quarantine_message
 from services.reporting.model.snapshots import Quarantine
 from services.reporting.ports import Page
 from tests.contract.reporting.store import StoredStory
@@ -38,14 +36,12 @@ async def shown(story: StoredStory) -> list[Any]:
 
 
 async def test_quarantine_shows_on_runs_from_before_it(story: StoredStory) -> None:
-    """And on no other test."""
     assert await shown(story) == [QUARANTINE] * 3
     assert await story.quarantines.of(["other", "unknown"]) == {}
     assert [row.quarantine for row in (await story.apps.matrix(APP, FIRST)).rows if row.test_id != "t"] == [None]
 
 
 async def test_quarantine_expires(story: StoredStory) -> None:
-    """To the moment, though nothing is told."""
     clock = story.clock
     clock.moment = UNTIL - timedelta(milliseconds=1)
     assert await shown(story) == [QUARANTINE] * 3
@@ -54,29 +50,13 @@ async def test_quarantine_expires(story: StoredStory) -> None:
 
 
 async def test_quarantine_ends_when_the_catalog_removes_it(story: StoredStory) -> None:
-    """Before its time."""
     story.test("t", "Pay")
     assert await shown(story) == [None] * 3
 
 
 async def test_quarantine_changes_no_figure(story: StoredStory) -> None:
-    """Failures count as ever."""
     with_it = (await story.apps.matrix(APP, FIRST)).rows
     story.test("t", "Pay")
     without = (await story.apps.matrix(APP, FIRST)).rows
     assert [row.classification_detail for row in with_it] == [row.classification_detail for row in without]
     assert [row.cells for row in with_it] == [row.cells for row in without]
-
-
-async def test_messages_have_the_quarantine(story: StoredStory) -> None:
-    """And leave it unset where there is none."""
-    matrix = matrix_message(APP, await story.apps.matrix(APP, FIRST), 1, 10)
-    coverage = coverage_message(APP, await story.apps.coverage(APP))
-    for items in (matrix.tests, coverage.items):
-        by_test = {item.test_id: item for item in items}
-        assert by_test["t"].quarantine == quarantine_message(QUARANTINE)
-        assert not by_test["other"].HasField("quarantine")
-    runs = add_quarantines([reports_pb2.BuildRunItem(test_id=id_) for id_ in ("t", "other")], {"t": QUARANTINE})
-    assert [item.HasField("quarantine") for item in runs] == [True, False]
-    assert runs[0].quarantine.reason == "Waits for SHOP-1"
-    assert runs[0].quarantine.until.ToDatetime(tzinfo=UNTIL.tzinfo) == UNTIL

@@ -1,13 +1,10 @@
 """What is stored equals a recount, and nobody sees what another organisation has."""
 
-from random import Random
 from typing import Any
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import settings
 
 from services.chassis.context import Caller, bind
-from services.reporting.model.batch import Snapshot
 from services.reporting.model.flaky import Classification, FlakyRules
 from services.reporting.model.projection import Rules
 from services.reporting.model.reports.breakage import ANY, SearchSide, VerdictQuery
@@ -15,25 +12,12 @@ from services.reporting.model.snapshots import BuildSnapshot
 from services.reporting.ports import Page, TestFilter
 from services.reporting.storage.projections import DOCUMENTS_AT_ONCE
 from tests.contract.reporting.store import MongoStore, StoredCiStory
-from tests.contract.reporting.tables import contents
 from tests.examples import examples
 from tests.fakes.reporting_attempts import NO_DEADLINE, START
-from tests.fakes.reporting_recount import recount
 from tests.fakes.reporting_story import APP, NOW, ORG
-from tests.fakes.reporting_strategies import snapshot_lists
 
 RULES = Rules(flaky=FlakyRules(window=3))
 EXAMPLES = settings(NO_DEADLINE, max_examples=examples(40))
-
-
-@EXAMPLES
-@given(told=snapshot_lists(), random=st.randoms(use_true_random=False))
-async def test_what_is_stored_equals_a_recount(store: MongoStore, told: list[Snapshot], random: Random) -> None:
-    await store.clear()
-    shuffled = told * 2
-    random.shuffle(shuffled)
-    await store.fold(shuffled, RULES, size=random.randint(5, 100))
-    assert contents(await store.tables()) == contents(recount(told, RULES))
 
 
 async def test_a_batch_of_more_documents_than_the_driver_takes_at_once_is_stored(store: MongoStore) -> None:

@@ -21,22 +21,23 @@ from services.reporting.usecases.retention import RetentionSweeper
 from tests.contract.reporting.store import MongoStore, StoredStory, expire
 from tests.contract.reporting.tables import contents
 from tests.contract.reporting.test_read_models import EXAMPLES, RULES
+from tests.fakes.chassis import FakeClock
 from tests.fakes.reporting_attempts import START
 from tests.fakes.reporting_lease import FakeLease
 from tests.fakes.reporting_recount import recount
-from tests.fakes.reporting_story import APP, NOW, ORG, StillClock
+from tests.fakes.reporting_story import NOW, ORG
 from tests.fakes.reporting_strategies import snapshot_lists
 
 DAY = timedelta(days=1)
 
 
-def sweeper(store: MongoStore, lease: FakeLease | None = None, clock: StillClock | None = None, **limits: Any) -> Any:
+def sweeper(store: MongoStore, lease: FakeLease | None = None, clock: FakeClock | None = None, **limits: Any) -> Any:
     return RetentionSweeper(
         store.expirable,
         store.projections,
         lease or FakeLease(),
         limits=RetentionLimits(**limits),
-        clock=clock or StillClock(),
+        clock=clock or FakeClock(NOW),
         batch=3,
     )
 
@@ -139,28 +140,6 @@ async def test_expired_runs_take_little_space(aged: MongoStore, read_models_data
     assert set(rest) == {"_id", "org_id", "revision", "status", "execution_id", "test_id", "app_id", "build_id"}
 
 
-async def test_expiry_changes_run_lists_only(story: StoredStory) -> None:
-    story.app(current="1.1")
-    builds = [story.build(version) for version in ("1.0", "1.1", "1.2")]
-    for number in range(30):
-        story.attach(f"test-{number % 4}", pin="1.0" if number % 4 == 3 else None)
-        ending = ("passed", "failed", "infra", "cancelled")[number % 7 % 4]
-        story.run(f"test-{number % 4}", builds[number % 3], ending, at=NOW - timedelta(hours=9 * number))
-    before = await reports(story)
-    assert await expire(story.store.projections, [run_id for run_id, _ in story.tables.runs.rows()]) == 30
-    assert await reports(story) == before
-    assert (await story.runs.of_build(builds[0].id, Page(0, 9))).total == 0
-
-
-async def reports(story: StoredStory) -> list[object]:
-    return [
-        await story.apps.stats([APP]),
-        await story.apps.workspace(APP, 30),
-        await story.apps.matrix(APP, Page(0, 10)),
-        await story.apps.coverage(APP),
-    ]
-
-
 async def test_lists_of_all_organisations_are_visited_in_order(story: StoredStory) -> None:
     for number, (org, test) in enumerate([("b", "t"), (ORG, "u"), (ORG, "t"), (ORG, "t"), ("b", "a"), ("b", "gone")]):
         run = story.run(test, None, app=None, at=NOW - number * DAY, run_id=f"{org}-{test}-{number}")
@@ -187,7 +166,7 @@ async def test_a_sweep_equals_a_recount_without_the_expired_runs(
     await store.fold(told, RULES)
     expected = recount(told, RULES)
     age = timedelta(days=random.choice([0.5, 1, 2]))
-    await sweeper(store, clock=StillClock(START + 12 * DAY), age=age, per_test=per_test).sweep()
+    await sweeper(store, clock=FakeClock(START + 12 * DAY), age=age, per_test=per_test).sweep()
     swept = await store.tables()
     expire_runs(expected, [run_id for run_id, row in swept.runs.rows() if row.expired])
     assert contents(swept) == contents(expected)

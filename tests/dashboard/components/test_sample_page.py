@@ -73,11 +73,6 @@ async def test_without_a_choice_the_theme_is_the_systems(page: Page) -> None:
     assert await background(page) == dark
 
 
-async def test_calls_send_the_token_of_the_page(page: Page) -> None:
-    script = "import('/static/api.js').then(({ call }) => call('POST', '/echo'))"
-    assert await page.evaluate(script) == "token-of-the-page"
-
-
 async def show_toast(page: Page, *arguments: str) -> None:
     """Call showToast of the page's own module."""
     await page.evaluate("async (given) => (await import('/static/toast.js')).showToast(...given)", list(arguments))
@@ -97,14 +92,6 @@ async def test_the_focus_moves_to_the_next_message_when_one_is_closed(page: Page
     close = page.locator(".toasts [role=alert] button")
     await close.first.press("Enter")
     await expect(close).to_be_focused()
-
-
-async def test_the_copy_button_copies_and_says_so(page: Page) -> None:
-    await page.locator("#copy").click()
-    await expect(toasts(page, "status")).to_have_text("Copied")
-    await expect(page.locator("#copy")).to_have_text("Copied")
-    await page.locator("#search").press("Control+v")
-    await expect(page.locator("#search")).to_have_value(await page.locator("#key").inner_text())
 
 
 async def test_toasts_are_inside_the_open_dialog_because_the_page_behind_is_inert(page: Page) -> None:

@@ -5,6 +5,7 @@ organisation.
 """
 
 from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
@@ -21,7 +22,7 @@ from services.chassis.events import Event
 from services.chassis.migrations import open_migrated
 from services.chassis.mongo import Driver, Mongo
 from services.chassis.producer import Producer
-from services.reporting.app import start_app
+from services.reporting.app import App, start_app
 from services.reporting.consumer import TOPICS
 from services.reporting.settings import Settings
 from services.reporting.storage.schema import MIGRATIONS
@@ -98,14 +99,22 @@ def settings(mongo_uri: str, kafka_bootstrap: str, mongo_client: MongoClient[dic
     mongo_client.drop_database(name)
 
 
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def service(settings: Settings) -> AsyncIterator[Service]:
+@asynccontextmanager
+async def serving(settings: Settings, producer: Producer) -> AsyncIterator[tuple[App, Service]]:
+    """The service with these settings."""
     descriptor = reports_pb2.DESCRIPTOR.services_by_name["Reports"]
     async with (
-        Producer(settings.kafka_bootstrap, TOPICS, idempotence=False) as producer,
         start_app(settings) as app,
         grpc_server.open_channel(app.grpc_address, TOKEN, services=[descriptor]) as channel,
     ):
         stub: Any = reports_pb2_grpc.ReportsStub(channel)  # type: ignore[no-untyped-call]
-        service = Service(stub, producer, settings)
+        yield app, Service(stub, producer, settings)
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def service(settings: Settings) -> AsyncIterator[Service]:
+    async with (
+        Producer(settings.kafka_bootstrap, TOPICS, idempotence=False) as producer,
+        serving(settings, producer) as (_, service),
+    ):
         yield service

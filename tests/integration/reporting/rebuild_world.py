@@ -9,6 +9,7 @@ from uuid import uuid4
 from mobiletest.reporting.v1 import reports_pb2
 
 from services.chassis.clock import truncate_to_milliseconds
+from services.chassis.events import Event
 from services.chassis.leases import Lease
 from services.chassis.mongo import Mongo
 from services.reporting.events import parse_event
@@ -44,16 +45,19 @@ class World:
     consumers: FakeConsumerProgress = field(default_factory=FakeConsumerProgress)
     random: Random = field(default_factory=lambda: Random(20261121))
 
-    def made(self, runs: int) -> list[Snapshot]:
-        """What executor and catalog tell of so many runs, and have committed."""
+    def events(self, runs: int) -> list[Event]:
+        """What executor and catalog publish of so many runs: of one app, on two builds and three tests."""
         events = [self.desk.build(*BUILDS[0], age=2), self.desk.build(*BUILDS[1]), self.desk.app()]
         events += [self.desk.attachment(test, test) for test in TESTS]
         for number in range(runs):
             ending = self.random.choice(["passed", "failed", "infra", "cancelled"])
             life = self.desk.life(BUILDS[number % 2], TESTS[number % 3], ending)
             events += life[: self.random.choice([2, 3, 4, 4, 4])]
-        timed = [replace(event, time=truncate_to_milliseconds(event.time)) for event in events]
-        told = [snapshot for event in timed if (snapshot := parse_event(event))]
+        return [replace(event, time=truncate_to_milliseconds(event.time)) for event in events]
+
+    def made(self, runs: int) -> list[Snapshot]:
+        """What executor and catalog tell of so many runs, and have committed."""
+        told = [snapshot for event in self.events(runs) if (snapshot := parse_event(event))]
         self.history.commit(told)
         return told
 

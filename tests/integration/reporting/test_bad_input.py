@@ -1,23 +1,18 @@
 """Bad input hurts only itself, and too much of it stops its partition. Each test breaks a broker of its own."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
-from uuid import uuid4
 
 import pytest
 from aiokafka.partitioner import DefaultPartitioner
 from mobiletest.executor.v1 import events_pb2 as executor
-from mobiletest.reporting.v1 import reports_pb2, reports_pb2_grpc
-from pydantic import SecretStr
-from pymongo import MongoClient
 
 from deploy.local.broker import broker
 from deploy.local.service import status
-from services.chassis import grpc_server, metrics
+from services.chassis import metrics
 from services.chassis.consumer import Consumer, Handler
 from services.chassis.dead_letters.__main__ import Settings as CommandSettings
 from services.chassis.dead_letters.__main__ import build_parser, replay_letters
@@ -27,16 +22,15 @@ from services.chassis.dead_letters.replay import read_letters
 from services.chassis.lifecycle import Background
 from services.chassis.producer import Producer, Record
 from services.chassis.topics import open_reader
-from services.reporting.app import App, open_database, start_app
+from services.reporting.app import open_database
 from services.reporting.consumer import EXECUTION_EVENTS, TOPICS, EventHandler
 from services.reporting.settings import Settings
 from services.reporting.usecases.projector import Projector
-from tests.callers import callers
 from tests.eventually import eventually
 from tests.fakes.reporting_event_log import EventLog
 from tests.fakes.reporting_faulty_projections import FaultyProjections
 from tests.fakes.reporting_poison_messages import poison, record_of, run_event, run_lifecycles
-from tests.integration.reporting.conftest import TOKEN, Service
+from tests.integration.reporting.conftest import Service, serving
 from tests.published_offsets import PublishedOffsets
 
 
@@ -48,30 +42,9 @@ async def producer(tmp_path: Path) -> AsyncIterator[Producer]:
 
 
 @pytest.fixture
-def settings(mongo_uri: str, producer: Producer, mongo_client: MongoClient[dict[str, Any]]) -> Iterator[Settings]:
-    name = f"test_{uuid4().hex}"
-    yield Settings(
-        service_token=SecretStr(TOKEN),
-        callers=callers(TOKEN, "operator"),
-        mongo_uri=mongo_uri,
-        mongo_database=name,
-        kafka_bootstrap=str(producer.kafka),
-        kafka_idempotence=False,
-        kafka_session_seconds=2,
-        invalid_window=100,
-    )
-    mongo_client.drop_database(name)
-
-
-@asynccontextmanager
-async def serving(settings: Settings, producer: Producer) -> AsyncIterator[tuple[App, Service]]:
-    descriptor = reports_pb2.DESCRIPTOR.services_by_name["Reports"]
-    async with (
-        start_app(settings) as app,
-        grpc_server.open_channel(app.grpc_address, TOKEN, services=[descriptor]) as channel,
-    ):
-        stub: Any = reports_pb2_grpc.ReportsStub(channel)  # type: ignore[no-untyped-call]
-        yield app, Service(stub, producer, settings)
+def settings(settings: Settings, producer: Producer, mongo_database: str) -> Settings:
+    own = {"kafka_bootstrap": str(producer.kafka), "mongo_database": mongo_database, "invalid_window": 100}
+    return settings.model_copy(update=own)
 
 
 async def send(service: Service, records: list[Record]) -> None:

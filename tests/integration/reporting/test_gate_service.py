@@ -1,15 +1,10 @@
 """CI's events in over Kafka, comparison and gate out over gRPC."""
 
-from contextlib import suppress
-from typing import Any
 from uuid import uuid4
 
-import grpc
 import pytest
 from mobiletest.reporting.v1 import reports_pb2 as pb
 
-from services.chassis.context import ALL_SCOPES, Caller, bind
-from tests.eventually import eventually
 from tests.fakes.reporting_event_log import EventLog, with_duplicates
 from tests.integration.reporting.conftest import Service
 
@@ -74,59 +69,3 @@ async def test_a_gate(service: Service, desk: EventLog) -> None:
     ):
         gate = await service.reports.GetGate(pb.GetGateRequest(execution_id=execution))
         assert (gate.result, gate.summary) == (pb.GATE_RESULT_PASS, summary)
-
-
-async def test_a_gate_waits_for_runs_that_have_just_ended(service: Service, desk: EventLog) -> None:
-    """The answer is for all that the caller knows to have ended, or there is none."""
-    (execution,) = await on(service, desk, "main", a_build("1"), 1, {str(uuid4()): "passed"})
-    request = pb.GetGateRequest(execution_id=execution, min_ended_runs=1, total_runs=1)
-    answers: list[pb.Gate] = []
-
-    async def asked() -> bool:
-        with suppress(grpc.aio.AioRpcError):  # a machine too slow for that
-            answers.append(await service.reports.GetGate(request, timeout=20))
-        return bool(answers)
-
-    await eventually(asked)
-    assert (answers[0].result, answers[0].passed_runs) == (pb.GATE_RESULT_PASS, 1)
-
-
-async def test_unknown_and_foreign_resources_are_not_found(service: Service, desk: EventLog) -> None:
-    build, other = a_build("1"), a_build("2")
-    (execution,) = await on(service, desk, "main", build, 2, {str(uuid4()): "passed"})
-    await on(service, desk, "main", other, 1, {str(uuid4()): "passed"})
-    await service.applied()
-    nobody = str(uuid4())
-    asked: list[tuple[Any, Any, str]] = [
-        (service.reports.GetGate, pb.GetGateRequest(execution_id=nobody), "Execution not found"),
-        (service.reports.CompareBuilds, pb.CompareBuildsRequest(version_id=nobody), "Build not found"),
-        (service.reports.CompareBuilds, pb.CompareBuildsRequest(version_id=other[0], base=nobody), "Build not found"),
-    ]
-    for method, request, message in asked:
-        assert await refusal(method, request) == (grpc.StatusCode.NOT_FOUND, message)
-    with bind(Caller(str(uuid4()), scopes=ALL_SCOPES)):
-        for method, request, message in (
-            (service.reports.GetGate, pb.GetGateRequest(execution_id=execution), "Execution not found"),
-            (service.reports.CompareBuilds, pb.CompareBuildsRequest(version_id=other[0]), "Build not found"),
-        ):
-            assert await refusal(method, request) == (grpc.StatusCode.NOT_FOUND, message)
-
-
-@pytest.mark.parametrize(
-    ("method", "values"),
-    [
-        ("GetGate", {"execution_id": "x"}),
-        ("GetGate", {"execution_id": str(uuid4()), "base_branch": ""}),
-        ("CompareBuilds", {"version_id": "x"}),
-        ("CompareBuilds", {"version_id": str(uuid4()), "base": "x"}),
-    ],
-)
-async def test_bounds(service: Service, method: str, values: dict[str, str]) -> None:
-    code, _ = await refusal(getattr(service.reports, method), getattr(pb, f"{method}Request")(**values))
-    assert code == grpc.StatusCode.INVALID_ARGUMENT
-
-
-async def refusal(method: Any, request: Any, **options: float) -> tuple[grpc.StatusCode, str]:
-    with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await method(request, **options)
-    return caught.value.code(), caught.value.details() or ""

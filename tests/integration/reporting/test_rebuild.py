@@ -52,16 +52,6 @@ async def test_verify_reports_every_difference_and_changes_nothing(world: World)
     assert await read_generations(world.mongo) == Generations(0)
 
 
-async def test_rebuild_reports_and_repairs_every_difference(world: World) -> None:
-    await world.fold(world.made(24))
-    planted = await plant(world)
-    state, found = await world.run(Operation.REBUILD)
-    assert spots(found) == planted
-    assert (await read_generations(world.mongo)).serving == state.generation == 1
-    await world.assert_right()
-    assert (await world.run(Operation.VERIFY))[1] == []
-
-
 async def test_values_that_no_event_carries_are_ignored(world: World) -> None:
     """Revisions of what changed invisibly, links to artifacts that are gone, former names, counters that are 0."""
     await world.fold(world.made(20))

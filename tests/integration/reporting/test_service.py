@@ -14,6 +14,7 @@ from tests.fakes.reporting_event_log import EventLog, with_duplicates
 from tests.integration.reporting.conftest import Service
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
+ID = str(uuid4())
 
 
 async def told(service: Service, desk: EventLog) -> tuple[str, str]:
@@ -88,31 +89,32 @@ async def test_another_organisation_finds_nothing(service: Service, desk: EventL
     assert runs.total == 0
 
 
-@pytest.mark.parametrize("method", ["GetAppWorkspace", "GetTestMatrix", "GetAppCoverage"])
-async def test_an_unknown_app_is_not_found(service: Service, method: str) -> None:
-    request = getattr(pb, f"{method}Request")(app_id=str(uuid4()))
-    with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await getattr(service.reports, method)(request)
-    assert (caught.value.code(), caught.value.details()) == (grpc.StatusCode.NOT_FOUND, "App not found")
-
-
 @pytest.mark.parametrize(
     ("method", "values"),
     [
-        ("GetAppWorkspace", {"trend_days": 6}),
-        ("GetAppWorkspace", {"trend_days": 61}),
-        ("GetTestMatrix", {"page_size": 1}),
-        ("GetTestMatrix", {"page_size": 51}),
-        ("GetTestMatrix", {"page": 0}),
+        ("GetAppWorkspace", {"app_id": ID, "trend_days": 6}),
+        ("GetAppWorkspace", {"app_id": ID, "trend_days": 61}),
+        ("GetTestMatrix", {"app_id": ID, "page_size": 1}),
+        ("GetTestMatrix", {"app_id": ID, "page_size": 51}),
+        ("GetTestMatrix", {"app_id": ID, "page": 0}),
         ("GetAppCoverage", {"app_id": "no-uuid"}),
-        ("ListBuildRuns", {"version_id": str(uuid4()), "page_size": 101}),
-        ("ListTestRuns", {"test_id": str(uuid4()), "page_size": 0}),
+        ("ListBuildRuns", {"version_id": ID, "page_size": 101}),
+        ("ListTestRuns", {"test_id": ID, "page_size": 0}),
+        ("GetGate", {"execution_id": "x"}),
+        ("GetGate", {"execution_id": ID, "base_branch": ""}),
+        ("CompareBuilds", {"version_id": "x"}),
+        ("CompareBuilds", {"version_id": ID, "base": "x"}),
+        ("ListClassifiedTests", {}),
+        ("ListClassifiedTests", {"classification": 7}),
+        ("ListClassifiedTests", {"classification": 1, "page": 0}),
+        ("ListClassifiedTests", {"classification": 1, "page_size": 501}),
+        ("ListClassifiedTests", {"classification": 1, "app_id": "no-uuid"}),
+        ("ListClassifiedTests", {"classification": 1, "search": "x" * 1001}),
     ],
 )
 async def test_bounds(service: Service, method: str, values: dict[str, Any]) -> None:
-    identity = {} if "version_id" in values or "test_id" in values else {"app_id": str(uuid4())}
     with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await getattr(service.reports, method)(getattr(pb, f"{method}Request")(**identity | values))
+        await getattr(service.reports, method)(getattr(pb, f"{method}Request")(**values))
     assert caught.value.code() == grpc.StatusCode.INVALID_ARGUMENT
 
 

@@ -4,7 +4,6 @@ from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
-import grpc
 import pytest
 from mobiletest.catalog.v1 import events_pb2 as catalog
 from mobiletest.reporting.v1 import reports_pb2 as pb
@@ -39,7 +38,6 @@ async def listed(service: Service, **fields: Any) -> tuple[list[str], int]:
 
 
 async def test_tests_are_listed_by_classification(service: Service, desk: EventLog) -> None:
-    """With all filters, in pages, upper-case ids too."""
     build, ran, new = str(uuid4()), str(uuid4()), str(uuid4())
     events = [desk.build(build, "1.0"), desk.attachment(ran, "Pay"), desk.app()]
     events += [changed(desk, ran, "Pay", tags=["smoke"], platform=PLATFORM_IOS), changed(desk, new, "Log in", 2)]
@@ -77,30 +75,3 @@ async def test_the_current_quarantine_is_shown_in_every_list(service: Service, d
     (run,) = (await service.reports.ListTestRuns(pb.ListTestRunsRequest(test_id=lasting))).items
     assert run.quarantine == matrix.tests[1].quarantine
     assert run.quarantine.until.ToDatetime() == (desk.now + timedelta(days=2)).replace(tzinfo=None)
-
-
-async def test_an_older_revision_changes_nothing(service: Service, desk: EventLog) -> None:
-    """The end of a quarantine told before its beginning stays the end."""
-    build, test = str(uuid4()), str(uuid4())
-    run = desk.life((build, "1.0"), test, "failed")
-    await service.publish(*run, changed(desk, test, "Pay", 3), changed(desk, test, "Pay", 2, days=2))
-    await service.applied()
-    (shown,) = (await service.reports.ListTestRuns(pb.ListTestRunsRequest(test_id=test))).items
-    assert not shown.HasField("quarantine")
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {},
-        {"classification": 7},
-        {"classification": UNTRIED, "page": 0},
-        {"classification": UNTRIED, "page_size": 501},
-        {"classification": UNTRIED, "app_id": "no-uuid"},
-        {"classification": UNTRIED, "search": "x" * 1001},
-    ],
-)
-async def test_bounds(service: Service, fields: dict[str, Any]) -> None:
-    with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await listed(service, **fields)
-    assert caught.value.code() == grpc.StatusCode.INVALID_ARGUMENT

@@ -16,8 +16,9 @@ from services.reporting.storage.verdicts import MongoVerdicts
 from services.reporting.usecases.compare import Comparisons
 from services.reporting.usecases.gate import GateRequest, Gates
 from services.reporting.usecases.projector import Projector
+from tests.fakes.chassis import FakeClock
 from tests.fakes.reporting_ci_story import CiStory
-from tests.fakes.reporting_story import ORG, StillClock
+from tests.fakes.reporting_story import ORG
 
 
 def told(story: CiStory, tests: int, builds: int, passing: int = 0) -> tuple[BuildRef, str]:
@@ -43,7 +44,7 @@ async def read(mongo: Mongo, tests: int, builds: int, passing: int, fewest_scann
     folding = Projector(MongoProjections(mongo))
     for start in range(0, len(story.told), 500):
         await folding.apply_events(Batch.of(story.told[start : start + 500]))
-    clock, models = StillClock(datetime.now(UTC)), MongoReadModels(mongo)
+    clock, models = FakeClock(datetime.now(UTC)), MongoReadModels(mongo)
     verdicts = MongoVerdicts(mongo, fewest_scanned=fewest_scanned)
     await mongo.database.command("profile", 2)
     with bind(Caller(ORG)):

@@ -1,36 +1,37 @@
 """Failures of a test on a build fall into groups by what they say, whatever else was on the screen."""
 
+import pytest
+
 from services.reporting.model.snapshots import Failure
 from tests.fakes.reporting_story import Story
 
+REASON = 'text "Pay" was not found'
+MISSING = [
+    Failure("element_not_found", f"{REASON} within 30 s. On the screen: {order}.", "tapOn", 3, reason=REASON)
+    for order in ("Order 4711", "Order 4712")
+]
+WAITING = [Failure("step_timeout", f"not idle after {waited}") for waited in ("30 s", "12.5 s")]
 
-def _missing(screen: str) -> Failure:
-    said = 'text "Pay" was not found'
-    return Failure("element_not_found", f"{said} within 30 s. On the screen: {screen}.", "tapOn", 3, reason=said)
 
-
-async def test_failures_are_grouped_by_reason_and_show_a_full_message(story: Story) -> None:
-    story.app()
+@pytest.mark.parametrize(
+    ("failures", "reason"),
+    [
+        (MISSING, REASON),
+        (
+            [Failure("step_timeout", f"not idle after {waited}") for waited in ("30 s", "12.5 s")],
+            "not idle after <time>",
+        ),
+        ([Failure("session_lost", "")], "session_lost"),
+    ],
+    ids=["reason", "message", "category"],
+)
+async def test_failures_are_grouped_by_reason_else_message_else_category(
+    story: Story, failures: list[Failure], reason: str
+) -> None:
     build = story.build("1.0")
-    story.run("t", build, "failed", failure=_missing('text "Order 4711"'))
-    story.run("t", build, "failed", failure=_missing('text "Order 4712"'))
+    for failure in failures:
+        story.run("t", build, "failed", failure=failure)
     (group,) = story.tables.cells.get(("app-1", "t", build.id)).groups  # type: ignore[union-attr]
-    assert (group.count, group.reason, group.step_index) == (2, 'text "Pay" was not found', 3)
-    assert group.sample_message.endswith('On the screen: text "Order 4712".')
-
-
-async def test_a_failure_without_a_reason_is_grouped_by_its_message(story: Story) -> None:
-    story.app()
-    build = story.build("1.0")
-    for waited in ("30 s", "12.5 s"):
-        story.run("t", build, "failed", failure=Failure("step_timeout", f"not idle after {waited}"))
-    (group,) = story.tables.cells.get(("app-1", "t", build.id)).groups  # type: ignore[union-attr]
-    assert (group.count, group.reason) == (2, "not idle after <time>")
-
-
-async def test_a_failure_without_a_message_is_grouped_by_its_category(story: Story) -> None:
-    story.app()
-    build = story.build("1.0")
-    story.run("t", build, "infra", failure=Failure("session_lost", ""))
-    (group,) = story.tables.cells.get(("app-1", "t", build.id)).groups  # type: ignore[union-attr]
-    assert (group.count, group.reason) == (1, "session_lost")
+    newest = failures[-1]
+    assert (group.count, group.reason) == (len(failures), reason)
+    assert (group.sample_message, group.category) == (newest.message, newest.category)

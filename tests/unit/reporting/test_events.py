@@ -2,6 +2,7 @@
 
 import gc
 import math
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -30,6 +31,7 @@ from services.reporting.model.snapshots import (
     TestSnapshot,
 )
 from services.reporting.usecases.projector import Projector
+from tests.fakes.reporting_event_log import event as publish
 from tests.fakes.reporting_projections import RecordingProjections
 
 TOLD_AT = datetime(2026, 11, 20, 10, tzinfo=UTC)
@@ -38,15 +40,8 @@ ENDED = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
 
 
 def event(message: Message, *, payload: bytes | None = None, type_name: str | None = None) -> Event:
-    return Event(
-        topic="a-topic",
-        key="key",
-        type=type_name or message.DESCRIPTOR.full_name,
-        source="a-test",
-        id="event-1",
-        time=TOLD_AT,
-        payload=message.SerializeToString() if payload is None else payload,
-    )
+    made = publish("a-topic", "key", message, at=TOLD_AT)
+    return replace(made, type=type_name or made.type, payload=made.payload if payload is None else payload)
 
 
 def run_changed(**changes: Any) -> executor.RunChanged:
@@ -106,13 +101,6 @@ def test_a_run() -> None:
 
 def test_only_attempts_with_a_verdict_are_decided() -> None:
     assert [item.passed for item in told_run(run_changed()).attempts] == [None, False]
-
-
-def test_an_attempt_with_an_infrastructure_failure_has_no_verdict() -> None:
-    let_down = attempt(
-        1, execution_pb2.EXECUTION_STATUS_COMPLETED, success=False, failure=failure("NETWORK_ERROR", "no route")
-    )
-    assert told_run(run_changed(attempts=[let_down])).attempts[0].passed is None
 
 
 @pytest.mark.parametrize(("flaky", "verdicts"), [(True, [False, True]), (False, [None, True])])

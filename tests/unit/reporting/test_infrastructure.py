@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from mobiletest.executor.v1 import events_pb2, runs_pb2
 from mobiletest.types.v1 import execution_pb2
 
-from services.chassis.events import Event
 from services.reporting.events import parse_event
 from services.reporting.model.batch import Batch, Snapshot
 from services.reporting.model.projection import fold
@@ -17,6 +16,7 @@ from services.reporting.model.snapshots import AttemptSnapshot, Failure, RunSnap
 from services.reporting.model.tables import History, Tables
 from services.reporting.proto_enums import CATEGORY_NUMBER, INFRASTRUCTURE
 from tests.fakes.reporting_attempts import NO_DEADLINE, START
+from tests.fakes.reporting_event_log import event
 from tests.fakes.reporting_story import NOW, Story
 from tests.fakes.reporting_strategies import snapshot_lists
 
@@ -59,16 +59,7 @@ def _attempt_of(category: str, *, completed: bool) -> AttemptSnapshot:
     attempt.failure.category = CATEGORY_NUMBER[category]
     run = runs_pb2.Run(id="r", execution_id="e", test_id="t", status=status, success=False, attempts=[attempt])
     payload = events_pb2.RunChanged(org_id="o", revision=1, run=run)
-    event = Event(
-        topic="t",
-        key="e",
-        type=payload.DESCRIPTOR.full_name,
-        source="s",
-        id="i",
-        time=NOW,
-        payload=payload.SerializeToString(),
-    )
-    told = parse_event(event)
+    told = parse_event(event("t", "e", payload))
     assert isinstance(told, RunSnapshot)
     return told.attempts[0]
 

@@ -11,7 +11,6 @@ from tests.fakes.reporting_attempts import NO_DEADLINE
 @NO_DEADLINE
 @given(st.text(max_size=40).map(lambda text: text * 18))
 def test_text_is_searched_as_in_the_catalog(searched: str) -> None:
-    """To the letter."""
     assert text_search.fold_case(searched) == catalog.fold_case(searched)
     assert text_search.search_pattern(searched) == catalog.search_pattern(searched)
     assert text_search.NEEDLE_LIMIT == catalog.NEEDLE_LIMIT

@@ -9,7 +9,8 @@ from services.chassis.errors import DeadlineExceeded, Unauthenticated, Unavailab
 from services.gateway.auth.api_keys import KeyHolder, checksum, expired_api_key, is_well_formed
 from services.gateway.auth.authenticator import Authenticator
 from services.gateway.auth.key_cache import KeyCache
-from tests.fakes.gateway import FakeApiKeys, FakeClock, new_key
+from tests.fakes.chassis import FakeClock
+from tests.fakes.gateway import FakeApiKeys, new_key
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 HOLDER = KeyHolder("key-1", "org-1", frozenset({"read"}))

@@ -10,7 +10,7 @@ from services.chassis.errors import Unauthenticated
 from services.gateway.auth.key_cache import KeyCache
 from services.gateway.http.open_streams import OpenStreams
 from services.gateway.http.request_context import RequestContext
-from tests.fakes.gateway import FakeClock
+from tests.fakes.chassis import FakeClock
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
