@@ -27,7 +27,7 @@ NOISE_SECONDS = 0.15
 MEMORY_MIB = {"gateway": 512, "catalog": 1024, "executor": 512, "reporting": 512, "worker-1": 2560}
 """The limits of deploy/k8s; of a worker with eight slots, as here, in its overlay for production."""
 
-pytestmark = [pytest.mark.timeout(300), pytest.mark.asyncio(loop_scope="module")]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 class Watch:

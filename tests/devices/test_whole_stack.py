@@ -22,7 +22,6 @@ from tests.fakes.llm import FakeEndpoint
 from tests.fakes.shopper import shopper
 
 pytestmark = [
-    pytest.mark.timeout(240),
     pytest.mark.asyncio(loop_scope="module"),
     pytest.mark.xdist_group("whole stack"),
 ]
