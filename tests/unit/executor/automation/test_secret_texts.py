@@ -16,8 +16,7 @@ from services.executor.model.attempts import AttemptResult
 from services.flows.nodes import quote as quote_in_message
 from tests.fakes.devices import FakeEvidence
 from tests.fakes.step_cache import FakeStepCacheStore
-from tests.unit.executor.automation.attempts import failure_of
-from tests.unit.executor.automation.test_examples_with_cache import REFLECTING, ApprovingModel
+from tests.unit.executor.automation.attempts import REFLECTING, ApprovingModel, failure_of
 
 CANARY = 'k4n"a&r<y'
 

@@ -7,7 +7,7 @@ from services.executor.model.executions import Execution
 from services.executor.model.failures import Category, Failure
 from services.executor.model.runs import Run
 from services.executor.model.states import Status
-from tests.unit.executor.model.builders import LIMITS, NOW, execution_of, failing, later, new_run, passing, queued_run
+from tests.unit.executor.model.builders import LIMITS, NOW, execution_of, failing, later, new_run, queued_run
 
 
 def numbers(change: Change) -> list[int]:
@@ -48,15 +48,6 @@ def test_sequence_numbers_continue_and_revisions_increase_by_one() -> None:
     second = claim(first.execution, start.runs[1])
     assert (numbers(second), second.publishes_execution, second.execution.revision) == ([6], False, 6)
     assert second.runs[0].revision == start.runs[1].revision + 1
-
-
-def test_the_end_of_the_execution_is_its_last_event() -> None:
-    start = start_execution(execution_of(), [queued_run()], NOW)
-    claimed = claim(start.execution, start.runs[0])
-    ended = finish(claimed.execution, claimed.runs[0], passing())
-    assert ended.execution.status is Status.COMPLETED
-    assert ended.publishes_execution
-    assert ended.execution.revision == ended.facts[-1].sequence + 1
 
 
 def test_unchanged_runs_are_neither_stored_nor_published() -> None:

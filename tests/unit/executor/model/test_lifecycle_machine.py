@@ -111,7 +111,7 @@ class Story(RuleBasedStateMachine):
         except Fenced:
             assert run.lease is None or run.fencing_token != token
             return
-        assert run.fencing_token == token
+        assert (run.lease is not None, run.fencing_token) == (True, token)
         self.move(index, after)
 
     @rule(index=INDEX, seconds=st.floats(1, 900))

@@ -12,7 +12,7 @@ from services.executor.automation.devices.watcher import Watcher
 from services.executor.automation.evidence.recorder import StepRecorder
 from services.executor.automation.outcome import StepFailed
 from services.executor.automation.ports import HumanQuestion
-from services.executor.automation.screen.elements import Element, Role
+from services.executor.automation.screen.elements import Element
 from services.executor.automation.secret_texts import Keyboard
 from services.executor.automation.steps.device_actions import DeviceActions
 from services.executor.automation.steps.human_help import HumanHelp
@@ -67,12 +67,25 @@ async def test_a_question_about_a_failed_step_has_a_screenshot() -> None:
     assert result.human_helped
 
 
-async def test_the_action_is_done_on_the_chosen_element() -> None:
-    device = FakeDevice(screen(Element(role=Role.TEXT, text="Shop"), button("Add", id="a"), button("Add", id="b")))
-    result = await run(device, FakeHuman('tap the 2nd: button "Add"'), "Tap Add")
-    assert result.failure is None
-    assert device.done[-1] == "tap Add"
-    assert said(result) == [("passed", 'a person\'s answer was run instead: tap the 2nd: button "Add"')]
+INSTEAD = "a person's answer was run instead: "
+
+
+@pytest.mark.parametrize(
+    ("answer", "step", "done", "status", "message"),
+    [
+        ('tap the 2nd: button "Add"', "Tap Add", "tap Add", "passed", f'{INSTEAD}tap the 2nd: button "Add"'),
+        ("Tap Pay", "Tap Buy", "tap Pay", "passed", f"{INSTEAD}Tap Pay"),
+        ("back", "Tap Buy", "back", "passed", f"{INSTEAD}back"),
+        ("skip", "Tap Buy", "launch", "skipped", "skipped by a person's answer"),
+    ],
+)
+async def test_the_answer_is_done_instead_of_the_step(
+    answer: str, step: str, done: str, status: str, message: str
+) -> None:
+    device = FakeDevice(TWO)
+    result = await run(device, FakeHuman(answer), step)
+    assert (result.failure, device.done[-1], said(result)) == (None, done, [(status, message)])
+    assert (result.steps[0].text, result.steps[0].resolution is None) == (step, answer == "skip")
 
 
 async def test_a_choice_that_left_the_screen_is_asked_about_again() -> None:
@@ -90,17 +103,6 @@ async def test_a_choice_that_left_the_screen_is_asked_about_again() -> None:
     assert result.failure is not None
     assert "does not offer that choice any more" in human.questions[1].text
     assert not [done for done in device.done if done.startswith("tap")]
-
-
-async def test_an_answer_in_words_is_run_instead() -> None:
-    device = FakeDevice(TWO)
-    result = await run(device, FakeHuman("Tap Pay"), "Tap Buy")
-    assert result.failure is None
-    assert device.done[-1] == "tap Pay"
-    assert said(result) == [("passed", "a person's answer was run instead: Tap Pay")]
-    assert result.steps[0].text == "Tap Buy"
-    assert (await run(device, FakeHuman("back"), "Tap Buy")).failure is None
-    assert device.done[-1] == "back"
 
 
 async def test_the_answer_retry_runs_the_step_again() -> None:
@@ -123,11 +125,6 @@ async def test_commands_are_asked_about_too() -> None:
     result = await run(FakeDevice(TWO), human, {"assertVisible": "Buy"})
     assert result.failure is None
     assert human.questions[0].options == ("retry", "skip", "fail")
-
-
-async def test_a_skipped_step_was_not_resolved_to_an_action() -> None:
-    result = await run(FakeDevice(TWO), FakeHuman("skip"), "Tap Buy")
-    assert [(step.status, step.resolution) for step in result.steps] == [(StepStatus.SKIPPED, None)]
 
 
 async def test_a_question_without_an_answer_fails_the_step() -> None:

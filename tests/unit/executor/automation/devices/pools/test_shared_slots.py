@@ -37,7 +37,7 @@ class Farm:
 
     @asynccontextmanager
     async def sharing(self, *workers: PooledDevices) -> AsyncIterator[None]:
-        tasks = [asyncio.create_task(each.share_slots(renewal=0.01)) for each in workers]
+        tasks = [asyncio.create_task(each.share_slots(renewal=0.01, every=0.01)) for each in workers]
         await asyncio.sleep(0)
         yield
         for task in tasks:
