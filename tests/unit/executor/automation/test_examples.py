@@ -13,7 +13,6 @@ from examples.workspace import described_tests
 from services.executor.automation.attempt import AttemptRunner
 from services.executor.automation.attempt_request import AttemptRequest
 from services.executor.automation.devices.pools.pooled_devices import PooledDevices
-from services.executor.automation.devices.port import Build
 from services.executor.automation.ports import NoStepCache, StepCache
 from services.executor.automation.step_cache.cache import StoredStepCache
 from services.executor.model.attempts import CacheOutcome, StepResult
@@ -21,6 +20,7 @@ from services.flows.loader import load_flow
 from tests.fakes.flows import stored_steps
 from tests.fakes.step_cache import FakeStepCacheStore
 from tests.unit.executor.automation.attempts import NEVER, REFLECTING, ApprovingModel
+from tests.unit.executor.automation.devices.simulated import models
 
 Row = dict[str, Any]
 
@@ -56,18 +56,13 @@ async def attempt(
     app: Row, build: Row, test: Row, run: int, cache: StepCache | None = None
 ) -> tuple[str | None, tuple[StepResult, ...]]:
     """The category of the failure, or None where the test passed; and the steps. With a cache, actions are stored."""
-    content = (EXAMPLES / build["file"]).read_bytes()
-
-    async def read(limit: int) -> bytes:
-        return content[:limit]
-
     request = AttemptRequest(
         run_id=f"r{run}",
         app=app["name"],
         attempt=1,
         platform=app["platform"].lower(),
         steps=test["steps"],
-        build=Build(app_name="Example Shop", read=read),
+        build=models.build((EXAMPLES / build["file"]).read_text()),
         config=NEVER if cache is None else REFLECTING,
     )
     model = None if cache is None else ApprovingModel()
