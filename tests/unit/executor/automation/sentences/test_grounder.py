@@ -13,7 +13,10 @@ from services.executor.automation.sentences.grounder import ground_sentence
 from services.executor.automation.sentences.grounding import RefusalReason
 from services.executor.automation.sentences.intents import Action
 from tests.examples import examples
-from tests.unit.executor.automation.sentences.corpus_screen import SCREEN
+from tests.unit.executor.automation.sentences.test_real_screens import CORPUS
+from tests.unit.executor.automation.sentences.test_real_screens import screen as screen_of
+
+SCREEN = screen_of(CORPUS / "shop.html")
 
 
 def screen(*children: Element) -> Element:
