@@ -7,8 +7,6 @@ from enum import Enum
 from typing import Any
 
 import pytest
-from google.protobuf.json_format import ParseDict
-from google.protobuf.struct_pb2 import Value
 from hypothesis import given
 from hypothesis import strategies as st
 from mobiletest.catalog.v1 import resolution_pb2
@@ -16,7 +14,7 @@ from mobiletest.executor.v1 import executions_pb2, runs_pb2
 from mobiletest.options.v1 import options_pb2
 from mobiletest.types.v1 import ci_pb2, execution_pb2, platform_pb2, run_config_pb2
 
-from services.chassis.proto_values import struct_to_json, to_enum_member, to_enum_number, value_to_json
+from services.chassis.proto_values import struct_to_json, to_enum_member, to_enum_number
 from services.executor.messages import (
     build_config_proto,
     ci_proto,
@@ -124,13 +122,6 @@ def test_absent_attribution_fields_stay_absent() -> None:
     attribution = Ci(system="github", pr_number=0, branch="")
     assert read_ci(ci_proto(attribution)) == attribution
     assert read_ci(ci_pb2.CiAttribution()) == Ci()
-
-
-@pytest.mark.parametrize(
-    "value", [None, True, 3, 2.5, "text", [1, ["a"], {}], {"tapOn": {"id": "ok", "index": 2, "$set": [None, False]}}]
-)
-def test_steps_round_trip_through_their_proto(value: Any) -> None:
-    assert value_to_json(ParseDict(value, Value())) == value
 
 
 def test_absent_fields_of_a_resolution_are_none() -> None:

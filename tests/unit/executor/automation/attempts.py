@@ -89,6 +89,13 @@ class ApprovingModel(FakeModel):
         return Judgement(reached=True, why="")
 
 
+class SentFiles(dict[str, bytes]):
+    """The files that were sent along, by their paths."""
+
+    async def read(self, path: str) -> bytes:
+        return self[path]
+
+
 class StoppedClock:
     """The clock of this event loop: its timeouts end when the test lets time pass, however busy the machine is."""
 

@@ -18,7 +18,7 @@ from services.executor.model.failures import Category
 from services.flows.capture_commands import InputRandom
 from tests.fakes.devices import FakeDevice, FakeEvidence, button, screen
 from tests.unit.executor.automation import attempts
-from tests.unit.executor.automation.attempts import failure_of
+from tests.unit.executor.automation.attempts import SentFiles, failure_of
 from tests.unit.executor.automation.pictures import png
 
 RANDOM_COMMANDS = ["Text", "Number", "Email", "PersonName", "CityName", "CountryName", "ColorName"]
@@ -49,13 +49,6 @@ class FakeBaselines:
     async def load(self, name: str, form: str) -> bytes | None:
         self.asked.append((name, form))
         return self.picture
-
-
-class FolderFiles(dict[str, bytes]):
-    """The files of a folder, by their paths."""
-
-    async def read(self, path: str) -> bytes:
-        return self[path]
 
 
 async def run(device: FakeDevice, *steps: object, **fields: Any) -> tuple[AttemptResult, FakeEvidence]:
@@ -217,7 +210,7 @@ IN_FOLDER = {"assertScreenshot": {"path": "home", "file": "shots/home.png"}}
 
 async def test_picture_of_the_folder_is_the_baseline_until_another_is_accepted() -> None:
     """It comes before a screenshot of the test itself."""
-    device, white = PaintedDevice(PAY), FolderFiles({"shots/home.png": await painted()})
+    device, white = PaintedDevice(PAY), SentFiles({"shots/home.png": await painted()})
     steps = [{"takeScreenshot": "home"}, IN_FOLDER]
     for baselines, share in ((None, "99 %"), (FakeBaselines(await painted(PAY)), "100 %")):
         result, _ = await run(device, *steps, baselines=baselines, files=white)

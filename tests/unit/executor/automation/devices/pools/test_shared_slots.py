@@ -10,14 +10,13 @@ from pymongo.errors import AutoReconnect
 from services.executor.automation.devices.pools.pool import Pool
 from services.executor.automation.devices.pools.pooled_devices import PooledDevices
 from services.executor.automation.devices.pools.slots import lease_name
-from services.executor.automation.devices.port import NO_BUILD, Seed
+from services.executor.automation.devices.port import NO_BUILD
 from services.executor.automation.devices.webdriver.hub_target import HubTarget
 from services.executor.model.runs import Platform
 from tests.eventually import eventually
 from tests.fakes.hubs import FakeHubs
 from tests.fakes.slot_leases import FakeSlotLeases, SlotStore
-
-SEED = Seed("run", 1)
+from tests.unit.executor.automation.devices.pools.hub_pools import SEED
 
 
 def hub_pool(name: str = "phones", url: str = "http://hub:4723", slots: int = 2) -> Pool:
