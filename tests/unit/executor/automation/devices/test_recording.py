@@ -43,14 +43,10 @@ async def test_there_is_a_picture_for_the_start_each_step_and_the_end() -> None:
     await recorder.start()
     await recorder.add_frame()
     assert await frames(recorder) == (3, (320, 640))
-    assert await recorder.stop() is None
-
-
-async def test_a_later_recording_begins_anew() -> None:
-    recorder = FrameRecorder(Screen().screenshot)
     await recorder.start()
     await recorder.start()
     assert (await frames(recorder))[0] == 2
+    assert await recorder.stop() is None
 
 
 async def test_pictures_are_limited() -> None:

@@ -1,11 +1,11 @@
 """Fingerprints are equal for the same screen with other data, and different for other screens."""
 
+from collections import defaultdict
 from itertools import combinations
 from pathlib import Path
 
 import pytest
 
-from services.executor.automation.devices.simulated.device import SimulatedDevice
 from services.executor.automation.screen.elements import Element, Point, Role, walk
 from services.executor.automation.screen.fingerprint import fingerprint_of, id_shape, normalized_words, same_screen
 from tests.unit.executor.automation.devices.simulated.models import started
@@ -86,70 +86,37 @@ def test_different_screens_have_different_fingerprints(pair: tuple[Element, Elem
     assert not same_screen(other, one)
 
 
-class Shopper:
-    """Walks through the example shop."""
-
-    def __init__(self, device: SimulatedDevice, seen: dict[str, list[Element]]) -> None:
-        self._device = device
-        self.seen = seen
-
-    async def see(self, name: str) -> None:
-        await self._device.timer.sleep(5)
-        self.seen.setdefault(name, []).append(await self._device.tree())
-
-    async def tap(self, name: str) -> None:
-        await self._device.tap(await self._find(name))
-        await self._device.timer.sleep(5)
-
-    async def type(self, text: str, name: str) -> None:
-        await self._device.type(text, await self._find(name))
-
-    async def _find(self, name: str) -> Element:
-        tree = await self._device.tree()
-        return next(each for each in walk(tree) if name in (each.id, each.text) and each is not tree)
-
-    async def scroll(self) -> None:
-        await self._device.swipe(Point(180, 500), Point(180, 150))
+FAILED_LOG_IN = (
+    *("see log in", "type email ada@example.com", "see log in", "type password wrong", "tap log_in", "see log in"),
+)
+PURCHASE = (
+    *("see log in", "type email ada@example.com", "type password lovelace", "tap log_in", "see products"),
+    *("type search mug", "see products", "tap Blue mug", "see product", "tap add_to_cart", "see product"),
+    *("tap to_cart", "see cart", "tap Remove", "see cart", "tap keep_shopping", "see products", "tap tab_profile"),
+    *("see profile", "scroll", "see profile"),
+)
 
 
 async def visited(platform: str) -> dict[str, list[Element]]:
-    """The screens of the shop, each in several states."""
-    model = (EXAMPLES / f"shop-{platform}" / "1.0.0.yaml").read_text()
-    shopper = Shopper(await started(model, platform=platform), {})
-    await shopper.see("log in")
-    await shopper.type("ada@example.com", "email")
-    await shopper.see("log in")
-    await shopper.type("wrong", "password")
-    await shopper.tap("log_in")
-    await shopper.see("log in")
-    shopper = await _signed_in(model, platform, shopper.seen)
-    await shopper.see("products")
-    await shopper.type("mug", "search")
-    await shopper.see("products")
-    await shopper.tap("Blue mug")
-    await shopper.see("product")
-    await shopper.tap("add_to_cart")
-    await shopper.see("product")
-    await shopper.tap("to_cart")
-    await shopper.see("cart")
-    await shopper.tap("Remove")
-    await shopper.see("cart")
-    await shopper.tap("keep_shopping")
-    await shopper.see("products")
-    await shopper.tap("tab_profile")
-    await shopper.see("profile")
-    await shopper.scroll()
-    await shopper.see("profile")
-    return shopper.seen
-
-
-async def _signed_in(model: str, platform: str, seen: dict[str, list[Element]]) -> Shopper:
-    shopper = Shopper(await started(model, platform=platform), seen)
-    await shopper.see("log in")
-    await shopper.type("ada@example.com", "email")
-    await shopper.type("lovelace", "password")
-    await shopper.tap("log_in")
-    return shopper
+    """The screens of the example shop, each in several states."""
+    model, seen = (EXAMPLES / f"shop-{platform}" / "1.0.0.yaml").read_text(), defaultdict[str, list[Element]](list)
+    for story in (FAILED_LOG_IN, PURCHASE):
+        device = await started(model, platform=platform)
+        for act, _, what in (step.partition(" ") for step in story):
+            await device.timer.sleep(5)
+            name, _, text = what.partition(" ") if act == "type" else (what, "", "")
+            tree = await device.tree()
+            element = next((each for each in walk(tree) if name in (each.id, each.text) and each is not tree), tree)
+            match act:
+                case "see":
+                    seen[what].append(tree)
+                case "type":
+                    await device.type(text, element)
+                case "tap":
+                    await device.tap(element)
+                case "scroll":
+                    await device.swipe(Point(180, 500), Point(180, 150))
+    return seen
 
 
 @pytest.mark.parametrize("platform", ["android", "ios"])
