@@ -109,16 +109,13 @@ def test_the_defaults_set_every_field() -> None:
     assert len(proto.execution_mode.ListFields()) == len(run_config_pb2.ExecutionMode.DESCRIPTOR.fields)
 
 
-def test_absent_build_fields_stay_absent() -> None:
+def test_absent_fields_stay_absent() -> None:
     config = BuildConfig(ios_build=PinnedBuild("app", "1.0"), android_build=PinnedBuild("other"))
     proto = build_config_proto(config)
     assert proto is not None
     assert read_build_config(proto) == config
     assert build_config_proto(BuildConfig()) is None
     assert read_build_config(run_config_pb2.BuildConfig()) == BuildConfig()
-
-
-def test_absent_attribution_fields_stay_absent() -> None:
     attribution = Ci(system="github", pr_number=0, branch="")
     assert read_ci(ci_proto(attribution)) == attribution
     assert read_ci(ci_pb2.CiAttribution()) == Ci()

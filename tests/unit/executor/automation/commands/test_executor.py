@@ -171,20 +171,21 @@ async def test_dark_mode_is_checked_at_once() -> None:
     assert (result.failure.step_index, device.timer.now()) == (5, 0)
 
 
-async def test_a_journey_takes_its_time() -> None:
-    """A hundredth of a degree of latitude is 1,112 m: at 100 m/s eleven seconds, and as many points."""
+@pytest.mark.parametrize(
+    ("points", "speed", "count", "seconds"),
+    [
+        # A hundredth of a degree of latitude is 1,112 m: at 100 m/s eleven seconds, and as many points.
+        (["1, 2", "1.01, 2"], {"speed": 100}, 12, 11.1),
+        (["0,0", "0,0.01", "0,0"], {}, 101, 556),
+    ],
+)
+async def test_a_journey_takes_its_time(points: list[str], speed: dict[str, int], count: int, seconds: float) -> None:
+    """However long it is, it is no timeout."""
     device = FakeDevice()
-    assert (await run(device, "back", {"travel": {"points": ["1, 2", "1.01, 2"], "speed": 100}})).failure is None
-    places = [each for each in device.done if each.startswith("location")]
-    assert (places[0], places[-1], len(places)) == ("location 1,2", "location 1.01,2", 12)
-    assert 11.0 < device.timer.now() < 11.2
-
-
-async def test_a_long_journey_is_no_timeout() -> None:
-    device = FakeDevice()
-    assert (await run(device, "back", {"travel": {"points": ["0,0", "0,0.01", "0,0"]}})).failure is None
-    assert len([each for each in device.done if each.startswith("location")]) == 101
-    assert 555 < device.timer.now() < 557
+    assert (await run(device, "back", {"travel": {"points": points, **speed}})).failure is None
+    places = [each.removeprefix("location ") for each in device.done if each.startswith("location")]
+    assert (places[0], places[-1], len(places)) == (points[0].replace(" ", ""), points[-1].replace(" ", ""), count)
+    assert device.timer.now() == pytest.approx(seconds, rel=0.01)
 
 
 def test_a_journey_takes_the_shorter_way_around_the_earth() -> None:
