@@ -1,7 +1,7 @@
 """Human in the loop: what a person is asked, and what follows from the answer."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -26,15 +26,20 @@ from tests.unit.executor.automation.attempts import failure_of
 
 
 class FakeHuman:
-    """Gives the answers in turn, then None; with `silent` it never answers. `questions` are those asked."""
+    """Gives the answers in turn, then None; with `silent` it never answers. `questions` are those asked.
+
+    `meanwhile` happens while it thinks.
+    """
 
     def __init__(self, *answers: str | None, silent: bool = False) -> None:
         self._answers = list(answers)
         self._silent = silent
         self.questions: list[HumanQuestion] = []
+        self.meanwhile: Callable[[], None] = lambda: None
 
     async def ask(self, question: HumanQuestion) -> str | None:
         self.questions.append(question)
+        self.meanwhile()
         if self._silent:
             await asyncio.Event().wait()
         return self._answers.pop(0) if self._answers else None
@@ -91,14 +96,8 @@ async def test_the_answer_is_done_instead_of_the_step(
 async def test_a_choice_that_left_the_screen_is_asked_about_again() -> None:
     device = FakeDevice(TWO)
 
-    class Slow(FakeHuman):
-        """The screen changes while it thinks."""
-
-        async def ask(self, question: HumanQuestion) -> str | None:
-            device.show = screen(button("Add"), button("Add"), button("Add"))
-            return await super().ask(question)
-
-    human = Slow('tap the 2nd: button "Add"', "fail")
+    human = FakeHuman('tap the 2nd: button "Add"', "fail")
+    human.meanwhile = lambda: setattr(device, "show", screen(*[button("Add")] * 3))
     result = await run(device, human, "Tap Add")
     assert result.failure is not None
     assert "does not offer that choice any more" in human.questions[1].text
@@ -106,16 +105,9 @@ async def test_a_choice_that_left_the_screen_is_asked_about_again() -> None:
 
 
 async def test_the_answer_retry_runs_the_step_again() -> None:
-    device = FakeDevice(screen())
-
-    class Fixer(FakeHuman):
-        """Puts the missing button on the screen."""
-
-        async def ask(self, question: HumanQuestion) -> str | None:
-            device.show = screen(button("Buy"))
-            return await super().ask(question)
-
-    result = await run(device, Fixer("retry"), "Tap Buy")
+    device, fixer = FakeDevice(screen()), FakeHuman("retry")
+    fixer.meanwhile = lambda: setattr(device, "show", screen(button("Buy")))
+    result = await run(device, fixer, "Tap Buy")
     assert result.failure is None
     assert said(result) == [("passed", "tried again as a person asked")]
 
@@ -223,5 +215,4 @@ async def test_an_answer_ends_the_waiting_although_the_device_hangs() -> None:
     watcher = Watcher(device)
     actions = DeviceActions(device, watcher, Keyboard(device, watcher, recorder.secrets))
     human_help = HumanHelp(Late("skip"), device, watcher, actions, recorder, keepalive_seconds=0.01)
-    async with asyncio.timeout(10):
-        assert (await human_help.ask(recorder.begin(step, 0), step, failed, 0)).text == "skip"
+    assert (await human_help.ask(recorder.begin(step, 0), step, failed, 0)).text == "skip"
