@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from services.executor.automation.screen.elements import Bounds, Element, Role, walk
+from services.executor.automation.screen.outline import Outline
 from services.executor.automation.sentences.grounder import ground_sentence
 from services.executor.automation.sentences.grounding import RefusalReason
 from services.executor.automation.sentences.intents import Action
@@ -99,6 +100,33 @@ def test_which_element_is_meant(tree: Element, sentence: str, expected: Element 
     found = ground_sentence(sentence, tree)
     assert (found.element if found.reason is None else found.reason) is expected
     assert (found.action is Action.NONE) is (found.reason is not None)
+
+
+def nested(depth: int, *innermost: Element) -> Element:
+    """Groups inside each other, with these elements in the innermost one."""
+    bounds = Bounds(0, 0, 360, 640)
+    group = Element(role=Role.OTHER, bounds=bounds, children=innermost)
+    for _ in range(depth - 1):
+        group = Element(role=Role.OTHER, bounds=bounds, children=(group,))
+    return group
+
+
+def test_containers_are_searched_in_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not once for each container around the anchor: pages may be deep, and have thousands of elements."""
+    buttons = [Element(role=Role.BUTTON, text="x", bounds=Bounds(0, 0, 9, 9)) for _ in range(50)]
+    anchor = Element(role=Role.TEXT, text="anchor", bounds=Bounds(0, 0, 9, 9))
+    tree = screen(nested(100, nested(100, anchor), nested(100, *buttons)))
+    calls = []
+    ancestors = Outline.ancestors
+
+    def counted(outline: Outline, element: Element) -> list[Element]:
+        calls.append(element)
+        return ancestors(outline, element)
+
+    monkeypatch.setattr(Outline, "ancestors", counted)
+    found = ground_sentence('Tap the "x" button inside "anchor"', tree)
+    assert found.reason is RefusalReason.AMBIGUOUS
+    assert len(calls) < 20 * 50
 
 
 def test_all_matches_are_candidates() -> None:
