@@ -41,7 +41,7 @@ def navigated(opened: str) -> Element:
 
 
 EQUAL = {
-    "another clock": (android_products("Mug", clock="9:41"), android_products("Mug", clock="12:03")),
+    "another clock": (android_products("Mug", clock="9:41"), android_products("Mug", clock="12:03 PM")),
     "a badge that counts": (android_products("Mug"), android_products("Mug", badge="Cart 3")),
     "other rows": (android_products("Mug", "Plate", "Cup"), android_products("Fork", "Spoon")),
     "an empty list": (android_products("Mug", "Plate", "Cup"), android_products()),
