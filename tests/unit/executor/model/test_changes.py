@@ -56,13 +56,16 @@ def test_unchanged_runs_are_neither_stored_nor_published() -> None:
     assert (change.runs, change.facts, change.publishes_execution, change.execution.revision) == ((), (), False, 0)
 
 
-def test_a_retry_requests_no_worker_but_an_abandoned_run_does() -> None:
+def test_a_retry_requests_no_worker_but_a_released_or_abandoned_run_does() -> None:
     start = start_execution(execution_of(), [queued_run()], NOW)
     claimed = claim(start.execution, start.runs[0])
     run = claimed.runs[0]
     assert finish(claimed.execution, run, failing()).requested == ()
     back = lifecycle.hand_back(run, run.fencing_token, later(2))
     assert [run.id for run in apply_moves(claimed.execution, [(run, back)], later(2)).requested] == [run.id]
+    waiting = new_run()
+    released = apply_moves(execution_of(waiting), [(waiting, lifecycle.queue(waiting, later(2)))], later(2))
+    assert [run.id for run in released.requested] == [waiting.id]
     lost = lifecycle.expire(run, later(20), LIMITS)
     assert [run.id for run in apply_moves(claimed.execution, [(run, lost)], later(20)).requested] == [run.id]
 
