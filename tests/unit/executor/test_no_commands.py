@@ -1,6 +1,7 @@
 """The step language has no shell, and no module that executes steps can start a program or evaluate code."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +21,8 @@ MODULES = {"subprocess", "pty", "multiprocessing", "ctypes", "cffi", "code", "co
 CALLS = {"eval", "exec", "compile", "__import__"}
 ATTRIBUTES = {"create_subprocess_exec", "create_subprocess_shell"}
 ATTRIBUTES |= {"unsafe_load", "full_load", "UnsafeLoader", "FullLoader"}
+WORDS = re.compile(rf"\b(?:os|{'|'.join(MODULES | CALLS | ATTRIBUTES)})\b")
+"""A module without any of them is not parsed."""
 OF_OS = ("system", "popen", "fork", "posix_spawn", "exec", "spawn")
 
 
@@ -40,15 +43,16 @@ def found(tree: ast.AST) -> Iterator[str]:
 
 
 def test_no_module_starts_a_program_or_runs_text() -> None:
-    by_module = {str(path.relative_to(ROOT)): list(found(ast.parse(path.read_text()))) for path in SOURCES}
-    assert len(by_module) > 100
+    texts = {str(path.relative_to(ROOT)): path.read_text() for path in SOURCES}
+    assert len(texts) > 100
+    by_module = {module: list(found(ast.parse(text))) for module, text in texts.items() if WORDS.search(text)}
     assert {module: names for module, names in by_module.items() if names} == {}
 
 
 def test_the_check_finds_forbidden_calls() -> None:
     hostile = ("import subprocess", "from pty import spawn", "eval('1')", "os.system('x')", "os.execv('x', [])")
     for line in (*hostile, "asyncio.create_subprocess_exec('x')"):
-        assert len(list(found(ast.parse(line)))) == 1, line
+        assert (WORDS.search(line) is not None, len(list(found(ast.parse(line))))) == (True, 1), line
 
 
 @pytest.mark.parametrize(

@@ -10,15 +10,17 @@ import pytest
 from services.executor.automation.attempt import AttemptRunner
 from services.executor.automation.attempt_request import AttemptRequest
 from services.executor.automation.devices.port import Device, DeviceFailure
-from services.executor.automation.model_ports import ModelProvider
+from services.executor.automation.model_ports import Judgement, ModelProvider, ScreenView
 from services.executor.automation.ports import AcceptedBaselines, EvidenceStore, FlowFiles, Human, StepCache
 from services.executor.automation.screen.elements import Bounds, Element
 from services.executor.model.attempts import AttemptResult
 from services.executor.model.failures import Category, Failure
-from services.executor.model.run_config import FallbackTrigger, RunConfig
+from services.executor.model.run_config import ExecutionMode, FallbackTrigger, RunConfig
 from tests.fakes.devices import FakeDevices, button
+from tests.fakes.models import FakeModel
 
 NEVER = RunConfig(fallback_trigger=FallbackTrigger.NEVER)
+REFLECTING = RunConfig(fallback_trigger=FallbackTrigger.NEVER, execution_mode=ExecutionMode(enable_reflection=True))
 PAY = button("Pay")
 
 
@@ -78,6 +80,20 @@ def fails(category: Category, match: str | None = None) -> Iterator[None]:
     with pytest.raises(DeviceFailure, match=match) as raised:
         yield
     assert raised.value.category is category
+
+
+class ApprovingModel(FakeModel):
+    """Judges that every step reached its aim, so that actions of the rules are stored."""
+
+    async def judge(self, sentence: str, before: ScreenView, after: ScreenView) -> Judgement:
+        return Judgement(reached=True, why="")
+
+
+class SentFiles(dict[str, bytes]):
+    """The files that were sent along, by their paths."""
+
+    async def read(self, path: str) -> bytes:
+        return self[path]
 
 
 class StoppedClock:

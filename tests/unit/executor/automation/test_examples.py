@@ -1,4 +1,7 @@
-"""The example workspace: every test on every build's model gives the verdict that the build was made for."""
+"""The example workspace: every test on every build's model gives the verdict that the build was made for.
+
+The step cache changes no verdict.
+"""
 
 from typing import Any
 
@@ -10,19 +13,25 @@ from examples.workspace import described_tests
 from services.executor.automation.attempt import AttemptRunner
 from services.executor.automation.attempt_request import AttemptRequest
 from services.executor.automation.devices.pools.pooled_devices import PooledDevices
-from services.executor.automation.devices.port import Build
-from services.executor.model.run_config import FallbackTrigger, RunConfig
+from services.executor.automation.ports import NoStepCache, StepCache
+from services.executor.automation.step_cache.cache import StoredStepCache
+from services.executor.model.attempts import CacheOutcome, StepResult
 from services.flows.loader import load_flow
 from tests.fakes.flows import stored_steps
+from tests.fakes.step_cache import FakeStepCacheStore
+from tests.unit.executor.automation.attempts import NEVER, REFLECTING, ApprovingModel
+from tests.unit.executor.automation.devices.simulated import models
 
-TESTS: list[dict[str, Any]] = [
+Row = dict[str, Any]
+
+TESTS: list[Row] = [
     {**test, "platform": None, "steps": stored_steps(test["flow"])} if "flow" in test else test
     for test in described_tests()
 ]
-APPS: list[dict[str, Any]] = yaml.safe_load((EXAMPLES / "apps.yaml").read_text())
+APPS: list[Row] = yaml.safe_load((EXAMPLES / "apps.yaml").read_text())
 
 RUNS = 2
-"""Of a test that fails; more runs that pass are in test_examples_with_cache."""
+"""Of a test that fails; runs that pass are repeated with the cache."""
 RUNS_OF_FLAKY = 8
 FLAKY = {None, "assertion_failed"}
 ENDS: dict[tuple[str, str, str], set[str | None]] = {
@@ -35,43 +44,52 @@ ENDS: dict[tuple[str, str, str], set[str | None]] = {
 }
 """How tests end on builds on which they do not always pass: the category of the failure, or None where they pass."""
 
-CELLS = [
-    pytest.param(app["platform"], build, test, id=f"{app['platform']}-{build['version']}-{test['name']}")
+CASES = [
+    pytest.param(app, test, id=f"{app['platform']}-{test['name']}")
     for app in APPS
-    for build in app["builds"]
     for test in TESTS
     if test["platform"] in (None, app["platform"])
 ]
 
 
-async def categories(platform: str, content: bytes, steps: list[Any], runs: int) -> list[str | None]:
-    """How the test ends in this number of runs: the category of its failure, or None where it passed."""
-
-    async def read(limit: int) -> bytes:
-        return content[:limit]
-
-    automation = AttemptRunner(PooledDevices.load(None))
-    build = Build(app_name="Example Shop", read=read)
-    config = RunConfig(fallback_trigger=FallbackTrigger.NEVER)
-    ended = []
-    for run in range(runs):
-        plan = AttemptRequest(
-            run_id=f"r{run}", attempt=1, platform=platform.lower(), steps=steps, build=build, config=config
-        )
-        failure = (await automation.run(plan)).failure
-        ended.append(str(failure.category) if failure is not None else None)
-    return ended
-
-
-def _content(name: str) -> bytes:
-    return (EXAMPLES / name).read_bytes()
+async def attempt(
+    app: Row, build: Row, test: Row, run: int, cache: StepCache | None = None
+) -> tuple[str | None, tuple[StepResult, ...]]:
+    """The category of the failure, or None where the test passed; and the steps. With a cache, actions are stored."""
+    request = AttemptRequest(
+        run_id=f"r{run}",
+        app=app["name"],
+        attempt=1,
+        platform=app["platform"].lower(),
+        steps=test["steps"],
+        build=models.build((EXAMPLES / build["file"]).read_text()),
+        config=NEVER if cache is None else REFLECTING,
+    )
+    model = None if cache is None else ApprovingModel()
+    result = await AttemptRunner(PooledDevices.load(None), cache=cache, model=model).run(request)
+    return (str(result.failure.category) if result.failure is not None else None), result.steps
 
 
-@pytest.mark.parametrize(("platform", "build", "test"), CELLS)
-async def test_each_test_on_each_build(platform: str, build: dict[str, str], test: dict[str, Any]) -> None:
-    expected = ENDS.get((platform, build["version"], test["name"]), {None})
-    runs = RUNS_OF_FLAKY if expected is FLAKY else 1 if expected == {None} else RUNS
-    assert set(await categories(platform, _content(build["file"]), test["steps"], runs)) == expected
+@pytest.mark.parametrize(("app", "test"), CASES)
+async def test_each_test_on_each_build(app: Row, test: Row) -> None:
+    for build in app["builds"]:
+        expected = ENDS.get((app["platform"], build["version"], test["name"]), {None})
+        runs = RUNS_OF_FLAKY if expected is FLAKY else 1 if expected == {None} else RUNS
+        assert {(await attempt(app, build, test, run))[0] for run in range(runs)} == expected, build["version"]
+
+
+@pytest.mark.parametrize(("app", "test"), CASES)
+async def test_the_cache_changes_no_verdict(app: Row, test: Row) -> None:
+    cache = StoredStepCache(FakeStepCacheStore())
+    asked: list[CacheOutcome] = []
+    for run, build in enumerate([*app["builds"][:3], app["builds"][2]]):
+        ended, steps = await attempt(app, build, test, run, cache)
+        expected = ENDS.get((app["platform"], build["version"], test["name"]), {None})
+        if expected is FLAKY:
+            expected = {(await attempt(app, build, test, run, NoStepCache()))[0]}
+        assert ended in expected, (build["version"], run)
+        asked += [step.cache for step in steps if step.cache is not None]
+    assert not asked or CacheOutcome.HIT in asked
 
 
 def test_the_workspace_is_consistent() -> None:

@@ -7,7 +7,7 @@ from services.executor.model.executions import Execution
 from services.executor.model.failures import Category, Failure
 from services.executor.model.runs import Run
 from services.executor.model.states import Status
-from tests.unit.executor.model.builders import LIMITS, NOW, execution_of, failing, later, new_run, passing, queued_run
+from tests.unit.executor.model.builders import LIMITS, NOW, execution_of, failing, later, new_run, queued_run
 
 
 def numbers(change: Change) -> list[int]:
@@ -50,28 +50,22 @@ def test_sequence_numbers_continue_and_revisions_increase_by_one() -> None:
     assert second.runs[0].revision == start.runs[1].revision + 1
 
 
-def test_the_end_of_the_execution_is_its_last_event() -> None:
-    start = start_execution(execution_of(), [queued_run()], NOW)
-    claimed = claim(start.execution, start.runs[0])
-    ended = finish(claimed.execution, claimed.runs[0], passing())
-    assert ended.execution.status is Status.COMPLETED
-    assert ended.publishes_execution
-    assert ended.execution.revision == ended.facts[-1].sequence + 1
-
-
 def test_unchanged_runs_are_neither_stored_nor_published() -> None:
     run = queued_run()
     change = apply_moves(execution_of(run), [(run, run)], later(1))
     assert (change.runs, change.facts, change.publishes_execution, change.execution.revision) == ((), (), False, 0)
 
 
-def test_a_retry_requests_no_worker_but_an_abandoned_run_does() -> None:
+def test_a_retry_requests_no_worker_but_a_released_or_abandoned_run_does() -> None:
     start = start_execution(execution_of(), [queued_run()], NOW)
     claimed = claim(start.execution, start.runs[0])
     run = claimed.runs[0]
     assert finish(claimed.execution, run, failing()).requested == ()
     back = lifecycle.hand_back(run, run.fencing_token, later(2))
     assert [run.id for run in apply_moves(claimed.execution, [(run, back)], later(2)).requested] == [run.id]
+    waiting = new_run()
+    released = apply_moves(execution_of(waiting), [(waiting, lifecycle.queue(waiting, later(2)))], later(2))
+    assert [run.id for run in released.requested] == [waiting.id]
     lost = lifecycle.expire(run, later(20), LIMITS)
     assert [run.id for run in apply_moves(claimed.execution, [(run, lost)], later(20)).requested] == [run.id]
 

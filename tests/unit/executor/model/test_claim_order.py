@@ -1,7 +1,9 @@
 """The order in which runs are claimed, within an execution and between organisations."""
 
 from datetime import datetime
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -50,34 +52,33 @@ def organisations(queues: list[OrgQueue]) -> list[str]:
     return [queue.org_id for queue in queues]
 
 
-def test_a_single_organisation_gets_all_free_slots() -> None:
-    assert organisations(share_slots([queue("a")], 3)) == ["a", "a", "a"]
+A, B, LATE_B, LATE_C = queue("a"), queue("b"), queue("b", since=later(9)), queue("c", since=later(5))
 
 
-def test_the_organisation_with_the_fewest_running_runs_comes_first() -> None:
-    queues = [queue("a"), queue("b"), queue("c", since=later(5))]
-    assert organisations(share_slots(queues, 6, running={"a": 3, "b": 1})) == ["c", "b", "c", "b", "c", "a"]
-
-
-def test_ties_go_to_the_organisation_served_longest_ago_then_to_the_oldest() -> None:
-    queues = [queue("a"), queue("b", since=later(9)), queue("c", since=later(5))]
-    assert organisations(share_slots(queues, 3, served={"a": 7})) == ["c", "b", "a"]
-
-
-def test_fairness_between_organisations_takes_precedence_over_priority() -> None:
-    queues = [queue("a", rank=1), queue("b", since=later(9))]
-    assert organisations(share_slots(queues, 3, running={"a": 1})) == ["b", "a", "b"]
+@pytest.mark.parametrize(
+    ("queues", "limit", "use", "chosen"),
+    [
+        ([A], 3, {}, "aaa"),
+        # The organisation with the fewest running runs comes first.
+        ([A, B, LATE_C], 6, {"running": {"a": 3, "b": 1}}, "cbcbca"),
+        # Ties go to the organisation served longest ago, then to the oldest.
+        ([A, LATE_B, LATE_C], 3, {"served": {"a": 7}}, "cba"),
+        # Fairness between organisations takes precedence over priority.
+        ([queue("a", rank=1), LATE_B], 3, {"running": {"a": 1}}, "bab"),
+        # No organisation exceeds its remaining slots.
+        ([A, queue("a", rank=0), B, queue("c")], 9, {"left": {"a": 2, "b": 0, "c": 1}}, "aca"),
+        ([A, B, LATE_C], 9, {"left": {"a": -1, "b": 0, "c": 0}}, ""),
+    ],
+)
+def test_which_organisations_get_free_slots(
+    queues: list[OrgQueue], limit: int, use: dict[str, Any], chosen: str
+) -> None:
+    assert "".join(organisations(share_slots(queues, limit, **use))) == chosen
 
 
 def test_priority_decides_within_an_organisation() -> None:
     queues = [queue("a"), queue("a", rank=1, since=later(9)), queue("b")]
     assert [(q.org_id, q.rank) for q in share_slots(queues, 3)] == [("b", 11), ("a", 1), ("b", 11)]
-
-
-def test_no_organisation_exceeds_its_remaining_slots() -> None:
-    queues = [queue("a"), queue("a", rank=0), queue("b"), queue("c")]
-    assert organisations(share_slots(queues, 9, left={"a": 2, "b": 0, "c": 1})) == ["a", "c", "a"]
-    assert share_slots(queues, 9, left={"a": -1, "b": 0, "c": 0}) == []
 
 
 @given(

@@ -9,14 +9,13 @@ from services.executor.model.executions import (
     Execution,
     RunCounts,
     apply_run_change,
-    end_if_done,
     outcome,
     status_message,
 )
-from services.executor.model.failures import Category, Failure
+from services.executor.model.failures import Category
 from services.executor.model.runs import Run
 from services.executor.model.states import Status
-from tests.unit.executor.model.builders import LIMITS, NOW, execution_of, failing, later, passing, queued_run
+from tests.unit.executor.model.builders import LIMITS, execution_of, failing, later, passing, queued_run
 
 
 @pytest.mark.parametrize(
@@ -80,12 +79,6 @@ def test_only_a_failed_execution_has_a_failure() -> None:
     execution, _ = finished(*claimed(execution_of(bad, good), bad), category=Category.CONFIG_INVALID)
     execution, _ = finished(*claimed(execution, good), category=Category.APP_CRASH)
     assert (execution.status, execution.success, execution.failure) == (Status.COMPLETED, False, None)
-
-
-def test_an_execution_without_runnable_runs_fails_at_once() -> None:
-    run = lifecycle.end(queued_run(), Failure(Category.CONFIG_INVALID, "Attach it."), NOW)
-    execution = end_if_done(execution_of(run), NOW)
-    assert (execution.status, execution.success) == (Status.FAILED, None)
 
 
 def test_the_message_describes_the_state() -> None:

@@ -1,5 +1,9 @@
-"""The invariants of a run hold under any sequence of transitions (a hypothesis state machine)."""
+"""The invariants of runs, their execution and its events hold under any sequence of transitions.
 
+A hypothesis state machine.
+"""
+
+from collections import Counter
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -7,10 +11,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from services.executor.model import lifecycle
+from services.executor.model import changes, lifecycle
 from services.executor.model.attempts import AttemptMode, AttemptResult
-from services.executor.model.executions import Execution, apply_run_change
-from services.executor.model.failures import Category, Failure
+from services.executor.model.changes import Change
+from services.executor.model.executions import Execution, RunCounts, bucket
+from services.executor.model.failures import CANCELLATIONS, Category, Failure
 from services.executor.model.lifecycle import Fenced, NotClaimable, QuestionNotOpen
 from services.executor.model.runs import QuestionPrompt, Run
 from services.executor.model.states import NEXT, Status
@@ -26,151 +31,197 @@ RESULTS = st.one_of(
     ),
 )
 EXTRA = st.sampled_from([(), (AttemptMode.UNCACHED,), (AttemptMode.MODEL,), (AttemptMode.UNCACHED, AttemptMode.MODEL)])
+MOST_RUNS = 4
+INDEX = st.integers(0, MOST_RUNS - 1)
 ASKED = QuestionPrompt(id="q", text="Which one?", step_index=0)
 
 
-class Life(RuleBasedStateMachine):
-    """One run, its execution, the clock, and every token ever given to a worker."""
+class Story(RuleBasedStateMachine):
+    """An execution with its runs, its events so far, the clock, and every token ever given to a worker."""
 
-    run: Run
     execution: Execution
 
     def __init__(self) -> None:
         super().__init__()
         self.now: datetime = NOW
-        self.tokens: list[int] = []
-        self.revisions = 0
+        self.runs: list[Run] = []
+        self.tokens: list[tuple[int, int]] = []
+        self.told: list[tuple[int, str, Status]] = []
 
-    @initialize(retries=st.integers(0, 5), extra=EXTRA)
-    def start(self, retries: int, extra: tuple[AttemptMode, ...]) -> None:
-        self.run = replace(new_run(retries=retries), extra_modes=extra)
-        self.execution = execution_of(self.run)
+    @initialize(
+        count=st.integers(1, MOST_RUNS),
+        max_parallel=st.none() | st.integers(1, 3),
+        retries=st.sampled_from([0, 1, 5]),
+        extra=EXTRA,
+    )
+    def start(self, count: int, max_parallel: int | None, retries: int, extra: tuple[AttemptMode, ...]) -> None:
+        made = [replace(new_run(retries=retries, position=n), extra_modes=extra) for n in range(count)]
+        released = [lifecycle.queue(run, NOW) for run in made[:max_parallel]]
+        begun = replace(execution_of(), max_parallel=max_parallel)
+        self.runs = [*released, *made[len(released) :]]
+        self.take(changes.start_execution(begun, self.runs, NOW))
 
-    def become(self, after: Run) -> None:
-        before = self.run
-        assert after.status is before.status or after.status in NEXT[before.status]
-        assert after.fencing_token >= before.fencing_token
-        assert len(after.attempts) in (len(before.attempts), len(before.attempts) + 1)
-        if before.status.terminal:
-            assert after == before
-        self.execution = apply_run_change(self.execution, before, after, self.now)
-        self.run = after
+    def take(self, change: Change) -> None:
+        self.execution = change.execution
+        changed = {run.id: run for run in change.runs}
+        for before in self.runs:
+            check_transition(before, changed.get(before.id, before))
+        self.runs = [changed.get(run.id, run) for run in self.runs]
+        self.told += [(fact.sequence, fact.run.id, fact.run.status) for fact in change.facts]
+        if change.publishes_execution:
+            self.told.append((change.execution.revision, "execution", change.execution.status))
+
+    def move(self, index: int, after: Run) -> None:
+        """As ExecutionTransactions does: a run that ends releases the next one."""
+        before = self.runs[index]
+        check_transition(before, after)
+        moves = [(before, after)]
+        ends = before.status is not after.status and after.status.terminal
+        if ends and self.execution.max_parallel is not None and self.execution.cancel_requested_at is None:
+            waiting = [run for run in self.runs if run.status is Status.INITIALIZED]
+            moves += [(run, lifecycle.queue(run, self.now)) for run in waiting[:1]]
+        self.take(changes.apply_moves(self.execution, moves, self.now))
 
     @rule(seconds=st.floats(0, 4000))
     def time_passes(self, seconds: float) -> None:
         self.now += timedelta(seconds=seconds)
 
-    @precondition(lambda self: self.run.status is Status.INITIALIZED)
-    @rule()
-    def queue(self) -> None:
-        self.become(lifecycle.queue(self.run, self.now))
-
-    @rule()
-    def claim(self) -> None:
-        try:
-            after = lifecycle.claim(self.run, "worker", self.now, LIMITS)
-        except NotClaimable:
-            assert not lifecycle.is_claimable(self.run, self.now)
-            return
-        assert after.fencing_token not in self.tokens
-        self.tokens.append(after.fencing_token)
-        self.become(after)
+    @rule(index=INDEX)
+    def claim(self, index: int) -> None:
+        if index < len(self.runs):
+            try:
+                after = lifecycle.claim(self.runs[index], "worker", self.now, LIMITS)
+            except NotClaimable:
+                assert not lifecycle.is_claimable(self.runs[index], self.now)
+                return
+            assert (index, after.fencing_token) not in self.tokens
+            self.tokens.append((index, after.fencing_token))
+            self.move(index, after)
 
     @precondition(lambda self: self.tokens)
     @rule(result=RESULTS, back=st.booleans(), choice=st.data())
     def write(self, result: AttemptResult, back: bool, choice: st.DataObject) -> None:
-        token = choice.draw(st.sampled_from(self.tokens))
+        index, token = choice.draw(st.sampled_from(self.tokens))
+        run = self.runs[index]
         try:
             if back:
-                after = lifecycle.hand_back(self.run, token, self.now)
+                after = lifecycle.hand_back(run, token, self.now)
             else:
-                after = lifecycle.finish(self.run, token, result, self.now, LIMITS)
+                after = lifecycle.finish(run, token, result, self.now, LIMITS)
         except Fenced:
-            assert self.run.lease is None or self.run.fencing_token != token
+            assert run.lease is None or run.fencing_token != token
             return
-        assert self.run.fencing_token == token
-        self.become(after)
+        assert (run.lease is not None, run.fencing_token) == (True, token)
+        self.move(index, after)
 
-    @precondition(lambda self: self.run.lease is not None)
-    @rule(seconds=st.floats(1, 900))
-    def ask(self, seconds: float) -> None:
-        self.become(
-            lifecycle.ask_question(self.run, self.run.fencing_token, ASKED, timedelta(seconds=seconds), self.now)
-        )
+    @rule(index=INDEX, seconds=st.floats(1, 900))
+    def ask(self, index: int, seconds: float) -> None:
+        if index < len(self.runs) and self.runs[index].lease is not None:
+            run = self.runs[index]
+            patience = timedelta(seconds=seconds)
+            self.move(index, lifecycle.ask_question(run, run.fencing_token, ASKED, patience, self.now))
 
-    @rule()
-    def answer(self) -> None:
-        try:
-            after = lifecycle.answer_question(self.run, None, "retry", self.now)
-        except QuestionNotOpen:
-            question = self.run.open_question
-            assert question is None or self.now >= question.expires_at
-            return
-        self.become(after)
+    @rule(index=INDEX)
+    def answer(self, index: int) -> None:
+        if index < len(self.runs):
+            try:
+                after = lifecycle.answer_question(self.runs[index], None, "retry", self.now)
+            except QuestionNotOpen:
+                question = self.runs[index].open_question
+                assert question is None or self.now >= question.expires_at
+                return
+            self.move(index, after)
 
-    @rule()
-    def reap(self) -> None:
-        self.become(lifecycle.expire(self.run, self.now, LIMITS))
+    @rule(index=INDEX)
+    def reap(self, index: int) -> None:
+        if index < len(self.runs):
+            self.move(index, lifecycle.expire(self.runs[index], self.now, LIMITS))
 
-    @precondition(lambda self: not self.run.status.terminal)
+    @precondition(lambda self: not self.execution.status.terminal)
     @rule(superseded_by=st.sampled_from([None, "newer", "newest"]))
     def cancel(self, superseded_by: str | None) -> None:
-        before = self.run
-        self.become(lifecycle.request_cancel(before, self.now, superseded_by))
-        if before.cancel_requested_at is not None:
-            assert self.run.superseded_by == before.superseded_by
+        asked = {run.id: run.superseded_by for run in self.runs if run.cancel_requested_at is not None}
+        open_runs = [run for run in self.runs if not run.status.terminal]
+        self.take(changes.cancel_execution(self.execution, open_runs, self.now, superseded_by))
+        assert [run for run in self.runs if not run.status.terminal and run.lease is None] == []
+        assert all(run.superseded_by == asked[run.id] for run in self.runs if run.id in asked)
 
     @invariant()
-    def attempts_are_numbered_without_gaps_and_only_the_last_may_be_open(self) -> None:
-        attempts = self.run.attempts
-        assert [attempt.number for attempt in attempts] == list(range(1, len(attempts) + 1))
-        assert all(attempt.status.terminal for attempt in attempts[:-1])
+    def counts_are_those_of_the_runs(self) -> None:
+        counted = Counter(bucket(run) for run in self.runs)
+        assert self.execution.counts == RunCounts(total=len(self.runs), **counted)
 
     @invariant()
-    def somebody_owns_it_or_may_claim_it_or_it_is_over(self) -> None:
-        run = self.run
-        if run.status is Status.RUNNING:
-            assert (run.lease is None) != (run.claimable_at is None)
-            assert (run.lease is None) == run.attempts[-1].status.terminal
-        if run.status.terminal:
-            assert (run.lease, run.claimable_at) == (None, None)
-            assert run.completed_at is not None
+    def facts_are_numbered_without_gaps(self) -> None:
+        assert [sequence for sequence, _, _ in self.told] == list(range(1, len(self.told) + 1))
+        assert self.execution.revision == len(self.told)
 
     @invariant()
-    def whatever_is_released_ends_by_time(self) -> None:
-        if self.run.status in (Status.QUEUED, Status.RUNNING):
-            assert self.run.due_at(LIMITS) is not None
+    def everybody_ends_once_and_the_execution_last(self) -> None:
+        ends = Counter(who for _, who, status in self.told if status.terminal)
+        assert all(number == 1 for number in ends.values())
+        assert {who for who in ends if who != "execution"} == {run.id for run in self.runs if run.status.terminal}
+        assert self.execution.status.terminal == ("execution" in ends) == (self.execution.counts.open == 0)
+        if self.execution.status.terminal:
+            assert self.told[-1][1] == "execution"
 
     @invariant()
-    def a_verdict_has_a_success_and_nothing_else_has(self) -> None:
-        assert (self.run.success is not None) == (self.run.status is Status.COMPLETED)
-        assert (self.run.failure is None) == (self.run.success is True or not self.run.status.terminal)
+    def nobody_waits_for_a_release_that_does_not_come(self) -> None:
+        if any(run.status is Status.INITIALIZED for run in self.runs):
+            assert any(run.status in (Status.QUEUED, Status.RUNNING) for run in self.runs)
 
     @invariant()
-    def only_a_run_that_somebody_works_on_and_nobody_cancels_asks(self) -> None:
-        if self.run.open_question is not None:
-            assert self.run.lease is not None
-            assert self.run.cancel_requested_at is None
-
-    @invariant()
-    def retries_stay_in_their_bounds(self) -> None:
-        failed = sum(attempt.failed_verdict for attempt in self.run.attempts)
-        broken = sum(attempt.failed_by_infrastructure for attempt in self.run.attempts)
-        extra = [attempt.mode for attempt in self.run.attempts if attempt.failed_verdict]
-        assert all(
-            extra.count(mode) <= (mode in self.run.extra_modes) for mode in (AttemptMode.UNCACHED, AttemptMode.MODEL)
-        )
-        assert failed <= self.run.retries + 1 + len(self.run.extra_modes)
-        assert broken <= LIMITS.infrastructure_retries + 1
-
-    @invariant()
-    def the_execution_adds_up_and_ends_with_its_run(self) -> None:
-        counts = self.execution.counts
-        parts = counts.queued, counts.running, counts.passed, counts.failed, counts.cancelled, counts.infra_failed
-        assert counts.total == sum(parts) == 1
-        assert min(parts) == 0
-        assert self.execution.status.terminal == self.run.status.terminal
+    def each_run_is_consistent(self) -> None:
+        for run in self.runs:
+            check_attempts(run)
+            check_owner(run)
+            check_end(run)
 
 
-TestLife = Life.TestCase
-TestLife.settings = settings(max_examples=examples(150), stateful_step_count=40, deadline=None)
+def check_transition(before: Run, after: Run) -> None:
+    assert after.status is before.status or after.status in NEXT[before.status]
+    assert after.fencing_token >= before.fencing_token
+    assert len(after.attempts) in (len(before.attempts), len(before.attempts) + 1)
+    if before.status.terminal:
+        assert after == before
+
+
+def check_attempts(run: Run) -> None:
+    """They are numbered without gaps, only the last one may be open, and their number is bounded."""
+    assert [attempt.number for attempt in run.attempts] == list(range(1, len(run.attempts) + 1))
+    assert all(attempt.status.terminal for attempt in run.attempts[:-1])
+    extra = [attempt.mode for attempt in run.attempts if attempt.failed_verdict]
+    for mode in (AttemptMode.UNCACHED, AttemptMode.MODEL):
+        assert extra.count(mode) <= (mode in run.extra_modes)
+    assert len(extra) <= run.retries + 1 + len(run.extra_modes)
+    assert sum(attempt.failed_by_infrastructure for attempt in run.attempts) <= LIMITS.infrastructure_retries + 1
+
+
+def check_owner(run: Run) -> None:
+    """A run that is not over has a worker or may be claimed, and ends by a time once it is released."""
+    if run.status is Status.RUNNING:
+        assert (run.lease is None) != (run.claimable_at is None)
+        assert (run.lease is None) == run.attempts[-1].status.terminal
+    if run.status in (Status.QUEUED, Status.RUNNING):
+        assert run.due_at(LIMITS) is not None
+    if run.open_question is not None:
+        assert run.lease is not None
+        assert run.cancel_requested_at is None
+
+
+def check_end(run: Run) -> None:
+    """A verdict has a success and nothing else has; what was cancelled says for what."""
+    if run.status.terminal:
+        assert (run.lease, run.claimable_at) == (None, None)
+        assert run.completed_at is not None
+    assert (run.success is not None) == (run.status is Status.COMPLETED)
+    assert (run.failure is None) == (run.success is True or not run.status.terminal)
+    if run.status is Status.CANCELLED and run.cancel_requested_at is not None:
+        assert run.failure is not None
+        assert run.failure.category in CANCELLATIONS
+        superseded = run.failure.category is Category.CANCELLED_SUPERSEDED
+        assert superseded == (run.superseded_by is not None) or run.failure.message == "It broke."
+
+
+TestStory = Story.TestCase
+TestStory.settings = settings(max_examples=examples(400), stateful_step_count=50, deadline=None)

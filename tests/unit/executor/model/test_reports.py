@@ -37,6 +37,7 @@ def test_metadata_has_the_origin_and_device_of_a_run() -> None:
         "device": "phone-1",
         "simulated": True,
     }
+    assert metadata(execution_of(), new_run()) == {"attempts": 0, "platform": "iOS"}
 
 
 def test_artifacts_that_are_gone_have_no_link() -> None:
@@ -46,10 +47,6 @@ def test_artifacts_that_are_gone_have_no_link() -> None:
     assert isinstance(links, list)
     assert [link["name"] for link in links] == ["a.png"]
     assert [artifact_url(run, artifact) for artifact in run.attempts[0].artifacts][1] == ""
-
-
-def test_metadata_leaves_out_unknown_values() -> None:
-    assert metadata(execution_of(), new_run()) == {"attempts": 0, "platform": "iOS"}
 
 
 def test_report_metadata_of_a_flaky_run_lists_its_artifacts() -> None:

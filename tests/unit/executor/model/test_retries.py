@@ -138,20 +138,16 @@ def test_a_cancelled_extra_attempt_is_a_cancelled_run() -> None:
     assert then(asked, failing(Category.CANCELLED_BY_USER)).status is Status.CANCELLED
 
 
-def test_a_pass_that_needs_a_model_is_not_flaky() -> None:
-    run = then(then(begun(AttemptMode.MODEL, retries=1), failing()), failing())
-    assert then(run, passing()).flaky is False
-
-
-def test_a_pass_after_a_cache_failure_is_not_flaky() -> None:
-    run = then(begun(AttemptMode.UNCACHED), CACHE_FAILED)
-    assert then(run, passing()).flaky is False
-    genuine = then(then(begun(AttemptMode.UNCACHED, retries=1), failing()), CACHE_FAILED)
-    assert modes(genuine)[-1] is AttemptMode.UNCACHED
-    assert then(genuine, passing()).flaky is True
-
-
-def test_a_pass_with_human_help_is_not_flaky() -> None:
-    run = then(begun(retries=1), failing())
-    assert then(run, replace(passing(), human_helped=True)).flaky is False
-    assert then(run, passing()).flaky is True
+@pytest.mark.parametrize(
+    ("run", "result", "flaky"),
+    [
+        (then(then(begun(AttemptMode.MODEL, retries=1), failing()), failing()), passing(), False),
+        (then(begun(AttemptMode.UNCACHED), CACHE_FAILED), passing(), False),
+        (then(then(begun(AttemptMode.UNCACHED, retries=1), failing()), CACHE_FAILED), passing(), True),
+        (then(begun(retries=1), failing()), replace(passing(), human_helped=True), False),
+        (then(begun(retries=1), failing()), passing(), True),
+    ],
+    ids=["needs a model", "cache failed", "failed and cache failed", "human help", "failed"],
+)
+def test_a_pass_is_flaky_if_the_same_attempt_failed_before(run: Run, result: AttemptResult, flaky: bool) -> None:
+    assert then(run, result).flaky is flaky

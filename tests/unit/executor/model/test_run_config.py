@@ -27,21 +27,16 @@ def test_an_empty_configuration_gives_the_defaults() -> None:
 def test_the_request_overrides_the_workflow_field_by_field() -> None:
     workflow = RunConfig(
         llm_config=LlmConfig(primary_model="big", planning_model="planner"),
-        execution_mode=ExecutionMode(retries=3, enable_planning=True),
+        execution_mode=ExecutionMode(retries=3, enable_planning=True, enable_reflection=True),
         disable_grid=True,
     )
     request = RunConfig(
-        llm_config=LlmConfig(primary_model="small"), execution_mode=ExecutionMode(retries=0), run_id="42"
+        llm_config=LlmConfig(primary_model="small"),
+        execution_mode=ExecutionMode(retries=0, enable_reflection=False),
+        run_id="42",
     )
     merged = with_defaults(workflow, request)
     assert merged.llm_config == LlmConfig(primary_model="small", planning_model="planner")
     assert merged.execution_mode.retries == 0
-    assert merged.execution_mode.enable_planning is True
+    assert (merged.execution_mode.enable_planning, merged.execution_mode.enable_reflection) == (True, False)
     assert (merged.disable_grid, merged.run_id) == (True, "42")
-
-
-def test_false_overrides_and_absent_does_not() -> None:
-    workflow = RunConfig(execution_mode=ExecutionMode(enable_reflection=True))
-    assert with_defaults(workflow, RunConfig()).execution_mode.enable_reflection is True
-    off = RunConfig(execution_mode=ExecutionMode(enable_reflection=False))
-    assert with_defaults(workflow, off).execution_mode.enable_reflection is False

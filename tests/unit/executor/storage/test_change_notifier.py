@@ -29,7 +29,6 @@ async def test_waiters_look_for_changes_while_the_stream_fails() -> None:
     notifier = ChangeNotifier(cast("Mongo", mongo), reconnect_seconds=0)
     with notifier.subscribe("a") as waiter:
         listening = asyncio.create_task(notifier.run())
-        async with asyncio.timeout(10):
-            await waiter.changed.wait()
+        await waiter.changed.wait()
         listening.cancel()
     assert mongo.attempts >= POLL_ATTEMPTS

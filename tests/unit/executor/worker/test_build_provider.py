@@ -15,18 +15,12 @@ def catalog(**files: bytes) -> FakeCatalog:
     return made
 
 
-async def test_concurrent_reads_share_one_download() -> None:
-    source = catalog(build=b"model")
-    files = BuildHeadCache(source, 1000)
-    read = await asyncio.gather(*(files.read("org", "build", "sha", 100) for _ in range(5)))
-    assert (set(read), source.reads) == ({b"model"}, 1)
-
-
-async def test_builds_with_equal_content_share_a_cache_entry() -> None:
+async def test_concurrent_reads_and_builds_with_equal_content_share_one_download() -> None:
     source = catalog(one=b"model", two=b"model")
     files = BuildHeadCache(source, 1000)
-    assert await files.read("org", "one", "sha", 100) == await files.read("org", "two", "sha", 100)
-    assert source.reads == 1
+    read = await asyncio.gather(*(files.read("org", build, "sha", 100) for build in ("one", "one", "two")))
+    assert (read, source.reads) == ([b"model"] * 3, 1)
+    assert (await files.read("org", "two", "sha", 100), source.reads) == (b"model", 1)
 
 
 async def test_the_cache_is_bounded_and_evicts_the_oldest() -> None:

@@ -1,13 +1,12 @@
 """A worker reports itself when something changes, often enough, and retires when it ends."""
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 from pymongo.errors import AutoReconnect
 
-from services.executor.model.workers import KnownWorker, WorkerReport
+from services.executor.model.workers import WorkerReport
 from services.executor.worker.heartbeat import Heartbeat
 from tests.eventually import eventually
 from tests.fakes.chassis import FakeClock
@@ -28,9 +27,6 @@ class RecordedWorkers:
 
     async def retire(self, worker_id: str) -> None:
         self.retired.append(worker_id)
-
-    async def all(self) -> Sequence[KnownWorker]:
-        raise NotImplementedError
 
 
 class State:

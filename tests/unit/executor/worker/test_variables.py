@@ -44,21 +44,21 @@ async def test_secrets_are_read_through_an_outage() -> None:
     assert "s3cret" not in repr(variables)
 
 
-async def test_a_missing_secret_is_an_error_of_the_configuration_that_names_it() -> None:
-    claim = claimed({}, {"PASSWORD": {"secret": "gone"}})
-    with pytest.raises(DeviceFailure) as failure:
-        await VariableReader(FakeCatalog()).read(claim)
-    assert failure.value.category is Category.CONFIG_INVALID
-    assert 'The variable PASSWORD refers to the secret "gone", which does not exist' in failure.value.message
-
-
-async def test_a_secret_that_cannot_be_decrypted_is_an_error_of_the_configuration() -> None:
+@pytest.mark.parametrize(
+    ("outages", "message"),
+    [
+        ([], 'The variable PASSWORD refers to the secret "pw", which does not exist'),
+        ([FailedPrecondition('the secret "pw" cannot be decrypted')], '"pw" cannot be decrypted'),
+    ],
+)
+async def test_a_secret_that_cannot_be_read_is_an_error_of_the_configuration(
+    outages: list[Exception], message: str
+) -> None:
     catalog = FakeCatalog()
-    catalog.outages = [FailedPrecondition('the secret "pw" cannot be decrypted')]
+    catalog.outages = [*outages]
     with pytest.raises(DeviceFailure) as failure:
         await VariableReader(catalog).read(claimed({"PASSWORD": {"secret": "pw"}}, {}))
-    assert failure.value.category is Category.CONFIG_INVALID
-    assert '"pw" cannot be decrypted' in failure.value.message
+    assert (failure.value.category, message in failure.value.message) == (Category.CONFIG_INVALID, True)
 
 
 def test_an_error_about_a_message_of_a_process_shows_no_values() -> None:

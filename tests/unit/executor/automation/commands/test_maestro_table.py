@@ -3,14 +3,14 @@
 import pytest
 
 from services.executor.automation.devices.pools.pooled_devices import PooledDevices
-from services.executor.automation.devices.port import Build
 from services.flows.loader import load_flow
 from services.flows.parser import COMMANDS
 from services.flows.steps import BlockCommand, Step
 from services.flows.workspace_media import WorkspaceMedia
 from tests.maestro.table import APP, FLOWS, MEDIA, PARTS, ROWS, Row, check_cell
+from tests.unit.executor.automation.devices.simulated.models import build
 
-MODEL = (APP / "model.yaml").read_bytes()
+MODEL = (APP / "model.yaml").read_text()
 
 
 def test_the_table_has_every_command_once_and_each_has_a_flow() -> None:
@@ -27,13 +27,8 @@ def test_each_flow_is_loaded_and_has_its_command() -> None:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.command)
 async def test_each_command_on_the_simulated_device(row: Row) -> None:
-    async def read(limit: int) -> bytes:
-        return MODEL[:limit]
-
-    devices, build = PooledDevices.load(None), Build(app_name="Commands", read=read)
-    await check_cell(
-        devices, row.command, row.simulated, build=build, second_page="https://commands.example.com/second.html"
-    )
+    page = "https://commands.example.com/second.html"
+    await check_cell(PooledDevices.load(None), row.command, row.simulated, build=build(MODEL), second_page=page)
 
 
 def names(steps: tuple[Step, ...]) -> set[str]:

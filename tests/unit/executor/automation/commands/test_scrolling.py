@@ -1,10 +1,6 @@
 """Swipes and scrolling, and waiting until the screen is at rest."""
 
-import io
-from collections.abc import Callable
-
 import pytest
-from PIL import Image
 
 from services.executor.automation.commands.swipes import visible_share
 from services.executor.automation.devices.gestures import swipe
@@ -13,6 +9,7 @@ from services.executor.automation.screen.elements import Bounds, Element, Point
 from services.executor.model.failures import Category
 from tests.fakes.devices import FakeDevice, button, screen
 from tests.unit.executor.automation.attempts import failure_of, run
+from tests.unit.executor.automation.pictures import png
 
 
 @pytest.mark.parametrize(
@@ -101,27 +98,16 @@ def test_visible_share(bounds: Bounds, share: float) -> None:
     assert visible_share(Bounds(0, 0, 100, 100), bounds) == share
 
 
-def png(paint: Callable[[Image.Image], object]) -> bytes:
-    picture = Image.new("RGB", (360, 640), "white")
-    paint(picture)
-    content = io.BytesIO()
-    picture.save(content, "PNG")
-    return content.getvalue()
-
-
-WHITE = png(lambda picture: None)
-
-
-CURSOR = png(lambda picture: picture.paste("black", (100, 100, 104, 130)))
-
-
-OTHER = png(lambda picture: picture.paste("black", (0, 0, 360, 200)))
+SIZE = (360, 640)
+STILL = png(size=SIZE)
+CURSOR = png(size=SIZE, paint=lambda picture: picture.paste("black", (100, 100, 104, 130)))
+OTHER = png(size=SIZE, paint=lambda picture: picture.paste("black", (0, 0, 360, 200)))
 
 
 def test_screenshots_match_despite_a_blinking_cursor() -> None:
-    assert pictures_match(WHITE, CURSOR)
-    assert not pictures_match(WHITE, OTHER)
-    assert not pictures_match(b"no picture", WHITE)
+    assert pictures_match(STILL, CURSOR)
+    assert not pictures_match(STILL, OTHER)
+    assert not pictures_match(b"no picture", STILL)
 
 
 class Moving(FakeDevice):
@@ -134,7 +120,7 @@ class Moving(FakeDevice):
 
     async def screenshot(self) -> bytes:
         self._taken += 1
-        return OTHER if self.timer.now() < self._until and self._taken % 2 else WHITE
+        return OTHER if self.timer.now() < self._until and self._taken % 2 else STILL
 
 
 async def test_waiting_for_an_animation_is_bounded() -> None:

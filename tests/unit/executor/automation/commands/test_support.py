@@ -64,20 +64,14 @@ async def test_a_command_that_a_device_cannot_do_fails_when_it_is_reached() -> N
 @pytest.mark.parametrize(("browser", "platform"), [(False, "Android"), (True, "Web")])
 async def test_a_browser_is_a_platform_of_its_own(browser: bool, platform: str) -> None:
     device = FakeDevice()
-    device.info = DeviceInfo("one", "android", simulated=False, browser=browser)
+    device.info = DeviceInfo("one", "android", simulated=False, browser=browser, udid="0A1B")
+    env = {"env": {"TEXT": "${maestro.platform + ' ' + MAESTRO_DEVICE_UDID}"}}
     steps = [
         {"runFlow": {"when": {"platform": each}, "commands": [{"inputText": each}]}} for each in ("Android", "Web")
     ]
-    assert (await run(device, *steps, {"inputText": "${maestro.platform}"})).failure is None
-    assert [each for each in device.done if each.startswith("type")] == [f"type {platform}", f"type {platform.lower()}"]
-
-
-async def test_variables_of_the_flow_know_the_device() -> None:
-    device = FakeDevice(screen(pay()))
-    device.info = DeviceInfo("one", "android", simulated=False, browser=True, udid="0A1B")
-    env = {"TEXT": "${maestro.platform + ' ' + MAESTRO_DEVICE_UDID}"}
-    assert (await run(device, {"env": env}, {"inputText": "${TEXT}"})).failure is None
-    assert device.done[-1] == "type web 0A1B"
+    assert (await run(device, env, *steps, {"inputText": "${TEXT}"})).failure is None
+    typed = [each for each in device.done if each.startswith("type")]
+    assert typed == [f"type {platform}", f"type {platform.lower()} 0A1B"]
 
 
 async def test_a_variable_of_the_flow_without_a_value_ends_the_attempt_before_its_first_step() -> None:

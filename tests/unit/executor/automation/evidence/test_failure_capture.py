@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -143,25 +142,22 @@ async def test_a_timed_out_run_is_captured() -> None:
     )
 
 
-async def test_a_failed_capture_is_noted_in_the_step_only() -> None:
+@pytest.mark.parametrize(
+    ("call", "error", "noted"),
+    [
+        ("screenshot", DeviceFailure(Category.SESSION_LOST, "no camera"), "(no screenshot: no camera)"),
+        ("source", KeyError("source"), "(no UI tree: KeyError)"),
+    ],
+)
+async def test_a_failed_capture_is_noted_in_the_step_only(call: str, error: Exception, noted: str) -> None:
+    """Also a bug of a driver."""
     device = FakeDevice()
-    device.failing["screenshot"] = DeviceFailure(Category.SESSION_LOST, "no camera")
+    device.failing[call] = error  # type: ignore[assignment]
     result = await attempt(device, "Tap Pay", step_seconds=1)
-    assert result.failure is not None
-    assert result.failure.category is Category.ELEMENT_NOT_FOUND
-    assert "camera" not in result.failure.message
-    assert result.steps[0].message == f"{result.failure.message} (no screenshot: no camera)"
-    assert result.steps[0].tree == "attempt-2-step-000-tree.xml"
-
-
-async def test_a_bug_of_a_driver_changes_no_verdict() -> None:
-    class Broken(FakeDevice):
-        async def source(self) -> PageSource:
-            raise KeyError("source")
-
-    result = await attempt(Broken(), "Tap Pay")
     assert failure_of(result).category is Category.ELEMENT_NOT_FOUND
-    assert result.steps[0].message.endswith("(no UI tree: KeyError)")
+    assert noted not in failure_of(result).message
+    assert result.steps[0].message == f"{failure_of(result).message} {noted}"
+    assert (result.steps[0].screenshot == "", result.steps[0].tree == "") == (call == "screenshot", call == "source")
 
 
 async def test_a_failing_store_is_noted_in_the_step() -> None:
@@ -178,27 +174,22 @@ async def test_a_failing_store_is_noted_in_the_step() -> None:
         (Bounds(100, 200, 50, 20), ScreenArea(0.1, 0.1, 0.05, 0.01)),
         (Bounds(900, 1990, 200, 100), ScreenArea(0.9, 0.995, 0.1, 0.005)),
         (Bounds(0, 2500, 50, 20), None),
+        (None, None),
     ],
-    ids=["inside", "cut off by the edge", "below the screen"],
+    ids=["inside", "cut off by the edge", "below the screen", "on an unknown screen"],
 )
-async def test_the_element_is_marked_where_it_is_on_the_screenshot(bounds: Bounds, area: ScreenArea | None) -> None:
+async def test_the_element_is_marked_where_it_is_on_the_screenshot(
+    bounds: Bounds | None, area: ScreenArea | None
+) -> None:
     class Tall(FakeDevice):
         async def screen_bounds(self) -> Bounds:
+            if bounds is None:
+                raise DeviceFailure(Category.SESSION_LOST, "gone")
             return Bounds(0, 0, 1000, 2000)
 
-    pay = replace(button("Pay"), bounds=bounds, enabled=False)
+    pay = button("Pay", bounds=bounds or Bounds(0, 0, 1, 1), enabled=False)
     result = await attempt(Tall(screen(pay)), '"Pay" is enabled')
-    assert result.failure is not None
-    assert result.steps[0].element_area == area
-
-
-async def test_nothing_is_marked_on_a_device_that_does_not_know_its_screen() -> None:
-    class Unsure(FakeDevice):
-        async def screen_bounds(self) -> Bounds:
-            raise DeviceFailure(Category.SESSION_LOST, "gone")
-
-    result = await attempt(Unsure(screen(replace(button("Pay"), enabled=False))), '"Pay" is enabled')
-    assert (failure_of(result).category, result.steps[0].element_area) == (Category.ASSERTION_FAILED, None)
+    assert (failure_of(result).category, result.steps[0].element_area) == (Category.ASSERTION_FAILED, area)
 
 
 async def test_an_unresponsive_device_is_asked_once() -> None:

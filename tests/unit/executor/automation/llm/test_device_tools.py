@@ -10,7 +10,9 @@ from services.executor.automation.llm.chat_protocol import InvalidToolCall, Tool
 from services.executor.automation.llm.device_tools import (
     ELEMENT_TOOLS,
     GENERAL_TOOLS,
+    find_links,
     link_tools,
+    links_not_in_goal,
     read_element_call,
     read_general_call,
 )
@@ -58,23 +60,6 @@ def test_arguments_must_be_an_object(arguments: str) -> None:
         validate_call(ToolCall("1", "tap", arguments), TOOLS)
 
 
-def test_only_fields_can_be_typed_into() -> None:
-    listing = list_elements(TREE)
-    typing = validate_call(ToolCall("1", "type", '{"element": 2, "text": "Ada"}'), TOOLS)
-    assert read_element_call(typing, listing, TREE) == ChosenAction(Action.TYPE, FIELD, "Ada")
-    with pytest.raises(InvalidToolCall, match="not a field"):
-        read_element_call(validate_call(ToolCall("1", "type", '{"element": 1, "text": "Ada"}'), TOOLS), listing, TREE)
-
-
-def test_absence_of_a_text_is_checked_by_the_rules() -> None:
-    def absent(text: str) -> ChosenAction:
-        called = validate_call(ToolCall("1", "assert_not_visible", json.dumps({"text": text})), TOOLS)
-        return read_element_call(called, list_elements(TREE), TREE)
-
-    assert absent("Pay").element is not None
-    assert absent("Error").element is None
-
-
 def test_links_can_be_opened_only_if_the_step_names_one() -> None:
     assert link_tools("Look around") == ()
     [tool] = link_tools("Get to shop://cart")
@@ -109,18 +94,51 @@ def test_hidden_and_nameless_elements_are_not_listed() -> None:
     assert [element.text for element in list_elements(tree).elements] == ["On"]
 
 
-def test_absence_of_a_text_is_checked_on_the_whole_screen() -> None:
+def element_call(name: str, tree: Element, **arguments: object) -> ChosenAction:
+    called = validate_call(ToolCall("1", name, json.dumps(arguments)), TOOLS)
+    return read_element_call(called, list_elements(tree), tree)
+
+
+def test_only_fields_can_be_typed_into() -> None:
+    assert element_call("type", TREE, element=2, text="Ada") == ChosenAction(Action.TYPE, FIELD, "Ada")
+    with pytest.raises(InvalidToolCall, match="not a field"):
+        element_call("type", TREE, element=1, text="Ada")
+
+
+def test_absence_of_a_text_is_checked_by_the_rules_on_the_whole_screen() -> None:
     below = [button(f"Item {chr(97 + n % 26)}{n}") for n in range(ELEMENTS_LIMIT)]
     tree = screen(*below, button("Error: wrong password"), button("Sold out"))
-    listing = list_elements(tree)
-
-    def absent(text: str) -> ChosenAction:
-        return read_element_call(
-            validate_call(ToolCall("1", "assert_not_visible", json.dumps({"text": text})), TOOLS), listing, tree
-        )
-
-    assert absent("Welcome") == ChosenAction(Action.ASSERT_NOT_VISIBLE, None, "Welcome")
-    assert absent("sold out").element is tree.children[-1]
+    absent = element_call("assert_not_visible", tree, text="Welcome")
+    assert absent == ChosenAction(Action.ASSERT_NOT_VISIBLE, None, "Welcome")
+    assert element_call("assert_not_visible", tree, text="sold out").element is tree.children[-1]
     for doubtful in ("Error", 'an "Error"'):
         with pytest.raises(InvalidToolCall):
-            absent(doubtful)
+            element_call("assert_not_visible", tree, text=doubtful)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Open https://shop.example/cart?x=1.", ("https://shop.example/cart?x=1",)),
+        ('Go to "shop://cart", then "shop://cart" again', ("shop://cart",)),
+        ("See www.example.com!", ("www.example.com",)),
+        ("Run javascript:alert(1) and data:text/html,x", ("javascript:alert(1", "data:text/html,x")),
+        ("Type ada@example.com at 10:30 into Note: done", ()),
+    ],
+)
+def test_links_are_found_in_sentences(text: str, found: tuple[str, ...]) -> None:
+    assert find_links(text) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "goal", "foreign"),
+    [
+        ("shop://cart", "Get to shop://cart, please", ()),
+        ("shop://cart2", "Get to shop://cart, please", ("shop://cart2",)),
+        ("SHOP://cart", "Get to shop://cart", ("SHOP://cart",)),
+        ("https://evil.example/?x=shop://cart", "Get to shop://cart", ("https://evil.example/?x=shop://cart",)),
+        ("Blue mug", "", ()),
+    ],
+)
+def test_only_links_of_the_goal_are_allowed(text: str, goal: str, foreign: tuple[str, ...]) -> None:
+    assert links_not_in_goal(text, goal) == foreign

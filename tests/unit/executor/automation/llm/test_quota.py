@@ -47,12 +47,13 @@ async def test_workers_share_the_calls_of_a_day(ledger: FakeModelUsage, clock: F
     assert (await ledger.used(TODAY)).calls == 30
 
 
-async def test_the_next_day_has_its_own(ledger: FakeModelUsage, clock: FakeClock) -> None:
+async def test_each_day_and_each_organisation_has_its_own(ledger: FakeModelUsage, clock: FakeClock) -> None:
     quota = worker(ledger, clock, OrganisationLimits(model_calls_per_day=1))
-    assert [await call(quota), await call(quota)] == [True, False]
+    assert [await call(quota), await call(quota), await call(quota, org_id="another")] == [True, False, True]
     clock.advance(60)
     assert await call(quota)
-    assert set(ledger.accounts) == {TODAY, ModelDay("org", date(2026, 11, 23))}
+    assert set(ledger.accounts) == {TODAY, ModelDay("another", DAY), ModelDay("org", date(2026, 11, 23))}
+    assert not await call(worker(ledger, clock, OrganisationLimits(model_calls_per_day=0)))
 
 
 async def test_tokens_are_limited_by_what_calls_really_took(ledger: FakeModelUsage, clock: FakeClock) -> None:
@@ -91,16 +92,6 @@ async def test_what_is_not_used_goes_back(ledger: FakeModelUsage, clock: FakeClo
 async def test_calls_at_the_same_time_do_not_exceed_the_limit(ledger: FakeModelUsage, clock: FakeClock) -> None:
     quota = worker(ledger, clock, OrganisationLimits(model_calls_per_day=7))
     assert sum(await asyncio.gather(*(call(quota) for _ in range(20)))) == 7
-
-
-async def test_organisations_have_limits_of_their_own(ledger: FakeModelUsage, clock: FakeClock) -> None:
-    quota = worker(ledger, clock, OrganisationLimits(model_calls_per_day=1))
-    assert await call(quota)
-    assert await call(quota, org_id="another")
-
-
-async def test_zero_calls_turn_models_off(ledger: FakeModelUsage, clock: FakeClock) -> None:
-    assert not await call(worker(ledger, clock, OrganisationLimits(model_calls_per_day=0)))
 
 
 async def test_without_the_database_a_model_is_unavailable(ledger: FakeModelUsage, clock: FakeClock) -> None:

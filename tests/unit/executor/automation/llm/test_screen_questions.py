@@ -60,22 +60,15 @@ async def test_the_model_sees_the_screen_as_a_picture_and_as_a_list_without_secr
         ([("report", '{"defects": []}')], []),
         ([("report", '{"defects": [" The title is cut off "]}')], ["The title is cut off"]),
         ([("report", '{"defects": [""]}'), ("report", '{"defects": "none"}'), ("report", '{"defects": []}')], []),
-    ],
-)
-async def test_defects_are_a_list_of_sentences(calls: list[tuple[str, str]], answer: Any) -> None:
-    assert await session(ScriptedModel(*calls)).find_defects(VIEW) == answer
-
-
-@pytest.mark.parametrize(
-    ("calls", "answer"),
-    [
         ([("found", '{"text": "$12"}')], "$12"),
         ([("not_found", "{}")], None),
         ([("found", '{"text": ""}'), ("found", '{"text": "${PASSWORD}"}')], "lovelace"),
     ],
 )
-async def test_a_text_is_found_or_not(calls: list[tuple[str, str]], answer: str | None) -> None:
-    assert await session(ScriptedModel(*calls)).extract_text("the price", VIEW) == answer
+async def test_defects_are_sentences_and_a_text_is_found_or_not(calls: list[tuple[str, str]], answer: Any) -> None:
+    asked = session(ScriptedModel(*calls))
+    about_defects = calls[0][0] == "report"
+    assert await (asked.find_defects(VIEW) if about_defects else asked.extract_text("the price", VIEW)) == answer
 
 
 async def test_an_unclear_verdict_is_none() -> None:

@@ -22,7 +22,3 @@ def test_bounds_overlap_where_they_have_an_area_in_common(other: Bounds, overlap
     assert bounds.overlaps(other) is overlap
     assert other.overlaps(bounds) is overlap
     assert (bounds.intersection(other) is not None) is overlap
-
-
-def test_equal_bounds_have_equal_hashes() -> None:
-    assert {Bounds(1, 2, 3, 4), Bounds(1, 2, 3, 4)} == {Bounds(1, 2, 3, 4)}

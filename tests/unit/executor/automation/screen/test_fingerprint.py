@@ -1,65 +1,74 @@
 """Fingerprints are equal for the same screen with other data, and different for other screens."""
 
+from collections import defaultdict
 from itertools import combinations
 from pathlib import Path
 
 import pytest
 
-from services.executor.automation.devices.simulated.device import SimulatedDevice
-from services.executor.automation.screen.elements import Element, Point, walk
+from services.executor.automation.screen.elements import Element, Point, Role, walk
 from services.executor.automation.screen.fingerprint import fingerprint_of, id_shape, normalized_words, same_screen
-from tests.unit.executor.automation import sample_screens
 from tests.unit.executor.automation.devices.simulated.models import started
+from tests.unit.executor.automation.sample_screens import (
+    android_cart,
+    android_products,
+    ios_login,
+    ios_permission,
+    ios_register,
+    ios_tabs,
+    listing,
+    row,
+    screen,
+    settings,
+    web_shop,
+)
 
 EXAMPLES = Path(__file__).parents[5] / "examples"
 
+
+def barred(kind: str, *children: Element) -> Element:
+    """A screen with a bar of the driver's class or type."""
+    return screen(Element(attributes={"type": kind}, children=children))
+
+
+def titled(kind: str, title: str) -> Element:
+    return barred(kind, Element(role=Role.BUTTON, label="Navigate up"), Element(role=Role.TEXT, text=title))
+
+
+def navigated(opened: str) -> Element:
+    pages = (Element(label=name, clickable=True, selected=name == opened) for name in ("Home", "Offers"))
+    return barred("com.google.android.material.bottomnavigation.BottomNavigationView", *pages)
+
+
 EQUAL = {
-    "another clock": (
-        sample_screens.android_products("Mug", clock="9:41"),
-        sample_screens.android_products("Mug", clock="12:03"),
-    ),
-    "a badge that counts": (
-        sample_screens.android_products("Mug"),
-        sample_screens.android_products("Mug", badge="Cart 3"),
-    ),
-    "other rows": (
-        sample_screens.android_products("Mug", "Plate", "Cup"),
-        sample_screens.android_products("Fork", "Spoon"),
-    ),
-    "an empty list": (sample_screens.android_products("Mug", "Plate", "Cup"), sample_screens.android_products()),
-    "typed text and focus": (
-        sample_screens.android_products("Mug"),
-        sample_screens.android_products("Mug", typed="mu", focused=True),
-    ),
-    "another price": (sample_screens.android_cart("$12"), sample_screens.android_cart("$1,240.50")),
-    "a button that is disabled": (sample_screens.android_cart(), sample_screens.android_cart(empty=True)),
-    "the keyboard": (sample_screens.ios_login(), sample_screens.ios_login(email="ada@example.com", keyboard=True)),
-    "an error message": (sample_screens.ios_login(), sample_screens.ios_login(error="Wrong password")),
+    "another clock": (android_products("Mug", clock="9:41"), android_products("Mug", clock="12:03 PM")),
+    "a badge that counts": (android_products("Mug"), android_products("Mug", badge="Cart 3")),
+    "other rows": (android_products("Mug", "Plate", "Cup"), android_products("Fork", "Spoon")),
+    "an empty list": (android_products("Mug", "Plate", "Cup"), android_products()),
+    "typed text and focus": (android_products("Mug"), android_products("Mug", typed="mu", focused=True)),
+    "another price": (android_cart("$12"), android_cart("$1,240.50")),
+    "a button that is disabled": (android_cart(), android_cart(empty=True)),
+    "the keyboard": (ios_login(), ios_login(email="ada@example.com", keyboard=True)),
+    "an error message": (ios_login(), ios_login(error="Wrong password")),
     "other cards, a counter and made-up ids": (
-        sample_screens.web_shop("Blue mug", "Red mug", "Plate"),
-        sample_screens.web_shop("Fork", "Spoon", "Knife", "Bowl", count=12, react=":r27:"),
+        web_shop("Blue mug", "Red mug", "Plate"),
+        web_shop("Fork", "Spoon", "Knife", "Bowl", count=12, react=":r27:"),
     ),
-    "a form scrolled by a few rows": (sample_screens.settings(0), sample_screens.settings(3)),
+    "a form scrolled by a few rows": (settings(0), settings(3)),
 }
 
 DIFFERENT = {
-    "list and cart": (sample_screens.android_products("Mug"), sample_screens.android_cart()),
-    "log in and register": (sample_screens.ios_login(), sample_screens.ios_register()),
-    "dialogs with the same buttons": (
-        sample_screens.ios_permission("the Camera"),
-        sample_screens.ios_permission("Your Location"),
-    ),
-    "the selected tab": (sample_screens.ios_tabs("Home"), sample_screens.ios_tabs("Offers")),
-    "a page under a dialog": (sample_screens.ios_login(), sample_screens.ios_permission("the Camera")),
-    "pages of one site": (
-        sample_screens.web_shop("A", "B", "C"),
-        sample_screens.web_shop("A", "B", "C", page="Offers"),
-    ),
-    "nothing and something": (sample_screens.screen(), sample_screens.ios_login()),
-    "nothing and a list": (
-        sample_screens.screen(),
-        sample_screens.screen(sample_screens.listing(sample_screens.row("Mug", identifier="product"))),
-    ),
+    "list and cart": (android_products("Mug"), android_cart()),
+    "log in and register": (ios_login(), ios_register()),
+    "dialogs with the same buttons": (ios_permission("the Camera"), ios_permission("Your Location")),
+    "the title in a toolbar": (titled("a.Toolbar", "Products"), titled("a.Toolbar", "Orders")),
+    "the title in a navigation bar": (titled("xNavigationBar", "Products"), titled("xNavigationBar", "Orders")),
+    "the page of a bottom navigation": (navigated("Home"), navigated("Offers")),
+    "the selected tab": (ios_tabs("Home"), ios_tabs("Offers")),
+    "a page under a dialog": (ios_login(), ios_permission("the Camera")),
+    "pages of one site": (web_shop("A", "B", "C"), web_shop("A", "B", "C", page="Offers")),
+    "nothing and something": (screen(), ios_login()),
+    "nothing and a list": (screen(), screen(listing(row("Mug", identifier="product")))),
 }
 
 
@@ -77,70 +86,37 @@ def test_different_screens_have_different_fingerprints(pair: tuple[Element, Elem
     assert not same_screen(other, one)
 
 
-class Shopper:
-    """Walks through the example shop."""
-
-    def __init__(self, device: SimulatedDevice, seen: dict[str, list[Element]]) -> None:
-        self._device = device
-        self.seen = seen
-
-    async def see(self, name: str) -> None:
-        await self._device.timer.sleep(5)
-        self.seen.setdefault(name, []).append(await self._device.tree())
-
-    async def tap(self, name: str) -> None:
-        await self._device.tap(await self._find(name))
-        await self._device.timer.sleep(5)
-
-    async def type(self, text: str, name: str) -> None:
-        await self._device.type(text, await self._find(name))
-
-    async def _find(self, name: str) -> Element:
-        tree = await self._device.tree()
-        return next(each for each in walk(tree) if name in (each.id, each.text) and each is not tree)
-
-    async def scroll(self) -> None:
-        await self._device.swipe(Point(180, 500), Point(180, 150))
+FAILED_LOG_IN = (
+    *("see log in", "type email ada@example.com", "see log in", "type password wrong", "tap log_in", "see log in"),
+)
+PURCHASE = (
+    *("see log in", "type email ada@example.com", "type password lovelace", "tap log_in", "see products"),
+    *("type search mug", "see products", "tap Blue mug", "see product", "tap add_to_cart", "see product"),
+    *("tap to_cart", "see cart", "tap Remove", "see cart", "tap keep_shopping", "see products", "tap tab_profile"),
+    *("see profile", "scroll", "see profile"),
+)
 
 
 async def visited(platform: str) -> dict[str, list[Element]]:
-    """The screens of the shop, each in several states."""
-    model = (EXAMPLES / f"shop-{platform}" / "1.0.0.yaml").read_text()
-    shopper = Shopper(await started(model, platform=platform), {})
-    await shopper.see("log in")
-    await shopper.type("ada@example.com", "email")
-    await shopper.see("log in")
-    await shopper.type("wrong", "password")
-    await shopper.tap("log_in")
-    await shopper.see("log in")
-    shopper = await _signed_in(model, platform, shopper.seen)
-    await shopper.see("products")
-    await shopper.type("mug", "search")
-    await shopper.see("products")
-    await shopper.tap("Blue mug")
-    await shopper.see("product")
-    await shopper.tap("add_to_cart")
-    await shopper.see("product")
-    await shopper.tap("to_cart")
-    await shopper.see("cart")
-    await shopper.tap("Remove")
-    await shopper.see("cart")
-    await shopper.tap("keep_shopping")
-    await shopper.see("products")
-    await shopper.tap("tab_profile")
-    await shopper.see("profile")
-    await shopper.scroll()
-    await shopper.see("profile")
-    return shopper.seen
-
-
-async def _signed_in(model: str, platform: str, seen: dict[str, list[Element]]) -> Shopper:
-    shopper = Shopper(await started(model, platform=platform), seen)
-    await shopper.see("log in")
-    await shopper.type("ada@example.com", "email")
-    await shopper.type("lovelace", "password")
-    await shopper.tap("log_in")
-    return shopper
+    """The screens of the example shop, each in several states."""
+    model, seen = (EXAMPLES / f"shop-{platform}" / "1.0.0.yaml").read_text(), defaultdict[str, list[Element]](list)
+    for story in (FAILED_LOG_IN, PURCHASE):
+        device = await started(model, platform=platform)
+        for act, _, what in (step.partition(" ") for step in story):
+            await device.timer.sleep(5)
+            name, _, text = what.partition(" ") if act == "type" else (what, "", "")
+            tree = await device.tree()
+            element = next((each for each in walk(tree) if name in (each.id, each.text) and each is not tree), tree)
+            match act:
+                case "see":
+                    seen[what].append(tree)
+                case "type":
+                    await device.type(text, element)
+                case "tap":
+                    await device.tap(element)
+                case "scroll":
+                    await device.swipe(Point(180, 500), Point(180, 150))
+    return seen
 
 
 @pytest.mark.parametrize("platform", ["android", "ios"])

@@ -13,20 +13,93 @@ from services.executor.automation.sentences.grounder import ground_sentence
 from services.executor.automation.sentences.grounding import RefusalReason
 from services.executor.automation.sentences.intents import Action
 from tests.examples import examples
-from tests.unit.executor.automation.sentences.corpus_screen import SCREEN
+from tests.unit.executor.automation.sentences.test_real_screens import CORPUS
+from tests.unit.executor.automation.sentences.test_real_screens import screen as screen_of
+
+SCREEN = screen_of(CORPUS / "shop.html")
 
 
 def screen(*children: Element) -> Element:
     return Element(role=Role.SCREEN, bounds=Bounds(0, 0, 360, 640), children=children)
 
 
-def test_exact_beats_case_insensitive() -> None:
-    tree = screen(Element(role=Role.BUTTON, text="ok", id="lower"), Element(role=Role.BUTTON, text="OK", id="upper"))
-    assert [ground_sentence(f"Tap {name}", tree).element for name in ("OK", "ok")] == [
-        tree.children[1],
-        tree.children[0],
-    ]
-    assert ground_sentence("Tap Ok", tree).reason is RefusalReason.AMBIGUOUS
+def button(text: str, identifier: str = "", y: float = 0, x: float = 0) -> Element:
+    return Element(role=Role.BUTTON, text=text, id=identifier, bounds=Bounds(x, y, 100, 20))
+
+
+def text(shown: str, identifier: str = "") -> Element:
+    return Element(role=Role.TEXT, text=shown, id=identifier)
+
+
+def row(name: str, *buttons: str, y: float) -> Element:
+    texts = (Element(role=Role.TEXT, text=name, bounds=Bounds(0, y, 90, 40)),)
+    held = (Element(role=Role.BUTTON, text=text, bounds=Bounds(100, y, 90, 40)) for text in buttons)
+    return Element(role=Role.CELL, bounds=Bounds(0, y, 360, 40), children=(*texts, *held))
+
+
+ROWS = screen(row("Mug", "Add", y=0), row("Mug", "Add", y=50), row("Ada", "Remove", y=100))
+CASES = screen(button("ok"), button("OK"))
+MESSAGES = [
+    Element(role=Role.CELL, id=f"com.example:id/{kind}", text=f"{kind} {n}")
+    for n, kind in enumerate(("folder", "advice", "message", "message"))
+]
+MIXED, PLAIN = (screen(Element(role=Role.LIST, children=tuple(shown))) for shown in (MESSAGES, MESSAGES[2:]))
+WORDS_AS_IDS = screen(button("", "com.shop:id/addToCart"), button("", "log-out"))
+ON_IT = text("Pay")
+LABELLED = Element(role=Role.BUTTON, label="Pay", children=(ON_IT,))
+HEADING = Element(role=Role.HEADING, text="Pay")
+HIDDEN = Element(role=Role.OTHER, visible=False, children=(button("Pay"),))
+CONTAINER = Element(role=Role.OTHER, id="checkout", children=(text("Delete all"),))
+FIELD = Element(role=Role.FIELD, id="x1")
+ERROR = screen(text("Error: no connection"))
+ADA = Element(role=Role.TEXT, text="Ada", bounds=Bounds(0, 0, 200, 20))
+NEAR = button("Edit", y=30)
+AMBIGUOUS, NOT_FOUND = RefusalReason.AMBIGUOUS, RefusalReason.NOT_FOUND
+
+
+@pytest.mark.parametrize(
+    ("tree", "sentence", "expected"),
+    [
+        # Exact beats case insensitive.
+        (CASES, "Tap OK", CASES.children[1]),
+        (CASES, "Tap ok", CASES.children[0]),
+        (CASES, "Tap Ok", AMBIGUOUS),
+        # Rows are counted where all are of one kind: a list of messages may begin with advice.
+        (MIXED, "Tap the first message", AMBIGUOUS),
+        (PLAIN, "Tap the first message", MESSAGES[2]),
+        # A text beats an id; ids are read as words.
+        (screen(button("Later", "send"), send := button("Send", "later")), "Tap Send", send),
+        (WORDS_AS_IDS, "Tap add to cart", WORDS_AS_IDS.children[0]),
+        (WORDS_AS_IDS, "Tap the log out button", WORDS_AS_IDS.children[1]),
+        # A button and the text on it are one thing.
+        (screen(LABELLED), "Tap Pay", LABELLED),
+        (screen(Element(role=Role.OTHER, label="Pay", children=(ON_IT,))), "Tap Pay", ON_IT),
+        # Neither a heading, nor what is hidden, nor a container that is found by its id only is tapped.
+        (screen(HEADING, pay := button("Pay")), "Tap Pay", pay),
+        (screen(HEADING), "Tap Pay", NOT_FOUND),
+        (screen(HIDDEN), "Tap Pay", NOT_FOUND),
+        (screen(CONTAINER), "Tap checkout", NOT_FOUND),
+        # A quoted text in a check is never an id.
+        (screen(text("", "error")), 'I see "error"', None),
+        (screen(text("", "error")), 'I do not see "error"', None),
+        # A field is found by the text before it and by the label of its box; "first name" is no first "Name".
+        (screen(text("Postcode"), FIELD), 'Type "AB1" into Postcode', FIELD),
+        (screen(Element(role=Role.OTHER, label="Postcode", children=(FIELD,))), 'Type "AB1" into Postcode', FIELD),
+        (screen(Element(role=Role.FIELD, label="Name")), 'Type "Ada" into the first name field', NOT_FOUND),
+        # A word of a text is not certainly absent.
+        (ERROR, 'I do not see "Error"', AMBIGUOUS),
+        (ERROR, 'I do not see "Err"', None),
+        (ERROR, 'I do not see a text containing "Error"', ERROR.children[0]),
+        # Below means the nearest; equal distances are ambiguous.
+        (screen(ADA, button("Edit", y=90), NEAR), 'Tap "Edit" below "Ada"', NEAR),
+        (screen(ADA, NEAR, button("Edit", y=30, x=100)), 'Tap "Edit" below "Ada"', AMBIGUOUS),
+        (screen(ADA, NEAR), 'Tap "Edit" above "Ada"', NOT_FOUND),
+    ],
+)
+def test_which_element_is_meant(tree: Element, sentence: str, expected: Element | RefusalReason | None) -> None:
+    found = ground_sentence(sentence, tree)
+    assert (found.element if found.reason is None else found.reason) is expected
+    assert (found.action is Action.NONE) is (found.reason is not None)
 
 
 def nested(depth: int, *innermost: Element) -> Element:
@@ -56,28 +129,6 @@ def test_containers_are_searched_in_one_pass(monkeypatch: pytest.MonkeyPatch) ->
     assert len(calls) < 20 * 50
 
 
-def test_rows_are_counted_where_all_are_of_one_kind() -> None:
-    """A list of messages may begin with the name of the folder and with advice."""
-    kinds = ("folder", "advice", "message", "message")
-    rows = [Element(role=Role.CELL, id=f"com.example:id/{kind}", text=f"{kind} {n}") for n, kind in enumerate(kinds)]
-    mixed, plain = (screen(Element(role=Role.LIST, children=tuple(shown))) for shown in (rows, rows[2:]))
-    assert ground_sentence("Tap the first message", mixed).reason is RefusalReason.AMBIGUOUS
-    assert ground_sentence("Tap the first message", plain).element is rows[2]
-
-
-def test_a_text_beats_an_id() -> None:
-    tree = screen(
-        Element(role=Role.BUTTON, text="Later", id="send"), Element(role=Role.BUTTON, text="Send", id="later")
-    )
-    assert ground_sentence("Tap Send", tree).element is tree.children[1]
-
-
-def test_ids_are_read_as_words() -> None:
-    tree = screen(Element(role=Role.BUTTON, id="com.shop:id/addToCart"), Element(role=Role.BUTTON, id="log-out"))
-    assert ground_sentence("Tap add to cart", tree).element is tree.children[0]
-    assert ground_sentence("Tap the log out button", tree).element is tree.children[1]
-
-
 def test_all_matches_are_candidates() -> None:
     found = ground_sentence('Tap "Add"', SCREEN)
     assert (found.action, found.reason) == (Action.NONE, RefusalReason.AMBIGUOUS)
@@ -85,88 +136,10 @@ def test_all_matches_are_candidates() -> None:
     assert 'button "Add"' in found.message
 
 
-def test_a_button_and_the_text_on_it_are_one_thing() -> None:
-    text = Element(role=Role.TEXT, text="Pay")
-    button = Element(role=Role.BUTTON, label="Pay", children=(text,))
-    assert ground_sentence("Tap Pay", screen(button)).element is button
-    plain = Element(role=Role.OTHER, label="Pay", children=(text,))
-    assert ground_sentence("Tap Pay", screen(plain)).element is text
-
-
-def test_a_heading_of_the_same_name_is_not_tapped() -> None:
-    heading, button = Element(role=Role.HEADING, text="Pay"), Element(role=Role.BUTTON, text="Pay")
-    assert ground_sentence("Tap Pay", screen(heading, button)).element is button
-    assert ground_sentence("Tap Pay", screen(heading)).reason is RefusalReason.NOT_FOUND
-
-
-def test_a_container_found_by_its_id_only_is_not_tapped() -> None:
-    box = Element(role=Role.OTHER, id="checkout", children=(Element(role=Role.TEXT, text="Delete all"),))
-    assert ground_sentence("Tap checkout", screen(box)).reason is RefusalReason.NOT_FOUND
-
-
-def test_a_quoted_text_in_a_check_is_never_an_id() -> None:
-    tree = screen(Element(role=Role.TEXT, text="", id="error"))
-    assert ground_sentence('I see "error"', tree).element is None
-    assert ground_sentence('I do not see "error"', tree).action is Action.ASSERT_NOT_VISIBLE
-
-
-def test_hidden_elements_and_their_children_are_not_found() -> None:
-    inner = Element(role=Role.BUTTON, text="Pay")
-    tree = screen(Element(role=Role.OTHER, visible=False, children=(inner,)))
-    assert ground_sentence("Tap Pay", tree).reason is RefusalReason.NOT_FOUND
-
-
-def test_a_field_is_found_by_the_text_before_it() -> None:
-    field = Element(role=Role.FIELD, id="x1")
-    tree = screen(Element(role=Role.TEXT, text="Postcode"), field)
-    assert ground_sentence('Type "AB1" into Postcode', tree).element is field
-
-
-def test_a_field_is_found_by_the_label_of_its_box() -> None:
-    field = Element(role=Role.FIELD, id="x1")
-    tree = screen(Element(role=Role.OTHER, label="Postcode", children=(field,)))
-    assert ground_sentence('Type "AB1" into Postcode', tree).element is field
-
-
-def test_a_name_is_not_mistaken_for_an_ordinal() -> None:
-    """ "first name" names a field; if there is none, the first "Name" is not it."""
-    tree = screen(Element(role=Role.FIELD, label="Name", id="name"))
-    assert ground_sentence('Type "Ada" into the first name field', tree).element is None
-
-
 def test_checking_a_checked_box_does_nothing() -> None:
     tree = screen(Element(role=Role.CHECKBOX, text="News", checked=True))
     found = ground_sentence("Check News", tree)
     assert (found.action, found.message) == (Action.ASSERT_CHECKED, "it is already checked")
-
-
-def test_a_word_of_a_text_is_not_certainly_absent() -> None:
-    tree = screen(Element(role=Role.TEXT, text="Error: no connection"))
-    found = ground_sentence('I do not see "Error"', tree)
-    assert (found.reason, found.candidates) == (RefusalReason.AMBIGUOUS, (tree.children[0],))
-    assert ground_sentence('I do not see "Err"', tree).action is Action.ASSERT_NOT_VISIBLE
-    assert ground_sentence('I do not see a text containing "Error"', tree).element is tree.children[0]
-
-
-def test_below_means_the_nearest_and_equal_distances_are_ambiguous() -> None:
-    def button(y: float, x: float = 0) -> Element:
-        return Element(role=Role.BUTTON, text="Edit", bounds=Bounds(x, y, 100, 20))
-
-    label = Element(role=Role.TEXT, text="Ada", bounds=Bounds(0, 0, 200, 20))
-    near, far = button(30), button(90)
-    assert ground_sentence('Tap "Edit" below "Ada"', screen(label, far, near)).element is near
-    twins = screen(label, button(30), button(30, x=100))
-    assert ground_sentence('Tap "Edit" below "Ada"', twins).reason is RefusalReason.AMBIGUOUS
-    assert ground_sentence('Tap "Edit" above "Ada"', screen(label, near)).reason is RefusalReason.NOT_FOUND
-
-
-def row(name: str, *buttons: str, y: float) -> Element:
-    texts = (Element(role=Role.TEXT, text=name, bounds=Bounds(0, y, 90, 40)),)
-    held = (Element(role=Role.BUTTON, text=text, bounds=Bounds(100, y, 90, 40)) for text in buttons)
-    return Element(role=Role.CELL, bounds=Bounds(0, y, 360, 40), children=(*texts, *held))
-
-
-ROWS = screen(row("Mug", "Add", y=0), row("Mug", "Add", y=50), row("Ada", "Remove", y=100))
 
 
 @pytest.mark.parametrize(
@@ -213,13 +186,6 @@ def test_ambiguous_wording_is_refused(sentence: str) -> None:
 def test_apps_are_launched_by_their_names(name: str) -> None:
     found = ground_sentence(f"Launch {name}" if "." in name else f"Launch the {name} app", ROWS)
     assert (found.action, found.value) == (Action.LAUNCH_APP, name)
-
-
-def test_the_element_has_every_attribute_of_the_source() -> None:
-    tree = screen(Element(role=Role.BUTTON, text="Pay", attributes={"resource-id": "pay", "custom": "7"}))
-    found = ground_sentence("Tap Pay", tree).element
-    assert found is not None
-    assert dict(found.attributes) == {"resource-id": "pay", "custom": "7"}
 
 
 WORDS = re.findall(

@@ -7,59 +7,47 @@ from services.executor.automation.screen.outline import Outline
 from services.executor.automation.sentences.regions import memberships, region_of
 
 
-def leaf(name: str, x: float, y: float) -> Element:
-    return Element(role=Role.BUTTON, text=name, bounds=Bounds(x, y, 40, 40))
+def leaf(x: float, y: float) -> Element:
+    return Element(role=Role.BUTTON, text="Save", bounds=Bounds(x, y, 40, 40))
 
 
-def box(identifier: str, y: float, *children: Element) -> Element:
-    return Element(id=identifier, bounds=Bounds(0, y, 400, 60), children=children)
+def box(*children: Element, identifier: str = "", tag: str = "", y: float = 0, height: float = 800) -> Element:
+    return Element(id=identifier, tag=tag, bounds=Bounds(0, y, 400, height), children=children)
 
 
-def membership(words: str, element: Element, *around: Element, tag: str = "") -> bool | None:
-    root = Element(role=Role.SCREEN, bounds=Bounds(0, 0, 400, 800), tag=tag, children=around or (element,))
-    return memberships(region_of(words), [element], Outline(root))[0]
+SAVE, OTHER, TERMS, ITEM = leaf(350, 10), leaf(0, 400), leaf(0, 700), leaf(0, 100)
+TOOLBAR = (
+    box(SAVE, identifier="app:id/toolbar", height=60),
+    box(OTHER, identifier="app:id/content", y=380, height=60),
+)
+FOOTER = box(TERMS, tag="footer", y=700, height=60)
+FULL_DRAWER = box(ITEM, identifier="app:id/drawer")
 
 
 @pytest.mark.parametrize(
-    ("words", "x", "y", "expected"),
+    ("words", "element", "around", "tag", "expected"),
     [
-        ("top right corner", 350, 20, True),
-        ("top right", 350, 220, None),
-        ("top right", 20, 20, False),
-        ("top-left", 20, 20, True),
-        ("bottom", 20, 740, True),
-        ("bottom", 20, 300, False),
+        ("top right corner", leaf(350, 20), (), "", True),
+        ("top right", leaf(350, 220), (), "", None),
+        ("top right", leaf(20, 20), (), "", False),
+        ("top-left", leaf(20, 20), (), "", True),
+        ("bottom", leaf(20, 740), (), "", True),
+        ("bottom", leaf(20, 300), (), "", False),
+        # A page without a layout has no corners.
+        ("top right", leaf(350, 20), (), "html", None),
+        # A toolbar is what its id says; what is not marked may be a header at the top only.
+        ("toolbar", SAVE, TOOLBAR, "", True),
+        ("toolbar", OTHER, TOOLBAR, "", False),
+        ("header", SAVE, (), "", None),
+        ("header", leaf(350, 500), (), "", False),
+        # The footer of an article is not that of the page, a layout around the whole screen no menu.
+        ("footer", TERMS, (FOOTER,), "html", True),
+        ("footer", TERMS, (box(FOOTER, tag="article"),), "html", None),
+        ("menu", ITEM, (FULL_DRAWER,), "", None),
     ],
 )
-def test_sides_and_corners_are_places(words: str, x: float, y: float, expected: bool | None) -> None:
-    assert membership(words, leaf("Save", x, y)) is expected
-
-
-def test_a_page_without_a_layout_has_no_corners() -> None:
-    assert membership("top right", leaf("Save", 350, 20), tag="html") is None
-
-
-def test_a_toolbar_is_what_its_id_says() -> None:
-    save, other = leaf("Save", 350, 10), leaf("Other", 0, 400)
-    parts = box("app:id/toolbar", 0, save), box("app:id/content", 380, other)
-    assert (membership("toolbar", save, *parts), membership("toolbar", other, *parts)) == (True, False)
-
-
-def test_what_is_not_marked_may_be_a_header() -> None:
-    save = leaf("Save", 350, 10)
-    assert membership("header", save) is None
-    assert membership("header", leaf("Save", 350, 500)) is False
-
-
-def test_the_footer_of_an_article_is_not_that_of_the_page() -> None:
-    link = leaf("Terms", 0, 700)
-    footer = Element(tag="footer", bounds=Bounds(0, 700, 400, 60), children=(link,))
-    article = Element(tag="article", bounds=Bounds(0, 0, 400, 800), children=(footer,))
-    assert membership("footer", link, footer, tag="html") is True
-    assert membership("footer", link, article, tag="html") is None
-
-
-def test_a_layout_around_the_whole_screen_is_no_menu() -> None:
-    item = leaf("First", 0, 100)
-    drawer = Element(id="app:id/drawer", bounds=Bounds(0, 0, 400, 800), children=(item,))
-    assert membership("menu", item, drawer) is None
+def test_where_an_element_is(
+    words: str, element: Element, around: tuple[Element, ...], tag: str, expected: bool | None
+) -> None:
+    root = Element(role=Role.SCREEN, bounds=Bounds(0, 0, 400, 800), tag=tag, children=around or (element,))
+    assert memberships(region_of(words), [element], Outline(root)) == [expected]

@@ -1,7 +1,7 @@
 """Human in the loop: what a person is asked, and what follows from the answer."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,7 +12,7 @@ from services.executor.automation.devices.watcher import Watcher
 from services.executor.automation.evidence.recorder import StepRecorder
 from services.executor.automation.outcome import StepFailed
 from services.executor.automation.ports import HumanQuestion
-from services.executor.automation.screen.elements import Element, Role
+from services.executor.automation.screen.elements import Element
 from services.executor.automation.secret_texts import Keyboard
 from services.executor.automation.steps.device_actions import DeviceActions
 from services.executor.automation.steps.human_help import HumanHelp
@@ -26,15 +26,20 @@ from tests.unit.executor.automation.attempts import failure_of
 
 
 class FakeHuman:
-    """Gives the answers in turn, then None; with `silent` it never answers. `questions` are those asked."""
+    """Gives the answers in turn, then None; with `silent` it never answers. `questions` are those asked.
+
+    `meanwhile` happens while it thinks.
+    """
 
     def __init__(self, *answers: str | None, silent: bool = False) -> None:
         self._answers = list(answers)
         self._silent = silent
         self.questions: list[HumanQuestion] = []
+        self.meanwhile: Callable[[], None] = lambda: None
 
     async def ask(self, question: HumanQuestion) -> str | None:
         self.questions.append(question)
+        self.meanwhile()
         if self._silent:
             await asyncio.Event().wait()
         return self._answers.pop(0) if self._answers else None
@@ -67,53 +72,42 @@ async def test_a_question_about_a_failed_step_has_a_screenshot() -> None:
     assert result.human_helped
 
 
-async def test_the_action_is_done_on_the_chosen_element() -> None:
-    device = FakeDevice(screen(Element(role=Role.TEXT, text="Shop"), button("Add", id="a"), button("Add", id="b")))
-    result = await run(device, FakeHuman('tap the 2nd: button "Add"'), "Tap Add")
-    assert result.failure is None
-    assert device.done[-1] == "tap Add"
-    assert said(result) == [("passed", 'a person\'s answer was run instead: tap the 2nd: button "Add"')]
+INSTEAD = "a person's answer was run instead: "
+
+
+@pytest.mark.parametrize(
+    ("answer", "step", "done", "status", "message"),
+    [
+        ('tap the 2nd: button "Add"', "Tap Add", "tap Add", "passed", f'{INSTEAD}tap the 2nd: button "Add"'),
+        ("Tap Pay", "Tap Buy", "tap Pay", "passed", f"{INSTEAD}Tap Pay"),
+        ("back", "Tap Buy", "back", "passed", f"{INSTEAD}back"),
+        ("skip", "Tap Buy", "launch", "skipped", "skipped by a person's answer"),
+    ],
+)
+async def test_the_answer_is_done_instead_of_the_step(
+    answer: str, step: str, done: str, status: str, message: str
+) -> None:
+    device = FakeDevice(TWO)
+    result = await run(device, FakeHuman(answer), step)
+    assert (result.failure, device.done[-1], said(result)) == (None, done, [(status, message)])
+    assert (result.steps[0].text, result.steps[0].resolution is None) == (step, answer == "skip")
 
 
 async def test_a_choice_that_left_the_screen_is_asked_about_again() -> None:
     device = FakeDevice(TWO)
 
-    class Slow(FakeHuman):
-        """The screen changes while it thinks."""
-
-        async def ask(self, question: HumanQuestion) -> str | None:
-            device.show = screen(button("Add"), button("Add"), button("Add"))
-            return await super().ask(question)
-
-    human = Slow('tap the 2nd: button "Add"', "fail")
+    human = FakeHuman('tap the 2nd: button "Add"', "fail")
+    human.meanwhile = lambda: setattr(device, "show", screen(*[button("Add")] * 3))
     result = await run(device, human, "Tap Add")
     assert result.failure is not None
     assert "does not offer that choice any more" in human.questions[1].text
     assert not [done for done in device.done if done.startswith("tap")]
 
 
-async def test_an_answer_in_words_is_run_instead() -> None:
-    device = FakeDevice(TWO)
-    result = await run(device, FakeHuman("Tap Pay"), "Tap Buy")
-    assert result.failure is None
-    assert device.done[-1] == "tap Pay"
-    assert said(result) == [("passed", "a person's answer was run instead: Tap Pay")]
-    assert result.steps[0].text == "Tap Buy"
-    assert (await run(device, FakeHuman("back"), "Tap Buy")).failure is None
-    assert device.done[-1] == "back"
-
-
 async def test_the_answer_retry_runs_the_step_again() -> None:
-    device = FakeDevice(screen())
-
-    class Fixer(FakeHuman):
-        """Puts the missing button on the screen."""
-
-        async def ask(self, question: HumanQuestion) -> str | None:
-            device.show = screen(button("Buy"))
-            return await super().ask(question)
-
-    result = await run(device, Fixer("retry"), "Tap Buy")
+    device, fixer = FakeDevice(screen()), FakeHuman("retry")
+    fixer.meanwhile = lambda: setattr(device, "show", screen(button("Buy")))
+    result = await run(device, fixer, "Tap Buy")
     assert result.failure is None
     assert said(result) == [("passed", "tried again as a person asked")]
 
@@ -125,23 +119,19 @@ async def test_commands_are_asked_about_too() -> None:
     assert human.questions[0].options == ("retry", "skip", "fail")
 
 
-async def test_a_skipped_step_was_not_resolved_to_an_action() -> None:
-    result = await run(FakeDevice(TWO), FakeHuman("skip"), "Tap Buy")
-    assert [(step.status, step.resolution) for step in result.steps] == [(StepStatus.SKIPPED, None)]
-
-
-async def test_a_question_without_an_answer_fails_the_step() -> None:
-    result = await run(FakeDevice(TWO), FakeHuman(), "Tap Buy")
-    assert result.failure is not None
-    assert (result.failure.category, result.failure.reason) == (Category.ELEMENT_NOT_FOUND, "Buy was not found")
-    assert result.failure.message.endswith("Nobody answered within 0 s.")
-    assert not result.human_helped
-
-
-async def test_a_person_may_let_it_fail() -> None:
-    result = await run(FakeDevice(TWO), FakeHuman("fail"), "Tap Add")
-    assert failure_of(result).category is Category.SCRIPT_ERROR
-    assert failure_of(result).message.endswith("A person let it fail.")
+@pytest.mark.parametrize(
+    ("answer", "step", "category", "end"),
+    [
+        (None, "Tap Buy", Category.ELEMENT_NOT_FOUND, "Nobody answered within 0 s."),
+        ("fail", "Tap Add", Category.SCRIPT_ERROR, "A person let it fail."),
+    ],
+)
+async def test_without_help_the_failure_is_that_of_the_step(
+    answer: str | None, step: str, category: Category, end: str
+) -> None:
+    result = await run(FakeDevice(TWO), FakeHuman(answer), step)
+    assert (failure_of(result).category, failure_of(result).message.endswith(end)) == (category, True)
+    assert end not in (failure_of(result).reason or "")
     assert not result.human_helped
 
 
@@ -225,5 +215,4 @@ async def test_an_answer_ends_the_waiting_although_the_device_hangs() -> None:
     watcher = Watcher(device)
     actions = DeviceActions(device, watcher, Keyboard(device, watcher, recorder.secrets))
     human_help = HumanHelp(Late("skip"), device, watcher, actions, recorder, keepalive_seconds=0.01)
-    async with asyncio.timeout(10):
-        assert (await human_help.ask(recorder.begin(step, 0), step, failed, 0)).text == "skip"
+    assert (await human_help.ask(recorder.begin(step, 0), step, failed, 0)).text == "skip"

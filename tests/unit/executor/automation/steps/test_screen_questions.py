@@ -19,40 +19,37 @@ async def ask(model: FakeModel | None, *steps: object) -> tuple[AttemptResult, F
     return await run(device, *steps, model=model), device
 
 
+IT_IS_FREE, IS_NOT_TRUE = {"assertion": "It is free", **REQUIRED}, 'the model says that "It is free" is not true'
+NOT_SEEN = 'the model does not see "the price" on the screen'
+DEFECTS = "the model sees defects on the screen"
+
+
 @pytest.mark.parametrize(
-    ("step", "model", "action", "message"),
+    ("step", "model", "action", "message", "reason"),
     [
         ({"assertWithAI": "The price is shown"}, FakeModel(verdicts=[Judgement(True, "It is $12")]),
-         "assert_with_ai", "It is $12"),
-        ("assertNoDefectsWithAI", FakeModel(seen=[()]), "assert_no_defects_with_ai", "the model sees no defects"),
-        ({"extractTextWithAI": "the price"}, FakeModel(seen=[("$12",)]), "extract_text", 'aiOutput is "$12"'),
+         "assert_with_ai", "It is $12", None),
+        ("assertNoDefectsWithAI", FakeModel(seen=[()]), "assert_no_defects_with_ai", "the model sees no defects", None),
+        ({"extractTextWithAI": "the price"}, FakeModel(seen=[("$12",)]), "extract_text", 'aiOutput is "$12"', None),
+        ({"assertWithAI": IT_IS_FREE}, FakeModel(verdicts=[Judgement(False, "It is $12")]),
+         "", f"{IS_NOT_TRUE}: It is $12", IS_NOT_TRUE),
+        ({"assertNoDefectsWithAI": REQUIRED}, FakeModel(seen=[("Pay is cut off", "Two texts overlap")]),
+         "", f"{DEFECTS}: Pay is cut off; Two texts overlap", DEFECTS),
+        ({"extractTextWithAI": {"query": "the price", **REQUIRED}}, FakeModel(seen=[()]), "", NOT_SEEN, NOT_SEEN),
     ],
 )  # fmt: skip
-async def test_an_answer_passes_the_step_and_is_counted(step: Any, model: FakeModel, action: str, message: str) -> None:
+async def test_an_answer_decides_the_step_and_is_counted(
+    step: Any, model: FakeModel, action: str, message: str, reason: str | None
+) -> None:
     result, _ = await ask(model, step)
     (done,) = result.steps
-    assert (result.failure, done.status, done.action, done.message) == (None, StepStatus.PASSED, action, message)
+    assert (done.action, done.message) == (action, message)
     assert (done.resolution, done.model_calls, done.model_tokens) == (Resolution.MODEL, 1, 10)
-
-
-@pytest.mark.parametrize(
-    ("step", "model", "message", "reason"),
-    [
-        ({"assertWithAI": {"assertion": "It is free", **REQUIRED}}, FakeModel(verdicts=[Judgement(False, "It is $12")]),
-         'the model says that "It is free" is not true: It is $12', 'the model says that "It is free" is not true'),
-        ({"assertNoDefectsWithAI": REQUIRED}, FakeModel(seen=[("Pay is cut off", "Two texts overlap")]),
-         "the model sees defects on the screen: Pay is cut off; Two texts overlap",
-         "the model sees defects on the screen"),
-        ({"extractTextWithAI": {"query": "the price", **REQUIRED}}, FakeModel(seen=[()]),
-         'the model does not see "the price" on the screen', 'the model does not see "the price" on the screen'),
-    ],
-)  # fmt: skip
-async def test_a_negative_answer_fails_the_step(step: Any, model: FakeModel, message: str, reason: str) -> None:
-    result, _ = await ask(model, step)
-    failure = result.failure
-    assert failure is not None
-    assert (failure.category, failure.message, failure.reason) == (Category.ASSERTION_FAILED, message, reason)
-    assert (result.steps[0].resolution, result.steps[0].model_calls) == (Resolution.MODEL, 1)
+    if reason is None:
+        assert (result.failure, done.status) == (None, StepStatus.PASSED)
+    else:
+        failure = failure_of(result)
+        assert (failure.category, failure.message, failure.reason) == (Category.ASSERTION_FAILED, message, reason)
 
 
 async def test_they_are_optional_unless_they_say_otherwise() -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from services.chassis.web_addresses import AddressPolicy
+from services.executor.automation.devices.pools.pool import Pool
 from services.executor.automation.devices.pools.pooled_devices import PooledDevices
 from services.executor.automation.devices.port import NO_BUILD, Build, DeviceFailure
-from services.executor.automation.devices.webdriver.hub_connection import Json
 from services.executor.automation.devices.webdriver.hub_target import AppDelivery
 from services.executor.model.failures import Category
 from tests.fakes.hubs import FakeHubs
@@ -64,12 +64,6 @@ async def test_a_remote_hub_gets_a_url_that_is_valid_while_the_device_is_in_use(
     assert files.open == []
 
 
-async def test_a_remote_hub_without_a_file_server_is_a_configuration_error() -> None:
-    pools = PooledDevices([hub_pool("a", delivery=AppDelivery.URL)], hubs=FakeHubs())
-    with fails(Category.CONFIG_INVALID, "MOBILETEST_EXECUTOR_FILES_LISTEN"):
-        await pools.acquire("ios", APP, SEED)
-
-
 async def test_an_external_artifact_url_is_passed_to_the_hub() -> None:
     hubs = FakeHubs()
     pools = PooledDevices([hub_pool("a", slots=2)], hubs=hubs)
@@ -78,14 +72,32 @@ async def test_an_external_artifact_url_is_passed_to_the_hub() -> None:
     assert [opened.app for opened in hubs.opened] == ["https://builds.example/app.ipa", None]
 
 
+NOT_PUBLIC, NO_URL = "is not a public address", "artifact_url must be a URL such as"
+
+
 @pytest.mark.parametrize(
-    "build", [Build(static_url="http://10.1.2.3/"), Build(artifact_url="http://169.254.169.254/a.apk")]
+    ("build", "pool", "category", "message"),
+    [
+        (
+            Build(static_url="http://10.1.2.3/"),
+            hub_pool("a", browserName="chrome"),
+            Category.CONFIG_INVALID,
+            NOT_PUBLIC,
+        ),
+        (Build(artifact_url="http://169.254.169.254/a.apk"), hub_pool("a"), Category.CONFIG_INVALID, NOT_PUBLIC),
+        (APP, hub_pool("a", delivery=AppDelivery.URL), Category.CONFIG_INVALID, "MOBILETEST_EXECUTOR_FILES_LISTEN"),
+        *(
+            (Build(artifact_url=address), hub_pool("a"), Category.ARTIFACT_INVALID, NO_URL)
+            for address in ("/etc/passwd", "../a.apk", "file:///etc/passwd", "FILE:/a", "C:\\\\a.apk", "")
+        ),
+    ],
 )
-async def test_private_addresses_are_refused_before_a_session_is_opened(build: Build) -> None:
+async def test_what_a_hub_must_not_get_is_refused_before_a_session_is_opened(
+    build: Build, pool: Pool, category: Category, message: str
+) -> None:
     hubs = FakeHubs()
-    capabilities: dict[str, Json] = {"browserName": "chrome"} if build.static_url else {}
-    pools = PooledDevices([hub_pool("a", **capabilities)], hubs=hubs)
-    with fails(Category.CONFIG_INVALID, "is not a public address"):
+    pools = PooledDevices([pool], hubs=hubs)
+    with fails(category, message):
         await pools.acquire("ios", build, SEED)
     assert (hubs.opened, pools.free("ios")) == ([], 1)
 
@@ -97,12 +109,3 @@ async def test_a_web_build_goes_to_a_pool_that_may_open_its_page() -> None:
     pools = PooledDevices([a, replace(b, hub=replace(b.hub, addresses=inside))], hubs=hubs)
     await pools.acquire("ios", Build(static_url="http://10.1.2.3/"), SEED)
     assert [opened.name for opened in hubs.opened] == ["b-1"]
-
-
-@pytest.mark.parametrize("address", ["/etc/passwd", "../a.apk", "file:///etc/passwd", "FILE:/a", "C:\\\\a.apk", ""])
-async def test_builds_cannot_name_files_of_the_hubs_machine(address: str) -> None:
-    hubs = FakeHubs()
-    pools = PooledDevices([hub_pool("a")], hubs=hubs)
-    with fails(Category.ARTIFACT_INVALID, "artifact_url must be a URL such as"):
-        await pools.acquire("ios", Build(artifact_url=address), SEED)
-    assert (hubs.opened, pools.free("ios")) == ([], 1)

@@ -20,10 +20,6 @@ from tests.unit.executor.automation.devices.pools.hub_pools import NEVER, SEED, 
 AT_ONCE = HealthPolicy(interval=0.01, first_backoff=0.01, max_backoff=0.02)
 
 
-async def unreadable() -> Path:
-    raise DeviceFailure(Category.NETWORK_ERROR, "no catalog")
-
-
 @pytest.mark.parametrize("category", [Category.DEVICE_UNAVAILABLE, Category.NETWORK_ERROR, Category.SESSION_LOST])
 async def test_a_run_moves_to_another_pool_when_a_hub_opens_no_session(category: Category) -> None:
     hubs = FakeHubs(broken={"http://a:4723": DeviceFailure(category, "refused")})
@@ -46,31 +42,28 @@ async def test_the_last_failure_is_raised_when_every_hub_fails() -> None:
     assert (pools.slots("ios"), pools.platforms) == (0, ["ios"])
 
 
-@pytest.mark.parametrize("category", [Category.APP_INSTALL_FAILED, Category.CONFIG_INVALID, Category.ARTIFACT_INVALID])
-async def test_failures_of_the_app_do_not_make_the_hub_unhealthy(category: Category) -> None:
-    hubs = FakeHubs(broken={"http://a:4723": DeviceFailure(category, "broken app")})
+OF_THE_APP = [Category.APP_INSTALL_FAILED, Category.CONFIG_INVALID, Category.ARTIFACT_INVALID]
+
+
+@pytest.mark.parametrize("category", [*OF_THE_APP, Category.NETWORK_ERROR, Category.EXECUTOR_LOST])
+async def test_only_failures_of_a_hub_make_it_unhealthy(category: Category) -> None:
+    """Not those of the app, nor a download or a claim that failed."""
+    failure, hubs = DeviceFailure(category, "not the hub"), FakeHubs()
+    if category in OF_THE_APP:
+        hubs.broken["http://a:4723"] = failure
+
+    async def fail(session: Session | None = None) -> Path:
+        raise failure
+
     pools = PooledDevices([hub_pool("a"), hub_pool("b")], hubs=hubs)
-    with pytest.raises(DeviceFailure, match="broken app"):
-        await pools.acquire("ios", NO_BUILD, SEED)
-    assert (len(hubs.opened), pools.free("ios")) == (1, 2)
-
-
-async def test_a_failed_download_does_not_make_the_hub_unhealthy() -> None:
-    hubs = FakeHubs()
-    pools = PooledDevices([hub_pool("a")], hubs=hubs)
-    with pytest.raises(DeviceFailure, match="no catalog"):
-        await pools.acquire("ios", Build(file=unreadable), SEED)
-    assert (hubs.opened, pools.free("ios")) == ([], 1)
-
-
-async def test_a_failing_session_callback_does_not_make_the_hub_unhealthy() -> None:
-    async def refuse(session: Session) -> None:
-        raise DeviceFailure(Category.EXECUTOR_LOST, "the run belongs to another worker")
-
-    pools = PooledDevices([hub_pool("a")], hubs=FakeHubs())
-    with pytest.raises(DeviceFailure, match="another worker"):
-        await pools.acquire("ios", NO_BUILD, SEED, on_session=refuse)
-    assert pools.free("ios") == 1
+    with pytest.raises(DeviceFailure, match="not the hub"):
+        await pools.acquire(
+            "ios",
+            Build(file=fail) if category is Category.NETWORK_ERROR else NO_BUILD,
+            SEED,
+            on_session=fail if category is Category.EXECUTOR_LOST else None,
+        )
+    assert (len(hubs.opened), pools.free("ios")) == (int(category is not Category.NETWORK_ERROR), 2)
 
 
 async def test_a_cancelled_opening_frees_its_slot() -> None:

@@ -6,18 +6,9 @@ import pytest
 
 from services.executor.automation.devices.pools.hub_health import HealthPolicy, HubHealth, watch
 from tests.eventually import eventually
+from tests.fakes.chassis import FakeClock
 
 POLICY = HealthPolicy(interval=5, first_backoff=2, max_backoff=60)
-
-
-class Clock:
-    """A clock that tests move."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 class Hub:
@@ -32,10 +23,12 @@ class Hub:
         return self.good
 
 
-def hub_health(clock: Clock) -> tuple[HubHealth, list[bool]]:
+def hub_health(clock: FakeClock) -> tuple[HubHealth, list[bool]]:
     """The health of a hub, and the changes that it reported."""
     changes: list[bool] = []
-    health = HubHealth("http://hub:4723", policy=POLICY, changed=lambda: changes.append(health.healthy), now=clock)
+    health = HubHealth(
+        "http://hub:4723", policy=POLICY, changed=lambda: changes.append(health.healthy), now=clock.monotonic
+    )
     return health, changes
 
 
@@ -47,7 +40,7 @@ def test_backoff_doubles_up_to_a_bound_with_jitter(failures: int, seconds: float
 
 
 async def test_a_hub_is_unhealthy_from_a_bad_status_to_a_good_one() -> None:
-    hub, (found, changes) = Hub(), hub_health(Clock())
+    hub, (found, changes) = Hub(), hub_health(FakeClock())
     hub.good = False
     await found.check(hub.ready)
     await found.check(hub.ready)
@@ -59,7 +52,7 @@ async def test_a_hub_is_unhealthy_from_a_bad_status_to_a_good_one() -> None:
 
 
 async def test_backoff_grows_while_sessions_fail_despite_a_good_status() -> None:
-    clock, hub = Clock(), Hub()
+    clock, hub = FakeClock(), Hub()
     found, _ = hub_health(clock)
     waits = []
     for _ in range(4):
@@ -74,26 +67,26 @@ async def test_backoff_grows_while_sessions_fail_despite_a_good_status() -> None
     assert await waited(found, clock) < 3
 
 
-async def waited(found: HubHealth, clock: Clock) -> float:
+async def waited(found: HubHealth, clock: FakeClock) -> float:
     """Let the time until the next check pass; return the seconds."""
-    began = clock.now
+    began = clock.monotonic()
     task = asyncio.create_task(found.wait_until_due())
     for _ in range(1000):
         await asyncio.sleep(0)
         if task.done():
             break
-        clock.now += 0.1
+        clock.advance(0.1)
         found._rescheduled.set()
     assert task.done()
-    return clock.now - began
+    return clock.monotonic() - began
 
 
 async def test_a_failure_outweighs_a_status_requested_before_it() -> None:
-    clock = Clock()
+    clock = FakeClock()
     found, _ = hub_health(clock)
 
     async def slow(url: str) -> bool:
-        clock.now += 1
+        clock.advance(1)
         found.report_failure("refused")
         return True
 
@@ -102,7 +95,7 @@ async def test_a_failure_outweighs_a_status_requested_before_it() -> None:
 
 
 async def test_check_soon_applies_to_healthy_hubs_only() -> None:
-    hub, (found, _) = Hub(), hub_health(Clock())
+    hub, (found, _) = Hub(), hub_health(FakeClock())
     watching = asyncio.create_task(watch(found, hub.ready))
     await eventually(lambda: hub.checks == 1)
     found.check_soon()

@@ -10,14 +10,13 @@ from pymongo.errors import AutoReconnect
 from services.executor.automation.devices.pools.pool import Pool
 from services.executor.automation.devices.pools.pooled_devices import PooledDevices
 from services.executor.automation.devices.pools.slots import lease_name
-from services.executor.automation.devices.port import NO_BUILD, Seed
+from services.executor.automation.devices.port import NO_BUILD
 from services.executor.automation.devices.webdriver.hub_target import HubTarget
 from services.executor.model.runs import Platform
 from tests.eventually import eventually
 from tests.fakes.hubs import FakeHubs
 from tests.fakes.slot_leases import FakeSlotLeases, SlotStore
-
-SEED = Seed("run", 1)
+from tests.unit.executor.automation.devices.pools.hub_pools import SEED
 
 
 def hub_pool(name: str = "phones", url: str = "http://hub:4723", slots: int = 2) -> Pool:
@@ -37,7 +36,7 @@ class Farm:
 
     @asynccontextmanager
     async def sharing(self, *workers: PooledDevices) -> AsyncIterator[None]:
-        tasks = [asyncio.create_task(each.share_slots(renewal=0.01)) for each in workers]
+        tasks = [asyncio.create_task(each.share_slots(renewal=0.01, every=0.01)) for each in workers]
         await asyncio.sleep(0)
         yield
         for task in tasks:
@@ -73,7 +72,7 @@ async def test_slots_that_a_worker_frees_are_seen_by_others(farm: Farm) -> None:
     assert await second.reserve("android", 1) == 0
     async with farm.sharing(first, second):
         await first.release(device)
-        await asyncio.wait_for(woken.wait(), 20)
+        await woken.wait()
         assert second.slots("android") == 1
         assert await second.reserve("android", 1) == 1
 
@@ -86,7 +85,7 @@ async def test_a_run_waits_for_a_slot_of_another_worker(farm: Farm) -> None:
         await asyncio.sleep(0)
         assert not waiting.done()
         await first.release(device)
-        assert (await asyncio.wait_for(waiting, 20)).info.name == "phones-1"
+        assert (await waiting).info.name == "phones-1"
 
 
 async def test_the_slots_of_a_lost_worker_are_used_by_others(farm: Farm) -> None:
@@ -138,7 +137,7 @@ async def test_an_outage_of_storage_is_waited_out(farm: Farm) -> None:
         waiting = asyncio.create_task(worker.acquire("android", NO_BUILD, SEED))
         await asyncio.sleep(0)
         farm.leases["a"].failure = None
-        assert (await asyncio.wait_for(waiting, 20)).info.name == "phones-1"
+        assert (await waiting).info.name == "phones-1"
 
 
 @pytest.mark.parametrize(

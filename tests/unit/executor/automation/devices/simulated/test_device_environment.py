@@ -62,31 +62,31 @@ async def test_a_permission_dialog_is_shown_until_it_is_answered() -> None:
 
 
 @pytest.mark.parametrize(
-    ("permissions", "dialog", "picture"),
+    ("permissions", "running", "dialog", "picture"),
     [
-        ({"camera": "allow"}, False, True),
-        ({"all": "deny"}, False, False),
-        ({"all": "deny", "camera": "unset"}, True, False),
-        ({"camera": "unset", "all": "deny"}, True, False),
-        ({"microphone": "allow"}, True, False),
+        ({"camera": "allow"}, False, False, True),
+        ({"all": "deny"}, False, False, False),
+        ({"all": "deny", "camera": "unset"}, False, True, False),
+        ({"camera": "unset", "all": "deny"}, False, True, False),
+        ({"microphone": "allow"}, False, True, False),
+        ({"camera": "always"}, True, False, True),
+        ({"camera": "inuse"}, True, False, True),
+        ({"camera": "limited"}, True, False, True),
+        ({"camera": "never"}, True, False, False),
+        ({"camera": "unset"}, True, True, False),
     ],
 )
-async def test_permissions_can_be_set_at_launch(permissions: dict[str, str], dialog: bool, picture: bool) -> None:
+async def test_permissions_can_be_set_at_launch_and_while_the_app_runs(
+    permissions: dict[str, str], running: bool, dialog: bool, picture: bool
+) -> None:
     device = await started(CAMERA)
-    await device.launch(LaunchOptions(clear_state=True, permissions=permissions))
+    if running:
+        await device.set_permissions(None, permissions)
+    else:
+        await device.launch(LaunchOptions(clear_state=True, permissions=permissions))
     shown = await texts(device)
     assert ("Allow" in shown, "Picture" in shown) == (dialog, picture)
     assert ("has no permission microphone" in await device.log()) == ("microphone" in permissions)
-
-
-@pytest.mark.parametrize(
-    ("answer", "held"), [("always", True), ("inuse", True), ("limited", True), ("never", False), ("unset", False)]
-)
-async def test_permissions_can_be_set_while_the_app_runs(answer: str, held: bool) -> None:
-    device = await started(CAMERA)
-    await device.set_permissions(None, {"camera": answer})
-    shown = await texts(device)
-    assert ("Picture" in shown, "Allow" in shown) == (held, answer == "unset")
 
 
 async def test_a_killed_app_keeps_its_state() -> None:
@@ -129,19 +129,15 @@ async def test_modes_are_variables_of_the_model() -> None:
     assert "device.dark_mode is true" in await device.log()
 
 
-async def test_media_are_told_in_the_log() -> None:
-    device = await started(CAMERA)
-    await device.add_media("cat.png", b"picture")
-    assert "media cat.png added (7 bytes)" in await device.log()
-
-
 async def test_the_log_is_returned_once() -> None:
     device = await started(CAMERA)
+    await device.add_media("cat.png", b"picture")
     await tap(device, "Crash")
     log = await device.log()
     assert [line.split(maxsplit=1)[1] for line in log.splitlines()] == [
         "start com.example.test",
         "screen first",
+        "media cat.png added (7 bytes)",
         "crash: out of <ink> & paper",
     ]
     assert await device.log() == ""

@@ -13,10 +13,12 @@ from services.executor.automation.devices.simulated.app_model import (
     GoToScreen,
     Pace,
     SetVariable,
+    TextTemplate,
 )
 from services.executor.automation.devices.simulated.model_file import built_in_model, read_artifact, read_model
 from services.executor.automation.screen.elements import Role
 from services.flows.nodes import DocumentError
+from services.flows.values import Value
 from tests.unit.executor.automation.devices.simulated.models import HEAD
 
 SMALL = HEAD + "screens:\n  first: {}\n"
@@ -149,3 +151,10 @@ def test_the_built_in_model_is_valid() -> None:
 def test_any_text_is_a_model_or_a_model_error(text: str) -> None:
     with pytest.raises(DocumentError):
         read_model("app_model: 1\n" + text)
+
+
+def test_texts_have_variables_in_braces() -> None:
+    state: dict[str, Value] = {"cart": 2, "price": 1.5, "signed_in": True, "total": 12.0}
+    template = TextTemplate("{cart} at ${price}, {signed_in} {{x}} {total}")
+    assert template.fill(state) == "2 at $1.5, true {x} 12"
+    assert template.names == {"cart", "price", "signed_in", "total"}

@@ -14,8 +14,12 @@ from services.executor.automation.screen.elements import NOWHERE, Bounds, Elemen
 from services.executor.model.failures import Category
 from tests.fakes.webdriver import FakeHub, fake_driver
 from tests.unit.executor.automation.attempts import fails
-from tests.unit.executor.automation.devices.webdriver.phones import BOTH, FIELD, arguments, phone
-from tests.unit.executor.automation.devices.webdriver.test_phones import _SOURCES
+from tests.unit.executor.automation.devices.webdriver.phones import BOTH, FIELD, phone
+
+HALF_VISIBLE = """<hierarchy rotation="0" width="360" height="640"><android.widget.FrameLayout bounds="[0,0][360,640]"
+    class="android.widget.FrameLayout"><android.widget.Button text="Half" class="android.widget.Button"
+    bounds="[0,520][200,760]" enabled="true" displayed="true" clickable="true"/></android.widget.FrameLayout>
+    </hierarchy>"""
 
 
 async def test_a_keyboard_that_stays_is_a_script_error() -> None:
@@ -25,27 +29,8 @@ async def test_a_keyboard_that_stays_is_a_script_error() -> None:
         await NativeView(driver, AndroidCommands(driver), patience=0.0).hide_keyboard()
 
 
-async def test_keys_are_pressed_by_name() -> None:
-    hub = FakeHub({"GET /element/active": dict(FIELD)})
-    await phone("android", hub).press_key("Volume Up")
-    assert arguments(hub, "pressKey") == {"keycode": 24}
-    await phone("ios", hub).press_key("volume_down")
-    assert arguments(hub, "pressButton") == {"name": "volumedown"}
-    await phone("ios", hub).press_key("enter")
-    assert hub.asked[-1] == ("POST /element/field-1/value", {"text": "\n"})
-    with pytest.raises(DeviceFailure, match="an iPhone has no key power; known keys: backspace, "):
-        await phone("ios", hub).press_key("power")
-
-
-@BOTH
-async def test_typing_without_focus_is_a_script_error(platform: str) -> None:
-    hub = FakeHub({"GET /element/active": DriverError("no such element", "")})
-    with fails(Category.SCRIPT_ERROR, "no editable field has the focus"):
-        await phone(platform, hub).type("Ada")
-
-
 async def test_a_tap_goes_to_the_middle_of_the_visible_part() -> None:
-    hub = FakeHub({"GET /source": _SOURCES["android"]})
+    hub = FakeHub({"GET /source": HALF_VISIBLE})
     device = phone("android", hub)
     tree = await device.tree()
     button = next(each for each in walk(tree) if each.text == "Half")
@@ -55,7 +40,7 @@ async def test_a_tap_goes_to_the_middle_of_the_visible_part() -> None:
 
 
 async def test_elements_outside_the_screen_are_not_tapped() -> None:
-    hub = FakeHub({"GET /source": _SOURCES["android"]})
+    hub = FakeHub({"GET /source": HALF_VISIBLE})
     device = phone("android", hub)
     await device.tree()
     for bounds in (Bounds(0, 900, 100, 100), NOWHERE):

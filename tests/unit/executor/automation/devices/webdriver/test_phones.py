@@ -1,6 +1,6 @@
 """Android and iOS use the commands that their drivers document; checked without a device."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 import pytest
@@ -8,6 +8,7 @@ import pytest
 from services.executor.automation.devices.port import Build, DeviceFailure, DeviceInfo, LaunchOptions, LinkTarget
 from services.executor.automation.devices.webdriver.android import AndroidCommands
 from services.executor.automation.devices.webdriver.assembly import assemble_device
+from services.executor.automation.devices.webdriver.device import WebDriverDevice
 from services.executor.automation.devices.webdriver.hub_connection import DriverError
 from services.executor.automation.devices.webdriver.hub_target import HubTarget
 from services.executor.automation.devices.webdriver.phone_app import PhoneApp
@@ -80,117 +81,123 @@ async def test_without_a_list_of_apps_the_known_app_is_removed(platform: str) ->
     assert unclean.marked == {}
 
 
+PAGE = "https://8.8.8.8/"
+ARGUMENTS = {"name": "Ada", "count": 3, "big": 2**40, "on": True, "share": 0.5}
+EXTRAS = [
+    ["s", "name", "Ada"],
+    ["i", "count", "3"],
+    ["l", "big", str(2**40)],
+    ["z", "on", "true"],
+    ["f", "share", "0.5"],
+]
+PUSHED = "/sdcard/Pictures/mobiletest/a.png"
+
+
+@pytest.mark.parametrize(
+    ("platform", "act", "order", "asked"),
+    [
+        ("android", lambda it: it.kill(), "mobile: shell", {"command": "am", "args": ["kill", APP]}),
+        ("android", lambda it: it.open_link(PAGE), "mobile: deepLink",
+         {"url": PAGE, "package": None}),
+        ("android", lambda it: it.open_link(PAGE, LinkTarget.BROWSER), "mobile: deepLink",
+         {"url": PAGE, "package": "com.android.chrome"}),
+        ("android", lambda it: it.open_link(PAGE, LinkTarget.OWN_APP), "mobile: deepLink",
+         {"url": PAGE, "package": APP}),
+        ("android", lambda it: it.open_browser(PAGE), "mobile: deepLink",
+         {"url": PAGE, "package": "com.android.chrome"}),
+        ("ios", lambda it: it.open_link(PAGE, LinkTarget.BROWSER), "mobile: deepLink", {"url": PAGE, "package": None}),
+        ("ios", lambda it: it.open_link(PAGE, LinkTarget.OWN_APP), "mobile: deepLink", {"url": PAGE, "package": None}),
+        ("android", lambda it: it.launch(LaunchOptions(arguments=ARGUMENTS)), "mobile: startActivity",
+         {"extras": EXTRAS}),
+        ("ios", lambda it: it.launch(LaunchOptions(arguments={"name": "Ada", "on": True})), "mobile: launchApp",
+         {"arguments": ["-name", "Ada", "-on", "true"]}),
+        ("android", lambda it: it.set_orientation("portrait"), "POST /orientation", {"orientation": "PORTRAIT"}),
+        ("android", lambda it: it.set_orientation("landscape_left"), "POST /orientation",
+         {"orientation": "LANDSCAPE"}),
+        ("android", lambda it: it.set_orientation("landscape_right"), "POST /rotation", {"x": 0, "y": 0, "z": 270}),
+        ("android", lambda it: it.set_orientation("upside_down"), "POST /rotation", {"x": 0, "y": 0, "z": 180}),
+        ("android", lambda it: it.add_media("a.png", b"picture"), "mobile: pushFile",
+         {"remotePath": PUSHED, "payload": "cGljdHVyZQ=="}),
+        ("ios", lambda it: it.add_media("a.png", b"picture"), "mobile: pushFile",
+         {"remotePath": "a.png", "payload": "cGljdHVyZQ=="}),
+        ("android", lambda it: it.press_key("Volume Up"), "mobile: pressKey", {"keycode": 24}),
+        ("ios", lambda it: it.press_key("volume_down"), "mobile: pressButton", {"name": "volumedown"}),
+        ("ios", lambda it: it.press_key("enter"), "POST /element/field-1/value", {"text": "\n"}),
+    ],
+)  # fmt: skip
+async def test_a_call_ends_with_this_request(
+    platform: str, act: Callable[[WebDriverDevice], Awaitable[None]], order: str, asked: dict[str, object]
+) -> None:
+    hub = FakeHub({"GET /element/active": dict(FIELD), "GET /orientation": "PORTRAIT"})
+    await act(phone(platform, hub))
+    last, said = hub.asked[-1]
+    assert (last, {name: said.get(name) for name in asked}) == (order, asked)
+
+
+NO_ABI = DriverError("unknown error", "INSTALL_FAILED_NO_MATCHING_ABIS")
+NO_SHELL = DriverError("unknown error", "Potentially insecure feature 'adb_shell' has not")
+WEB_PAGE = LaunchOptions(app_id="https://example.com/shop")
+
+
+@pytest.mark.parametrize(
+    ("platforms", "replies", "act", "category", "message"),
+    [
+        ("android", {"mobile: shell": NO_SHELL}, lambda it: it.kill(), Category.CONFIG_INVALID,
+         "ask the operator to start Appium with --allow-insecure"),
+        ("android", {}, lambda it: it.kill("com.example.shop;reboot"), Category.SCRIPT_ERROR,
+         "is not the package name of an app"),
+        ("android ios", {}, lambda it: it.launch(WEB_PAGE), Category.SCRIPT_ERROR,
+         "is a web page and no app of this device"),
+        ("android ios", {"mobile: installApp": NO_ABI}, lambda it: it.install(Build()), Category.APP_INSTALL_FAILED,
+         "INSTALL_FAILED_NO_MATCHING_ABIS"),
+        ("android ios", {"mobile: terminateApp": DriverError("unknown error", "no such app")},
+         lambda it: it.launch(), Category.APP_LAUNCH_FAILED, rf"{APP} was not launched: unknown error: no such app"),
+        ("android ios", {"mobile: terminateApp": DriverError("invalid session id", "")}, lambda it: it.launch(),
+         Category.SESSION_LOST, "invalid session id"),
+        ("ios", {"GET /element/active": dict(FIELD)}, lambda it: it.press_key("power"), Category.SCRIPT_ERROR,
+         "an iPhone has no key power; known keys: backspace, "),
+        ("android ios", {"GET /element/active": DriverError("no such element", "")}, lambda it: it.type("Ada"),
+         Category.SCRIPT_ERROR, "no editable field has the focus"),
+        ("ios", {}, lambda it: it.set_mode(Mode.AIRPLANE, on=True), Category.SCRIPT_ERROR,
+         "airplane mode of an iOS device cannot be changed"),
+        ("android", {"mobile: getUiMode": "auto"}, lambda it: it.is_mode_on(Mode.DARK), Category.SCRIPT_ERROR,
+         "dark mode"),
+        ("ios", {"mobile: getAppearance": {"style": "unsupported"}}, lambda it: it.is_mode_on(Mode.DARK),
+         Category.SCRIPT_ERROR, "dark mode"),
+        ("android", {}, lambda it: it.launch(LaunchOptions(permissions={"cammera": "allow"})), Category.SCRIPT_ERROR,
+         "unknown permission cammera; known permissions: all, bluetooth"),
+    ],
+)  # fmt: skip
+async def test_a_call_that_fails_has_a_category_and_says_why(
+    platforms: str,
+    replies: dict[str, object],
+    act: Callable[[WebDriverDevice], Awaitable[object]],
+    category: Category,
+    message: str,
+) -> None:
+    for platform in platforms.split():
+        with fails(category, message):
+            await act(phone(platform, FakeHub(dict(replies))))
+
+
 @pytest.mark.parametrize("allowed", [frozenset[str](), frozenset({"com.apple.mobilesafari"})])
 async def test_web_links_open_in_safari_only_where_its_lasting_data_is_allowed(allowed: frozenset[str]) -> None:
     hub = FakeHub()
     device = phone("ios", hub, target=replace(SHARED, allowed_apps=allowed))
     await device.open_link("shop://cart")
-    if allowed:
-        await device.open_link("https://8.8.8.8/")
-    else:
-        with pytest.raises(DeviceFailure, match=r"com\.apple\.mobilesafari cannot be used: .*allowed_apps"):
-            await device.open_link("https://8.8.8.8/")
-    assert [given["url"] for order, given in hub.asked] == ["shop://cart", "https://8.8.8.8/"][: 1 + len(allowed)]
+    for act in (device.open_link, device.open_browser):
+        if allowed:
+            await act(PAGE)
+        else:
+            with pytest.raises(DeviceFailure, match=r"com\.apple\.mobilesafari cannot be used: .*allowed_apps"):
+                await act(PAGE)
+    assert [given["url"] for order, given in hub.asked] == ["shop://cart", *[PAGE] * 2 * len(allowed)]
 
 
 async def test_the_log_of_the_session_before_is_cleared_when_a_session_is_opened() -> None:
     for automation, clears in (("UiAutomator2", True), ("XCUITest", False), ("Fake", False)):
         asked = capabilities_of(HubTarget(url="http://hub", capabilities={"appium:automationName": automation}), None)
         assert ("appium:clearDeviceLogsOnStart" in asked) is clears
-
-
-async def test_only_background_apps_are_killed_on_android() -> None:
-    hub = FakeHub()
-    await phone("android", hub).kill()
-    assert hub.asked == [("mobile: shell", {"command": "am", "args": ["kill", APP]})]
-    hub = FakeHub({"mobile: shell": DriverError("unknown error", "Potentially insecure feature 'adb_shell' has not")})
-    with fails(Category.CONFIG_INVALID, "ask the operator to start Appium with --allow-insecure"):
-        await phone("android", hub).kill()
-    with pytest.raises(DeviceFailure, match="is not the package name of an app"):
-        await phone("android", hub).kill("com.example.shop;reboot")
-
-
-@BOTH
-async def test_a_web_page_is_no_app_of_a_phone(platform: str) -> None:
-    with fails(Category.SCRIPT_ERROR, "is a web page and no app of this device"):
-        await phone(platform, FakeHub()).launch(LaunchOptions(app_id="https://example.com/shop"))
-
-
-async def test_an_app_that_was_killed_has_not_crashed() -> None:
-    hub, now = FakeHub({"mobile: queryAppState": 1}), [0.0]
-    driver = fake_driver(hub)
-    app = PhoneApp(driver, AndroidCommands(driver), TARGET, app_id=APP, app=None, clock=lambda: now[0])
-    for end in (lambda: app.kill(None), lambda: app.set_permissions(None, {"camera": "deny"})):
-        await app.launch(LaunchOptions())
-        await end()
-        now[0] += 2.0
-        await app.check()
-
-
-@pytest.mark.parametrize(
-    ("target", "asked"),
-    [
-        (LinkTarget.ANY, {"url": "https://8.8.8.8/"}),
-        (LinkTarget.BROWSER, {"url": "https://8.8.8.8/", "package": "com.android.chrome"}),
-        (LinkTarget.OWN_APP, {"url": "https://8.8.8.8/", "package": APP}),
-    ],
-)
-async def test_android_opens_a_link_in_the_chosen_app(target: LinkTarget, asked: Mapping[str, str]) -> None:
-    hub = FakeHub()
-    await phone("android", hub).open_link("https://8.8.8.8/", target)
-    assert hub.asked == [("mobile: deepLink", asked)]
-
-
-async def test_ios_chooses_the_app_that_opens_a_link() -> None:
-    for target in LinkTarget:
-        hub = FakeHub()
-        await phone("ios", hub).open_link("https://8.8.8.8/", target)
-        assert hub.asked == [("mobile: deepLink", {"url": "https://8.8.8.8/"})]
-
-
-async def test_the_browser_of_a_phone_opens_pages() -> None:
-    hub = FakeHub()
-    await phone("android", hub).open_browser("https://8.8.8.8/")
-    assert arguments(hub, "deepLink") == {"url": "https://8.8.8.8/", "package": "com.android.chrome"}
-    with pytest.raises(DeviceFailure, match=r"com\.apple\.mobilesafari cannot be used"):
-        await phone("ios", hub, target=SHARED).open_browser("https://8.8.8.8/")
-
-
-async def test_android_launch_arguments_are_intent_extras() -> None:
-    hub = FakeHub()
-    await phone("android", hub).launch(
-        LaunchOptions(arguments={"name": "Ada", "count": 3, "big": 2**40, "on": True, "share": 0.5})
-    )
-    assert arguments(hub, "startActivity")["extras"] == [
-        ["s", "name", "Ada"],
-        ["i", "count", "3"],
-        ["l", "big", str(2**40)],
-        ["z", "on", "true"],
-        ["f", "share", "0.5"],
-    ]
-
-
-async def test_ios_launch_arguments_are_process_arguments() -> None:
-    hub = FakeHub()
-    await phone("ios", hub).launch(LaunchOptions(arguments={"name": "Ada", "on": True}))
-    assert arguments(hub, "launchApp")["arguments"] == ["-name", "Ada", "-on", "true"]
-
-
-@BOTH
-async def test_failed_installs_and_launches_have_their_own_categories(platform: str) -> None:
-    refusal = DriverError("unknown error", "INSTALL_FAILED_NO_MATCHING_ABIS")
-    hub = FakeHub({"mobile: installApp": refusal, "mobile: terminateApp": DriverError("unknown error", "no such app")})
-    with fails(Category.APP_INSTALL_FAILED, "INSTALL_FAILED_NO_MATCHING_ABIS"):
-        await phone(platform, hub).install(Build())
-    with fails(Category.APP_LAUNCH_FAILED, rf"{APP} was not launched: unknown error: no such app"):
-        await phone(platform, hub).launch()
-
-
-@BOTH
-async def test_a_session_lost_during_launch_keeps_its_category(platform: str) -> None:
-    hub = FakeHub({"mobile: terminateApp": DriverError("invalid session id", "")})
-    with fails(Category.SESSION_LOST):
-        await phone(platform, hub).launch()
 
 
 async def test_an_app_that_ends_without_being_stopped_has_crashed() -> None:
@@ -201,12 +208,18 @@ async def test_an_app_that_ends_without_being_stopped_has_crashed() -> None:
     await app.launch(LaunchOptions())
     await app.check()
     assert "mobile: queryAppState" not in hub.orders()  # it has just been launched
-    now[0] = 2.0
+    now[0] += 2.0
     with fails(Category.APP_CRASH, f"{APP} is no longer running"):
         await app.check()
-    now[0] = 4.0
-    await app.stop(None)
-    await app.check()
+    for end in (
+        lambda: app.stop(None),
+        lambda: app.kill(None),
+        lambda: app.set_permissions(None, {"camera": "deny"}),
+    ):
+        await app.launch(LaunchOptions())
+        await end()
+        now[0] += 2.0
+        await app.check()
 
 
 @BOTH
@@ -245,11 +258,3 @@ async def test_in_a_phones_browser_the_page_is_read(platform: str) -> None:
     device = assemble_device(driver, TARGET, info, Build(package_name=APP), None)
     with pytest.raises(DeviceFailure, match="answer from the page is malformed"):
         await device.tree()
-
-
-_SOURCES = {
-    "android": """<hierarchy rotation="0" width="360" height="640"><android.widget.FrameLayout bounds="[0,0][360,640]"
-        class="android.widget.FrameLayout"><android.widget.Button text="Half" class="android.widget.Button"
-        bounds="[0,520][200,760]" enabled="true" displayed="true" clickable="true"/></android.widget.FrameLayout>
-        </hierarchy>"""
-}

@@ -11,24 +11,19 @@ from services.executor.automation.devices.port import Build, DeviceFailure, Devi
 from services.executor.automation.devices.webdriver.android import AndroidCommands
 from services.executor.automation.devices.webdriver.assembly import assemble_device
 from services.executor.automation.devices.webdriver.device import WebDriverDevice
-from services.executor.automation.devices.webdriver.hub_connection import DriverError, Json
+from services.executor.automation.devices.webdriver.hub_connection import DriverError
 from services.executor.automation.devices.webdriver.native_view import NativeView
 from services.executor.automation.devices.webdriver.phone_app import PhoneApp
 from services.executor.automation.devices.webdriver.unsupported import unsupported_on_android
 from services.executor.automation.screen.elements import Bounds, Point, walk
 from tests.fakes.webdriver import TARGET, FakeHub, fake_driver
+from tests.unit.executor.automation.devices.webdriver.phones import APP, in_turn, phone
 
 WINDOW = {"x": 0, "y": 24, "width": 400, "height": 800}
 SOURCE = '<hierarchy width="400" height="800"/>'
 VIEWPORT = "return [innerWidth, innerHeight]"
 HERE = Point(10, 10)
 PAGE_SCRIPT = files(webdriver).joinpath("page.js").read_text()
-
-
-def phone(hub: FakeHub) -> WebDriverDevice:
-    info = DeviceInfo("phone-1", "android", simulated=False)
-    driver = fake_driver(hub, {"automationName": "UiAutomator2"})
-    return assemble_device(driver, TARGET, info, Build(package_name="com.example.shop"), None)
 
 
 def browser(hub: FakeHub) -> WebDriverDevice:
@@ -38,7 +33,7 @@ def browser(hub: FakeHub) -> WebDriverDevice:
 
 async def test_swipes_read_no_page_source_and_ask_for_the_window_once() -> None:
     hub = FakeHub({"GET /window/rect": dict(WINDOW)})
-    device = phone(hub)
+    device = phone("android", hub)
     await swipe(device, "left")
     await scroll(device, "down")
     await scroll(device, "up")
@@ -47,7 +42,7 @@ async def test_swipes_read_no_page_source_and_ask_for_the_window_once() -> None:
 
 async def test_a_swipe_after_a_look_asks_for_nothing() -> None:
     hub = FakeHub({"GET /source": SOURCE})
-    device = phone(hub)
+    device = phone("android", hub)
     assert (await device.tree()).bounds == await device.screen_bounds() == Bounds(0, 0, 400, 800)
     await swipe(device, "left")
     assert hub.orders() == ["GET /source", "POST /actions"]
@@ -55,7 +50,7 @@ async def test_a_swipe_after_a_look_asks_for_nothing() -> None:
 
 async def test_the_window_is_asked_for_again_after_a_rotation() -> None:
     hub = FakeHub({"GET /window/rect": dict(WINDOW), "GET /orientation": "PORTRAIT"})
-    device = phone(hub)
+    device = phone("android", hub)
     assert await device.screen_bounds() == Bounds(0, 0, 400, 800)
     hub.replies["GET /window/rect"] = {"x": 24, "y": 0, "width": 800, "height": 400}
     await device.set_orientation("landscape_left")
@@ -84,7 +79,7 @@ async def test_the_bounds_are_asked_for_again_after_an_action(
     """The action may have rotated the screen, or shown a keyboard."""
     hub = FakeHub({"GET /source": SOURCE})
     hub.replies["GET /window/rect"] = {"x": 0, "y": 0, "width": 800, "height": 400}
-    device = phone(hub)
+    device = phone("android", hub)
     assert (await device.tree()).bounds == Bounds(0, 0, 400, 800)
     await act(device)
     assert await device.screen_bounds() == Bounds(0, 0, 800, 400)
@@ -96,7 +91,7 @@ async def test_a_swipe_after_a_tap_notices_that_the_app_has_crashed() -> None:
     info = DeviceInfo("phone-1", "android", simulated=False)
     driver = fake_driver(hub)
     commands = AndroidCommands(driver)
-    app = PhoneApp(driver, commands, TARGET, app_id="com.example.shop", app=None, clock=times.__next__)
+    app = PhoneApp(driver, commands, TARGET, app_id=APP, app=None, clock=times.__next__)
     device = WebDriverDevice(
         info, driver, app, NativeView(driver, commands), target=TARGET, unsupported=unsupported_on_android
     )
@@ -104,16 +99,6 @@ async def test_a_swipe_after_a_tap_notices_that_the_app_has_crashed() -> None:
     await device.tap(HERE)
     with pytest.raises(DeviceFailure, match=r"com\.example\.shop is no longer running"):
         await swipe(device, "left")
-
-
-async def test_a_browser_swipes_in_its_viewport_after_a_dialog() -> None:
-    hub = FakeHub({VIEWPORT: [360, 640], "GET /alert/text": "Delete it?"})
-    hub.replies[PAGE_SCRIPT] = DriverError("unexpected alert open", "")
-    device = browser(hub)
-    dialog = await device.tree()
-    await device.tap(next(each for each in walk(dialog) if each.text == "OK"))
-    assert hub.orders()[-1] == "POST /alert/accept"
-    assert await device.screen_bounds() == Bounds(0, 0, 360, 640)
 
 
 async def test_a_browser_swipes_in_its_viewport_and_not_in_its_window() -> None:
@@ -124,15 +109,20 @@ async def test_a_browser_swipes_in_its_viewport_and_not_in_its_window() -> None:
     assert hub.orders() == [VIEWPORT, "POST /actions"]
 
 
-async def test_the_viewport_is_asked_for_again_while_the_page_is_replaced() -> None:
-    replies: list[Json] = [None, [360, 640]]
-    hub = FakeHub({VIEWPORT: lambda _: replies.pop(0)})
-    await swipe(browser(hub), "left")
-    assert hub.orders() == [VIEWPORT, VIEWPORT, "POST /actions"]
-
-
-async def test_without_a_viewport_nothing_is_swiped() -> None:
+async def test_a_browser_swipes_in_its_viewport_after_a_dialog() -> None:
+    hub = FakeHub({VIEWPORT: [360, 640], "GET /alert/text": "Delete it?"})
+    hub.replies[PAGE_SCRIPT] = DriverError("unexpected alert open", "")
+    device = browser(hub)
+    await device.tap(next(each for each in walk(await device.tree()) if each.text == "OK"))
+    assert hub.orders()[-1] == "POST /alert/accept"
+    assert await device.screen_bounds() == Bounds(0, 0, 360, 640)
     hub = FakeHub()
     with pytest.raises(DeviceFailure, match="the driver's answer from the page is malformed"):
         await swipe(browser(hub), "left")
     assert set(hub.orders()) == {VIEWPORT}
+
+
+async def test_the_viewport_is_asked_for_again_while_the_page_is_replaced() -> None:
+    hub = FakeHub({VIEWPORT: in_turn(None, [360, 640])})
+    await swipe(browser(hub), "left")
+    assert hub.orders() == [VIEWPORT, VIEWPORT, "POST /actions"]

@@ -1,40 +1,32 @@
 """Videos of phones."""
 
 import base64
-import io
 
 import pytest
-from PIL import Image
 
-from services.executor.automation.devices.port import NO_BUILD, Device, DeviceInfo, Recording
+from services.executor.automation.devices.port import NO_BUILD, DeviceInfo, Recording
 from services.executor.automation.devices.webdriver.hub_connection import DriverError, HubUnreachable
 from services.executor.automation.devices.webdriver.sessions import assemble_device
 from tests.fakes.webdriver import TARGET, FakeHub, fake_driver
+from tests.unit.executor.automation.devices.webdriver.phones import phone
+from tests.unit.executor.automation.pictures import png
 
 START, STOP = "POST /appium/start_recording_screen", "POST /appium/stop_recording_screen"
 
 
-def device_of(hub: FakeHub, platform: str, automation: str) -> Device:
-    driver = fake_driver(hub, {"appium:automationName": automation, "automationName": automation})
-    return assemble_device(driver, TARGET, DeviceInfo("phone-1", platform, simulated=False), NO_BUILD, None)
-
-
-def png() -> str:
-    content = io.BytesIO()
-    Image.new("RGB", (300, 600), "red").save(content, "PNG")
-    return base64.b64encode(content.getvalue()).decode()
+PICTURE = base64.b64encode(png((255, 0, 0), (300, 600))).decode()
 
 
 @pytest.mark.parametrize(
-    ("platform", "automation", "options"),
+    ("platform", "options"),
     [
-        ("android", "UiAutomator2", {"timeLimit": "180", "bitRate": 1_000_000}),
-        ("ios", "XCUITest", {"timeLimit": "180", "videoType": "libx264"}),
+        ("android", {"timeLimit": "180", "bitRate": 1_000_000}),
+        ("ios", {"timeLimit": "180", "videoType": "libx264"}),
     ],
 )
-async def test_a_phone_makes_a_video_of_limited_length(platform: str, automation: str, options: object) -> None:
+async def test_a_phone_makes_a_video_of_limited_length(platform: str, options: dict[str, object]) -> None:
     hub = FakeHub({STOP: base64.b64encode(b"mp4").decode()})
-    device = device_of(hub, platform, automation)
+    device = phone(platform, hub)
     await device.start_recording()
     await device.begin_step("back")
     assert await device.stop_recording() == Recording(b"mp4", "video/mp4")
@@ -45,8 +37,8 @@ async def test_a_phone_makes_a_video_of_limited_length(platform: str, automation
 
 
 async def test_without_a_video_there_is_a_picture_for_each_step() -> None:
-    hub = FakeHub({START: DriverError("unknown error", "ffmpeg is not installed"), "GET /screenshot": png()})
-    device = device_of(hub, "ios", "XCUITest")
+    hub = FakeHub({START: DriverError("unknown error", "ffmpeg is not installed"), "GET /screenshot": PICTURE})
+    device = phone("ios", hub)
     await device.start_recording()
     await device.begin_step("back")
     recording = await device.stop_recording()
@@ -56,8 +48,9 @@ async def test_without_a_video_there_is_a_picture_for_each_step() -> None:
 
 
 async def test_a_browser_makes_pictures() -> None:
-    hub = FakeHub({"GET /screenshot": png()})
-    device = device_of(hub, "android", "")
+    hub = FakeHub({"GET /screenshot": PICTURE})
+    info = DeviceInfo("phone-1", "android", simulated=False)
+    device = assemble_device(fake_driver(hub), TARGET, info, NO_BUILD, None)
     await device.begin_step("before")
     await device.start_recording()
     recording = await device.stop_recording()
@@ -66,7 +59,7 @@ async def test_a_browser_makes_pictures() -> None:
 
 
 async def test_an_answer_that_is_no_video() -> None:
-    device = device_of(FakeHub({STOP: "abc"}), "android", "UiAutomator2")
+    device = phone("android", FakeHub({STOP: "abc"}))
     await device.start_recording()
     with pytest.raises(HubUnreachable, match="not Base64"):
         await device.stop_recording()
