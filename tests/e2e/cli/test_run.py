@@ -7,7 +7,6 @@ import pytest
 from junitparser import JUnitXml
 
 from mobiletest_cli.errors import (
-    AUTHENTICATION,
     CANCELLED,
     FAILED,
     INTERRUPTED,
@@ -236,13 +235,3 @@ async def test_a_report_that_cannot_be_written_is_said_after_the_verdict(project
     assert ended.code == INVALID_FILE
     assert "file/junit.xml: cannot be written" in ended.err
     assert "1 passed of 1 run" in ended.out
-
-
-async def test_builds_of_another_organisation_do_not_exist(project: Shell, foreign: Api) -> None:
-    app = created(await foreign.post("/apps", {"name": fresh("App"), "platform": "Android"}))
-    workflow = created(await foreign.post("/workflows", {"name": fresh("W"), "tags": ["x"]}))
-    for arguments in (["--app-id", app["id"]], ["--workflow", workflow["id"]]):
-        assert (await project.run("run", *arguments)).code == NOT_FOUND
-    project.environ["MOBILETEST_API_KEY"] = "mt_wrong"
-    refused = await project.run("run")
-    assert (refused.code, "mobiletest login" in refused.err) == (AUTHENTICATION, True)
