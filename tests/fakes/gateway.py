@@ -95,6 +95,7 @@ class FakeBackends:
     """
 
     answers: dict[str, Answer] = field(default_factory=dict)
+    failures: dict[str, Exception | None] = field(default_factory=dict)
     receivers: dict[str, Answer] = field(default_factory=dict)
     calls: list[Call] = field(default_factory=list)
     cancelled: list[str] = field(default_factory=list)
@@ -106,6 +107,15 @@ class FakeBackends:
 
     def on(self, method: str, answer: Answer) -> None:
         self.answers[method] = answer
+        self.failures.pop(method, None)
+
+    def fail(self, method: str, error: Exception) -> None:
+        """Script a method that ends with this error."""
+        self.failures[method] = error
+
+    def hang(self, *methods: str) -> None:
+        """Script methods that never answer."""
+        self.failures |= dict.fromkeys(methods)
 
     def on_messages(self, method: str, receiver: Answer) -> None:
         """Script an upload with an async function of its messages, which need not read them all."""
@@ -113,7 +123,7 @@ class FakeBackends:
 
     def reset(self) -> None:
         """Forget all answers, keys and calls."""
-        for kept in (self.answers, self.receivers, self.calls, self.cancelled, self.org_ids):
+        for kept in (self.answers, self.failures, self.receivers, self.calls, self.cancelled, self.org_ids):
             kept.clear()
         self.initial_metadata = self.trailing_metadata = ()
 
@@ -192,6 +202,7 @@ class FakeBackends:
             sent = self.initial_metadata
             await context.send_initial_metadata(sent(request) if callable(sent) else sent)
             try:
+                await self._fail(name)
                 async for answer in self.answers[name](request):
                     yield answer
             except (asyncio.CancelledError, GeneratorExit):
@@ -206,10 +217,18 @@ class FakeBackends:
             raise NotFound(f"{caller.org_id} has no scripted key")
         self.calls.append(Call(name, request, caller, read_metadata(context.invocation_metadata())))
 
+    async def _fail(self, name: str) -> None:
+        if name in self.failures:
+            if (error := self.failures[name]) is None:
+                await asyncio.Event().wait()
+            else:
+                raise error
+
     async def _answer(self, name: str, request: Any) -> Any:
-        if name not in self.answers:
+        if name not in self.answers and name not in self.failures:
             raise NotFound(f"{name} is not scripted")
         try:
+            await self._fail(name)
             answer = self.answers[name](request)
             return await answer if isinstance(answer, Awaitable) else answer
         except asyncio.CancelledError:

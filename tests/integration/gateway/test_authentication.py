@@ -69,12 +69,7 @@ async def test_services_receive_the_caller(client: Client, backends: FakeBackend
 
 
 async def test_the_request_timeout_covers_the_verification_of_the_key(client: Client, backends: FakeBackends) -> None:
-    never = asyncio.Event()
-
-    async def hang(_: object) -> None:
-        await never.wait()
-
-    backends.on("VerifyApiKey", hang)
+    backends.hang("VerifyApiKey")
     async with asyncio.timeout(30):
         answer = await client("GET", PATH, key=new_key(), headers={"X-Request-Timeout": "0.2"})
     assert answer.status == 504

@@ -30,20 +30,12 @@ async def backends() -> AsyncIterator[FakeBackends]:
 def script_endless(backends: FakeBackends) -> None:
     """Services that never come to an end of anything."""
 
-    async def wait(_: object) -> None:
-        await asyncio.Event().wait()
-
-    async def events(_: object) -> AsyncIterator[Any]:
-        await asyncio.Event().wait()
-        yield
-
     async def artifact(_: object) -> AsyncIterator[Any]:
         yield httpbody_pb2.HttpBody(content_type="text/plain", data=b"half")
         await asyncio.Event().wait()
 
-    backends.on("WatchExecution", events)
     backends.on("DownloadBuild", artifact)
-    backends.on("GetExecution", wait)
+    backends.hang("WatchExecution", "GetExecution")
 
 
 async def endless_body() -> AsyncIterator[bytes]:

@@ -1,14 +1,12 @@
 """Limits at the gateway, before scripted services: rates, uploads, streams, and what is shown of them."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 from uuid import uuid4
 
 import aiohttp
 import pytest
 from mobiletest.catalog.v1 import api_keys_pb2, builds_pb2, limits_pb2
-from mobiletest.executor.v1 import executions_pb2
 from mobiletest.executor.v1 import limits_pb2 as executor_pb2
 from mobiletest.types.v1 import limits_pb2 as types_pb2
 
@@ -73,13 +71,7 @@ async def test_what_needs_no_key_has_no_bucket(client: Client) -> None:
 
 async def test_event_streams_beyond_the_limit_are_429(client: Client, backends: FakeBackends) -> None:
     """One that ends makes room."""
-    never = asyncio.Event()
-
-    async def events(_: object) -> AsyncIterator[executions_pb2.ExecutionEvent]:
-        await never.wait()
-        yield executions_pb2.ExecutionEvent()
-
-    backends.on("WatchExecution", events)
+    backends.hang("WatchExecution")
     key, url = limit(backends, streams=1), f"/api/v1/executions/{uuid4()}/events"
     headers = {"Authorization": f"Bearer {key}"}
     async with client.session.get(client.url + url, headers=headers) as stream:

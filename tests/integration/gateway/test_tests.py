@@ -1,6 +1,5 @@
 """Tests in REST: lists by classification from two services, and quarantine."""
 
-from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -76,10 +75,7 @@ async def test_without_a_classification_only_the_catalog_is_called(client: Clien
 async def test_without_reporting_a_classified_list_is_a_503(own_client: Client, own_backends: FakeBackends) -> None:
     """503 with Retry-After, whether reporting answers with an error or not at all; the plain list works."""
 
-    def unavailable(_: Any) -> Any:
-        raise Unavailable("not now", retry_after=1)
-
-    own_backends.on("ListClassifiedTests", unavailable)
+    own_backends.fail("ListClassifiedTests", Unavailable("not now", retry_after=1))
     own_backends.on("ListTests", lambda _: tests_pb2.ListTestsResponse())
     answers = [await own_client("GET", "/api/v1/tests?classification=flaky")]
     await own_backends.stop("reporting")

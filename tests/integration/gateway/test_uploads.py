@@ -93,11 +93,8 @@ async def test_a_wrong_field_after_the_file_is_a_422_and_cuts_the_upload(
 async def test_violations_found_by_the_catalog_name_fields_after_the_file(
     client: Client, backends: FakeBackends
 ) -> None:
-    def refuse(_: object) -> object:
-        violation = Violation("version", "no version can be read", "missing")
-        raise InvalidArgument("invalid", reason="INVALID", violations=[violation])
-
-    backends.on("UploadBuild", refuse)
+    violation = Violation("version", "no version can be read", "missing")
+    backends.fail("UploadBuild", InvalidArgument("invalid", reason="INVALID", violations=[violation]))
     answer = await client("POST", f"/api/v1/apps/{uuid4()}/builds", data=form(("version", "1"), file_at=0))
     assert (answer.status, answer.json["detail"][0]["loc"]) == (422, ["body", "version"])
 
