@@ -1,12 +1,9 @@
-"""HTTP's own means, end to end: conditional requests, ranges, exact numbers, refused uploads."""
+"""HTTP's own means, end to end: conditional requests, refused uploads."""
 
 import asyncio
-from collections import Counter
-
-import pytest
 
 from tests.e2e.client import Answer, Api, fresh
-from tests.e2e.world import UNKNOWN, World
+from tests.e2e.world import World
 
 
 def etag(answer: Answer) -> str:
@@ -28,15 +25,9 @@ async def test_of_two_people_who_edit_an_app_one_has_to_read_it_again(api: Api, 
     assert (await api.delete(path, headers={"If-Match": etag(changed)})).status == 204
 
 
-@pytest.mark.parametrize(
-    ("status", "app_id", "fields"), [(409, None, {"version": "1"}), (404, UNKNOWN, {"version": "1"}), (422, None, {})]
-)
-async def test_a_refused_upload_always_says_why(
-    api: Api, world: World, status: int, app_id: str | None, fields: dict[str, str]
-) -> None:
+async def test_a_refused_upload_always_says_why(api: Api, world: World) -> None:
     """The catalog answers while the gateway is still sending the file."""
     app = await world.app()
     await world.build(app, "1")
-    content = b"x" * 1_000_000
-    answers = [await api.upload(app_id or app["id"], content, "a.bin", **fields) for _ in range(20)]
-    assert Counter(answer.status for answer in answers) == {status: 20}
+    answers = [await api.upload(app["id"], b"x" * 1_000_000, "a.bin", version="1") for _ in range(20)]
+    assert {answer.status for answer in answers} == {409}

@@ -129,50 +129,6 @@ async def test_attachments_decide_on_coverage_and_health_and_history_stays(world
     await shows(at.covered, at.failing, **again)
 
 
-async def test_a_pin_moves_the_target_to_a_build_that_may_be_yet_to_come(world: World) -> None:
-    at = await desk(world)
-    follows = {"relationship": "attached", "pinned_version": None, "last_status": "not_run"}
-    await shows(at.covered, at.passing, target_build_version="2.0.0", **follows)
-    await shows(at.health, at.older, coverage_rate=0)
-    await world.attach(at.app, at.passing, "1.0.0")
-    await shows(at.covered, at.passing, relationship="pinned", pinned_version="1.0.0", last_status="passed")
-    await shows(at.workspace, attached_tests=2, pinned_tests=1)
-    await shows(at.health, at.older, coverage_rate=1.0)
-    await world.attach(at.app, at.passing)
-    await shows(at.covered, at.passing, target_build_version="2.0.0", **follows)
-    await shows(at.workspace, attached_tests=2, pinned_tests=0)
-    await world.attach(at.app, at.passing, "3.0.0")
-    pinned = {"pinned_version": "3.0.0", "target_build_version": "3.0.0"}
-    await shows(at.covered, at.passing, last_status="not_run", last_observed_build_version="1.0.0", **pinned)
-    build = await world.build(at.app, "3.0.0")
-    await world.run(await world.workflow(at.passing, run_config=ONCE))
-    await world.reported(build, 1)
-    await shows(at.covered, at.passing, last_status="passed", last_observed_build_version="3.0.0", **pinned)
-    await shows(at.health, build, observed_tests=1, coverage_rate=0.5)
-
-
-async def test_the_current_version_moves_what_tests_are_measured_on(world: World) -> None:
-    at = await desk(world)
-    await shows(at.coverage, current_build_version=None, latest_build_version="2.0.0")
-    await shows(at.covered, at.failing, target_build_version="2.0.0", last_status="not_run")
-    await at.point("1.0.0")
-    await shows(at.coverage, current_build_version="1.0.0", latest_build_version="2.0.0")
-    await shows(at.covered, at.failing, target_build_version="1.0.0", last_status="failed")
-    await shows(at.workspace, current_build_id=at.older["id"], current_build_version="1.0.0")
-    await shows(at.health, at.older, coverage_rate=1.0)
-    await at.point(None)
-    await shows(at.coverage, current_build_version=None)
-    await shows(at.covered, at.failing, target_build_version="2.0.0", last_status="not_run")
-    await shows(at.health, at.older, coverage_rate=0)
-    await at.point("1.5.0")
-    await shows(at.workspace, current_build_id=None, current_build_version=None)
-    await shows(at.covered, at.passing, target_build_version="2.0.0")
-    build = await world.build(at.app, "1.5.0")
-    await shows(at.coverage, current_build_version="1.5.0")
-    await shows(at.workspace, current_build_id=build["id"], current_build_version="1.5.0")
-    await shows(at.covered, at.passing, target_build_version="1.5.0")
-
-
 async def test_a_deleted_build_leaves_lists_and_what_named_it_waits_for_its_version(world: World) -> None:
     at = await desk(world)
     await at.point("1.0.0")

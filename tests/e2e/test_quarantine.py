@@ -66,7 +66,7 @@ async def test_it_shows_in_every_view_and_ends_by_itself(api: Api, world: World)
     await eventually(lambda: all_show(quarantine))
 
     async def soon_over() -> bool:
-        until = (datetime.now(UTC) + timedelta(seconds=3)).isoformat()
+        until = (datetime.now(UTC) + timedelta(seconds=1)).isoformat()
         return (await api.put(path(broken.test), {"reason": "Soon over", "until": until})).status == 200
 
     await eventually(soon_over)
