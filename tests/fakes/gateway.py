@@ -255,14 +255,12 @@ def fixed_stats(request: reports_pb2.BatchGetAppStatsRequest) -> reports_pb2.Bat
     return reports_pb2.BatchGetAppStatsResponse(stats=stats)
 
 
-def script_api_key(
-    backends: FakeBackends, *scopes: str, org_id: str | None = None, expires_at: datetime | None = None
-) -> str:
-    """Script VerifyApiKey for a new key with these scopes (all when none are named); gives the key."""
+def script_api_key(backends: FakeBackends, *scopes: str, org_id: str | None = None, **fields: Any) -> str:
+    """Script VerifyApiKey for a new key with these scopes (all when none are named) and fields; gives the key."""
     key, org = new_key(), org_id or str(uuid4())
     backends.org_ids.add(org)
     names = [f"SCOPE_{scope.upper()}" for scope in scopes or ("read", "write", "execute", "admin")]
-    answer = api_keys_pb2.VerifyApiKeyResponse(api_key_id=str(uuid4()), org_id=org, scopes=names, expires_at=expires_at)
+    answer = api_keys_pb2.VerifyApiKeyResponse(api_key_id=str(uuid4()), org_id=org, scopes=names, **fields)
     before = backends.answers.get("VerifyApiKey")
 
     def verify(request: api_keys_pb2.VerifyApiKeyRequest) -> api_keys_pb2.VerifyApiKeyResponse:

@@ -70,7 +70,7 @@ async def test_archive_in_a_form(client: Client, received: FakeBackends) -> None
 
 
 async def test_files_of_a_form_become_an_archive(client: Client, received: FakeBackends) -> None:
-    files = {"config.yaml": "flows: '**'", "tests/a.yaml": FLOW * 20_000}
+    files = {"config.yaml": "flows: '**'", "tests/a.yaml": FLOW * 20_000, "č.js": ""}
     answer = await client("POST", PATH, data=form(files))
     assert (answer.status, answer.json["workspace"]) == (200, "default")
     with zipfile.ZipFile(io.BytesIO(content_of(received))) as archive:
