@@ -25,19 +25,6 @@ async def test_an_update_sets_metadata_package_name_and_version(api: Api, world:
     assert created(await api.get(f"/apps/builds/{build['id']}")) == build | body
 
 
-async def test_a_build_without_runs_has_an_empty_page_with_the_defaults(api: Api, world: World) -> None:
-    build = await world.build(await world.app(), "1.0.0")
-    assert created(await api.get(f"/apps/builds/{build['id']}/runs")) == {
-        "total": 0,
-        "page": 1,
-        "page_size": 20,
-        "total_pages": 0,
-        "has_next": False,
-        "has_previous": False,
-        "items": [],
-    }
-
-
 async def test_runs_of_a_build_have_every_field(world: World) -> None:
     app, build, passing, _ = await world.passing_app("3.1.4")
     failing = await world.test(FAILING, app=app)

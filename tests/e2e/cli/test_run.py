@@ -194,11 +194,11 @@ async def test_a_signal_cancels_the_execution(shell: Shell, world: World, number
     assert (await world.ended(execution))["status"] == "cancelled"
 
 
-async def when_it_runs(process: asyncio.subprocess.Process) -> str:
+async def when_it_runs(process: asyncio.subprocess.Process, test: str = "Slow") -> str:
     """What the command printed until it said that the test runs."""
     assert process.stderr is not None
     printed = ""
-    while "Slow: running" not in printed:
+    while f"{test}: running" not in printed:
         line = await process.stderr.readline()
         assert line, f"it ended: {printed}"
         printed += line.decode()
