@@ -50,6 +50,14 @@ async def test_the_newest_build_comes_first_and_ids_break_ties(store: MongoStore
     assert await store.builds.newest("empty app") is None
 
 
+async def test_builds_by_versions_and_of_an_app(store: MongoStore) -> None:
+    kept = [build("1", "a"), build("2", "a"), build("1", "b")]
+    for each in kept:
+        await store.builds.add(each)
+    assert {b.id for b in await store.builds.of_versions({"a", "b"}, {"1"})} == {"a@1", "b@1"}
+    assert {b.id for b in await store.builds.of_app("a")} == {"a@1", "a@2"}
+
+
 async def test_all_builds_of_an_app_are_deleted_at_once(store: MongoStore) -> None:
     """Those of other apps and organisations stay; a version may be used again."""
     for each in (build("1", "a"), build("2", "a"), build("1", "b")):
@@ -63,6 +71,15 @@ async def test_all_builds_of_an_app_are_deleted_at_once(store: MongoStore) -> No
     assert await store.builds.of_app("a") == []
     assert await store.builds.of_app("b") == [build("1", "b")]
     await store.builds.add(build("1", "a", id="again"))
+
+
+async def test_foreign_builds_do_not_exist(store: MongoStore) -> None:
+    await store.builds.add(build())
+    with foreign():
+        assert await store.builds.get(build().id) is None
+        assert await store.builds.of_version("app", "1.0") is None
+        assert await store.builds.page("app", Page(1, 10)) == []
+        await store.builds.add(build("1.0", id="another"))
 
 
 async def test_builds_of_a_content_or_version(store: MongoStore) -> None:

@@ -9,7 +9,7 @@ from services.catalog.ports import DuplicateValue
 from services.catalog.storage.keys import MongoKeyRing
 from services.catalog.storage.store import MongoStore
 from tests.contract.catalog.conftest import foreign
-from tests.fakes.catalog_samples import session
+from tests.fakes.catalog_samples import api_key, at, session
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -24,3 +24,20 @@ async def test_a_session_is_kept_as_it_is(store: MongoStore, ring: MongoKeyRing)
         assert await store.sessions.get(begun.id) is None
     with pytest.raises(DuplicateValue):
         await store.sessions.add(replace(begun, id="another"))
+
+
+async def test_sessions_are_counted_by_key(store: MongoStore) -> None:
+    for key_id in ("key", "key", "other"):
+        await store.sessions.add(session(new_secret(), key_id))
+    assert await store.sessions.count_of_key("key") == 2
+    with foreign():
+        assert await store.sessions.count_of_key("key") == 0
+
+
+async def test_a_key_is_found_by_its_id(store: MongoStore, ring: MongoKeyRing) -> None:
+    key = api_key(new_secret())
+    await store.keys.add(key)
+    with foreign():
+        assert await ring.get(key.id) == key
+    await store.keys.replace(replace(key, deleted_at=at(1)))
+    assert await ring.get(key.id) is None
