@@ -1,11 +1,15 @@
 """End-to-end fixtures: each test works through REST in an organisation of its own."""
 
+import asyncio
+import threading
 from collections.abc import AsyncIterator, Iterator
+from functools import cache
 
 import pytest
 from pymongo import MongoClient
 
 from services.catalog.commands import bootstrap_organisation
+from services.catalog.usecases.keys import IssuedKey
 from services.chassis.mongo import Mongo
 from tests.e2e.client import Api
 from tests.e2e.world import World
@@ -13,13 +17,29 @@ from tests.query_plans import QueryPlans
 from tests.shared_infrastructure import SharedStack
 
 
+@cache
+def _operator_loop() -> asyncio.AbstractEventLoop:
+    """A loop in a thread, for the whole run: a client of MongoDB belongs to one loop, and each test has its own."""
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="operator", daemon=True).start()
+    return loop
+
+
+@cache
+def _catalog(mongo_uri: str) -> Mongo:
+    """The catalog's database, opened once for all organisations."""
+    return asyncio.run_coroutine_threadsafe(Mongo.connect(mongo_uri, "catalog"), _operator_loop()).result()
+
+
+async def new_organisation_key(stack: SharedStack, name: str) -> IssuedKey:
+    """The first key of a new organisation, made as `python -m services.catalog bootstrap` makes it."""
+    work = bootstrap_organisation(_catalog(stack.mongo_uri), name)
+    return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, _operator_loop()))
+
+
 async def fresh_key(stack: SharedStack, name: str) -> str:
-    """The key of a new organisation with every scope, made as `python -m services.catalog bootstrap` makes it."""
-    mongo = await Mongo.connect(stack.mongo_uri, "catalog", "motor")
-    try:
-        return (await bootstrap_organisation(mongo, name)).value
-    finally:
-        await mongo.close()
+    """The key of a new organisation with every scope."""
+    return (await new_organisation_key(stack, name)).value
 
 
 @pytest.fixture

@@ -4,8 +4,6 @@ import asyncio
 from typing import Any
 from uuid import uuid4
 
-import pytest
-
 from tests.e2e.client import Api, created
 from tests.e2e.world import UNKNOWN, World
 from tests.eventually import eventually
@@ -87,33 +85,3 @@ async def test_what_cannot_be_answered_says_why(api: Api, world: World, foreign:
     assert (first.status, again.status, again.body) == (202, 202, first.body)
     await world.ended(execution_id)
     assert (await api.post(path, {"answer": "skip"})).status == 409
-
-
-async def test_without_an_answer_the_step_fails_and_says_so(api: Api, world: World) -> None:
-    execution_id = await started(world, timeout_seconds=3)
-    run = await asked(api, execution_id)
-    execution = await world.ended(execution_id)
-    assert (execution["status"], execution["success"]) == ("completed", False)
-    failure = created(await api.get(f"/executions/{execution_id}/runs/{run['id']}"))["failure"]
-    assert failure["category"] == "script_error"
-    assert "Nobody answered within" in failure["message"]
-    assert (await api.post(input_of(run), {"answer": "skip"})).status == 409
-
-
-async def test_a_cancel_ends_a_run_that_waits_for_a_person(api: Api, world: World) -> None:
-    execution_id = await started(world)
-    await asked(api, execution_id)
-    assert (await api.post(f"/executions/{execution_id}/cancel")).status == 202
-    assert (await world.ended(execution_id))["status"] == "cancelled"
-
-
-@pytest.mark.parametrize(("text", "success"), [("skip", False), ('Tap the second "Add" button', True), ("fail", False)])
-async def test_other_answers(api: Api, world: World, text: str, success: bool) -> None:
-    execution_id = await started(world)
-    run = await asked(api, execution_id)
-    await api.post(input_of(run), {"answer": text})
-    if text == "skip":
-        again = await asked(api, execution_id)
-        assert again["question"]["step_index"] == 1
-        await api.post(input_of(run), {"answer": "fail"})
-    assert (await world.ended(execution_id))["success"] is success

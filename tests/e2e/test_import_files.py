@@ -4,7 +4,6 @@ from hashlib import sha256
 from typing import Any
 
 from tests.e2e.client import Api, created, fresh
-from tests.e2e.test_flows import run_of
 from tests.e2e.test_import import FOLDERS, paths, send, zip_folder
 from tests.e2e.world import World
 from tests.fakes.workspaces import PNG, zip_files
@@ -44,7 +43,7 @@ async def test_pictures_of_a_folder_reach_the_device(api: Api, world: World) -> 
         path: sha256((FOLDERS / "notes" / path).read_bytes()).hexdigest() for path in ("media/cat.png", "media/cat.jpg")
     }
     workflow = await world.workflow(test)
-    run = await run_of(api, await world.run(workflow))
+    run = await world.only_run(await world.run(workflow))
     assert run["success"], run["failure"]
     assert run["attempts"][0]["steps"][0]["action"] == "add_media"
     second = created(await send(api, archive, workspace))
@@ -56,7 +55,7 @@ async def test_screens_are_compared_with_pictures_of_the_folder(api: Api, world:
     take = "- launchApp\n- takeScreenshot: home\n- tapOn: Search\n- inputText: A long note\n- takeScreenshot: typed\n"
     (taken,) = (await read_tests(api, created(await send(api, zip_files({"a.yaml": take}), workspace)))).values()
     await world.attach(app, taken)
-    first = await run_of(api, await world.run(await world.workflow(taken)))
+    first = await world.only_run(await world.run(await world.workflow(taken)))
     assert first["success"], first["failure"]
     pictures = [each["url"] for each in first["attempts"][0]["artifacts"] if each["kind"] == "screenshot"]
     home, typed = [await api.download(url) for url in pictures]
@@ -66,7 +65,7 @@ async def test_screens_are_compared_with_pictures_of_the_folder(api: Api, world:
         files = {"config.yaml": "flows: flows/*", "flows/home.yaml": flow, "shots/home.png": picture}
         report = created(await send(api, zip_files(files), workspace, app_id=app["id"]))
         test = (await read_tests(api, report))["flows/home.yaml"]
-        return await run_of(api, await world.run(await world.workflow(test), run_config={"retries": 0}))
+        return await world.only_run(await world.run(await world.workflow(test), run_config={"retries": 0}))
 
     assert (await import_and_run(home))["success"]
     failed = await import_and_run(typed)
@@ -88,7 +87,7 @@ async def test_flow_without_its_folder_is_told_to_import_it(api: Api, world: Wor
     assert "import the folder of the flow with POST /tests/import" in test["notices"][0]
     app, *_ = await world.passing_app()
     await world.attach(app, test)
-    run = await run_of(api, await world.run(await world.workflow(test)))
+    run = await world.only_run(await world.run(await world.workflow(test)))
     assert run["failure"]["category"] == "config_invalid"
     assert "the file cat.png was not sent along" in run["failure"]["message"]
 
@@ -98,5 +97,5 @@ async def test_flow_knows_the_name_of_its_file(api: Api, world: World) -> None:
     flow = "name: Another name\n---\n- launchApp\n- assertTrue: ${MAESTRO_FILENAME == 'check_out'}\n"
     report = created(await send(api, zip_files({"check_out.yaml": flow}), workspace, app_id=app["id"]))
     (test,) = (await read_tests(api, report)).values()
-    run = await run_of(api, await world.run(await world.workflow(test)))
+    run = await world.only_run(await world.run(await world.workflow(test)))
     assert run["success"], run["failure"]

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from tests.e2e.client import Api, created, fresh
-from tests.e2e.world import FAILING, PASSING, World
+from tests.e2e.client import Api, created
+from tests.e2e.world import FAILING, World
 from tests.eventually import eventually
 
 ONCE = {"execution_mode": {"retries": 0}}
@@ -63,8 +63,7 @@ class Desk:
 
 async def desk(world: World) -> Desk:
     app, older, passing, _ = await world.passing_app("1.0.0")
-    failing = await world.test(FAILING)
-    await world.attach(app, failing)
+    failing = await world.test(FAILING, app=app)
     await world.run(await world.workflow(passing, failing, run_config=ONCE))
     newer = await world.build(app, "2.0.0")
     await world.reported(older, 2)
@@ -92,24 +91,6 @@ async def shows(view: Callable[..., Awaitable[Any]], *of: Any, **expected: Any) 
     await reads(fields, expected)
 
 
-async def test_renamed_tests_and_apps_have_their_new_names_and_runs_keep_the_old_ones(world: World) -> None:
-    at = await desk(world)
-    created(await at.api.patch(f"/tests/{at.passing['id']}", {"name": "b"}))
-    created(await at.api.patch(f"/tests/{at.failing['id']}", {"name": "A"}))
-
-    async def names() -> Any:
-        rows = [row["test_name"] for row in (await at.matrix())["tests"]]
-        return rows, [item["test_name"] for item in (await at.coverage())["items"]]
-
-    await reads(names, (["A", "b"], ["A", "b"]))
-    assert {item["test_name"] for item in (await at.runs(at.older))["items"]} == {
-        at.passing["name"],
-        at.failing["name"],
-    }
-    created(await at.api.patch(f"/apps/{at.app['id']}", {"name": "Other"}))
-    assert (await at.workspace())["app"]["name"] == "Other"
-
-
 async def test_a_renamed_build_has_its_new_version_wherever_it_is_named(world: World) -> None:
     at = await desk(world)
     await at.point("1.0.0")
@@ -125,21 +106,9 @@ async def test_a_renamed_build_has_its_new_version_wherever_it_is_named(world: W
     assert {item["resolved_build_version"] for item in (await at.runs(at.older))["items"]} == {"1.0.0"}
 
 
-async def test_a_build_that_gets_the_version_a_pin_waits_for_is_its_target(world: World) -> None:
-    at = await desk(world)
-    await world.attach(at.app, at.failing, "9.0.0")
-    await at.point("9.0.0")
-    await shows(at.covered, at.failing, target_build_version="9.0.0", last_status="not_run")
-    created(await at.api.patch(f"/apps/builds/{at.older['id']}", {"version": "9.0.0"}))
-    await shows(at.covered, at.failing, target_build_version="9.0.0", last_status="failed")
-    await shows(at.covered, at.passing, target_build_version="9.0.0", last_status="passed")
-    await shows(at.workspace, current_build_id=at.older["id"])
-
-
 async def test_attachments_decide_on_coverage_and_health_and_history_stays(world: World) -> None:
     at = await desk(world)
-    test = await world.test()
-    await world.attach(at.app, test)
+    test = await world.test(app=at.app)
     await shows(at.row, test, cells=[], classification="insufficient_data")
     await shows(at.covered, test, last_status="not_run", last_observed_build_id=None, target_build_version="2.0.0")
     await shows(at.workspace, attached_tests=3, pinned_tests=0)
@@ -158,62 +127,6 @@ async def test_attachments_decide_on_coverage_and_health_and_history_stays(world
     await world.attach(at.app, at.failing, "1.0.0")
     again = {"relationship": "pinned", "last_status": "failed", "last_observed_build_version": "1.0.0"}
     await shows(at.covered, at.failing, **again)
-
-
-async def test_a_pin_moves_the_target_to_a_build_that_may_be_yet_to_come(world: World) -> None:
-    at = await desk(world)
-    follows = {"relationship": "attached", "pinned_version": None, "last_status": "not_run"}
-    await shows(at.covered, at.passing, target_build_version="2.0.0", **follows)
-    await shows(at.health, at.older, coverage_rate=0)
-    await world.attach(at.app, at.passing, "1.0.0")
-    await shows(at.covered, at.passing, relationship="pinned", pinned_version="1.0.0", last_status="passed")
-    await shows(at.workspace, attached_tests=2, pinned_tests=1)
-    await shows(at.health, at.older, coverage_rate=1.0)
-    await world.attach(at.app, at.passing)
-    await shows(at.covered, at.passing, target_build_version="2.0.0", **follows)
-    await shows(at.workspace, attached_tests=2, pinned_tests=0)
-    await world.attach(at.app, at.passing, "3.0.0")
-    pinned = {"pinned_version": "3.0.0", "target_build_version": "3.0.0"}
-    await shows(at.covered, at.passing, last_status="not_run", last_observed_build_version="1.0.0", **pinned)
-    build = await world.build(at.app, "3.0.0")
-    await world.run(await world.workflow(at.passing, run_config=ONCE))
-    await world.reported(build, 1)
-    await shows(at.covered, at.passing, last_status="passed", last_observed_build_version="3.0.0", **pinned)
-    await shows(at.health, build, observed_tests=1, coverage_rate=0.5)
-
-
-async def test_the_current_version_moves_what_tests_are_measured_on(world: World) -> None:
-    at = await desk(world)
-    await shows(at.coverage, current_build_version=None, latest_build_version="2.0.0")
-    await shows(at.covered, at.failing, target_build_version="2.0.0", last_status="not_run")
-    await at.point("1.0.0")
-    await shows(at.coverage, current_build_version="1.0.0", latest_build_version="2.0.0")
-    await shows(at.covered, at.failing, target_build_version="1.0.0", last_status="failed")
-    await shows(at.workspace, current_build_id=at.older["id"], current_build_version="1.0.0")
-    await shows(at.health, at.older, coverage_rate=1.0)
-    await at.point(None)
-    await shows(at.coverage, current_build_version=None)
-    await shows(at.covered, at.failing, target_build_version="2.0.0", last_status="not_run")
-    await shows(at.health, at.older, coverage_rate=0)
-    await at.point("1.5.0")
-    await shows(at.workspace, current_build_id=None, current_build_version=None)
-    await shows(at.covered, at.passing, target_build_version="2.0.0")
-    build = await world.build(at.app, "1.5.0")
-    await shows(at.coverage, current_build_version="1.5.0")
-    await shows(at.workspace, current_build_id=build["id"], current_build_version="1.5.0")
-    await shows(at.covered, at.passing, target_build_version="1.5.0")
-
-
-async def test_a_deleted_test_leaves_coverage_and_health_and_its_history_stays_readable(world: World) -> None:
-    at = await desk(world)
-    await at.delete(f"/tests/{at.failing['id']}")
-    await reads(partial(at.covered, at.failing), None)
-    await shows(at.workspace, attached_tests=1, recent_executions=1, rolling_pass_rate=0.5)
-    await shows(at.health, at.older, observed_tests=1, exact_runs=2, failed_runs=1)
-    row = await at.row(at.failing)
-    assert (row["test_name"], [cell["failed_runs"] for cell in row["cells"]]) == (at.failing["name"], [1])
-    assert (await at.runs(at.older))["total"] == 2
-    assert created(await at.api.get(f"/tests/{at.failing['id']}/runs"))["total"] == 1
 
 
 async def test_a_deleted_build_leaves_lists_and_what_named_it_waits_for_its_version(world: World) -> None:
@@ -238,31 +151,3 @@ async def test_a_deleted_build_leaves_lists_and_what_named_it_waits_for_its_vers
     await shows(at.workspace, current_build_id=again["id"])
     await shows(at.covered, at.failing, target_build_version="1.0.0", last_status="not_run", **stale)
     await shows(at.health, again, exact_runs=0, observed_tests=0)
-
-
-async def test_what_is_deleted_hands_its_place_on_and_a_deleted_app_has_no_reports(world: World) -> None:
-    at = await desk(world)
-    await at.delete(f"/apps/builds/{at.newer['id']}")
-    await shows(at.coverage, latest_build_version="1.0.0")
-    await shows(at.covered, at.passing, target_build_version="1.0.0", last_status="passed")
-    await shows(at.health, at.older, coverage_rate=1.0)
-    await shows(at.workspace, latest_build_id=at.older["id"])
-    await at.delete(f"/apps/{at.app['id']}")
-    for view in ("workspace", "test_matrix", "coverage"):
-        answer = await at.api.get(f"/apps/{at.app['id']}/{view}")
-        assert (answer.status, answer.detail) == (404, "App not found")
-    assert (await at.runs(at.older))["total"] == 2
-    assert created(await at.api.get(f"/tests/{at.passing['id']}/runs"))["total"] == 1
-    assert created(await at.api.get(f"/tests/{at.passing['id']}"))["attachments"] == []
-
-
-async def test_a_cell_says_which_version_of_the_test_ran_there_last(world: World) -> None:
-    at = await desk(world)
-    workflow = await world.workflow(at.passing, run_config=ONCE)
-    created(await at.api.patch(f"/tests/{at.passing['id']}", {"steps": [*PASSING, {"assertVisible": "Log in"}]}))
-    await world.run(workflow)
-    await world.reported(at.newer, 1)
-    created(await at.api.patch(f"/tests/{at.passing['id']}", {"name": fresh("Test")}))
-    cells = (await at.row(at.passing))["cells"]
-    versions = [(cell["build_version"], cell["test_version_number"]) for cell in cells]
-    assert versions == [("2.0.0", 2), ("1.0.0", 1)]

@@ -11,11 +11,10 @@ from aiohttp.test_utils import TestServer
 from mobiletest.catalog.v1 import limits_pb2, limits_pb2_grpc
 from mobiletest.types.v1 import limits_pb2 as types_pb2
 
-from services.catalog.commands import bootstrap_organisation
 from services.chassis import grpc_server
 from services.chassis.context import Caller, bind
-from services.chassis.mongo import Mongo
 from tests.e2e.client import Answer, Api, created, fresh
+from tests.e2e.conftest import new_organisation_key
 from tests.e2e.world import PASSING, World
 from tests.eventually import eventually
 from tests.shared_infrastructure import SharedStack
@@ -25,9 +24,7 @@ Limited = Callable[..., Awaitable[Api]]
 
 async def new_organisation(stack: SharedStack, **limits: Any) -> str:
     """The key of a new organisation, for which an operator has set these limits."""
-    mongo = await Mongo.connect(stack.mongo_uri, "catalog", "motor")
-    issued = await bootstrap_organisation(mongo, "Limited")
-    await mongo.close()
+    issued = await new_organisation_key(stack, "Limited")
     services = [limits_pb2.DESCRIPTOR.services_by_name["Limits"]]
     async with grpc_server.open_channel(stack.grpc["catalog"], stack.grpc_token, services=services) as channel:
         stub: Any = limits_pb2_grpc.LimitsStub(channel)  # type: ignore[no-untyped-call]
@@ -70,34 +67,6 @@ async def test_requests_of_one_organisation_are_limited_and_others_are_not(limit
     check_refusal(refused, 429, "requests_per_second")
     assert (refused.headers["Retry-After"], refused.headers["RateLimit-Remaining"]) == ("1", "0")
     assert all([(await api.get("/apps/")).status == 200 for _ in range(10)])
-
-
-async def test_keys(limited: Limited) -> None:
-    api = await limited(api_keys=2)
-    key = created(await api.post("/settings/api-keys", {"name": "one"}))
-    check_refusal(await api.post("/settings/api-keys", {"name": "two"}), 403, "api_keys")
-    assert (await use(api))["api_keys"] == (2, 2)
-    await api.delete(f"/settings/api-keys/{key['id']}")
-    created(await api.post("/settings/api-keys", {"name": "two"}))
-
-
-async def test_bytes_of_artifacts(limited: Limited) -> None:
-    """A refused upload leaves nothing, and a deleted build makes room."""
-    api = await limited(artifact_bytes=20_000)
-    app = await World(api).app()
-    build = created(await api.upload(app["id"], b"a" * 15_000, version="1"))
-    assert (await use(api))["artifact_bytes"] == (20_000, 15_000)
-    check_refusal(await api.upload(app["id"], b"b" * 15_000, version="2"), 403, "artifact_bytes")
-    assert (await use(api))["artifact_bytes"] == (20_000, 15_000)
-    await api.delete(f"/apps/builds/{build['id']}")
-    created(await api.upload(app["id"], b"b" * 15_000, version="2"))
-    assert (await use(api))["artifact_bytes"] == (20_000, 15_000)
-
-
-async def test_uploads_under_way(limited: Limited) -> None:
-    api = await limited(uploads=0)
-    app = await World(api).app()
-    check_refusal(await api.upload(app["id"], b"a", version="1"), 429, "uploads")
 
 
 async def test_models(limited: Limited) -> None:
@@ -145,19 +114,6 @@ async def _counted(api: Api, name: str, expected: tuple[int, int]) -> None:
     await eventually(probe)
 
 
-async def test_an_execution_larger_than_the_limit_is_not_worth_repeating(limited: Limited) -> None:
-    api = await limited(queued_runs=1)
-    world = World(api)
-    app = await world.app()
-    await world.build(app, "1.0.0")
-    tests = [await world.test() for _ in range(2)]
-    for test in tests:
-        await world.attach(app, test)
-    workflow = await world.workflow(*tests)
-    path = "/execution/api/execute_workflow_id_async"
-    check_refusal(await api.post(path, {"workflow_id": workflow["id"]}), 403, "queued_runs")
-
-
 async def test_every_limit_is_shown(api: Api) -> None:
     """Of an organisation without limits of its own: those of the deployment."""
     names = set(types_pb2.OrganisationLimits.DESCRIPTOR.fields_by_name) - {"allowed_models", "script_hosts"}
@@ -190,12 +146,9 @@ async def last_message(api: Api, url: str) -> str:
     world = World(api)
     app, *_ = await world.passing_app()
     files = [{"path": "get.js", "text": f"// once\noutput.text = http.get('{url}').body\nconsole.log(output.text)"}]
-    body = {"name": fresh("T"), "flow": "- launchApp\n- runScript: get.js", "flow_files": files}
-    test = created(await api.post("/tests", body))
-    await world.attach(app, test)
-    execution = await world.run(await world.workflow(test), run_config={"retries": 0})
-    (listed,) = created(await api.get(f"/executions/{execution['id']}/runs"))["items"]
-    run = created(await api.get(f"/executions/{execution['id']}/runs/{listed['id']}"))
+    body = {"flow": "- launchApp\n- runScript: get.js", "flow_files": files}
+    test = await world.test(app=app, **body)
+    run = await world.only_run(await world.run(await world.workflow(test), run_config={"retries": 0}))
     message: str = run["attempts"][-1]["steps"][-1]["message"]
     return message
 
@@ -215,17 +168,3 @@ async def test_scripts_reach_only_the_hosts_of_their_organisation(limited: Limit
         private = await last_message(allowed, url)
         assert private.startswith(place)
         assert "10.255.255.1 is not a public address" in private
-
-
-async def test_baselines_count_towards_their_limit(limited: Limited) -> None:
-    api = await limited(baseline_bytes=10)
-    world = World(api)
-    app, *_ = await world.passing_app()
-    test = created(await api.post("/tests", {"name": fresh("T"), "steps": ["launchApp", {"assertScreenshot": "home"}]}))
-    await world.attach(app, test)
-    execution = await world.run(await world.workflow(test), run_config={"retries": 0})
-    (listed,) = created(await api.get(f"/executions/{execution['id']}/runs"))["items"]
-    run = created(await api.get(f"/executions/{execution['id']}/runs/{listed['id']}"))
-    actual = next(each for each in run["attempts"][-1]["artifacts"] if each["name"].endswith("-actual.png"))
-    check_refusal(await api.post(f"{actual['url'].removeprefix('/api/v1')}/accept", {}), 403, "baseline_bytes")
-    assert (await use(api))["baseline_bytes"] == (10, 0)

@@ -70,15 +70,17 @@ async def test_waiting_runs_are_listed_in_their_order_with_the_reason(busy: Worl
 async def test_workers_and_their_devices_are_shown(busy: World, api: Api) -> None:
     """Which device is in use, but not whose run uses it."""
 
-    async def busy_devices() -> list[Any]:
-        workers = created(await api.get("/workers"))["items"]
-        pools = [pool for worker in workers for pool in worker["pools"]]
-        return [device for pool in pools for device in pool["devices"] if device["state"] == "busy"]
+    async def shown() -> Any:
+        """An answer with a worker that has a run on a device: the list of the workers is some seconds old."""
+        page = created(await api.get("/workers"))
+        for worker in page["items"]:
+            states = [device["state"] for pool in worker["pools"] for device in pool["devices"]]
+            if worker["running"] and "busy" in states:
+                return page, worker
+        return None
 
-    await eventually(busy_devices)
-    page = created(await api.get("/workers"))
-    worker = next(each for each in page["items"] if each["state"] == "active")
-    assert (worker["running"] > 0, worker["slots"] >= worker["running"]) == (True, True)
+    page, worker = await eventually(shown)
+    assert (worker["state"], worker["slots"] >= worker["running"]) == ("active", True)
     assert {(pool["platform"], pool["simulated"]) for pool in worker["pools"]} == {("Android", True), ("iOS", True)}
     key = created(await busy.api.get("/settings/api-keys/current"))
     text = json.dumps(page)

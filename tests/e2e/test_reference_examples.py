@@ -7,7 +7,7 @@ from tests.shared_infrastructure import SharedStack
 
 
 async def test_the_service_still_answers_what_the_documentation_shows(stack: SharedStack) -> None:
-    stored, recorded = load_examples(), await record_examples(stack)
+    stored, recorded = load_examples(), await record_examples(stack, step_milliseconds=10)
     assert list(recorded) == list(stored), "run `make examples`"
     different = {name: set(json_shape(stored[name])) ^ set(json_shape(recorded[name])) for name in stored}
     assert {name: paths for name, paths in different.items() if paths} == {}, (

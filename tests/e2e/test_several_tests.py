@@ -46,32 +46,6 @@ async def test_the_version_that_is_named_runs(api: Api, world: World) -> None:
     assert run["test_version_number"] == 1
 
 
-async def test_shards_run_every_test_once(api: Api, world: World) -> None:
-    tests = await attached_tests(world, 5)
-    ran, empty = [], 0
-    for index in (1, 2, 3):
-        answer = await start(api, *tests, shard={"index": index, "count": 3})
-        if answer.status == 422:
-            assert answer.body["code"] == "EMPTY_SHARD"
-            empty += 1
-            continue
-        execution = await world.ended(answer.body["id"])
-        assert execution["shard"] == f"{index}/3"
-        ran += [run["test_id"] for run in created(await api.get(f"/executions/{execution['id']}/runs"))["items"]]
-    assert sorted(ran) == sorted(test["id"] for test in tests)
-    assert empty < 3
-
-
-async def test_a_workflow_runs_in_shards(api: Api, world: World) -> None:
-    workflow = await world.workflow(*await attached_tests(world, 6))
-    totals = []
-    for index in (1, 2):
-        path = "/execution/api/execute_workflow_id_async"
-        answer = await api.post(path, {"workflow_id": workflow["id"], "shard": {"index": index, "count": 2}})
-        totals.append((await world.ended(answer.body["id"]))["counts"]["total"] if answer.status == 200 else 0)
-    assert sum(totals) == 6
-
-
 async def test_what_cannot_be_started_is_named(api: Api, foreign: Api, world: World) -> None:
     [test] = await attached_tests(world, 1)
     unknown, later = {"id": UNKNOWN, "version_number": 1}, {**test, "version_number": 7}
@@ -94,11 +68,3 @@ async def test_a_build_is_found_by_its_content(api: Api, world: World) -> None:
     found = created(await api.get(f"/apps/{app['id']}/builds", params={"sha256": digest, "version": "2"}))
     assert (found["items"], found["total"]) == ([], 0)
     assert (await api.get(f"/apps/{app['id']}/builds", params={"sha256": "a" * 65})).status == 422
-
-
-async def test_a_key_can_be_asked_what_it_is(api: Api) -> None:
-    me = created(await api.get("/settings/api-keys/current"))
-    assert (me["name"], me["scopes"], me["key"]) == ("bootstrap", ["read", "write", "execute", "admin"], None)
-    assert me["org_id"]
-    app = created(await api.post("/apps", {"name": fresh("App"), "platform": "iOS"}))
-    assert app["org_id"] == me["org_id"]

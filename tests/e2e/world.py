@@ -46,9 +46,13 @@ class World:
         content = await asyncio.to_thread(file.read_bytes)
         return created(await self.api.upload(app["id"], content, file.name, **fields))
 
-    async def test(self, steps: list[Any] | None = None, **fields: Any) -> Any:
-        body = {"name": fresh("Test"), "steps": PASSING if steps is None else steps, **fields}
-        return created(await self.api.post("/tests", body))
+    async def test(self, steps: list[Any] | None = None, *, app: Any = None, **fields: Any) -> Any:
+        """A test, attached to the app if there is one."""
+        steps_or_flow = {} if "flow" in fields else {"steps": PASSING if steps is None else steps}
+        test = created(await self.api.post("/tests", {"name": fresh("Test"), **steps_or_flow, **fields}))
+        if app is not None:
+            await self.attach(app, test)
+        return test
 
     async def attach(self, app: Any, test: Any, pinned_version: str | None = None) -> Any:
         body = {} if pinned_version is None else {"pinned_version": pinned_version}
@@ -76,6 +80,11 @@ class World:
         """Start a workflow and wait for its end; the execution."""
         return await self.ended((await self.start(workflow, **fields))["id"])
 
+    async def only_run(self, execution: Any) -> Any:
+        """The only run of an execution, with its attempts."""
+        (listed,) = created(await self.api.get(f"/executions/{execution['id']}/runs"))["items"]
+        return created(await self.api.get(f"/executions/{execution['id']}/runs/{listed['id']}"))
+
     async def reported(self, build: Any, runs: int) -> Any:
         """Wait until reporting shows this many ended runs of a build; the page of runs."""
 
@@ -88,11 +97,10 @@ class World:
 
     async def slow_workflow(self, *, minutes: float) -> Any:
         """A workflow of one test whose device takes this much real time."""
-        app, test = await self.app(), await self.test(["launchApp", *[{"assertVisible": "Log in"}] * 50])
+        app = await self.app()
         artifact = paced_app_model(seconds=minutes * 60 / 51)
         created(await self.api.upload(app["id"], artifact, version="1.0.0"))
-        await self.attach(app, test)
-        return await self.workflow(test)
+        return await self.workflow(await self.test(["launchApp", *[{"assertVisible": "Log in"}] * 50], app=app))
 
     async def stands(self, execution_id: str, status: str) -> bool:
         """Whether an execution has this status."""
@@ -102,6 +110,5 @@ class World:
         """An app with one build, one attached passing test, and a workflow over it: (app, build, test, workflow)."""
         made = await self.app(**app)
         build = await self.build(made, version)
-        test = await self.test()
-        await self.attach(made, test)
+        test = await self.test(app=made)
         return made, build, test, await self.workflow(test)

@@ -81,6 +81,7 @@ class FakeBackends:
     """
 
     answers: dict[str, Answer] = field(default_factory=dict)
+    failures: dict[str, Exception | None] = field(default_factory=dict)
     receivers: dict[str, Answer] = field(default_factory=dict)
     calls: list[Call] = field(default_factory=list)
     cancelled: list[str] = field(default_factory=list)
@@ -92,6 +93,15 @@ class FakeBackends:
 
     def on(self, method: str, answer: Answer) -> None:
         self.answers[method] = answer
+        self.failures.pop(method, None)
+
+    def fail(self, method: str, error: Exception) -> None:
+        """Script a method that ends with this error."""
+        self.failures[method] = error
+
+    def hang(self, *methods: str) -> None:
+        """Script methods that never answer."""
+        self.failures |= dict.fromkeys(methods)
 
     def on_messages(self, method: str, receiver: Answer) -> None:
         """Script an upload with an async function of its messages, which need not read them all."""
@@ -99,7 +109,7 @@ class FakeBackends:
 
     def reset(self) -> None:
         """Forget all answers, keys and calls."""
-        for kept in (self.answers, self.receivers, self.calls, self.cancelled, self.org_ids):
+        for kept in (self.answers, self.failures, self.receivers, self.calls, self.cancelled, self.org_ids):
             kept.clear()
         self.initial_metadata = self.trailing_metadata = ()
 
@@ -178,6 +188,7 @@ class FakeBackends:
             sent = self.initial_metadata
             await context.send_initial_metadata(sent(request) if callable(sent) else sent)
             try:
+                await self._fail(name)
                 async for answer in self.answers[name](request):
                     yield answer
             except (asyncio.CancelledError, GeneratorExit):
@@ -192,10 +203,18 @@ class FakeBackends:
             raise NotFound(f"{caller.org_id} has no scripted key")
         self.calls.append(Call(name, request, caller, read_metadata(context.invocation_metadata())))
 
+    async def _fail(self, name: str) -> None:
+        if name in self.failures:
+            if (error := self.failures[name]) is None:
+                await asyncio.Event().wait()
+            else:
+                raise error
+
     async def _answer(self, name: str, request: Any) -> Any:
-        if name not in self.answers:
+        if name not in self.answers and name not in self.failures:
             raise NotFound(f"{name} is not scripted")
         try:
+            await self._fail(name)
             answer = self.answers[name](request)
             return await answer if isinstance(answer, Awaitable) else answer
         except asyncio.CancelledError:
@@ -222,14 +241,12 @@ def fixed_stats(request: reports_pb2.BatchGetAppStatsRequest) -> reports_pb2.Bat
     return reports_pb2.BatchGetAppStatsResponse(stats=stats)
 
 
-def script_api_key(
-    backends: FakeBackends, *scopes: str, org_id: str | None = None, expires_at: datetime | None = None
-) -> str:
-    """Script VerifyApiKey for a new key with these scopes (all when none are named); gives the key."""
+def script_api_key(backends: FakeBackends, *scopes: str, org_id: str | None = None, **fields: Any) -> str:
+    """Script VerifyApiKey for a new key with these scopes (all when none are named) and fields; gives the key."""
     key, org = new_key(), org_id or str(uuid4())
     backends.org_ids.add(org)
     names = [f"SCOPE_{scope.upper()}" for scope in scopes or ("read", "write", "execute", "admin")]
-    answer = api_keys_pb2.VerifyApiKeyResponse(api_key_id=str(uuid4()), org_id=org, scopes=names, expires_at=expires_at)
+    answer = api_keys_pb2.VerifyApiKeyResponse(api_key_id=str(uuid4()), org_id=org, scopes=names, **fields)
     before = backends.answers.get("VerifyApiKey")
 
     def verify(request: api_keys_pb2.VerifyApiKeyRequest) -> api_keys_pb2.VerifyApiKeyResponse:

@@ -12,14 +12,14 @@ from tests.reference.story import Story, delete_all, import_folder
 from tests.shared_infrastructure import SharedStack
 
 
-async def record_examples(stack: SharedStack) -> dict[str, Any]:
+async def record_examples(stack: SharedStack, *, step_milliseconds: int = 100) -> dict[str, Any]:
     """The examples by operationId, in the order of the document, with stable values.
 
     The organisation may have one run at a time, so that runs have an order and one waits.
     """
     document, key = build_document(all_operations(), ""), await new_organisation(stack, concurrent_runs=1)
     async with Recorder(stack.url, key, document) as recorder:
-        story = Story(recorder)
+        story = Story(recorder, step_milliseconds)
         await story.register()
         await story.report(await story.execute())
         await import_folder(recorder, story.app)

@@ -9,8 +9,6 @@ from tests.fakes.workspaces import zip_files
 from tests.reference.recorder import File, Recorder, Sent
 
 SHOP = Path(__file__).parents[2] / "examples" / "shop-android"
-PACE = b"\npace: {step: 100ms}\n"
-"""Real time for each step, so that durations are more than nothing."""
 LOG_IN = [
     "Launch the app",
     'Type "ada@example.com" into Email',
@@ -34,8 +32,10 @@ COMMITS = {"1.0.0": "4f2c1d9a7be0356c8d1f2a9047e6b3c5d8f10a2e", "1.1.0": "b81e77
 class Story:
     """What exists so far. Each part continues where the one before has ended."""
 
-    def __init__(self, recorder: Recorder) -> None:
+    def __init__(self, recorder: Recorder, step_milliseconds: int) -> None:
+        """Each step takes so much real time, so that durations are more than nothing."""
         self.recorder = recorder
+        self._pace = f"\npace: {{step: {step_milliseconds}ms}}\n".encode()
         self.app: Any = None
         self.builds: dict[str, Any] = {}
         self.log_in: Any = None
@@ -73,7 +73,7 @@ class Story:
         await record("ListTestVersions", self.log_in["id"], include_steps="true")
 
     async def _upload(self, version: str) -> None:
-        file = File(f"shop-{version}.yaml", (SHOP / f"{version}.yaml").read_bytes() + PACE)
+        file = File(f"shop-{version}.yaml", (SHOP / f"{version}.yaml").read_bytes() + self._pace)
         form: dict[str, str | File] = {"version": version, "metadata": '{"branch": "main"}', "file": file}
         self.builds[version] = await self.recorder.record("CreateBuild", self.app["id"], sent=Sent(form=form))
 

@@ -71,22 +71,6 @@ async def test_a_filter_by_platform_and_name(store: MongoStore) -> None:
     assert await store.apps.count(AppFilter(Platform.IOS)) == 1
 
 
-@pytest.mark.parametrize("search", [".*", "$where", "\u202ex", "STRASSE"])
-async def test_a_search_is_literal(store: MongoStore, search: str) -> None:
-    await store.apps.add(app("found", name=f"before {search.lower()} after"))
-    await store.apps.add(app("other", name="something else"))
-    pattern = search_pattern(search)
-    assert [a.id for a in await store.apps.page(AppFilter(pattern=pattern), Page(1, 10))] == ["found"]
-
-
-async def test_counters_add_up(store: MongoStore) -> None:
-    assert await store.counters.get() == Counts()
-    await store.counters.add(Counts(ios=2, tests=1))
-    await store.counters.add(Counts(android=1, workflows=3))
-    await store.counters.add(Counts(ios=-1))
-    assert await store.counters.get() == Counts(ios=1, android=1, tests=1, workflows=3)
-
-
 async def test_a_cached_revision_is_not_shown_for_another(store: MongoStore) -> None:
     await store.apps.add(app())
     for revision in (2, 3):

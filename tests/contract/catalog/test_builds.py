@@ -4,7 +4,6 @@ import pytest
 
 from services.catalog.model.builds import BuildFilter
 from services.catalog.model.values import Page
-from services.catalog.ports import DuplicateValue
 from services.catalog.storage.store import MongoStore
 from services.chassis import context
 from tests.contract.catalog.conftest import foreign
@@ -31,17 +30,6 @@ async def test_a_build_is_kept_as_it_is(store: MongoStore) -> None:
     await store.builds.add(full)
     assert await store.builds.get(full.id) == full
     assert await store.builds.many([full.id, "unknown"]) == [full]
-
-
-async def test_a_version_is_used_once_in_an_app(store: MongoStore) -> None:
-    """On adding and on renaming; in another app it is free."""
-    await store.builds.add(build("1.0"))
-    await store.builds.add(build("2.0"))
-    await store.builds.add(build("1.0", "another app"))
-    with pytest.raises(DuplicateValue):
-        await store.builds.add(build("1.0", id="another"))
-    with pytest.raises(DuplicateValue):
-        await store.builds.replace(build("1.0", id=build("2.0").id))
 
 
 async def test_versions_differ_by_case(store: MongoStore) -> None:

@@ -43,10 +43,3 @@ async def test_keys_come_newest_first(store: MongoStore) -> None:
         await store.keys.add(key)
     assert await store.keys.page(Page(1, 2)) == [keys[2], keys[1]]
     assert await store.keys.count() == 3
-
-
-async def test_the_last_use_only_goes_forward(store: MongoStore, ring: MongoKeyRing) -> None:
-    key = api_key(new_secret())
-    await store.keys.add(key)
-    await ring.used(key, at(5))
-    assert await store.keys.get(key.id) == replace(key, last_used_at=at(5))

@@ -15,7 +15,7 @@ from services.catalog.storage.limits import FRESH_SECONDS, MongoLimits
 from services.catalog.storage.store import MongoStore
 from services.catalog.usecases.artifact_quota import ArtifactQuota
 from services.chassis import context
-from services.chassis.errors import NotFound, PermissionDenied
+from services.chassis.errors import PermissionDenied
 from services.chassis.mongo import Mongo
 from services.chassis.outbox import Outbox
 from tests.contract.catalog.conftest import foreign
@@ -73,11 +73,6 @@ async def test_other_organisations_keep_theirs(backend: Backend) -> None:
     await backend.limits.set(OrganisationLimits(api_keys=3))
     assert (await backend.limits.of("another")) == DEFAULTS
     assert (await backend.limits.of(context.current().org_id)).api_keys == 3
-
-
-async def test_an_organisation_that_does_not_exist_has_no_limits_to_set(backend: Backend) -> None:
-    with foreign(), pytest.raises(NotFound):
-        await backend.limits.set(OrganisationLimits(api_keys=3))
 
 
 async def test_limits_set_by_another_process_are_seen_soon(backend: Backend) -> None:

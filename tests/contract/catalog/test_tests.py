@@ -86,14 +86,6 @@ async def test_filters(store: MongoStore, filter: TestFilter, expected: list[str
     assert await store.tests.count(filter) == len(expected)
 
 
-async def test_tests_for_one_platform_only_are_counted(store: MongoStore) -> None:
-    await store.tests.add(a_test("a", None))
-    await store.tests.add(a_test("b", Platform.IOS))
-    await store.tests.add(a_test("c", Platform.IOS, deleted_at=at(1)))
-    counted = [await store.tests.count_only_on(platform) for platform in (Platform.IOS, Platform.ANDROID)]
-    assert counted == [1, 0]
-
-
 async def test_quarantines_are_found_by_the_tests(store: MongoStore) -> None:
     """With those that are over; of live tests of the caller's organisation only."""
     until = Quarantine("Flaky", at(9), "CI", at(1))

@@ -15,6 +15,7 @@ from junitparser import JUnitXml
 from mobiletest_cli.errors import FAILED, OK, TERMINATED, USAGE
 from tests.e2e.cli.ci_jobs import APP, SYSTEMS, Job, System, bitrise, github, gitlab, jenkins
 from tests.e2e.cli.conftest import INHERITED, ROOT, Ended, Shell
+from tests.e2e.cli.test_run import when_it_runs
 from tests.e2e.client import Api, created, fresh
 from tests.e2e.world import World
 
@@ -177,12 +178,7 @@ async def test_a_cancelled_job_cancels_the_execution(agent: Agent, api: Api, wor
     await upload(world, created(await api.get("/apps"))["items"][0], model)
     agent.shell.write({APP: model, ".maestro/log-in.yaml": slow})
     process = await agent.start(system(agent.shell.folder, (1, 1)))
-    assert process.stderr is not None
-    printed = ""
-    while "Log in: running" not in printed:
-        line = await process.stderr.readline()
-        assert line, printed
-        printed += line.decode()
+    await when_it_runs(process, "Log in")
     if system is jenkins:
         os.killpg(process.pid, signal.SIGTERM)
     else:

@@ -7,7 +7,6 @@ import pytest
 from junitparser import JUnitXml
 
 from mobiletest_cli.errors import (
-    AUTHENTICATION,
     CANCELLED,
     FAILED,
     INTERRUPTED,
@@ -195,11 +194,11 @@ async def test_a_signal_cancels_the_execution(shell: Shell, world: World, number
     assert (await world.ended(execution))["status"] == "cancelled"
 
 
-async def when_it_runs(process: asyncio.subprocess.Process) -> str:
+async def when_it_runs(process: asyncio.subprocess.Process, test: str = "Slow") -> str:
     """What the command printed until it said that the test runs."""
     assert process.stderr is not None
     printed = ""
-    while "Slow: running" not in printed:
+    while f"{test}: running" not in printed:
         line = await process.stderr.readline()
         assert line, f"it ended: {printed}"
         printed += line.decode()
@@ -236,13 +235,3 @@ async def test_a_report_that_cannot_be_written_is_said_after_the_verdict(project
     assert ended.code == INVALID_FILE
     assert "file/junit.xml: cannot be written" in ended.err
     assert "1 passed of 1 run" in ended.out
-
-
-async def test_builds_of_another_organisation_do_not_exist(project: Shell, foreign: Api) -> None:
-    app = created(await foreign.post("/apps", {"name": fresh("App"), "platform": "Android"}))
-    workflow = created(await foreign.post("/workflows", {"name": fresh("W"), "tags": ["x"]}))
-    for arguments in (["--app-id", app["id"]], ["--workflow", workflow["id"]]):
-        assert (await project.run("run", *arguments)).code == NOT_FOUND
-    project.environ["MOBILETEST_API_KEY"] = "mt_wrong"
-    refused = await project.run("run")
-    assert (refused.code, "mobiletest login" in refused.err) == (AUTHENTICATION, True)

@@ -60,11 +60,6 @@ async def test_a_hostile_artifact_is_rejected(tmp_path: Path) -> None:
     assert found == RejectedArtifact("it has an entry whose name leads out of the archive")
 
 
-async def test_a_child_that_takes_too_long_is_ended(tmp_path: Path) -> None:
-    found = await ProcessInspector(replace(LIMITS, wall_seconds=0)).inspect(written(tmp_path, apk()))
-    assert found == Inspection(error="the inspection failed: it takes longer than 0 s")
-
-
 async def test_a_child_that_takes_too_much_cpu_is_ended_without_logs(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -96,13 +91,3 @@ async def test_too_many_artifacts_of_an_organisation_are_refused(tmp_path: Path)
     for each in waiting:
         each.cancel()
     await asyncio.wait(waiting)
-
-
-async def test_a_cancelled_inspection_leaves_its_turn(tmp_path: Path) -> None:
-    inspector = ProcessInspector(replace(LIMITS, cpu_seconds=600, wall_seconds=600))
-    inspecting = asyncio.create_task(inspector.inspect(written(tmp_path, busy_apk(), "busy")))
-    await asyncio.sleep(0)
-    inspecting.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await inspecting
-    assert await inspector.inspect(written(tmp_path, apk())) == Inspection("com.example.shop", "1.0")

@@ -48,11 +48,13 @@ async def test_a_test_from_creation_to_deletion(service: Service) -> None:
     request_versions = tests_pb2.ListTestVersionsRequest(test_id=test.id, include_steps=True)
     versions = await service.tests.ListTestVersions(request_versions)
     assert [(v.version_number, steps_of(v)) for v in versions.items] == [(2, STEPS[:1]), (1, STEPS)]
-    listed = await service.tests.ListTests(tests_pb2.ListTestsRequest(tag="smoke", platform=PLATFORM_ANDROID))
+    await written(service, "Log out", tags=["smoke"])
+    request_list = tests_pb2.ListTestsRequest(tag="smoke", platform=PLATFORM_ANDROID, search="LOG I")
+    listed = await service.tests.ListTests(request_list)
     assert ([t.id for t in listed.items], listed.total, listed.page_size) == ([test.id], 1, 50)
     await service.tests.DeleteTest(tests_pb2.DeleteTestRequest(test_id=test.id))
     assert (await failed(service.tests.GetTest(tests_pb2.GetTestRequest(test_id=test.id)))).message == "Test not found"
-    assert (await service.tests.ListTests(tests_pb2.ListTestsRequest())).total == 0
+    assert (await service.tests.ListTests(tests_pb2.ListTestsRequest())).total == 1
 
 
 async def test_attaching_pinning_detaching(service: Service) -> None:

@@ -72,12 +72,7 @@ async def test_without_reporting_apps_have_nulls_and_a_warning_until_it_is_back(
 async def test_slow_statistics_do_not_delay_apps(own_client: Client, own_backends: FakeBackends) -> None:
     app = an_app()
     script_apps(own_backends, app)
-    never = asyncio.Event()
-
-    async def hang(_: Any) -> Any:
-        await never.wait()
-
-    own_backends.on("BatchGetAppStats", hang)
+    own_backends.hang("BatchGetAppStats")
     answer = await own_client("GET", f"/api/v1/apps/{app.id}")
     assert answer.status == 200
     assert "Warning" in answer.headers
@@ -86,13 +81,10 @@ async def test_slow_statistics_do_not_delay_apps(own_client: Client, own_backend
 async def test_a_short_request_timeout_does_not_count_as_a_failure_of_reporting(
     backends: FakeBackends,
 ) -> None:
-    app, never = an_app(), asyncio.Event()
+    app = an_app()
     script_apps(backends, app)
 
-    async def hang(_: Any) -> Any:
-        await never.wait()
-
-    backends.on("BatchGetAppStats", hang)
+    backends.hang("BatchGetAppStats")
     async with (
         run_gateway(backends, stats_timeout_seconds=60) as gateway,
         open_client(gateway, backends) as client,
@@ -183,10 +175,7 @@ async def test_a_page_of_apps_makes_one_call_for_all_statistics(client: Client, 
 
 
 async def test_a_dependency_that_is_down_is_a_503_with_retry_after(client: Client, backends: FakeBackends) -> None:
-    def down(_: Any) -> Any:
-        raise Unavailable("mongodb at 10.0.0.1 is down", retry_after=2.5)
-
-    backends.on("ListApps", down)
+    backends.fail("ListApps", Unavailable("mongodb at 10.0.0.1 is down", retry_after=2.5))
     answer = await client("GET", "/api/v1/apps")
     assert (answer.status, answer.headers["Retry-After"]) == (503, "3")
     assert "10.0.0.1" not in answer.json["detail"]

@@ -40,10 +40,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 async def test_errors_of_services_have_their_status(
     client: Client, backends: FakeBackends, error: Exception, status: int, retry_after: str | None
 ) -> None:
-    def fail(_: object) -> object:
-        raise error
-
-    backends.on("ListApps", fail)
+    backends.fail("ListApps", error)
     answer = await client("GET", APPS)
     assert answer.status == status
     assert answer.json["detail"] == str(error)
@@ -51,14 +48,12 @@ async def test_errors_of_services_have_their_status(
 
 
 async def test_violations_reported_by_a_service_get_their_location(client: Client, backends: FakeBackends) -> None:
-    def fail(_: object) -> object:
-        found = [
-            Violation("build_config.ios_build.pinned_version", "The app has no build 9", "unknown_version"),
-            Violation("ci.pr_number", "too large", "custom.rule"),
-        ]
-        raise InvalidArgument("no", violations=found)
-
-    backends.on("StartWorkflow", fail)
+    found = [
+        Violation("build_config.ios_build.pinned_version", "The app has no build 9", "unknown_version"),
+        Violation("test_ids[2].x", "wrong", ""),
+        Violation("ci.pr_number", "too large", "custom.rule"),
+    ]
+    backends.fail("StartWorkflow", InvalidArgument("no", violations=found))
     answer = await client("POST", START, json={"workflow_id": str(uuid4())})
     assert answer.status == 422
     assert answer.json["detail"] == [
@@ -67,15 +62,13 @@ async def test_violations_reported_by_a_service_get_their_location(client: Clien
             "msg": "The app has no build 9",
             "type": "unknown_version",
         },
+        {"loc": ["body", "test_ids", 2, "x"], "msg": "wrong", "type": "value_error"},
         {"loc": ["header", "x-ci-pr-number"], "msg": "too large", "type": "custom_rule"},
     ]
 
 
 async def test_an_unexpected_error_shows_only_the_request_id(client: Client, backends: FakeBackends) -> None:
-    def fail(_: object) -> object:
-        raise RuntimeError("secret inner workings")
-
-    backends.on("ListApps", fail)
+    backends.fail("ListApps", RuntimeError("secret inner workings"))
     answer = await client("GET", APPS, headers={"X-Request-ID": "find-me"})
     assert answer.status == 500
     assert answer.json == {"detail": "Internal error (request find-me)", "code": "INTERNAL"}
@@ -130,24 +123,14 @@ async def test_an_invalid_idempotency_key_is_a_422(client: Client, key: str) -> 
 
 
 async def test_a_call_that_takes_too_long_is_a_504(client: Client, backends: FakeBackends) -> None:
-    never = asyncio.Event()
-
-    async def hang(_: object) -> None:
-        await never.wait()
-
-    backends.on("ListApps", hang)
+    backends.hang("ListApps")
     answer = await client("GET", APPS, headers={"X-Request-Timeout": "0.2"})
     assert answer.status == 504
     assert answer.headers["Retry-After"]
 
 
 async def test_a_batched_read_keeps_its_own_deadline(client: Client, backends: FakeBackends) -> None:
-    never = asyncio.Event()
-
-    async def hang(_: object) -> None:
-        await never.wait()
-
-    backends.on("BatchGetTests", hang)
+    backends.hang("BatchGetTests")
     answer = await client("GET", f"/api/v1/tests/{uuid4()}", headers={"X-Request-Timeout": "0.2"})
     assert answer.status == 504
 
@@ -165,15 +148,9 @@ async def test_an_invalid_timeout_is_a_422(client: Client, value: str) -> None:
 
 
 async def test_a_client_that_disconnects_cancels_the_call(client: Client, backends: FakeBackends) -> None:
-    reached, never = asyncio.Event(), asyncio.Event()
-
-    async def hang(_: object) -> None:
-        reached.set()
-        await never.wait()
-
-    backends.on("ListApps", hang)
+    backends.hang("ListApps")
     request = asyncio.create_task(client("GET", APPS))
-    await reached.wait()
+    await eventually(lambda: backends.of("ListApps"))
     request.cancel()
     await eventually(lambda: "ListApps" in backends.cancelled)
 

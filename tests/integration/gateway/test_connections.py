@@ -2,7 +2,6 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Any
 from uuid import uuid4
@@ -194,18 +193,14 @@ async def test_a_client_that_does_not_read_its_response_is_disconnected(
 
 
 async def test_shutdown_lets_requests_finish_and_closes_event_streams(backends: FakeBackends) -> None:
-    never, reached, gate = asyncio.Event(), asyncio.Event(), asyncio.Event()
-
-    async def events(_: object) -> AsyncIterator[Any]:
-        await never.wait()
-        yield
+    reached, gate = asyncio.Event(), asyncio.Event()
 
     async def page(_: object) -> apps_pb2.ListAppsResponse:
         reached.set()
         await gate.wait()
         return apps_pb2.ListAppsResponse(page=1)
 
-    backends.on("WatchExecution", events)
+    backends.hang("WatchExecution")
     backends.on("ListApps", page)
     key = script_api_key(backends)
     async with aiohttp.ClientSession(headers={"Authorization": f"Bearer {key}"}) as session:

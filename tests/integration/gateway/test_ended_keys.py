@@ -9,13 +9,14 @@ from uuid import uuid4
 import aiohttp
 import pytest
 from google.api import httpbody_pb2
+from mobiletest.catalog.v1 import events_pb2
 
+from services.chassis.events import Event
 from services.chassis.producer import Producer
 from services.gateway.auth.key_cache import KEY_EVENTS_TOPIC
 from tests.eventually import eventually
 from tests.fakes.gateway import FakeBackends, run_fake_backends, script_api_key
 from tests.integration.gateway.conftest import Client, open_client, run_gateway
-from tests.integration.gateway.test_authentication import deletion
 
 METHODS = {"WatchExecution", "DownloadBuild", "UploadBuild", "GetExecution"}
 
@@ -29,20 +30,12 @@ async def backends() -> AsyncIterator[FakeBackends]:
 def script_endless(backends: FakeBackends) -> None:
     """Services that never come to an end of anything."""
 
-    async def wait(_: object) -> None:
-        await asyncio.Event().wait()
-
-    async def events(_: object) -> AsyncIterator[Any]:
-        await asyncio.Event().wait()
-        yield
-
     async def artifact(_: object) -> AsyncIterator[Any]:
         yield httpbody_pb2.HttpBody(content_type="text/plain", data=b"half")
         await asyncio.Event().wait()
 
-    backends.on("WatchExecution", events)
     backends.on("DownloadBuild", artifact)
-    backends.on("GetExecution", wait)
+    backends.hang("WatchExecution", "GetExecution")
 
 
 async def endless_body() -> AsyncIterator[bytes]:
@@ -61,6 +54,20 @@ def start_all(client: Client) -> dict[str, asyncio.Task[Any]]:
         "GetExecution": client("GET", f"/api/v1/executions/{uuid4()}?wait=60"),
     }
     return {name: asyncio.create_task(work) for name, work in tasks.items()}
+
+
+def deletion(key_id: str) -> Event:
+    """The catalog's event about a key that was deleted."""
+    message = events_pb2.ApiKeyChanged(org_id=str(uuid4()), api_key_id=key_id, revision=2, deleted=True)
+    return Event(
+        topic=KEY_EVENTS_TOPIC,
+        key=key_id,
+        type=message.DESCRIPTOR.full_name,
+        source="test",
+        id=str(uuid4()),
+        time=datetime.now(UTC),
+        payload=message.SerializeToString(),
+    )
 
 
 def all_open(backends: FakeBackends) -> bool:
@@ -101,6 +108,7 @@ async def test_a_revoked_key_ends_what_is_open(backends: FakeBackends, kafka_boo
         await producer.publish([deletion(key_id)])
         check(await endings(tasks))
         await eventually(lambda: set(backends.cancelled) >= METHODS - {"UploadBuild"})  # an upload just has no end
+        assert (await client("GET", "/api/v1/apps")).status == 401  # although the catalog would still accept it
         assert not of_other.done()
         of_other.cancel()
 

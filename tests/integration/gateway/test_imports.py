@@ -70,7 +70,7 @@ async def test_archive_in_a_form(client: Client, received: FakeBackends) -> None
 
 
 async def test_files_of_a_form_become_an_archive(client: Client, received: FakeBackends) -> None:
-    files = {"config.yaml": "flows: '**'", "tests/a.yaml": FLOW * 20_000}
+    files = {"config.yaml": "flows: '**'", "tests/a.yaml": FLOW * 20_000, "č.js": ""}
     answer = await client("POST", PATH, data=form(files))
     assert (answer.status, answer.json["workspace"]) == (200, "default")
     with zipfile.ZipFile(io.BytesIO(content_of(received))) as archive:
@@ -99,10 +99,9 @@ async def test_other_bodies_are_refused(client: Client, received: FakeBackends, 
 
 
 async def test_violations_name_query_and_body(client: Client, backends: FakeBackends) -> None:
-    def refuse(_: object) -> object:
-        raise InvalidArgument("invalid", violations=[Violation("file", "a link", "hostile_archive")])
-
-    backends.on("ImportTests", refuse)
+    backends.fail(
+        "ImportTests", InvalidArgument("invalid", violations=[Violation("file", "a link", "hostile_archive")])
+    )
     answer = await client("POST", PATH, data=b"x", headers=ZIP)
     assert (answer.status, answer.json["detail"][0]["loc"]) == (422, ["body", "file"])
     answer = await client("POST", f"{PATH}?app_id=no", data=b"x", headers=ZIP)

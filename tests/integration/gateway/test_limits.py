@@ -1,22 +1,20 @@
 """Limits at the gateway, before scripted services: rates, uploads, streams, and what is shown of them."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 from uuid import uuid4
 
-import aiohttp
 import pytest
 from mobiletest.catalog.v1 import api_keys_pb2, builds_pb2, limits_pb2
-from mobiletest.executor.v1 import executions_pb2
 from mobiletest.executor.v1 import limits_pb2 as executor_pb2
 from mobiletest.types.v1 import limits_pb2 as types_pb2
 
 from services.chassis.errors import Unavailable
 from services.chassis.limits import refusals
 from tests.eventually import eventually
-from tests.fakes.gateway import FakeBackends, new_key
+from tests.fakes.gateway import FakeBackends, new_key, script_api_key
 from tests.integration.gateway.conftest import Answer, Client
+from tests.integration.gateway.upload_forms import form
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 OPEN_API = "/api/v1/openapi.json"
@@ -24,15 +22,7 @@ OPEN_API = "/api/v1/openapi.json"
 
 def limit(backends: FakeBackends, **limits: Any) -> str:
     """A key of a new organisation with these limits."""
-    key, org_id = new_key(), str(uuid4())
-    backends.org_ids.add(org_id)
-    before = backends.answers["VerifyApiKey"]
-    scopes = ["SCOPE_READ", "SCOPE_WRITE", "SCOPE_EXECUTE", "SCOPE_ADMIN"]
-    answer = api_keys_pb2.VerifyApiKeyResponse(
-        api_key_id=str(uuid4()), org_id=org_id, scopes=scopes, limits=types_pb2.OrganisationLimits(**limits)
-    )
-    backends.on("VerifyApiKey", lambda request: answer if request.key == key else before(request))
-    return key
+    return script_api_key(backends, limits=types_pb2.OrganisationLimits(**limits))
 
 
 def rate_limit(answer: Answer) -> dict[str, int]:
@@ -73,13 +63,7 @@ async def test_what_needs_no_key_has_no_bucket(client: Client) -> None:
 
 async def test_event_streams_beyond_the_limit_are_429(client: Client, backends: FakeBackends) -> None:
     """One that ends makes room."""
-    never = asyncio.Event()
-
-    async def events(_: object) -> AsyncIterator[executions_pb2.ExecutionEvent]:
-        await never.wait()
-        yield executions_pb2.ExecutionEvent()
-
-    backends.on("WatchExecution", events)
+    backends.hang("WatchExecution")
     key, url = limit(backends, streams=1), f"/api/v1/executions/{uuid4()}/events"
     headers = {"Authorization": f"Bearer {key}"}
     async with client.session.get(client.url + url, headers=headers) as stream:
@@ -93,12 +77,6 @@ async def test_event_streams_beyond_the_limit_are_429(client: Client, backends: 
             return again.status == 200
 
     await eventually(ended)
-
-
-def form(file: Any = b"x") -> aiohttp.FormData:
-    data = aiohttp.FormData()
-    data.add_field("file", file, filename="shop.apk", content_type="application/octet-stream")
-    return data
 
 
 async def test_uploads_beyond_the_limit_are_429(client: Client, backends: FakeBackends) -> None:
@@ -123,7 +101,7 @@ async def test_uploads_beyond_the_limit_are_429(client: Client, backends: FakeBa
 
 async def test_the_catalog_learns_how_large_an_upload_may_be(client: Client, backends: FakeBackends) -> None:
     backends.on("UploadBuild", lambda _: builds_pb2.Build(id="b1"))
-    await client("POST", f"/api/v1/apps/{uuid4()}/builds", data=form(b"x" * 5000))
+    await client("POST", f"/api/v1/apps/{uuid4()}/builds", data=form(file=b"x" * 5000))
     first = backends.requests("UploadBuild")[0][0]
     assert 5000 < first.metadata.expected_bytes < 6000
 

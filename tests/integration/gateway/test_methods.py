@@ -67,13 +67,7 @@ async def test_head_answers_as_get_without_a_body(client: Client) -> None:
 
 
 async def test_head_of_a_quiet_event_stream_ends(client: Client, backends: FakeBackends) -> None:
-    never = asyncio.Event()
-
-    async def events(_: object) -> AsyncIterator[Any]:
-        await never.wait()
-        yield
-
-    backends.on("WatchExecution", events)
+    backends.hang("WatchExecution")
     async with asyncio.timeout(10):
         answer = await client("HEAD", f"/api/v1/executions/{uuid4()}/events")
     assert (answer.status, answer.headers["Content-Type"]) == (200, "text/event-stream; charset=utf-8")
@@ -106,11 +100,7 @@ async def test_head_of_a_long_poll_does_not_wait(client: Client, backends: FakeB
 
 
 async def test_head_of_what_does_not_exist_is_a_404(client: Client, backends: FakeBackends) -> None:
-    async def events(_: object) -> AsyncIterator[Any]:
-        raise NotFound("Execution not found")
-        yield
-
-    backends.on("WatchExecution", events)
+    backends.fail("WatchExecution", NotFound("Execution not found"))
     for path in (f"/api/v1/executions/{uuid4()}/events", f"/api/v1/apps/{uuid4()}", "/api/v1/nothing"):
         assert (await client("HEAD", path)).status == 404
 

@@ -57,11 +57,7 @@ async def test_a_download_has_its_headers_and_every_byte(client: Client, backend
 async def test_a_download_that_fails_at_once_is_an_ordinary_error(
     client: Client, backends: FakeBackends, error: Exception, status: int
 ) -> None:
-    async def artifact(_: object) -> AsyncIterator[Any]:
-        raise error
-        yield
-
-    backends.on("DownloadBuild", artifact)
+    backends.fail("DownloadBuild", error)
     answer = await client("GET", f"/api/v1/apps/builds/{uuid4()}/download")
     assert (answer.status, answer.json["detail"]) == (status, str(error))
 
@@ -114,11 +110,7 @@ async def test_events_have_id_name_and_data(client: Client, backends: FakeBacken
 async def test_a_quiet_stream_gets_heartbeats_that_tell_when_to_come_back_and_is_cancelled_with_its_client(
     client: Client, backends: FakeBackends, gateway: App
 ) -> None:
-    async def events(_: object) -> AsyncIterator[Any]:
-        await asyncio.Event().wait()
-        yield
-
-    backends.on("WatchExecution", events)
+    backends.hang("WatchExecution")
     headers = {"Authorization": f"Bearer {client.key}"}
     async with client.session.get(f"{gateway.url}/api/v1/executions/{uuid4()}/events", headers=headers) as answer:
         lines = [await answer.content.readline() for _ in range(3)]
@@ -128,11 +120,7 @@ async def test_a_quiet_stream_gets_heartbeats_that_tell_when_to_come_back_and_is
 
 
 async def test_events_of_an_unknown_execution_are_a_404(client: Client, backends: FakeBackends) -> None:
-    async def events(_: object) -> AsyncIterator[Any]:
-        raise NotFound("Execution not found")
-        yield
-
-    backends.on("WatchExecution", events)
+    backends.fail("WatchExecution", NotFound("Execution not found"))
     answer = await client("GET", f"/api/v1/executions/{uuid4()}/events")
     assert (answer.status, answer.json["detail"]) == (404, "Execution not found")
 

@@ -16,7 +16,7 @@ from services.chassis.errors import (
 )
 from tests.eventually import eventually
 from tests.fakes.gateway import FakeBackends
-from tests.integration.gateway.conftest import Client
+from tests.integration.gateway.conftest import Answer, Client
 from tests.integration.gateway.upload_forms import MEBIBYTE, form, keep_upload
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -93,29 +93,54 @@ async def test_a_wrong_field_after_the_file_is_a_422_and_cuts_the_upload(
 async def test_violations_found_by_the_catalog_name_fields_after_the_file(
     client: Client, backends: FakeBackends
 ) -> None:
-    def refuse(_: object) -> object:
-        violation = Violation("version", "no version can be read", "missing")
-        raise InvalidArgument("invalid", reason="INVALID", violations=[violation])
-
-    backends.on("UploadBuild", refuse)
+    violation = Violation("version", "no version can be read", "missing")
+    backends.fail("UploadBuild", InvalidArgument("invalid", reason="INVALID", violations=[violation]))
     answer = await client("POST", f"/api/v1/apps/{uuid4()}/builds", data=form(("version", "1"), file_at=0))
     assert (answer.status, answer.json["detail"][0]["loc"]) == (422, ["body", "version"])
 
 
+async def post_raw(client: Client, disposition: bytes, content: bytes = b"x") -> Answer:
+    """A form with this field before the file, from a client that wants to know of every mistake."""
+    file = b'--b\r\nContent-Disposition: form-data; name="file"; filename="a.apk"\r\n\r\nbytes\r\n--b--\r\n'
+    body = b"--b\r\nContent-Disposition: form-data; " + disposition + b"\r\n\r\n" + content + b"\r\n" + file
+    headers = {"Content-Type": "multipart/form-data; boundary=b", "Prefer": "handling=strict"}
+    return await client("POST", f"/api/v1/apps/{uuid4()}/builds", data=body, headers=headers)
+
+
 @pytest.mark.parametrize(
-    ("fields", "loc", "type_"),
+    ("disposition", "content", "field", "type_"),
     [
-        ((("version", ""),), ["body", "version"], "string_too_short"),
-        ((("metadata", "{"),), ["body", "metadata"], "json_invalid"),
-        ((("metadata", "[1]"),), ["body", "metadata"], "dict_type"),
+        (b'name="\xff"', b"x", "?", "extra_forbidden"),
+        (b'name="\xff"', b"\xff", "?", "string_unicode"),
+        (b'name="version"', b"", "version", "string_too_short"),
+        (b'name="version"', b"\xff", "version", "string_unicode"),
+        (b'name="metadata"', b"{", "metadata", "json_invalid"),
+        (b'name="metadata"', b"[]", "metadata", "dict_type"),
+        (b'name="metadata"', b'{"n": 1' + b"0" * 400 + b"}", "metadata", "integer_too_large"),
+        (b'name="metadata"', b'{"n": 1e999}', "metadata", "finite_number"),
+        (b'filename="a.apk"', b"x", "", "wrong_file_field"),
     ],
 )
 async def test_an_invalid_field_before_the_file_is_a_422_without_an_upload(
-    client: Client, backends: FakeBackends, fields: tuple[tuple[str, str], ...], loc: list[str], type_: str
+    client: Client, backends: FakeBackends, disposition: bytes, content: bytes, field: str, type_: str
 ) -> None:
-    answer = await client("POST", f"/api/v1/apps/{uuid4()}/builds", data=form(*fields))
-    assert (answer.status, answer.json["detail"][0]["loc"], answer.json["detail"][0]["type"]) == (422, loc, type_)
+    answer = await post_raw(client, disposition, content)
+    (issue,) = answer.json["detail"]
+    assert (answer.status, issue["loc"], issue["type"]) == (422, ["body", field], type_)
     assert backends.of("UploadBuild") == []
+
+
+@pytest.mark.parametrize("disposition", [b"name*0=a'b", b"name=file; filename*0=a'b"])
+async def test_a_part_whose_name_is_broken_is_a_400(client: Client, disposition: bytes) -> None:
+    answer = await post_raw(client, disposition)
+    assert (answer.status, answer.json["code"]) == (400, "BODY_BROKEN")
+
+
+async def test_a_field_that_is_sent_as_a_file_is_a_field(client: Client, backends: FakeBackends) -> None:
+    keep_upload(backends)
+    answer = await post_raw(client, b'name="metadata"; filename="build.json"', b'{"branch": "main"}')
+    assert answer.status == 201
+    assert dict(backends.requests("UploadBuild")[0][-1].metadata.metadata) == {"branch": "main"}
 
 
 async def test_a_form_without_a_file_is_a_422(client: Client) -> None:
@@ -125,14 +150,9 @@ async def test_a_form_without_a_file_is_a_422(client: Client) -> None:
     assert (answer.status, answer.json["detail"][0]["loc"]) == (422, ["body", "file"])
 
 
-@pytest.mark.parametrize("file_at", [0, 1])
-async def test_a_file_in_a_field_of_another_name_is_a_422_that_says_so(client: Client, file_at: int) -> None:
-    data = aiohttp.FormData()
-    for index in range(2):
-        if index == file_at:
-            data.add_field("apk", b"content", filename="shop.apk")
-        else:
-            data.add_field("version", "1")
+async def test_a_file_in_a_field_of_another_name_is_a_422_that_says_so(client: Client) -> None:
+    data = aiohttp.FormData({"version": "1"})
+    data.add_field("apk", b"content", filename="shop.apk")
     answer = await client("POST", f"/api/v1/apps/{uuid4()}/builds", data=data)
     assert (answer.status, answer.json["detail"][0]["loc"]) == (422, ["body", "apk"])
     assert answer.json["detail"][0]["msg"] == "Send the artifact in the field 'file', not 'apk'"

@@ -90,10 +90,6 @@ def test_tags_are_trimmed_and_unique() -> None:
 
 def test_metadata_has_a_limit() -> None:
     frame = len('{"a": ""}')
-    validate_metadata(
-        {
-            "a": "x" * (METADATA_LIMIT - frame),
-        }
-    )
+    validate_metadata({"a": "x" * (METADATA_LIMIT - frame)})
     with pytest.raises(InvalidValue):
         validate_metadata({"a": "x" * (METADATA_LIMIT - frame + 1)})

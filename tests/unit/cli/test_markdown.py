@@ -201,11 +201,11 @@ def test_failures_are_left_out_last() -> None:
     assert f"left out are: 20 passed and {100 - len(names)} not passed." in text
 
 
-def test_twenty_thousand_failures_fit_into_a_job_summary() -> None:
-    runs = [failed(f"{index} {'|' * 190}", "<" * 400) for index in range(20_000)]
+def test_two_thousand_failures_fit_into_a_job_summary() -> None:
+    runs = [failed(f"{index} {'|' * 190}", "<" * 400) for index in range(2_000)]
     text = render_markdown(report(*runs, reasons=[reason(run, "newly_broken") for run in runs]))
     assert SIZE_LIMIT // 2 < len(text.encode()) <= SIZE_LIMIT
-    assert "and 19950 more" in text
+    assert "and 1950 more" in text
 
 
 @pytest.mark.parametrize("limit", [1500, 100, 0, -5])

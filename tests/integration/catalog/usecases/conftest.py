@@ -36,6 +36,7 @@ from services.catalog.usecases.workflows import WorkflowUseCases
 from services.catalog.usecases.workspace_files import WorkspaceFileStore
 from services.chassis import context
 from services.chassis.context import Caller
+from services.chassis.errors import InvalidArgument
 from services.chassis.mongo import Mongo
 from services.chassis.object_store import ObjectStore
 from services.chassis.outbox import Outbox
@@ -144,6 +145,13 @@ class Catalog:
 async def uploaded(catalog: Catalog, app: App, version: str | None, content: bytes = b"content") -> Build:
     """A build of this content."""
     return await catalog.uploads.upload(NewBuild(app.id, version), chunks(content))
+
+
+async def refused_fields(call: Awaitable[object]) -> list[str]:
+    """The fields that a refused call names."""
+    with pytest.raises(InvalidArgument) as refusal:
+        await call
+    return [violation.field for violation in refusal.value.violations]
 
 
 @pytest.fixture

@@ -1,35 +1,25 @@
 """The pictures of imported tests: stored once, counted, kept as long as a version of a test needs them."""
 
-from collections.abc import AsyncIterator, Mapping
 from hashlib import sha256
-from typing import Any
 from uuid import uuid4
 
 import pytest
 
 from services.catalog.model.builds import artifact_key
-from services.catalog.model.imports import ImportReport
 from services.catalog.model.values import Page
-from services.catalog.usecases.imports import NewImport
 from services.chassis import context
 from services.chassis.context import Caller
 from services.chassis.errors import NotFound, PermissionDenied
 from services.flows.workspace_media import MediaFile
 from tests.fakes.catalog_samples import org
-from tests.fakes.workspaces import FLOW, PNG, zip_files
+from tests.fakes.workspaces import FLOW, PNG
 from tests.integration.catalog.usecases.conftest import Catalog
+from tests.integration.catalog.usecases.test_imports import send
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 OTHER = PNG + b" changed"
 ATTACH = "appId: a\n---\n- addMedia: [cat.png]\n"
-
-
-async def send(catalog: Catalog, files: Mapping[str, str | bytes], workspace: str = "w", **fields: Any) -> ImportReport:
-    async def chunks() -> AsyncIterator[bytes]:
-        yield zip_files(files)
-
-    return await catalog.imports.run(NewImport(workspace, **fields), chunks())
 
 
 def hash_of(content: bytes) -> str:

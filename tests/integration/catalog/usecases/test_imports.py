@@ -29,7 +29,7 @@ async def chunks(content: bytes) -> AsyncIterator[bytes]:
         yield content[start : start + 100]
 
 
-async def send(catalog: Catalog, files: Mapping[str, str], workspace: str = "w", **fields: Any) -> ImportReport:
+async def send(catalog: Catalog, files: Mapping[str, str | bytes], workspace: str = "w", **fields: Any) -> ImportReport:
     return await catalog.imports.run(NewImport(workspace, **fields), chunks(zip_files(files)))
 
 

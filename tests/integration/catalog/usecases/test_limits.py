@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
-from uuid import uuid4
 
 import pytest
 import pytest_asyncio
@@ -12,8 +11,6 @@ from services.catalog.model.values import Platform
 from services.catalog.storage.artifact_bytes import RESERVATIONS
 from services.catalog.usecases.uploads import NewBuild
 from services.catalog.usecases.workflows import NewWorkflow
-from services.chassis import context
-from services.chassis.context import Caller
 from services.chassis.errors import PermissionDenied
 from services.chassis.limits import refusals
 from tests.fakes.catalog_samples import org
@@ -87,13 +84,6 @@ class TestArtifactBytes:
 
         await catalog.uploads.upload(NewBuild(app.id, "1", expected_bytes=6), chunks())
         assert (await catalog.ledger.sum()).used == 6
-
-    async def test_other_organisations_do_not_count(self, catalog: Catalog, app: App) -> None:
-        await catalog.limit(artifact_bytes=10)
-        with context.bind(Caller(str(uuid4()))):
-            own = await catalog.apps.create("Shop", Platform.ANDROID, None)
-            await upload(catalog, own, "1", b"a" * 600)
-        await upload(catalog, app, "1", b"a" * 10)
 
     async def test_a_long_upload_renews_its_reservation(self, catalog: Catalog, app: App) -> None:
         async def chunks() -> AsyncIterator[bytes]:

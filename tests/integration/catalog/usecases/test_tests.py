@@ -15,7 +15,7 @@ from services.catalog.usecases.workflows import NewWorkflow
 from services.chassis import context
 from services.chassis.context import Caller
 from services.chassis.errors import InvalidArgument, NotFound
-from tests.integration.catalog.usecases.conftest import Catalog
+from tests.integration.catalog.usecases.conftest import Catalog, refused_fields
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -90,9 +90,7 @@ async def test_null_clears_a_test_but_not_its_name(catalog: Catalog) -> None:
     cleared = dict.fromkeys(("description", "platform", "tags", "timeout_seconds"))
     now = (await catalog.tests.update(test.id, cleared)).test
     assert (now.description, now.platform, now.tags, now.timeout_seconds) == (None, None, (), None)
-    with pytest.raises(InvalidArgument) as refusal:
-        await catalog.tests.update(test.id, {"name": None})
-    assert [v.field for v in refusal.value.violations] == ["name"]
+    assert await refused_fields(catalog.tests.update(test.id, {"name": None})) == ["name"]
 
 
 async def test_attaching_pinning_and_detaching(catalog: Catalog, app: App) -> None:
@@ -151,9 +149,7 @@ async def test_platforms_must_agree(catalog: Catalog, app: App) -> None:
         await catalog.attachments.attach(app.id, ios.id, None)
     both = await written(catalog, "both")
     await catalog.attachments.attach(app.id, both.id, None)
-    with pytest.raises(InvalidArgument) as refusal:
-        await catalog.tests.update(both.id, {"platform": IOS})
-    assert [v.field for v in refusal.value.violations] == ["platform"]
+    assert await refused_fields(catalog.tests.update(both.id, {"platform": IOS})) == ["platform"]
     assert (await catalog.tests.update(both.id, {"platform": ANDROID})).test.platform is ANDROID
 
 

@@ -37,24 +37,25 @@ class World:
         return await self.authenticator.holder([f"Bearer {key}"])
 
 
-async def test_a_missing_header_says_so() -> None:
-    with pytest.raises(Unauthenticated, match="Authorization header missing"):
-        await World().authenticator.holder([])
-
-
-@pytest.mark.parametrize("scheme", ["Basic {}", "{}", "Bearer{}", "Bearer x {}", "Bearer {}x", "", "Bearer"])
-async def test_malformed_headers_are_invalid_without_a_verification(scheme: str) -> None:
+@pytest.mark.parametrize(
+    "headers",
+    [
+        [],
+        ["Basic {}"],
+        ["{}"],
+        ["Bearer{}"],
+        ["Bearer {}x"],
+        [""],
+        ["Bearer"],
+        ["Bearer {}", "Bearer {}"],
+    ],
+)
+async def test_malformed_headers_are_invalid_without_a_verification(headers: list[str]) -> None:
     world = World()
-    with pytest.raises(Unauthenticated, match="Invalid API key"):
-        await world.authenticator.holder([scheme.format(world.add_key())])
+    key = world.add_key()
+    with pytest.raises(Unauthenticated, match="Invalid API key" if headers else "Authorization header missing"):
+        await world.authenticator.holder([header.format(key) for header in headers])
     assert world.keys.verified == []
-
-
-async def test_two_headers_are_invalid() -> None:
-    world = World()
-    header = f"Bearer {world.add_key()}"
-    with pytest.raises(Unauthenticated, match="Invalid API key"):
-        await world.authenticator.holder([header, header])
 
 
 def test_the_checksum_is_crc32_in_base62_with_leading_zeros() -> None:

@@ -64,6 +64,27 @@ def test_integer_in_a_body_must_be_a_json_integer_within_bounds(value: object, t
     ]
 
 
+@pytest.mark.parametrize(
+    ("body", "path"),
+    [
+        ({"priority": -11}, "priority"),
+        ({"priority": 11}, "priority"),
+        ({"run_config": {"execution_mode": {"reflection_retries": 6}}}, "run_config.execution_mode.reflection_retries"),
+        ({"run_config": {"execution_mode": {"grounder_type": "magic"}}}, "run_config.execution_mode.grounder_type"),
+        ({"run_config": {"cache_retry_mode": "always"}}, "run_config.cache_retry_mode"),
+        ({"run_config": {"fallback_trigger": "sometimes"}}, "run_config.fallback_trigger"),
+        ({"run_config": {"llm_config": {"primary_model": 5}}}, "run_config.llm_config.primary_model"),
+        ({"run_config": {"disable_grid": 1}}, "run_config.disable_grid"),
+        ({"run_config": {"run_id": 7}}, "run_config.run_id"),
+        ({"workflow_id": {"$gt": ""}}, "workflow_id"),
+    ],
+)
+def test_a_start_has_bounds(body: dict[str, Any], path: str) -> None:
+    assert [loc for loc, *_ in errors_of("StartWorkflow", body={"workflow_id": ID, **body})] == [
+        ("body", *path.split("."))
+    ]
+
+
 @pytest.mark.parametrize("text", [b"4", b"4.0", b"4e0", b"40e-1"])
 def test_whole_number_is_an_integer_however_it_is_written(text: bytes) -> None:
     message: Any = decode("CreateWorkflow", body=b'{"name": "x", "max_parallel": ' + text + b"}").message
@@ -131,7 +152,8 @@ def test_null_leaves_a_nullable_field_unset() -> None:
 
 
 def test_null_is_an_error_for_fields_that_are_not_nullable() -> None:
-    assert errors_of("UpdateBuild", body={"metadata": None})[0][:2] == (("body", "metadata"), "dict_type")
+    for value in (None, "text", 5, ["a"]):
+        assert errors_of("UpdateBuild", body={"metadata": value})[0][:2] == (("body", "metadata"), "dict_type")
     assert errors_of("UpdateWorkflow", body={"name": None})[0][:2] == (("body", "name"), "string_type")
     assert errors_of("CreateTest", body={"name": None, "steps": ["x"]})[0][:2] == (("body", "name"), "string_type")
     assert errors_of("UpdateTest", body={"tags": None})[0][:2] == (("body", "tags"), "list_type")
