@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from itertools import product
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -11,10 +12,12 @@ from deploy.vendored_files import DASHBOARD
 
 STATIC = DASHBOARD / "static"
 STYLE_SHEET = (STATIC / "dashboard.css").read_text()
+MODULES = sorted(STATIC.glob("*.js"))
 TEXT, GRAPHICS = 4.5, 3.0
 """Success criteria 1.4.3 and 1.4.11."""
 WHITE = "#fff"
 SURFACES = ("canvas", "surface", "sunken", "hover")
+LARGEST_STYLE_SHEET = 30 * 1024
 
 
 def colours(theme: str) -> dict[str, str]:
@@ -78,9 +81,37 @@ def test_no_outcome_is_said_by_its_colour_only() -> None:
     assert classes_that_set("ink") == classes_that_set("shape") >= {".passed", ".failed", ".no-verdict", ".flaky"}
 
 
+def test_variables_are_defined_and_used() -> None:
+    defined = set(re.findall(r"(--[\w-]+):", STYLE_SHEET)) - {"--tip"}
+    used = set(re.findall(r"var\((--[\w-]+)", STYLE_SHEET))
+    assert defined == used
+
+
 def test_addresses_lead_to_parts_of_files() -> None:
     """Relative ones only: the content security policy permits nothing else."""
     addresses = set(re.findall(r"url\(([^)]*)\)", STYLE_SHEET))
     assert addresses
     for name, _, part in (address.partition("#") for address in addresses):
         assert part in {element.get("id") for element in ElementTree.parse(STATIC / name).iter()}  # noqa: S314
+
+
+def test_classes_are_used() -> None:
+    """By a template or a module; those of depths are composed."""
+    sheets = "".join(path.read_text() for path in STATIC.glob("*.css"))
+    selectors = re.sub(r"/\*.*?\*/|\{[^{}]*\}|url\([^)]*\)", " ", sheets, flags=re.DOTALL)
+    classes = set(re.findall(r"\.([a-z][\w-]*)", selectors, flags=re.IGNORECASE))
+    sources = [*MODULES, *DASHBOARD.glob("templates/*.html"), *DASHBOARD.glob("*.py")]
+    words = set(re.findall(r"[\w-]+", "".join(path.read_text() for path in sources)))
+    words |= {word.replace("_", "-") for word in words}
+    assert {name for name in classes - words if not name.startswith("depth-")} == set()
+
+
+def test_the_style_sheet_is_small() -> None:
+    assert len(STYLE_SHEET.encode()) <= LARGEST_STYLE_SHEET
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.name)
+def test_modules_are_small_and_import_existing_ones(module: Path) -> None:
+    text = module.read_text()
+    assert len(text.splitlines()) < 150
+    assert all((STATIC / name).exists() for name in re.findall(r'from "\./([^"]+)"', text))
