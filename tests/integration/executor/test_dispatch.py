@@ -41,16 +41,6 @@ async def test_a_workflow_runs_on_both_platforms_and_ends(served: Served) -> Non
     assert {run.attempts[0].worker for run in await served.client.runs(start.id)} != {""}
 
 
-async def test_infrastructure_failures_are_retried_twice(served: Served) -> None:
-    broken = AttemptResult(failure=Failure(Category.SESSION_LOST, "Gone."))
-    workflow_id = served.shelf.workflow(served.shelf.planned("Tap it"))
-    served.attempts.reset(broken, broken, broken)
-    execution = await served.client.ended(await served.client.start(workflow_id))
-    assert execution.status == execution_pb2.EXECUTION_STATUS_FAILED
-    assert execution.failure.category == execution_pb2.FAILURE_CATEGORY_SESSION_LOST
-    assert len(served.attempts.begun) == 3
-
-
 async def test_attribution_and_configuration_are_returned(served: Served) -> None:
     workflow_id = served.shelf.workflow(served.shelf.planned("Tap it"))
     ci = ci_pb2.CiAttribution(system="github", branch="main", pr_number=7)
@@ -103,28 +93,6 @@ async def test_a_long_poll_returns_when_the_execution_changes(served: Served) ->
     assert ended.status == execution_pb2.EXECUTION_STATUS_COMPLETED
 
 
-async def test_a_start_with_an_idempotency_key_happens_once(served: Served) -> None:
-    workflow_id = served.shelf.workflow(served.shelf.planned("Tap it"))
-    request = pb.StartWorkflowRequest(workflow_id=workflow_id)
-    key = (("idempotency-key", "key-1"),)
-    answers = [await served.client.stub.StartWorkflow(request, metadata=key) for _ in range(3)]
-    assert len({answer.id for answer in answers}) == 1
-    listed = await served.client.stub.ListExecutions(pb.ListExecutionsRequest())
-    assert listed.total == 1
-    await served.client.ended(answers[0].id)
-
-
-async def test_junit_is_rendered(served: Served) -> None:
-    workflow_id = served.shelf.workflow(served.shelf.planned("Tap it"))
-    served.attempts.reset(FAILED, FAILED)
-    execution_id = await served.client.start(workflow_id)
-    await served.client.ended(execution_id)
-    junit = await served.client.stub.GetJUnit(pb.GetJUnitRequest(execution_id=execution_id))
-    assert junit.content_type == "application/xml"
-    assert b'type="assertion_failed"' in junit.data
-    assert b"rerunFailure" in junit.data
-
-
 @pytest.mark.parametrize(
     ("method", "request_message", "message"),
     [
@@ -145,11 +113,3 @@ async def test_unknown_ids_are_not_found(served: Served, method: str, request_me
     with pytest.raises(grpc.aio.AioRpcError) as raised:
         await getattr(served.client.stub, method)(request_message)
     assert (raised.value.code(), raised.value.details()) == (grpc.StatusCode.NOT_FOUND, message)
-
-
-async def test_field_limits_are_enforced(served: Served) -> None:
-    config = run_config_pb2.RunConfig(execution_mode=run_config_pb2.ExecutionMode(retries=6))
-    with pytest.raises(grpc.aio.AioRpcError) as raised:
-        await served.client.start(served.shelf.workflow(served.shelf.planned("Tap it")), run_config=config)
-    assert raised.value.code() is grpc.StatusCode.INVALID_ARGUMENT
-    assert "run_config.execution_mode.retries" in (raised.value.details() or "")

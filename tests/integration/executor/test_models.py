@@ -5,9 +5,9 @@ from typing import Any
 
 from mobiletest.executor.v1 import executions_pb2 as pb
 from mobiletest.executor.v1 import runs_pb2
-from mobiletest.types.v1 import execution_pb2, run_config_pb2
+from mobiletest.types.v1 import run_config_pb2
 
-from tests.fakes.llm import FakeEndpoint, refuses
+from tests.fakes.llm import FakeEndpoint
 from tests.fakes.shopper import shopper
 from tests.integration.executor.catalog_server import Shelf
 
@@ -47,27 +47,3 @@ async def test_a_goal_calls_the_model_once_and_stores_the_conversation(
     assert b"The key is [hidden]" in content
     assert b"sk-secret" not in content
     assert transcript.size_bytes == len(content)
-
-
-async def test_without_a_model_a_run_fails_and_names_the_setting(executor: Any, connect: Any, shelf: Shelf) -> None:
-    workflow_id = shelf.workflow(shelf.planned(GOAL))
-    async with executor() as app, connect(app.grpc_address) as client:
-        execution_id = await client.start(workflow_id)
-        execution = await client.ended(execution_id)
-        assert execution.failure.category == execution_pb2.FAILURE_CATEGORY_CONFIG_INVALID
-        assert "MOBILETEST_LLM_BASE_URL" in execution.failure.message
-        [run] = await client.runs(execution_id)
-        assert len(run.attempts) == 1
-
-
-async def test_an_unavailable_endpoint_is_retried_as_infrastructure(executor: Any, connect: Any, shelf: Shelf) -> None:
-    workflow_id = shelf.workflow(shelf.planned(GOAL, build_id=shelf.build(SHOP)))
-    async with FakeEndpoint([refuses(500)] * 4, mind=shopper).serving() as endpoint:
-        fields = {"llm_base_url": endpoint.url, "llm_primary_model": "small", "infrastructure_backoff_seconds": 0}
-        async with executor(**fields) as app, connect(app.grpc_address) as client:
-            execution_id = await client.start(workflow_id, run_config=PLANNING)
-            assert (await client.ended(execution_id)).success
-            [run] = await client.runs(execution_id)
-    categories = [attempt.failure.category for attempt in run.attempts]
-    assert categories == [execution_pb2.FAILURE_CATEGORY_LLM_UNAVAILABLE, 0]
-    assert run.attempts[0].steps[0].model_calls == 4

@@ -92,18 +92,3 @@ async def test_a_model_is_asked_only_after_the_last_failure(
     assert calls_of(run) == [0, len(endpoint.asked)]
     assert [attempt.success for attempt in run.attempts] == [False, True]
     assert run.report_metadata["flaky"] is False
-
-
-async def test_without_a_model_the_failing_verdict_stands(executor: Any, connect: Any, shelf: Shelf) -> None:
-    workflow_id = shelf.workflow(shelf.planned(SIGN_IN, build_id=shelf.build(SHOP.encode())))
-    final = config(fallback_trigger=run_config_pb2.FALLBACK_TRIGGER_FINAL_FAIL)
-    async with executor() as app, connect(app.grpc_address) as client:
-        execution_id = await client.start(workflow_id, run_config=final)
-        execution = await client.ended(execution_id)
-        [run] = await client.runs(execution_id)
-    assert (execution.status, execution.success) == (execution_pb2.EXECUTION_STATUS_COMPLETED, False)
-    assert run.failure.category == execution_pb2.FAILURE_CATEGORY_SCRIPT_ERROR
-    assert [(attempt.failure.category, len(attempt.steps)) for attempt in run.attempts] == [
-        (execution_pb2.FAILURE_CATEGORY_SCRIPT_ERROR, 1),
-        (execution_pb2.FAILURE_CATEGORY_CONFIG_INVALID, 0),
-    ]

@@ -101,14 +101,6 @@ async def test_a_model_that_never_gives_a_valid_call_fails_the_step(world: World
     assert (result.steps[0].model_calls, result.steps[0].status) == (3, StepStatus.FAILED)
 
 
-@pytest.mark.parametrize(
-    "message", [calls(("tap", '{"element": true}')), calls(("tap", "[]")), calls(("press_key", '{"key": "home"}'))]
-)
-async def test_arguments_are_checked(world: World, message: Any) -> None:
-    world.endpoint.mind = lambda asked: message
-    assert category(await world.run("Do something")) is Category.GOAL_NOT_REACHED
-
-
 async def test_only_the_first_of_several_calls_is_carried_out(world: World) -> None:
     two = calls(("type", '{"element": 2, "text": "ada"}'), ("tap", '{"element": 4}'))
     world.endpoint.add(two, call("done"))
