@@ -35,14 +35,6 @@ async def test_only_runs_of_accepted_organisations_are_offered(world: World) -> 
     assert len(await world.runs.claimable(Platform.ANDROID, 10, lambda org_id: org_id == other)) == 2
 
 
-async def test_an_organisation_gets_its_turn_whatever_the_priority_of_others(world: World) -> None:
-    urgent, other = str(uuid4()), str(uuid4())
-    await start(world, *(plan() for _ in range(40)), org_id=urgent, priority=10)
-    await world.advance(60)
-    await start(world, plan(), plan(), org_id=other, priority=-10)
-    assert Counter(await owners(world, 4)) == {urgent: 2, other: 2}
-
-
 async def test_retries_of_one_organisation_do_not_precede_the_first_runs_of_another(world: World) -> None:
     retrying, other = str(uuid4()), str(uuid4())
     await start(world, *(plan() for _ in range(3)), org_id=retrying)
@@ -63,16 +55,6 @@ async def test_started_runs_of_an_organisation_come_before_its_priorities(world:
     again = await next_claim(world)
     assert again is not None
     assert again.execution.id == low.id
-
-
-async def test_organisations_share_slots_regardless_of_their_backlog(world: World) -> None:
-    flood, single, third = (str(uuid4()) for _ in range(3))
-    await start(world, *(plan() for _ in range(20)), org_id=flood)
-    await world.advance(60)
-    await start(world, org_id=single)
-    await start(world, plan(), plan(), org_id=third)
-    assert Counter(await owners(world, 5)) == {flood: 2, single: 1, third: 2}
-    assert await owners(world, 2) == [flood, flood]
 
 
 async def test_with_a_single_slot_organisations_take_turns(world: World) -> None:

@@ -1,9 +1,6 @@
 """The sessions of runs that lost their worker are found until they are forgotten."""
 
-import pytest
-
 from services.executor.model.attempts import AttemptResult
-from services.executor.model.lifecycle import Fenced
 from services.executor.model.runs import Session
 from services.executor.ports.runs import OrphanedSession, RunKey
 from tests.contract.executor.conftest import World
@@ -49,14 +46,3 @@ async def test_the_session_of_a_run_handed_back_is_an_orphan(world: World) -> No
     assert [left.session for left in await _orphans_of(world, keys[0])] == [SESSION]
     assert await _orphans_of(world, keys[1]) == []
     await world.runs.forget_orphan(keys[0], SESSION)
-
-
-async def test_a_worker_with_an_old_token_cannot_record_a_session(world: World) -> None:
-    [key] = await started(world)
-    zombie = await claimed(world, key)
-    await lose(world, key)
-    with pytest.raises(Fenced):
-        await world.runs.note_session(key, zombie.run.fencing_token, SESSION)
-    await claimed(world, key, "worker-2")
-    with pytest.raises(Fenced):
-        await world.runs.note_session(key, zombie.run.fencing_token, SESSION)
