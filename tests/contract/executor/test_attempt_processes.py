@@ -8,7 +8,6 @@ import pytest
 from services.chassis.child_process import preload
 from services.chassis.errors import Unavailable
 from services.executor import telemetry
-from services.executor.automation.devices.pools.pooled_devices import PooledDevices
 from services.executor.automation.devices.port import Build, DeviceFailure
 from services.executor.automation.llm.budget import BudgetTracker, ModelBudget
 from services.executor.automation.llm.chat_client import ModelEndpoint
@@ -156,13 +155,6 @@ async def test_a_build_that_cannot_be_read_fails_the_attempt_with_its_category(w
     result = await world.run("back", build=Build(read=read))
     assert result.failure is not None
     assert (result.failure.category, result.failure.message) == (Category.NETWORK_ERROR, "no catalog")
-
-
-async def test_a_platform_without_devices_fails_the_attempt(world: AttemptWorld) -> None:
-    world.devices = PooledDevices([])
-    result = await world.run({"assertVisible": "Log in"})
-    assert result.failure is not None
-    assert (result.failure.category, result.device) == (Category.CONFIG_INVALID, None)
 
 
 @IN_BOTH

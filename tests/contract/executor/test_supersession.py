@@ -23,7 +23,7 @@ from services.executor.model.executions import (
 from services.executor.model.failures import Category, Failure
 from services.executor.model.lifecycle import queue
 from services.executor.model.run_config import ExecutionMode, RunConfig
-from services.executor.model.runs import ResolvedRuns, Run
+from services.executor.model.runs import ResolvedRuns
 from services.executor.model.states import Status
 from services.executor.ports.executions import ExecutionFilter
 from services.executor.ports.runs import Claim, StopReason
@@ -41,6 +41,7 @@ from tests.contract.executor.executions import (
     start,
 )
 from tests.fakes.executor import FakeCatalog, plan
+from tests.unit.executor.model.builders import new_run
 
 PULL = Ci(repository="shop", branch="fix", pr_number=7)
 
@@ -169,15 +170,7 @@ async def _stored(world: World, flow: Flow, like: Execution) -> Execution:
         revision=0,
         app_ids=(),
     )
-    run = Run(
-        id=str(uuid4()),
-        execution_id=earlier.id,
-        org_id=earlier.org_id,
-        position=0,
-        target=one.target,
-        retries=0,
-        created_at=earlier.created_at,
-    )
+    run = replace(new_run(), execution_id=earlier.id, org_id=earlier.org_id, target=one.target)
     change = start_execution(earlier, [queue(run, like.created_at)], earlier.created_at)
     return await world.executions.add(change, {run.id: one})
 

@@ -46,6 +46,9 @@ class OutboxHarness:
     async def pending(self) -> int:
         return int(await self.mongo.collection(OUTBOX).count_documents({"pending": True}))
 
+    async def all_sent(self) -> bool:
+        return await self.pending() == 0
+
     def relay(self, intervals: RelayIntervals = INTERVALS) -> OutboxRelay:
         return OutboxRelay(self.mongo, self.outbox, self.producer, intervals=intervals)
 

@@ -1,11 +1,9 @@
 """From a start to a verdict over gRPC, MongoDB and Kafka, with scripted attempts."""
 
-from typing import Any
-
 import grpc
 import pytest
 from mobiletest.executor.v1 import executions_pb2 as pb
-from mobiletest.types.v1 import ci_pb2, execution_pb2, platform_pb2, run_config_pb2
+from mobiletest.types.v1 import execution_pb2, platform_pb2
 
 from services.executor.model.attempts import AttemptResult
 from services.executor.model.failures import Category, Failure
@@ -41,21 +39,6 @@ async def test_a_workflow_runs_on_both_platforms_and_ends(served: Served) -> Non
     assert {run.attempts[0].worker for run in await served.client.runs(start.id)} != {""}
 
 
-async def test_attribution_and_configuration_are_returned(served: Served) -> None:
-    workflow_id = served.shelf.workflow(served.shelf.planned("Tap it"))
-    ci = ci_pb2.CiAttribution(system="github", branch="main", pr_number=7)
-    config = run_config_pb2.RunConfig(execution_mode=run_config_pb2.ExecutionMode(retries=0))
-    served.attempts.reset(FAILED)
-    execution_id = await served.client.start(workflow_id, ci=ci, run_config=config, service_client="mobiletest-cli/1")
-    execution = await served.client.ended(execution_id)
-    assert (execution.status, execution.success) == (execution_pb2.EXECUTION_STATUS_COMPLETED, False)
-    assert (execution.ci, execution.service_client) == (ci, "mobiletest-cli/1")
-    assert execution.source == execution_pb2.EXECUTION_SOURCE_CI
-    assert execution.run_config.execution_mode.grounder_type == run_config_pb2.GROUNDER_TYPE_ACCESSIBILITY
-    [run] = await served.client.runs(execution_id)
-    assert dict(run.metadata)["branch"] == "main"
-
-
 async def test_a_cancellation_stops_a_running_attempt(served: Served) -> None:
     served.attempts.reset(blocking=True)
     workflow_id = served.shelf.workflow(served.shelf.planned("Tap it"))
@@ -69,18 +52,6 @@ async def test_a_cancellation_stops_a_running_attempt(served: Served) -> None:
     assert raised.value.code() is grpc.StatusCode.FAILED_PRECONDITION
 
 
-async def test_watching_continues_to_the_end_and_resumes(served: Served) -> None:
-    workflow_id = served.shelf.workflow(served.shelf.planned("Tap it"), served.shelf.planned("Tap it"))
-    served.attempts.reset(FAILED)
-    execution_id = await served.client.start(workflow_id)
-    request = pb.WatchExecutionRequest(execution_id=execution_id)
-    events = [event async for event in served.client.stub.WatchExecution(request)]
-    assert [event.sequence for event in events] == list(range(1, len(events) + 1))
-    assert events[-1].execution.status == execution_pb2.EXECUTION_STATUS_COMPLETED
-    resume = pb.WatchExecutionRequest(execution_id=execution_id, after_sequence=events[-3].sequence)
-    assert [event async for event in served.client.stub.WatchExecution(resume)] == events[-2:]
-
-
 async def test_a_long_poll_returns_when_the_execution_changes(served: Served) -> None:
     served.attempts.reset(blocking=True)
     workflow_id = served.shelf.workflow(served.shelf.planned("Tap it"))
@@ -91,25 +62,3 @@ async def test_a_long_poll_returns_when_the_execution_changes(served: Served) ->
     ended = await served.client.get(execution_id, wait=60, after_revision=running.revision)
     assert ended.revision > running.revision
     assert ended.status == execution_pb2.EXECUTION_STATUS_COMPLETED
-
-
-@pytest.mark.parametrize(
-    ("method", "request_message", "message"),
-    [
-        (
-            "StartWorkflow",
-            pb.StartWorkflowRequest(workflow_id="6f1b1f0e-5b0f-4d3e-9d1c-6d1f2a7c9b10"),
-            "Workflow not found",
-        ),
-        ("StartTest", pb.StartTestRequest(test_id="6f1b1f0e-5b0f-4d3e-9d1c-6d1f2a7c9b10"), "Test not found"),
-        (
-            "GetExecution",
-            pb.GetExecutionRequest(execution_id="6f1b1f0e-5b0f-4d3e-9d1c-6d1f2a7c9b10"),
-            "Execution not found",
-        ),
-    ],
-)
-async def test_unknown_ids_are_not_found(served: Served, method: str, request_message: Any, message: str) -> None:
-    with pytest.raises(grpc.aio.AioRpcError) as raised:
-        await getattr(served.client.stub, method)(request_message)
-    assert (raised.value.code(), raised.value.details()) == (grpc.StatusCode.NOT_FOUND, message)

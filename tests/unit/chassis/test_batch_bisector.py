@@ -222,17 +222,3 @@ async def test_invalid_events_that_are_not_named_are_found_by_bisection() -> Non
 )
 def test_is_bug(error: Exception, bug: bool) -> None:
     assert is_bug(error) == bug
-
-
-async def test_refusing_an_event_of_another_batch_is_a_bug() -> None:
-    bench = Bench(1, lambda _: None)
-    strange = [[InvalidMessage("REFUSED", event=an_event(id_=id_)) for id_ in ("0", "another")]]
-    handle = bench.handle
-
-    async def refuse(events: list[Event]) -> list[InvalidMessage]:
-        await handle(events)
-        return strange.pop() if strange else []
-
-    bench.consumer._handler = refuse
-    await bench.consumer.run()
-    assert (strange, bench.dead_lettered(), bench.member.committed) == ([], [], [0])

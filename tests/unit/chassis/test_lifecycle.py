@@ -139,21 +139,6 @@ async def test_a_task_that_does_not_stop_is_cancelled_after_its_grace_period() -
         assert ended.is_set()
 
 
-async def test_the_end_of_the_block_cancels_running_tasks() -> None:
-    ended = asyncio.Event()
-
-    async def endless() -> None:
-        try:
-            await asyncio.Event().wait()
-        finally:
-            ended.set()
-
-    async with Background() as background:
-        background.start("endless", endless())
-        await asyncio.sleep(0)
-    assert ended.is_set()
-
-
 async def test_a_task_that_swallows_a_cancellation_is_cancelled_again() -> None:
     """PyMongo does so while a change stream is being opened."""
     swallowed = asyncio.Event()
