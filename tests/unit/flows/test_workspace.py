@@ -134,12 +134,6 @@ def test_files_are_found_however_they_are_written(command: str, name: str) -> No
     assert "Second" in str(flow.steps)
 
 
-def test_problem_in_a_part_names_the_part() -> None:
-    config = {"config.yaml": "flows: tests/*", "tests/a.yaml": "- runFlow: ../p/q.yaml"}
-    (flow,) = Workspace({**config, "p/q.yaml": "- back\n- {tapp: x}"}).flows()
-    assert [(problem.file, problem.line, problem.column) for problem in flow.problems] == [("p/q.yaml", 2, 4)]
-
-
 def test_large_workspace_counts_only_what_a_flow_runs() -> None:
     parts = {f"parts/{number}.yaml": f"# {'x' * 9000}\n- back\n" for number in range(100)}
     (flow,) = Workspace({"a.yaml": "- runFlow: parts/7.yaml", **parts}).flows()

@@ -31,11 +31,6 @@ def category(run: Run) -> Category | None:
     return run.failure.category if run.failure is not None else None
 
 
-async def test_a_passing_result_is_written(world: World) -> None:
-    run = await execute(world, FakeAttempts())
-    assert (run.status, run.success) == (Status.COMPLETED, True)
-
-
 async def test_the_same_worker_retries_a_failing_verdict_at_once(world: World) -> None:
     attempts = FakeAttempts(FAILED)
     run = await execute(world, attempts)
