@@ -17,10 +17,10 @@ from services.executor.ports.executions import ExecutionFilter
 from tests.contract.executor.conftest import World
 from tests.contract.executor.executions import (
     ALL,
-    claimed,
     facts,
     keys_of,
     requests,
+    running,
     runs_of,
     start,
 )
@@ -63,9 +63,8 @@ async def test_a_repeated_start_in_a_group_returns_the_stored_execution(world: W
 
 
 async def test_steps_and_artifacts_are_returned_with_the_run_only(world: World) -> None:
-    execution = await start(world)
-    [key] = await keys_of(world, execution)
-    claim = await claimed(world, key)
+    claim = await running(world)
+    key, execution = claim.key, claim.execution
     now = await world.executions.now()
     step = StepResult(
         index=0,

@@ -26,15 +26,6 @@ async def owners(world: World, number: int) -> list[str]:
     return [claim.run.org_id for claim in claims if claim]
 
 
-async def test_only_runs_of_accepted_organisations_are_offered(world: World) -> None:
-    mine, other = str(uuid4()), str(uuid4())
-    await start(world, plan(), plan(), org_id=other)
-    mine_id = (await start(world, plan(), org_id=mine)).id
-    keys = await world.runs.claimable(Platform.ANDROID, 10, lambda org_id: org_id == mine)
-    assert [key.execution_id for key in keys] == [mine_id]
-    assert len(await world.runs.claimable(Platform.ANDROID, 10, lambda org_id: org_id == other)) == 2
-
-
 async def test_retries_of_one_organisation_do_not_precede_the_first_runs_of_another(world: World) -> None:
     retrying, other = str(uuid4()), str(uuid4())
     await start(world, *(plan() for _ in range(3)), org_id=retrying)

@@ -10,21 +10,14 @@ from services.chassis.errors import FailedPrecondition, NotFound
 from services.executor.events import to_execution_event
 from services.executor.model.executions import Execution
 from services.executor.model.lifecycle import Fenced
-from services.executor.model.run_config import RunConfig
 from services.executor.model.runs import QuestionPrompt
-from services.executor.ports.runs import Claim
 from tests.contract.executor.conftest import World
-from tests.contract.executor.executions import claimed, keys_of, start
+from tests.contract.executor.executions import running
 
 ASKED = QuestionPrompt(
     id="q1", text="Which one?", step_index=2, options=("retry", "skip"), screenshot="attempt-1-x.png"
 )
 PATIENCE = timedelta(seconds=60)
-
-
-async def running(world: World, config: RunConfig | None = None) -> Claim:
-    [key] = await keys_of(world, await start(world, config=config))
-    return await claimed(world, key)
 
 
 async def questions_published(world: World, execution: Execution) -> list[str]:

@@ -12,7 +12,7 @@ from services.executor.model.failures import Category, Failure
 from services.executor.ports.runs import RunKey
 from services.executor.storage.runs import MongoRetainedRuns
 from tests.contract.executor.conftest import World
-from tests.contract.executor.executions import claimed, finish, started
+from tests.contract.executor.executions import finish, running
 
 PICTURE = Artifact("attempt-1-step-000.png", "screenshot", "image/png", 3)
 TREE = replace(PICTURE, name="attempt-1-step-000-tree.xml")
@@ -25,9 +25,9 @@ def kept(world: World) -> MongoRetainedRuns:
 
 
 async def ended(world: World, result: AttemptResult) -> RunKey:
-    [key] = await started(world)
-    await finish(world, await claimed(world, key), result)
-    return key
+    claim = await running(world)
+    await finish(world, claim, result)
+    return claim.key
 
 
 async def gone(world: World, key: RunKey) -> list[ArtifactGone | None]:

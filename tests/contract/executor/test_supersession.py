@@ -149,15 +149,6 @@ async def test_of_many_concurrent_starts_only_the_newest_survives(world: World) 
     assert {execution.superseded_by for execution in found if execution.id != newest.id} <= {e.id for e in started}
 
 
-async def test_an_execution_stored_after_a_newer_one_is_superseded(world: World) -> None:
-    """Two processes: the start accepted first is stored last."""
-    flow = Flow(world)
-    newer = await flow.start()
-    late = await _stored(world, flow, newer)
-    await world.executions.supersede(late)
-    assert await flow.statuses(late, newer) == [Status.CANCELLED, Status.QUEUED]
-
-
 async def _stored(world: World, flow: Flow, like: Execution) -> Execution:
     """A start of the same change just before `like`, whose process died after storing it."""
     one = plan("One")

@@ -14,7 +14,7 @@ from services.chassis.error_status import MOST_VIOLATIONS, to_domain_error
 from services.chassis.errors import DomainError, Violation
 from services.chassis.grpc_channel import MAX_MESSAGE_BYTES
 from tests.eventually import eventually
-from tests.integration.chassis.probe import APPS, Probe, serving
+from tests.integration.chassis.probe import APPS, Probe, raising, serving
 from tests.integration.chassis.proxies import copy_bytes
 from tests.unit.chassis.samples import TOKEN, process_settings
 
@@ -79,10 +79,7 @@ async def test_an_invalid_request_does_not_reach_the_servicer(probe: Probe) -> N
     ],
 )
 async def test_a_domain_error_is_passed_on(probe: Probe, raised: DomainError) -> None:
-    async def fail() -> None:
-        raise raised
-
-    probe.apps.then = fail
+    probe.apps.then = raising(raised)
     received = await failure(probe.stub.CreateApp(apps_pb2.CreateAppRequest(name="a", platform=1)))
     assert type(received) is type(raised)
     assert vars(received) == vars(raised)
@@ -91,20 +88,14 @@ async def test_a_domain_error_is_passed_on(probe: Probe, raised: DomainError) ->
 async def test_a_long_list_of_violations_is_truncated(probe: Probe) -> None:
     many = [Violation(f"test_ids[{place}]", "x" * 600, "not_found") for place in range(1000)]
 
-    async def fail() -> None:
-        raise errors.InvalidArgument("test_ids[0]: Test not found", violations=many)
-
-    probe.apps.then = fail
+    probe.apps.then = raising(errors.InvalidArgument("test_ids[0]: Test not found", violations=many))
     received = await failure(probe.stub.CreateApp(apps_pb2.CreateAppRequest(name="a", platform=1)))
     assert isinstance(received, errors.InvalidArgument)
     assert [v.field for v in received.violations] == [v.field for v in many[:MOST_VIOLATIONS]]
 
 
 async def test_the_details_of_an_unexpected_error_are_not_sent(probe: Probe) -> None:
-    async def fail() -> None:
-        raise KeyError("a secret detail")
-
-    probe.apps.then = fail
+    probe.apps.then = raising(KeyError("a secret detail"))
     with pytest.raises(grpc.aio.AioRpcError) as error:
         await probe.stub.ListApps(apps_pb2.ListAppsRequest())
     assert error.value.code() is grpc.StatusCode.INTERNAL
@@ -113,14 +104,12 @@ async def test_the_details_of_an_unexpected_error_are_not_sent(probe: Probe) -> 
 
 async def test_the_error_of_a_called_service_is_passed_on(probe: Probe) -> None:
     async with serving() as other:
-
-        async def refuse() -> None:
-            raise errors.NotFound("Build not found")
+        other.apps.then = raising(errors.NotFound("Build not found"))
 
         async def ask() -> None:
             await other.stub.ListApps(apps_pb2.ListAppsRequest())
 
-        other.apps.then, probe.apps.then = refuse, ask
+        probe.apps.then = ask
         error = await failure(probe.stub.ListApps(apps_pb2.ListAppsRequest()))
     assert isinstance(error, errors.NotFound)
     assert error.message == "Build not found"
@@ -238,10 +227,7 @@ async def test_idempotent_calls_are_retried_while_unavailable(probe: Probe) -> N
 
 
 async def test_other_calls_are_not_retried(probe: Probe) -> None:
-    async def fail() -> None:
-        raise errors.Unavailable("not yet")
-
-    probe.apps.then = fail
+    probe.apps.then = raising(errors.Unavailable("not yet"))
     await failure(probe.stub.CreateApp(apps_pb2.CreateAppRequest(name="a", platform=1)))
     assert len(probe.apps.callers) == 1
 
@@ -281,10 +267,7 @@ async def _list(stub: apps_pb2_grpc.AppsStub) -> apps_pb2.ListAppsResponse:
 
 
 async def test_calls_fail_at_once_during_an_outage_of_the_database(probe: Probe) -> None:
-    async def away() -> None:
-        raise errors.Unavailable("The database is not available, try again", retry_after=1.0)
-
-    probe.health.register("mongodb", away)
+    probe.health.register("mongodb", raising(errors.Unavailable("The database is away", retry_after=1.0)))
     await probe.health.started()
     error = await failure(probe.stub.CreateApp(apps_pb2.CreateAppRequest(name="a", platform=1)))
     assert isinstance(error, errors.Unavailable)

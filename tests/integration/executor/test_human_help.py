@@ -1,4 +1,4 @@
-"""A run asks a person over gRPC; tests/e2e/test_human_in_the_loop.py has the other ways in which a question ends."""
+"""A run asks a person over gRPC, and again in its next attempt."""
 
 from typing import Any
 

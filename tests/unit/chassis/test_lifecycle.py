@@ -108,8 +108,7 @@ async def test_an_unexpected_cancelled_error_is_a_death() -> None:
 
     async with Background() as background:
         background.start("odd", cancelled_from_within())
-        async with asyncio.timeout(5):
-            assert isinstance(await background.death(), RuntimeError)
+        assert isinstance(await background.death(), RuntimeError)
 
 
 async def test_a_task_is_stopped_before_it_is_cancelled() -> None:

@@ -13,7 +13,7 @@ from services.executor.ports.runs import Claim, RunKey
 from services.executor.storage.runs import MongoRuns
 from services.executor.worker.human_channel import HumanChannel
 from tests.contract.executor.conftest import World
-from tests.contract.executor.executions import claimed, run_of, started
+from tests.contract.executor.executions import claimed, run_of, running, started
 from tests.eventually import eventually
 from tests.fakes.executor import plan
 
@@ -49,8 +49,7 @@ def runs(world: World) -> Shaky:
 
 @pytest.fixture
 async def claim(world: World) -> Claim:
-    [key] = await started(world)
-    return await claimed(world, key)
+    return await running(world)
 
 
 def ask(runs: Shaky, claim: Claim, seconds: float = FOREVER) -> "asyncio.Task[str | None]":

@@ -14,7 +14,7 @@ from services.executor.ports.runs import RunKey
 from services.executor.storage.runs import MongoRuns
 from services.executor.worker.session_tracker import SessionTracker
 from tests.contract.executor.conftest import World, stop
-from tests.contract.executor.executions import claimed, lose, run_of, started
+from tests.contract.executor.executions import claimed, lose, run_of, running, started
 from tests.eventually import eventually
 from tests.fakes.executor import plan
 
@@ -43,11 +43,10 @@ def hub() -> Hub:
 
 async def orphaned(world: World) -> RunKey:
     """A run whose worker was lost with an open session."""
-    [key] = await started(world)
-    claim = await claimed(world, key)
-    await world.runs.note_session(key, claim.run.fencing_token, SESSION)
-    await lose(world, key)
-    return key
+    claim = await running(world)
+    await world.runs.note_session(claim.key, claim.run.fencing_token, SESSION)
+    await lose(world, claim.key)
+    return claim.key
 
 
 async def orphans_of(world: World, key: RunKey) -> tuple[Orphan, ...]:
@@ -83,9 +82,8 @@ async def test_the_session_of_a_run_handed_back_is_an_orphan(world: World) -> No
 
 
 async def test_a_lost_run_cannot_record_a_session(world: World, hub: Hub) -> None:
-    [key] = await started(world)
-    claim = await claimed(world, key)
-    await lose(world, key)
+    claim = await running(world)
+    await lose(world, claim.key)
     with pytest.raises(DeviceFailure, match="belongs to another worker") as raised:
         await SessionTracker(world.runs, hub.delete).recorder(claim)(SESSION)
     assert raised.value.category is Category.EXECUTOR_LOST
@@ -109,14 +107,14 @@ async def test_recording_a_session_in_the_lease_is_retried_a_few_times(
 ) -> None:
     runs = Stumbling(world.transactions)
     runs.times = times
-    [key] = await started(world)
-    note = SessionTracker(runs, hub.delete).recorder(await claimed(world, key))
+    claim = await running(world)
+    note = SessionTracker(runs, hub.delete).recorder(claim)
     if noted:
         await note(SESSION)
     else:
         with pytest.raises(DeviceFailure, match="down"):
             await note(SESSION)
-    lease = (await run_of(world, key)).lease
+    lease = (await run_of(world, claim.key)).lease
     assert lease is not None
     assert lease.session == (SESSION if noted else None)
 

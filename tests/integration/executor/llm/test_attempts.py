@@ -145,15 +145,6 @@ async def test_a_step_survives_every_transient_error_of_the_endpoint(world: Worl
     assert (category(result), result.steps[0].model_calls) == (None, 6)
 
 
-@pytest.mark.parametrize(("status", "expected"), [(500, Category.LLM_UNAVAILABLE), (401, Category.CONFIG_INVALID)])
-async def test_a_failing_endpoint_is_not_a_test_failure(world: World, status: int, expected: Category) -> None:
-    world.endpoint.add(*[refuses(status, f"key {KEY}")] * 5)
-    result = await world.run("Do something")
-    assert category(result) is expected
-    assert result.steps[0].model_calls >= 1
-    assert KEY not in str(result)
-
-
 @pytest.mark.parametrize(
     ("run", "deployment", "asked"),
     [
