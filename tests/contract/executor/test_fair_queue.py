@@ -36,18 +36,6 @@ async def test_retries_of_one_organisation_do_not_precede_the_first_runs_of_anot
     assert other in await owners(world, 2)
 
 
-async def test_started_runs_of_an_organisation_come_before_its_priorities(world: World) -> None:
-    own = str(uuid4())
-    low = await start(world, org_id=own, priority=-10)
-    claim = await next_claim(world)
-    assert claim is not None
-    await start(world, org_id=own, priority=10)
-    await world.runs.hand_back(claim.key, claim.run.fencing_token)
-    again = await next_claim(world)
-    assert again is not None
-    assert again.execution.id == low.id
-
-
 async def test_with_a_single_slot_organisations_take_turns(world: World) -> None:
     flood, single = str(uuid4()), str(uuid4())
     await start(world, *(plan() for _ in range(20)), org_id=flood)

@@ -7,7 +7,6 @@ from uuid import uuid4
 
 import pytest
 
-from services.chassis.context import Caller, bind
 from services.chassis.mongo import Mongo
 from services.executor.model.runs import Platform
 from services.executor.model.workers import PoolReport, WorkerReport, WorkerState
@@ -50,16 +49,6 @@ async def test_the_claim_order_is_that_of_the_list(world: World) -> None:
     claims = [await next_claim(world) for _ in listed]
     assert [claim.run.id for claim in claims if claim] == listed
     assert await waiting.page(ALL) == []
-
-
-async def test_an_organisation_without_waiting_runs(world: World) -> None:
-    await start(world, plan("foreign"))
-    with bind(Caller(org_id=str(uuid4()), via_gateway=True)):
-        waiting = MongoWaitingRuns(world.mongo)
-        assert (await waiting.page(ALL), dict(await waiting.counts())) == (
-            [],
-            {},
-        )
 
 
 @dataclass

@@ -176,20 +176,6 @@ async def test_stop_ends_bisection() -> None:
     assert (bench.calls, bench.dead_lettered(), bench.member.committed) == (1, [], [])
 
 
-async def test_a_duplicate_event_is_dead_lettered_twice() -> None:
-    twin = record_of(an_event(id_="twin"), 1)
-    bench = Bench(3, on("twin"), records=[record_of(an_event(id_="a"), 0), twin, replace(twin, offset=2)])
-    await bench.consumer.run()
-    assert (bench.handled, bench.dead_lettered()) == (["a"], ["twin", "twin"])
-
-
-async def test_without_a_limit_a_bug_ends_the_consumer() -> None:
-    bench = Bench(10, on("7"), dlq_limit=None)
-    with pytest.raises(KeyError):
-        await bench.consumer.run()
-    assert (bench.calls, bench.dead_lettered(), bench.member.committed) == (1, [], [])
-
-
 @pytest.mark.parametrize(
     "error", [OperationFailure("not authorised"), OSError("disk full"), MemoryError(), RuntimeError("loop is closed")]
 )

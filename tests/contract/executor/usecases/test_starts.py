@@ -57,14 +57,6 @@ async def number_of_runs(world: World) -> int:
     return int(await world.mongo.collection(RUNS).count_documents({}))
 
 
-async def test_a_workflow_start_queues_and_requests_a_run_per_plan(world: World, catalog: FakeCatalog) -> None:
-    execution = await start(world, catalog, catalog.workflow(plan("One"), plan("Two")))
-    assert (execution.status, execution.kind) == (Status.QUEUED, ExecutionKind.WORKFLOW)
-    assert execution.workflow_name == "Nightly"
-    assert [run.target.test_name for run in await runs_of(world, execution)] == ["One", "Two"]
-    assert len(await requests(world)) == 2
-
-
 class HeldExecutions(MongoExecutions):
     """Stores starts once they are let go; `storing` counts them by organisation."""
 
@@ -113,8 +105,11 @@ async def test_few_reruns_hold_their_plans_at_once(world: World, catalog: FakeCa
     assert store.storing == {"a": 2, "b": 2, "c": 2}
 
 
-async def test_a_test_has_no_workflow(world: World, catalog: FakeCatalog) -> None:
-    test_id = catalog.add(ResolvedRuns(plans=(plan(),)))
+async def test_only_the_execution_of_a_workflow_has_one(world: World, catalog: FakeCatalog) -> None:
+    workflow_id, test_id = catalog.workflow(plan()), catalog.add(ResolvedRuns(plans=(plan(),)))
+    execution = await start(world, catalog, workflow_id)
+    assert (execution.kind, execution.workflow_id) == (ExecutionKind.WORKFLOW, workflow_id)
+    assert execution.workflow_name == "Nightly"
     execution = await start(world, catalog, test_id, kind=ExecutionKind.TEST)
     assert (execution.kind, execution.workflow_id, execution.workflow_name) == (ExecutionKind.TEST, None, None)
 
