@@ -16,7 +16,7 @@ from services.chassis.dead_letters.limit import DlqLimit
 from services.chassis.dead_letters.replay import read_letters
 from services.chassis.events import Event
 from services.chassis.producer import MAX_MESSAGE_BYTES, Producer, PublishResult, Record
-from services.chassis.topics import ensure_topics, open_reader
+from services.chassis.topics import open_reader
 from tests.eventually import eventually
 from tests.integration.chassis.consuming import consumer_of, consuming
 from tests.unit.chassis.samples import an_event
@@ -168,13 +168,6 @@ async def test_nothing_is_fetched_without_capacity_until_wake(bench: Bench) -> N
         room[0] = 2
         consumer.wake()
         await eventually(lambda: len(bench.events) == 4)
-
-
-async def test_topics_are_created_once_with_their_dlq(bench: Bench) -> None:
-    await ensure_topics(bench.bootstrap, {bench.topic: 3})
-    await ensure_topics(bench.bootstrap, {bench.topic: 3})
-    results = await bench.producer.publish_records([Record(f"{bench.topic}.dlq", b"k", b"x", [])])
-    assert isinstance(results[0], PublishResult)
 
 
 async def test_dead_letters_are_kept_for_a_month(bench: Bench) -> None:
