@@ -39,11 +39,10 @@ class ChildLimits:
     """The limits of a child for the whole of its life; None is no limit.
 
     `memory_bytes` is what it may allocate besides what it shares with the fork server, `file_bytes` the size of a file
-    that it may write. A child that exceeds `cpu_seconds` is killed by the kernel.
+    that it may write.
     """
 
     memory_bytes: int | None = None
-    cpu_seconds: int | None = None
     file_bytes: int | None = None
     niceness: int = 0
 
@@ -188,7 +187,6 @@ def _die_with_parent() -> None:
 def _apply(limits: ChildLimits) -> None:
     kinds = {
         resource.RLIMIT_DATA: None if limits.memory_bytes is None else data_bytes() + limits.memory_bytes,
-        resource.RLIMIT_CPU: limits.cpu_seconds,
         resource.RLIMIT_FSIZE: limits.file_bytes,
         resource.RLIMIT_CORE: 0,
     }

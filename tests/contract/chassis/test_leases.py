@@ -4,25 +4,15 @@ from services.chassis.leases import LEASES, Lease
 from services.chassis.mongo import Mongo
 
 
-async def test_one_owner_at_a_time(mongo: Mongo) -> None:
+async def test_a_lease_has_one_owner_until_that_one_releases_it(mongo: Mongo) -> None:
     first, second = (Lease(mongo, "sweeper", owner, seconds=60) for owner in ("a", "b"))
     assert await first.acquire()
     assert not await second.acquire()
-    assert await first.acquire()
-
-
-async def test_a_released_lease_is_free_at_once(mongo: Mongo) -> None:
-    first, second = (Lease(mongo, "sweeper", owner, seconds=60) for owner in ("a", "b"))
-    assert await first.acquire()
-    await first.release()
-    assert await second.acquire()
-
-
-async def test_only_the_owner_releases_a_lease(mongo: Mongo) -> None:
-    first, second = (Lease(mongo, "sweeper", owner, seconds=60) for owner in ("a", "b"))
     assert await first.acquire()
     await second.release()
     assert not await second.acquire()
+    await first.release()
+    assert await second.acquire()
 
 
 async def test_an_expired_lease_is_free(mongo: Mongo) -> None:

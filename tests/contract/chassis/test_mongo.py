@@ -1,5 +1,4 @@
 import asyncio
-from datetime import UTC, datetime
 
 import pytest
 from pymongo.errors import DuplicateKeyError, PyMongoError
@@ -60,12 +59,6 @@ async def test_a_data_error_is_not_retried(mongo: Mongo) -> None:
 async def test_reads_and_writes_use_majority_concern(mongo: Mongo) -> None:
     assert mongo.database.write_concern.document == {"w": "majority", "j": True}
     assert mongo.database.read_concern.level == "majority"
-
-
-async def test_times_survive_storage(mongo: Mongo) -> None:
-    moment = datetime(2026, 1, 2, 3, 4, 5, 678000, tzinfo=UTC)
-    await mongo.collection("a").insert_one({"_id": 1, "at": moment})
-    assert (await mongo.collection("a").find_one({"_id": 1}))["at"] == moment
 
 
 async def test_aggregate_returns_all_documents(mongo: Mongo) -> None:

@@ -1,6 +1,7 @@
 """Starts executions, works on their runs, and reads what is stored of them."""
 
 from dataclasses import replace
+from typing import Any
 
 from mobiletest.executor.v1 import events_pb2
 
@@ -73,6 +74,12 @@ async def claimed(world: World, key: RunKey, worker: str = "worker-1") -> Claim:
     claim = await world.runs.claim(key, worker)
     assert claim is not None
     return claim
+
+
+async def running(world: World, **fields: Any) -> Claim:
+    """The claimed run of a new execution; `fields` are those of `start`."""
+    [key] = await keys_of(world, await start(world, **fields))
+    return await claimed(world, key)
 
 
 async def finish(world: World, claim: Claim, result: AttemptResult = AttemptResult()) -> Run:  # noqa: B008

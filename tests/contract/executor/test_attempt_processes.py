@@ -7,8 +7,8 @@ import pytest
 
 from services.chassis.child_process import preload
 from services.chassis.errors import Unavailable
+from services.chassis.mongo import Mongo
 from services.executor import telemetry
-from services.executor.automation.devices.pools.pooled_devices import PooledDevices
 from services.executor.automation.devices.port import Build, DeviceFailure
 from services.executor.automation.llm.budget import BudgetTracker, ModelBudget
 from services.executor.automation.llm.chat_client import ModelEndpoint
@@ -18,12 +18,12 @@ from services.executor.model.attempts import StepStatus
 from services.executor.model.baselines import key_of_artifact
 from services.executor.model.failures import Category, Fault
 from services.executor.model.run_config import LlmConfig, RunConfig
+from services.executor.storage.step_cache import MongoStepCache
 from services.executor.worker.processes.attempt_process import AttemptProcess
 from services.executor.worker.processes.host import ReadsFile
 from services.executor.worker.processes.pool import AttemptProcesses
 from tests.contract.executor.attempt_worlds import BUSY, CROWDED, IN_BOTH, AttemptWorld, app
 from tests.eventually import eventually
-from tests.fakes.step_cache import FakeStepCacheStore
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -158,13 +158,6 @@ async def test_a_build_that_cannot_be_read_fails_the_attempt_with_its_category(w
     assert (result.failure.category, result.failure.message) == (Category.NETWORK_ERROR, "no catalog")
 
 
-async def test_a_platform_without_devices_fails_the_attempt(world: AttemptWorld) -> None:
-    world.devices = PooledDevices([])
-    result = await world.run({"assertVisible": "Log in"})
-    assert result.failure is not None
-    assert (result.failure.category, result.device) == (Category.CONFIG_INVALID, None)
-
-
 @IN_BOTH
 async def test_the_worker_asks_models_and_counts_what_they_cost(world: AttemptWorld) -> None:
     model = Model()
@@ -208,13 +201,11 @@ async def test_a_person_can_help(world: AttemptWorld) -> None:
     assert person.questions[0].screenshot in world.evidence.kept
 
 
-async def test_the_step_cache_is_the_workers_and_its_use_is_counted(world: AttemptWorld) -> None:
-    store = FakeStepCacheStore()
-    world.services = {"cache": store, "models": Model(), "budget": BudgetTracker(ModelBudget())}
+async def test_the_step_cache_is_the_workers_and_its_use_is_counted(world: AttemptWorld, mongo: Mongo) -> None:
+    world.services = {"cache": MongoStepCache(mongo, 30), "models": Model(), "budget": BudgetTracker(ModelBudget())}
     misses = telemetry.step_cache.labels("miss")._value
     before = misses.get()
     await world.run("Make me happy", config=RunConfig())
-    assert store.calls > 0
     assert misses.get() > before
 
 

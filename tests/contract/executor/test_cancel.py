@@ -16,11 +16,11 @@ from tests.contract.executor.executions import (
     BROKEN,
     FAILED,
     STOPPED,
-    claimed,
     facts,
     finish,
     keys_of,
     lose,
+    running,
     runs_of,
     start,
     started,
@@ -45,12 +45,6 @@ async def check_ended_once(world: World, execution_id: str, status: Status) -> N
     assert not any([await world.runs.claim(key, "worker-9") for key in await keys_of(world, execution)])
     with pytest.raises(FailedPrecondition):
         await world.executions.cancel(execution_id)
-
-
-async def running(world: World) -> Claim:
-    """The claimed run of a new execution."""
-    [key] = await started(world)
-    return await claimed(world, key)
 
 
 async def test_waiting_runs_are_cancelled_at_once(world: World) -> None:

@@ -25,11 +25,6 @@ async def test_a_waiter_is_notified_of_a_change_after_subscribing(
         await waiting
 
 
-async def test_a_wait_times_out(notifications: ChangeNotifier) -> None:
-    with notifications.subscribe("an id") as subscription:
-        await subscription.wait(0.001)
-
-
 async def test_waiters_are_released_on_shutdown(notifications: ChangeNotifier) -> None:
     with notifications.subscribe("an id") as early:
         waiting = asyncio.create_task(early.wait(FOREVER))

@@ -5,25 +5,22 @@ from collections.abc import Sequence
 from uuid import uuid4
 
 import pytest
-from mobiletest.executor.v1 import events_pb2
 
 from services.chassis.context import Caller, bind
 from services.chassis.errors import NotFound
 from services.chassis.ids import derive_ids
 from services.executor.events import to_execution_event
 from services.executor.model.attempts import Artifact, AttemptResult, ScreenArea, StepResult, StepStatus
-from services.executor.model.attribution import Ci, ExecutionSource
 from services.executor.model.executions import Execution
-from services.executor.model.failures import Category
 from services.executor.model.states import Status
-from services.executor.ports.executions import ExecutionFilter, PageRequest
+from services.executor.ports.executions import ExecutionFilter
 from tests.contract.executor.conftest import World
 from tests.contract.executor.executions import (
     ALL,
-    claimed,
     facts,
-    finish,
     keys_of,
+    requests,
+    running,
     runs_of,
     start,
 )
@@ -62,51 +59,12 @@ async def test_a_repeated_start_in_a_group_returns_the_stored_execution(world: W
     assert again.id == first.id
     with bind(Caller(org_id=org_id)):
         assert (await world.executions.page(ExecutionFilter(), ALL))[1] == 6
-    assert len({first.id, *(other.id for other in others)}) == 6
-
-
-async def test_a_run_with_a_config_error_fails_at_once(world: World) -> None:
-    execution = await start(world, plan(config_error="Attach the test to an app."), plan())
-    assert execution.status is Status.QUEUED
-    wrong, good = await runs_of(world, execution)
-    assert (wrong.status, good.status) == (Status.FAILED, Status.QUEUED)
-    assert wrong.failure is not None
-    assert (wrong.failure.category, wrong.failure.message) == (Category.CONFIG_INVALID, "Attach the test to an app.")
-
-
-async def test_an_execution_without_runnable_runs_has_ended(world: World) -> None:
-    execution = await start(world, plan(config_error="Attach it.", platform=None))
-    assert (execution.status, execution.success) == (Status.FAILED, None)
-    assert (await facts(world, execution))[-1] == (2, "execution", "failed")
-
-
-async def test_the_log_is_numbered_without_gaps_and_ends_with_the_execution_at_its_revision(world: World) -> None:
-    execution = await start(world, plan(), plan())
-    for key in await keys_of(world, execution):
-        claim = await claimed(world, key)
-        await finish(world, claim)
-    told = await facts(world, execution)
-    assert [number for number, _, _ in told] == list(range(1, len(told) + 1))
-    assert told[-1] == ((await world.executions.get(execution.id)).revision, "execution", "completed")
-    later = await world.executions.log(execution.id, told[-3][0], 1)
-    assert [event.sequence for event in later] == [told[-2][0]]
-
-
-async def test_every_event_of_a_run_has_a_higher_revision(world: World) -> None:
-    execution = await start(world)
-    [key] = await keys_of(world, execution)
-    claim = await claimed(world, key)
-    await finish(world, claim)
-    events = await world.executions.log(execution.id, 0, 100)
-    revisions = [events_pb2.RunChanged.FromString(e.payload).revision for e in events if e.type.endswith("RunChanged")]
-    assert revisions == sorted(set(revisions))
-    assert len(revisions) == 3
+    assert len({first.id, *(other.id for other in others)}) == len(await requests(world)) == 6
 
 
 async def test_steps_and_artifacts_are_returned_with_the_run_only(world: World) -> None:
-    execution = await start(world)
-    [key] = await keys_of(world, execution)
-    claim = await claimed(world, key)
+    claim = await running(world)
+    key, execution = claim.key, claim.execution
     now = await world.executions.now()
     step = StepResult(
         index=0,
@@ -125,39 +83,6 @@ async def test_steps_and_artifacts_are_returned_with_the_run_only(world: World) 
     assert (await runs_of(world, execution))[0].attempts[0].steps == ()
     told = [to_execution_event(event) for event in await world.executions.log(execution.id, 0, 100)]
     assert all(not a.steps and not a.artifacts for event in told if event for a in event.run.attempts)
-
-
-async def test_lists_are_newest_first_and_filtered(world: World) -> None:
-    one = await start(world, plan(), ci=Ci(branch="main", commit_sha="abc", pr_number=7))
-    two = await start(world)
-
-    async def found(wanted: ExecutionFilter, page: PageRequest = ALL) -> list[str]:
-        return [execution.id for execution in (await world.executions.page(wanted, page))[0]]
-
-    both = await found(ExecutionFilter())
-    assert sorted(both) == sorted([one.id, two.id])
-    assert await found(ExecutionFilter(), PageRequest(2, 1)) == both[1:]
-    assert await found(ExecutionFilter(), PageRequest(3, 1)) == []
-    assert await found(ExecutionFilter(status=Status.QUEUED)) == both
-    assert await found(ExecutionFilter(status=Status.RUNNING)) == []
-    assert await found(ExecutionFilter(workflow_id=one.workflow_id)) == [one.id]
-    assert await found(ExecutionFilter(app_id=two.app_ids[0])) == [two.id]
-    assert await found(ExecutionFilter(source=ExecutionSource.CI)) == [one.id]
-    assert await found(ExecutionFilter(branch="main", commit_sha="abc", pr_number=7)) == [one.id]
-    assert await found(ExecutionFilter(branch=".*")) == []
-    assert (await world.executions.page(ExecutionFilter(), PageRequest(1, 1)))[1] == 2
-
-
-async def test_batch_returns_known_executions_in_order(world: World) -> None:
-    one, two = await start(world), await start(world)
-    found = await world.executions.batch([two.id, str(uuid4()), one.id])
-    assert [execution.id for execution in found] == [two.id, one.id]
-
-
-async def test_runs_are_paged_in_their_order(world: World) -> None:
-    execution = await start(world, *(plan(str(number)) for number in range(5)))
-    page, total = await world.executions.runs(execution.id, PageRequest(2, 2))
-    assert ([run.target.test_name for run in page], total) == (["2", "3"], 5)
 
 
 async def test_ids_of_other_organisations_are_not_found(world: World) -> None:

@@ -26,23 +26,6 @@ async def owners(world: World, number: int) -> list[str]:
     return [claim.run.org_id for claim in claims if claim]
 
 
-async def test_only_runs_of_accepted_organisations_are_offered(world: World) -> None:
-    mine, other = str(uuid4()), str(uuid4())
-    await start(world, plan(), plan(), org_id=other)
-    mine_id = (await start(world, plan(), org_id=mine)).id
-    keys = await world.runs.claimable(Platform.ANDROID, 10, lambda org_id: org_id == mine)
-    assert [key.execution_id for key in keys] == [mine_id]
-    assert len(await world.runs.claimable(Platform.ANDROID, 10, lambda org_id: org_id == other)) == 2
-
-
-async def test_an_organisation_gets_its_turn_whatever_the_priority_of_others(world: World) -> None:
-    urgent, other = str(uuid4()), str(uuid4())
-    await start(world, *(plan() for _ in range(40)), org_id=urgent, priority=10)
-    await world.advance(60)
-    await start(world, plan(), plan(), org_id=other, priority=-10)
-    assert Counter(await owners(world, 4)) == {urgent: 2, other: 2}
-
-
 async def test_retries_of_one_organisation_do_not_precede_the_first_runs_of_another(world: World) -> None:
     retrying, other = str(uuid4()), str(uuid4())
     await start(world, *(plan() for _ in range(3)), org_id=retrying)
@@ -51,28 +34,6 @@ async def test_retries_of_one_organisation_do_not_precede_the_first_runs_of_anot
         await world.runs.hand_back(claim.key, claim.run.fencing_token)
     await start(world, org_id=other)
     assert other in await owners(world, 2)
-
-
-async def test_started_runs_of_an_organisation_come_before_its_priorities(world: World) -> None:
-    own = str(uuid4())
-    low = await start(world, org_id=own, priority=-10)
-    claim = await next_claim(world)
-    assert claim is not None
-    await start(world, org_id=own, priority=10)
-    await world.runs.hand_back(claim.key, claim.run.fencing_token)
-    again = await next_claim(world)
-    assert again is not None
-    assert again.execution.id == low.id
-
-
-async def test_organisations_share_slots_regardless_of_their_backlog(world: World) -> None:
-    flood, single, third = (str(uuid4()) for _ in range(3))
-    await start(world, *(plan() for _ in range(20)), org_id=flood)
-    await world.advance(60)
-    await start(world, org_id=single)
-    await start(world, plan(), plan(), org_id=third)
-    assert Counter(await owners(world, 5)) == {flood: 2, single: 1, third: 2}
-    assert await owners(world, 2) == [flood, flood]
 
 
 async def test_with_a_single_slot_organisations_take_turns(world: World) -> None:

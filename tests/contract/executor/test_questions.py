@@ -8,26 +8,16 @@ import pytest
 from services.chassis.context import Caller, bind
 from services.chassis.errors import FailedPrecondition, NotFound
 from services.executor.events import to_execution_event
-from services.executor.model.attempts import AttemptMode, AttemptResult
 from services.executor.model.executions import Execution
-from services.executor.model.failures import Category, Failure
 from services.executor.model.lifecycle import Fenced
-from services.executor.model.run_config import CacheRetryMode, FallbackTrigger, RunConfig
 from services.executor.model.runs import QuestionPrompt
-from services.executor.ports.runs import Claim
 from tests.contract.executor.conftest import World
-from tests.contract.executor.executions import claimed, finish, keys_of, start
+from tests.contract.executor.executions import running
 
 ASKED = QuestionPrompt(
     id="q1", text="Which one?", step_index=2, options=("retry", "skip"), screenshot="attempt-1-x.png"
 )
 PATIENCE = timedelta(seconds=60)
-EXTRA = RunConfig(cache_retry_mode=CacheRetryMode.FULL_RERUN, fallback_trigger=FallbackTrigger.FINAL_FAIL)
-
-
-async def running(world: World, config: RunConfig | None = None) -> Claim:
-    [key] = await keys_of(world, await start(world, config=config))
-    return await claimed(world, key)
 
 
 async def questions_published(world: World, execution: Execution) -> list[str]:
@@ -104,14 +94,3 @@ async def test_a_cancelled_run_asks_nothing(world: World) -> None:
     await world.executions.cancel(key.execution_id)
     assert (await world.executions.run(key.execution_id, key.run_id)).open_question is None
     assert await world.runs.ask(key, token, ASKED, PATIENCE) is None
-
-
-async def test_the_mode_of_an_attempt_is_stored(world: World) -> None:
-    claim = await running(world, EXTRA)
-    failure = Failure(Category.ELEMENT_NOT_FOUND, "Not there.")
-    await finish(world, claim, AttemptResult(failure=failure, cache_failed=True))
-    await finish(world, await claimed(world, claim.key), AttemptResult(human_helped=True))
-    run = await world.executions.run(claim.key.execution_id, claim.key.run_id)
-    assert run.extra_modes == (AttemptMode.UNCACHED, AttemptMode.MODEL)
-    said = [(attempt.mode, attempt.cache_failed, attempt.human_helped) for attempt in run.attempts]
-    assert said == [(AttemptMode.USUAL, True, False), (AttemptMode.UNCACHED, False, True)]

@@ -11,7 +11,18 @@ from services.executor.model.runs import Platform
 from services.executor.model.states import Status
 from services.executor.ports.runs import RunKey, StopReason
 from tests.contract.executor.conftest import LIMITS, World
-from tests.contract.executor.executions import BROKEN, FAILED, claimed, facts, finish, keys_of, start, started
+from tests.contract.executor.executions import (
+    BROKEN,
+    FAILED,
+    claimed,
+    facts,
+    finish,
+    keys_of,
+    run_of,
+    running,
+    start,
+    started,
+)
 from tests.fakes.executor import plan
 
 
@@ -24,22 +35,17 @@ async def test_a_run_can_be_claimed_once(world: World) -> None:
     assert (claim.run.status, claim.run.fencing_token, claim.attempt) == (Status.RUNNING, 1, 1)
     assert claim.seconds_left == LIMITS.run_timeout.total_seconds()
     assert claim.execution.status is Status.RUNNING
-    assert await world.runs.claim(key, "worker-2") is None
-
-
-async def test_an_unknown_run_cannot_be_claimed(world: World) -> None:
-    assert await world.runs.claim(RunKey(str(uuid4()), str(uuid4())), "worker-1") is None
+    for other in (key, RunKey(execution.id, str(uuid4()))):
+        assert await world.runs.claim(other, "worker-2") is None
 
 
 async def test_a_passing_attempt_ends_run_and_execution(world: World) -> None:
-    execution = await start(world)
-    [key] = await keys_of(world, execution)
-    claim = await claimed(world, key)
+    claim = await running(world)
     run = await finish(world, claim, AttemptResult(device="phone-1", simulated=True))
     assert (run.status, run.success) == (Status.COMPLETED, True)
-    ended = await world.executions.get(execution.id)
+    ended = await world.executions.get(claim.execution.id)
     assert (ended.status, ended.success, ended.counts.passed) == (Status.COMPLETED, True, 1)
-    assert [kind_status[1:] for kind_status in await facts(world, execution)] == [
+    assert [kind_status[1:] for kind_status in await facts(world, ended)] == [
         ("run", "queued"),
         ("execution", "queued"),
         ("run", "running"),
@@ -50,8 +56,8 @@ async def test_a_passing_attempt_ends_run_and_execution(world: World) -> None:
 
 
 async def test_a_worker_with_an_old_token_cannot_write(world: World) -> None:
-    [key] = await started(world)
-    zombie = await claimed(world, key)
+    zombie = await running(world)
+    key = zombie.key
     await world.expire_leases()
     [due] = await world.runs.due(100)
     await world.runs.expire(due)
@@ -74,26 +80,22 @@ async def test_a_lease_is_renewed_only_with_its_own_token(world: World) -> None:
 
 
 async def test_renewing_does_not_keep_a_run_beyond_its_deadline(world: World) -> None:
-    execution = await start(world)
-    [key] = await keys_of(world, execution)
-    claim = await claimed(world, key)
+    claim = await running(world)
     await world.advance(LIMITS.run_timeout.total_seconds() + 1)
-    await world.runs.renew({key.run_id: claim.run.fencing_token})
+    await world.runs.renew({claim.run.id: claim.run.fencing_token})
     await world.advance(LIMITS.lease_ttl.total_seconds())
-    await world.runs.expire(key)
-    run = await world.executions.run(execution.id, key.run_id)
+    await world.runs.expire(claim.key)
+    run = await run_of(world, claim.key)
     assert run.failure is not None
     assert (run.status, run.failure.category) == (Status.FAILED, Category.RUN_TIMEOUT)
 
 
 async def test_expiring_a_run_that_is_not_due_changes_nothing(world: World) -> None:
-    execution = await start(world)
-    [key] = await keys_of(world, execution)
-    claim = await claimed(world, key)
-    before = await world.executions.get(execution.id)
-    await world.runs.expire(key)
-    assert await world.executions.get(execution.id) == before
-    assert await world.runs.notices({key.run_id: claim.run.fencing_token}) == {}
+    claim = await running(world)
+    before = await world.executions.get(claim.execution.id)
+    await world.runs.expire(claim.key)
+    assert await world.executions.get(claim.execution.id) == before
+    assert await world.runs.notices({claim.run.id: claim.run.fencing_token}) == {}
 
 
 async def test_claimable_runs_are_found_by_platform_and_oldest_first(world: World) -> None:
@@ -108,9 +110,8 @@ async def test_claimable_runs_are_found_by_platform_and_oldest_first(world: Worl
 
 async def test_runs_of_any_platform_wait_until_they_are_claimed(world: World) -> None:
     assert not await world.runs.is_any_waiting()
-    execution = await start(world, plan(platform=Platform.IOS))
+    [key] = await started(world, plan(platform=Platform.IOS))
     assert await world.runs.is_any_waiting()
-    [key] = await keys_of(world, execution)
     claim = await claimed(world, key)
     assert not await world.runs.is_any_waiting()
     await finish(world, claim, BROKEN)
@@ -118,20 +119,18 @@ async def test_runs_of_any_platform_wait_until_they_are_claimed(world: World) ->
 
 
 async def test_an_infrastructure_failure_delays_the_next_claim(world: World) -> None:
-    [key] = await started(world)
-    claim = await claimed(world, key)
+    claim = await running(world)
     await finish(world, claim, BROKEN)
     assert await world.runs.claimable(Platform.ANDROID, 10) == []
-    assert await world.runs.claim(key, "worker-1") is None
+    assert await world.runs.claim(claim.key, "worker-1") is None
     await world.advance(LIMITS.infrastructure_backoff.total_seconds())
-    assert await world.runs.claimable(Platform.ANDROID, 10) == [key]
+    assert await world.runs.claimable(Platform.ANDROID, 10) == [claim.key]
 
 
 async def test_still_claimable_leaves_out_claimed_ended_and_unknown_runs(world: World) -> None:
-    execution = await start(world, plan(), plan())
-    taken, waiting = await keys_of(world, execution)
+    taken, waiting = await started(world, plan(), plan())
     await claimed(world, taken)
-    unknown = RunKey(execution.id, str(uuid4()))
+    unknown = RunKey(taken.execution_id, str(uuid4()))
     assert await world.runs.still_claimable([taken, waiting, unknown]) == [waiting]
 
 

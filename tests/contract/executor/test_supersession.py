@@ -23,7 +23,7 @@ from services.executor.model.executions import (
 from services.executor.model.failures import Category, Failure
 from services.executor.model.lifecycle import queue
 from services.executor.model.run_config import ExecutionMode, RunConfig
-from services.executor.model.runs import ResolvedRuns, Run
+from services.executor.model.runs import ResolvedRuns
 from services.executor.model.states import Status
 from services.executor.ports.executions import ExecutionFilter
 from services.executor.ports.runs import Claim, StopReason
@@ -41,6 +41,7 @@ from tests.contract.executor.executions import (
     start,
 )
 from tests.fakes.executor import FakeCatalog, plan
+from tests.unit.executor.model.builders import new_run
 
 PULL = Ci(repository="shop", branch="fix", pr_number=7)
 
@@ -148,15 +149,6 @@ async def test_of_many_concurrent_starts_only_the_newest_survives(world: World) 
     assert {execution.superseded_by for execution in found if execution.id != newest.id} <= {e.id for e in started}
 
 
-async def test_an_execution_stored_after_a_newer_one_is_superseded(world: World) -> None:
-    """Two processes: the start accepted first is stored last."""
-    flow = Flow(world)
-    newer = await flow.start()
-    late = await _stored(world, flow, newer)
-    await world.executions.supersede(late)
-    assert await flow.statuses(late, newer) == [Status.CANCELLED, Status.QUEUED]
-
-
 async def _stored(world: World, flow: Flow, like: Execution) -> Execution:
     """A start of the same change just before `like`, whose process died after storing it."""
     one = plan("One")
@@ -169,15 +161,7 @@ async def _stored(world: World, flow: Flow, like: Execution) -> Execution:
         revision=0,
         app_ids=(),
     )
-    run = Run(
-        id=str(uuid4()),
-        execution_id=earlier.id,
-        org_id=earlier.org_id,
-        position=0,
-        target=one.target,
-        retries=0,
-        created_at=earlier.created_at,
-    )
+    run = replace(new_run(), execution_id=earlier.id, org_id=earlier.org_id, target=one.target)
     change = start_execution(earlier, [queue(run, like.created_at)], earlier.created_at)
     return await world.executions.add(change, {run.id: one})
 

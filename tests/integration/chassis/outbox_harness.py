@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 
 from mobiletest.catalog.v1 import apps_pb2
 
-from services.chassis.consumer import Consumer
 from services.chassis.events import Event
 from services.chassis.lifecycle import Background
 from services.chassis.migrations import open_migrated
@@ -14,6 +13,7 @@ from services.chassis.mongo import Mongo, Session
 from services.chassis.outbox import MIGRATION, OUTBOX, Outbox
 from services.chassis.outbox_relay import OutboxRelay, RelayIntervals
 from services.chassis.producer import Producer
+from tests.integration.chassis.consuming import consuming
 
 INTERVALS = RelayIntervals(sweep=0.05, leftover_age=0.2, follow=0.1, lease=2.0, after_failure=0.1)
 NEVER = 3600.0
@@ -46,6 +46,9 @@ class OutboxHarness:
     async def pending(self) -> int:
         return int(await self.mongo.collection(OUTBOX).count_documents({"pending": True}))
 
+    async def all_sent(self) -> bool:
+        return await self.pending() == 0
+
     def relay(self, intervals: RelayIntervals = INTERVALS) -> OutboxRelay:
         return OutboxRelay(self.mongo, self.outbox, self.producer, intervals=intervals)
 
@@ -60,16 +63,7 @@ class OutboxHarness:
             self.arrived += [event.key for event in events]
             self.sequences += [event.sequence for event in events]
 
-        consumer = Consumer(
-            [self.topic],
-            f"{self.topic}-group",
-            handle,
-            kafka=self.producer.kafka,
-            instance_id=None,
-            dlq=self.producer,
-            session_seconds=1.0,
-        )
-        async with self.background.run("consumer", consumer.run(), stop=consumer.stop):
+        async with consuming(self.producer, self.topic, handle):
             yield
 
 

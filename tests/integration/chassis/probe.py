@@ -27,6 +27,15 @@ async def nothing() -> None:
     """What a servicer does when it is told nothing else."""
 
 
+def raising(error: Exception) -> Callable[[], Awaitable[None]]:
+    """What a servicer does that fails with the error."""
+
+    async def fail() -> None:
+        raise error
+
+    return fail
+
+
 class Apps(apps_pb2_grpc.AppsServicer):
     """Answers with what it was asked; notes each call: its caller, its connection and the time that it had left."""
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 
 import pytest
@@ -13,6 +13,7 @@ from services.chassis.events import Event, InvalidMessage, TransientError
 from services.chassis.lifecycle import Background
 from services.chassis.producer import Producer, PublishResult
 from tests.eventually import eventually
+from tests.integration.chassis.consuming import consuming
 from tests.integration.chassis.proxies import BrokerProxy
 from tests.unit.chassis.samples import an_event
 
@@ -34,20 +35,8 @@ class Bench:
             raise error
         self.seen |= {event.key for event in events}
 
-    @asynccontextmanager
-    async def consuming(self) -> AsyncIterator[Consumer]:
-        consumer = Consumer(
-            [self.topic],
-            f"{self.topic}-group",
-            self.handle,
-            kafka=self.broker.bootstrap,
-            instance_id=None,
-            dlq=self.producer,
-            session_seconds=1.0,
-            max_batch=50,
-        )
-        async with Background() as background, background.run("consumer", consumer.run(), stop=consumer.stop):
-            yield consumer
+    def consuming(self) -> AbstractAsyncContextManager[Consumer]:
+        return consuming(self.producer, self.topic, self.handle, max_batch=50)
 
     async def publish(self, *keys: str) -> None:
         """Until the broker has them, whether it is there yet or not."""
@@ -94,36 +83,21 @@ async def test_a_consumer_is_current_only_while_its_broker_answers(bench: Bench)
         await eventually(lambda: consumer.is_current(0.5))
 
 
-async def test_a_consumer_survives_a_restart_while_its_handler_retries(bench: Bench) -> None:
-    asked: list[str] = []
+@pytest.mark.parametrize("error", [TransientError("later"), InvalidMessage("REFUSED", "no such thing")])
+async def test_a_consumer_survives_a_restart_while_its_handler_retries_or_refuses(
+    bench: Bench, error: Exception
+) -> None:
+    """A dead letter cannot be written at first; the partition moves on all the same."""
+    asked = asyncio.Event()
 
     def refuses() -> Exception:
-        asked.append("later")
-        return TransientError("later")
+        asked.set()
+        return error
 
     async with bench.consuming() as consumer:
         bench.refuses = refuses
         await bench.publish("in hand")
-        await eventually(lambda: asked)
-        await bench.broker.restart()
-        bench.refuses = lambda: None
-        await bench.publish("after")
-        await bench.sees("after")
-        await consumer.check()
-
-
-async def test_a_consumer_survives_a_restart_while_it_writes_a_dead_letter(bench: Bench) -> None:
-    """The dead letter cannot be written at first; the partition moves on all the same."""
-    gone = asyncio.Event()
-
-    def refuses() -> Exception:
-        gone.set()
-        return InvalidMessage("REFUSED", "no such thing")
-
-    async with bench.consuming() as consumer:
-        bench.refuses = refuses
-        await bench.publish("poison")
-        await gone.wait()
+        await asked.wait()
         await bench.broker.restart()
         bench.refuses = lambda: None
         await bench.publish("after")

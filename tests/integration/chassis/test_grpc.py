@@ -14,7 +14,7 @@ from services.chassis.error_status import MOST_VIOLATIONS, to_domain_error
 from services.chassis.errors import DomainError, Violation
 from services.chassis.grpc_channel import MAX_MESSAGE_BYTES
 from tests.eventually import eventually
-from tests.integration.chassis.probe import APPS, Probe, serving
+from tests.integration.chassis.probe import APPS, Probe, raising, serving
 from tests.integration.chassis.proxies import copy_bytes
 from tests.unit.chassis.samples import TOKEN, process_settings
 
@@ -40,11 +40,6 @@ async def failure(call: object) -> DomainError | None:
     with pytest.raises(grpc.aio.AioRpcError) as error:
         await call  # type: ignore[misc]
     return to_domain_error(error.value)
-
-
-async def test_the_caller_is_passed_on(probe: Probe) -> None:
-    await probe.stub.ListApps(apps_pb2.ListAppsRequest())
-    assert probe.apps.callers == [CALLER]
 
 
 async def test_a_service_that_is_slow_to_answer_a_connection_is_reached(probe: Probe) -> None:
@@ -78,33 +73,25 @@ async def test_an_invalid_request_does_not_reach_the_servicer(probe: Probe) -> N
         errors.ResourceExhausted("too many", retry_after=30),
     ],
 )
-async def test_a_domain_error_is_passed_on(probe: Probe, raised: DomainError) -> None:
-    async def fail() -> None:
-        raise raised
-
-    probe.apps.then = fail
+async def test_a_domain_error_is_passed_on_and_the_call_not_repeated(probe: Probe, raised: DomainError) -> None:
+    probe.apps.then = raising(raised)
     received = await failure(probe.stub.CreateApp(apps_pb2.CreateAppRequest(name="a", platform=1)))
     assert type(received) is type(raised)
     assert vars(received) == vars(raised)
+    assert len(probe.apps.callers) == 1
 
 
 async def test_a_long_list_of_violations_is_truncated(probe: Probe) -> None:
     many = [Violation(f"test_ids[{place}]", "x" * 600, "not_found") for place in range(1000)]
 
-    async def fail() -> None:
-        raise errors.InvalidArgument("test_ids[0]: Test not found", violations=many)
-
-    probe.apps.then = fail
+    probe.apps.then = raising(errors.InvalidArgument("test_ids[0]: Test not found", violations=many))
     received = await failure(probe.stub.CreateApp(apps_pb2.CreateAppRequest(name="a", platform=1)))
     assert isinstance(received, errors.InvalidArgument)
     assert [v.field for v in received.violations] == [v.field for v in many[:MOST_VIOLATIONS]]
 
 
 async def test_the_details_of_an_unexpected_error_are_not_sent(probe: Probe) -> None:
-    async def fail() -> None:
-        raise KeyError("a secret detail")
-
-    probe.apps.then = fail
+    probe.apps.then = raising(KeyError("a secret detail"))
     with pytest.raises(grpc.aio.AioRpcError) as error:
         await probe.stub.ListApps(apps_pb2.ListAppsRequest())
     assert error.value.code() is grpc.StatusCode.INTERNAL
@@ -113,14 +100,12 @@ async def test_the_details_of_an_unexpected_error_are_not_sent(probe: Probe) -> 
 
 async def test_the_error_of_a_called_service_is_passed_on(probe: Probe) -> None:
     async with serving() as other:
-
-        async def refuse() -> None:
-            raise errors.NotFound("Build not found")
+        other.apps.then = raising(errors.NotFound("Build not found"))
 
         async def ask() -> None:
             await other.stub.ListApps(apps_pb2.ListAppsRequest())
 
-        other.apps.then, probe.apps.then = refuse, ask
+        probe.apps.then = ask
         error = await failure(probe.stub.ListApps(apps_pb2.ListAppsRequest()))
     assert isinstance(error, errors.NotFound)
     assert error.message == "Build not found"
@@ -138,8 +123,9 @@ async def test_a_wrong_token_is_refused(probe: Probe) -> None:
     assert probe.apps.callers == []
 
 
-async def test_every_call_has_a_deadline(probe: Probe) -> None:
+async def test_every_call_has_its_caller_and_a_deadline(probe: Probe) -> None:
     await probe.stub.ListApps(apps_pb2.ListAppsRequest())
+    assert probe.apps.callers == [CALLER]
     (left,) = probe.apps.time_left
     assert left is not None
     assert 0 < left <= 5.1  # gRPC rounds a timeout up
@@ -201,12 +187,6 @@ async def test_an_upload_is_a_stream_of_messages(probe: Probe) -> None:
 VERSION = "6f1b1f0e-5b0f-4d3e-9d1c-6d1f2a7c9b10"
 
 
-async def test_a_download_is_a_stream_of_messages(probe: Probe) -> None:
-    request = builds_pb2.DownloadBuildRequest(version_id=VERSION)
-    received = [body.data async for body in probe.builds_stub.DownloadBuild(request)]
-    assert received == [b"org-1\x00", b"org-1\x01", b"org-1\x02"]
-
-
 async def test_a_stream_ends_when_the_client_cancels(probe: Probe) -> None:
     probe.builds.pieces = 256
     call = probe.builds_stub.DownloadBuild(builds_pb2.DownloadBuildRequest(version_id=VERSION))
@@ -235,15 +215,6 @@ async def test_idempotent_calls_are_retried_while_unavailable(probe: Probe) -> N
     probe.apps.then = fail_twice
     await probe.stub.ListApps(apps_pb2.ListAppsRequest())
     assert len(probe.apps.callers) == 3
-
-
-async def test_other_calls_are_not_retried(probe: Probe) -> None:
-    async def fail() -> None:
-        raise errors.Unavailable("not yet")
-
-    probe.apps.then = fail
-    await failure(probe.stub.CreateApp(apps_pb2.CreateAppRequest(name="a", platform=1)))
-    assert len(probe.apps.callers) == 1
 
 
 async def test_client_and_server_count_calls(probe: Probe) -> None:
@@ -281,10 +252,7 @@ async def _list(stub: apps_pb2_grpc.AppsStub) -> apps_pb2.ListAppsResponse:
 
 
 async def test_calls_fail_at_once_during_an_outage_of_the_database(probe: Probe) -> None:
-    async def away() -> None:
-        raise errors.Unavailable("The database is not available, try again", retry_after=1.0)
-
-    probe.health.register("mongodb", away)
+    probe.health.register("mongodb", raising(errors.Unavailable("The database is away", retry_after=1.0)))
     await probe.health.started()
     error = await failure(probe.stub.CreateApp(apps_pb2.CreateAppRequest(name="a", platform=1)))
     assert isinstance(error, errors.Unavailable)

@@ -1,10 +1,8 @@
 from collections.abc import AsyncIterator
 
-import grpc
 import pytest
 from mobiletest.catalog.v1 import apps_pb2
 
-from services.chassis import errors
 from services.chassis.context import ALL_SCOPES, Caller, bind
 from services.chassis.idempotency import MIGRATION, Idempotency
 from services.chassis.migrations import open_migrated
@@ -35,24 +33,3 @@ async def test_without_a_key_each_call_is_executed(probe: Probe) -> None:
     with bind(Caller("org-1", scopes=ALL_SCOPES)):
         first, second = await probe.stub.CreateApp(REQUEST), await probe.stub.CreateApp(REQUEST)
     assert first.id != second.id
-
-
-async def test_a_repeated_creation_has_the_same_id(probe: Probe) -> None:
-    """The commit went through, the answer did not: the repeat creates under the id that is there already."""
-    ids: list[str] = []
-
-    async def cut() -> None:
-        raise errors.Unavailable("the connection broke after the commit")
-
-    with bind(Caller("org-1", idempotency_key="k", scopes=ALL_SCOPES)):
-        probe.apps.then = cut
-        with pytest.raises(grpc.aio.AioRpcError):
-            await probe.stub.CreateApp(REQUEST)
-        probe.apps.then = _nothing
-        ids.append((await probe.stub.CreateApp(REQUEST)).id)
-    assert ids == [probe.apps.ids[0]]
-    assert probe.apps.ids[0] == probe.apps.ids[1]
-
-
-async def _nothing() -> None:
-    pass

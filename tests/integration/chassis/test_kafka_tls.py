@@ -1,13 +1,11 @@
 """Kafka over TLS: every client of the chassis reaches a broker that demands certificates."""
 
-import asyncio
 import ssl
 from pathlib import Path
 
 import pytest
 from aiokafka.errors import KafkaError
 
-from services.chassis.consumer import Consumer
 from services.chassis.events import Event
 from services.chassis.group_progress import GroupProgress
 from services.chassis.kafka_cluster import KafkaCluster
@@ -16,6 +14,7 @@ from services.chassis.tls import TlsFiles
 from services.chassis.topics import ensure_topics, list_partitions
 from tests.certificates import Authority
 from tests.eventually import eventually
+from tests.integration.chassis.consuming import consuming
 from tests.integration.chassis.proxies import BrokerProxy
 from tests.unit.chassis.samples import an_event
 
@@ -47,19 +46,14 @@ async def test_events_are_published_and_consumed(
 
     async with Producer(kafka, {topic: 1}, idempotence=False) as producer:
         assert not any(isinstance(each, Exception) for each in await producer.publish([an_event(topic)]))
-        consumer = Consumer(
-            [topic], f"{topic}-group", keep, kafka=kafka, instance_id=None, dlq=producer, session_seconds=1
-        )
-        running = asyncio.create_task(consumer.run())
-        await eventually(lambda: received)
         progress = GroupProgress(kafka, f"{topic}-group", [topic])
 
         async def caught_up() -> bool:
             return await progress.behind(await progress.ends()) == 0
 
-        await eventually(caught_up)
-        consumer.stop()
-        await running
+        async with consuming(producer, topic, keep):
+            await eventually(lambda: received)
+            await eventually(caught_up)
 
 
 async def test_clients_without_a_certificate_of_the_authority_are_refused(

@@ -1,23 +1,24 @@
 """Producer and consumer on a broker."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from services.chassis import metrics
-from services.chassis.consumer import Consumer
+from services.chassis.consumer import Consumer, Handler
 from services.chassis.dead_letters.limit import DlqLimit
 from services.chassis.dead_letters.replay import read_letters
-from services.chassis.events import Event, InvalidMessage
-from services.chassis.lifecycle import Background
+from services.chassis.events import Event
 from services.chassis.producer import MAX_MESSAGE_BYTES, Producer, PublishResult, Record
-from services.chassis.topics import ensure_topics, open_reader
+from services.chassis.topics import open_reader
 from tests.eventually import eventually
+from tests.integration.chassis.consuming import consumer_of, consuming
 from tests.unit.chassis.samples import an_event
 
 APACHE_KAFKA_BYTES = 1_048_588
@@ -31,7 +32,6 @@ class Bench:
     bootstrap: str
     topic: str
     producer: Producer
-    background: Background
     events: list[Event] = field(default_factory=list)
 
     async def handle(self, events: list[Event]) -> None:
@@ -41,19 +41,10 @@ class Bench:
     def ids(self) -> list[str]:
         return [event.id for event in self.events]
 
-    @asynccontextmanager
-    async def consuming(self, group: str = "group", **options: object) -> AsyncIterator[Consumer]:
-        arguments = {"handler": self.handle, "topics": [self.topic], **options}
-        consumer = Consumer(
-            group=f"{self.topic}-{group}",
-            kafka=self.bootstrap,
-            instance_id=None,
-            dlq=self.producer,
-            session_seconds=1.0,
-            **arguments,  # type: ignore[arg-type]
-        )
-        async with self.background.run("consumer", consumer.run(), stop=consumer.stop):
-            yield consumer
+    def consuming(
+        self, group: str = "group", handler: Handler | None = None, **options: Any
+    ) -> AbstractAsyncContextManager[Consumer]:
+        return consuming(self.producer, self.topic, handler or self.handle, group=group, **options)
 
     async def publish(self, count: int, *, start: int = 0) -> list[str]:
         events = [an_event(self.topic, key=str(n)) for n in range(start, start + count)]
@@ -65,11 +56,8 @@ class Bench:
 @pytest.fixture
 async def bench(kafka_bootstrap: str, topic_suffix: str) -> AsyncIterator[Bench]:
     topic = f"chassis-{topic_suffix}"
-    async with (
-        Background() as background,
-        Producer(kafka_bootstrap, {topic: 3}, idempotence=False) as producer,
-    ):
-        yield Bench(kafka_bootstrap, topic, producer, background)
+    async with Producer(kafka_bootstrap, {topic: 3}, idempotence=False) as producer:
+        yield Bench(kafka_bootstrap, topic, producer)
 
 
 async def test_a_group_continues_at_its_committed_offsets(bench: Bench) -> None:
@@ -94,17 +82,8 @@ async def test_events_that_were_not_handled_are_delivered_again(bench: Bench) ->
         raise ValueError("a bug")
 
     await bench.publish(3)
-    broken = Consumer(
-        [bench.topic],
-        f"{bench.topic}-group",
-        refuse,
-        kafka=bench.bootstrap,
-        instance_id=None,
-        dlq=bench.producer,
-        session_seconds=1.0,
-    )
     with pytest.raises(ValueError, match="a bug"):
-        await broken.run()
+        await consumer_of(bench.producer, bench.topic, refuse).run()
     async with bench.consuming():
         await eventually(lambda: len(bench.events) >= 3)
 
@@ -112,7 +91,7 @@ async def test_events_that_were_not_handled_are_delivered_again(bench: Bench) ->
 async def test_members_of_a_group_share_the_work(bench: Bench) -> None:
     seen: list[set[str]] = [set(), set()]
 
-    def handler(index: int) -> Callable[[list[Event]], object]:
+    def handler(index: int) -> Handler:
         async def handle(events: list[Event]) -> None:
             seen[index] |= {event.id for event in events}
             bench.events += events
@@ -142,22 +121,6 @@ async def test_a_dead_letter_that_is_too_large_is_published_without_its_value(be
         letters = [letter async for letter in read_letters(bench.bootstrap, reader, f"{bench.topic}.dlq")]
     cut = [letter for letter in letters if letter.cut]
     assert [(letter.reason, letter.record.value) for letter in cut] == [("MISSING_HEADER", b"")]
-
-
-async def test_an_event_that_the_handler_refuses_can_be_read_in_the_dead_letters(bench: Bench) -> None:
-    letters: list[Event] = []
-
-    async def refuse(events: list[Event]) -> None:
-        raise InvalidMessage("UNKNOWN_RUN", "no such run", event=events[0])
-
-    async def collect(events: list[Event]) -> None:
-        letters.extend(events)
-
-    async with bench.consuming(handler=refuse):
-        (sent,) = await bench.publish(1)
-        async with bench.consuming("letters", topics=[f"{bench.topic}.dlq"], handler=collect):
-            await eventually(lambda: letters)
-    assert letters[0].id == sent
 
 
 async def test_a_message_that_is_too_large_fails_alone(bench: Bench) -> None:
@@ -205,13 +168,6 @@ async def test_nothing_is_fetched_without_capacity_until_wake(bench: Bench) -> N
         room[0] = 2
         consumer.wake()
         await eventually(lambda: len(bench.events) == 4)
-
-
-async def test_topics_are_created_once_with_their_dlq(bench: Bench) -> None:
-    await ensure_topics(bench.bootstrap, {bench.topic: 3})
-    await ensure_topics(bench.bootstrap, {bench.topic: 3})
-    results = await bench.producer.publish_records([Record(f"{bench.topic}.dlq", b"k", b"x", [])])
-    assert isinstance(results[0], PublishResult)
 
 
 async def test_dead_letters_are_kept_for_a_month(bench: Bench) -> None:

@@ -82,20 +82,15 @@ async def test_without_verification_clients_need_no_certificate(authority: Autho
         await refused(probe.address, None)
 
 
-async def test_a_server_shows_its_new_certificate(authority: Authority) -> None:
-    async with served(authority.issue("server"), tls_verify_clients=False) as probe:
-        before = await shown_certificate(probe.address)
-        authority.issue("server")
-        assert await shown_certificate(probe.address) != before
-
-
-async def test_a_server_keeps_its_certificate_while_the_new_one_is_unusable(authority: Authority) -> None:
+async def test_a_server_shows_its_new_certificate_once_it_is_usable(authority: Authority) -> None:
     files = authority.issue("server")
+    assert files.key is not None
     async with served(files, tls_verify_clients=False) as probe:
         before = await shown_certificate(probe.address)
-        assert files.key is not None
         files.key.write_text("half a key")
         assert await shown_certificate(probe.address) == before
+        authority.issue("server")
+        assert await shown_certificate(probe.address) != before
 
 
 async def test_clients_change_to_new_certificates_and_their_streams_go_on(authority: Authority) -> None:

@@ -1,21 +1,19 @@
 """Records that the client of Kafka itself cannot read, on a broker that took them."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 import pytest
 from aiokafka.producer import message_accumulator, producer
 from aiokafka.record import default_records
 
-from services.chassis.consumer import Consumer
 from services.chassis.dead_letters.letters import DeadLetter
 from services.chassis.dead_letters.replay import read_letters
 from services.chassis.events import Event, encode_headers
-from services.chassis.lifecycle import Background
 from services.chassis.producer import Producer, PublishResult, Record
 from services.chassis.topics import open_reader
 from tests.eventually import eventually
+from tests.integration.chassis.consuming import consuming
 from tests.unit.chassis.samples import an_event
 
 
@@ -55,20 +53,6 @@ class Bench:
     def bad(self) -> Record:
         return Record(self.topic, b"always the same", b"x", [(NoText("x"), b"1")])
 
-    @asynccontextmanager
-    async def consuming(self) -> AsyncIterator[None]:
-        consumer = Consumer(
-            [self.topic],
-            f"{self.topic}-group",
-            self.handle,
-            kafka=self.producer.kafka,
-            instance_id=None,
-            dlq=self.producer,
-            session_seconds=1.0,
-        )
-        async with Background() as background, background.run("consumer", consumer.run(), stop=consumer.stop):
-            yield
-
     async def letters(self) -> list[DeadLetter]:
         async with open_reader(self.producer.kafka) as reader:
             return [letter async for letter in read_letters(self.producer.kafka, reader, f"{self.topic}.dlq")]
@@ -87,7 +71,7 @@ async def test_unreadable_records_are_dead_lettered_and_no_others_are_lost(bench
         await bench.publish(bench.bad())
     await bench.publish(bench.bad(), bench.bad())
     await bench.publish(*bench.good("after", 50))
-    async with bench.consuming():
+    async with consuming(bench.producer, bench.topic, bench.handle):
         await eventually(lambda: len(set(bench.seen)) >= 200)
         await bench.publish(*bench.good("later", 50))
         await eventually(lambda: len(set(bench.seen)) >= 250)

@@ -34,8 +34,9 @@ async def test_lists_are_paged_and_filtered(served: Served) -> None:
     served.attempts.reset(blocking=True)
     plain = [await served.client.start(served.shelf.workflow(served.shelf.planned("Tap it"))) for _ in range(3)]
     planned = served.shelf.planned("Tap it")
-    branch = ci_pb2.CiAttribution(branch="main", pr_number=7)
-    of_ci = await served.client.start(served.shelf.workflow(planned), ci=branch)
+    branch = ci_pb2.CiAttribution(branch="main", commit_sha="abc", pr_number=7)
+    workflow_id = served.shelf.workflow(planned)
+    of_ci = await served.client.start(workflow_id, ci=branch)
 
     async def found(**fields: Any) -> list[str]:
         listed = await served.client.stub.ListExecutions(pb.ListExecutionsRequest(**fields))
@@ -44,7 +45,9 @@ async def test_lists_are_paged_and_filtered(served: Served) -> None:
     assert await found() == [of_ci, *reversed(plain)]
     assert await found(page=2, page_size=3) == [plain[0]]
     assert await found(page=9) == []
-    assert await found(branch="main") == await found(pr_number=7) == [of_ci]
+    assert await found(branch="main") == await found(commit_sha="abc") == await found(pr_number=7) == [of_ci]
+    assert await found(branch=".*") == []
+    assert await found(workflow_id=workflow_id) == [of_ci]
     assert await found(app_id=planned.app.id.upper()) == [of_ci]
     assert await found(source=execution_pb2.EXECUTION_SOURCE_CI) == [of_ci]
     assert await found(status=execution_pb2.EXECUTION_STATUS_COMPLETED) == []

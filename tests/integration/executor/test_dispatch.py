@@ -1,11 +1,9 @@
 """From a start to a verdict over gRPC, MongoDB and Kafka, with scripted attempts."""
 
-from typing import Any
-
 import grpc
 import pytest
 from mobiletest.executor.v1 import executions_pb2 as pb
-from mobiletest.types.v1 import ci_pb2, execution_pb2, platform_pb2, run_config_pb2
+from mobiletest.types.v1 import execution_pb2, platform_pb2
 
 from services.executor.model.attempts import AttemptResult
 from services.executor.model.failures import Category, Failure
@@ -41,31 +39,6 @@ async def test_a_workflow_runs_on_both_platforms_and_ends(served: Served) -> Non
     assert {run.attempts[0].worker for run in await served.client.runs(start.id)} != {""}
 
 
-async def test_infrastructure_failures_are_retried_twice(served: Served) -> None:
-    broken = AttemptResult(failure=Failure(Category.SESSION_LOST, "Gone."))
-    workflow_id = served.shelf.workflow(served.shelf.planned("Tap it"))
-    served.attempts.reset(broken, broken, broken)
-    execution = await served.client.ended(await served.client.start(workflow_id))
-    assert execution.status == execution_pb2.EXECUTION_STATUS_FAILED
-    assert execution.failure.category == execution_pb2.FAILURE_CATEGORY_SESSION_LOST
-    assert len(served.attempts.begun) == 3
-
-
-async def test_attribution_and_configuration_are_returned(served: Served) -> None:
-    workflow_id = served.shelf.workflow(served.shelf.planned("Tap it"))
-    ci = ci_pb2.CiAttribution(system="github", branch="main", pr_number=7)
-    config = run_config_pb2.RunConfig(execution_mode=run_config_pb2.ExecutionMode(retries=0))
-    served.attempts.reset(FAILED)
-    execution_id = await served.client.start(workflow_id, ci=ci, run_config=config, service_client="mobiletest-cli/1")
-    execution = await served.client.ended(execution_id)
-    assert (execution.status, execution.success) == (execution_pb2.EXECUTION_STATUS_COMPLETED, False)
-    assert (execution.ci, execution.service_client) == (ci, "mobiletest-cli/1")
-    assert execution.source == execution_pb2.EXECUTION_SOURCE_CI
-    assert execution.run_config.execution_mode.grounder_type == run_config_pb2.GROUNDER_TYPE_ACCESSIBILITY
-    [run] = await served.client.runs(execution_id)
-    assert dict(run.metadata)["branch"] == "main"
-
-
 async def test_a_cancellation_stops_a_running_attempt(served: Served) -> None:
     served.attempts.reset(blocking=True)
     workflow_id = served.shelf.workflow(served.shelf.planned("Tap it"))
@@ -79,18 +52,6 @@ async def test_a_cancellation_stops_a_running_attempt(served: Served) -> None:
     assert raised.value.code() is grpc.StatusCode.FAILED_PRECONDITION
 
 
-async def test_watching_continues_to_the_end_and_resumes(served: Served) -> None:
-    workflow_id = served.shelf.workflow(served.shelf.planned("Tap it"), served.shelf.planned("Tap it"))
-    served.attempts.reset(FAILED)
-    execution_id = await served.client.start(workflow_id)
-    request = pb.WatchExecutionRequest(execution_id=execution_id)
-    events = [event async for event in served.client.stub.WatchExecution(request)]
-    assert [event.sequence for event in events] == list(range(1, len(events) + 1))
-    assert events[-1].execution.status == execution_pb2.EXECUTION_STATUS_COMPLETED
-    resume = pb.WatchExecutionRequest(execution_id=execution_id, after_sequence=events[-3].sequence)
-    assert [event async for event in served.client.stub.WatchExecution(resume)] == events[-2:]
-
-
 async def test_a_long_poll_returns_when_the_execution_changes(served: Served) -> None:
     served.attempts.reset(blocking=True)
     workflow_id = served.shelf.workflow(served.shelf.planned("Tap it"))
@@ -101,55 +62,3 @@ async def test_a_long_poll_returns_when_the_execution_changes(served: Served) ->
     ended = await served.client.get(execution_id, wait=60, after_revision=running.revision)
     assert ended.revision > running.revision
     assert ended.status == execution_pb2.EXECUTION_STATUS_COMPLETED
-
-
-async def test_a_start_with_an_idempotency_key_happens_once(served: Served) -> None:
-    workflow_id = served.shelf.workflow(served.shelf.planned("Tap it"))
-    request = pb.StartWorkflowRequest(workflow_id=workflow_id)
-    key = (("idempotency-key", "key-1"),)
-    answers = [await served.client.stub.StartWorkflow(request, metadata=key) for _ in range(3)]
-    assert len({answer.id for answer in answers}) == 1
-    listed = await served.client.stub.ListExecutions(pb.ListExecutionsRequest())
-    assert listed.total == 1
-    await served.client.ended(answers[0].id)
-
-
-async def test_junit_is_rendered(served: Served) -> None:
-    workflow_id = served.shelf.workflow(served.shelf.planned("Tap it"))
-    served.attempts.reset(FAILED, FAILED)
-    execution_id = await served.client.start(workflow_id)
-    await served.client.ended(execution_id)
-    junit = await served.client.stub.GetJUnit(pb.GetJUnitRequest(execution_id=execution_id))
-    assert junit.content_type == "application/xml"
-    assert b'type="assertion_failed"' in junit.data
-    assert b"rerunFailure" in junit.data
-
-
-@pytest.mark.parametrize(
-    ("method", "request_message", "message"),
-    [
-        (
-            "StartWorkflow",
-            pb.StartWorkflowRequest(workflow_id="6f1b1f0e-5b0f-4d3e-9d1c-6d1f2a7c9b10"),
-            "Workflow not found",
-        ),
-        ("StartTest", pb.StartTestRequest(test_id="6f1b1f0e-5b0f-4d3e-9d1c-6d1f2a7c9b10"), "Test not found"),
-        (
-            "GetExecution",
-            pb.GetExecutionRequest(execution_id="6f1b1f0e-5b0f-4d3e-9d1c-6d1f2a7c9b10"),
-            "Execution not found",
-        ),
-    ],
-)
-async def test_unknown_ids_are_not_found(served: Served, method: str, request_message: Any, message: str) -> None:
-    with pytest.raises(grpc.aio.AioRpcError) as raised:
-        await getattr(served.client.stub, method)(request_message)
-    assert (raised.value.code(), raised.value.details()) == (grpc.StatusCode.NOT_FOUND, message)
-
-
-async def test_field_limits_are_enforced(served: Served) -> None:
-    config = run_config_pb2.RunConfig(execution_mode=run_config_pb2.ExecutionMode(retries=6))
-    with pytest.raises(grpc.aio.AioRpcError) as raised:
-        await served.client.start(served.shelf.workflow(served.shelf.planned("Tap it")), run_config=config)
-    assert raised.value.code() is grpc.StatusCode.INVALID_ARGUMENT
-    assert "run_config.execution_mode.retries" in (raised.value.details() or "")

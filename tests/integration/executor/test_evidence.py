@@ -98,46 +98,6 @@ async def test_an_unavailable_store_delays_artifacts_but_not_the_verdict(
         assert all(text.startswith("Artifact not stored yet") for _, text in refusals)
 
 
-async def test_spooled_artifacts_survive_their_worker(
-    executor: Any, connect: Any, shelf: Shelf, tmp_path: Path
-) -> None:
-    """The store is unavailable until the worker has ended; the next worker uploads."""
-    blocked = tmp_path / "store" / "runs"
-    store = blocked.parent.as_uri()
-    async with executor(object_store=store) as app, connect(app.grpc_address) as client:
-        blocked.write_text("a file where the folder should be")
-        run = await failed(client, shelf)
-    assert list((tmp_path / "spool").iterdir())
-    blocked.unlink()
-    async with executor(object_store=store) as app, connect(app.grpc_address) as client:
-        await eventually(lambda: not list((tmp_path / "spool").iterdir()))
-        for attempt in run.attempts:
-            for artifact in attempt.artifacts:
-                assert len((await download(client, run, artifact.name))[1]) == artifact.size_bytes
-
-
-async def test_an_artifact_is_marked_missing_after_a_long_store_outage(
-    executor: Any, connect: Any, shelf: Shelf, tmp_path: Path
-) -> None:
-    blocked = tmp_path / "store" / "runs"
-    store = blocked.parent.as_uri()
-    async with executor(object_store=store) as app, connect(app.grpc_address) as client:
-        blocked.write_text("a file where the folder should be")
-        run = await failed(client, shelf)
-    async with executor(object_store=store, artifact_spool_seconds=0.001) as app, connect(app.grpc_address) as client:
-
-        async def marked() -> bool:
-            [shown] = await client.runs(run.execution_id)
-            return all(
-                (artifact.gone, artifact.url) == (runs_pb2.ARTIFACT_GONE_MISSING, "")
-                for attempt in shown.attempts
-                for artifact in attempt.artifacts
-            )
-
-        await eventually(marked)
-        assert (await refusal(client, run, run.attempts[0].artifacts[0].name)).startswith("Artifact missing")
-
-
 async def test_artifacts_of_old_runs_expire_and_their_history_stays(
     executor: Any, connect: Any, shelf: Shelf, settings: Callable[..., Settings], tmp_path: Path
 ) -> None:

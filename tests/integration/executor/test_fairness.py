@@ -2,7 +2,6 @@
 
 import asyncio
 from collections import Counter, defaultdict
-from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from typing import Any
 from uuid import uuid4
@@ -11,39 +10,27 @@ from mobiletest.executor.v1 import executions_pb2 as pb
 
 from services.chassis.context import ALL_SCOPES, Caller, bind
 from services.executor.model.attempts import AttemptResult
-from services.executor.model.runs import Platform
 from services.executor.ports.runs import Claim, Progress
 from tests.eventually import eventually
+from tests.fakes.executor import FakeAttempts
 from tests.integration.executor.catalog_server import Shelf
 
 TAKES_SECONDS = 0.05
 FLOOD = 60
 
 
-class Paced:
+class Paced(FakeAttempts):
     """Slow attempts; records their organisations and how many of each ran at once."""
 
-    platforms: Sequence[Platform] = tuple(Platform)
-
     def __init__(self) -> None:
-        self.begun: list[str] = []
+        super().__init__()
+        self.order: list[str] = []
         self.now: Counter[str] = Counter()
         self.most: Counter[str] = Counter()
 
-    def accepts(self, platform: Platform, org_id: str) -> bool:
-        return True
-
-    def places(self, platform: Platform) -> int:
-        return 100
-
-    async def reserve(self, platform: Platform, runs: int) -> int:
-        return min(runs, 100)
-
-    def settle(self, platform: Platform, runs: int) -> None: ...
-
     async def run(self, claim: Claim, progress: Progress) -> AttemptResult:
         org_id = claim.run.org_id
-        self.begun.append(org_id)
+        self.order.append(org_id)
         self.now[org_id] += 1
         self.most[org_id] = max(self.most[org_id], self.now[org_id])
         try:
@@ -77,12 +64,12 @@ async def test_a_flooded_queue_does_not_starve_other_organisations(executor: Any
     one = shelf.workflow(shelf.planned("Tap it"))
     async with executor(attempts, executor_slots=4) as app, connect(app.grpc_address) as client:
         first = await client.start(flood)
-        await eventually(lambda: len(attempts.begun) > 4)
+        await eventually(lambda: len(attempts.order) > 4)
         with bind(Caller(org_id=single, scopes=ALL_SCOPES)):
             started = await client.start(one)
-            before = len(attempts.begun)
+            before = len(attempts.order)
             await client.ended(started)
-            waited = attempts.begun.index(single) - before
+            waited = attempts.order.index(single) - before
         assert waited <= FLOOD // 5  # claims under way, and what a slow machine begins meanwhile
         assert (await client.get(first)).counts.queued > 0
         await client.stub.CancelExecution(pb.CancelExecutionRequest(execution_id=first))

@@ -3,16 +3,14 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
-from uuid import uuid4
 
 from mobiletest.executor.v1 import queue_pb2 as pb
 from mobiletest.executor.v1 import queue_pb2_grpc
 from mobiletest.types.v1 import platform_pb2
 
-from services.chassis.context import ALL_SCOPES, Caller, bind
 from services.chassis.grpc_server import open_channel
 from tests.eventually import eventually
-from tests.integration.executor.catalog_server import TOKEN, Shelf
+from tests.integration.executor.catalog_server import TOKEN
 
 
 @asynccontextmanager
@@ -36,19 +34,3 @@ async def test_a_worker_is_listed_from_its_start_to_its_end(executor: Any) -> No
             assert {device.state for device in android.devices} == {pb.DEVICE_STATE_FREE}
             assert android.devices[0].name == "simulated-android-1"
         assert await workers() == []
-
-
-async def test_waiting_runs_say_that_there_is_no_worker(executor: Any, connect: Any, shelf: Shelf) -> None:
-    """Only to their organisation."""
-    async with executor(executor_role="api") as api, connect(api.grpc_address) as client:
-        execution_id = await client.start(shelf.workflow(shelf.planned("Tap it", name="Log in")), priority=4)
-        async with queue_of(api.grpc_address) as queue:
-            found = await queue.ListQueuedRuns(pb.ListQueuedRunsRequest())
-            with bind(Caller(org_id=str(uuid4()), scopes=ALL_SCOPES)):
-                foreign = await queue.ListQueuedRuns(pb.ListQueuedRunsRequest())
-        [run] = found.items
-        assert (found.total, found.held_back, found.running) == (1, 0, 0)
-        assert (run.execution_id, run.test_name, run.priority, run.ahead) == (execution_id, "Log in", 4, 0)
-        assert (run.reason, run.attempt_number) == (pb.WAIT_REASON_NO_WORKER, 0)
-        assert run.waiting_since.seconds > 0
-        assert (list(foreign.items), foreign.total) == ([], 0)

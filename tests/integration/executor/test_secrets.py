@@ -60,6 +60,7 @@ async def test_a_secret_variable_is_in_nothing_that_a_run_leaves(
     steps = runs[0].attempts[0].steps
     assert [step.text for step in steps][3] == f"Carefully put {shown} where it belongs"
     assert execution.failure.message
+    assert junit.content_type == "application/xml"
     left = {
         "run": str((execution, runs)),
         "junit": junit.data.decode(),

@@ -7,7 +7,6 @@ import pytest
 from deploy.local.layout import CALLERS, Layout, plan_layout, service_names
 from deploy.local.ports import Ports
 from deploy.local.service import ServiceSpec
-from services.chassis.service_token import parse_callers, token_digest
 from tests.callers import ALL
 
 TOKENS = {caller: f"the token of {caller}" for caller in CALLERS}
@@ -28,23 +27,10 @@ def test_the_gateway_starts_last(services: dict[str, ServiceSpec]) -> None:
     assert list(services) == service_names(2) == ["catalog", "executor", "reporting", "worker-1", "worker-2", "gateway"]
 
 
-def test_every_service_finds_the_others_and_the_servers(layout: Layout, services: dict[str, ServiceSpec]) -> None:
-    for spec in services.values():
-        assert spec.env["MOBILETEST_MONGO_URI"] == "mongodb://db"
-        for name, address in layout.grpc.items():
-            assert spec.env[f"MOBILETEST_{name.upper()}_ADDRESS"] == address
-
-
 def test_services_have_distinct_addresses_and_instance_names(services: dict[str, ServiceSpec]) -> None:
     variables = ("MOBILETEST_ADMIN_LISTEN", "MOBILETEST_GRPC_LISTEN", "MOBILETEST_HTTP_LISTEN", "MOBILETEST_INSTANCE")
     values = [spec.env[name] for spec in services.values() for name in variables if name in spec.env]
     assert len(values) == len(set(values))
-
-
-def test_api_and_workers_are_one_program_in_two_roles(services: dict[str, ServiceSpec]) -> None:
-    assert services["executor"].module == services["worker-1"].module == "services.executor"
-    assert services["executor"].env["MOBILETEST_EXECUTOR_ROLE"] == "api"
-    assert services["worker-1"].env["MOBILETEST_EXECUTOR_ROLE"] == "worker"
 
 
 def test_the_gateway_listens_on_the_requested_port(layout: Layout, services: dict[str, ServiceSpec]) -> None:
@@ -62,8 +48,3 @@ def test_each_service_gets_its_own_token_and_no_other(services: dict[str, Servic
         token = TOKENS.get(own.get(spec.name, spec.name) or "")
         assert spec.env.get("MOBILETEST_SERVICE_TOKEN") == token
         assert not any(other in text for other in TOKENS.values() if other != token for text in spec.env.values())
-
-
-def test_services_that_are_called_know_the_callers(services: dict[str, ServiceSpec]) -> None:
-    known = {token_digest(token): frozenset({caller}) for caller, token in TOKENS.items()}
-    assert all(parse_callers(spec.env["MOBILETEST_CALLERS"]) == known for spec in services.values())

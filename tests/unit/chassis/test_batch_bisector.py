@@ -176,20 +176,6 @@ async def test_stop_ends_bisection() -> None:
     assert (bench.calls, bench.dead_lettered(), bench.member.committed) == (1, [], [])
 
 
-async def test_a_duplicate_event_is_dead_lettered_twice() -> None:
-    twin = record_of(an_event(id_="twin"), 1)
-    bench = Bench(3, on("twin"), records=[record_of(an_event(id_="a"), 0), twin, replace(twin, offset=2)])
-    await bench.consumer.run()
-    assert (bench.handled, bench.dead_lettered()) == (["a"], ["twin", "twin"])
-
-
-async def test_without_a_limit_a_bug_ends_the_consumer() -> None:
-    bench = Bench(10, on("7"), dlq_limit=None)
-    with pytest.raises(KeyError):
-        await bench.consumer.run()
-    assert (bench.calls, bench.dead_lettered(), bench.member.committed) == (1, [], [])
-
-
 @pytest.mark.parametrize(
     "error", [OperationFailure("not authorised"), OSError("disk full"), MemoryError(), RuntimeError("loop is closed")]
 )
@@ -222,17 +208,3 @@ async def test_invalid_events_that_are_not_named_are_found_by_bisection() -> Non
 )
 def test_is_bug(error: Exception, bug: bool) -> None:
     assert is_bug(error) == bug
-
-
-async def test_refusing_an_event_of_another_batch_is_a_bug() -> None:
-    bench = Bench(1, lambda _: None)
-    strange = [[InvalidMessage("REFUSED", event=an_event(id_=id_)) for id_ in ("0", "another")]]
-    handle = bench.handle
-
-    async def refuse(events: list[Event]) -> list[InvalidMessage]:
-        await handle(events)
-        return strange.pop() if strange else []
-
-    bench.consumer._handler = refuse
-    await bench.consumer.run()
-    assert (strange, bench.dead_lettered(), bench.member.committed) == ([], [], [0])

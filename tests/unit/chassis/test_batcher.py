@@ -32,14 +32,24 @@ class Store:
         return {key: key.upper() for key in keys if key != "missing"}
 
 
+@pytest.fixture
+def store() -> Store:
+    return Store()
+
+
+@pytest.fixture
+def batches(store: Store) -> Batcher[str, str]:
+    return Batcher(store.fetch)
+
+
 async def settle() -> None:
     for _ in range(10):
         await asyncio.sleep(0)
 
 
-async def test_the_first_read_starts_at_once_and_the_rest_form_a_batch() -> None:
-    store = Store()
-    batches = Batcher(store.fetch)
+async def test_the_first_read_starts_at_once_and_the_rest_form_a_batch(
+    store: Store, batches: Batcher[str, str]
+) -> None:
     joined = [batches.join(ONE, [key]) for key in "abcdef"]
     await settle()
     assert store.calls == [["a"]]
@@ -49,8 +59,7 @@ async def test_the_first_read_starts_at_once_and_the_rest_form_a_batch() -> None
     assert [results[key] for results, key in zip(found, "abcdef", strict=True)] == list("ABCDEF")
 
 
-async def test_a_slow_call_delays_the_next_for_a_while_and_calls_are_bounded() -> None:
-    store = Store()
+async def test_a_slow_call_delays_the_next_for_a_while_and_calls_are_bounded(store: Store) -> None:
     batches = Batcher(store.fetch, max_wait=0, max_in_flight=3)
     for key in "abcde":
         batches.join(ONE, [key])
@@ -60,9 +69,7 @@ async def test_a_slow_call_delays_the_next_for_a_while_and_calls_are_bounded() -
     await eventually(lambda: store.calls == [["a"], ["b"], ["c"], ["d", "e"]])
 
 
-async def test_a_key_occurs_once_per_call() -> None:
-    store = Store()
-    batches = Batcher(store.fetch)
+async def test_a_key_occurs_once_per_call(store: Store, batches: Batcher[str, str]) -> None:
     batches.join(ONE, ["x"])
     later = [batches.join(ONE, ["a", "b"]), batches.join(ONE, ["b", "c"])]
     store.gate.set()
@@ -70,9 +77,9 @@ async def test_a_key_occurs_once_per_call() -> None:
     assert store.calls == [["x"], ["a", "b", "c"]]
 
 
-async def test_organisations_never_share_a_call_made_as_the_first_caller() -> None:
-    store = Store()
-    batches = Batcher(store.fetch)
+async def test_organisations_never_share_a_call_made_as_the_first_caller(
+    store: Store, batches: Batcher[str, str]
+) -> None:
     for caller in (ONE, ONE, OTHER, OTHER):
         batches.join(caller, ["a"])
     store.gate.set()
@@ -80,8 +87,7 @@ async def test_organisations_never_share_a_call_made_as_the_first_caller() -> No
     assert [caller.org_id for caller in store.callers] == ["org-1", "org-2", "org-1", "org-2"]
 
 
-async def test_a_batch_has_no_more_keys_than_allowed() -> None:
-    store = Store()
+async def test_a_batch_has_no_more_keys_than_allowed(store: Store) -> None:
     batches = Batcher(store.fetch, max_keys=3)
     joined = [batches.join(ONE, keys) for keys in (["x"], ["a", "b"], ["c", "d"], ["e"])]
     store.gate.set()
@@ -90,9 +96,7 @@ async def test_a_batch_has_no_more_keys_than_allowed() -> None:
     assert store.calls == [["x"], ["a", "b"], ["c", "d", "e"]]
 
 
-async def test_each_request_has_its_own_timeout() -> None:
-    store = Store()
-    batches = Batcher(store.fetch)
+async def test_each_request_has_its_own_timeout(store: Store, batches: Batcher[str, str]) -> None:
     first, second = batches.join(ONE, ["a"]), batches.join(ONE, ["a"])
     with pytest.raises(TimeoutError):
         await first.results(0.01)
@@ -101,8 +105,7 @@ async def test_each_request_has_its_own_timeout() -> None:
     assert await patient == {"a": "A"}
 
 
-async def test_an_error_reaches_only_the_requests_of_its_call() -> None:
-    store = Store()
+async def test_an_error_reaches_only_the_requests_of_its_call(store: Store) -> None:
     store.error = Unavailable("down")
     batches = Batcher(store.fetch)
     first, second = batches.join(ONE, ["a"]), batches.join(ONE, ["b"])
@@ -113,9 +116,7 @@ async def test_an_error_reaches_only_the_requests_of_its_call() -> None:
     assert await second.results(1) == {"b": "B"}
 
 
-async def test_a_cancelled_request_does_not_cancel_the_call() -> None:
-    store = Store()
-    batches = Batcher(store.fetch)
+async def test_a_cancelled_request_does_not_cancel_the_call(store: Store, batches: Batcher[str, str]) -> None:
     batches.join(ONE, ["x"])
     leaving, staying = (asyncio.create_task(batches.join(ONE, ["a"]).results(5)) for _ in range(2))
     await settle()
@@ -124,9 +125,7 @@ async def test_a_cancelled_request_does_not_cancel_the_call() -> None:
     assert await staying == {"a": "A"}
 
 
-async def test_the_call_is_cancelled_with_its_last_request() -> None:
-    store = Store()
-    batches = Batcher(store.fetch)
+async def test_the_call_is_cancelled_with_its_last_request(store: Store, batches: Batcher[str, str]) -> None:
     leaving = [asyncio.create_task(batches.join(ONE, ["a"]).results(5)) for _ in range(2)]
     await settle()
     for task in leaving:
@@ -137,8 +136,7 @@ async def test_the_call_is_cancelled_with_its_last_request() -> None:
     assert leaving[0].cancelled()
 
 
-async def test_a_batch_gathers_the_reads_of_the_next_turns() -> None:
-    store = Store()
+async def test_a_batch_gathers_the_reads_of_the_next_turns(store: Store) -> None:
     store.gate.set()
     batches = Batcher(store.fetch, turns=5)
     joined = []
@@ -152,8 +150,7 @@ async def test_a_batch_gathers_the_reads_of_the_next_turns() -> None:
     assert batches._queues == {}
 
 
-async def test_a_batch_gathers_for_a_limited_number_of_turns() -> None:
-    store = Store()
+async def test_a_batch_gathers_for_a_limited_number_of_turns(store: Store) -> None:
     batches = Batcher(store.fetch, turns=3)
     for key in "abcdefgh":
         batches.join(ONE, [key])
@@ -162,8 +159,7 @@ async def test_a_batch_gathers_for_a_limited_number_of_turns() -> None:
     assert 1 < len(store.calls[0]) < len("abcdefgh")
 
 
-async def test_a_gathering_batch_without_requests_is_never_called() -> None:
-    store = Store()
+async def test_a_gathering_batch_without_requests_is_never_called(store: Store) -> None:
     batches = Batcher(store.fetch, turns=5)
     leaving = asyncio.create_task(batches.join(ONE, ["a"]).results(5))
     await asyncio.sleep(0)
@@ -173,9 +169,7 @@ async def test_a_gathering_batch_without_requests_is_never_called() -> None:
     assert batches._queues == {}
 
 
-async def test_a_batch_without_requests_is_never_called() -> None:
-    store = Store()
-    batches = Batcher(store.fetch)
+async def test_a_batch_without_requests_is_never_called(store: Store, batches: Batcher[str, str]) -> None:
     batches.join(ONE, ["a"])
     leaving = asyncio.create_task(batches.join(ONE, ["b"]).results(5))
     await settle()

@@ -11,7 +11,7 @@ from tests.eventually import eventually
 from tests.fakes.children import reply
 
 MIB = 1024 * 1024
-LIMITS = JobLimits(cpu_seconds=0.5, wall_seconds=60, memory_bytes=128 * MIB, answer_bytes=MIB)
+LIMITS = JobLimits(cpu_seconds=0.5, wall_seconds=3600, memory_bytes=128 * MIB, answer_bytes=MIB)
 
 
 def make_pool(limits: JobLimits = LIMITS, *, jobs_per_child: int = 100) -> ChildPool:

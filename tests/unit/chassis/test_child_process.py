@@ -75,13 +75,6 @@ async def test_children_can_be_ended_and_started_after_the_fork_server_was_kille
     await other.stop()
 
 
-async def test_a_child_that_burns_its_cpu_time_is_killed() -> None:
-    child = await start_child(obey, ChildLimits(cpu_seconds=1))
-    with pytest.raises(ChildEnded) as ended:
-        await ask(child, b"burn")
-    assert ended.value.exit_code == -signal.SIGKILL
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the memory of a process")
 async def test_a_child_cannot_allocate_more_than_its_memory() -> None:
     child = await start_child(obey, ChildLimits(memory_bytes=128 * MIB))

@@ -1,8 +1,4 @@
-import asyncio
-import re
-
 from services.chassis import metrics
-from tests.eventually import eventually
 from tests.fakes.chassis import FakeClock
 
 
@@ -22,13 +18,6 @@ def test_describing_the_process_twice_is_allowed() -> None:
     shown = metrics.render()
     assert b'mobiletest_build_info{commit="abc",version="1.2.3"} 1.0' in shown
     assert b"process_resident_memory_bytes" in shown
-
-
-async def test_the_lag_of_the_event_loop_is_measured() -> None:
-    task = asyncio.create_task(metrics.measure_loop_lag("tested", every=0.001))
-    shown = re.compile(rb'mobiletest_event_loop_lag_seconds_count{thread="tested"} [1-9]')
-    await eventually(lambda: shown.search(metrics.render()))
-    task.cancel()
 
 
 def test_a_figure_of_the_leader_is_absent_elsewhere_and_when_it_is_old() -> None:

@@ -6,10 +6,11 @@ from services.chassis.errors import InvalidArgument
 from services.chassis.validation import find_violations, validate_and_default
 
 
-def test_missing_fields_get_their_defaults() -> None:
-    request = apps_pb2.ListAppsRequest()
-    validate_and_default(request)
-    assert (request.page, request.page_size) == (1, 50)
+def test_missing_fields_get_their_defaults_and_given_values_are_kept() -> None:
+    missing, given = apps_pb2.ListAppsRequest(), apps_pb2.ListAppsRequest(page=3, page_size=7)
+    for request in (missing, given):
+        validate_and_default(request)
+    assert [(request.page, request.page_size) for request in (missing, given)] == [(1, 50), (3, 7)]
 
 
 def test_whitespace_around_a_name_does_not_count() -> None:
@@ -19,12 +20,6 @@ def test_whitespace_around_a_name_does_not_count() -> None:
     with pytest.raises(InvalidArgument) as error:
         validate_and_default(apps_pb2.CreateAppRequest(name=" \t", platform="PLATFORM_IOS"))
     assert [violation.field for violation in error.value.violations] == ["name"]
-
-
-def test_given_values_are_kept() -> None:
-    request = apps_pb2.ListAppsRequest(page=3, page_size=7)
-    validate_and_default(request)
-    assert (request.page, request.page_size) == (3, 7)
 
 
 def test_violations_have_field_message_and_rule() -> None:
@@ -37,16 +32,9 @@ def test_violations_have_field_message_and_rule() -> None:
     assert "1" in violations["page"].message
 
 
-def test_a_nested_field_has_a_dotted_path() -> None:
-    request = executions_pb2.StartTestRequest()
-    request.run_config.execution_mode.retries = 9
-    assert "run_config.execution_mode.retries" in {violation.field for violation in find_violations(request)}
-
-
-def test_a_list_item_has_its_index() -> None:
-    request = tests_pb2.CreateTestRequest(name="n", tags=["ok", ""])
-    assert "tags[1]" in {violation.field for violation in find_violations(request)}
-
-
-def test_a_valid_message_has_no_violations() -> None:
+def test_violations_have_the_path_of_their_field() -> None:
+    nested, listed = executions_pb2.StartTestRequest(), tests_pb2.CreateTestRequest(name="n", tags=["ok", ""])
+    nested.run_config.execution_mode.retries = 9
+    assert "run_config.execution_mode.retries" in {violation.field for violation in find_violations(nested)}
+    assert "tags[1]" in {violation.field for violation in find_violations(listed)}
     assert find_violations(apps_pb2.ListAppsRequest(page=1)) == []

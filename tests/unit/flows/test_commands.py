@@ -12,7 +12,7 @@ from services.flows.nodes import DocumentError
 from services.flows.parser import COMMANDS
 from services.flows.patterns import Pattern
 from services.flows.selectors import Condition, Position, Selector
-from services.flows.steps import Command, Repeat, Retry, RunFlow
+from services.flows.steps import Command, Repeat, RunFlow
 from tests.unit.flows.filling import fill
 
 PAY = Selector(text=Pattern("Pay"))
@@ -293,9 +293,3 @@ def test_variables_of_inner_steps_stay_pending() -> None:
     assert isinstance(filled.command, Repeat)
     assert (filled.command.times, filled.title) == (2, "2 times")
     assert filled.command.commands[0].command == commands.InputText("${X}")
-
-
-def test_max_retries_may_be_zero() -> None:
-    retry = read("retry: {maxRetries: 0, commands: [back]}")
-    assert isinstance(retry, Retry)
-    assert retry.max_retries == 0

@@ -71,14 +71,6 @@ def test_yaml_beyond_plain_data_is_refused_at_its_location(text: str, line: int,
     assert str(error.value).startswith(f"line {line}, column {column} (doc")
 
 
-def test_an_alias_bomb_is_refused_at_its_first_alias() -> None:
-    bomb = "a: &a [x,x]\n" + "".join(
-        f"{chr(98 + i)}: &{chr(98 + i)} [*{chr(97 + i)},*{chr(97 + i)}]\n" for i in range(20)
-    )
-    with pytest.raises(DocumentError, match="aliases"):
-        read_yaml(bomb, "doc")
-
-
 def test_json_has_the_same_limits() -> None:
     deep: object = 1
     for _ in range(100_000):

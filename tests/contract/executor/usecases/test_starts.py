@@ -11,17 +11,15 @@ from uuid import uuid4
 import pytest
 
 from services.chassis.context import Caller, bind, current
-from services.chassis.errors import InvalidArgument, NotFound, PermissionDenied, ResourceExhausted
-from services.chassis.ids import derive_ids
+from services.chassis.errors import InvalidArgument, PermissionDenied, ResourceExhausted
 from services.executor.model.attribution import Ci, ExecutionSource
 from services.executor.model.changes import Change
 from services.executor.model.executions import Execution, ExecutionKind, StartSubject
-from services.executor.model.failures import NO_PLATFORM
+from services.executor.model.failures import NO_PLATFORM, Category, Failure
 from services.executor.model.limits import OrganisationLimits
 from services.executor.model.run_config import ExecutionMode, LlmConfig, RunConfig
 from services.executor.model.runs import ResolvedRuns, RunPlan
 from services.executor.model.states import Status
-from services.executor.ports.executions import ExecutionFilter, PageRequest
 from services.executor.storage.executions import MongoExecutions
 from services.executor.storage.schema import RUNS
 from services.executor.usecases.starts import ExecutionStarter
@@ -57,14 +55,6 @@ def configured(catalog: FakeCatalog, config: RunConfig) -> str:
 
 async def number_of_runs(world: World) -> int:
     return int(await world.mongo.collection(RUNS).count_documents({}))
-
-
-async def test_a_workflow_start_queues_and_requests_a_run_per_plan(world: World, catalog: FakeCatalog) -> None:
-    execution = await start(world, catalog, catalog.workflow(plan("One"), plan("Two")))
-    assert (execution.status, execution.kind) == (Status.QUEUED, ExecutionKind.WORKFLOW)
-    assert execution.workflow_name == "Nightly"
-    assert [run.target.test_name for run in await runs_of(world, execution)] == ["One", "Two"]
-    assert len(await requests(world)) == 2
 
 
 class HeldExecutions(MongoExecutions):
@@ -115,22 +105,21 @@ async def test_few_reruns_hold_their_plans_at_once(world: World, catalog: FakeCa
     assert store.storing == {"a": 2, "b": 2, "c": 2}
 
 
-async def test_a_test_has_no_workflow(world: World, catalog: FakeCatalog) -> None:
-    test_id = catalog.add(ResolvedRuns(plans=(plan(),)))
+async def test_only_the_execution_of_a_workflow_has_one(world: World, catalog: FakeCatalog) -> None:
+    workflow_id, test_id = catalog.workflow(plan()), catalog.add(ResolvedRuns(plans=(plan(),)))
+    execution = await start(world, catalog, workflow_id)
+    assert (execution.kind, execution.workflow_id) == (ExecutionKind.WORKFLOW, workflow_id)
+    assert execution.workflow_name == "Nightly"
     execution = await start(world, catalog, test_id, kind=ExecutionKind.TEST)
     assert (execution.kind, execution.workflow_id, execution.workflow_name) == (ExecutionKind.TEST, None, None)
-
-
-async def test_an_unknown_subject_is_not_found(world: World, catalog: FakeCatalog) -> None:
-    with pytest.raises(NotFound, match=r"^Workflow not found$"):
-        await start(world, catalog, str(uuid4()))
 
 
 async def test_max_parallel_limits_the_requested_runs(world: World, catalog: FakeCatalog) -> None:
     wrong = plan(config_error="Attach it.")
     execution = await start(world, catalog, catalog.workflow(wrong, plan(), plan(), plan(), max_parallel=2))
-    statuses = [run.status for run in await runs_of(world, execution)]
-    assert statuses == [Status.FAILED, Status.QUEUED, Status.QUEUED, Status.INITIALIZED]
+    runs = await runs_of(world, execution)
+    assert runs[0].failure == Failure(Category.CONFIG_INVALID, "Attach it.", reason="Attach it.")
+    assert [run.status for run in runs] == [Status.FAILED, Status.QUEUED, Status.QUEUED, Status.INITIALIZED]
     assert len(await requests(world)) == 2
 
 
@@ -177,19 +166,6 @@ async def test_the_source_follows_from_the_caller(
     with bind(Caller(org_id=current().org_id, via_gateway=via_gateway)):
         execution = await start(world, catalog, catalog.workflow(plan()), ci=ci, client=client)
     assert (execution.source, execution.service_client, execution.ci) == (source, client, ci or Ci())
-
-
-async def test_a_start_repeated_with_an_idempotency_key_returns_the_stored_execution(
-    world: World, catalog: FakeCatalog
-) -> None:
-    workflow_id = catalog.workflow(plan(), plan())
-    started = []
-    for _ in range(2):
-        with derive_ids(current().org_id, "StartWorkflow", "key-1"):
-            started.append(await start(world, catalog, workflow_id))
-    assert started[0] == started[1]
-    assert await number_of_runs(world) == len(await requests(world)) == 2
-    assert (await world.executions.page(ExecutionFilter(), PageRequest(1, 10)))[1] == 1
 
 
 async def test_a_run_without_a_platform_fails_at_the_start(world: World, catalog: FakeCatalog) -> None:

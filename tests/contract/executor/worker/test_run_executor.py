@@ -14,26 +14,20 @@ from services.executor.ports.runs import Claim, RunKey, StopReason
 from services.executor.storage.runs import MongoRuns
 from services.executor.worker.run_executor import ActiveRun, RunExecutor
 from tests.contract.executor.conftest import World
-from tests.contract.executor.executions import BROKEN, FAILED, claimed, lose, requests, run_of, started
+from tests.contract.executor.executions import BROKEN, FAILED, lose, requests, run_of, running
 from tests.eventually import eventually
 from tests.fakes.executor import FakeAttempts
 
 
 async def execute(world: World, attempts: FakeAttempts, runs: MongoRuns | None = None) -> Run:
     """A run, after a worker has executed it."""
-    [key] = await started(world)
-    active = ActiveRun(await claimed(world, key))
+    active = ActiveRun(await running(world))
     await RunExecutor(runs or world.runs, attempts, "worker-1").execute(active)
-    return await run_of(world, key)
+    return await run_of(world, active.claim.key)
 
 
 def category(run: Run) -> Category | None:
     return run.failure.category if run.failure is not None else None
-
-
-async def test_a_passing_result_is_written(world: World) -> None:
-    run = await execute(world, FakeAttempts())
-    assert (run.status, run.success) == (Status.COMPLETED, True)
 
 
 async def test_the_same_worker_retries_a_failing_verdict_at_once(world: World) -> None:
@@ -57,35 +51,34 @@ async def test_an_unexpected_error_in_an_attempt_fails_the_run(world: World) -> 
     assert "ZeroDivisionError" in run.failure.message
 
 
-async def stopped(world: World, why: StopReason, *, cancel: bool = False) -> tuple[Run, FakeAttempts]:
+async def stopped(world: World, why: StopReason, *, cancel: bool = False) -> Run:
     """A run that was stopped during its attempt."""
     attempts = FakeAttempts(blocking=True)
-    [key] = await started(world)
-    active = ActiveRun(await claimed(world, key))
+    active = ActiveRun(await running(world))
     work = asyncio.create_task(RunExecutor(world.runs, attempts, "worker-1").execute(active))
     await eventually(lambda: attempts.begun)
     if cancel:
-        await world.executions.cancel(key.execution_id)
+        await world.executions.cancel(active.claim.key.execution_id)
     now = await world.executions.now()
     await active.progress([StepResult(index=0, kind="sentence", text="Tap", status=StepStatus.PASSED, started_at=now)])
     active.stop(why)
     await work
     assert len(attempts.cancelled) == 1
-    return await run_of(world, key), attempts
+    return await run_of(world, active.claim.key)
 
 
 async def test_a_cancelled_run_releases_its_device_and_keeps_its_steps(world: World) -> None:
-    run, _ = await stopped(world, StopReason.CANCEL, cancel=True)
+    run = await stopped(world, StopReason.CANCEL, cancel=True)
     assert (run.status, len(run.attempts[0].steps)) == (Status.CANCELLED, 1)
 
 
 async def test_nothing_is_written_for_a_lost_run(world: World) -> None:
-    run, _ = await stopped(world, StopReason.LOST)
+    run = await stopped(world, StopReason.LOST)
     assert (run.status, run.attempts[0].status) == (Status.RUNNING, Status.RUNNING)
 
 
 async def test_a_draining_worker_hands_the_run_back(world: World) -> None:
-    run, _ = await stopped(world, StopReason.DRAIN)
+    run = await stopped(world, StopReason.DRAIN)
     assert (run.status, run.lease, run.attempts[0].handed_back) == (Status.RUNNING, None, True)
     assert run.claimable_at is not None
     assert len(await requests(world)) == 2
@@ -93,14 +86,13 @@ async def test_a_draining_worker_hands_the_run_back(world: World) -> None:
 
 async def test_a_fenced_verdict_is_dropped(world: World) -> None:
     attempts = FakeAttempts(blocking=True)
-    [key] = await started(world)
-    active = ActiveRun(await claimed(world, key))
+    active = ActiveRun(await running(world))
     work = asyncio.create_task(RunExecutor(world.runs, attempts, "worker-1").execute(active))
     await eventually(lambda: attempts.begun)
-    await lose(world, key)
+    await lose(world, active.claim.key)
     attempts.release.set()
     await work
-    assert (await run_of(world, key)).status is Status.RUNNING
+    assert (await run_of(world, active.claim.key)).status is Status.RUNNING
 
 
 class FailingRuns(MongoRuns):
@@ -122,9 +114,8 @@ async def test_a_verdict_is_written_after_a_database_outage(world: World) -> Non
 
 
 async def test_an_unstorable_result_becomes_a_storable_failure(world: World) -> None:
-    assert (
-        category(await execute(world, FakeAttempts(), FailingRuns(world, ValueError("too large")))) is Category.UNKNOWN
-    )
+    run = await execute(world, FakeAttempts(), FailingRuns(world, ValueError("too large")))
+    assert category(run) is Category.UNKNOWN
 
 
 async def test_a_failure_that_cannot_be_stored_is_raised(world: World) -> None:

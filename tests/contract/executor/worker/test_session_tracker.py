@@ -7,14 +7,16 @@ import pytest
 from services.chassis.errors import Unavailable
 from services.executor.automation.devices.port import DeviceFailure
 from services.executor.maintenance.orphan_sessions import OrphanSweeper
+from services.executor.model.attempts import AttemptResult
 from services.executor.model.failures import Category
 from services.executor.model.runs import Orphan, Session
 from services.executor.ports.runs import RunKey
 from services.executor.storage.runs import MongoRuns
 from services.executor.worker.session_tracker import SessionTracker
 from tests.contract.executor.conftest import World, stop
-from tests.contract.executor.executions import claimed, lose, run_of, started
+from tests.contract.executor.executions import claimed, lose, run_of, running, started
 from tests.eventually import eventually
+from tests.fakes.executor import plan
 
 SESSION = Session("http://hub:4723", "s-1")
 
@@ -41,21 +43,47 @@ def hub() -> Hub:
 
 async def orphaned(world: World) -> RunKey:
     """A run whose worker was lost with an open session."""
-    [key] = await started(world)
-    claim = await claimed(world, key)
-    await world.runs.note_session(key, claim.run.fencing_token, SESSION)
-    await lose(world, key)
-    return key
+    claim = await running(world)
+    await world.runs.note_session(claim.key, claim.run.fencing_token, SESSION)
+    await lose(world, claim.key)
+    return claim.key
 
 
 async def orphans_of(world: World, key: RunKey) -> tuple[Orphan, ...]:
     return (await run_of(world, key)).orphans
 
 
-async def test_a_lost_run_cannot_record_a_session(world: World, hub: Hub) -> None:
+async def test_the_session_of_a_lost_worker_is_an_orphan_until_it_is_forgotten(world: World) -> None:
     [key] = await started(world)
     claim = await claimed(world, key)
+    await world.runs.note_session(key, claim.run.fencing_token, SESSION)
+    await world.runs.renew({key.run_id: claim.run.fencing_token})
+    assert await world.runs.orphans(100) == []
     await lose(world, key)
+    [left] = await world.runs.orphans(100)
+    assert (left.key, left.session, left.seconds >= 0) == (key, SESSION, True)
+    again = (await claimed(world, key, "worker-2")).run
+    assert again.lease is not None
+    assert ([orphan.session for orphan in again.orphans], again.lease.session) == ([SESSION], None)
+    await world.runs.forget_orphan(key, Session(SESSION.hub, "s-2"))
+    assert len(await world.runs.orphans(100)) == 1
+    await world.runs.forget_orphan(key, SESSION)
+    assert await world.runs.orphans(100) == []
+
+
+async def test_the_session_of_a_run_handed_back_is_an_orphan(world: World) -> None:
+    back, ended = await started(world, plan(), plan())
+    for key in (back, ended):
+        claim = await claimed(world, key)
+        await world.runs.note_session(key, claim.run.fencing_token, SESSION)
+    await world.runs.hand_back(back, 1)
+    await world.runs.finish(ended, 1, AttemptResult())
+    assert [left.key for left in await world.runs.orphans(100)] == [back]
+
+
+async def test_a_lost_run_cannot_record_a_session(world: World, hub: Hub) -> None:
+    claim = await running(world)
+    await lose(world, claim.key)
     with pytest.raises(DeviceFailure, match="belongs to another worker") as raised:
         await SessionTracker(world.runs, hub.delete).recorder(claim)(SESSION)
     assert raised.value.category is Category.EXECUTOR_LOST
@@ -79,14 +107,14 @@ async def test_recording_a_session_in_the_lease_is_retried_a_few_times(
 ) -> None:
     runs = Stumbling(world.transactions)
     runs.times = times
-    [key] = await started(world)
-    note = SessionTracker(runs, hub.delete).recorder(await claimed(world, key))
+    claim = await running(world)
+    note = SessionTracker(runs, hub.delete).recorder(claim)
     if noted:
         await note(SESSION)
     else:
         with pytest.raises(DeviceFailure, match="down"):
             await note(SESSION)
-    lease = (await run_of(world, key)).lease
+    lease = (await run_of(world, claim.key)).lease
     assert lease is not None
     assert lease.session == (SESSION if noted else None)
 

@@ -20,7 +20,7 @@ from services.executor.worker.worker import Worker
 from tests.contract.executor.conftest import World
 from tests.contract.executor.executions import runs_of, start
 from tests.eventually import eventually
-from tests.fakes.executor import plan
+from tests.fakes.executor import FakeAttempts, plan
 from tests.fakes.hubs import FakeHubs
 
 WORKERS, SESSIONS, RUNS = 8, 3, 24
@@ -38,19 +38,17 @@ class Sessions:
         self.most_open, self.most_claimed = max(self.most_open, self.open), max(self.most_claimed, self.claimed)
 
 
-class HubAttempts:
+class HubAttempts(FakeAttempts):
     """Attempts that only open and close a session."""
 
     def __init__(self, pools: PooledDevices, sessions: Sessions) -> None:
+        super().__init__()
         self._pools = pools
         self._sessions = sessions
 
     @property
     def platforms(self) -> Sequence[Platform]:
         return (Platform.ANDROID,)
-
-    def accepts(self, platform: Platform, org_id: str) -> bool:
-        return True
 
     def places(self, platform: Platform) -> int:
         return self._pools.slots("android")

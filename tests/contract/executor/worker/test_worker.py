@@ -76,16 +76,6 @@ async def test_a_free_slot_is_announced(world: World) -> None:
     assert await eventually(lambda: freed) == [2]
 
 
-async def test_draining_lets_short_runs_end(world: World) -> None:
-    attempts = FakeAttempts(blocking=True)
-    [key] = await started(world)
-    worker = make(world, attempts)
-    await worker.claim([key], ANDROID)
-    attempts.release.set()
-    await worker.drain(10)
-    assert (await run_of(world, key)).success is True
-
-
 async def test_draining_hands_back_long_runs_and_claims_nothing(world: World) -> None:
     attempts = FakeAttempts(blocking=True)
     first, second = await started(world, plan(), plan())

@@ -196,21 +196,15 @@ async def test_a_file_with_another_id_than_its_build_is_refused_and_removed(hub:
     assert set(hub.apps) == set(OWN)
 
 
+@pytest.mark.parametrize("killed", [False, True])
 async def test_a_simulator_is_cleaned_of_the_app_that_only_the_pool_names(
-    hub: PhoneHub, use: Use, unclean: FakeUncleanDevices
+    hub: PhoneHub, use: Use, unclean: FakeUncleanDevices, killed: bool
 ) -> None:
+    """By its worker, or by the one that deletes the session of a killed worker."""
     device = await use("a", package=None, named=SHOP)
     assert hub.holds(SECRET)
-    await device.close()
+    await (delete_session(Session(hub.url, "session-1"), unclean=unclean) if killed else device.close())
     assert hub.commands()[-3:] == ["removeApp", "setClipboard", "delete"]
-    assert (set(hub.apps), unclean.marked) == (set(OWN), {})
-
-
-async def test_a_killed_workers_simulator_is_cleaned_of_the_app_that_only_the_pool_names(
-    hub: PhoneHub, use: Use, unclean: FakeUncleanDevices
-) -> None:
-    await use("a", package=None, named=SHOP)
-    assert await delete_session(Session(hub.url, "session-1"), unclean=unclean)
     assert (set(hub.apps), unclean.marked) == (set(OWN), {})
 
 

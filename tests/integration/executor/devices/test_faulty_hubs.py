@@ -3,7 +3,8 @@
 import asyncio
 import base64
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 import structlog
@@ -22,6 +23,7 @@ from services.executor.automation.devices.webdriver.sessions import (
 from services.executor.model.failures import Category
 from services.executor.model.runs import Session
 from tests.eventually import eventually
+from tests.integration.executor.devices.scripted_hub import serve
 
 PHONE = DeviceInfo("phone-1", "android", simulated=False)
 Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -34,7 +36,7 @@ class ScriptedHub:
     def __init__(self) -> None:
         self.answers: dict[str, Answer] = {}
         self.asked: list[str] = []
-        self.bodies: list[object] = []
+        self.bodies: list[Any] = []
         self.url = ""
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
@@ -48,15 +50,7 @@ class ScriptedHub:
 @pytest.fixture
 async def hub() -> AsyncIterator[ScriptedHub]:
     scripted = ScriptedHub()
-    application = web.Application()
-    application.router.add_route("*", "/{path:.*}", scripted.handle)
-    runner = web.AppRunner(application, shutdown_timeout=0.1)
-    async with AsyncExitStack() as stack:
-        await runner.setup()
-        stack.push_async_callback(runner.cleanup)
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        scripted.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    async with serve(scripted.handle) as scripted.url:
         yield scripted
 
 
@@ -157,14 +151,17 @@ async def test_messages_do_not_contain_the_urls_password(hub: ScriptedHub) -> No
     assert "lovelace" not in raised.value.message
 
 
-async def test_a_late_session_is_deleted(hub: ScriptedHub) -> None:
-    answered = asyncio.Event()
-
-    async def late(request: web.Request) -> web.StreamResponse:
-        await answered.wait()
+def opened_after(moment: asyncio.Event) -> Answer:
+    async def answer(request: web.Request) -> web.StreamResponse:
+        await moment.wait()
         return web.json_response(OPENED)
 
-    hub.answers["POST /session"] = late
+    return answer
+
+
+async def test_a_late_session_is_deleted(hub: ScriptedHub) -> None:
+    answered = asyncio.Event()
+    hub.answers["POST /session"] = opened_after(answered)
     target = HubTarget(url=hub.url, capabilities={"appium:automationName": "UiAutomator2"}, opening_seconds=0.1)
     with pytest.raises(DeviceFailure, match=r"opened no session within 0\.1 s") as raised:
         await open_device(target, PHONE, Build())
@@ -176,12 +173,7 @@ async def test_a_late_session_is_deleted(hub: ScriptedHub) -> None:
 
 async def test_a_session_opened_after_a_cancellation_is_deleted(hub: ScriptedHub) -> None:
     answered = asyncio.Event()
-
-    async def late(request: web.Request) -> web.StreamResponse:
-        await answered.wait()
-        return web.json_response(OPENED)
-
-    hub.answers["POST /session"] = late
+    hub.answers["POST /session"] = opened_after(answered)
     opening = asyncio.create_task(open_device(HubTarget(url=hub.url, capabilities={}), PHONE, Build()))
     await eventually(lambda: hub.asked)
     opening.cancel()
@@ -234,24 +226,14 @@ async def test_a_hub_that_does_not_answer_is_not_ready(hub: ScriptedHub) -> None
     assert not await is_ready(hub.url, timeout=0.1)
 
 
-async def test_appium_always_gets_an_idle_timeout(hub: ScriptedHub) -> None:
+async def test_sessions_end_when_idle_and_pages_load_in_less_time_than_a_command_has(hub: ScriptedHub) -> None:
     hub.answers["POST /session"] = opened
-    target = HubTarget(url=hub.url, capabilities={"platformName": "Android", "appium:automationName": "UiAutomator2"})
-    device = await open_device(target, PHONE, Build())
-    await device.close()
-    asked = hub.bodies[0]
-    assert isinstance(asked, dict)
-    assert asked["capabilities"]["alwaysMatch"]["appium:newCommandTimeout"] == 90.0
-
-
-async def test_page_timeouts_are_shorter_than_command_timeouts(hub: ScriptedHub) -> None:
-    hub.answers["POST /session"] = opened
-    device = await open_device(HubTarget(url=hub.url, capabilities={"browserName": "chrome"}), PHONE, Build())
-    await device.close()
-    asked = hub.bodies[0]
-    assert isinstance(asked, dict)
-    limits = asked["capabilities"]["alwaysMatch"]["timeouts"]
-    assert max(limits.values()) / 1000 < COMMAND_SECONDS
+    for capabilities in ({"appium:automationName": "UiAutomator2"}, {"browserName": "chrome"}):
+        device = await open_device(HubTarget(url=hub.url, capabilities=capabilities), PHONE, Build())
+        await device.close()
+    phone, browser = [body["capabilities"]["alwaysMatch"] for body in hub.bodies if body]
+    assert phone["appium:newCommandTimeout"] == 90.0
+    assert max(browser["timeouts"].values()) / 1000 < COMMAND_SECONDS
 
 
 async def opened(request: web.Request) -> web.StreamResponse:

@@ -4,9 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
-from mobiletest.types.v1 import execution_pb2, run_config_pb2
+from mobiletest.types.v1 import execution_pb2
 
-from services.chassis.context import Caller
 from tests.eventually import eventually
 from tests.integration.executor.catalog_server import Shelf
 from tests.integration.executor.devices.scripted_hub import ScriptedHub, serving_hub
@@ -15,16 +14,12 @@ SEE = 'I see "Go"'
 APP = b"an app " * 50_000
 
 
-def pools(folder: Path, *hubs: ScriptedHub, app: str = "path", slots: int = 1, organisation: str = "") -> str:
-    """A pools file with a pool at each hub, called a, b, ..., for one organisation if it is named."""
-    dedicated = f", organisation: {organisation}" if organisation else ""
-    lines = [
-        f"  - {{name: {name}, platform: android, kind: webdriver, url: '{hub.url}', slots: {slots}, app: {app},"
-        f" capabilities: {{platformName: Fake, 'appium:automationName': Fake}}{dedicated}}}\n"
-        for name, hub in zip("abc", hubs, strict=False)
-    ]
+def pools(folder: Path, hub: ScriptedHub, *, app: str = "path", slots: int = 1) -> str:
+    """A pools file with a pool at the hub."""
+    capabilities = "{platformName: Fake, 'appium:automationName': Fake}"
+    fields = f"name: a, platform: android, kind: webdriver, url: '{hub.url}', slots: {slots}, app: {app}"
     path = folder / "pools.yaml"
-    path.write_text("pools:\n" + "".join(lines))
+    path.write_text(f"pools: [{{{fields}, capabilities: {capabilities}}}]")
     return str(path)
 
 
@@ -66,19 +61,6 @@ async def _is_404(url: str | None) -> bool:
         return answer.status == 404
 
 
-async def test_a_run_without_install_gives_the_hub_no_app(
-    executor: Any, connect: Any, shelf: Shelf, tmp_path: Path, caller: Caller
-) -> None:
-    config = run_config_pb2.RunConfig(execution_mode=run_config_pb2.ExecutionMode(skip_app_install=True))
-    async with (
-        serving_hub(ScriptedHub()) as hub,
-        executor(device_pools=pools(tmp_path, hub, organisation=caller.org_id)) as app,
-        connect(app.grpc_address) as client,
-    ):
-        assert (await client.ended(await client.start(app_run(shelf), run_config=config))).success
-        assert hub.apps == [None]
-
-
 async def test_runs_stay_queued_while_their_only_hub_is_down(
     executor: Any, connect: Any, shelf: Shelf, tmp_path: Path
 ) -> None:
@@ -94,22 +76,6 @@ async def test_runs_stay_queued_while_their_only_hub_is_down(
             assert (await client.ended(execution_id)).success
             [run] = await client.runs(execution_id)
             assert run.attempt_number == 1
-
-
-async def test_a_failing_hub_costs_no_attempt_when_another_works(
-    executor: Any, connect: Any, shelf: Shelf, tmp_path: Path
-) -> None:
-    async with serving_hub(ScriptedHub(refuses=True)) as broken, serving_hub(ScriptedHub()) as good:
-        file = pools(tmp_path, broken, good)
-        async with executor(device_pools=file) as app, connect(app.grpc_address) as client:
-            runs = 0
-            while runs < 3 or not broken.asked:  # its slot may count as taken at first
-                execution_id = await client.start(app_run(shelf))
-                assert (await client.ended(execution_id)).success
-                [run] = await client.runs(execution_id)
-                assert [attempt.device for attempt in run.attempts] == ["b-1"]
-                runs += 1
-            assert len(good.asked) == runs
 
 
 async def test_workers_share_the_slots_of_a_hub(executor: Any, connect: Any, shelf: Shelf, tmp_path: Path) -> None:

@@ -1,8 +1,6 @@
-"""The same test by sentences, by commands and by a goal, and what a second run of each costs."""
+"""Goals and sentences that a model carries out, and what a second run of each costs."""
 
 from pathlib import Path
-
-import pytest
 
 from services.executor.automation.step_cache.cache import StoredStepCache
 from services.executor.model.attempts import AttemptResult, CacheOutcome, Resolution
@@ -25,21 +23,6 @@ SENTENCES = (
     'Tap "Place order"',
     'I see "Thank you"',
 )
-COMMANDS = (
-    {"tapOn": "Email"},
-    {"inputText": "ada@example.com"},
-    {"tapOn": "Password"},
-    {"inputText": "lovelace"},
-    {"tapOn": "Log in"},
-    {"tapOn": "Blue mug"},
-    {"tapOn": "Add to cart"},
-    {"tapOn": "Go to cart"},
-    {"tapOn": "Checkout"},
-    {"tapOn": {"id": "address"}},
-    {"inputText": "12 St James's Square, London"},
-    {"tapOn": "Place order"},
-    {"assertVisible": "Thank you"},
-)
 GOAL = "Buy a blue mug as ada@example.com with the password lovelace"
 PLANNING = RunConfig(execution_mode=ExecutionMode(enable_planning=True))
 
@@ -50,12 +33,6 @@ def calls_of(result: AttemptResult) -> int:
 
 def tokens_of(result: AttemptResult) -> int:
     return sum(step.model_tokens for step in result.steps)
-
-
-@pytest.mark.parametrize("steps", [SENTENCES, COMMANDS], ids=["sentences", "commands"])
-async def test_sentences_and_commands_need_no_model(world: World, steps: tuple[object, ...]) -> None:
-    result = await world.run(*steps, app=SHOP)
-    assert (result.failure, calls_of(result), world.endpoint.asked) == (None, 0, [])
 
 
 async def test_a_goal_is_planned_in_the_first_run_and_needs_no_model_in_the_second(world: World) -> None:

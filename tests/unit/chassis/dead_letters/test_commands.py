@@ -6,14 +6,8 @@ from services.chassis.dead_letters.__main__ import build_parser
 
 
 def test_reason_may_be_repeated() -> None:
-    parsed = build_parser().parse_args(["replay", "t", "--reason", "BAD", "--reason", "WORSE", "--limit", "5"])
-    assert (parsed.topics, parsed.reason, parsed.limit, parsed.again, parsed.dry_run) == (
-        ["t"],
-        ["BAD", "WORSE"],
-        5,
-        False,
-        False,
-    )
+    parsed = build_parser().parse_args(["replay", "t", "--reason", "BAD", "--reason", "WORSE"])
+    assert parsed.reason == ["BAD", "WORSE"]
 
 
 @pytest.mark.parametrize("limit", ["0", "-1", "many", ""])

@@ -51,10 +51,6 @@ def test_dlq_limit_is_exceeded_by_one_more_than_the_share(state: DlqLimitState) 
     assert "BAD (no such thing) at 0" in why
 
 
-def test_dlq_limit_allows_half_of_the_messages(state: DlqLimitState) -> None:
-    assert not any(exceeds(state, [True, False] * 7) for _ in range(50))
-
-
 def test_each_partition_has_its_own_count(state: DlqLimitState) -> None:
     for _ in range(WINDOW - 1):
         state.count(batch([False] * 10, topic="busy"))
