@@ -11,6 +11,7 @@ from services.catalog.model.values import Page
 from services.catalog.secret_cipher import SecretCipher
 from services.catalog.storage.secrets import MongoSecretRotation, MongoSecrets
 from services.chassis.context import current
+from services.chassis.errors import FailedPrecondition
 from services.chassis.mongo import Mongo
 from tests.contract.catalog.conftest import foreign
 
@@ -71,6 +72,15 @@ async def test_rotation_encrypts_all_organisations_secrets_with_the_first_key(
     [found] = await stored.named(["a"])
     assert after.decrypt(found.value, found.org_id, found.name) == "mine"
     assert found.updated_at == own.updated_at
+
+
+async def test_rotation_without_the_old_key_says_so_and_changes_nothing(mongo: Mongo, stored: MongoSecrets) -> None:
+    value = SecretCipher({"v1": OLD}).encrypt("mine", current().org_id, "a")
+    await stored.put(replace(secret("a"), value=value))
+    with pytest.raises(FailedPrecondition):
+        await rotate_secrets(mongo, SecretCipher({"v2": NEW}))
+    [found] = await stored.named(["a"])
+    assert found.value == value
 
 
 async def test_rotation_does_not_overwrite_a_value_that_was_set_meanwhile(mongo: Mongo, stored: MongoSecrets) -> None:

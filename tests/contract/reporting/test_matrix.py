@@ -28,6 +28,13 @@ async def row_of(story: StoredStory, test: str = "t") -> MatrixRow:
     return next(row for row in (await matrix_of(story)).rows if row.test_id == test)
 
 
+async def test_pages_list_builds_newest_first(story: StoredStory) -> None:
+    for number in range(5):
+        story.build(f"1.{number}")
+    matrix = await matrix_of(story, Page(2, 2))
+    assert ([build.version for build in matrix.builds], matrix.total_builds) == (["1.2", "1.1"], 5)
+
+
 async def test_rows_are_attached_tests_and_tests_with_a_run_on_the_page(story: StoredStory) -> None:
     first, second = story.build("1.0"), story.build("1.1")
     story.attach("attached")

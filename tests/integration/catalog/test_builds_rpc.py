@@ -62,6 +62,21 @@ async def test_an_apk_is_uploaded_and_downloaded(service: Service) -> None:
     assert list(service.spool.iterdir()) == []
 
 
+async def test_builds_are_listed_by_checksum_and_version(service: Service) -> None:
+    app = await made(service)
+    for version in ("1", "2"):
+        await service.builds.UploadBuild(upload(app, version.encode(), version))
+    digest = sha256(b"1").hexdigest()
+    for asked, versions in (
+        ({}, ["2", "1"]),
+        ({"sha256": digest.upper()}, ["1"]),
+        ({"version": "2"}, ["2"]),
+        ({"sha256": digest, "version": "2"}, []),
+    ):
+        listed = await service.builds.ListBuilds(builds_pb2.ListBuildsRequest(app_id=app.id, **asked))
+        assert ([build.version for build in listed.items], listed.total) == (versions, len(versions)), asked
+
+
 async def test_a_caller_with_the_object_store_is_told_where_a_large_build_is(service: Service) -> None:
     """Headers and the part that was asked for are the same; a small part comes with its bytes."""
     app, content = await made(service), os.urandom(3 * 1024 * 1024)

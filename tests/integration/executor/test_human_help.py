@@ -1,10 +1,11 @@
-"""A run asks a person over gRPC, and again in its next attempt."""
+"""A run asks a person over gRPC, and again in its next attempt; cancelling it does not wait for an answer."""
 
 from typing import Any
 
 import grpc
 import pytest
 from mobiletest.executor.v1 import executions_pb2 as pb
+from mobiletest.types.v1 import execution_pb2
 
 from tests.integration.executor.catalog_server import Shelf
 from tests.integration.executor.conftest import Served
@@ -48,6 +49,19 @@ async def test_an_answer_lets_the_run_continue(served: Served) -> None:
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await answer(client, run, "skip")
     assert caught.value.code() is grpc.StatusCode.FAILED_PRECONDITION
+
+
+@in_module
+async def test_cancelling_does_not_wait_for_an_answer(served: Served) -> None:
+    client = served.client
+    execution_id = await client.start(ambiguous(served.shelf), run_config=asking())
+    run, _ = await question(client, execution_id)
+    await client.stub.CancelExecution(pb.CancelExecutionRequest(execution_id=execution_id))
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await answer(client, run, "skip")
+    assert caught.value.code() is grpc.StatusCode.FAILED_PRECONDITION
+    execution = await client.ended(execution_id)
+    assert execution.status == execution_pb2.EXECUTION_STATUS_CANCELLED
 
 
 @in_module

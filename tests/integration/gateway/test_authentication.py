@@ -5,6 +5,7 @@ import asyncio
 import pytest
 from mobiletest.catalog.v1 import apps_pb2
 
+from services.chassis.errors import Unavailable
 from services.gateway.app import App
 from tests.fakes.gateway import FakeBackends, new_key, script_api_key
 from tests.integration.gateway.conftest import Client
@@ -66,6 +67,11 @@ async def test_services_receive_the_caller(client: Client, backends: FakeBackend
     assert caller.via_gateway
     assert caller.traceparent == trace
     assert caller.subject
+
+
+async def test_a_catalog_that_is_down_is_a_503_and_not_a_401(client: Client, backends: FakeBackends) -> None:
+    backends.fail("VerifyApiKey", Unavailable("down"))
+    assert (await client("GET", PATH, key=new_key())).status == 503
 
 
 async def test_the_request_timeout_covers_the_verification_of_the_key(client: Client, backends: FakeBackends) -> None:

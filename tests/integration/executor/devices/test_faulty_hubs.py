@@ -171,6 +171,25 @@ async def test_a_late_session_is_deleted(hub: ScriptedHub) -> None:
     assert hub.asked == ["POST /session", "DELETE /session/one"]
 
 
+@pytest.mark.parametrize(
+    ("message", "category"),
+    [
+        ("no device is connected", Category.DEVICE_UNAVAILABLE),
+        ("Failure [INSTALL_FAILED_NO_MATCHING_ABIS]", Category.APP_INSTALL_FAILED),
+        ("Cannot start the 'com.example.shop' application", Category.APP_LAUNCH_FAILED),
+    ],
+)
+async def test_a_refused_session_says_whether_the_device_or_the_app_is_at_fault(
+    hub: ScriptedHub, message: str, category: Category
+) -> None:
+    hub.answers["POST /session"] = says(
+        b'{"value": {"error": "session not created", "message": "%s"}}' % message.encode(), status=500
+    )
+    with pytest.raises(DeviceFailure) as raised:
+        await open_device(HubTarget(url=hub.url, capabilities={}), PHONE, Build())
+    assert (raised.value.category, message in raised.value.message) == (category, True)
+
+
 async def test_a_session_opened_after_a_cancellation_is_deleted(hub: ScriptedHub) -> None:
     answered = asyncio.Event()
     hub.answers["POST /session"] = opened_after(answered)
