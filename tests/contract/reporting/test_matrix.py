@@ -28,11 +28,12 @@ async def row_of(story: StoredStory, test: str = "t") -> MatrixRow:
     return next(row for row in (await matrix_of(story)).rows if row.test_id == test)
 
 
-async def test_pages_list_builds_newest_first(story: StoredStory) -> None:
+async def test_pages_list_builds_newest_first_and_those_of_one_moment_by_id(story: StoredStory) -> None:
     for number in range(5):
-        story.build(f"1.{number}")
-    matrix = await matrix_of(story, Page(2, 2))
-    assert ([build.version for build in matrix.builds], matrix.total_builds) == (["1.2", "1.1"], 5)
+        story.build(f"1.{number}", at=NOW - timedelta(days=number // 2))
+    pages = [await matrix_of(story, Page(skip, 2)) for skip in (0, 2, 4)]
+    assert [[build.version for build in page.builds] for page in pages] == [["1.1", "1.0"], ["1.3", "1.2"], ["1.4"]]
+    assert {page.total_builds for page in pages} == {5}
 
 
 async def test_rows_are_attached_tests_and_tests_with_a_run_on_the_page(story: StoredStory) -> None:

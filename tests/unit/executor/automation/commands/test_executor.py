@@ -175,7 +175,7 @@ async def test_dark_mode_is_checked_at_once() -> None:
     ("points", "speed", "count", "seconds"),
     [
         # A hundredth of a degree of latitude is 1,112 m: at 100 m/s eleven seconds, and as many points.
-        (["1, 2", "1.01, 2"], {"speed": 100}, 12, 11.1),
+        (["1, 2", "1.01, 2"], {"speed": 100}, 12, 11.12),
         (["0,0", "0,0.01", "0,0"], {}, 101, 556),
     ],
 )
@@ -185,7 +185,7 @@ async def test_a_journey_takes_its_time(points: list[str], speed: dict[str, int]
     assert (await run(device, "back", {"travel": {"points": points, **speed}})).failure is None
     places = [each.removeprefix("location ") for each in device.done if each.startswith("location")]
     assert (places[0], places[-1], len(places)) == (points[0].replace(" ", ""), points[-1].replace(" ", ""), count)
-    assert device.timer.now() == pytest.approx(seconds, rel=0.01)
+    assert device.timer.now() == pytest.approx(seconds, rel=0.001)
 
 
 def test_a_journey_takes_the_shorter_way_around_the_earth() -> None:
