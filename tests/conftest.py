@@ -98,8 +98,13 @@ def skip_or_fail(reason: str) -> NoReturn:
 
 @pytest.fixture(scope="session")
 def mongo_uri() -> str:
-    """The URI of a MongoDB replica set that the whole run shares: use databases of your own."""
-    return str(get_part("mongo"))
+    """The URI of a MongoDB replica set that the whole run shares: use databases of your own.
+
+    Clients poll it. Event loops of a session stand still while tests with loops of their own run, and PyMongo Async
+    would take a heartbeat that it waited for meanwhile for a dead server, and cancel what others do there.
+    """
+    uri = str(get_part("mongo"))
+    return f"{uri}{'&' if '?' in uri else '/?'}serverMonitoringMode=poll"
 
 
 @pytest.fixture(scope="session")

@@ -5,12 +5,15 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import pytest
+import pytest_asyncio
 from mobiletest.executor.v1 import steps_pb2 as pb
 
 from services.chassis import context
 from services.chassis.errors import InvalidArgument, ResourceExhausted
 from services.chassis.proto_values import json_to_value, struct_to_json
 from services.executor.resolver_pool import LIMITS, VALUE_LIMIT, ResolverPool
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 BUTTON = '<node class="a.Button" text="Go" bounds="[0,0][9,9]"/>'
 LARGE = f"<hierarchy>{'<node/>' * 10_000}{BUTTON}</hierarchy>"
@@ -25,14 +28,14 @@ async def resolve(pool: ResolverPool, asked: pb.ResolveStepRequest, org: str = "
         return await pool.resolve(asked)
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def pool() -> AsyncIterator[ResolverPool]:
     made = ResolverPool()
     yield made
     await made.close()
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def strict_pool() -> AsyncIterator[ResolverPool]:
     made = ResolverPool(replace(LIMITS, cpu_seconds=0.02))
     yield made
