@@ -20,7 +20,7 @@ class PublishedOffsets:
     def __init__(self) -> None:
         self.ends: dict[TopicPartition, int] = {}
 
-    def note(self, events: Sequence[Event] | Sequence[Record], results: Iterable[PublishResult | Exception]) -> None:
+    def note(self, events: Sequence[Event | Record], results: Iterable[PublishResult | Exception]) -> None:
         """Remember the acknowledgements; an event without one is an error."""
         for event, result in zip(events, results, strict=True):
             assert not isinstance(result, Exception), result
