@@ -94,7 +94,8 @@ def settings_overrides() -> dict[str, Any]:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def gateway(shared_backends: FakeBackends, settings_overrides: dict[str, Any]) -> AsyncIterator[App]:
     """The gateway of all tests of a module, which neither stop services nor make reporting's statistics fail."""
-    async with run_gateway(shared_backends, **settings_overrides) as app:
+    patient = {"stats_timeout_seconds": 60}  # a busy machine would get apps without their statistics
+    async with run_gateway(shared_backends, **patient | settings_overrides) as app:
         yield app
 
 
