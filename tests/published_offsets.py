@@ -33,7 +33,7 @@ class PublishedOffsets:
         left = {place: end - committed[place] for place, end in self.ends.items()}
         return {place: count for place, count in left.items() if count > 0}
 
-    async def applied(self, bootstrap: str, group: str, *, within: float = 60.0) -> None:
+    async def applied(self, bootstrap: str, group: str) -> None:
         """Wait until the group has committed all of it."""
 
         async def caught_up() -> bool:
@@ -41,4 +41,4 @@ class PublishedOffsets:
             assert not left, f"{group} has not committed {left}"
             return True
 
-        await eventually(caught_up, within=within, every=0.05)
+        await eventually(caught_up, every=0.05)

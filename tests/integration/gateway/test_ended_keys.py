@@ -16,6 +16,7 @@ from services.chassis.producer import Producer
 from services.gateway.auth.key_cache import KEY_EVENTS_TOPIC
 from tests.eventually import eventually
 from tests.fakes.gateway import FakeBackends, run_fake_backends, script_api_key
+from tests.fakes.reporting_event_log import event
 from tests.integration.gateway.conftest import Client, open_client, run_gateway
 
 METHODS = {"WatchExecution", "DownloadBuild", "UploadBuild", "GetExecution"}
@@ -59,15 +60,7 @@ def start_all(client: Client) -> dict[str, asyncio.Task[Any]]:
 def deletion(key_id: str) -> Event:
     """The catalog's event about a key that was deleted."""
     message = events_pb2.ApiKeyChanged(org_id=str(uuid4()), api_key_id=key_id, revision=2, deleted=True)
-    return Event(
-        topic=KEY_EVENTS_TOPIC,
-        key=key_id,
-        type=message.DESCRIPTOR.full_name,
-        source="test",
-        id=str(uuid4()),
-        time=datetime.now(UTC),
-        payload=message.SerializeToString(),
-    )
+    return event(KEY_EVENTS_TOPIC, key_id, message)
 
 
 def all_open(backends: FakeBackends) -> bool:
