@@ -10,7 +10,6 @@ from tests.dashboard.pages import defects
 from tests.e2e.client import Api, created
 from tests.e2e.test_gate import Ci
 from tests.e2e.world import FAILING, UNKNOWN, World
-from tests.eventually import eventually
 
 
 async def open_build(visitor: Visitor, build: Any, query: str = "") -> None:
@@ -113,18 +112,14 @@ async def test_a_build_without_runs(visitor: Visitor, world: World) -> None:
     assert (await download.value).suggested_filename == "app.bin"
 
 
-async def test_runs_have_pages(visitor: Visitor, world: World, api: Api) -> None:
+async def test_runs_have_pages(visitor: Visitor, world: World) -> None:
     app = await world.app()
     build = await world.build(app, "1.0.0")
     tests = [await world.test(["launchApp"], name=f"Test {number:02}") for number in range(21)]
     for test in tests:
         await world.attach(app, test)
     await world.run(await world.workflow(*tests))
-
-    async def all_reported() -> bool:
-        return bool(created(await api.get(f"/apps/builds/{build['id']}/runs"))["total"] == len(tests))
-
-    await eventually(all_reported)
+    await world.reported(build, len(tests))
     await open_build(visitor, build)
     page = visitor.page
     await expect(page.locator("#runs tbody tr")).to_have_count(20)

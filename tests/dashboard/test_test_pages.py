@@ -11,7 +11,6 @@ from tests.dashboard.conftest import Visitor
 from tests.dashboard.pages import defects_shown
 from tests.e2e.client import Api, created
 from tests.e2e.world import World
-from tests.eventually import eventually
 
 SENTENCES = ["Launch the app", 'Type "Ada" into "Email"', 'Verify that "Nothing of this name" is visible']
 HOSTILE = f"<script>alert(1)</script> \u202e {'W' * 170}"
@@ -20,15 +19,11 @@ HOSTILE = f"<script>alert(1)</script> \u202e {'W' * 170}"
 async def executed(world: World, test: Any, runs: int = 1) -> Any:
     """The app on which the test has run so often; reporting knows it."""
     app = await world.app()
-    await world.build(app, "1.0.0")
+    build = await world.build(app, "1.0.0")
     await world.attach(app, test)
     for _ in range(runs):
         await world.ended(created(await world.api.post("/tests/execute", {"test_id": test["id"]}))["id"])
-
-    async def reported() -> bool:
-        return bool(created(await world.api.get(f"/tests/{test['id']}/runs"))["total"] == runs)
-
-    await eventually(reported)
+    await world.reported(build, runs)
     return app
 
 

@@ -86,10 +86,10 @@ class World:
         return created(await self.api.get(f"/executions/{execution['id']}/runs/{listed['id']}"))
 
     async def reported(self, build: Any, runs: int) -> Any:
-        """Wait until reporting shows this many ended runs of a build; the page of runs."""
+        """Wait until reporting shows this many ended runs of a build, at most 100; the page of runs."""
 
         async def probe() -> Any:
-            page = created(await self.api.get(f"/apps/builds/{build['id']}/runs"))
+            page = created(await self.api.get(f"/apps/builds/{build['id']}/runs", params={"page_size": 100}))
             ended = [item for item in page["items"] if item["status"] in ENDED]
             return page if len(ended) == runs else None
 
