@@ -27,7 +27,7 @@ test: venv proto ## Run the unit, contract, integration and end-to-end tests on 
 		$(or $(T),tests/unit tests/contract tests/integration tests/e2e)
 
 unit: venv proto ## Run the unit tests: no servers, no sockets, few examples of each property
-	MOBILETEST_TEST_EXAMPLES=0.04 $(BIN)/pytest -n $(WORKERS) tests/unit
+	MOBILETEST_TEST_EXAMPLES=0.04 $(BIN)/pytest -n $(WORKERS) --dist worksteal tests/unit
 
 drivers: venv proto ## Run the tests that use MongoDB's driver with the other one, PyMongo Async
 	MOBILETEST_MONGO_DRIVER=pymongo $(BIN)/pytest -n $(WORKERS) --using mongo_driver tests/contract tests/integration

@@ -1,6 +1,5 @@
 """Where the drivers, the protos and the environment may be known. What services may import: .importlinter."""
 
-import ast
 import re
 import sys
 from collections.abc import Iterator
@@ -27,6 +26,10 @@ RULES = [
 ]
 
 
+IMPORT = re.compile(r"^ *(?:from (\S+) import |import ([^#\n]+))", re.MULTILINE)
+"""Many times as fast as the parser, and ruff's formatter leaves no other ways to write an import."""
+
+
 def modules() -> Iterator[tuple[str, Path]]:
     for path in sorted(SERVICES.rglob("*.py")):
         yield str(path.relative_to(SERVICES)), path
@@ -35,13 +38,11 @@ def modules() -> Iterator[tuple[str, Path]]:
 @cache
 def imported(path: Path) -> tuple[str, ...]:
     """The full names of the modules that a module imports; those of relative imports begin with their dots."""
-    names: list[str] = []
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            names.append("." * node.level + (node.module or ""))
-    return tuple(names)
+    return tuple(
+        name.split()[0]
+        for source, names in IMPORT.findall(path.read_text())
+        for name in ([source] if source else names.split(","))
+    )
 
 
 @pytest.mark.parametrize(("package", "places"), RULES, ids=[package for package, _ in RULES])

@@ -10,6 +10,7 @@ from services.executor.automation.attempt_request import AttemptRequest
 from services.executor.automation.devices.pools.pooled_devices import PooledDevices
 from services.executor.automation.devices.port import DeviceFailure
 from services.executor.automation.scripting.http import HttpRequest, HttpResponse
+from services.executor.automation.scripting.limits import ScriptLimits
 from services.executor.model.attempts import AttemptResult, StepStatus
 from services.executor.model.failures import Category
 from services.executor.model.run_config import FallbackTrigger, RunConfig
@@ -30,12 +31,12 @@ ELSEWHERE = {
 """What these files need is not here: a field, a link, Android's ids on iOS, a model."""
 
 
-async def run(steps: object, platform: str = "android") -> AttemptResult:
+async def run(steps: object, platform: str = "android", **limits: int) -> AttemptResult:
     config = RunConfig(fallback_trigger=FallbackTrigger.NEVER)
     plan = AttemptRequest(
         run_id="r", flow_name="Log in", attempt=1, platform=platform, steps=steps, config=config, step_seconds=5
     )
-    return await AttemptRunner(PooledDevices.load(None)).run(plan)
+    return await AttemptRunner(PooledDevices.load(None), script_limits=ScriptLimits(**limits)).run(plan)
 
 
 @pytest.mark.parametrize("platform", ["android", "ios"])
@@ -146,7 +147,8 @@ async def test_nothing_tolerates_the_error_of_a_script(source: str, message: str
 
 
 async def test_an_endless_script_ends_its_test() -> None:
-    result = await run([script("output.a = 1;\nfor(;;) output.a.toFixed()", optional=True), "Tap Email"])
+    steps = [script("output.a = 1;\nfor(;;) output.a.toFixed()", optional=True), "Tap Email"]
+    result = await run(steps, script_fuel=10**8)
     assert re.match(r"a\.js, in or after line [12]: .* computes too long", failure_of(result).message)
     assert len(result.steps) == 1
 

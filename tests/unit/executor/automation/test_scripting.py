@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-import wasmtime
 
 from services.executor.automation.scripting import guest
 from services.executor.automation.scripting.engine import Script, ScriptEngine, ScriptResult
@@ -303,29 +302,6 @@ def test_the_guest_is_the_pinned_one() -> None:
     )
     assert set(needed.split()) <= {each.name for each in guest.load_guest().module.exports}
     assert Path(guest.__file__).with_name("environment.js").is_file()
-
-
-def test_a_compiled_engine_is_loaded_instead_of_compiled(tmp_path: Path) -> None:
-    engine = guest.load_guest().engine
-    other = wasmtime.Module(engine, '(module (func (export "of the file")))').serialize()
-    (tmp_path / "engine.cwasm").write_bytes(other)
-    assert [each.name for each in guest.load_module(engine, tmp_path / "engine.cwasm").exports] == ["of the file"]
-
-
-def test_an_engine_is_compiled_for_every_cpu_of_the_architecture(tmp_path: Path) -> None:
-    guest.save_module(tmp_path / "engine.cwasm")
-    module = wasmtime.Module.deserialize_file(guest.load_guest().engine, str(tmp_path / "engine.cwasm"))
-    assert "eval_code" in {each.name for each in module.exports}
-    assert [path.name for path in tmp_path.iterdir()] == ["engine.cwasm"]
-
-
-def test_without_a_compiled_engine_that_fits_it_is_compiled(tmp_path: Path) -> None:
-    """Quickly, for an engine that does not optimize."""
-    config = wasmtime.Config()
-    config.cranelift_opt_level = "none"
-    path = tmp_path / "engine.cwasm"
-    path.write_bytes(b"of another wasmtime")
-    assert "eval_code" in {each.name for each in guest.load_module(wasmtime.Engine(config), path).exports}
 
 
 async def test_the_env_of_a_flow_overrides_variables_from_outside() -> None:

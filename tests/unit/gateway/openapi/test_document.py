@@ -16,17 +16,15 @@ from services.chassis.clock import SystemClock
 from services.chassis.health import Health
 from services.gateway.app import build_routes
 from services.gateway.auth.key_cache import KeyCache
-from services.gateway.contract.operations import all_operations
 from services.gateway.encoding import encoder
 from services.gateway.http.open_streams import OpenStreams
-from services.gateway.openapi.document import build_document
 from services.gateway.settings import Settings
 from services.gateway.upstream.rpcs import Upstreams
 from tests.examples import examples
 from tests.fakes.gateway import TOKEN
+from tests.unit.gateway.openapi_document import DOCUMENT
 from tests.unit.gateway.strategies import RESPONSES, response_messages
 
-DOCUMENT = build_document(all_operations(), "1.2.3")
 SCHEMAS = DOCUMENT["components"]["schemas"]
 
 

@@ -6,11 +6,9 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped, unused-ignore]
 
-from services.gateway.contract.operations import all_operations
-from services.gateway.openapi.document import build_document
 from services.gateway.openapi.examples import FILE, load_examples
+from tests.unit.gateway.openapi_document import DOCUMENT
 
-DOCUMENT = build_document(all_operations(), "")
 OPERATIONS = {
     operation["operationId"]: (verb.upper(), path, operation)
     for path, item in DOCUMENT["paths"].items()

@@ -2,10 +2,9 @@
 
 from services.gateway.contract.operations import all_operations
 from services.gateway.dashboard.reference.operations import DocumentReader, OperationEntry
-from services.gateway.openapi.document import build_document
 from services.gateway.openapi.examples import load_examples
+from tests.unit.gateway.openapi_document import DOCUMENT
 
-DOCUMENT = build_document(all_operations(), "1.2.3")
 GROUPS = DocumentReader(DOCUMENT, load_examples()).groups()
 ENTRIES = {entry.anchor: entry for group in GROUPS for entry in group.operations}
 
