@@ -9,8 +9,8 @@ from typing import Any
 
 from pymongo.errors import PyMongoError
 
-from deploy.local.child import poll_until
 from deploy.local.mongod import REPLICA_SET, TRANSACTION_LIFETIME, direct, ensure_replica_set, is_primary
+from tests.eventually import eventually
 
 _MONGO_PORT = 27017
 _LOG_LINES = 100
@@ -24,9 +24,9 @@ async def mongo_container() -> AsyncIterator[str]:
     async with _run_container(_mongo) as container:
         host, port = container.get_container_host_ip(), int(container.get_exposed_port(_MONGO_PORT))
         async with direct(port, host) as client:
-            await poll_until(lambda: _answers(client), within=60.0)
+            await eventually(lambda: _answers(client))
             await ensure_replica_set(client, f"localhost:{_MONGO_PORT}")
-            await poll_until(lambda: is_primary(client), within=60.0)
+            await eventually(lambda: is_primary(client))
         # The set knows its member by the address inside the container, so clients must not follow it.
         yield f"mongodb://{host}:{port}/?directConnection=true"
 

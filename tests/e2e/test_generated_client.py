@@ -17,10 +17,9 @@ from urllib.parse import parse_qsl
 import httpx
 import pytest
 
-from services.gateway.contract.operations import all_operations
-from services.gateway.openapi.document import build_document
 from services.gateway.openapi.examples import load_examples
 from tests.e2e.client import Api, fresh
+from tests.openapi_document import DOCUMENT
 from tests.reference.stable_values import json_shape
 
 PACKAGE = "mobiletest_client"
@@ -29,7 +28,6 @@ package_name_override: {PACKAGE}
 content_type_overrides: {{application/xml: text/xml, application/zip: application/octet-stream}}
 post_hooks: []
 """
-DOCUMENT = build_document(all_operations(), "1.2.3")
 TEMPLATES = {operation["operationId"]: path for path, item in DOCUMENT["paths"].items() for operation in item.values()}
 
 

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from services.gateway.contract.operations import all_operations
-from services.gateway.openapi.document import build_document
 from tests.e2e.test_limits import new_organisation
+from tests.openapi_document import DOCUMENT
 from tests.reference.recorder import Recorder
 from tests.reference.side_stories import accept_baseline, answer_question, ask_service, cancel_execution, manage_keys
 from tests.reference.stable_values import stabilize
@@ -17,8 +16,8 @@ async def record_examples(stack: SharedStack, *, step_milliseconds: int = 100) -
 
     The organisation may have one run at a time, so that runs have an order and one waits.
     """
-    document, key = build_document(all_operations(), ""), await new_organisation(stack, concurrent_runs=1)
-    async with Recorder(stack.url, key, document) as recorder:
+    key = await new_organisation(stack, concurrent_runs=1)
+    async with Recorder(stack.url, key, DOCUMENT) as recorder:
         story = Story(recorder, step_milliseconds)
         await story.register()
         await story.report(await story.execute())
@@ -30,5 +29,5 @@ async def record_examples(stack: SharedStack, *, step_milliseconds: int = 100) -
         await manage_keys(recorder)
         await delete_all(story)
     stable = stabilize(dict(recorder.examples))
-    names = [operation["operationId"] for item in document["paths"].values() for operation in item.values()]
+    names = [operation["operationId"] for item in DOCUMENT["paths"].values() for operation in item.values()]
     return {name: stable[name] for name in names}

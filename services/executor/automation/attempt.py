@@ -26,7 +26,6 @@ from services.executor.automation.ports import (
 )
 from services.executor.automation.scripting.engine import ScriptEngine
 from services.executor.automation.scripting.http import HttpFailed, SendHttp
-from services.executor.automation.scripting.limits import DEFAULT_LIMITS, ScriptLimits
 from services.executor.automation.scripting.templates import Templates, maestro_variables
 from services.executor.automation.secret_texts import SecretTexts
 from services.executor.automation.steps.model_access import ModelAccess
@@ -54,7 +53,6 @@ class AttemptRunner:
         http: SendHttp | None = None,
         clock: Clock | None = None,
         release_seconds: float = RELEASE_SECONDS,
-        script_limits: ScriptLimits = DEFAULT_LIMITS,
     ) -> None:
         self._devices = devices
         self._model = model
@@ -62,7 +60,6 @@ class AttemptRunner:
         self._http = http
         self._clock = clock or SystemClock()
         self._release_seconds = release_seconds
-        self._script_limits = script_limits
         self._closing: set[asyncio.Task[None]] = set()
 
     async def run(
@@ -84,9 +81,7 @@ class AttemptRunner:
         background.
         """
         files = files or NoFlowFiles()
-        async with ScriptEngine(
-            seed=request.run_id, http=self._http, read_file=partial(_read, files), limits=self._script_limits
-        ) as engine:
+        async with ScriptEngine(seed=request.run_id, http=self._http, read_file=partial(_read, files)) as engine:
             config = with_defaults(request.config)
             secrets = secret_texts_of(request)
             try:

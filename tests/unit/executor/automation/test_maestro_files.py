@@ -1,6 +1,7 @@
 """Maestro files run as they are written: on the simulated device, with its built-in app."""
 
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from services.executor.automation.attempt import AttemptRunner
 from services.executor.automation.attempt_request import AttemptRequest
 from services.executor.automation.devices.pools.pooled_devices import PooledDevices
 from services.executor.automation.devices.port import DeviceFailure
+from services.executor.automation.scripting.engine import ScriptEngine
 from services.executor.automation.scripting.http import HttpRequest, HttpResponse
 from services.executor.automation.scripting.limits import ScriptLimits
 from services.executor.model.attempts import AttemptResult, StepStatus
@@ -31,12 +33,12 @@ ELSEWHERE = {
 """What these files need is not here: a field, a link, Android's ids on iOS, a model."""
 
 
-async def run(steps: object, platform: str = "android", **limits: int) -> AttemptResult:
+async def run(steps: object, platform: str = "android") -> AttemptResult:
     config = RunConfig(fallback_trigger=FallbackTrigger.NEVER)
     plan = AttemptRequest(
         run_id="r", flow_name="Log in", attempt=1, platform=platform, steps=steps, config=config, step_seconds=5
     )
-    return await AttemptRunner(PooledDevices.load(None), script_limits=ScriptLimits(**limits)).run(plan)
+    return await AttemptRunner(PooledDevices.load(None)).run(plan)
 
 
 @pytest.mark.parametrize("platform", ["android", "ios"])
@@ -146,9 +148,11 @@ async def test_nothing_tolerates_the_error_of_a_script(source: str, message: str
     assert "evalScript" not in {step.kind for step in result.steps}
 
 
-async def test_an_endless_script_ends_its_test() -> None:
+async def test_an_endless_script_ends_its_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    limited = partial(ScriptEngine, limits=ScriptLimits(script_fuel=10**8))
+    monkeypatch.setattr("services.executor.automation.attempt.ScriptEngine", limited)
     steps = [script("output.a = 1;\nfor(;;) output.a.toFixed()", optional=True), "Tap Email"]
-    result = await run(steps, script_fuel=10**8)
+    result = await run(steps)
     assert re.match(r"a\.js, in or after line [12]: .* computes too long", failure_of(result).message)
     assert len(result.steps) == 1
 

@@ -22,7 +22,7 @@ from services.gateway.settings import Settings
 from services.gateway.upstream.rpcs import Upstreams
 from tests.examples import examples
 from tests.fakes.gateway import TOKEN
-from tests.unit.gateway.openapi_document import DOCUMENT
+from tests.openapi_document import DOCUMENT
 from tests.unit.gateway.strategies import RESPONSES, response_messages
 
 SCHEMAS = DOCUMENT["components"]["schemas"]

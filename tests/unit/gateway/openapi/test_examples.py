@@ -7,7 +7,7 @@ import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped, unused-ignore]
 
 from services.gateway.openapi.examples import FILE, load_examples
-from tests.unit.gateway.openapi_document import DOCUMENT
+from tests.openapi_document import DOCUMENT
 
 OPERATIONS = {
     operation["operationId"]: (verb.upper(), path, operation)

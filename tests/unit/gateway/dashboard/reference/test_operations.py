@@ -3,7 +3,7 @@
 from services.gateway.contract.operations import all_operations
 from services.gateway.dashboard.reference.operations import DocumentReader, OperationEntry
 from services.gateway.openapi.examples import load_examples
-from tests.unit.gateway.openapi_document import DOCUMENT
+from tests.openapi_document import DOCUMENT
 
 GROUPS = DocumentReader(DOCUMENT, load_examples()).groups()
 ENTRIES = {entry.anchor: entry for group in GROUPS for entry in group.operations}
