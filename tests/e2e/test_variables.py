@@ -22,6 +22,8 @@ env:
 - inputText: ${PASSWORD}${API_TOKEN}
 - eraseText
 - inputText: ${EMAIL} ${COLOUR} ${CITY}
+- eraseText
+- inputText: ${LOGIN}
 - assertVisible: ${PASSWORD}
 """
 
@@ -32,9 +34,10 @@ async def test_later_variables_override_earlier_ones_and_secrets_are_not_shown_a
     """In REST, events, JUnit, artifacts, and (except the variables as they were sent) databases."""
     secret = created(await api.put("/secrets/staging-password", {"value": CANARY}))
     app, *_ = await world.passing_app()
-    env = {"CITY": "Paris", "EMAIL": "test@example.com", "API_TOKEN": f"plain-{CANARY[1:]}"}
+    login = {"value": f"login-{CANARY[1:]}", "secret": True, "variant": False}
+    env = {"CITY": "Paris", "EMAIL": "test@example.com", "API_TOKEN": f"plain-{CANARY[1:]}", "LOGIN": login}
     test = created(await api.post("/tests", {"flow": FLOW, "env": env}))
-    assert test["env"] == {**env, "API_TOKEN": "***"}
+    assert test["env"] == {**env, "API_TOKEN": "***", "LOGIN": {**login, "value": "***"}}
     await world.attach(app, test)
     workflow = await world.workflow(test, env={"CITY": "Oslo", "PASSWORD": "overridden"})
     assert workflow["env"] == {"CITY": "Oslo", "PASSWORD": "***"}
@@ -47,6 +50,7 @@ async def test_later_variables_override_earlier_ones_and_secrets_are_not_shown_a
     steps = run["attempts"][-1]["steps"]
     assert steps[2]["text"] == 'inputText: "${PASSWORD}${API_TOKEN}"'
     assert steps[4]["text"] == 'inputText: "test@example.com red Paris"'
+    assert steps[6]["text"] == 'inputText: "${LOGIN}"'
     assert (steps[-1]["status"], run["failure"]["category"]) == ("failed", "assertion_failed")
 
     artifacts = [artifact for attempt in run["attempts"] for artifact in attempt["artifacts"]]

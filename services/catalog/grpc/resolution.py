@@ -24,6 +24,7 @@ from services.chassis.error_status import TOO_LARGE
 from services.chassis.errors import InvalidArgument
 from services.chassis.fair_turns import FairTurns
 from services.chassis.proto_values import read_optional, to_timestamp
+from services.flows.environment import override
 
 PART_BYTES = 1024 * 1024
 ANSWER_BYTES = 512 * 1024
@@ -137,7 +138,7 @@ def _workflow_message(resolved: Resolved) -> resolution_pb2.ResolveRunsResponse:
 def _with_env(workflow: Workflow) -> Mapping[str, Any] | None:
     """The run configuration with the variables of the workflow, which its own override."""
     config: Mapping[str, Any] = workflow.run_config or {}
-    env = {**workflow.env, **config.get("env", {})}
+    env = override(workflow.env, config.get("env", {}))
     return {**config, "env": env} if env else workflow.run_config
 
 

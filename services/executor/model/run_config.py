@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import TypeVar
 
-from services.flows.environment import Environment
+from services.flows.environment import Environment, override
 
 
 class Grounder(StrEnum):
@@ -96,7 +96,7 @@ def with_defaults(*written: RunConfig) -> RunConfig:
             _over(result, config),
             llm_config=_over(result.llm_config, config.llm_config),
             execution_mode=_over(result.execution_mode, config.execution_mode),
-            env={**result.env, **config.env},
+            env=override(result.env, config.env),
         )
     return result
 

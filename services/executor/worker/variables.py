@@ -12,7 +12,7 @@ from services.executor.automation.devices.port import DeviceFailure
 from services.executor.model.failures import Category
 from services.executor.ports.runs import Claim, Secrets
 from services.executor.worker.build_provider import MARGIN_SECONDS
-from services.flows.environment import secrets_of
+from services.flows.environment import is_secret, override, secrets_of, text_of
 
 PAUSE_SECONDS = 5.0
 """The longest pause before secrets are read again."""
@@ -22,7 +22,7 @@ log = logs.get(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Variables:
-    """Values by the names of variables; `secrets` are the names of those whose values are secrets."""
+    """Values by the names of variables; `secrets` are the names of those whose values nobody may read."""
 
     values: Mapping[str, str] = field(default_factory=dict, repr=False)
     secrets: frozenset[str] = frozenset()
@@ -39,15 +39,16 @@ class VariableReader:
 
         DeviceFailure: config_invalid for secrets that cannot be read, network_error if the catalog does not answer.
         """
-        env = {**claim.execution.run_config.env, **claim.plan.env}
+        env = override(claim.execution.run_config.env, claim.plan.env)
         referred = secrets_of(env)
         found = await self._read(claim, frozenset(referred.values())) if referred else {}
         missing = sorted(name for name, secret in referred.items() if secret not in found)
         if missing:
             raise DeviceFailure(Category.CONFIG_INVALID, _missing_message(missing[0], referred[missing[0]]))
         secrets = {name: found[secret] for name, secret in referred.items()}
-        texts = {name: value for name, value in env.items() if isinstance(value, str)}
-        return Variables({**texts, **secrets}, frozenset(secrets))
+        texts = {name: text for name, value in env.items() if (text := text_of(value)) is not None}
+        masked = frozenset(name for name, value in env.items() if is_secret(name, value))
+        return Variables({**texts, **secrets}, masked)
 
     async def _read(self, claim: Claim, names: frozenset[str]) -> Mapping[str, str]:
         until = monotonic() + claim.attempt_seconds - MARGIN_SECONDS

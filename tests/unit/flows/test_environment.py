@@ -11,7 +11,9 @@ from services.flows.environment import (
     InvalidEnvironment,
     check_environment,
     mask_environment,
+    override,
     secrets_of,
+    tells_runs_apart,
 )
 
 
@@ -36,7 +38,13 @@ def test_texts_and_references_to_secrets_are_accepted() -> None:
         (None, "must be a string"),
         (["a"], "must be a string"),
         ({"secret": 1}, "must be a string"),
-        ({"secret": "a", "value": "b"}, "and nothing else"),
+        ({"secret": "a", "value": "b"}, '"secret" must be true or false'),
+        ({"secret": True}, "must be a string"),
+        ({"value": "a", "hidden": True}, "and nothing else"),
+        ({"value": "a", "variant": "no"}, "and nothing else"),
+        ({"value": 3}, 'value must be a string: write "3" in quotes'),
+        ({"value": "x" * (VALUE_BYTES + 1)}, f"at most {VALUE_BYTES}"),
+        ({"value": "***", "secret": True}, "send the value itself"),
         ({"secret": "../x"}, "the name of a secret must have"),
         ("x" * (VALUE_BYTES + 1), f"at most {VALUE_BYTES}"),
         ("é" * (VALUE_BYTES // 2 + 1), f"at most {VALUE_BYTES}"),
@@ -69,6 +77,7 @@ def test_there_are_limits_for_all_variables_together() -> None:
     assert "at most 100" in problem_of({f"N{n}": "" for n in range(NAMES_LIMIT + 1)})[1]
     large = {f"N{n}": "x" * VALUE_BYTES for n in range(TOTAL_BYTES // VALUE_BYTES)}
     assert f"at most {TOTAL_BYTES}" in problem_of(large)[1]
+    assert f"at most {TOTAL_BYTES}" in problem_of({name: {"value": text} for name, text in large.items()})[1]
 
 
 def test_every_problem_is_reported() -> None:
@@ -89,3 +98,49 @@ def test_a_masked_value_that_is_sent_back_keeps_what_is_stored() -> None:
         "USER": "***",
     }
     assert problem_of({"API_TOKEN": "***"})[0] == "env.API_TOKEN"
+
+
+def test_declarations_that_say_nothing_are_dropped() -> None:
+    values = {
+        "USER": {"value": "ada", "secret": False, "variant": True},
+        "PIN_CODE": {"value": "4711", "secret": True},
+        "RUN": {"value": "8", "variant": False},
+        "PASSWORD": {"secret": "pw", "variant": False},
+    }
+    checked = check_environment(values, "env")
+    assert checked == {**values, "USER": "ada"}
+    assert [name for name, value in checked.items() if not tells_runs_apart(value)] == ["PASSWORD", "RUN"]
+    assert secrets_of(checked) == {"PASSWORD": "pw"}
+
+
+def test_a_declared_secret_is_not_shown() -> None:
+    values = {"LOGIN": {"value": "ada", "secret": True}, "TOKEN": {"value": "t0ken", "variant": False}}
+    assert mask_environment(values) == {
+        "LOGIN": {"value": "***", "secret": True},
+        "TOKEN": {"value": "***", "variant": False},
+    }
+
+
+@pytest.mark.parametrize("sent", ["***", {"value": "***"}, {"value": "***", "secret": False}])
+def test_a_masked_text_that_is_sent_back_stays_secret(sent: object) -> None:
+    stored = {"LOGIN": {"value": "ada", "secret": True}}
+    assert check_environment({"LOGIN": sent}, "env", stored) == stored
+
+
+def test_a_masked_text_can_be_declared_anew() -> None:
+    stored = {"API_TOKEN": "t0ken"}
+    sent = {"API_TOKEN": {"value": "***", "variant": False}}
+    assert check_environment(sent, "env", stored) == {"API_TOKEN": {"value": "t0ken", "variant": False}}
+
+
+def test_declarations_hold_for_the_texts_that_override_the_declared_one() -> None:
+    """So `-e RUN=9` needs no declaration when the workflow has one."""
+    below = {"RUN": {"value": "", "variant": False}, "LOGIN": {"value": "", "secret": True}, "A": {"secret": "a"}}
+    above = {"RUN": "9", "LOGIN": {"value": "ada", "variant": False}, "A": "text", "NEW": "x"}
+    assert override(below, above) == {
+        "RUN": {"value": "9", "variant": False},
+        "LOGIN": {"value": "ada", "secret": True, "variant": False},
+        "A": "text",
+        "NEW": "x",
+    }
+    assert override({"LOGIN": {"value": "", "secret": True}}, {"LOGIN": {"secret": "a"}}) == {"LOGIN": {"secret": "a"}}
