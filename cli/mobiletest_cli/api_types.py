@@ -751,6 +751,7 @@ class CancelExecutionRequest(TypedDict):
 
 class RerunExecutionRequest(TypedDict):
     failed_only: NotRequired[bool]
+    run_ids: NotRequired[list[str]]
 
 
 class AnswerRunRequest(TypedDict):

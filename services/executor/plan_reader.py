@@ -130,6 +130,7 @@ def resolved_runs(proto: pb.ResolveRunsResponse) -> ResolvedRuns:
         run_config=read_run_config(proto.run_config),
         max_parallel=read_optional(proto, "max_parallel"),
         plans=tuple(_plan(run) for run in proto.runs),
+        notice=proto.notice,
     )
 
 

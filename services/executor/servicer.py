@@ -85,6 +85,7 @@ class ExecutionsServicer(executions_pb2_grpc.ExecutionsServicer):
         again = await self._starter.rerun(
             request.execution_id.lower(),
             failed_only=request.failed_only,
+            run_ids=[run_id.lower() for run_id in request.run_ids],
             service_client=read_optional(request, "service_client"),
         )
         return start_proto(again)

@@ -7,14 +7,20 @@ from tests.e2e.world import World
 
 
 async def test_what_is_missing_is_run_by_one_click(member: Visitor, world: World) -> None:
-    """A stale test and one that never ran are run on their target; afterwards nothing is missing."""
+    """A stale test and one that never ran are run on their target; afterwards nothing is missing.
+
+    They run on no other app to which they are attached, and on no build that was uploaded after the page was loaded.
+    """
     app, stale, new = await world.app(), await world.test(name="Stale one"), await world.test(name="New one")
     build = await world.build(app, "1.0.0")
     await world.attach(app, stale)
     await world.run(await world.workflow(stale))
     await world.reported(build, 1)
     await world.attach(app, new)
-    newest = await world.build(app, "2.0.0")
+    newest, other = await world.build(app, "2.0.0"), await world.app("iOS")
+    await world.build(other, "1.0.0")
+    for test in (stale, new):
+        await world.attach(other, test)
     page = member.page
     await member.open(f"/apps/{app['id']}/coverage")
     rows = page.get_by_role("region", name="Tests").get_by_role("row")
@@ -23,9 +29,13 @@ async def test_what_is_missing_is_run_by_one_click(member: Visitor, world: World
     await expect(rows.nth(2).locator(".badge.stale")).to_be_visible()
     await expect(rows.nth(2)).to_contain_text("1.0.0")
     assert await member.violations() == []
+    latest = await world.build(app, "3.0.0")
     await page.get_by_role("button", name="Run what is missing").click()
     await expect(page.get_by_role("heading", name=f"What was missing of {app['name']}")).to_be_visible()
     await world.reported(newest, 2)
+    rows = page.get_by_role("region", name="Runs").get_by_role("row")
+    await expect(rows).to_have_count(3)
+    await world.api.delete(f"/apps/builds/{latest['id']}")
     await member.open(f"/apps/{app['id']}/coverage")
     await expect(page.get_by_text("Every attached test has a result")).to_be_visible()
     await expect(page.get_by_role("button", name="Run what is missing")).to_have_count(0)

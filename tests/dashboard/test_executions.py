@@ -11,7 +11,7 @@ from tests.dashboard.pages import HOSTILE, defects
 from tests.dashboard.proxy import Proxy
 from tests.e2e.client import Api, created
 from tests.e2e.test_human_in_the_loop import ASKING, TWO_BUTTONS
-from tests.e2e.world import World, paced_app_model
+from tests.e2e.world import FAILING, World, paced_app_model
 
 ONE_SCREEN = b"""app_model: 1
 app: {id: com.example.shop}
@@ -166,6 +166,28 @@ async def test_what_did_not_pass_is_run_again(member: Visitor, world: World) -> 
     await page.get_by_role("button", name="Run again what did not pass").click()
     await expect(page.get_by_role("link", name="an earlier execution")).to_be_visible()
     assert execution not in page.url
+
+
+async def test_this_test_is_run_again_as_it_was(member: Visitor, world: World, api: Api) -> None:
+    """On the app and the build of the page, for its commit: not on the newest build, nor on other apps of the test."""
+    app, test, other = await world.app(), await world.test(FAILING), await world.app("iOS")
+    for each in (app, other):
+        await world.build(each, "1.0.0")
+        await world.attach(each, test)
+    config = {"execution_mode": {"retries": 0}}
+    headers = {"X-CI-Branch": "fix/menu", "X-CI-Commit-SHA": "0123abc"}
+    body = {"android_build": {"app_id": app["id"]}}
+    started = await world.start(await world.workflow(test), headers, run_config=config, build_config=body)
+    run = await world.only_run(await world.ended(started["id"]))
+    await world.build(app, "2.0.0")
+    await member.open(f"/executions/{started['id']}/runs/{run['id']}")
+    page = member.page
+    await page.get_by_role("button", name="Run this test again").click()
+    await expect(page.get_by_role("link", name="an earlier execution")).to_be_visible()
+    again = await world.ended(page.url.rpartition("/")[2])
+    repeated = await world.only_run(again)
+    assert (repeated["app_id"], repeated["build_id"]) == (app["id"], run["build_id"])
+    assert (again["ci"]["branch"], again["ci"]["commit_sha"]) == ("fix/menu", "0123abc")
 
 
 async def test_more_clicks_while_the_next_page_is_loaded_start_nothing(member: Visitor, world: World) -> None:

@@ -34,6 +34,7 @@ PAGES = {
     "/tests/{test}": (),
     "/tests/{test}/versions": ("from", "page", "to"),
     "/tests/{test}/history": ("page",),
+    "/tests/{test}/run": (),
     "/tests/{test}/try": (),
     "/docs": ("q",),
     "/sign-in": ("next",),

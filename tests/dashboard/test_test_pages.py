@@ -1,5 +1,6 @@
 """The pages of tests: list, steps with their editor, versions, history, quarantine, and trying a step."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -39,6 +40,25 @@ async def steps_of(api: Api, test: Any) -> Any:
 
 async def save(page: Page) -> None:
     await page.get_by_role("button", name="Save", exact=True).click()
+
+
+async def test_a_test_runs_on_the_app_and_build_that_the_page_shows(member: Visitor, world: World) -> None:
+    """Also when another build is uploaded after the page was loaded."""
+    test, apps = await world.test(), [await world.app(), await world.app(), await world.app("iOS")]
+    for app in apps:
+        await world.build(app, "1.0.0")
+        await world.attach(app, test, "1.0.0" if app is apps[0] else None)
+    await member.open(f"/tests/{test['id']}")
+    page = member.page
+    await page.get_by_role("link", name="Run", exact=True).click()
+    await expect(page.get_by_role("region", name="Run version 1").get_by_role("row")).to_have_count(4)
+    assert await defects_shown(member) == {}
+    await world.build(apps[1], "2.0.0")
+    await page.get_by_role("button", name=f"Run on {apps[1]['name']} 1.0.0").click()
+    await expect(page.get_by_role("heading", name=test["name"], level=1)).to_be_visible()
+    await page.wait_for_url(re.compile("/executions/"))
+    run = await world.only_run(await world.ended(page.url.rpartition("/")[2]))
+    assert (run["app_id"], run["resolved_build_version"]) == (apps[1]["id"], "1.0.0")
 
 
 async def test_tests_are_filtered_and_the_address_says_how(member: Visitor, world: World) -> None:

@@ -36,6 +36,33 @@ async def mixed(world: World) -> tuple[Any, Any]:
     return build, await world.ended(started["id"])
 
 
+async def test_one_run_is_repeated_as_it_was(api: Api, world: World) -> None:
+    """On its app and build, although the test is attached to others and a newer build exists."""
+    apps = [await world.app(), await world.app(), await world.app("iOS")]
+    test = await world.test(FAILING)
+    for app in apps:
+        await world.build(app, "1.0.0")
+        await world.attach(app, test)
+    config = {"android_build": {"app_id": apps[1]["id"]}, "ios_build": {"app_id": apps[2]["id"]}}
+    workflow = await world.workflow(test)
+    started = await world.start(workflow, PULL, build_config=config, run_config={"env": {"CITY": "Rome"}})
+    earlier = await world.ended(started["id"])
+    await world.build(apps[1], "2.0.0")
+    listed = created(await api.get(f"/executions/{earlier['id']}/runs"))["items"]
+    [run] = [each for each in listed if each["platform"] == "Android"]
+    answer = await api.post(f"/executions/{earlier['id']}/rerun", {"run_ids": [run["id"]]})
+    again = await world.ended(answer.body["id"])
+    assert (again["ci"], again["run_config"], again["workflow_id"]) == (
+        earlier["ci"],
+        earlier["run_config"],
+        workflow["id"],
+    )
+    repeated, same = await world.only_run(again), ("test_id", "test_version_number", "app_id", "build_id", "platform")
+    assert [repeated[key] for key in same] == [run[key] for key in same]
+    unknown = await api.post(f"/executions/{earlier['id']}/rerun", {"run_ids": [repeated["id"]]})
+    assert (unknown.status, unknown.locations()) == (422, [["body", "run_ids", 0]])
+
+
 async def test_repeats_the_same_versions_on_the_same_builds(api: Api, world: World) -> None:
     build, earlier = await mixed(world)
     runs = created(await api.get(f"/executions/{earlier['id']}/runs"))["items"]

@@ -78,6 +78,28 @@ async def test_override_build_config_is_false_by_default_and_wins_over_a_pin_whe
         assert run["resolved_build_version"] == version
 
 
+async def test_a_build_config_of_one_platform_restricts_the_start_to_it(api: Api, world: World) -> None:
+    """Tests of the other platform are left out, and the execution says so, now and after its end."""
+    android, _, everywhere, _ = await world.passing_app("1.0.0")
+    ios = await world.app("iOS")
+    await world.build(ios, "1.0.0")
+    await world.attach(ios, everywhere)
+    elsewhere = await world.test(app=ios, platform="iOS")
+    config = {"android_build": {"app_id": android["id"]}}
+    started = await world.start(await world.workflow(everywhere, elsewhere), build_config=config)
+    assert "1 test is for iOS only and left out" in started["message"]
+    execution = await world.ended(started["id"])
+    assert (execution["success"], execution["counts"]["total"]) == (True, 1)
+    assert "1 test is for iOS only and left out" in execution["message"]
+    assert (await world.only_run(execution))["app_id"] == android["id"]
+    both = {**config, "ios_build": {"app_id": ios["id"]}}
+    for requested, runs in ((config, 1), (both, 2)):
+        answer = created(await api.post("/tests/execute", {"test_id": everywhere["id"], "build_config": requested}))
+        assert (await world.ended(answer["id"]))["counts"]["total"] == runs
+    refused = await api.post("/tests/execute", {"test_id": elsewhere["id"], "build_config": config})
+    assert (refused.status, refused.locations()) == (422, [["body", "build_config"]])
+
+
 async def test_the_same_idempotency_key_starts_one_execution(api: Api, world: World) -> None:
     *_, workflow = await world.passing_app()
     headers = {"Idempotency-Key": str(uuid4())}

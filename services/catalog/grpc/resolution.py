@@ -125,13 +125,14 @@ def _workflow_message(resolved: Resolved) -> resolution_pb2.ResolveRunsResponse:
     """The workflow that is started, without its runs."""
     workflow = resolved.workflow
     if workflow is None:
-        return resolution_pb2.ResolveRunsResponse()
+        return resolution_pb2.ResolveRunsResponse(notice=resolved.notice)
     return resolution_pb2.ResolveRunsResponse(
         workflow_id=workflow.id,
         workflow_name=workflow.name,
         run_config=run_config_message(_with_env(workflow)),
         build_config=build_config_message(workflow.build_config),
         max_parallel=workflow.max_parallel,
+        notice=resolved.notice,
     )
 
 

@@ -2,6 +2,9 @@
 
 The rules, in the order in which they apply to a test on a platform:
 
+Platform: those that the request's build_config names, if it names any, else those of the workflow's build_config, else
+both. A test that is for none of them has no run.
+
 App: the one that the request's build_config names for the platform, else that of the workflow's build_config, else the
 app of that platform to which the test is attached (a pinned attachment first, then the oldest).
 
@@ -44,6 +47,14 @@ class BuildRequest:
     requested: BuildConfig = NO_BUILD_CONFIG
     override: bool = False
     stored: BuildConfig = NO_BUILD_CONFIG
+
+    @property
+    def platforms(self) -> Sequence[Platform]:
+        """The platforms on which tests run."""
+        for config in (self.requested, self.stored):
+            if named := [platform for platform in Platform if config.choice(platform)]:
+                return named
+        return list(Platform)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +99,23 @@ def plan_runs(tests: Sequence[Test], candidates: Candidates, request: BuildReque
     """The runs of the tests, in their order, iOS before Android; refused when the request names what is unknown."""
     for platform in Platform:
         check_choice(request.requested.choice(platform), platform, candidates)
-    return [run for test in tests for run in _runs(test, candidates, request)]
+    return [run for test in suitable_tests(tests, request) for run in _runs(test, candidates, request)]
+
+
+def suitable_tests(tests: Sequence[Test], request: BuildRequest) -> list[Test]:
+    """Those of the tests that are for a platform of the request."""
+    return [test for test in tests if test.platform is None or test.platform in request.platforms]
+
+
+def left_out_notice(tests: Sequence[Test], request: BuildRequest) -> str:
+    """A sentence about the tests that are for no platform of the request; empty if there are none."""
+    number = len(tests) - len(suitable_tests(tests, request))
+    if not number:
+        return ""
+    [platform] = request.platforms
+    who = "1 test is" if number == 1 else f"{number} tests are"
+    other = next(each for each in Platform if each is not platform)
+    return f"{who} for {other} only and left out: build_config names an app for {platform} only."
 
 
 def check_choice(
@@ -114,7 +141,7 @@ def _runs(test: Test, candidates: Candidates, request: BuildRequest) -> Iterator
             test, test.platform, config_error=f'The test "{test.name}" has been deleted; take it out of the workflow'
         )
         return
-    platforms = [p for p in Platform if test.platform in (None, p) and _has_app(test, p, candidates, request)]
+    platforms = [p for p in request.platforms if test.platform in (None, p) and _has_app(test, p, candidates, request)]
     for platform in platforms:
         yield _run(test, platform, candidates, request)
     if not platforms:

@@ -8,7 +8,16 @@ from dataclasses import dataclass
 from services.catalog.model.apps import App
 from services.catalog.model.attachments import Attachment
 from services.catalog.model.builds import Build
-from services.catalog.model.resolution import BuildRequest, Candidates, PlannedRun, Shard, TestSelection, plan_runs
+from services.catalog.model.resolution import (
+    BuildRequest,
+    Candidates,
+    PlannedRun,
+    Shard,
+    TestSelection,
+    left_out_notice,
+    plan_runs,
+    suitable_tests,
+)
 from services.catalog.model.tests import PLAN_BYTES, Test, at_version
 from services.catalog.model.values import InvalidValue, Platform
 from services.catalog.model.workflows import NO_BUILD_CONFIG, AppChoice, BuildConfig, Workflow
@@ -19,10 +28,14 @@ from services.chassis.errors import InvalidArgument
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """The runs of a start, and the workflow that was started; None when it was tests."""
+    """The runs of a start, and the workflow that was started; None when it was tests.
+
+    `notice` says which tests have no run.
+    """
 
     workflow: Workflow | None
     runs: Sequence[PlannedRun]
+    notice: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +114,7 @@ class ResolutionUseCases:
         """The runs of several tests.
 
         InvalidArgument: a test or version is unknown, a test is named twice, an unknown app or build is requested, no
-        test is in the shard (EMPTY_SHARD), or (TOO_LARGE) larger tests.
+        test is in the shard (EMPTY_SHARD) or for the platform that the request names, or (TOO_LARGE) larger tests.
         """
         positions = _positions(wanted)
         chosen = in_shard(list(positions), shard)
@@ -109,7 +122,7 @@ class ResolutionUseCases:
         tests = await self._at_versions(wanted, positions, chosen, found, most_bytes)
         attachments = await self._store.attachments.of_tests(chosen)
         request = BuildRequest(requested, override)
-        return Resolved(None, plan_runs(tests, await self._candidates(attachments, [request]), request))
+        return _planned(None, tests, await self._candidates(attachments, [request]), request, shard)
 
     async def _at_versions(
         self,
@@ -139,7 +152,7 @@ class ResolutionUseCases:
             self._store.tests.get(test_id), self._store.attachments.of_tests([test_id])
         )
         tests, request = [require(test, "Test")], BuildRequest(requested, override)
-        return Resolved(None, plan_runs(tests, await self._candidates(attachments, [request]), request))
+        return _planned(None, tests, await self._candidates(attachments, [request]), request)
 
     async def _gathered(
         self, workflows: Mapping[str, Workflow], starts: Sequence[WorkflowStart], most_bytes: int
@@ -178,7 +191,23 @@ def _resolved(start: WorkflowStart, workflow: Workflow, selection: Selection, ca
         raise InvalidValue("workflow_id", f'the workflow "{workflow.name}" selects no tests; add test_ids or tags')
     mine = set(in_shard([test.id for test in tests], start.shard))
     tests = [test for test in tests if test.id in mine]
-    return Resolved(workflow, plan_runs(tests, candidates, start.request(workflow)))
+    return _planned(workflow, tests, candidates, start.request(workflow), start.shard)
+
+
+def _planned(
+    workflow: Workflow | None,
+    tests: Sequence[Test],
+    candidates: Candidates,
+    request: BuildRequest,
+    shard: Shard | None = None,
+) -> Resolved:
+    """The runs of the tests. InvalidValue: none is for the platform that build_config names; EMPTY_SHARD in a shard."""
+    runs, notice = plan_runs(tests, candidates, request), left_out_notice(tests, request)
+    if notice and not suitable_tests(tests, request):
+        if shard is not None:
+            raise InvalidArgument(f"There is nothing to run in this shard: {notice}", reason="EMPTY_SHARD")
+        raise InvalidValue("build_config", f"there is nothing to run: {notice}")
+    return Resolved(workflow, runs, notice)
 
 
 def in_shard(test_ids: Sequence[str], shard: Shard | None) -> list[str]:

@@ -118,7 +118,7 @@ class StartSubject:
 class Execution:
     """One start. `revision` is the number of its latest event; `max_parallel` limits the runs released at a time
     (None: all); `app_ids` are the apps of its runs; `cancel_previous` is None when it was not requested; `name` is that
-    of several tests.
+    of several tests; `notice` is a sentence about tests that have no run.
     """
 
     id: str
@@ -147,6 +147,7 @@ class Execution:
     completed_at: datetime | None = None
     cancel_requested_at: datetime | None = None
     app_ids: tuple[str, ...] = ()
+    notice: str = ""
     revision: int = 0
 
     @property
@@ -201,7 +202,11 @@ def _failure(execution: Execution, status: Status) -> Failure | None:
 
 
 def status_message(execution: Execution) -> str:
-    """One sentence about the state of the execution."""
+    """One sentence about the state of the execution, and its notice."""
+    return f"{_state_message(execution)} {execution.notice}".rstrip()
+
+
+def _state_message(execution: Execution) -> str:
     counts = execution.counts
     runs = "1 run" if counts.total == 1 else f"{counts.total} runs"
     if execution.status.terminal:

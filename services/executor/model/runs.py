@@ -94,7 +94,10 @@ class RunPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedRuns:
-    """The runs of a workflow or a test, and the organisation's limits; the first two fields are empty for a test."""
+    """The runs of a workflow or a test, and the organisation's limits; the first two fields are empty for a test.
+
+    `notice` is a sentence about the tests that have no run.
+    """
 
     workflow_id: str = ""
     workflow_name: str = ""
@@ -102,6 +105,7 @@ class ResolvedRuns:
     max_parallel: int | None = None
     plans: tuple[RunPlan, ...] = ()
     limits: OrganisationLimits = UNLIMITED
+    notice: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,20 +102,24 @@ class ExecutionStarter:
             check_size(execution.run_config.env, "run_config.env")
         return await self._store(execution, resolved.plans, resolved.limits)
 
-    async def rerun(self, execution_id: str, *, failed_only: bool, service_client: str | None = None) -> Execution:
-        """A new execution of all runs of an ended one, or of those that did not pass.
+    async def rerun(
+        self, execution_id: str, *, failed_only: bool, run_ids: Sequence[str] = (), service_client: str | None = None
+    ) -> Execution:
+        """A new execution of all runs of an ended one, of those that did not pass, or of those that are named.
 
-        Test versions and builds stay the same. NotFound; FailedPrecondition: it has not ended, or `failed_only` and
-        every run passed; PermissionDenied and ResourceExhausted as for `start`. Repeated with the same
-        idempotency key, returns the execution created before.
+        Apps, builds, test versions, configuration and attribution stay the same. NotFound; InvalidArgument: a named run
+        is not one of the execution; FailedPrecondition: the execution or a named run has not ended, or `failed_only`
+        and every run passed; PermissionDenied and ResourceExhausted as for `start`. Repeated with the same idempotency
+        key, returns the execution created before.
         """
         rerun_id = new_id()
         earlier = await self._executions.get(execution_id)
-        if not earlier.status.terminal:
+        if not earlier.status.terminal and not run_ids:
             message = f"The execution has not ended: it is {earlier.status}. Cancel it, or wait for its end"
             raise FailedPrecondition(message, reason="EXECUTION_NOT_ENDED")
         found, _ = await self._executions.runs(execution_id, ALL_RUNS)
-        runs = [run for run in found if not failed_only or run.success is not True]
+        named = _named_runs(found, run_ids) if run_ids else found
+        runs = [run for run in named if not failed_only or run.success is not True]
         if not runs:
             raise FailedPrecondition("Nothing failed: every run of the execution passed", reason="NOTHING_FAILED")
         async with self._large_turns.take(current().org_id):
@@ -181,7 +185,24 @@ def _make_execution(wanted: StartRequest, resolved: ResolvedRuns, execution_id: 
         max_parallel=resolved.max_parallel,
         priority=wanted.priority,
         cancel_previous=CancelPrevious.PENDING if wanted.cancel_previous else None,
+        notice=resolved.notice,
     )
+
+
+def _named_runs(runs: Sequence[Run], run_ids: Sequence[str]) -> list[Run]:
+    """InvalidArgument: an id is of none of the runs; FailedPrecondition: a named run has not ended."""
+    known = {run.id: run for run in runs}
+    unknown = [position for position, run_id in enumerate(run_ids) if run_id not in known]
+    if unknown:
+        message = "The execution has no such run"
+        violations = [Violation(f"run_ids[{position}]", message, "not_found") for position in unknown]
+        raise InvalidArgument(message, violations=violations)
+    named = [run for run in runs if run.id in set(run_ids)]
+    for run in named:
+        if not run.status.terminal:
+            message = f'The run of "{run.target.test_name}" has not ended: it is {run.status}. Wait for its end'
+            raise FailedPrecondition(message, reason="RUN_NOT_ENDED")
+    return named
 
 
 def _rerun_of(earlier: Execution, rerun_id: str, service_client: str | None, now: datetime) -> Execution:

@@ -1,7 +1,7 @@
 """The page of the coverage: which attached tests have a result on the build that they target."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -9,6 +9,7 @@ from aiohttp import web
 
 from services.gateway.dashboard.pages import Values, with_session
 from services.gateway.dashboard.rest_reader import read
+from services.gateway.dashboard.tests import default_version, start_request
 
 STARTED_AT_ONCE = 1_000
 """The most tests that one execution may have."""
@@ -27,6 +28,7 @@ async def show_coverage(request: web.Request) -> Values:
     items = sorted(((state_of(item), item) for item in coverage["items"]), key=lambda each: STATES.index(each[0]))
     wanted = request.query.get("state", "")
     missing = [item for state, item in items if state in _MISSING and item["target_build_version"]]
+    selected = [{"test_id": item["test_id"]} for item in missing[:STARTED_AT_ONCE]]
     return {
         "app": app,
         "coverage": coverage,
@@ -34,7 +36,8 @@ async def show_coverage(request: web.Request) -> Values:
         "counts": {name: sum(state == name for state, _ in items) for name in STATES},
         "state": wanted,
         "missing": len(missing),
-        "start": start_request(app, missing[:STARTED_AT_ONCE]),
+        "started": len(selected),
+        "start": start_request(app, default_version(app), selected, name=f"What was missing of {app['name']}"),
     }
 
 
@@ -43,13 +46,3 @@ def state_of(item: Json) -> str:
     if item["last_status"] == "not_run":
         return "stale" if item["last_observed_build_id"] else "never run"
     return str(item["last_status"])
-
-
-def start_request(app: Json, missing: Iterable[Json]) -> Json:
-    """The body of `POST /executions` that runs these tests on their targets."""
-    platform = "ios_build" if app["platform"] == "iOS" else "android_build"
-    return {
-        "name": f"What was missing of {app['name']}"[:200],
-        "tests": [{"test_id": item["test_id"]} for item in missing],
-        "build_config": {platform: {"app_id": app["id"]}},
-    }

@@ -55,6 +55,7 @@ def dashboard_routes(
         Route("GET", "/tests/{test_id}", page("test.html", tests.show_steps)),
         Route("GET", "/tests/{test_id}/versions", page("versions.html", versions.show_versions)),
         Route("GET", "/tests/{test_id}/history", page("history.html", history.show_history)),
+        Route("GET", "/tests/{test_id}/run", page("run_test.html", tests.show_starts)),
         Route("GET", "/tests/{test_id}/try", page("try.html", history.show_last_screen)),
         Route("POST", "/tests/{test_id}/difference", versions.DifferenceHandler(bodies).handle, AccessRule("read")),
         Route("GET", REFERENCE, reference.show),

@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 from services.catalog.model.apps import App
 from services.catalog.model.attachments import Attachment
 from services.catalog.model.builds import Build
-from services.catalog.model.resolution import BuildRequest, Candidates, PlannedRun, plan_runs
+from services.catalog.model.resolution import (
+    BuildRequest,
+    Candidates,
+    PlannedRun,
+    left_out_notice,
+    plan_runs,
+    suitable_tests,
+)
 from services.catalog.model.tests import Test
 from services.catalog.model.values import InvalidValue, Platform
 from services.catalog.model.workflows import AppChoice, BuildConfig
@@ -60,13 +67,6 @@ BUILD_CASES = [
     Case("a current version that is yet to come does not count", "newest", current="unborn"),
     Case("override without a request changes nothing", "pin", pin="pin", override=True),
     Case("override does not promote the workflow", "pin", pin="pin", override=True, stored=STORED),
-    Case(
-        "override for the other platform does not count",
-        "pin",
-        pin="pin",
-        override=True,
-        requested=BuildConfig(AppChoice("ios", "1")),
-    ),
     Case("a request without version means current", "current", requested=OPEN, stored=STORED),
     Case("a request without version means newest without current", "newest", requested=OPEN, current=None),
     Case("a request without version overrides the pin", "current", pin="pin", requested=OPEN, override=True),
@@ -149,7 +149,10 @@ BOTH_BUILDS = [build("1", "ios"), build("1", "android")]
 PLATFORM_CASES: list[tuple[Platform | None, list[Attachment], BuildConfig, list[Platform]]] = [
     (None, [attachment("android"), attachment("ios")], BuildConfig(), [IOS, ANDROID]),
     (None, [attachment("android")], BuildConfig(), [ANDROID]),
-    (None, [attachment("android")], BuildConfig(ios_build=AppChoice("ios")), [IOS, ANDROID]),
+    (None, [attachment("android"), attachment("ios")], BuildConfig(ios_build=AppChoice("ios")), [IOS]),
+    (None, [attachment("android")], BuildConfig(ios_build=AppChoice("ios")), [IOS]),
+    (ANDROID, [attachment("android")], BuildConfig(ios_build=AppChoice("ios")), []),
+    (None, [], BuildConfig(AppChoice("ios"), AppChoice("android")), [IOS, ANDROID]),
     (None, [], BuildConfig(ios_build=AppChoice("ios")), [IOS]),
     (IOS, [attachment("android"), attachment("ios")], BuildConfig(), [IOS]),
     (ANDROID, [], BuildConfig(AppChoice("ios"), AppChoice("android")), [ANDROID]),
@@ -160,10 +163,27 @@ PLATFORM_CASES: list[tuple[Platform | None, list[Attachment], BuildConfig, list[
 def test_which_platforms(
     platform: Platform | None, attached: list[Attachment], requested: BuildConfig, expected: list[Platform]
 ) -> None:
-    """A test without a platform runs on each platform that it finds an app for, iOS first."""
-    runs = plan_runs([a_test(platform=platform)], stock(BOTH, attached, BOTH_BUILDS), BuildRequest(requested))
-    assert [r.platform for r in runs] == expected
-    assert [r.app and r.app.platform for r in runs] == expected
+    """A test without a platform runs on each platform that it finds an app for, iOS first, but on no platform that a
+    build_config with an app leaves out, whether the request or the workflow has it.
+    """
+    for request in (BuildRequest(requested), BuildRequest(stored=requested)):
+        runs = plan_runs([a_test(platform=platform)], stock(BOTH, attached, BOTH_BUILDS), request)
+        assert [r.platform for r in runs] == expected
+        assert [r.app and r.app.platform for r in runs] == expected
+
+
+def test_the_platforms_of_the_request_replace_those_of_the_workflow() -> None:
+    request = BuildRequest(android("android"), stored=BuildConfig(ios_build=AppChoice("ios")))
+    [run] = plan_runs([a_test()], stock(BOTH, [attachment("ios")], BOTH_BUILDS), request)
+    assert run.platform is ANDROID
+
+
+def test_tests_that_a_build_config_leaves_out_are_counted() -> None:
+    tests = [a_test("a", IOS), a_test("b"), a_test("c", IOS), a_test("d", ANDROID)]
+    assert left_out_notice(tests, BuildRequest(android("android"))) == (
+        "2 tests are for iOS only and left out: build_config names an app for Android only."
+    )
+    assert left_out_notice(tests, BuildRequest()) == ""
 
 
 def only(runs: list[PlannedRun]) -> PlannedRun:
@@ -283,8 +303,10 @@ def test_every_test_gets_a_run_that_can_start_or_says_why_not(
         runs = plan_runs(tests, stock(BOTH, attached, BOTH_BUILDS), BuildRequest(requested, override, stored))
     except InvalidValue:
         return
-    assert {r.test.id for r in runs} == {t.id for t in tests}
+    request = BuildRequest(requested, override, stored)
+    assert {r.test.id for r in runs} == {t.id for t in suitable_tests(tests, request)}
     for run in runs:
+        assert run.platform is None or run.platform in request.platforms
         assert (run.build is None) == (run.config_error is not None)
         if run.app and run.build:
             assert run.platform is run.app.platform

@@ -11,7 +11,7 @@ from uuid import uuid4
 import pytest
 
 from services.chassis.context import Caller, bind, current
-from services.chassis.errors import InvalidArgument, PermissionDenied, ResourceExhausted
+from services.chassis.errors import FailedPrecondition, InvalidArgument, PermissionDenied, ResourceExhausted
 from services.executor.model.attribution import Ci, ExecutionSource
 from services.executor.model.changes import Change
 from services.executor.model.executions import Execution, ExecutionKind, StartSubject
@@ -202,6 +202,18 @@ async def test_a_start_may_name_only_allowed_models(world: World, catalog: FakeC
         await start(world, catalog, workflow_id, config=planned_by("large"))
     for model in ("small", None):
         await start(world, catalog, workflow_id, config=planned_by(model))
+
+
+async def test_a_run_that_has_ended_is_repeated_although_others_have_not(world: World, catalog: FakeCatalog) -> None:
+    execution = await start(world, catalog, catalog.workflow(plan(config_error="Attach it."), plan()))
+    ended, waiting = await runs_of(world, execution)
+    starter = ExecutionStarter(catalog, world.executions)
+    again = await starter.rerun(execution.id, failed_only=False, run_ids=[ended.id])
+    assert [run.target for run in await runs_of(world, again)] == [ended.target]
+    with pytest.raises(FailedPrecondition, match="has not ended"):
+        await starter.rerun(execution.id, failed_only=False, run_ids=[ended.id, waiting.id])
+    with pytest.raises(InvalidArgument, match="no such run"):
+        await starter.rerun(again.id, failed_only=False, run_ids=[ended.id])
 
 
 async def test_a_rerun_has_the_limits_of_today(world: World, catalog: FakeCatalog) -> None:
