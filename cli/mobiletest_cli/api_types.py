@@ -698,6 +698,12 @@ class Question(TypedDict):
     expires_at: str | None
 
 
+class Variant(TypedDict):
+    id: str
+    values: dict[str, Any] | None
+    left_out: list[str]
+
+
 class Run(TypedDict):
     id: str
     execution_id: str
@@ -720,6 +726,7 @@ class Run(TypedDict):
     metadata: dict[str, Any] | None
     report_metadata: dict[str, Any] | None
     question: Question | None
+    variant: NotRequired[Variant]
 
 
 class ListRunsResponse(TypedDict):

@@ -93,7 +93,8 @@ def _kind(run: Run) -> tuple[Any, ...]:
     """All that is published of a run without attempts, except for the run itself and its test."""
     target = run.target
     build = target.build_id, target.resolved_build_version, target.build_uploaded_at
-    return run.status, run.revision, target.platform, target.app_id, build
+    variant = run.variant.id, run.variant.left_out
+    return run.status, run.revision, target.platform, target.app_id, build, variant
 
 
 def run_changed_message(execution: Execution, run: Run, sequence: int = 0) -> events_pb2.RunChanged:

@@ -149,6 +149,7 @@ def _run_properties(execution: Execution, run: Run) -> dict[str, str]:
         "run_id": run.id,
         "test_id": run.target.test_id,
         "test_version": str(run.target.test_version_number),
+        "variant": run.variant.label,
         "platform": run.target.platform,
         "build_id": run.target.build_id,
         "build_version": run.target.resolved_build_version,

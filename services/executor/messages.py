@@ -7,7 +7,7 @@ from typing import Any
 from google.protobuf.message import Message
 from google.protobuf.struct_pb2 import Struct
 from mobiletest.executor.v1 import executions_pb2, runs_pb2
-from mobiletest.types.v1 import ci_pb2, execution_pb2, platform_pb2, run_config_pb2
+from mobiletest.types.v1 import ci_pb2, execution_pb2, platform_pb2, run_config_pb2, variant_pb2
 
 from services.chassis.proto_values import (
     json_to_struct,
@@ -31,6 +31,7 @@ from services.executor.model.run_config import (
     RunConfig,
 )
 from services.executor.model.runs import Question, Run
+from services.executor.model.variants import EMPTY_VARIANT, Variant
 from services.flows.environment import mask_environment
 
 
@@ -194,6 +195,15 @@ def run_proto(execution: Execution, run: Run, *, brief: bool = False) -> runs_pb
         metadata=_shared_struct(tuple(metadata(execution, run).items())),
         report_metadata=_report_metadata(run),
         question=_question(run, run.open_question),
+        variant=_variant(run.variant),
+    )
+
+
+def _variant(variant: Variant) -> variant_pb2.Variant | None:
+    if variant == EMPTY_VARIANT:
+        return None
+    return variant_pb2.Variant(
+        id=variant.id, values=_shared_struct(tuple(variant.values.items())), left_out=variant.left_out
     )
 
 

@@ -18,6 +18,7 @@ _BEFORE_REGEX = frozenset(
     ("return", "typeof", "case", "in", "of", "void", "delete", "do", "else", "instanceof", "new", "throw", "await")
 )
 _REGEX_TRIES = 100
+_WORD = re.compile(r"[\w$]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +55,21 @@ def parse_template(text: str) -> Template:
     return Template(tuple(part for part in (*parts, text[position:]) if part != ""))
 
 
+def identifiers(script: str) -> frozenset[str]:
+    """The identifiers in JavaScript, names of properties included; all words of what cannot be told into tokens."""
+    finder = _Finder(f"{script}\n}}", 0)
+    try:
+        ends_inside = finder.find_end() <= len(script)
+    except ExpressionError:
+        ends_inside = True
+    return frozenset(_WORD.findall(script)) if ends_inside else frozenset(finder.words)
+
+
 class _Finder:
-    """Reads JavaScript up to the brace that ends it, past those in quotes, comments, templates and other braces."""
+    """Reads JavaScript up to the brace that ends it, past those in quotes, comments, templates and other braces.
+
+    `words` are its identifiers, numbers and reserved words.
+    """
 
     def __init__(self, text: str, begin: int) -> None:
         self._text = text
@@ -63,6 +77,7 @@ class _Finder:
         self._open: list[str] = []
         self._value_before = False
         self._regex_tries = _REGEX_TRIES
+        self.words: set[str] = set()
 
     def find_end(self) -> int:
         while self._position < len(self._text):
@@ -81,6 +96,7 @@ class _Finder:
                 self._take_sign(token["sign"])
             case "word":
                 self._value_before = token["word"] not in _BEFORE_REGEX
+                self.words.add(token["word"])
             case "text":
                 self._value_before = True
             case "comment":

@@ -10,6 +10,7 @@ from services.executor.model.failures import Failure
 from services.executor.model.limits import UNLIMITED, OrganisationLimits
 from services.executor.model.run_config import RunConfig
 from services.executor.model.states import Status
+from services.executor.model.variants import EMPTY_VARIANT, Variant
 from services.flows.environment import Environment
 
 
@@ -213,6 +214,7 @@ class Run:
     orphans: tuple[Orphan, ...] = ()
     extra_modes: tuple[AttemptMode, ...] = ()
     question: Question | None = None
+    variant: Variant = EMPTY_VARIANT
     revision: int = 1
 
     @property

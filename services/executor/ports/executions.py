@@ -1,6 +1,6 @@
 """Ports of the use cases: executions of the caller's organisation, what to run, and change notifications."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,6 +13,7 @@ from services.executor.model.executions import BuildConfig, Execution, StartSubj
 from services.executor.model.limits import OrganisationLimits
 from services.executor.model.runs import ResolvedRuns, Run, RunPlan, RunTarget
 from services.executor.model.states import Status
+from services.executor.model.variants import KnownVariants
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +54,15 @@ class Executions(Protocol):
 
     async def expected_seconds(self, targets: Sequence[RunTarget]) -> list[float | None]:
         """How long a run of each target is expected to keep a worker busy; None where no run has finished yet."""
+
+    async def known_variants(self, test_ids: Collection[str]) -> Mapping[str, KnownVariants]:
+        """The variants that these tests have had, as far as they had any but the empty one."""
+
+    async def remember_variants(self, changed: Mapping[str, tuple[KnownVariants, KnownVariants]]) -> Collection[str]:
+        """Replace what is known of tests: by test, as it was loaded and as it is now.
+
+        Returns the tests that another start has changed meanwhile, of which nothing is replaced.
+        """
 
     async def plans_of(self, execution_id: str) -> dict[str, RunPlan]:
         """The plans of an execution's runs, by run id."""

@@ -1,7 +1,7 @@
 """Executions of the caller's organisation, for the API."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -16,6 +16,7 @@ from services.executor.model.changes import Change
 from services.executor.model.executions import Execution
 from services.executor.model.lifecycle import QuestionNotOpen, answer_question
 from services.executor.model.runs import Run, RunPlan, RunTarget
+from services.executor.model.variants import KnownVariants
 from services.executor.ports.executions import ExecutionFilter, PageRequest
 from services.executor.storage.group_commit import ExecutionExists, GroupCommit
 from services.executor.storage.leased_runs import IS_LEASED
@@ -31,6 +32,7 @@ from services.executor.storage.records import (
 from services.executor.storage.schema import EXECUTIONS, PLANS, RUNS, STEPS
 from services.executor.storage.supersessions import MongoSupersessions
 from services.executor.storage.transactions import ExecutionTransactions
+from services.executor.storage.variants import MongoVariants
 
 CLOCK_SECONDS = 10.0
 
@@ -58,6 +60,7 @@ class MongoExecutions:
         self._plans = OrgCollection(transactions.mongo, PLANS)
         self._list_marks = ListMarks(transactions.mongo, transactions.now)
         self._supersessions = MongoSupersessions(transactions)
+        self._variants = MongoVariants(transactions.mongo)
         self._clock: Batcher[None, datetime] = Batcher(self._read_clock, max_in_flight=2)
 
     async def now(self) -> datetime:
@@ -73,6 +76,12 @@ class MongoExecutions:
         except ExecutionExists:
             return await self.get(change.execution.id)
         return change.execution
+
+    async def known_variants(self, test_ids: Collection[str]) -> Mapping[str, KnownVariants]:
+        return await self._variants.load(test_ids)
+
+    async def remember_variants(self, changed: Mapping[str, tuple[KnownVariants, KnownVariants]]) -> Collection[str]:
+        return await self._variants.store(changed)
 
     async def cancel(self, execution_id: str) -> Execution:
         await self.get(execution_id)

@@ -12,6 +12,7 @@ from services.executor.model.attempts import Attempt, StepResult
 from services.executor.model.executions import Execution
 from services.executor.model.runs import Run, RunLimits, RunPlan
 from services.executor.model.states import Status
+from services.executor.model.variants import EMPTY_VARIANT
 from services.executor.storage.fair_queue import queue_fields
 from services.executor.storage.schema import ARTIFACTS_KEPT_SINCE
 
@@ -54,6 +55,8 @@ def run_document(run: Run, limits: RunLimits) -> Document:
     """The run without its steps, with the fields by which the fair queue, the reaper and retention find it."""
     bare = replace(run, attempts=tuple(replace(attempt, steps=()) for attempt in run.attempts)) if run.attempts else run
     document = to_document(bare)
+    if run.variant == EMPTY_VARIANT:
+        del document["variant"]
     due_at = run.due_at(limits)
     due = {"due_at": due_at} if due_at else {}
     kept = {ARTIFACTS_KEPT_SINCE: run.completed_at} if run.completed_at and _leaves_artifacts(run) else {}

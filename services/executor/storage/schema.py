@@ -16,11 +16,13 @@ STEP_CACHE = "step_cache"
 UNCLEAN_DEVICES = "unclean_devices"
 MODEL_USAGE = "model_usage"
 BASELINES = "baselines"
+VARIANTS = "variants"
 WORKERS = "workers"
 LIST_MARKS = "list_marks"
 ORG_LOCKS = "org_locks"
 ORG_LOCKS_COUNT = 256
 DURATIONS_KEPT_SECONDS = 90 * 24 * 3600
+VARIANTS_KEPT_SECONDS = 365 * 24 * 3600
 LOST_WORKERS_KEPT_SECONDS = 24 * 3600
 
 ARTIFACTS_KEPT_SINCE = "artifacts_kept_since"
@@ -110,4 +112,13 @@ async def _make_collections(mongo: Mongo) -> None:
     await mongo.collection(ORG_LOCKS).bulk_write(locks)
 
 
-MIGRATIONS = (idempotency.MIGRATION, outbox.MIGRATION, Migration("0001_collections", _make_collections))
+async def _make_variants(mongo: Mongo) -> None:
+    await mongo.collection(VARIANTS).create_indexes([_expiry("updated_at", VARIANTS_KEPT_SECONDS)])
+
+
+MIGRATIONS = (
+    idempotency.MIGRATION,
+    outbox.MIGRATION,
+    Migration("0001_collections", _make_collections),
+    Migration("0002_variants", _make_variants),
+)

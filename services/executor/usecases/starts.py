@@ -23,8 +23,10 @@ from services.executor.model.limits import OrganisationLimits
 from services.executor.model.retries import extra_modes
 from services.executor.model.run_config import RunConfig, with_defaults
 from services.executor.model.runs import ResolvedRuns, Run, RunPlan
+from services.executor.model.variants import Variant
 from services.executor.ports.executions import Catalog, Executions, PageRequest, PlanTooLarge, Supersessions
 from services.executor.usecases.queue_limit import QueueLimit
+from services.executor.usecases.variants import find_variants
 from services.flows.environment import InvalidEnvironment, check_environment, check_size
 
 ALL_RUNS = PageRequest(1, 100_000)
@@ -137,7 +139,13 @@ class ExecutionStarter:
             return await self._add(execution, plans)
 
     async def _add(self, execution: Execution, plans: Sequence[RunPlan]) -> Execution:
-        runs = _make_runs(execution, plans, await self._claim_orders(plans))
+        orders, variants = await asyncio.gather(
+            self._claim_orders(plans), find_variants(self._executions, execution, plans)
+        )
+        runs = [
+            _make_run(execution, plan, variant, position, order)
+            for position, (plan, variant, order) in enumerate(zip(plans, variants, orders, strict=True))
+        ]
         released = _release_first(runs, execution.max_parallel, execution.created_at)
         by_run = dict(zip((run.id for run in released), plans, strict=True))
         stored = await self._executions.add(start_execution(execution, released, execution.created_at), by_run)
@@ -226,13 +234,8 @@ def _rerun_of(earlier: Execution, rerun_id: str, service_client: str | None, now
     )
 
 
-def _make_runs(execution: Execution, plans: Sequence[RunPlan], orders: Sequence[int]) -> list[Run]:
-    """The runs, not yet released; those that cannot be started have already failed."""
-    placed = zip(plans, orders, strict=True)
-    return [_make_run(execution, plan, position, order) for position, (plan, order) in enumerate(placed)]
-
-
-def _make_run(execution: Execution, plan: RunPlan, position: int, claim_order: int) -> Run:
+def _make_run(execution: Execution, plan: RunPlan, variant: Variant, position: int, claim_order: int) -> Run:
+    """The run, not yet released; one that cannot be started has already failed."""
     now = execution.created_at
     run = Run(
         id=new_id(),
@@ -245,6 +248,7 @@ def _make_run(execution: Execution, plan: RunPlan, position: int, claim_order: i
         created_at=now,
         priority=execution.priority,
         claim_order=claim_order,
+        variant=variant,
     )
     if plan.config_error:
         failure = Failure(Category.CONFIG_INVALID, plan.config_error, reason=plan.config_error)

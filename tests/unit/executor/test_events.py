@@ -16,6 +16,7 @@ from services.executor.model.changes import Change, start_execution
 from services.executor.model.failures import NO_PLATFORM
 from services.executor.model.runs import Platform, Run, RunTarget
 from services.executor.model.states import Status
+from services.executor.model.variants import Variant
 from tests.fakes.no_database import no_database
 from tests.unit.executor.model.builders import NOW, execution_of, queued_run
 
@@ -51,6 +52,8 @@ def test_runs_that_start_together_have_the_messages_that_each_would_have_alone(o
     runs = [a_run("a"), a_run("on iOS", **elsewhere), lifecycle.end(unfit, NO_PLATFORM, NOW), a_run("bb"), waiting]
     runs += [a_run("rebuilt", resolved_build_version="1.1", build_uploaded_at=None)]
     runs += [a_run("on iOS", **elsewhere), replace(waiting, id=new_id()), a_run("ccc")]
+    german = Variant("1", {"LOCALE": "de"})
+    runs += [replace(a_run(variant.label), variant=variant) for variant in (german, german, Variant("2"))]
     change = a_start(*runs)
     alone = [run_changed_message(change.execution, fact.run, fact.sequence) for fact in change.facts]
     assert messages(events_of(change, outbox.event)) == alone

@@ -20,9 +20,11 @@ from services.executor.model.limits import OrganisationLimits
 from services.executor.model.run_config import ExecutionMode, LlmConfig, RunConfig
 from services.executor.model.runs import ResolvedRuns, RunPlan
 from services.executor.model.states import Status
+from services.executor.model.variants import NO_VARIANTS, VARIANTS_LIMIT, Variant, add_variant
 from services.executor.storage.executions import MongoExecutions
 from services.executor.storage.schema import RUNS
 from services.executor.usecases.starts import ExecutionStarter
+from services.flows.environment import Environment
 from tests.contract.executor.conftest import World
 from tests.contract.executor.executions import request, requests, runs_of
 from tests.eventually import eventually
@@ -226,3 +228,57 @@ async def test_a_rerun_has_the_limits_of_today(world: World, catalog: FakeCatalo
         catalog.limits = limits
         with pytest.raises(PermissionDenied, match=reason):
             await ExecutionStarter(catalog, world.executions).rerun(execution.id, failed_only=False)
+
+
+def reading(text: str, env: Environment | None = None) -> RunPlan:
+    """A test with this step and these variables of its own."""
+    return replace(plan(), steps=(text,), env=env or {})
+
+
+async def labels(world: World, execution: Execution) -> list[str]:
+    """What the variants of its runs say, as they are stored."""
+    return [run.variant.label for run in await runs_of(world, execution)]
+
+
+async def test_each_run_has_the_variant_of_the_variables_that_its_test_reads(
+    world: World, catalog: FakeCatalog
+) -> None:
+    """With the precedence that their values have in the run, and excluded by the workflow for all starts."""
+    stored = RunConfig(env={"LOCALE": "en", "RUN": {"value": "", "variant": False}, "PIN": {"secret": "pin"}})
+    plans = [reading("Tap ${LOCALE}"), reading("Tap ${LOCALE + RUN}", {"LOCALE": "it"}), reading("Tap ${PIN}"), plan()]
+    workflow = ResolvedRuns(workflow_id=str(uuid4()), workflow_name="W", run_config=stored, plans=tuple(plans))
+    started = RunConfig(env={"LOCALE": "de", "RUN": "7"})
+    execution = await start(world, catalog, catalog.add(workflow), config=started)
+    assert await labels(world, execution) == ["LOCALE=de", "LOCALE=it", "PIN=secret pin", ""]
+    await world.executions.cancel(execution.id)
+    again = await ExecutionStarter(catalog, world.executions).rerun(execution.id, failed_only=False)
+    assert await labels(world, again) == await labels(world, execution)
+
+
+async def test_more_variants_than_a_test_may_have_are_told_apart_by_what_does_not_vary(
+    world: World, catalog: FakeCatalog
+) -> None:
+    """Starts at the same moment do not make it more."""
+    workflow_id = catalog.workflow(reading("Tap ${LOCALE + RUN}"))
+
+    async def variant(number: int) -> Variant:
+        config = RunConfig(env={"LOCALE": "de", "RUN": str(number)})
+        return (await runs_of(world, await start(world, catalog, workflow_id, config=config)))[0].variant
+
+    kept = await asyncio.gather(*map(variant, range(3)))
+    kept += [await variant(number) for number in range(3, VARIANTS_LIMIT + 5)]
+    assert kept[0].label == "LOCALE=de, RUN=0"
+    assert (kept[-1].label, kept[-1].left_out) == ("LOCALE=de", ("RUN",))
+    assert VARIANTS_LIMIT <= len({each.id for each in kept}) <= VARIANTS_LIMIT + 4
+
+
+async def test_what_another_start_remembered_meanwhile_is_not_lost(world: World) -> None:
+    test_id, known = str(uuid4()), add_variant(NO_VARIANTS, {"LOCALE": "de"})[1]
+    store = world.executions
+    assert list(await store.remember_variants({test_id: (NO_VARIANTS, known)})) == []
+    assert list(await store.remember_variants({test_id: (NO_VARIANTS, known)})) == [test_id]
+    other = add_variant(known, {"LOCALE": "fr"})[1]
+    assert list(await store.remember_variants({test_id: (known, other)})) == []
+    assert await store.known_variants([test_id, str(uuid4())]) == {test_id: other}
+    with bind(Caller(org_id=str(uuid4()))):
+        assert await store.known_variants([test_id]) == {}
