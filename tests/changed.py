@@ -25,6 +25,7 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"services/(catalog|executor|reporting)/storage/.*|services/chassis/m(ongo|igrations).*", ("drivers", "fault")),
     (r"services/executor/(worker|maintenance|usecases)/.*|services/reporting/(rebuild|consumer).*", ("fault",)),
     (r"services/executor/automation/.*|services/flows/.*", ("devices",)),
+    (r"services/app_files/.*", ("tests/unit/cli", "tests/e2e/cli")),
     (r"services/gateway/.*", ("api", "attack", "tests/integration/test_api_types.py")),
     (r"services/gateway/(dashboard|http|handlers)/.*", ("dashboard",)),
     (r"services/\w+/(grpc/.*|servicer\.py)", ("api",)),

@@ -6,27 +6,51 @@ import hashlib
 import io
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from mobiletest_cli.api import Api
+from mobiletest_cli.app_files.archive_limits import HostileArchive
+from mobiletest_cli.app_files.reader import (
+    ANDROID,
+    IOS,
+    AppFile,
+    NotInstallable,
+    UnreadableAppFile,
+    is_archive,
+    read_app_file,
+)
 from mobiletest_cli.errors import INVALID_FILE, CliError, RequestRefused
 from mobiletest_cli.output import Output, size
 
 if TYPE_CHECKING:
     from mobiletest_cli.api_types import App, Build
 
-_ENDINGS = {".apk": "Android", ".apks": "Android", ".aab": "Android", ".ipa": "iOS"}
+_ENDINGS = {".apk": ANDROID, ".ipa": IOS}
 _CHUNK = 1 << 20
 
 
-def platform_of(file: Path) -> str | None:
-    """The platform that the ending of an app file says; None if it says none."""
-    return _ENDINGS.get(file.suffix.lower())
+def read_file(file: Path) -> AppFile:
+    """What the app file is, by its content, and by its ending if the content does not say.
+
+    CliError: it cannot be read, or no device can install it.
+    """
+    _check_readable(file)
+    found = AppFile()
+    try:
+        if is_archive(file):
+            found = read_app_file(file)
+    except NotInstallable as problem:
+        raise CliError(f"{file}: this is {problem}", INVALID_FILE) from None
+    except HostileArchive as problem:
+        raise CliError(f"{file}: not a plausible app file: {problem}", INVALID_FILE) from None
+    except UnreadableAppFile:
+        pass  # the server says what it makes of it
+    return replace(found, platform=found.platform or _ENDINGS.get(file.suffix.lower()))
 
 
-def check_file(file: Path) -> None:
-    """CliError if it is not a file that can be read and uploaded."""
+def _check_readable(file: Path) -> None:
     if file.is_dir():
         hint = "Zip it first: ditto -c -k --keepParent App.app App.zip" if file.suffix == ".app" else None
         raise CliError(f"{file}: is a folder, not an app file", INVALID_FILE, hint)
@@ -62,11 +86,13 @@ class BuildUpload:
         If the app has another build of the version that stands in the file, this one becomes "<version>-<revision>".
         CliError: the file cannot be used, or the app has another build of the version that was given.
         """
-        check_file(file)
+        read = read_file(file)
         digest = sha256(file)
         for build in self._api.pages(f"apps/{app['id']}/builds", limit=1, sha256=digest, version=version):
             self._output.say(f"Build {build['version']} of {app['name']} is on the server.")
             return cast("Build", build)
+        if version is None and read.version is None:
+            raise CliError(f"{file}: has no version in it", INVALID_FILE, "Give one: --build VERSION")
         try:
             return self._upload(app, file, version)
         except RequestRefused as refused:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from mobiletest_cli.api import Api
@@ -33,6 +34,41 @@ def only_app(api: Api, platform: str | None = None) -> App | None:
     """The app, if there is exactly one (of the platform)."""
     found = list(api.pages("apps", limit=2, platform=platform))
     return cast("App", found[0]) if len(found) == 1 else None
+
+
+def app_of_file(api: Api, file: Path, platform: str, package_name: str | None) -> App | None:
+    """The app that has builds of the file's package or bundle id, else the only one of the platform; None without any.
+
+    CliError: several apps may be meant, or the only one has builds of another package.
+    """
+    if package_name:
+        same = list(api.pages("apps", limit=_SHOWN + 1, platform=platform, package_name=package_name))
+        if len(same) == 1:
+            return cast("App", same[0])
+        if same:
+            raise _which(file, f"several apps have builds of {package_name}", same)
+    apps = list(api.pages("apps", limit=_SHOWN + 1, platform=platform))
+    if len(apps) > 1:
+        of_package = f", and none has a build of {package_name}" if package_name else ""
+        raise _which(file, f"there are several {platform} apps{of_package}", apps)
+    if not apps:
+        return None
+    earlier = next((build["package_name"] for build in api.pages(f"apps/{apps[0]['id']}/builds", limit=1)), None)
+    if package_name and earlier and not _are_variants(package_name, earlier):
+        raise _which(file, f"it is {package_name}, and builds of the only {platform} app are {earlier}", apps)
+    return cast("App", apps[0])
+
+
+def _are_variants(one: str, other: str) -> bool:
+    """Whether they may be build types of one app, such as com.example.shop and com.example.shop.debug."""
+    return f"{one}.".startswith(f"{other}.") or f"{other}.".startswith(f"{one}.")
+
+
+def _which(file: Path, what: str, apps: Sequence[Any]) -> CliError:
+    hint = (
+        f"Name one with --app-id, or make another: mobiletest apps create. There {'is' if len(apps) == 1 else 'are'} "
+    )
+    return CliError(f"{file}: {what}", USAGE, hint + _some(apps))
 
 
 def find_test(api: Api, wanted: str) -> Test:

@@ -6,12 +6,13 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from mobiletest_cli.api import Api
-from mobiletest_cli.build_upload import BuildUpload, check_file, platform_of
+from mobiletest_cli.app_files.reader import AppFile
+from mobiletest_cli.build_upload import BuildUpload, read_file
 from mobiletest_cli.errors import INVALID_FILE, NOT_FOUND, USAGE, CliError
-from mobiletest_cli.lookup import find_app, find_build, find_test, find_workflow, only_app
+from mobiletest_cli.lookup import app_of_file, find_app, find_build, find_test, find_workflow, only_app
 from mobiletest_cli.output import Output
 
 if TYPE_CHECKING:
@@ -61,10 +62,9 @@ class StartBuilder:
 
     def build(self, wanted: Selection) -> Start:
         """The start. CliError: something does not exist, a file cannot be used, or no test is selected."""
-        for file in wanted.app_files:
-            check_file(file)
-        apps = self._apps(wanted)
-        body = self._common(wanted, self._build_config(wanted, apps))
+        read = {file: read_file(file) for file in wanted.app_files}
+        apps, files = self._apps(wanted, read)
+        body = self._common(wanted, self._build_config(wanted, apps, files))
         if wanted.workflow:
             workflow = find_workflow(self._api, wanted.workflow)
             return Start("execution/api/execute_workflow_id_async", {**body, "workflow_id": workflow["id"]})
@@ -86,8 +86,10 @@ class StartBuilder:
             body["shard"] = {"index": wanted.shard[0], "count": wanted.shard[1]}
         return body | ({"cancel_previous": True} if wanted.cancel_previous else {})
 
-    def _apps(self, wanted: Selection) -> dict[str, App]:
-        """The apps by platform: those that are named, and those of the files; else the only one, for a folder."""
+    def _apps(self, wanted: Selection, read: Mapping[Path, AppFile]) -> tuple[dict[str, App], dict[str, Path]]:
+        """The apps, and the files, by platform: apps that are named, and those of the files; else the only one, for a
+        folder.
+        """
         named = [find_app(self._api, name, wanted.platform) for name in wanted.apps]
         if wanted.paths and not (named or wanted.app_files or wanted.workspace):
             only = only_app(self._api, wanted.platform)
@@ -95,49 +97,35 @@ class StartBuilder:
         apps = {str(app["platform"]): app for app in named}
         if len(apps) < len(named):
             raise CliError("two apps of one platform are named", USAGE, "Run them one after the other")
-        platforms = [self._file_platform(file, wanted.platform, apps) for file in wanted.app_files]
-        for file, platform in zip(wanted.app_files, platforms, strict=True):
-            if platforms.count(platform) > 1:
+        files: dict[str, Path] = {}
+        for file, found in read.items():
+            platform = _platform(file, found, wanted.platform, apps)
+            if platform in files:
                 raise CliError(f"{file}: there is another file for {platform}", USAGE, "Run them one after the other")
+            files[platform] = file
             if platform not in apps:
                 if named:
                     what = f'"{named[0]["name"]}" is for {named[0]["platform"]}'
                     raise CliError(
                         f"{file}: is for {platform}, and the app {what}", INVALID_FILE, "Name an app: --app-id"
                     )
-                apps[platform] = self._only_app(platform)
-        return apps
+                app = app_of_file(self._api, file, platform, found.package_name)
+                apps[platform] = app or self._register(platform)
+        return apps, files
 
-    def _file_platform(self, file: Path, platform: str | None, apps: Mapping[str, App]) -> str:
-        found = platform_of(file)
-        if found and platform and found != platform:
-            raise CliError(f"{file}: is for {found}, and --platform is {platform}", INVALID_FILE)
-        found = found or platform or (next(iter(apps)) if len(apps) == 1 else None)
-        if found is None:
-            raise CliError(f"{file}: its ending says no platform", USAGE, "Say it: --platform Android, or iOS")
-        return found
-
-    def _only_app(self, platform: str) -> App:
-        """The only app of the platform; the first one is registered under the name of this folder."""
-        apps = list(self._api.pages("apps", limit=2, platform=platform))
-        if len(apps) == 1:
-            return cast("App", apps[0])
-        if apps:
-            raise CliError(f"there are several {platform} apps", USAGE, "Name one with --app-id: mobiletest apps list")
+    def _register(self, platform: str) -> App:
+        """A new app, under the name of this folder."""
         name = Path.cwd().name or "app"
         app: App = self._api.post("apps", {"name": name, "platform": platform}, key=str(uuid.uuid4()))
         self._output.say(f'Registered the {platform} app "{name}".')
         return app
 
-    def _build_config(self, wanted: Selection, apps: Mapping[str, App]) -> dict[str, Any]:
+    def _build_config(self, wanted: Selection, apps: Mapping[str, App], files: Mapping[str, Path]) -> dict[str, Any]:
         uploads = BuildUpload(self._api, self._output, wanted.revision)
         chosen: dict[str, Any] = {}
         for platform, app in apps.items():
-            file = next(
-                (f for f in wanted.app_files if self._file_platform(f, wanted.platform, apps) == platform), None
-            )
-            if file is not None:
-                version = uploads.ensure(app, file, wanted.version)["version"]
+            if platform in files:
+                version = uploads.ensure(app, files[platform], wanted.version)["version"]
             else:
                 version = find_build(self._api, app, wanted.version)["version"] if wanted.version else None
             chosen[f"{platform.lower()}_build"] = {"app_id": app["id"], "pinned_version": version}
@@ -176,3 +164,13 @@ class StartBuilder:
                 f"no test has a name or tag of: {', '.join([*wanted.tests, *wanted.tags])}{without}", NOT_FOUND
             )
         return [{"test_id": test_id} for test_id in chosen]
+
+
+def _platform(file: Path, read: AppFile, platform: str | None, apps: Mapping[str, App]) -> str:
+    """The platform of a file. CliError: it is another one than `platform`, or not known."""
+    if read.platform and platform and read.platform != platform:
+        raise CliError(f"{file}: is for {read.platform}, and --platform is {platform}", INVALID_FILE)
+    found = read.platform or platform or (next(iter(apps)) if len(apps) == 1 else None)
+    if found is None:
+        raise CliError(f"{file}: says no platform", USAGE, "Say it: --platform Android, or iOS")
+    return found

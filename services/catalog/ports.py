@@ -84,6 +84,9 @@ class Builds(LiveEntities[Build], Protocol):
     async def of_app(self, app_id: str) -> Sequence[Build]:
         """All builds of the app."""
 
+    async def apps_of_package(self, package_name: str) -> Sequence[str]:
+        """The ids of the apps that have a build of the package or bundle id, at most 100."""
+
     async def delete_all(self, app_id: str, at: datetime) -> None:
         """Mark all builds of the app as deleted and raise their revisions, however many there are."""
 

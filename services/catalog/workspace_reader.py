@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from services.catalog.inspection.archive_limits import HostileArchive
+from services.app_files.archive_limits import HostileArchive
 from services.catalog.inspection.workspace_archive import open_archive, read_file
 from services.catalog.model.values import InvalidValue
 from services.chassis.child_pool import ChildPool, JobFailed, JobLimits

@@ -67,15 +67,15 @@ def test_a_model_knows_the_standard_library_and_models_only() -> None:
     assert strange == []
 
 
-def test_flows_can_be_shipped_with_the_command_line() -> None:
-    """They know nothing of the package around them, and need only what the command line depends on."""
+def test_what_is_shipped_with_the_command_line_needs_little() -> None:
+    """It knows nothing of the package around it, and needs only what the command line depends on."""
     allowed = {*sys.stdlib_module_names, "yaml", "re2"}
     strange = [
         (name, module)
         for name, path in modules()
-        if name.startswith("flows/")
+        if name.startswith(("flows/", "app_files/"))
         for module in imported(path)
-        if not re.fullmatch(r"\.\w*", module) and module.split(".")[0] not in allowed
+        if not re.fullmatch(r"\.\w*|\.\.flows\.\w+", module) and module.split(".")[0] not in allowed
     ]
     assert strange == []
 
@@ -83,7 +83,7 @@ def test_flows_can_be_shipped_with_the_command_line() -> None:
 def test_services_import_each_other_by_their_full_names() -> None:
     """The rules above know modules by these names."""
     relative = {name for name, path in modules() if any(module.startswith(".") for module in imported(path))}
-    assert {name for name in relative if not name.startswith("flows/")} == set()
+    assert {name for name in relative if not name.startswith(("flows/", "app_files/"))} == set()
 
 
 def test_the_environment_is_read_in_settings_only() -> None:

@@ -39,10 +39,12 @@ def upload(
     current: Annotated[bool, typer.Option("--current", help="Make it the app's current build.")] = False,
 ) -> None:
     """Upload a build, unless the server has it."""
-    from mobiletest_cli.build_upload import BuildUpload, check_file
+    from mobiletest_cli.build_upload import BuildUpload, read_file
+    from mobiletest_cli.lookup import app_of_file
 
-    check_file(file)
-    found = context.find_app(app)
+    read, name = read_file(file), app or context.project.app
+    of_file = app_of_file(context.api, file, read.platform, read.package_name) if read.platform and not name else None
+    found = of_file or context.find_app(app)
     build = BuildUpload(context.api, context.output).ensure(found, file, version)
     if current:
         context.api.patch(f"apps/{found['id']}", {"current_version": build["version"]})

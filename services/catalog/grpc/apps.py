@@ -32,7 +32,9 @@ class AppsServicer(apps_pb2_grpc.AppsServicer):
 
     async def ListApps(self, request: apps_pb2.ListAppsRequest, context: Any) -> apps_pb2.ListAppsResponse:
         page = page_of(request)
-        listed, counts = await self._usecases.list(platform(request.platform), request.search or None, page)
+        listed, counts = await self._usecases.list(
+            platform(request.platform), request.search or None, page, package_name=request.package_name or None
+        )
         return apps_pb2.ListAppsResponse(
             items=map(self._messages.of, listed.items),
             platform_counts=platform_counts(counts),

@@ -2,16 +2,19 @@
 
 import json
 import os
+from dataclasses import asdict
 from pathlib import Path
 
-from services.catalog.inspection import manifest_reader
+from services.app_files import reader
+from services.app_files.archive_limits import HostileArchive
 from services.catalog.model.builds import Inspection, RejectedArtifact
+from services.catalog.model.values import Platform
 from services.chassis.child_pool import ChildPool, JobFailed, JobLimits
 from services.chassis.child_process import preload
 from services.chassis.context import current
 from services.chassis.fair_turns import FairTurns
 
-LIMITS = JobLimits(cpu_seconds=2, wall_seconds=15, memory_bytes=128 * 2**20, answer_bytes=64 * 2**10)
+LIMITS = JobLimits(cpu_seconds=4, wall_seconds=15, memory_bytes=128 * 2**20, answer_bytes=64 * 2**10)
 CHILDREN = 2
 
 
@@ -19,23 +22,36 @@ class ProcessInspector:
     """Inspects each artifact in a child of its own. An organisation occupies at most one of the children."""
 
     def __init__(self, limits: JobLimits = LIMITS) -> None:
-        preload(manifest_reader.__name__, *manifest_reader.PARSERS)
+        preload(reader.__name__)
         turns = FairTurns(CHILDREN, per_org=1, waiting_per_org=64, waiting=256)
-        self._children = ChildPool("inspector", manifest_reader.answer, turns, limits)
+        self._children = ChildPool("inspector", answer, turns, limits)
 
     async def inspect(self, path: Path) -> Inspection | RejectedArtifact:
         """See the port. ResourceExhausted and Unavailable when too many artifacts wait."""
-        if not manifest_reader.is_archive(path):
+        if not reader.is_archive(path):
             return Inspection()
         try:
-            answer = await self._children.call(current().org_id, os.fsencode(path))
+            found = json.loads(await self._children.call(current().org_id, os.fsencode(path)))
         except JobFailed as failure:
             return Inspection(error=f"the inspection failed: {failure}")
-        return _parse(answer)
+        if "rejected" in found:
+            return RejectedArtifact(found["rejected"])
+        platform = found.pop("platform", None)
+        return Inspection(**found, platform=Platform(platform) if platform else None)
 
 
-def _parse(answer: bytes) -> Inspection | RejectedArtifact:
-    found: dict[str, str | None] = json.loads(answer)
-    if found.get("hostile"):
-        return RejectedArtifact(str(found["hostile"]))
-    return Inspection(package_name=found.get("package_name"), version=found.get("version"), error=found.get("error"))
+def answer(path: bytes) -> bytes:
+    """The fields of an Inspection as JSON, or `{"rejected": reason}`. It runs in the child."""
+    try:
+        found: dict[str, str | None] = asdict(reader.read_app_file(os.fsdecode(path)))
+    except HostileArchive as problem:
+        found = {"rejected": f"not a plausible app file: {problem}"}
+    except reader.NotInstallable as problem:
+        found = {"rejected": f"this is {problem}"}
+    except reader.UnreadableAppFile as problem:
+        found = {"error": str(problem)}
+    except MemoryError:
+        raise
+    except Exception as problem:  # (a parser can raise anything; the artifact is stored nevertheless)
+        found = {"error": f"its manifest cannot be read ({type(problem).__name__})"}
+    return json.dumps(found).encode()

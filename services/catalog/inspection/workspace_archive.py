@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from services.catalog.inspection.archive_limits import HostileArchive, check_directory, check_entries
+from services.app_files.archive_limits import HostileArchive, check_directory, check_entries
 from services.flows.nodes import quote
 from services.flows.workspace import find_root
 from services.flows.workspace_files import (

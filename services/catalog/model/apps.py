@@ -1,5 +1,6 @@
 """Apps, with the facts about their builds and tests that every answer carries."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -36,10 +37,14 @@ class App:
 
 @dataclass(frozen=True, slots=True)
 class AppFilter:
-    """Which apps: of a platform, and with a folded name that the pattern (see `text.search_pattern`) finds."""
+    """Which apps: of a platform, with one of the ids, and with a folded name that the pattern finds.
+
+    The pattern is one of `text.search_pattern`.
+    """
 
     platform: Platform | None = None
     pattern: str | None = None
+    ids: Collection[str] | None = None
 
 
 def raise_revision(app: App, at: datetime) -> App:

@@ -6,10 +6,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from services.catalog.model.values import InvalidValue, Json
+from services.catalog.model.values import InvalidValue, Json, Platform
 
 METADATA_LIMIT = 64 * 1024
 METADATA_ERROR = "metadata_error"
+APPS_OF_PACKAGE = 100
+"""The maximum number of apps that are found by a package name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +86,14 @@ class Inspection:
     package_name: str | None = None
     version: str | None = None
     error: str | None = None
+    platform: Platform | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class RejectedArtifact:
-    """An artifact that no build tool produces (a zip bomb); `reason` says which limit it exceeds."""
+    """An artifact that no device installs, or that no build tool produces (a zip bomb).
+
+    `reason` says what it is and what to send instead, or which limit it exceeds.
+    """
 
     reason: str

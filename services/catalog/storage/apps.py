@@ -19,6 +19,7 @@ from services.catalog.storage.documents import (
     OrgRows,
     decode,
     dump,
+    id_condition,
     load,
     search_condition,
     search_fields,
@@ -44,7 +45,8 @@ class MongoApps(MongoLiveEntities[App]):
         super().__init__(rows, to_document, from_document)
 
     async def page(self, filter: AppFilter, page: Page) -> Sequence[App]:
-        index = None if filter.pattern else LIST_OF_PLATFORM if filter.platform else LIST
+        searched = filter.pattern or filter.ids is not None
+        index = None if searched else LIST_OF_PLATFORM if filter.platform else LIST
         return await self._find(_condition(filter), NEWEST_FIRST, page, index=index)
 
     async def count(self, filter: AppFilter) -> int:
@@ -58,7 +60,8 @@ class MongoApps(MongoLiveEntities[App]):
 
 def _condition(filter: AppFilter) -> Document:
     platform = {"platform": filter.platform.value} if filter.platform else {}
-    return {**platform, **search_condition(filter.pattern)}
+    ids = id_condition(filter.ids) if filter.ids is not None else {}
+    return {**platform, **ids, **search_condition(filter.pattern)}
 
 
 def to_document(app: App) -> Document:

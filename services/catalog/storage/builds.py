@@ -4,7 +4,7 @@ import json
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
-from services.catalog.model.builds import ALL_BUILDS, Build, BuildFilter
+from services.catalog.model.builds import ALL_BUILDS, APPS_OF_PACKAGE, Build, BuildFilter
 from services.catalog.model.values import Page
 from services.catalog.storage.documents import IS_LIVE, MongoLiveEntities, OrgRows, dump, load
 from services.chassis.mongo import Document
@@ -43,6 +43,17 @@ class MongoBuilds(MongoLiveEntities[Build]):
 
     async def of_app(self, app_id: str) -> Sequence[Build]:
         return await self._find({"app_id": app_id})
+
+    async def apps_of_package(self, package_name: str) -> Sequence[str]:
+        """One seek for each app: an app may have thousands of builds."""
+        app_ids: list[str] = []
+        while len(app_ids) < APPS_OF_PACKAGE:
+            later: Document = {"app_id": {"$gt": app_ids[-1]}} if app_ids else {}
+            builds = await self._find({"package_name": package_name, **later}, [("app_id", 1)], Page(1, 1))
+            if not builds:
+                break
+            app_ids.append(builds[0].app_id)
+        return app_ids
 
     async def delete_all(self, app_id: str, at: datetime) -> None:
         gone = {"$set": {"deleted_at": at, "live": False}, "$inc": {"revision": 1}}

@@ -137,6 +137,7 @@ INDEXES: Mapping[str, Sequence[IndexModel]] = {
         _index("version", [("org_id", UP), ("app_id", UP), ("version", UP)], unique=True, **ONLY_LIVE),
         _index("content", [("org_id", UP), ("app_id", UP), ("sha256", UP)], **ONLY_LIVE),
         _index(LIST_OF_APP, [("org_id", UP), ("app_id", UP), ("live", UP), ("uploaded_at", DOWN), ("_id", DOWN)]),
+        _index("of_package", [("org_id", UP), ("package_name", UP), ("app_id", UP)], **ONLY_LIVE),
     ],
     ARTIFACTS: [_index("unused", [("touched_at", UP)], partialFilterExpression={"uses": 0})],
     RESERVATIONS: [_ORGANISATION, _EXPIRY],
@@ -182,4 +183,9 @@ async def _make_collection(mongo: Mongo, name: str, *, exists: bool) -> None:
         await mongo.collection(name).create_indexes(list(indexes))
 
 
-MIGRATIONS = [idempotency.MIGRATION, outbox.MIGRATION, Migration("0001_schema", _make_collections)]
+MIGRATIONS = [
+    idempotency.MIGRATION,
+    outbox.MIGRATION,
+    Migration("0001_schema", _make_collections),
+    Migration("0002_builds_of_package", _make_collections),
+]

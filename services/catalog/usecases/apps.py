@@ -44,14 +44,20 @@ class AppUseCases:
 
         return await self._store.change(work)
 
-    async def list(self, platform: Platform | None, search: str | None, page: Page) -> tuple[ListPage[App], Counts]:
-        """A page of the apps that fit, newest first, and the unfiltered counts."""
+    async def list(
+        self, platform: Platform | None, search: str | None, page: Page, *, package_name: str | None = None
+    ) -> tuple[ListPage[App], Counts]:
+        """A page of the apps that fit, newest first, and the unfiltered counts.
+
+        With `package_name` only apps that have a build of this package or bundle id.
+        """
         pattern = search_pattern(search) if search else None
         counts = await self._store.counters.get()
         if search and pattern is None:
             return ListPage((), 0), counts
-        filter = AppFilter(platform, pattern)
-        if pattern is None:
+        ids = await self._store.builds.apps_of_package(package_name) if package_name else None
+        filter = AppFilter(platform, pattern, ids)
+        if pattern is None and ids is None:
             return ListPage(await self._store.apps.page(filter, page), counts.apps_of(platform)), counts
         found, total = await asyncio.gather(self._store.apps.page(filter, page), self._store.apps.count(filter))
         return ListPage(found, total), counts

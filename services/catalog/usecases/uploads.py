@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
+from services.catalog.model.apps import App
 from services.catalog.model.builds import (
     METADATA_ERROR,
     Build,
@@ -88,10 +89,10 @@ class UploadUseCases:
         many bytes as it may; Unavailable: the spool is full.
         """
         new = _validate(new)
-        await self._check_room(new.app_id, new.version)
+        app = await self._check_room(new.app_id, new.version)
         async with self._received(new, chunks) as file:
             new = _validate(final()) if final is not None else new
-            build = await self._with_free_version(await self._describe(new, file), new)
+            build = await self._with_free_version(await self._describe(app, new, file), new)
             await self._check_room(build.app_id, build.version)
             reused = await self._store.artifacts.expect(file.sha256, file.size)
             if not reused:
@@ -112,11 +113,12 @@ class UploadUseCases:
         async with turn:
             await self._objects.put_file(key, file.path)
 
-    async def _check_room(self, app_id: str, version: str | None) -> None:
-        """Refuse early what the unique index would refuse at the end."""
-        require(await self._store.apps.get(app_id), "App")
+    async def _check_room(self, app_id: str, version: str | None) -> App:
+        """The app. Refuse early what the unique index would refuse at the end."""
+        app = require(await self._store.apps.get(app_id), "App")
         if version is not None and await self._store.builds.of_version(app_id, version) is not None:
             raise version_exists(version)
+        return app
 
     async def _with_free_version(self, build: Build, new: NewBuild) -> Build:
         """The build; with the suffix if the app has the version that stands in the artifact."""
@@ -126,12 +128,15 @@ class UploadUseCases:
             return build
         return replace(build, version=validate_version(f"{build.version}-{new.version_suffix}"))
 
-    async def _describe(self, new: NewBuild, file: ReceivedFile) -> Build:
+    async def _describe(self, app: App, new: NewBuild, file: ReceivedFile) -> Build:
         if file.size == 0:
             raise InvalidValue("file", "the file is empty", "too_short")
         found = await self._inspector.inspect(file.path)
         if isinstance(found, RejectedArtifact):
-            raise InvalidValue("file", f"not a plausible app file: {found.reason}", "hostile_archive")
+            raise InvalidValue("file", found.reason, "not_installable")
+        if found.platform not in (None, app.platform):
+            message = f"this is an app for {found.platform}, and the app {app.name!r} is for {app.platform}"
+            raise InvalidValue("file", f"{message}: name the app that it is a build of", "wrong_platform")
         build = self._build(new, new.version or _own_version(found))
         return replace(
             build,

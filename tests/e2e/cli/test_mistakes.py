@@ -7,6 +7,7 @@ import pytest
 from mobiletest_cli.errors import AUTHENTICATION, INVALID_FILE, NOT_FOUND, USAGE
 from tests.e2e.cli.conftest import LOG_IN, Shell
 from tests.e2e.world import UNKNOWN
+from tests.fakes.workspaces import zip_files as archive
 
 FILES = {
     "good/a.yaml": LOG_IN,
@@ -32,6 +33,8 @@ MISTAKES: list[tuple[str, int, str]] = [
     ("builds upload missing.apk", INVALID_FILE, "missing.apk: cannot be read"),
     ("builds upload empty.apk", INVALID_FILE, "empty.apk: is empty"),
     ("builds upload Shop.app", INVALID_FILE, "Shop.app: is a folder"),
+    ("builds upload release.aab --build 2", INVALID_FILE, "release.aab: this is an Android app bundle"),
+    ("builds upload other.apk", INVALID_FILE, "other.apk: has no version in it"),
     ("builds upload other.apk --build 1.0", INVALID_FILE, "give another --build"),
     (f"builds download {UNKNOWN}", NOT_FOUND, "not found"),
     ("builds download 9.9", NOT_FOUND, NO_BUILD),
@@ -74,8 +77,8 @@ MISTAKES: list[tuple[str, int, str]] = [
     ("run empty", INVALID_FILE, "empty: there is no flow"),
     ("run good --app missing.apk", INVALID_FILE, "missing.apk: cannot be read"),
     ("run good --app good", INVALID_FILE, "good: is a folder"),
-    ("run good --app text.apk", INVALID_FILE, "the artifact contains no version"),
-    ("run good --app text.bin", USAGE, "its ending says no platform"),
+    ("run good --app text.apk", INVALID_FILE, "has no version in it"),
+    ("run good --app text.bin", USAGE, "text.bin: says no platform"),
     ("run good --app text.ipa --platform android", INVALID_FILE, "is for iOS"),
     ("run good --app text.apk --app other.apk", USAGE, "there is another file for"),
     ("run good --shard 3/2", USAGE, "is not a part of the whole"),
@@ -94,6 +97,7 @@ async def test_mistakes_are_said_for_people_and_for_programs(
     read_shop: Shell, line: str, code: int, message: str
 ) -> None:
     read_shop.write(FILES)
+    (read_shop.folder / "release.aab").write_bytes(archive({"BundleConfig.pb": b""}))
     ended = await read_shop.run(*shlex.split(line))
     assert (ended.code, ended.out, "Traceback" in ended.err) == (code, "", False), ended.err
     assert message in ended.err

@@ -1,18 +1,21 @@
 """The inspection in its own process: limits hold, and no artifact harms the service or delays another organisation."""
 
 import asyncio
-import struct
+import gzip
+import tarfile
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from services.catalog.inspection.inspector import LIMITS, ProcessInspector
 from services.catalog.model.builds import Inspection, RejectedArtifact
+from services.catalog.model.values import Platform
 from services.chassis import context
 from services.chassis.errors import ResourceExhausted
-from tests.fakes.artifacts import apk, archive, ipa, manifest
+from tests.fakes.artifacts import apk, archive, ipa
 
 
 @pytest.fixture(autouse=True)
@@ -27,19 +30,17 @@ def written(folder: Path, content: bytes, name: str = "artifact") -> Path:
     return path
 
 
-def busy_apk() -> bytes:
-    """6 KB, whose manifest has 500,000 empty chunks: they take seconds to read."""
-    good = manifest("com.example", "1")
-    chunks = struct.pack("<HHI", 0x0200, 8, 8) * 500_000
-    pool = good[8 : 8 + int.from_bytes(good[12:16], "little")]
-    content = struct.pack("<HHI", 0x0003, 8, 8 + len(pool) + len(chunks)) + pool + chunks
-    return archive({"AndroidManifest.xml": content})
+@cache
+def busy_archive() -> bytes:
+    """Some 300 KB, in which 60,000 empty files take seconds to read."""
+    return gzip.compress(tarfile.TarInfo("empty").tobuf() * 60_000, 1)
 
 
-@pytest.mark.parametrize("content", [apk("com.example", "1.2"), ipa("com.example", "1.2")])
-async def test_the_child_reads_the_manifest(tmp_path: Path, content: bytes) -> None:
+@pytest.mark.parametrize("platform", [Platform.ANDROID, Platform.IOS])
+async def test_the_child_reads_the_manifest(tmp_path: Path, platform: Platform) -> None:
+    content = (apk if platform is Platform.ANDROID else ipa)("com.example", "1.2")
     found = await ProcessInspector().inspect(written(tmp_path, content))
-    assert found == Inspection(package_name="com.example", version="1.2")
+    assert found == Inspection(package_name="com.example", version="1.2", platform=platform)
 
 
 @pytest.mark.parametrize("content", [b"name: Shop\nscreens: []\n", b"", b"P", bytes(range(256))])
@@ -57,25 +58,27 @@ async def test_an_unreadable_artifact_is_an_error_of_its_own(tmp_path: Path) -> 
 
 async def test_a_hostile_artifact_is_rejected(tmp_path: Path) -> None:
     found = await ProcessInspector().inspect(written(tmp_path, archive({"../x": b""})))
-    assert found == RejectedArtifact("it has an entry whose name leads out of the archive")
+    assert found == RejectedArtifact("not a plausible app file: it has an entry whose name leads out of the archive")
 
 
 async def test_a_child_that_takes_too_much_cpu_is_ended_without_logs(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     inspector = ProcessInspector(replace(LIMITS, cpu_seconds=0.2, wall_seconds=60))
-    found = await inspector.inspect(written(tmp_path, busy_apk()))
+    found = await inspector.inspect(written(tmp_path, busy_archive()))
     assert found == Inspection(error="the inspection failed: it takes more than 0.2 s of CPU")
     assert capfd.readouterr().err == ""
 
 
 async def test_an_organisation_with_many_artifacts_does_not_delay_another(tmp_path: Path) -> None:
     inspector = ProcessInspector(replace(LIMITS, cpu_seconds=0.5, wall_seconds=60))
-    busy = written(tmp_path, busy_apk(), "busy")
+    busy = written(tmp_path, busy_archive(), "busy")
     waiting = [asyncio.create_task(inspector.inspect(busy)) for _ in range(4)]
     await asyncio.sleep(0)
     with context.bind(context.Caller("two")):
-        assert await inspector.inspect(written(tmp_path, apk())) == Inspection("com.example.shop", "1.0")
+        assert await inspector.inspect(written(tmp_path, apk())) == Inspection(
+            "com.example.shop", "1.0", platform=Platform.ANDROID
+        )
     assert sum(each.done() for each in waiting) < 4
     for each in waiting:
         each.cancel()
@@ -83,7 +86,7 @@ async def test_an_organisation_with_many_artifacts_does_not_delay_another(tmp_pa
 
 
 async def test_too_many_artifacts_of_an_organisation_are_refused(tmp_path: Path) -> None:
-    inspector, busy = ProcessInspector(), written(tmp_path, busy_apk())
+    inspector, busy = ProcessInspector(), written(tmp_path, busy_archive())
     waiting = [asyncio.create_task(inspector.inspect(busy)) for _ in range(65)]
     await asyncio.sleep(0)
     with pytest.raises(ResourceExhausted):

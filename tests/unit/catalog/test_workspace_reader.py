@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from services.catalog.inspection.archive_limits import HostileArchive
+from services.app_files.archive_limits import HostileArchive
 from services.catalog.inspection.workspace_archive import open_archive
 from services.catalog.model.values import InvalidValue
 from services.catalog.workspace_reader import LIMITS, ChildWorkspaceReader, answer, parse_answer

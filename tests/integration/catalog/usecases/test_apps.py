@@ -11,7 +11,7 @@ from services.catalog.usecases.uploads import NewBuild
 from services.chassis import context, ids
 from services.chassis.context import Caller
 from services.chassis.errors import InvalidArgument, NotFound
-from tests.fakes.catalog_samples import at, org
+from tests.fakes.catalog_samples import at, chunks, org
 from tests.integration.catalog.usecases.conftest import Catalog
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -62,6 +62,25 @@ async def test_a_search_counts_what_it_finds(catalog: Catalog, search: str, name
     listed, counts = await catalog.apps.list(None, search, FIRST)
     assert ({app.name for app in listed.items}, listed.total) == (names, len(names))
     assert counts.apps == 3
+
+
+async def test_apps_are_found_by_the_package_of_a_build(catalog: Catalog) -> None:
+    """Live builds count, whatever number an app has of them."""
+    shop, lite, other, gone = [await made(catalog, name) for name in ("Shop", "Shop lite", "Bank", "Old shop")]
+    for app, version, package in (
+        (shop, "1", "com.shop"),
+        (shop, "2", "com.shop"),
+        (lite, "1", "com.shop"),
+        (other, "1", "com.shopping"),
+        (gone, "1", "com.shop"),
+    ):
+        await catalog.uploads.upload(NewBuild(app.id, version, package_name=package), chunks(b"x"))
+    await catalog.apps.delete(gone.id)
+    listed, _ = await catalog.apps.list(None, None, FIRST, package_name="com.shop")
+    assert ({app.name for app in listed.items}, listed.total) == ({"Shop", "Shop lite"}, 2)
+    for platform, search, package in ((IOS, None, "com.shop"), (None, "bank", "com.shop"), (None, None, "com.sho")):
+        listed, _ = await catalog.apps.list(platform, search, FIRST, package_name=package)
+        assert (listed.items, listed.total) == ([], 0)
 
 
 async def test_an_unknown_app_is_not_found(catalog: Catalog) -> None:

@@ -81,10 +81,15 @@ async def test_an_unreadable_artifact_is_kept_with_the_reason(catalog: Catalog, 
     assert build.metadata == {"a": 1, "metadata_error": "the inspection ended with signal 9"}
 
 
-REFUSED = [(RejectedArtifact("its entries overlap"), b"x"), (Inspection(), b""), (Inspection(), b"x" * 1001)]
+REFUSED = [
+    (RejectedArtifact("its entries overlap"), b"x"),
+    (Inspection(platform=Platform.IOS), b"x"),
+    (Inspection(), b""),
+    (Inspection(), b"x" * 1001),
+]
 
 
-@pytest.mark.parametrize(("found", "content"), REFUSED, ids=["hostile", "empty", "too large"])
+@pytest.mark.parametrize(("found", "content"), REFUSED, ids=["hostile", "other platform", "empty", "too large"])
 async def test_a_file_that_is_refused_leaves_nothing(
     catalog: Catalog, app: App, found: Inspection | RejectedArtifact, content: bytes
 ) -> None:

@@ -35,7 +35,7 @@ def names(entry: OperationEntry, place: str) -> list[str]:
 def test_an_entry_has_its_parameters_bodies_and_errors() -> None:
     entry = ENTRIES["listApps"]
     assert (entry.method, entry.path, entry.summary) == ("GET", "/api/v1/apps", "Lists apps, newest first")
-    assert names(entry, "query") == ["platform", "page", "page_size", "search"]
+    assert names(entry, "query") == ["platform", "page", "page_size", "search", "package_name"]
     assert entry.parameters["query"][2].bounds == ("1 to 500", "default 50")
     assert "If-None-Match" in entry.shared
     assert {"401", "429"} <= set(entry.errors)

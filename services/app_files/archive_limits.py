@@ -45,16 +45,16 @@ def check_entries(entries: Sequence[zipfile.ZipInfo]) -> None:
     _check_overlap(entries)
 
 
-def read_manifest_bytes(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
-    """The bytes of the manifest, at most 4 MiB even if its header declares less."""
+def read_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, most: int = MAX_MANIFEST_BYTES) -> bytes:
+    """The bytes of a manifest or of resources, at most so many even if the header declares less. HostileArchive."""
     if entry.flag_bits & 1:
         raise HostileArchive("its manifest is encrypted")
     if stat.S_ISLNK(entry.external_attr >> 16):
         raise HostileArchive("its manifest is a symbolic link")
     with archive.open(entry) as file:
-        content = file.read(MAX_MANIFEST_BYTES + 1)
-    if len(content) > MAX_MANIFEST_BYTES or entry.file_size > MAX_MANIFEST_BYTES:
-        raise HostileArchive(f"its manifest has more than {MAX_MANIFEST_BYTES} bytes")
+        content = file.read(most + 1)
+    if len(content) > most or entry.file_size > most:
+        raise HostileArchive(f"its manifest has more than {most} bytes")
     return content
 
 
