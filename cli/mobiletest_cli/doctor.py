@@ -8,12 +8,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
 
 from mobiletest_cli import __version__
 from mobiletest_cli.api import CERTIFICATES, CONNECT_SECONDS, make_client
+from mobiletest_cli.ci import describe, detect, missing_branch
 from mobiletest_cli.errors import OK, UNREACHABLE, USAGE, CliError
 
 if TYPE_CHECKING:
@@ -69,7 +71,15 @@ def _configuration(context: Context) -> list[Finding]:
         _guarded("address", lambda: f"{context.server.url} (key from {context.server.key_source})"),
         _guarded("project", lambda: str(context.project.path or "no mobiletest.yaml")),
         Finding("proxy", True, shown or "none"),
+        _ci(),
     ]
+
+
+def _ci() -> Finding:
+    """Which change a run would be of."""
+    attribution = detect(os.environ, Path.cwd())
+    _, hint = missing_branch(attribution) or ("", None)
+    return Finding("ci", hint is None, describe(attribution), hint)
 
 
 def _without_password(address: str) -> str:

@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 _SCP = re.compile(r"(?:[^@/]+@)?[^:/@]{2,}:(?!//)(?P<path>.+)")
-_NUMBER = re.compile(r"(?:^|/(?:pull|pulls|pull-requests|merge_requests)/|^(?:PR|MR)-)([0-9]{1,10})/?$")
-_REF = re.compile(r"refs/(?:heads|remotes/[^/]+)/")
+_KINDS = r"(?:pull|pulls|pr|pull-requests|merge-requests|merge_requests|changes/[0-9]{2})"
+_NUMBER = re.compile(rf"(?:^|(?:^|/){_KINDS}/|^(?:PR|MR)-)([0-9]{{1,10}})/?$")
+_CHANGE = re.compile(
+    rf"(?:refs/(?:remotes/)?(?:[^/]+/)?{_KINDS}/([0-9]{{1,10}})(?:/.*)?"
+    rf"|{_KINDS}/([0-9]{{1,10}})/(?:head|merge|from|to|train)"
+    r"|(?:PR|MR)-([0-9]{1,10})(?:-head|-merge)?)"
+)
+_REF = re.compile(r"(?:refs/heads/|(?:refs/)?remotes/[^/]+/)")
+_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _TAG = "refs/tags/"
 
 
 @dataclass(frozen=True)
 class Attribution:
-    """What a CI system says about the change under test; None for what it does not say.
+    """What is known of the change under test; None for what is not.
 
     `base_branch` is the target of a pull request, otherwise the default branch of the repository. Builds of tags have
     no branch. The branch of a pull request from a fork is "owner:branch", because a fork's "main" is not our "main".
+
+    `checkout_sha` is the commit that the system checks out for the change where that is not `commit_sha`: a merge of
+    it. `trigger_sha` is one that the system checks out although the change is another: that of a comment's workflow.
     """
 
     system: str | None = None
@@ -28,19 +38,46 @@ class Attribution:
     run_id: str | None = None
     repository: str | None = None
     base_branch: str | None = None
+    tag: str | None = None
+    checkout_sha: str | None = None
+    trigger_sha: str | None = None
+    source: str = field(default="", compare=False)
+    """Where branch and commit come from, for people."""
 
 
 def read_number(text: str | None) -> int | None:
-    """The number of a pull request in "12", "PR-12" or ".../pull/12"; None if there is none ("false", "")."""
+    """The number of a pull request in "12", "PR-12", "pr/12" or ".../pull/12"; None if there is none ("false", "")."""
     found = _NUMBER.search(text or "")
     return int(found[1]) if found else None
 
 
+def change_number(ref: str | None) -> int | None:
+    """The 12 of a ref that is made for a pull request, such as "refs/pull/12/merge", "pr/12/head" or "PR-12-merge"."""
+    found = _CHANGE.fullmatch(ref or "")
+    return int(found[found.lastindex or 1]) if found else None
+
+
 def branch_name(ref: str | None) -> str | None:
-    """The branch of "refs/heads/main", "refs/remotes/origin/main" or "main"; None for tags and commits."""
-    if not ref or ref in ("HEAD", "detached") or ref.startswith((_TAG, "refs/pull/", "refs/merge-requests/")):
+    """The branch of "refs/heads/main", "refs/remotes/origin/main" or "main".
+
+    None for tags, commits, and refs that are made for pull requests.
+    """
+    name = re.sub(r"\^\{.*\}$", "", ref or "")  # CodeBuild's refs/heads/main^{<commit>}
+    if (
+        not name
+        or name in ("HEAD", "FETCH_HEAD", "detached")
+        or name.startswith(_TAG)
+        or change_number(name) is not None
+    ):
         return None
-    return _REF.sub("", ref, count=1)
+    name = _REF.sub("", name, count=1)
+    illegal = name.count(":") > 1 or " " in name or name.startswith("refs/")
+    return None if illegal or not name or name == "HEAD" or _COMMIT.fullmatch(name) else name
+
+
+def tag_name(ref: str | None) -> str | None:
+    """The tag of "refs/tags/v1"; None for other refs."""
+    return ref.removeprefix(_TAG) if ref and ref.startswith(_TAG) else None
 
 
 def repository_name(address: str | None) -> str | None:
@@ -62,7 +99,7 @@ def repository_name(address: str | None) -> str | None:
 def head_branch(branch: str | None, *, source: str | None, target: str | None) -> str | None:
     """The branch of a pull request: "owner:branch" if the repository `source` is a fork of `target`."""
     fork, own = repository_name(source), repository_name(target)
-    if not branch or not fork or not own or fork.casefold() == own.casefold():
+    if not branch or ":" in branch or not fork or not own or fork.casefold() == own.casefold():
         return branch
     owner = fork.rpartition("/")[0] or fork
     return f"{owner}:{branch}"

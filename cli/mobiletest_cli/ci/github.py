@@ -7,20 +7,25 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mobiletest_cli.ci.attribution import Attribution, branch_name, head_branch, read_number
+from mobiletest_cli.ci.attribution import Attribution, branch_name, change_number, head_branch, tag_name
 from mobiletest_cli.ci.environment import Environment
 
 Event = dict[str, Any]
 
 
 def github(env: Environment) -> Attribution:
-    """The head of a pull request or merge group, not the merge commit that GITHUB_SHA is there."""
-    event = _read_event(env["GITHUB_EVENT_PATH"])
+    """The head of a pull request or merge group, not the merge commit that GITHUB_SHA is there.
+
+    Forgejo and Gitea set the same variables.
+    """
+    event, name = _read_event(env["GITHUB_EVENT_PATH"]), env["GITHUB_EVENT_NAME"]
     known = _run(env)
-    if env["GITHUB_EVENT_NAME"] == "workflow_run":
+    if name == "workflow_run":
         return _of_triggering_run(known, _object(event, "workflow_run"))
     if (pull_request := _object(event, "pull_request")) or env["GITHUB_BASE_REF"]:
         return _of_pull_request(known, pull_request, env)
+    if name == "issue_comment":
+        return _of_comment(known, event)
     if group := _object(event, "merge_group"):
         base = branch_name(_text(group, "base_ref"))
         return replace(known, commit_sha=_text(group, "head_sha") or env["GITHUB_SHA"], base_branch=base)
@@ -30,26 +35,49 @@ def github(env: Environment) -> Attribution:
 def _run(env: Environment) -> Attribution:
     repository, run_id = env["GITHUB_REPOSITORY"], env["GITHUB_RUN_ID"]
     server = env["GITHUB_SERVER_URL"] or "https://github.com"
+    forge = next((name for name in ("forgejo", "gitea") if env[f"{name.upper()}_ACTIONS"]), "github")
     return Attribution(
-        system="github",
+        system=forge,
         commit_sha=env["GITHUB_SHA"],
         branch=branch_name(env["GITHUB_REF"]),
+        pr_number=change_number(env["GITHUB_REF"]),
         run_url=f"{server}/{repository}/actions/runs/{run_id}" if repository and run_id else None,
         run_id=run_id,
         repository=repository,
+        tag=tag_name(env["GITHUB_REF"]),
+    )
+
+
+def _of_comment(known: Attribution, event: Event) -> Attribution:
+    """A comment starts the workflow of the default branch; which commit is tested, only the checkout says."""
+    issue = _object(event, "issue")
+    number = issue.get("number")
+    if event and not _object(issue, "pull_request"):
+        return replace(known, base_branch=known.branch)
+    return replace(
+        known,
+        commit_sha=None,
+        branch=None,
+        pr_number=number if isinstance(number, int) else None,
+        base_branch=_text(_object(event, "repository"), "default_branch") or known.branch,
+        trigger_sha=known.commit_sha,
     )
 
 
 def _of_pull_request(known: Attribution, pull_request: Event, env: Environment) -> Attribution:
     """GITHUB_SHA is a merge commit or the base, so without the event file the commit is unknown."""
     head, base = _object(pull_request, "head"), _object(pull_request, "base")
-    number = pull_request.get("number")
+    number, target = pull_request.get("number"), _text(base, "ref") or env["GITHUB_BASE_REF"]
+    branch = _head_branch(head, _repository(base) or known.repository) or env["GITHUB_HEAD_REF"]
+    is_merge = known.pr_number is not None  # otherwise GITHUB_SHA is the target's: pull_request_target
     return replace(
         known,
         commit_sha=_text(head, "sha"),
-        branch=_head_branch(head, _repository(base) or known.repository) or env["GITHUB_HEAD_REF"],
-        pr_number=number if isinstance(number, int) else _number_in_ref(env["GITHUB_REF"]),
-        base_branch=_text(base, "ref") or env["GITHUB_BASE_REF"],
+        branch=f"fork:{branch}" if branch and branch == target else branch,
+        pr_number=number if isinstance(number, int) else known.pr_number,
+        base_branch=target,
+        checkout_sha=known.commit_sha if is_merge else None,
+        trigger_sha=None if is_merge else known.commit_sha,
     )
 
 
@@ -65,6 +93,7 @@ def _of_triggering_run(known: Attribution, run: Event) -> Attribution:
         branch=head_branch(_text(run, "head_branch"), source=source, target=known.repository),
         pr_number=number if isinstance(number, int) else None,
         base_branch=_text(_object(first, "base"), "ref") if isinstance(first, dict) else None,
+        trigger_sha=known.commit_sha,
     )
 
 
@@ -78,11 +107,6 @@ def _head_branch(head: Event, target: str | None) -> str | None:
 
 def _repository(side: Event) -> str | None:
     return _text(_object(side, "repo"), "full_name")
-
-
-def _number_in_ref(ref: str | None) -> int | None:
-    """The 12 of "refs/pull/12/merge"."""
-    return read_number(ref.rpartition("/")[0]) if ref and ref.startswith("refs/pull/") else None
 
 
 def _read_event(path: str | None) -> Event:

@@ -1,180 +1,526 @@
-"""CI systems whose environment variables say everything: one function each, with the vendor's names."""
+"""CI systems by the variables that they set: one row each, with the vendors' names."""
 
 from __future__ import annotations
 
-from urllib.parse import quote
-
-from mobiletest_cli.ci.attribution import Attribution, branch_name, head_branch, read_number, repository_name
-from mobiletest_cli.ci.environment import Environment
+from dataclasses import dataclass, replace
 
 
-def gitlab(env: Environment) -> Attribution:
-    """Merge request pipelines have no CI_COMMIT_BRANCH; only pipelines for merged results have a source branch SHA."""
-    source, target = env["CI_MERGE_REQUEST_SOURCE_PROJECT_PATH"], env["CI_MERGE_REQUEST_PROJECT_PATH"]
-    external = env["CI_EXTERNAL_PULL_REQUEST_SOURCE_BRANCH_NAME"]
-    merged = env["CI_MERGE_REQUEST_SOURCE_BRANCH_SHA"] or env["CI_EXTERNAL_PULL_REQUEST_SOURCE_BRANCH_SHA"]
-    return Attribution(
-        system="gitlab",
-        commit_sha=merged or env["CI_COMMIT_SHA"],
-        branch=head_branch(env["CI_MERGE_REQUEST_SOURCE_BRANCH_NAME"], source=source, target=target)
-        or external
-        or env["CI_COMMIT_BRANCH"],
-        pr_number=read_number(env["CI_MERGE_REQUEST_IID"] or env["CI_EXTERNAL_PULL_REQUEST_IID"]),
-        run_url=env["CI_PIPELINE_URL"] or env["CI_JOB_URL"],
-        run_id=env["CI_PIPELINE_ID"] or env["CI_JOB_ID"],
-        repository=target or env["CI_PROJECT_PATH"] or repository_name(env["CI_REPOSITORY_URL"]),
-        base_branch=env["CI_MERGE_REQUEST_TARGET_BRANCH_NAME"]
-        or env["CI_EXTERNAL_PULL_REQUEST_TARGET_BRANCH_NAME"]
-        or env["CI_DEFAULT_BRANCH"],
-    )
+@dataclass(frozen=True, kw_only=True)
+class System:
+    """Which variables of a CI system say what.
+
+    Each field lists variables, separated by blanks; the first that is set counts. "{A}/{B}" is made of several, and
+    "@A" has the name of a remote before the branch ("origin/main"). `marker` lists what only this system sets: one of
+    "A", "A=value" or "A+B" (both). `base`, `head` and `fork` count for pull requests only.
+    """
+
+    name: str
+    marker: str
+    commit: str = ""
+    """That of the pull request's head first."""
+    checkout: str = ""
+    """What the system checks out, if that is a merge of the commit."""
+    branch: str = ""
+    tag: str = ""
+    number: str = ""
+    head: str = ""
+    base: str = ""
+    default: str = ""
+    """The default branch of the repository."""
+    source: str = ""
+    """The repository of the head."""
+    fork: str = ""
+    """Whether the head is in a fork, as a flag or as the fork's name; without it, `source` tells."""
+    repository: str = ""
+    url: str = ""
+    run: str = ""
 
 
-def jenkins(env: Environment) -> Attribution:
-    """In a multibranch build of a change, BRANCH_NAME is "PR-12"; CHANGE_FORK is "owner" or "owner/repository"."""
-    branch = env["CHANGE_BRANCH"] or (None if env["CHANGE_ID"] else env["BRANCH_NAME"] or env["GIT_BRANCH"])
-    fork = (env["CHANGE_FORK"] or "").partition("/")[0]
-    name = None if env["TAG_NAME"] else branch_name(_without_remote(branch))
-    return Attribution(
-        system="jenkins",
-        commit_sha=env["GIT_COMMIT"],
-        branch=f"{fork}:{name}" if fork and name else name,
-        pr_number=read_number(env["CHANGE_ID"]),
-        run_url=env["BUILD_URL"],
-        run_id=env["BUILD_TAG"] or env["BUILD_NUMBER"],
-        repository=repository_name(env["GIT_URL"] or env["GIT_URL_1"]),
-        base_branch=env["CHANGE_TARGET"],
-    )
+_DRONE = System(
+    name="drone",
+    marker="DRONE",
+    commit="DRONE_COMMIT_SHA DRONE_COMMIT",
+    branch="DRONE_BRANCH DRONE_COMMIT_BRANCH DRONE_COMMIT_REF",
+    tag="DRONE_TAG",
+    number="DRONE_PULL_REQUEST",
+    head="DRONE_SOURCE_BRANCH",
+    base="DRONE_TARGET_BRANCH DRONE_BRANCH",
+    default="DRONE_REPO_BRANCH",
+    repository="DRONE_REPO {DRONE_REPO_OWNER}/{DRONE_REPO_NAME}",
+    url="DRONE_BUILD_LINK",
+    run="DRONE_BUILD_NUMBER",
+)
 
-
-def circleci(env: Environment) -> Attribution:
-    """The base branch is in no variable. Builds of forks have the branch "pull/12"."""
-    owner, name = env["CIRCLE_PROJECT_USERNAME"], env["CIRCLE_PROJECT_REPONAME"]
-    pull_request = env["CIRCLE_PULL_REQUEST"] or (env["CIRCLE_PULL_REQUESTS"] or "").partition(",")[0]
-    return Attribution(
-        system="circleci",
-        commit_sha=env["CIRCLE_SHA1"],
-        branch=None if env["CIRCLE_TAG"] else env["CIRCLE_BRANCH"],
-        pr_number=read_number(env["CIRCLE_PR_NUMBER"] or pull_request),
-        run_url=env["CIRCLE_BUILD_URL"],
-        run_id=env["CIRCLE_WORKFLOW_ID"] or env["CIRCLE_BUILD_NUM"],
-        repository=f"{owner}/{name}" if owner and name else repository_name(env["CIRCLE_REPOSITORY_URL"]),
-    )
-
-
-def buildkite(env: Environment) -> Attribution:
-    """BUILDKITE_PULL_REQUEST is "false" without one; BUILDKITE_COMMIT is "HEAD" until the agent resolves it."""
-    number = read_number(env["BUILDKITE_PULL_REQUEST"])
-    branch, commit = env["BUILDKITE_BRANCH"], env["BUILDKITE_COMMIT"]
-    if number and branch and ":" not in branch:  # pipelines can be set to prefix the branches of forks themselves
-        branch = head_branch(branch, source=env["BUILDKITE_PULL_REQUEST_REPO"], target=env["BUILDKITE_REPO"])
-    return Attribution(
-        system="buildkite",
-        commit_sha=None if commit == "HEAD" else commit,
-        branch=None if env["BUILDKITE_TAG"] else branch,
-        pr_number=number,
-        run_url=env["BUILDKITE_BUILD_URL"],
-        run_id=env["BUILDKITE_BUILD_ID"] or env["BUILDKITE_BUILD_NUMBER"],
-        repository=repository_name(env["BUILDKITE_REPO"]),
-        base_branch=env["BUILDKITE_PULL_REQUEST_BASE_BRANCH"]
-        or env["BUILDKITE_MERGE_QUEUE_BASE_BRANCH"]
-        or env["BUILDKITE_PIPELINE_DEFAULT_BRANCH"],
-    )
-
-
-def bitrise(env: Environment) -> Attribution:
-    """Manually started builds have no BITRISE_GIT_COMMIT; the clone step then sets GIT_CLONE_COMMIT_HASH."""
-    owner, name = env["BITRISEIO_GIT_REPOSITORY_OWNER"], env["BITRISEIO_GIT_REPOSITORY_SLUG"]
-    url = env["GIT_REPOSITORY_URL"]
-    source = env["BITRISEIO_PULL_REQUEST_REPOSITORY_URL"]
-    return Attribution(
-        system="bitrise",
-        commit_sha=env["BITRISE_GIT_COMMIT"] or env["GIT_CLONE_COMMIT_HASH"],
-        branch=None if env["BITRISE_GIT_TAG"] else head_branch(env["BITRISE_GIT_BRANCH"], source=source, target=url),
-        pr_number=read_number(env["BITRISE_PULL_REQUEST"]),
-        run_url=env["BITRISE_BUILD_URL"],
-        run_id=env["BITRISE_BUILD_SLUG"] or env["BITRISE_BUILD_NUMBER"],
-        repository=f"{owner}/{name}" if owner and name else repository_name(url),
-        base_branch=env["BITRISEIO_GIT_BRANCH_DEST"],
-    )
-
-
-def azure_pipelines(env: Environment) -> Attribution:
-    """The number of a pull request is the id on Azure Repos; on GitHub the id is internal."""
-    number = env["SYSTEM_PULLREQUEST_PULLREQUESTNUMBER"] or env["SYSTEM_PULLREQUEST_PULLREQUESTID"]
-    return Attribution(
-        system="azure-pipelines",
-        commit_sha=env["SYSTEM_PULLREQUEST_SOURCECOMMITID"] or env["BUILD_SOURCEVERSION"],
-        branch=_azure_head(env) or branch_name(env["BUILD_SOURCEBRANCH"]),
-        pr_number=read_number(number),
-        run_url=_azure_link(env),
-        run_id=env["BUILD_BUILDID"],
-        repository=env["BUILD_REPOSITORY_NAME"] or repository_name(env["BUILD_REPOSITORY_URI"]),
-        base_branch=branch_name(env["SYSTEM_PULLREQUEST_TARGETBRANCH"]),
-    )
-
-
-def bitbucket(env: Environment) -> Attribution:
-    """Pull requests from forks are not built in the repository that they are for."""
-    repository, build = env["BITBUCKET_REPO_FULL_NAME"], env["BITBUCKET_BUILD_NUMBER"]
-    return Attribution(
-        system="bitbucket",
-        commit_sha=env["BITBUCKET_COMMIT"],
-        branch=env["BITBUCKET_BRANCH"],
-        pr_number=read_number(env["BITBUCKET_PR_ID"]),
-        run_url=f"https://bitbucket.org/{repository}/pipelines/results/{build}" if repository and build else None,
-        run_id=build,
-        repository=repository or repository_name(env["BITBUCKET_GIT_HTTP_ORIGIN"]),
-        base_branch=env["BITBUCKET_PR_DESTINATION_BRANCH"],
-    )
-
-
-def codemagic(env: Environment) -> Attribution:
-    """CM_BRANCH and CM_COMMIT are those of the source in builds of pull requests."""
-    project, build = env["CM_PROJECT_ID"], env["CM_BUILD_ID"]
-    return Attribution(
-        system="codemagic",
-        commit_sha=env["CM_COMMIT"],
-        branch=None if env["CM_TAG"] else env["CM_BRANCH"],
-        pr_number=read_number(env["CM_PULL_REQUEST_NUMBER"]) if env.is_true("CM_PULL_REQUEST") else None,
-        run_url=f"https://codemagic.io/app/{project}/build/{build}" if project and build else None,
-        run_id=build,
-        repository=env["CM_REPO_SLUG"],
-        base_branch=env["CM_PULL_REQUEST_DEST"],
-    )
-
-
-def xcode_cloud(env: Environment) -> Attribution:
-    """The repository is named in builds of pull requests only."""
-    source, target = env["CI_PULL_REQUEST_SOURCE_REPO"], env["CI_PULL_REQUEST_TARGET_REPO"]
-    head = head_branch(env["CI_PULL_REQUEST_SOURCE_BRANCH"], source=source, target=target)
-    return Attribution(
-        system="xcode-cloud",
-        commit_sha=env["CI_PULL_REQUEST_SOURCE_COMMIT"] or env["CI_COMMIT"],
-        branch=None if env["CI_TAG"] else head or env["CI_BRANCH"],
-        pr_number=read_number(env["CI_PULL_REQUEST_NUMBER"]),
-        run_url=env["CI_BUILD_URL"],
-        run_id=env["CI_BUILD_ID"] or env["CI_BUILD_NUMBER"],
-        repository=target,
-        base_branch=env["CI_PULL_REQUEST_TARGET_BRANCH"],
-    )
-
-
-def _azure_head(env: Environment) -> str | None:
-    branch = branch_name(env["SYSTEM_PULLREQUEST_SOURCEBRANCH"])
-    if not branch or not env.is_true("SYSTEM_PULLREQUEST_ISFORK"):
-        return branch
-    fork = repository_name(env["SYSTEM_PULLREQUEST_SOURCEREPOSITORYURI"]) or ""
-    return f"{fork.rpartition('/')[0] or 'fork'}:{branch}"
-
-
-def _azure_link(env: Environment) -> str | None:
-    collection = env["SYSTEM_COLLECTIONURI"] or env["SYSTEM_TEAMFOUNDATIONCOLLECTIONURI"]
-    project, build = env["SYSTEM_TEAMPROJECT"], env["BUILD_BUILDID"]
-    if not collection or not project or not build:
-        return None
-    return f"{collection.rstrip('/')}/{quote(project)}/_build/results?buildId={build}"
-
-
-def _without_remote(branch: str | None) -> str | None:
-    """GIT_BRANCH of Jenkins is "origin/main"."""
-    return branch[len("origin/") :] if branch and branch.startswith("origin/") else branch
+SYSTEMS = (
+    System(
+        name="gitlab",
+        marker="GITLAB_CI",
+        commit="CI_MERGE_REQUEST_SOURCE_BRANCH_SHA CI_EXTERNAL_PULL_REQUEST_SOURCE_BRANCH_SHA CI_COMMIT_SHA",
+        checkout="CI_COMMIT_SHA",
+        branch="CI_COMMIT_BRANCH",
+        tag="CI_COMMIT_TAG",
+        number="CI_MERGE_REQUEST_IID CI_EXTERNAL_PULL_REQUEST_IID",
+        head="CI_MERGE_REQUEST_SOURCE_BRANCH_NAME CI_EXTERNAL_PULL_REQUEST_SOURCE_BRANCH_NAME CI_COMMIT_BRANCH",
+        base="CI_MERGE_REQUEST_TARGET_BRANCH_NAME CI_EXTERNAL_PULL_REQUEST_TARGET_BRANCH_NAME",
+        default="CI_DEFAULT_BRANCH",
+        source="CI_MERGE_REQUEST_SOURCE_PROJECT_PATH CI_EXTERNAL_PULL_REQUEST_SOURCE_REPOSITORY",
+        repository="CI_MERGE_REQUEST_PROJECT_PATH CI_EXTERNAL_PULL_REQUEST_TARGET_REPOSITORY CI_PROJECT_PATH "
+        "CI_REPOSITORY_URL",
+        url="CI_PIPELINE_URL CI_JOB_URL",
+        run="CI_PIPELINE_ID CI_JOB_ID",
+    ),
+    System(  # builds of forks have the branch "pull/12"
+        name="circleci",
+        marker="CIRCLECI",
+        commit="CIRCLE_SHA1",
+        branch="CIRCLE_BRANCH",
+        tag="CIRCLE_TAG",
+        number="CIRCLE_PR_NUMBER CIRCLE_PULL_REQUEST CIRCLE_PULL_REQUESTS",
+        head="CIRCLE_BRANCH",
+        repository="{CIRCLE_PROJECT_USERNAME}/{CIRCLE_PROJECT_REPONAME} CIRCLE_REPOSITORY_URL",
+        url="CIRCLE_BUILD_URL",
+        run="CIRCLE_WORKFLOW_ID CIRCLE_BUILD_NUM",
+    ),
+    System(
+        name="buildkite",
+        marker="BUILDKITE",
+        commit="BUILDKITE_COMMIT",
+        branch="BUILDKITE_BRANCH",
+        tag="BUILDKITE_TAG",
+        number="BUILDKITE_PULL_REQUEST",
+        head="BUILDKITE_BRANCH",
+        base="BUILDKITE_PULL_REQUEST_BASE_BRANCH",
+        default="BUILDKITE_MERGE_QUEUE_BASE_BRANCH BUILDKITE_PIPELINE_DEFAULT_BRANCH",
+        source="BUILDKITE_PULL_REQUEST_REPO",
+        repository="BUILDKITE_REPO",
+        url="BUILDKITE_BUILD_URL",
+        run="BUILDKITE_BUILD_ID BUILDKITE_BUILD_NUMBER",
+    ),
+    System(  # builds that are started by hand have the commit of the clone step only
+        name="bitrise",
+        marker="BITRISE_IO",
+        commit="BITRISE_GIT_COMMIT GIT_CLONE_COMMIT_HASH",
+        branch="BITRISE_GIT_BRANCH",
+        tag="BITRISE_GIT_TAG",
+        number="BITRISE_PULL_REQUEST",
+        head="BITRISE_GIT_BRANCH",
+        base="BITRISEIO_GIT_BRANCH_DEST",
+        source="BITRISEIO_PULL_REQUEST_REPOSITORY_URL",
+        repository="{BITRISEIO_GIT_REPOSITORY_OWNER}/{BITRISEIO_GIT_REPOSITORY_SLUG} GIT_REPOSITORY_URL",
+        url="BITRISE_BUILD_URL",
+        run="BITRISE_BUILD_SLUG BITRISE_BUILD_NUMBER",
+    ),
+    System(  # runs on agents of Azure Pipelines
+        name="app-center",
+        marker="APPCENTER_BUILD_ID",
+        commit="BUILD_SOURCEVERSION",
+        branch="APPCENTER_BRANCH",
+        repository="BUILD_REPOSITORY_NAME BUILD_REPOSITORY_URI",
+        run="APPCENTER_BUILD_ID",
+    ),
+    System(  # the id of a pull request is its number on Azure Repos, and internal on GitHub
+        name="azure-pipelines",
+        marker="TF_BUILD",
+        commit="SYSTEM_PULLREQUEST_SOURCECOMMITID BUILD_SOURCEVERSION",
+        checkout="BUILD_SOURCEVERSION",
+        branch="BUILD_SOURCEBRANCH",
+        number="SYSTEM_PULLREQUEST_PULLREQUESTNUMBER SYSTEM_PULLREQUEST_PULLREQUESTID",
+        head="SYSTEM_PULLREQUEST_SOURCEBRANCH",
+        base="SYSTEM_PULLREQUEST_TARGETBRANCH",
+        source="SYSTEM_PULLREQUEST_SOURCEREPOSITORYURI",
+        fork="SYSTEM_PULLREQUEST_ISFORK",
+        repository="BUILD_REPOSITORY_NAME BUILD_REPOSITORY_URI",
+        url="{SYSTEM_COLLECTIONURI}/{SYSTEM_TEAMPROJECT}/_build/results?buildId={BUILD_BUILDID} "
+        "{SYSTEM_TEAMFOUNDATIONCOLLECTIONURI}/{SYSTEM_TEAMPROJECT}/_build/results?buildId={BUILD_BUILDID}",
+        run="BUILD_BUILDID",
+    ),
+    System(  # pull requests from forks are not built in the repository that they are for
+        name="bitbucket",
+        marker="BITBUCKET_BUILD_NUMBER",
+        commit="BITBUCKET_COMMIT",
+        branch="BITBUCKET_BRANCH",
+        tag="BITBUCKET_TAG",
+        number="BITBUCKET_PR_ID",
+        head="BITBUCKET_BRANCH",
+        base="BITBUCKET_PR_DESTINATION_BRANCH",
+        repository="BITBUCKET_REPO_FULL_NAME BITBUCKET_GIT_HTTP_ORIGIN",
+        url="https://bitbucket.org/{BITBUCKET_REPO_FULL_NAME}/pipelines/results/{BITBUCKET_BUILD_NUMBER}",
+        run="BITBUCKET_BUILD_NUMBER",
+    ),
+    System(
+        name="codemagic",
+        marker="CM_BUILD_ID",
+        commit="CM_COMMIT",
+        branch="CM_BRANCH",
+        tag="CM_TAG",
+        number="CM_PULL_REQUEST_NUMBER",
+        head="CM_BRANCH",
+        base="CM_PULL_REQUEST_DEST",
+        repository="CM_REPO_SLUG",
+        url="https://codemagic.io/app/{CM_PROJECT_ID}/build/{CM_BUILD_ID}",
+        run="CM_BUILD_ID",
+    ),
+    System(  # the repository is named in builds of pull requests only
+        name="xcode-cloud",
+        marker="CI_XCODE_CLOUD",
+        commit="CI_PULL_REQUEST_SOURCE_COMMIT CI_COMMIT",
+        checkout="CI_COMMIT",
+        branch="CI_BRANCH CI_GIT_REF",
+        tag="CI_TAG",
+        number="CI_PULL_REQUEST_NUMBER",
+        head="CI_PULL_REQUEST_SOURCE_BRANCH CI_BRANCH",
+        base="CI_PULL_REQUEST_TARGET_BRANCH",
+        source="CI_PULL_REQUEST_SOURCE_REPO",
+        repository="CI_PULL_REQUEST_TARGET_REPO",
+        url="CI_BUILD_URL",
+        run="CI_BUILD_ID CI_BUILD_NUMBER",
+    ),
+    replace(_DRONE, name="harness", marker="HARNESS_BUILD_ID", run="HARNESS_EXECUTION_ID HARNESS_BUILD_ID"),
+    _DRONE,
+    System(
+        name="woodpecker",
+        marker="CI=woodpecker CI_SYSTEM_NAME=woodpecker",
+        commit="CI_COMMIT_SHA",
+        branch="CI_COMMIT_BRANCH CI_COMMIT_REF",
+        tag="CI_COMMIT_TAG",
+        number="CI_COMMIT_PULL_REQUEST",
+        head="CI_COMMIT_SOURCE_BRANCH",
+        base="CI_COMMIT_TARGET_BRANCH CI_COMMIT_BRANCH",
+        default="CI_REPO_DEFAULT_BRANCH",
+        repository="CI_REPO {CI_REPO_OWNER}/{CI_REPO_NAME}",
+        url="CI_PIPELINE_URL CI_BUILD_LINK",
+        run="CI_PIPELINE_NUMBER CI_BUILD_NUMBER",
+    ),
+    System(  # the second names are those of Semaphore Classic
+        name="semaphore",
+        marker="SEMAPHORE",
+        commit="SEMAPHORE_GIT_PR_SHA SEMAPHORE_GIT_SHA REVISION",
+        checkout="SEMAPHORE_GIT_SHA",
+        branch="SEMAPHORE_GIT_BRANCH BRANCH_NAME",
+        tag="SEMAPHORE_GIT_TAG_NAME",
+        number="SEMAPHORE_GIT_PR_NUMBER PULL_REQUEST_NUMBER",
+        head="SEMAPHORE_GIT_PR_BRANCH SEMAPHORE_GIT_WORKING_BRANCH BRANCH_NAME",
+        base="SEMAPHORE_GIT_BRANCH",
+        source="SEMAPHORE_GIT_PR_SLUG",
+        repository="SEMAPHORE_GIT_REPO_SLUG SEMAPHORE_REPO_SLUG SEMAPHORE_GIT_URL",
+        url="{SEMAPHORE_ORGANIZATION_URL}/workflows/{SEMAPHORE_WORKFLOW_ID}",
+        run="SEMAPHORE_WORKFLOW_ID SEMAPHORE_BUILD_NUMBER",
+    ),
+    System(
+        name="travis",
+        marker="TRAVIS",
+        commit="TRAVIS_PULL_REQUEST_SHA TRAVIS_COMMIT",
+        checkout="TRAVIS_COMMIT",
+        branch="TRAVIS_BRANCH",
+        tag="TRAVIS_TAG",
+        number="TRAVIS_PULL_REQUEST",
+        head="TRAVIS_PULL_REQUEST_BRANCH",
+        base="TRAVIS_BRANCH",
+        source="TRAVIS_PULL_REQUEST_SLUG",
+        repository="TRAVIS_REPO_SLUG",
+        url="TRAVIS_BUILD_WEB_URL TRAVIS_JOB_WEB_URL",
+        run="TRAVIS_BUILD_ID TRAVIS_BUILD_NUMBER",
+    ),
+    System(
+        name="appveyor",
+        marker="APPVEYOR",
+        commit="APPVEYOR_PULL_REQUEST_HEAD_COMMIT APPVEYOR_REPO_COMMIT",
+        checkout="APPVEYOR_REPO_COMMIT",
+        branch="APPVEYOR_REPO_BRANCH",
+        tag="APPVEYOR_REPO_TAG_NAME",
+        number="APPVEYOR_PULL_REQUEST_NUMBER",
+        head="APPVEYOR_PULL_REQUEST_HEAD_REPO_BRANCH",
+        base="APPVEYOR_REPO_BRANCH",
+        source="APPVEYOR_PULL_REQUEST_HEAD_REPO_NAME",
+        repository="APPVEYOR_REPO_NAME",
+        url="{APPVEYOR_URL}/project/{APPVEYOR_ACCOUNT_NAME}/{APPVEYOR_PROJECT_SLUG}/builds/{APPVEYOR_BUILD_ID}",
+        run="APPVEYOR_BUILD_ID APPVEYOR_BUILD_NUMBER",
+    ),
+    System(  # the source version is a branch, a commit, "pr/12", or the address of an archive
+        name="codebuild",
+        marker="CODEBUILD_BUILD_ID CODEBUILD_BUILD_ARN",
+        commit="CODEBUILD_RESOLVED_SOURCE_VERSION",
+        branch="CODEBUILD_WEBHOOK_HEAD_REF CODEBUILD_SOURCE_VERSION",
+        number="CODEBUILD_WEBHOOK_TRIGGER CODEBUILD_SOURCE_VERSION",
+        head="CODEBUILD_WEBHOOK_HEAD_REF",
+        base="CODEBUILD_WEBHOOK_BASE_REF",
+        repository="CODEBUILD_SOURCE_REPO_URL",
+        url="CODEBUILD_BUILD_URL CODEBUILD_PUBLIC_BUILD_URL",
+        run="CODEBUILD_BUILD_ID CODEBUILD_BUILD_ARN",
+    ),
+    System(
+        name="appcircle",
+        marker="AC_APPCIRCLE AC_BUILD_PROFILE_ID",
+        commit="AC_GIT_COMMIT",
+        branch="AC_GIT_BRANCH",
+        tag="AC_GIT_TAG",
+        number="AC_PULL_NUMBER",
+        head="AC_GIT_BRANCH",
+        base="AC_GIT_TARGET_BRANCH",
+        repository="AC_GIT_URL",
+        run="AC_BUILD_NUMBER",
+    ),
+    System(name="eas", marker="EAS_BUILD", commit="EAS_BUILD_GIT_COMMIT_HASH", run="EAS_BUILD_ID"),  # names no branch
+    System(
+        name="appflow",
+        marker="CI_APP_ID+CI_GIT_REF",
+        commit="CI_GIT_COMMIT_SHA CI_SHA",
+        branch="CI_GIT_REF",
+        run="CI_BUILD_ID CI_BUILD_NUMBER",
+    ),
+    System(  # builds of pull requests have the branch "pull/12"
+        name="cirrus",
+        marker="CIRRUS_CI",
+        commit="CIRRUS_CHANGE_IN_REPO",
+        branch="CIRRUS_BRANCH",
+        tag="CIRRUS_TAG",
+        number="CIRRUS_PR",
+        head="CIRRUS_BRANCH",
+        base="CIRRUS_BASE_BRANCH",
+        default="CIRRUS_DEFAULT_BRANCH",
+        repository="CIRRUS_REPO_FULL_NAME",
+        url="https://cirrus-ci.com/build/{CIRRUS_BUILD_ID}",
+        run="CIRRUS_BUILD_ID",
+    ),
+    System(
+        name="codefresh",
+        marker="CF_BUILD_ID",
+        commit="CF_REVISION",
+        branch="CF_BRANCH",
+        tag="CF_RELEASE_TAG",
+        number="CF_PULL_REQUEST_NUMBER",
+        head="CF_BRANCH",
+        base="CF_PULL_REQUEST_TARGET",
+        fork="CF_PULL_REQUEST_IS_FORK",
+        repository="{CF_REPO_OWNER}/{CF_REPO_NAME}",
+        url="CF_BUILD_URL",
+        run="CF_BUILD_ID",
+    ),
+    System(
+        name="bamboo",
+        marker="bamboo_buildKey bamboo_agentId",
+        commit="bamboo_planRepository_revision bamboo_planRepository_1_revision",
+        branch="bamboo_planRepository_branchName bamboo_planRepository_branch bamboo_planRepository_1_branchName",
+        number="bamboo_repository_pr_key",
+        head="bamboo_repository_pr_sourceBranch",
+        base="bamboo_repository_pr_targetBranch",
+        repository="bamboo_planRepository_repositoryUrl bamboo_planRepository_1_repositoryUrl",
+        url="bamboo_buildResultsUrl bamboo_resultsUrl",
+        run="bamboo_buildResultKey bamboo_buildNumber",
+    ),
+    System(
+        name="buddy",
+        marker="BUDDY BUDDY_WORKSPACE_ID",
+        commit="BUDDY_EXECUTION_REVISION",
+        branch="BUDDY_EXECUTION_BRANCH",
+        tag="BUDDY_EXECUTION_TAG",
+        number="BUDDY_EXECUTION_PULL_REQUEST_NO BUDDY_EXECUTION_PULL_REQUEST_ID BUDDY_RUN_PR_NO",
+        head="BUDDY_EXECUTION_PULL_REQUEST_HEAD_BRANCH BUDDY_RUN_PR_HEAD_BRANCH",
+        base="BUDDY_EXECUTION_PULL_REQUEST_BASE_BRANCH BUDDY_RUN_PR_BASE_BRANCH",
+        repository="BUDDY_REPO_SLUG BUDDY_SCM_URL",
+        url="BUDDY_EXECUTION_URL",
+        run="BUDDY_EXECUTION_ID",
+    ),
+    System(
+        name="vela",
+        marker="VELA",
+        commit="VELA_BUILD_COMMIT",
+        branch="VELA_BUILD_BRANCH",
+        tag="VELA_BUILD_TAG",
+        number="VELA_PULL_REQUEST VELA_BUILD_PULL_REQUEST",
+        head="VELA_PULL_REQUEST_SOURCE",
+        base="VELA_PULL_REQUEST_TARGET VELA_BUILD_BRANCH",
+        default="VELA_REPO_BRANCH",
+        repository="VELA_REPO_FULL_NAME",
+        url="VELA_BUILD_LINK",
+        run="VELA_BUILD_NUMBER",
+    ),
+    System(
+        name="screwdriver",
+        marker="SCREWDRIVER",
+        commit="SD_BUILD_SHA",
+        branch="@GIT_BRANCH",
+        number="SD_PULL_REQUEST",
+        head="@PR_BRANCH_NAME",
+        base="PR_BASE_BRANCH_NAME",
+        repository="GIT_URL SCM_URL",
+        url="SD_UI_BUILD_URL",
+        run="SD_BUILD_ID",
+    ),
+    System(
+        name="jetbrains-space",
+        marker="JB_SPACE_EXECUTION_NUMBER",
+        commit="JB_SPACE_GIT_REVISION",
+        branch="JB_SPACE_GIT_BRANCH",
+        repository="{JB_SPACE_PROJECT_KEY}/{JB_SPACE_GIT_REPOSITORY_NAME}",
+        url="JB_SPACE_EXECUTION_URL",
+        run="JB_SPACE_EXECUTION_NUMBER",
+    ),
+    System(
+        name="gocd",
+        marker="GO_SERVER_URL+GO_PIPELINE_NAME",
+        commit="GO_REVISION",
+        url="{GO_SERVER_URL}/tab/build/detail/{GO_PIPELINE_NAME}/{GO_PIPELINE_COUNTER}/{GO_STAGE_NAME}/"
+        "{GO_STAGE_COUNTER}/{GO_JOB_NAME}",
+        run="{GO_PIPELINE_NAME}/{GO_PIPELINE_COUNTER}",
+    ),
+    System(
+        name="prow",
+        marker="PROW_JOB_ID",
+        commit="PULL_PULL_SHA PULL_BASE_SHA",
+        branch="PULL_BASE_REF",
+        number="PULL_NUMBER",
+        head="PULL_HEAD_REF",
+        base="PULL_BASE_REF",
+        repository="{REPO_OWNER}/{REPO_NAME}",
+        run="BUILD_ID PROW_JOB_ID",
+    ),
+    System(
+        name="sourcehut",
+        marker="CI_NAME=sourcehut",
+        branch="GIT_REF",
+        url="JOB_URL",
+        run="JOB_ID",
+    ),
+    System(
+        name="codeship",
+        marker="CI_NAME=codeship",
+        commit="CI_COMMIT_ID",
+        branch="CI_BRANCH",
+        number="CI_PR_NUMBER",
+        head="CI_BRANCH",
+        repository="CI_REPO_NAME",
+        url="CI_BUILD_URL",
+        run="CI_BUILD_ID CI_BUILD_NUMBER",
+    ),
+    System(
+        name="netlify",
+        marker="NETLIFY",
+        commit="COMMIT_REF",
+        branch="HEAD BRANCH",
+        number="REVIEW_ID",
+        head="HEAD",
+        repository="REPOSITORY_URL",
+        run="BUILD_ID DEPLOY_ID",
+    ),
+    System(
+        name="vercel",
+        marker="VERCEL",
+        commit="VERCEL_GIT_COMMIT_SHA",
+        branch="VERCEL_GIT_COMMIT_REF",
+        number="VERCEL_GIT_PULL_REQUEST_ID",
+        head="VERCEL_GIT_COMMIT_REF",
+        repository="{VERCEL_GIT_REPO_OWNER}/{VERCEL_GIT_REPO_SLUG}",
+        run="VERCEL_DEPLOYMENT_ID",
+    ),
+    System(
+        name="cloudflare",
+        marker="CF_PAGES WORKERS_CI",
+        commit="CF_PAGES_COMMIT_SHA WORKERS_CI_COMMIT_SHA",
+        branch="CF_PAGES_BRANCH WORKERS_CI_BRANCH",
+        url="CF_PAGES_URL",
+        run="WORKERS_CI_BUILD_UUID",
+    ),
+    System(
+        name="render",
+        marker="RENDER",
+        commit="RENDER_GIT_COMMIT",
+        branch="RENDER_GIT_BRANCH",
+        repository="RENDER_GIT_REPO_SLUG",
+    ),
+    System(
+        name="heroku",
+        marker="HEROKU_TEST_RUN_ID",
+        commit="HEROKU_TEST_RUN_COMMIT_VERSION",
+        branch="HEROKU_TEST_RUN_BRANCH",
+        run="HEROKU_TEST_RUN_ID",
+    ),
+    System(
+        name="scrutinizer",
+        marker="SCRUTINIZER",
+        commit="SCRUTINIZER_SHA1",
+        branch="SCRUTINIZER_BRANCH",
+        number="SCRUTINIZER_PR_NUMBER",
+        head="SCRUTINIZER_PR_SOURCE_BRANCH",
+        base="SCRUTINIZER_BRANCH",
+        run="SCRUTINIZER_INSPECTION_UUID",
+    ),
+    System(
+        name="sail",
+        marker="SAILCI",
+        commit="SAIL_COMMIT_SHA",
+        branch="SAIL_COMMIT_BRANCH",
+        number="SAIL_PULL_REQUEST_NUMBER",
+        repository="{SAIL_REPO_OWNER}/{SAIL_REPO_NAME}",
+    ),
+    System(
+        name="puppet",
+        marker="DISTELLI_APPNAME",
+        commit="DISTELLI_RELREVISION",
+        branch="DISTELLI_RELBRANCH",
+        run="DISTELLI_BUILDNUM",
+    ),
+    System(
+        name="wercker",
+        marker="WERCKER WERCKER_MAIN_PIPELINE_STARTED",
+        commit="WERCKER_GIT_COMMIT",
+        branch="WERCKER_GIT_BRANCH",
+        repository="{WERCKER_GIT_OWNER}/{WERCKER_GIT_REPOSITORY}",
+        url="WERCKER_RUN_URL",
+        run="WERCKER_RUN_ID",
+    ),
+    System(
+        name="shippable",
+        marker="SHIPPABLE",
+        commit="COMMIT",
+        branch="BRANCH",
+        tag="GIT_TAG_NAME",
+        number="PULL_REQUEST",
+        head="HEAD_BRANCH",
+        base="BASE_BRANCH",
+        repository="SHIPPABLE_REPO_SLUG",
+        url="BUILD_URL",
+        run="BUILD_NUMBER",
+    ),
+    System(
+        name="amplify",
+        marker="AWS_APP_ID+AWS_JOB_ID",
+        commit="AWS_COMMIT_ID",
+        branch="AWS_BRANCH",
+        number="AWS_PULL_REQUEST_ID",
+        head="AWS_PULL_REQUEST_SOURCE_BRANCH",
+        base="AWS_PULL_REQUEST_DESTINATION_BRANCH",
+        repository="AWS_CLONE_URL",
+        run="AWS_JOB_ID",
+    ),
+    System(  # substitutions, which a step has if it hands them on
+        name="cloud-build",
+        marker="PROJECT_ID+BUILD_ID+COMMIT_SHA",
+        commit="COMMIT_SHA",
+        branch="BRANCH_NAME",
+        tag="TAG_NAME",
+        number="_PR_NUMBER",
+        head="_HEAD_BRANCH",
+        base="_BASE_BRANCH",
+        source="_HEAD_REPO_URL",
+        repository="REPO_FULL_NAME",
+        run="BUILD_ID",
+    ),
+    System(  # GERRIT_, ghprb and gitlab are plugins; BRANCH_NAME of a multibranch build of a change is "PR-12"
+        name="jenkins",
+        marker="JENKINS_URL HUDSON_URL",
+        commit="ghprbActualCommit gitlabMergeRequestLastCommit GERRIT_PATCHSET_REVISION GIT_COMMIT",
+        checkout="GIT_COMMIT",
+        branch="BRANCH_NAME @GIT_BRANCH",
+        tag="TAG_NAME",
+        number="CHANGE_ID ghprbPullId gitlabMergeRequestIid GERRIT_CHANGE_NUMBER",
+        head="CHANGE_BRANCH ghprbSourceBranch gitlabSourceBranch",
+        base="CHANGE_TARGET ghprbTargetBranch gitlabTargetBranch GERRIT_BRANCH",
+        source="ghprbAuthorRepoGitUrl gitlabSourceRepoHttpUrl",
+        fork="CHANGE_FORK",
+        repository="GIT_URL GIT_URL_1 ghprbGhRepository gitlabTargetRepoHttpUrl GERRIT_PROJECT",
+        url="BUILD_URL",
+        run="BUILD_TAG BUILD_NUMBER",
+    ),
+)
+"""In the order in which they are looked for. Jenkins is last: its agents may start builds of the others."""

@@ -82,14 +82,15 @@ def run(
     open_: Annotated[bool, typer.Option("--open", help="Open the execution in the browser.")] = False,
 ) -> int:
     """Upload the build, import the flows, run them, and report."""
-    from mobiletest_cli.ci import detect
+    from mobiletest_cli.ci import detect, missing_branch
     from mobiletest_cli.start import Selection
     from mobiletest_cli.test_run import Destinations, TestRun, WaitOptions
 
     project = context.project
     said: dict[str, Any] = {"branch": ci_branch, "commit_sha": ci_commit, "pr_number": ci_pr}
     said["repository"] = ci_repository
-    attribution = replace(detect(os.environ), **{name: value for name, value in said.items() if value is not None})
+    found = detect(os.environ, *(paths or ())[:1], Path.cwd())
+    attribution = replace(found, **{name: value for name, value in said.items() if value is not None})
     wanted = Selection(
         app_files=app or (),
         apps=app_id or ([project.app] if project.app else ()),
@@ -122,6 +123,8 @@ def run(
         hint = "Leave them out; later: mobiletest wait ID --junit FILE --report FILE"
         raise CliError("--no-wait ends before there is a report", USAGE, hint)
     wanted = _with_folder(wanted, context, has_tags=bool(tag))
+    if missing := missing_branch(attribution):
+        context.output.warn(". ".join(missing))
     if local:
         from mobiletest_cli.interruption import interruption
         from mobiletest_cli.local_server import local_server

@@ -89,6 +89,32 @@ async def test_a_failure_is_shown_with_step_reason_and_link(project: Shell) -> N
     assert "Open the basket" in summary.read_text()
 
 
+async def test_a_failure_of_one_pull_request_is_not_known_on_main_in_another(project: Shell) -> None:
+    """The variables of Drone name the target of a pull request as its branch."""
+    project.environ |= {"CI": "true", "DRONE": "true", "DRONE_REPO": "o/r", "DRONE_BRANCH": "main"}
+    await project.ok("run", "--app", "app.apk", "--build", "1")
+    project.write({".maestro/log-in.yaml": BROKEN})
+    for number in ("7", "8"):
+        project.environ |= {"DRONE_PULL_REQUEST": number, "DRONE_SOURCE_BRANCH": f"b{number}"}
+        ended = await project.run("run", "--app", "app.apk", "--build", number, "--retries", "0")
+        assert (ended.code, "known on main" in ended.out) == (FAILED, False), ended.out
+
+
+async def test_an_unknown_branch_is_said_once_with_the_flags_to_use(project: Shell) -> None:
+    project.environ |= {"CI": "true", "BUILD_NUMBER": "7"}
+    said = (
+        "warning: the branch and commit under test are not known (this CI system is not known): the run counts for "
+        "no branch. Give --ci-branch NAME and --ci-commit SHA\n"
+    )
+    ended = await project.run("run", "--app", "app.apk", "--build", "1", "--json")
+    assert (ended.code, ended.err) == (OK, said)
+    assert ended.document["execution"]["ci"]["branch"] is None
+    ended = await project.run("run", "--app", "app.apk", "--build", "1", "--json", "--ci-branch", "pay")
+    assert (ended.code, ended.err, ended.document["execution"]["ci"]["branch"]) == (OK, "", "pay")
+    doctor = await project.run("doctor")
+    assert (doctor.code, "PROBLEM  ci: ci\n         Give --ci-branch NAME and" in doctor.out) == (OK, True), doctor.out
+
+
 def created_id(text: str) -> str:
     """The id of the execution whose link was printed."""
     return text.split("/executions/", 1)[1].split()[0]

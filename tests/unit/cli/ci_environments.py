@@ -103,6 +103,37 @@ GITHUB_CASES = [
         {"inputs": {}, "repository": {"default_branch": "main"}},
     ),
     Case(
+        "github comment on a pull request",
+        GITHUB | pairs("GITHUB_EVENT_NAME=issue_comment GITHUB_REF=refs/heads/main"),
+        GITHUB_RUN | pairs("PR-Number=12"),
+        "main",
+        {"issue": {"number": 12, "pull_request": {"url": "https://x"}}, "repository": {"default_branch": "main"}},
+    ),
+    Case(
+        "github comment on an issue",
+        GITHUB | pairs("GITHUB_EVENT_NAME=issue_comment GITHUB_REF=refs/heads/main"),
+        GITHUB_RUN | pairs(f"Branch=main Commit-SHA={MERGE}"),
+        "main",
+        {"issue": {"number": 12}},
+    ),
+    Case(
+        "github comment without an event file",
+        GITHUB | pairs("GITHUB_EVENT_NAME=issue_comment GITHUB_REF=refs/heads/main"),
+        GITHUB_RUN,
+        "main",
+    ),
+    Case(
+        "github pull request of a fork without an event file",
+        GITHUB_PULL | pairs("GITHUB_HEAD_REF=release/2"),
+        GITHUB_RUN | pairs("Branch=fork:release/2 PR-Number=12"),
+        "release/2",
+    ),
+    Case(
+        "forgejo",
+        GITHUB | pairs(f"FORGEJO_ACTIONS=true GITHUB_REF=refs/heads/main GITHUB_SHA={SHA}"),
+        GITHUB_RUN | pairs(f"System=forgejo Branch=main Commit-SHA={SHA}"),
+    ),
+    Case(
         "github workflow_run after a pull request of a fork",
         GITHUB | pairs("GITHUB_EVENT_NAME=workflow_run GITHUB_REF=refs/heads/main"),
         GITHUB_RUN | pairs(f"Branch=ada:main Commit-SHA={SHA}"),
@@ -192,6 +223,82 @@ JENKINS_CASES = [
         "main",
     ),
     Case("jenkins tag", JENKINS | pairs("BRANCH_NAME=v1 TAG_NAME=v1"), JENKINS_RUN),
+    Case(
+        "jenkins remote of another name",
+        JENKINS | pairs("GIT_BRANCH=upstream/main"),
+        JENKINS_RUN | pairs("Branch=main"),
+    ),
+    Case(
+        "jenkins remote and slash",
+        JENKINS | pairs("GIT_BRANCH=company/fix/login"),
+        JENKINS_RUN | pairs("Branch=fix/login"),
+    ),
+    Case(
+        "jenkins remote in a full ref",
+        JENKINS | pairs("GIT_BRANCH=refs/remotes/upstream/fix/login"),
+        JENKINS_RUN | pairs("Branch=fix/login"),
+    ),
+    Case(
+        "jenkins multibranch with a slash",
+        JENKINS | pairs("BRANCH_NAME=fix/login GIT_BRANCH=fix/login"),
+        JENKINS_RUN | pairs("Branch=fix/login"),
+    ),
+    Case(
+        "jenkins multibranch in a container that has not all variables",
+        JENKINS | pairs("GIT_BRANCH=fix/login JOB_NAME=team/app/fix%2Flogin"),
+        JENKINS_RUN | pairs("Branch=fix/login"),
+    ),
+    Case(
+        "jenkins branch of a parameter",
+        {**JENKINS, "GIT_URL": ""} | pairs("GIT_BRANCH=fix/login"),
+        {name: value for name, value in JENKINS_RUN.items() if name != "Repository"} | pairs("Branch=fix/login"),
+    ),
+    Case(
+        "jenkins with several repositories",
+        {**JENKINS, "GIT_URL": ""} | pairs("GIT_URL_1=git@hub:team/app GIT_URL_2=git@hub:ada/app GIT_BRANCH=ada/main"),
+        JENKINS_RUN,
+    ),
+    Case(
+        "jenkins with several repositories, from origin",
+        {**JENKINS, "GIT_URL": ""}
+        | pairs("GIT_URL_1=git@hub:team/app GIT_URL_2=git@hub:ada/app GIT_BRANCH=origin/main"),
+        JENKINS_RUN | pairs("Branch=main"),
+    ),
+    Case("jenkins merge ref", JENKINS | pairs("GIT_BRANCH=origin/pr/12/merge"), JENKINS_RUN | pairs("PR-Number=12")),
+    Case(
+        "jenkins ref of a change",
+        JENKINS | pairs("GIT_BRANCH=refs/changes/45/12345/2"),
+        JENKINS_RUN | pairs("PR-Number=12345"),
+    ),
+    Case("jenkins merge strategy", JENKINS | pairs("BRANCH_NAME=PR-12-merge"), JENKINS_RUN | pairs("PR-Number=12")),
+    Case(
+        "jenkins change of a fork, whose branch is called as the target",
+        JENKINS_CHANGE | pairs("CHANGE_BRANCH=main"),
+        JENKINS_RUN | pairs("Branch=fork:main PR-Number=12"),
+        "main",
+    ),
+    Case(
+        "jenkins with the pull request builder",
+        JENKINS
+        | pairs(f"GIT_COMMIT={MERGE} GIT_BRANCH=detached ghprbPullId=12 ghprbSourceBranch=main ghprbTargetBranch=main")
+        | pairs(f"ghprbActualCommit={SHA} ghprbAuthorRepoGitUrl=https://github.com/ada/app.git"),
+        JENKINS_RUN | pairs("Branch=ada:main PR-Number=12"),
+        "main",
+    ),
+    Case(
+        "jenkins with the gitlab plugin",
+        JENKINS
+        | pairs("GIT_BRANCH=origin/pay gitlabMergeRequestIid=3 gitlabSourceBranch=pay gitlabTargetBranch=main")
+        | pairs(f"gitlabMergeRequestLastCommit={SHA}"),
+        JENKINS_RUN | pairs("Branch=pay PR-Number=3"),
+        "main",
+    ),
+    Case(
+        "jenkins with gerrit",
+        JENKINS | pairs(f"GIT_BRANCH=main GERRIT_BRANCH=main GERRIT_CHANGE_NUMBER=45 GERRIT_PATCHSET_REVISION={SHA}"),
+        JENKINS_RUN | pairs("PR-Number=45"),
+        "main",
+    ),
 ]
 CIRCLECI = pairs(
     f"CI=true CIRCLECI=true CIRCLE_SHA1={SHA} "
@@ -328,6 +435,11 @@ AZURE_CASES = [
         AZURE_RUN | pairs("Branch=ada:pay PR-Number=12"),
         "main",
     ),
+    Case(
+        "azure pull request that was queued by hand",
+        AZURE | pairs("BUILD_SOURCEBRANCH=refs/pull/12/merge"),
+        AZURE_RUN | pairs("PR-Number=12"),
+    ),
     Case("azure tag", AZURE | pairs("BUILD_SOURCEBRANCH=refs/tags/v1"), AZURE_RUN),
 ]
 BITBUCKET = pairs(f"CI=true BITBUCKET_BUILD_NUMBER=6 BITBUCKET_COMMIT={SHA} BITBUCKET_REPO_FULL_NAME=team/app")
@@ -382,9 +494,226 @@ OTHER_CASES = [
         "main",
     ),
     Case("xcode cloud tag", XCODE | pairs("CI_TAG=v1"), XCODE_RUN),
+    Case("an unknown system with its name", pairs("CI=concourse"), pairs("System=ci")),
+    Case("an unknown system with a number", pairs("BUILD_NUMBER=7"), pairs("System=ci")),
     Case("an unknown system", pairs("CI=true BRANCH_NAME=main BUILD_URL=https://x"), pairs("System=ci")),
     Case("no CI", pairs("HOME=/home/ada"), {}),
     Case("CI switched off", pairs("CI=false"), {}),
+    Case("CI switched off by a number", pairs("CI=0"), {}),
+]
+
+
+def row(name: str, environ: str, headers: str, base: str | None = None) -> Case:
+    """A case of one line: SHA and MERGE are commits, and the first word of the name is the system."""
+    shas = {"SHA": SHA, "MERGE": MERGE}
+    known = {key: shas.get(value, value) for key, value in pairs(environ).items()}
+    return Case(name, known, {"System": name.partition(" ")[0]} | pairs(headers.replace("=SHA", f"={SHA}")), base)
+
+
+DRONE = "CI=true DRONE=true DRONE_REPO=team/app DRONE_COMMIT_SHA=SHA DRONE_BUILD_NUMBER=5 DRONE_BRANCH=main "
+DRONE_RUN = "Commit-SHA=SHA Run-ID=5 Repository=team/app "
+WOODPECKER = "CI=woodpecker CI_REPO=team/app CI_COMMIT_SHA=SHA CI_COMMIT_BRANCH=main CI_REPO_DEFAULT_BRANCH=main "
+SEMAPHORE = "CI=true SEMAPHORE=true SEMAPHORE_GIT_REPO_SLUG=team/app SEMAPHORE_GIT_SHA=SHA SEMAPHORE_GIT_BRANCH=main "
+TRAVIS = "CI=true TRAVIS=true TRAVIS_REPO_SLUG=team/app TRAVIS_COMMIT=SHA TRAVIS_BRANCH=main TRAVIS_PULL_REQUEST=false "
+APPVEYOR = "CI=True APPVEYOR=True APPVEYOR_REPO_NAME=team/app APPVEYOR_REPO_COMMIT=SHA APPVEYOR_REPO_BRANCH=main "
+CODEBUILD = (
+    "CODEBUILD_BUILD_ID=app:1 CODEBUILD_SOURCE_REPO_URL=https://h/team/app.git CODEBUILD_RESOLVED_SOURCE_VERSION=SHA "
+)
+CODEBUILD_RUN = "Commit-SHA=SHA Run-ID=app:1 Repository=team/app "
+APPCIRCLE = "AC_APPCIRCLE=true AC_GIT_COMMIT=SHA AC_GIT_BRANCH=pay "
+COMMIT = "Commit-SHA=SHA Repository=team/app "
+PROW = "CI=true PROW_JOB_ID=p REPO_OWNER=team REPO_NAME=app PULL_BASE_REF=main PULL_BASE_SHA=SHA BUILD_ID=5 "
+
+TABLE_CASES = [
+    row("drone push", DRONE + "DRONE_TARGET_BRANCH=main", DRONE_RUN + "Branch=main"),
+    row("drone tag", DRONE + "DRONE_TAG=v1", DRONE_RUN),
+    row("drone pull", DRONE + "DRONE_PULL_REQUEST=7 DRONE_SOURCE_BRANCH=a", DRONE_RUN + "Branch=a PR-Number=7", "main"),
+    row(
+        "drone pull from a fork",
+        DRONE + "DRONE_PULL_REQUEST=7 DRONE_SOURCE_BRANCH=main",
+        DRONE_RUN + "Branch=fork:main PR-Number=7",
+        "main",
+    ),
+    row("drone pull without its branch", DRONE + "DRONE_PULL_REQUEST=7", DRONE_RUN + "PR-Number=7", "main"),
+    row(
+        "harness pull",
+        DRONE + "HARNESS_BUILD_ID=5 DRONE_PULL_REQUEST=7 DRONE_SOURCE_BRANCH=a",
+        DRONE_RUN + "Branch=a PR-Number=7",
+        "main",
+    ),
+    row("woodpecker push", WOODPECKER, COMMIT + "Branch=main", "main"),
+    row("woodpecker tag", WOODPECKER + "CI_COMMIT_TAG=v1", COMMIT, "main"),
+    row(
+        "woodpecker pull",
+        WOODPECKER + "CI_COMMIT_PULL_REQUEST=7 CI_COMMIT_SOURCE_BRANCH=a CI_COMMIT_TARGET_BRANCH=release",
+        COMMIT + "Branch=a PR-Number=7",
+        "release",
+    ),
+    row("semaphore push", SEMAPHORE + "SEMAPHORE_GIT_WORKING_BRANCH=main", COMMIT + "Branch=main"),
+    row("semaphore tag", SEMAPHORE + "SEMAPHORE_GIT_TAG_NAME=v1", COMMIT),
+    row(
+        "semaphore pull from a fork",
+        SEMAPHORE + "SEMAPHORE_GIT_SHA=MERGE SEMAPHORE_GIT_PR_SHA=SHA SEMAPHORE_GIT_PR_NUMBER=7 "
+        "SEMAPHORE_GIT_PR_BRANCH=main SEMAPHORE_GIT_PR_SLUG=ada/app",
+        COMMIT + "Branch=ada:main PR-Number=7",
+        "main",
+    ),
+    row("travis push", TRAVIS, COMMIT + "Branch=main"),
+    row("travis tag", TRAVIS + "TRAVIS_TAG=v1 TRAVIS_BRANCH=v1", COMMIT),
+    row(
+        "travis pull from a fork",
+        TRAVIS + "TRAVIS_COMMIT=MERGE TRAVIS_PULL_REQUEST=7 TRAVIS_PULL_REQUEST_SHA=SHA "
+        "TRAVIS_PULL_REQUEST_BRANCH=main TRAVIS_PULL_REQUEST_SLUG=ada/app",
+        COMMIT + "Branch=ada:main PR-Number=7",
+        "main",
+    ),
+    row("appveyor push", APPVEYOR, COMMIT + "Branch=main"),
+    row("appveyor tag", APPVEYOR + "APPVEYOR_REPO_TAG=true APPVEYOR_REPO_TAG_NAME=v1", COMMIT),
+    row(
+        "appveyor pull",
+        APPVEYOR + "APPVEYOR_PULL_REQUEST_NUMBER=7 APPVEYOR_PULL_REQUEST_HEAD_COMMIT=SHA APPVEYOR_REPO_COMMIT=MERGE "
+        "APPVEYOR_PULL_REQUEST_HEAD_REPO_BRANCH=pay APPVEYOR_PULL_REQUEST_HEAD_REPO_NAME=team/app",
+        COMMIT + "Branch=pay PR-Number=7",
+        "main",
+    ),
+    row("codebuild push", CODEBUILD + "CODEBUILD_WEBHOOK_HEAD_REF=refs/heads/a/b", CODEBUILD_RUN + "Branch=a/b"),
+    row("codebuild tag", CODEBUILD + "CODEBUILD_WEBHOOK_HEAD_REF=refs/tags/v1", CODEBUILD_RUN),
+    row("codebuild started by hand", CODEBUILD + "CODEBUILD_SOURCE_VERSION=pay", CODEBUILD_RUN + "Branch=pay"),
+    row("codebuild of a commit", CODEBUILD + "CODEBUILD_SOURCE_VERSION=SHA", CODEBUILD_RUN),
+    row("codebuild of a short commit", CODEBUILD + f"CODEBUILD_SOURCE_VERSION={SHA[:8]}", CODEBUILD_RUN),
+    row("codebuild of an archive", CODEBUILD + "CODEBUILD_SOURCE_VERSION=arn:aws:s3:::b/app.zip", CODEBUILD_RUN),
+    row("codebuild of a pull by hand", CODEBUILD + "CODEBUILD_SOURCE_VERSION=pr/7", CODEBUILD_RUN + "PR-Number=7"),
+    row(
+        "codebuild pull",
+        CODEBUILD + "CODEBUILD_WEBHOOK_TRIGGER=pr/7 CODEBUILD_WEBHOOK_HEAD_REF=refs/heads/pay "
+        "CODEBUILD_WEBHOOK_BASE_REF=refs/heads/main CODEBUILD_SOURCE_VERSION=pr/7",
+        CODEBUILD_RUN + "Branch=pay PR-Number=7",
+        "main",
+    ),
+    row("appcircle push", APPCIRCLE, "Commit-SHA=SHA Branch=pay"),
+    row(
+        "appcircle pull",
+        APPCIRCLE + "AC_GIT_PR=true AC_PULL_NUMBER=7 AC_GIT_TARGET_BRANCH=main",
+        "Commit-SHA=SHA Branch=pay PR-Number=7",
+        "main",
+    ),
+    row("eas", "CI=1 EAS_BUILD=true EAS_BUILD_ID=e EAS_BUILD_GIT_COMMIT_HASH=SHA", "Commit-SHA=SHA Run-ID=e"),
+    row("appflow", "CI_APP_ID=a CI_GIT_REF=main CI_GIT_COMMIT_SHA=SHA", "Commit-SHA=SHA Branch=main"),
+    row(
+        "cirrus pull",
+        "CI=true CIRRUS_CI=true CIRRUS_CHANGE_IN_REPO=SHA CIRRUS_BRANCH=pull/7 CIRRUS_PR=7 CIRRUS_BASE_BRANCH=main",
+        "Commit-SHA=SHA Branch=pull/7 PR-Number=7",
+        "main",
+    ),
+    row(
+        "codefresh pull from a fork",
+        "CF_BUILD_ID=5 CF_REVISION=SHA CF_BRANCH=main CF_PULL_REQUEST_NUMBER=7 CF_PULL_REQUEST_TARGET=dev "
+        "CF_PULL_REQUEST_IS_FORK=true CF_REPO_OWNER=team CF_REPO_NAME=app",
+        COMMIT + "Run-ID=5 Branch=fork:main PR-Number=7",
+        "dev",
+    ),
+    row(
+        "bamboo pull",
+        "bamboo_buildKey=A-B bamboo_planRepository_revision=SHA bamboo_planRepository_branchName=pay "
+        "bamboo_repository_pr_key=7 bamboo_repository_pr_sourceBranch=pay bamboo_repository_pr_targetBranch=main",
+        "Commit-SHA=SHA Branch=pay PR-Number=7",
+        "main",
+    ),
+    row("bamboo plan", "bamboo_buildKey=A bamboo_planRepository_branchName=main", "Branch=main"),
+    row(
+        "buddy pull",
+        "BUDDY_WORKSPACE_ID=1 BUDDY_EXECUTION_REVISION=SHA BUDDY_EXECUTION_PULL_REQUEST_ID=pull/7 "
+        "BUDDY_EXECUTION_PULL_REQUEST_HEAD_BRANCH=pay BUDDY_EXECUTION_PULL_REQUEST_BASE_BRANCH=main",
+        "Commit-SHA=SHA Branch=pay PR-Number=7",
+        "main",
+    ),
+    row(
+        "vela pull",
+        "VELA=true VELA_BUILD_COMMIT=SHA VELA_BUILD_BRANCH=main VELA_PULL_REQUEST=7 VELA_PULL_REQUEST_SOURCE=pay",
+        "Commit-SHA=SHA Branch=pay PR-Number=7",
+        "main",
+    ),
+    row("screwdriver push", "SCREWDRIVER=true SD_BUILD_SHA=SHA GIT_BRANCH=origin/main", "Commit-SHA=SHA Branch=main"),
+    row(
+        "screwdriver pull",
+        "SCREWDRIVER=true SD_BUILD_SHA=SHA GIT_BRANCH=origin/refs/pull/7/merge SD_PULL_REQUEST=7 "
+        "PR_BRANCH_NAME=upstream/pay PR_BASE_BRANCH_NAME=main",
+        "Commit-SHA=SHA Branch=pay PR-Number=7",
+        "main",
+    ),
+    row(
+        "jetbrains-space",
+        "JB_SPACE_EXECUTION_NUMBER=5 JB_SPACE_GIT_REVISION=SHA JB_SPACE_GIT_BRANCH=refs/heads/pay",
+        "Commit-SHA=SHA Branch=pay Run-ID=5",
+    ),
+    row(
+        "gocd",
+        "GO_SERVER_URL=https://go GO_PIPELINE_NAME=p GO_PIPELINE_COUNTER=3 GO_REVISION=SHA",
+        "Commit-SHA=SHA Run-ID=p/3",
+    ),
+    row("prow push", PROW, COMMIT + "Branch=main Run-ID=5"),
+    row(
+        "prow pull",
+        PROW + "PULL_NUMBER=7 PULL_PULL_SHA=SHA PULL_BASE_SHA=MERGE PULL_HEAD_REF=pay PULL_REFS=main:1,7:2",
+        COMMIT + "Branch=pay PR-Number=7 Run-ID=5",
+        "main",
+    ),
+    row("prow batch", PROW + "PULL_REFS=main:1,7:2,8:3", "Repository=team/app Run-ID=5"),
+    row("sourcehut", "CI_NAME=sourcehut GIT_REF=refs/heads/pay JOB_ID=5", "Branch=pay Run-ID=5"),
+    row("codeship", "CI_NAME=codeship CI_COMMIT_ID=SHA CI_BRANCH=pay", "Commit-SHA=SHA Branch=pay"),
+    row(
+        "netlify",
+        "NETLIFY=true COMMIT_REF=SHA BRANCH=pull/7/head HEAD=pay REVIEW_ID=7",
+        "Commit-SHA=SHA Branch=pay PR-Number=7",
+    ),
+    row("vercel", "VERCEL=1 VERCEL_GIT_COMMIT_SHA=SHA VERCEL_GIT_COMMIT_REF=pay", "Commit-SHA=SHA Branch=pay"),
+    row("cloudflare", "CF_PAGES=1 CF_PAGES_COMMIT_SHA=SHA CF_PAGES_BRANCH=pay", "Commit-SHA=SHA Branch=pay"),
+    row("render", "RENDER=true RENDER_GIT_COMMIT=SHA RENDER_GIT_BRANCH=pay", "Commit-SHA=SHA Branch=pay"),
+    row(
+        "heroku",
+        "HEROKU_TEST_RUN_ID=5 HEROKU_TEST_RUN_COMMIT_VERSION=SHA HEROKU_TEST_RUN_BRANCH=pay",
+        "Commit-SHA=SHA Branch=pay Run-ID=5",
+    ),
+    row(
+        "scrutinizer pull",
+        "SCRUTINIZER=true SCRUTINIZER_SHA1=SHA SCRUTINIZER_BRANCH=main SCRUTINIZER_PR_NUMBER=7 "
+        "SCRUTINIZER_PR_SOURCE_BRANCH=pay",
+        "Commit-SHA=SHA Branch=pay PR-Number=7",
+        "main",
+    ),
+    row(
+        "sail pull",
+        "SAILCI=true SAIL_COMMIT_SHA=SHA SAIL_COMMIT_BRANCH=main SAIL_PULL_REQUEST_NUMBER=7",
+        "Commit-SHA=SHA PR-Number=7",
+    ),
+    row("puppet", "DISTELLI_APPNAME=a DISTELLI_RELREVISION=SHA DISTELLI_RELBRANCH=pay", "Commit-SHA=SHA Branch=pay"),
+    row("wercker", "WERCKER=true WERCKER_GIT_COMMIT=SHA WERCKER_GIT_BRANCH=pay", "Commit-SHA=SHA Branch=pay"),
+    row(
+        "shippable pull",
+        "SHIPPABLE=true COMMIT=SHA BRANCH=main PULL_REQUEST=7 HEAD_BRANCH=pay BASE_BRANCH=main",
+        "Commit-SHA=SHA Branch=pay PR-Number=7",
+        "main",
+    ),
+    row("shippable push", "SHIPPABLE=true COMMIT=SHA BRANCH=main PULL_REQUEST=false", "Commit-SHA=SHA Branch=main"),
+    row(
+        "amplify pull",
+        "AWS_APP_ID=a AWS_JOB_ID=5 AWS_COMMIT_ID=SHA AWS_BRANCH=pr-7 AWS_PULL_REQUEST_ID=7 "
+        "AWS_PULL_REQUEST_SOURCE_BRANCH=pay AWS_PULL_REQUEST_DESTINATION_BRANCH=main",
+        "Commit-SHA=SHA Branch=pay PR-Number=7 Run-ID=5",
+        "main",
+    ),
+    row(
+        "cloud-build pull",
+        "PROJECT_ID=p BUILD_ID=5 COMMIT_SHA=SHA REPO_FULL_NAME=team/app "
+        "_PR_NUMBER=7 _HEAD_BRANCH=pay _BASE_BRANCH=main",
+        COMMIT + "Branch=pay PR-Number=7 Run-ID=5",
+        "main",
+    ),
+    row(
+        "app-center",
+        "APPCENTER_BUILD_ID=5 TF_BUILD=True APPCENTER_BRANCH=pay BUILD_SOURCEVERSION=SHA",
+        "Commit-SHA=SHA Branch=pay Run-ID=5",
+    ),
 ]
 CASES = [
     *GITHUB_CASES,
@@ -395,4 +724,5 @@ CASES = [
     *BITRISE_CASES,
     *AZURE_CASES,
     *OTHER_CASES,
+    *TABLE_CASES,
 ]

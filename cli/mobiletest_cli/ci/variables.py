@@ -1,0 +1,127 @@
+"""Reads the variables of a CI system as its row of the table says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from urllib.parse import quote, unquote
+
+from mobiletest_cli.ci.attribution import (
+    Attribution,
+    branch_name,
+    change_number,
+    head_branch,
+    read_number,
+    repository_name,
+    tag_name,
+)
+from mobiletest_cli.ci.environment import Environment
+from mobiletest_cli.ci.systems import System
+
+
+def is_on(env: Environment, marker: str) -> bool:
+    """Whether one of the markers is there."""
+    return any(all(_is_set(env, part) for part in each.split("+")) for each in marker.split())
+
+
+def read_system(system: System, env: Environment, remotes: Mapping[str, str]) -> Attribution:
+    """What the variables say. `remotes` are those of the git checkout, addresses by names; empty if not known."""
+    known = _Row(system, env, remotes).attribution()
+    return replace(known, commit_sha=None, branch=None) if _is_batch(env) else known
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A row of the table with the values of one environment."""
+
+    system: System
+    env: Environment
+    remotes: Mapping[str, str]
+
+    def attribution(self) -> Attribution:
+        """What the values say."""
+        ref, repository = self._first(self.system.branch), repository_name(self._first(self.system.repository))
+        number = self._number(ref)
+        is_change = number is not None
+        tag = None if is_change else self._first(self.system.tag) or tag_name(ref)
+        base = branch_name(self._first(self.system.base)) if is_change else None
+        commit = self._commit()
+        branch = self._head(repository, base) if is_change else None if tag else branch_name(ref)
+        return Attribution(
+            system=self.system.name,
+            commit_sha=commit,
+            branch=None if branch and len(branch) >= 7 and commit and commit.startswith(branch) else branch,
+            pr_number=number,
+            run_url=self._first(self.system.url, safe="/:@+%~"),
+            run_id=self._first(self.system.run),
+            repository=repository,
+            base_branch=base or branch_name(self._first(self.system.default)),
+            tag=tag,
+            checkout_sha=self._first(self.system.checkout),
+        )
+
+    def _number(self, ref: str | None) -> int | None:
+        texts = [self._value(name) for name in self.system.number.split()]
+        numbers = (read_number(text.partition(",")[0]) for text in texts if text)
+        return next((number for number in numbers if number is not None), None) or change_number(ref)
+
+    def _commit(self) -> str | None:
+        commit = self._first(self.system.commit)
+        return None if commit == "HEAD" else commit  # Buildkite, until the agent resolves it
+
+    def _head(self, repository: str | None, base: str | None) -> str | None:
+        """The branch of a pull request. One that is called as its target is in a fork, which may not be named."""
+        branch = branch_name(self._first(self.system.head))
+        source, fork = self._first(self.system.source), self._first(self.system.fork)
+        if not self.system.fork or (fork is None and source):
+            branch = head_branch(branch, source=source, target=repository)
+        elif branch and fork and fork.lower() not in ("false", "0"):
+            name = repository_name(source) or ("" if fork.lower() in ("true", "1") else fork)
+            branch = f"{name.rpartition('/')[0] or name or 'fork'}:{branch}"
+        return f"fork:{branch}" if branch and branch == base else branch
+
+    def _first(self, names: str, *, safe: str | None = None) -> str | None:
+        return next((value for name in names.split() if (value := self._value(name, safe))), None)
+
+    def _value(self, name: str, safe: str | None = None) -> str | None:
+        """The value; what a template is made of is quoted for a URL if `safe` has the characters to leave."""
+        if name.startswith("@"):
+            return _without_remote(self.env[name[1:]], self.env, self.remotes)
+        if "{" not in name:
+            return self.env[name]
+        values = {key: (self.env[key] or "").rstrip("/") for key in re.findall(r"\{(\w+)\}", name)}
+        if not all(values.values()):
+            return None
+        return name.format(**values if safe is None else {key: quote(values[key], safe=safe) for key in values})
+
+
+def _is_batch(env: Environment) -> bool:
+    """Whether Prow merged several pull requests into the branch that it names; PULL_REFS is "main:sha,12:sha"."""
+    return bool(env["PROW_JOB_ID"]) and "," in (env["PULL_REFS"] or "") and not env["PULL_NUMBER"]
+
+
+def _is_set(env: Environment, marker: str) -> bool:
+    name, has_value, value = marker.partition("=")
+    text = (env[name] or "").lower()
+    return text == value if has_value else text not in ("", "false", "0")
+
+
+def _without_remote(ref: str | None, env: Environment, remotes: Mapping[str, str]) -> str | None:
+    """The branch of "<remote>/<branch>"; None if it cannot be told from a branch with a slash, or is a fork's.
+
+    Jenkins writes it so where a job is not of several branches, and "<branch>" where it is.
+    """
+    if ref is None or ref.startswith("refs/") or "/" not in ref:
+        return ref
+    remote, _, branch = ref.partition("/")
+    own = env["GIT_URL"] or env["GIT_URL_1"]
+    if remotes and (not own or repository_name(own) in map(repository_name, remotes.values())):
+        found = next((name for name in remotes if ref.startswith(f"{name}/")), None)
+        target = own or remotes.get("origin")
+        return head_branch(ref[len(found) + 1 :], source=remotes[found], target=target) if found else ref
+    if remote in ("origin", "remotes") or unquote(env["JOB_NAME"] or "").endswith(f"/{ref}"):
+        return ref if remote != "origin" else branch
+    if env["GIT_URL_2"]:
+        return None
+    return branch if own or remote == "upstream" else ref
