@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,9 +21,10 @@ def github(env: Environment) -> Attribution:
     """
     event, name = _read_event(env["GITHUB_EVENT_PATH"]), env["GITHUB_EVENT_NAME"]
     known = _run(env)
-    if name == "workflow_run":
-        return _of_triggering_run(known, _object(event, "workflow_run"))
-    if (pull_request := _object(event, "pull_request")) or env["GITHUB_BASE_REF"]:
+    if read_run := _ABOUT_OTHERS.get(name or ""):
+        return _of_triggering_run(known, read_run(event))
+    pull_request = _object(event, "pull_request") or _object(_object(event, "client_payload"), "pull_request")
+    if pull_request or env["GITHUB_BASE_REF"]:
         return _of_pull_request(known, pull_request, env)
     if name == "issue_comment":
         return _of_comment(known, event)
@@ -82,7 +84,10 @@ def _of_pull_request(known: Attribution, pull_request: Event, env: Environment) 
 
 
 def _of_triggering_run(known: Attribution, run: Event) -> Attribution:
-    """A workflow that runs after another one tests the change of that one; its variables name the default branch."""
+    """A workflow that runs after another one, or a check, tests the change of that.
+
+    Its variables name the default branch. Checks of forks have no branch.
+    """
     pull_requests = run.get("pull_requests")
     first = pull_requests[0] if isinstance(pull_requests, list) and pull_requests else {}
     number = first.get("number") if isinstance(first, dict) else None
@@ -95,6 +100,22 @@ def _of_triggering_run(known: Attribution, run: Event) -> Attribution:
         base_branch=_text(_object(first, "base"), "ref") if isinstance(first, dict) else None,
         trigger_sha=known.commit_sha,
     )
+
+
+def _status(event: Event) -> Event:
+    """The commit status as a run: its commit, and its branch if it is the only one that begins with the commit."""
+    branches = event.get("branches")
+    only = branches[0] if isinstance(branches, list) and len(branches) == 1 else {}
+    return {"head_sha": event.get("sha"), "head_branch": only.get("name") if isinstance(only, dict) else None}
+
+
+_ABOUT_OTHERS: Mapping[str, Callable[[Event], Event]] = {
+    "workflow_run": lambda event: _object(event, "workflow_run"),
+    "check_suite": lambda event: _object(event, "check_suite"),
+    "check_run": lambda event: _object(_object(event, "check_run"), "check_suite"),
+    "status": _status,
+}
+"""The events of another commit than the one that the variables name, and what of them names it."""
 
 
 def _head_branch(head: Event, target: str | None) -> str | None:

@@ -27,6 +27,8 @@ def is_on(env: Environment, marker: str) -> bool:
 
 def read_system(system: System, env: Environment, remotes: Mapping[str, str]) -> Attribution:
     """What the variables say. `remotes` are those of the git checkout, addresses by names; empty if not known."""
+    if env["GERRIT_EVENT_TYPE"] == "change-merged":  # a build of the branch, whose change is over
+        system = replace(system, number="", branch=f"{system.branch} GERRIT_BRANCH")
     known = _Row(system, env, remotes).attribution()
     return replace(known, commit_sha=None, branch=None) if _is_batch(env) else known
 

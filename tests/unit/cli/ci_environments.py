@@ -110,6 +110,41 @@ GITHUB_CASES = [
         {"issue": {"number": 12, "pull_request": {"url": "https://x"}}, "repository": {"default_branch": "main"}},
     ),
     Case(
+        "github command that a comment dispatched",
+        GITHUB | pairs("GITHUB_EVENT_NAME=repository_dispatch GITHUB_REF=refs/heads/main"),
+        GITHUB_RUN | pairs(f"Branch=pay Commit-SHA={SHA} PR-Number=12"),
+        "release/2",
+        {"client_payload": pull_request(repo=TEAM)},
+    ),
+    Case(
+        "github check",
+        GITHUB | pairs("GITHUB_EVENT_NAME=check_run GITHUB_REF=refs/heads/main"),
+        GITHUB_RUN | pairs(f"Branch=pay Commit-SHA={SHA}"),
+        None,
+        {"check_run": {"check_suite": {"head_sha": SHA, "head_branch": "pay", "pull_requests": []}}},
+    ),
+    Case(
+        "github checks of a fork",
+        GITHUB | pairs("GITHUB_EVENT_NAME=check_suite GITHUB_REF=refs/heads/main"),
+        GITHUB_RUN | pairs(f"Commit-SHA={SHA}"),
+        None,
+        {"check_suite": {"head_sha": SHA, "head_branch": None}},
+    ),
+    Case(
+        "github status",
+        GITHUB | pairs("GITHUB_EVENT_NAME=status GITHUB_REF=refs/heads/main"),
+        GITHUB_RUN | pairs(f"Branch=pay Commit-SHA={SHA}"),
+        None,
+        {"sha": SHA, "branches": [{"name": "pay"}]},
+    ),
+    Case(
+        "github status of a commit of several branches",
+        GITHUB | pairs("GITHUB_EVENT_NAME=status GITHUB_REF=refs/heads/main"),
+        GITHUB_RUN | pairs(f"Commit-SHA={SHA}"),
+        None,
+        {"sha": SHA, "branches": [{"name": "pay"}, {"name": "main"}]},
+    ),
+    Case(
         "github comment on an issue",
         GITHUB | pairs("GITHUB_EVENT_NAME=issue_comment GITHUB_REF=refs/heads/main"),
         GITHUB_RUN | pairs(f"Branch=main Commit-SHA={MERGE}"),
@@ -292,6 +327,11 @@ JENKINS_CASES = [
         | pairs(f"gitlabMergeRequestLastCommit={SHA}"),
         JENKINS_RUN | pairs("Branch=pay PR-Number=3"),
         "main",
+    ),
+    Case(
+        "jenkins with gerrit, after the merge",
+        JENKINS | pairs("GERRIT_EVENT_TYPE=change-merged GERRIT_BRANCH=main GERRIT_CHANGE_NUMBER=45"),
+        JENKINS_RUN | pairs("Branch=main"),
     ),
     Case(
         "jenkins with gerrit",
@@ -659,6 +699,8 @@ TABLE_CASES = [
         "main",
     ),
     row("prow batch", PROW + "PULL_REFS=main:1,7:2,8:3", "Repository=team/app Run-ID=5"),
+    row("agola", "CI=true AGOLA_GIT_REF=refs/heads/pay AGOLA_GIT_COMMITSHA=SHA", "Commit-SHA=SHA Branch=pay"),
+    row("agola pull", "AGOLA_GIT_REF=refs/pull/7/head AGOLA_GIT_COMMITSHA=SHA", "Commit-SHA=SHA PR-Number=7"),
     row("sourcehut", "CI_NAME=sourcehut GIT_REF=refs/heads/pay JOB_ID=5", "Branch=pay Run-ID=5"),
     row("codeship", "CI_NAME=codeship CI_COMMIT_ID=SHA CI_BRANCH=pay", "Commit-SHA=SHA Branch=pay"),
     row(
