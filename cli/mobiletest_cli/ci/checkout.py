@@ -89,16 +89,24 @@ class Checkout:
         A local branch counts if its remote branch has the commit: CI systems merge into local branches. None if the
         commit is of no branch that is known, or several begin with it.
         """
-        same_name = {ref: sha for ref, sha in self._remote_refs() if self._remote_branch(ref)[1] == self.current}
+        remote_refs = self._remote_refs() if self.current else ()
+        same_name = {ref: sha for ref, sha in remote_refs if self._remote_branch(ref)[1] == self.current}
         holding = [ref for ref, sha in same_name.items() if sha == self.head or self._is_ancestor(self.head, sha)]
         names = {self._qualified(ref, target) for ref in holding}
         if not names:
             here = [ref for ref in self._refs_here() if ref.startswith(_REMOTES)]
             names = {self._qualified(ref, target) for ref in here} | set(self._fetched_branches(target))
         names.discard(None)
-        if not names and self.current and not same_name and (not self.remotes or any(self._remote_refs())):
-            names = {branch_name(f"refs/heads/{self.current}")}
+        if not names and not same_name:
+            names = set(self._local_branches())
         return names.pop() if len(names) == 1 else None
+
+    def _local_branches(self) -> Iterator[str | None]:
+        """The local branch, where remote branches show that local ones have their names, or there are no remotes."""
+        if self.current and (not self.remotes or any(self._remote_refs())):
+            yield branch_name(f"refs/heads/{self.current}")
+        elif not self.current and not self.remotes:
+            yield from (branch_name(ref) for ref in self._refs_here() if ref.startswith("refs/heads/"))
 
     def _refs_here(self) -> Iterator[str]:
         return (ref for ref, sha in self.refs.items() if sha == self.head and ref not in self.default_refs)

@@ -129,10 +129,15 @@ def checkouts(tmp_path_factory: pytest.TempPathFactory) -> Checkouts:
     git(second, "remote", "rename", "origin", "ada")
     git(second, "remote", "set-url", "ada", "https://git.example.com/ada/app.git")
     git(second, "remote", "add", "origin", "https://git.example.com/team/app.git")
+    numbered = origin.clone("numbered", "fix/pay")
+    git(numbered, "update-ref", "refs/remotes/origin/pr/12", origin.pay)
     twice = origin.clone("twice", "main")
     git(twice, "update-ref", "refs/remotes/origin/release", origin.main)
     alone = origin.empty("alone", "feature/a")
     git(alone, "commit", "-q", "--allow-empty", "-m", "one")
+    detached = origin.empty("detached", "feature/b")
+    git(detached, "commit", "-q", "--allow-empty", "-m", "one")
+    git(detached, "checkout", "-q", "--detach")
     fetched = origin.empty("fetched", "main")
     git(fetched, "remote", "add", "origin", f"file://{origin.path}")
     git(fetched, "-c", "remote.origin.fetch=", "fetch", "-q", "--depth=1", f"file://{origin.path}", "fix/pay")
@@ -159,8 +164,10 @@ def checkouts(tmp_path_factory: pytest.TempPathFactory) -> Checkouts:
             "renamed": renamed,
             "fork": fork,
             "second": second,
+            "numbered": numbered,
             "twice": twice,
             "alone": alone,
+            "detached": detached,
             "fetched": fetched,
             "initialised": initialised,
             "submodule": outer / "flows",
@@ -190,6 +197,7 @@ def _program(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
         ("renamed", ("main", "main", None)),
         ("fork", ("main", "main", None)),
         ("second", ("main", "ada:main", None)),
+        ("numbered", ("pay", "fix/pay", 12)),
         ("twice", ("main", None, None)),
         ("fetched", ("pay", "fix/pay", None)),
         ("initialised", ("pay", None, None)),
@@ -208,6 +216,7 @@ def test_checkout_of_an_unknown_system(
 @pytest.mark.usefixtures("_program")
 def test_repository_without_remotes(checkouts: Checkouts) -> None:
     assert checkouts.found("alone", {"CI": "true"})[1:] == ("feature/a", None)
+    assert checkouts.found("detached", {"CI": "true"})[1:] == ("feature/b", None)
 
 
 @pytest.mark.usefixtures("_program")
