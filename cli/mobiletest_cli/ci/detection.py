@@ -50,7 +50,8 @@ def reconcile(known: Attribution, checkout: Checkout) -> Attribution:
     """The attribution with what the checkout adds.
 
     The checkout decides if it is of the same repository and has another commit than the event, into which that of the
-    event was not merged.
+    event was not merged. But the base branch, checked out by the job of another, is of none: the job may take its flows
+    from there, and the build that it tests from elsewhere.
     """
     if not _is_same_repository(known, checkout) or checkout.head == known.trigger_sha:
         return known
@@ -59,7 +60,8 @@ def reconcile(known: Attribution, checkout: Checkout) -> Attribution:
         return _complete(known, checkout)
     if not (known.repository and checkout.repository) and not checkout.has(known.commit_sha or ""):
         return known
-    branch = _branch(known, checkout, is_change=checkout.number is not None)
+    is_of_base = known.pr_number is None and known.branch is not None and known.branch == known.base_branch
+    branch = _branch(known, checkout, is_change=checkout.number is not None or not is_of_base)
     return replace(
         known,
         commit_sha=checkout.head,

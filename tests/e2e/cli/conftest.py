@@ -37,7 +37,7 @@ name: Open the basket
 """
 
 ROOT = Path(__file__).parents[3]
-OURS = ("MOBILETEST_", "CI", "GITHUB_", "GITLAB_", "NO_COLOR", "COLUMNS")
+OURS = ("MOBILETEST_", "CI", "BUILD_", "GITHUB_", "GITLAB_", "NO_COLOR", "COLUMNS")
 INHERITED = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
 """What programs get of the environment: nothing that the command would use."""
 _process = threading.Lock()

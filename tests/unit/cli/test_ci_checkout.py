@@ -333,6 +333,14 @@ def test_job_of_the_default_branch_that_tests_another_ref(
     assert checkouts.found(name, environ) == expected
 
 
+@pytest.mark.parametrize("event", [REPOSITORY, {}])
+def test_job_of_another_branch_that_checks_out_the_base_branch(
+    checkouts: Checkouts, tmp_path: Path, event: object
+) -> None:
+    environ = github("push", checkouts.origin.other, event, tmp_path, GITHUB_REF="refs/heads/other")
+    assert checkouts.found("main", environ) == ("main", None, None)
+
+
 def test_merge_into_the_default_branch_is_of_no_branch(checkouts: Checkouts, tmp_path: Path) -> None:
     environ = github("workflow_dispatch", checkouts.origin.main, REPOSITORY, tmp_path)
     commit, branch, number = checkouts.found("merged", environ)
@@ -346,7 +354,7 @@ def test_merge_into_the_default_branch_is_of_no_branch(checkouts: Checkouts, tmp
         ("pay", ("pay", "fix/pay", 12)),
         ("merged", ("pay", "fix/pay", 12)),
         ("worktree", ("other", "other", None)),
-        ("main", ("main", "main", None)),
+        ("main", ("main", None, None)),
     ],
 )
 def test_job_of_a_pull_request(
