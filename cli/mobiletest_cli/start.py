@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mobiletest_cli.api_types import App, ImportTestsResponse
 
 MOST_TESTS = 1000
+NAME_APP = "Name it: --app-id; mobiletest apps list shows them"
 
 
 @dataclass(frozen=True)
@@ -87,12 +88,17 @@ class StartBuilder:
         return body | ({"cancel_previous": True} if wanted.cancel_previous else {})
 
     def _apps(self, wanted: Selection, read: Mapping[Path, AppFile]) -> tuple[dict[str, App], dict[str, Path]]:
-        """The apps, and the files, by platform: apps that are named, and those of the files; else the only one, for a
-        folder.
+        """The apps, and the files, by platform: apps that are named, and those of the files.
+
+        Else the only one, for a folder, and where a platform or a version is chosen.
         """
         named = [find_app(self._api, name, wanted.platform) for name in wanted.apps]
-        if wanted.paths and not (named or wanted.app_files or wanted.workspace):
+        chosen = wanted.version or wanted.platform
+        if not (named or wanted.app_files) and (chosen or (wanted.paths and not wanted.workspace)):
             only = only_app(self._api, wanted.platform)
+            if chosen and not only:
+                option = f"--build {wanted.version}" if wanted.version else f"--platform {wanted.platform}"
+                raise CliError(f"{option} needs an app to be named: there is not exactly one", USAGE, NAME_APP)
             named = [only] if only else []
         apps = {str(app["platform"]): app for app in named}
         if len(apps) < len(named):

@@ -41,7 +41,8 @@ EXPECTED_REVISIONS = "expected_revisions"
 class Operation:
     """One RPC as REST shows it: `verb` GET on `template` "/api/v1/apps/{app_id}".
 
-    `errors` are google.rpc codes that do not follow from the request's shape.
+    `errors` are google.rpc codes that do not follow from the request's shape. `chooses_runs`: unknown fields that would
+    choose what runs are not ignored.
     """
 
     verb: str
@@ -53,6 +54,7 @@ class Operation:
     status: int
     location: str
     errors: frozenset[int]
+    chooses_runs: bool
 
     @property
     def name(self) -> str:
@@ -131,6 +133,7 @@ def _operation(descriptor: MethodDescriptor, rpc: Method, verb: str, template: s
         status=contract.success_status or default_status,
         location=contract.location,
         errors=frozenset(contract.errors),
+        chooses_runs=contract.chooses_runs,
     )
 
 

@@ -11,15 +11,17 @@ from google.protobuf.message import Message
 from pydantic_core import SchemaValidator, ValidationError, from_json
 
 from services.chassis.errors import Violation
-from services.gateway.contract.fields import RequestFields, mask_field, request_fields
+from services.gateway.contract.fields import RequestFields, mask_field, request_fields, rest_fields
 from services.gateway.contract.operations import Operation
 from services.gateway.decoding.core_schemas import request_schema
+from services.gateway.decoding.run_choices import chooses_runs
 from services.gateway.decoding.validation_errors import (
     MAX_ERRORS,
     FieldError,
     InvalidRequest,
     Location,
     MalformedBody,
+    unknown_choice,
     unknown_field,
 )
 
@@ -30,6 +32,8 @@ VALUES_LIMIT = 25_000
 """JSON values of one body: more than a test may have, and few enough to be converted in 40 ms."""
 _ATTRIBUTION = ("x-ci-", "x-service-")
 _UNKNOWN = "extra_forbidden"
+_MISSPELT = 0.8
+"""How alike an unknown name and a known one are that are taken for the same."""
 _PATH_PART = re.compile(r'\["([^"]*)"\]|\[(\d+)\]|([^.\[\]]+)')
 
 
@@ -57,7 +61,17 @@ class Decoded:
 class RequestDecoder:
     """Decodes the requests of one operation. `decode` raises InvalidRequest or MalformedBody and nothing else."""
 
-    def __init__(self, request: type[Message], path_fields: Iterable[str], *, takes_body: bool) -> None:
+    def __init__(
+        self,
+        request: type[Message],
+        path_fields: Iterable[str],
+        *,
+        takes_body: bool,
+        echoed: frozenset[str] | None = None,
+    ) -> None:
+        """`echoed`: if an unknown field that would choose what runs is an error, the names that are none nevertheless,
+        because responses have them and clients send back what they have read.
+        """
         descriptor: Any = request.DESCRIPTOR
         fields = RequestFields.of(descriptor, path_fields)
         self._request = request
@@ -65,16 +79,21 @@ class RequestDecoder:
         self._fields = fields
         self._headers = {header.name: header for header in fields.headers}
         self._content = "body" if takes_body else "query"
+        self._echoed = echoed
         self._mask = mask_field(descriptor)
         self._validate = SchemaValidator(request_schema(descriptor, fields, takes_body=takes_body)).validate_python
 
     @classmethod
     def of(cls, operation: Operation) -> "RequestDecoder":
         """The decoder of an operation."""
-        return cls(operation.request, operation.path_fields, takes_body=operation.takes_body)
+        echoed = frozenset(field.name for field in rest_fields(operation.output)) if operation.chooses_runs else None
+        return cls(operation.request, operation.path_fields, takes_body=operation.takes_body, echoed=echoed)
 
     def decode(self, source: Source, *, strict: bool = False) -> Decoded:
-        """The message of a request. Unknown fields are ignored and named; with `strict` they are errors."""
+        """The message of a request. Unknown fields are ignored and named; with `strict` they are errors.
+
+        So are those that would choose what runs, where that is what a request is for.
+        """
         parts: dict[str, Any] = {
             "path": source.path,
             "query": _parameters(source.query) if source.query else {},
@@ -138,17 +157,30 @@ class RequestDecoder:
             raise InvalidRequest([FieldError((self._content,), message, "too_long")])
         found = error.errors(include_url=False, include_context=False, include_input=False)
         unknown = [one["loc"] for one in found if one["type"] == _UNKNOWN]
-        if len(unknown) == len(found) and not strict:
+        choices = [] if strict else [loc for number, loc in enumerate(unknown) if self._chooses_runs(loc, number)]
+        if len(unknown) == len(found) and not strict and not choices:
             return tuple(_dotted(loc) for loc in unknown[:MAX_IGNORED])
         wrong = [FieldError(one["loc"], one["msg"], one["type"]) for one in found if one["type"] != _UNKNOWN]
+        wrong += [unknown_choice(loc, self._names_at(loc)) for loc in choices[:MAX_ERRORS]]
         if strict:
             wrong += [unknown_field(loc, self._nearest(loc)) for loc in unknown[:MAX_ERRORS]]
         raise InvalidRequest(wrong[:MAX_ERRORS])
 
-    def _nearest(self, loc: Location) -> str | None:
+    def _chooses_runs(self, loc: Location, number: int) -> bool:
+        """Whether what is at the location, or the known field whose name is misspelt there, would choose what runs.
+
+        Only the first hundred names are compared with the known ones, which takes 50 µs each.
+        """
+        name = str(loc[-1])
+        if self._echoed is None or loc[0] == "header" or name in self._echoed:
+            return False
+        meant = self._nearest(loc, _MISSPELT) if number < MAX_IGNORED else None
+        return chooses_runs(name) or chooses_runs(meant or "")
+
+    def _nearest(self, loc: Location, cutoff: float = 0.6) -> str | None:
         """The known name that is most like the last part of a location."""
         name = str(loc[-1])
-        matches = get_close_matches(name, self._names_at(loc), n=1, cutoff=0.6) if len(name) < 100 else []
+        matches = get_close_matches(name, self._names_at(loc), n=1, cutoff=cutoff) if len(name) < 100 else []
         return matches[0] if matches else None
 
     def _names_at(self, loc: Location) -> list[str]:

@@ -45,3 +45,11 @@ def unknown_field(loc: Location, nearest: str | None) -> FieldError:
     """For `Prefer: handling=strict`: a field that does not exist, and the known name that is most like it."""
     error = known_error(loc, "extra_forbidden")
     return error if nearest is None else replace(error, msg=f"{error.msg}; did you mean '{nearest}'?")
+
+
+def unknown_choice(loc: Location, known: Iterable[str]) -> FieldError:
+    """A field that does not exist and cannot be ignored, and what can be sent instead."""
+    error = known_error(loc, "extra_forbidden")
+    names = ", ".join(known)
+    instead = f"known here: {names}" if names else "send it in the body"
+    return replace(error, msg=f"{error.msg}: it would choose what runs, so it is not ignored; {instead}")

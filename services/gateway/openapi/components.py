@@ -91,7 +91,9 @@ FIELD_ERROR: Part = {
 HEADERS: Part = {
     "X-Request-ID": {"description": "The id of the request, also in the logs.", "schema": {"type": "string"}},
     "X-Ignored-Fields": {
-        "description": "Unknown fields, parameters and headers of the request, which were ignored.",
+        "description": "Unknown fields, parameters and headers of the request, which were ignored. Where a request "
+        "says what will run, an unknown field that would choose an app, a build, a test, a platform, a device or a "
+        "commit is a 422 instead.",
         "schema": {"type": "string"},
     },
     "Idempotent-Replayed": {

@@ -86,6 +86,8 @@ MISTAKES: list[tuple[str, int, str]] = [
     (f"run --workflow {UNKNOWN}", NOT_FOUND, "Workflow not found"),
     ("run good --no-wait --junit a.xml", USAGE, "--no-wait ends before"),
     ("run good --retries 6", USAGE, "--retries"),
+    ("run good --platform iOS", USAGE, "--platform iOS needs an app to be named"),
+    ("run --test 'Log in' --platform iOS --build 9", USAGE, "--build 9 needs an app to be named"),
     ("run good --app-id Nowhere", NOT_FOUND, 'no app is called "Nowhere"'),
     ("run good -e NOT_SET_ANYWHERE", USAGE, "the environment has no"),
     ("run bad", INVALID_FILE, "bad/typo.yaml:3:3: error: unknown command"),

@@ -44,7 +44,8 @@ export async function withToken(work) {
 async function send(path, request) {
   let response, text;
   try {
-    response = await fetch(path, { ...request, headers: { ...request.headers, "X-CSRF-Token": csrfToken() } });
+    const headers = { ...request.headers, Prefer: "handling=strict", "X-CSRF-Token": csrfToken() };
+    response = await fetch(path, { ...request, headers });
     text = await response.text();
   } catch (error) {
     if (error.name === "AbortError") throw error;

@@ -213,6 +213,42 @@ def test_unknown_fields_are_ignored_and_named_by_path() -> None:
     assert decoded.ignored == ("dry", "run_config.llm_config.modle", "retries")
 
 
+@pytest.mark.parametrize(
+    ("operation", "body", "place"),
+    [
+        ("StartTest", {"test_id": ID, "app_id": ID}, ("app_id",)),
+        ("StartTest", {"test_id": ID, "platform": "iOS"}, ("platform",)),
+        ("StartTest", {"test_id": ID, "run_config": {"deviceName": "Pixel 8"}}, ("run_config", "deviceName")),
+        ("StartWorkflow", {"workflow_id": ID, "testids": [ID]}, ("testids",)),
+        ("StartWorkflow", {"workflow_id": ID, "commit-sha": "0123abc"}, ("commit-sha",)),
+        ("StartWorkflow", {"workflow_id": ID, "shrad": {"index": 1, "count": 2}}, ("shrad",)),
+        (
+            "StartWorkflow",
+            {"workflow_id": ID, "build_config": {"ios_build": {"app_id": ID, "build_number": "7"}}},
+            ("build_config", "ios_build", "build_number"),
+        ),
+        ("RerunExecution", {"only_failed": True}, ("only_failed",)),
+        ("CreateWorkflow", {"name": "Nightly", "branch": "main"}, ("branch",)),
+        ("AttachTest", {"version": "1.0.0"}, ("version",)),
+    ],
+)
+def test_unknown_fields_that_would_choose_what_runs_are_errors(
+    operation: str, body: dict[str, object], place: tuple[str, ...]
+) -> None:
+    [(loc, type_, message)] = errors_of(operation, body=body)
+    assert (loc, type_) == (("body", *place), "extra_forbidden")
+    assert "would choose what runs, so it is not ignored; known here: " in message
+
+
+def test_unknown_fields_that_cannot_choose_what_runs_are_still_ignored() -> None:
+    """What clients send; and what they have read and send back."""
+    body = {"workflow_id": ID, "retries": 2, "location_config": {"country": "DE"}, "test_timeout": 9, "labels": ["a"]}
+    assert decode("StartWorkflow", body=body).ignored == ("retries", "location_config", "test_timeout", "labels")
+    attachment = {"pinned_version": "1", "test_name": "Log in", "target_build_version": "1"}
+    assert decode("AttachTest", body=attachment).ignored == ("test_name", "target_build_version")
+    assert decode("CreateApp", body={"name": "Shop", "platform": "iOS", "version": "1"}).ignored == ("version",)
+
+
 def test_strict_handling_suggests_the_nearest_field_beside_other_errors() -> None:
     body = {"workflow_id": "x", "overide_build_config": True}
     invalid, unknown = errors_of("StartWorkflow", body=body, strict=True)
