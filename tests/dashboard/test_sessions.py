@@ -1,12 +1,14 @@
 """Signing in and out, and what a session may do."""
 
+import asyncio
 import json
+import re
 from typing import Any
 from urllib.parse import quote
 
 import aiohttp
 import pytest
-from playwright.async_api import Browser, expect
+from playwright.async_api import Browser, Page, Route, expect
 
 from tests.dashboard.conftest import Visitor
 from tests.dashboard.pages import defects_shown
@@ -24,6 +26,56 @@ async def test_whoever_has_not_signed_in_comes_back_after_it(visitor: Visitor) -
     await visitor.page.keyboard.press("Enter")
     await expect(visitor.page).to_have_url(f"{visitor.url}/executions?branch=main")
     await expect(visitor.page.get_by_role("heading", name="Executions")).to_be_visible()
+
+
+async def sign_in(page: Page, key: str) -> None:
+    await page.get_by_label("API key").fill(key)
+    await page.get_by_role("button", name="Sign in").click()
+
+
+async def test_signing_in_needs_no_module(browser: Browser, stack: SharedStack, api: Api) -> None:
+    """Each is blocked in turn, and one comes only after the form was sent; the key is never in an address."""
+    context = await browser.new_context()
+    page, addresses, may_come = await context.new_page(), list[str](), asyncio.Event()
+    page.on("request", lambda request: addresses.append(request.url))
+    place = f"{stack.url}/sign-in?next=%2Ftests"
+    await page.goto(place, wait_until="networkidle")
+    modules = {url for url in addresses if url.endswith(".js")}
+    assert {url.rpartition("/")[2] for url in modules} >= {"dashboard.js", "forms.js", "api.js", "theme.js"}
+
+    async def hold(route: Route) -> None:
+        await may_come.wait()
+        await route.abort()
+
+    for module in sorted(modules):
+        await page.route(module, lambda route: route.abort())
+        await page.goto(place)
+        await sign_in(page, str(api.key))
+        await expect(page).to_have_url(f"{stack.url}/tests")
+        await page.unroute(module)
+        await context.clear_cookies()
+    await page.route(re.compile(r"/forms\.js$"), hold)
+    await page.goto(place, wait_until="commit")
+    await sign_in(page, str(api.key))
+    await expect(page).to_have_url(f"{stack.url}/tests")
+    may_come.set()
+    await context.close()
+    assert [address for address in addresses if "mt_" in address] == []
+
+
+async def test_pages_without_scripts_sign_in_and_change_nothing(browser: Browser, stack: SharedStack, api: Api) -> None:
+    context = await browser.new_context(java_script_enabled=False)
+    page = await context.new_page()
+    await page.goto(f"{stack.url}/sign-in?next=%2Fsettings")
+    await sign_in(page, "mt_wrong")
+    await expect(page.get_by_role("alert").filter(has_text="Invalid API key")).to_be_visible()
+    await expect(page.get_by_label("API key")).to_have_value("")
+    await sign_in(page, str(api.key))
+    await expect(page).to_have_url(f"{stack.url}/settings")
+    forms = page.locator('form[method="post"]')
+    assert await forms.count()
+    await expect(forms.locator('button[type="submit"]:enabled')).to_have_count(0)
+    await context.close()
 
 
 async def test_signing_in_never_leads_to_another_host(visitor: Visitor) -> None:
@@ -86,11 +138,20 @@ async def test_pages_are_served_behind_a_proxy_that_ends_tls(visitor: Visitor) -
 
 async def test_pages_of_other_hosts_cannot_sign_somebody_in(visitor: Visitor) -> None:
     """They may send requests of some types, or of none, without asking; JSON is none of these types."""
-    body = json.dumps({"key": visitor.key}).encode()
+    body, form = json.dumps({"key": visitor.key}).encode(), {"key": visitor.key}
     async with aiohttp.ClientSession(visitor.url, skip_auto_headers=["Content-Type"]) as client:
         for headers in ({}, {"Content-Type": "text/plain"}):
             async with client.post("/session", data=body, headers=headers) as answer:
                 assert (answer.status, "Set-Cookie" in answer.headers) == (415, False)
+    async with aiohttp.ClientSession(visitor.url) as client:
+        for headers in ({"Origin": "https://x.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}):
+            async with client.post("/sign-in", data=form, headers=headers, allow_redirects=False) as answer:
+                assert (answer.status, "Set-Cookie" in answer.headers) == (403, False)
+            async with client.post("/session", json=form, headers=headers) as answer:
+                assert (answer.status, "Set-Cookie" in answer.headers) == (403, False)
+        for headers in ({"Origin": visitor.url}, {"Origin": "null", "Sec-Fetch-Site": "same-origin"}, {}):
+            async with client.post("/sign-in", data=form, headers=headers, allow_redirects=False) as answer:
+                assert (answer.status, "Set-Cookie" in answer.headers) == (303, True)
 
 
 @pytest.mark.parametrize("is_signed_in", [True, False])

@@ -60,6 +60,7 @@ def dashboard_routes(
         Route("POST", "/tests/{test_id}/difference", versions.DifferenceHandler(bodies).handle, AccessRule("read")),
         Route("GET", REFERENCE, reference.show),
         Route("GET", SIGN_IN, sign_in.show),
+        Route("POST", SIGN_IN, sessions.begin_by_form),
         Route("POST", "/session", sessions.begin),
         Route("GET", "/session", sessions.show),
         Route("DELETE", "/session", sessions.end),

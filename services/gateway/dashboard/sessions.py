@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from datetime import UTC, datetime
+from urllib.parse import quote
 
 import orjson
 from aiohttp import hdrs, web
@@ -11,15 +12,29 @@ from services.chassis.errors import PermissionDenied, Unauthenticated
 from services.chassis.grpc_channel import Channel
 from services.gateway.auth.authenticator import Authenticator
 from services.gateway.auth.rate_limits import RateLimiter
-from services.gateway.http.json_responses import HttpError
-from services.gateway.http.request_body import JSON_TYPE, BodyMemory, read_json
-from services.gateway.http.session_cookie import csrf_token, has_csrf_token, remove_session, session_token, set_session
+from services.gateway.dashboard.sign_in import show_form, wanted_page
+from services.gateway.http.json_responses import HttpError, map_error
+from services.gateway.http.request_body import JSON_TYPE, BodyMemory, read_form, read_json
+from services.gateway.http.request_context import REQUEST_ID
+from services.gateway.http.session_cookie import (
+    csrf_token,
+    has_csrf_token,
+    is_of_another_site,
+    remove_session,
+    session_token,
+    set_session,
+)
 
 MAX_BYTES, BODY_SECONDS = 1024, 5.0
+_ADDRESS = "%/?#&=+:;,@!$'()*~[]"
+"""Characters of an address that stay as they are."""
 
 
 class SessionHandlers:
-    """`POST`, `GET` and `DELETE /session`; sessions are kept by the catalog. Each counts as a request of its key."""
+    """`POST`, `GET` and `DELETE /session`, and `POST /sign-in`; sessions are kept by the catalog.
+
+    Each counts as a request of its key.
+    """
 
     def __init__(
         self, catalog: Channel, authenticator: Authenticator, limiter: RateLimiter, memory: BodyMemory
@@ -32,13 +47,35 @@ class SessionHandlers:
     async def begin(self, request: web.Request) -> web.StreamResponse:
         """Begin a session with the key in {"key"}, and keep its token in a cookie.
 
-        Unauthenticated; ResourceExhausted: the key is used too often.
+        Unauthenticated; ResourceExhausted: the key is used too often; PermissionDenied: another site sent the request.
         """
         _check_type(request)
-        key = _key(await read_json(request, MAX_BYTES, BODY_SECONDS, memory=self._memory, org_id=""))
+        key = _json_key(await read_json(request, MAX_BYTES, BODY_SECONDS, memory=self._memory, org_id=""))
+        return await self._begin(request, key, web.Response(status=204))
+
+    async def begin_by_form(self, request: web.Request) -> web.StreamResponse:
+        """As `begin`, for the form of the page to sign in, which the browser sends itself where no script does.
+
+        It leads to the page that was wanted, or shows the form with what is wrong.
+        """
+        try:
+            form = await read_form(request, MAX_BYTES, BODY_SECONDS, memory=self._memory, org_id="")
+            place = quote(wanted_page(request), safe=_ADDRESS)
+            onward = web.Response(status=303, headers={hdrs.LOCATION: place})
+            return await self._begin(request, _checked_key(form.get("key")), onward)
+        except Exception as error:
+            refusal = map_error(error, request[REQUEST_ID])
+            response = show_form(request, _sentence(refusal.detail), refusal.status)
+            response.headers.update(refusal.headers)
+            if refusal.close:
+                response.force_close()
+            return response
+
+    async def _begin(self, request: web.Request, key: str, response: web.Response) -> web.StreamResponse:
+        if is_of_another_site(request):
+            raise PermissionDenied("Another site has sent this: sign in here", reason="ORIGIN_FOREIGN")
         self._limiter.take(await self._authenticator.holder([f"Bearer {key}"]), {})
         answer = await self._stub.CreateSession(sessions_pb2.CreateSessionRequest(key=key))
-        response = web.Response(status=204)
         ends = answer.session.expires_at.ToDatetime(UTC)
         set_session(request, response, answer.token, int((ends - datetime.now(UTC)).total_seconds()))
         return response
@@ -72,13 +109,23 @@ def _check_type(request: web.Request) -> None:
         raise HttpError(415, f"Send the body as {JSON_TYPE}", "CONTENT_TYPE_UNSUPPORTED")
 
 
-def _key(body: bytes) -> str:
+def _json_key(body: bytes) -> str:
     """HttpError 422: the body has no key."""
     try:
         key = orjson.loads(body)["key"]
     except (ValueError, KeyError, TypeError):
         key = None
+    return _checked_key(key)
+
+
+def _checked_key(key: object) -> str:
+    """HttpError 422: it is no text, or empty."""
     if not isinstance(key, str) or not key.strip():
         detail = [{"loc": ["body", "key"], "msg": "Paste an API key", "type": "missing"}]
         raise HttpError(422, detail, "VALIDATION_FAILED")
     return key.strip()
+
+
+def _sentence(detail: object) -> str:
+    """The message of an error, which is a list for a request that is not valid."""
+    return "; ".join(str(issue["msg"]) for issue in detail) if isinstance(detail, list) else str(detail)

@@ -11,8 +11,20 @@ async def show(request: web.Request) -> web.StreamResponse:
     Browsers leave out the cookie when a link of another site is followed: then they go to the page once more first.
     """
     wanted = request.query.get("next", "")
-    is_link = request.headers.get("Sec-Fetch-Site") == "cross-site" and _is_own(wanted)
-    return render(request, "again.html" if is_link else "sign_in.html", {"next": wanted if _is_own(wanted) else "/"})
+    if request.headers.get("Sec-Fetch-Site") == "cross-site" and _is_own(wanted):
+        return render(request, "again.html", {"next": wanted})
+    return show_form(request)
+
+
+def show_form(request: web.Request, error: str = "", status: int = 200) -> web.Response:
+    """The form, and what is wrong with what was sent. The browser sends it by POST, with a script or without."""
+    return render(request, "sign_in.html", {"next": wanted_page(request), "error": error}, status)
+
+
+def wanted_page(request: web.Request) -> str:
+    """The page of ours to go to after signing in."""
+    wanted = request.query.get("next", "")
+    return wanted if _is_own(wanted) else "/"
 
 
 def _is_own(place: str) -> bool:

@@ -2,13 +2,16 @@
 
 import asyncio
 from collections import Counter
+from collections.abc import Mapping
+from urllib.parse import parse_qsl
 
 from aiohttp import HttpVersion11, hdrs, web
 
 from services.chassis.limits import refusals
 from services.gateway.http.json_responses import HttpError
 
-JSON_TYPE = "application/json"
+JSON_TYPE, FORM_TYPE = "application/json", "application/x-www-form-urlencoded"
+MAX_FORM_FIELDS = 20
 ORGANISATION_BYTES = 32 * 1024 * 1024
 PROCESS_BYTES = 128 * 1024 * 1024
 LIMIT = "body_bytes"
@@ -52,10 +55,27 @@ async def read_json(
     """The body of a request that may have JSON, empty without one; HttpError 400, 408, 413, 415, 429 or 503."""
     if not request.body_exists:
         return b""
-    check_encoding(request)
-    check_length(request, max_bytes)
     if not _is_json(request) and request.content_length != 0:
         raise HttpError(415, f"Send the body as {JSON_TYPE}", "CONTENT_TYPE_UNSUPPORTED")
+    return await _read(request, max_bytes, seconds, memory, org_id)
+
+
+async def read_form(
+    request: web.BaseRequest, max_bytes: int, seconds: float, *, memory: BodyMemory, org_id: str
+) -> Mapping[str, str]:
+    """The fields of a form that the browser sends itself; HttpError as of `read_json`."""
+    if request.content_type != FORM_TYPE:
+        raise HttpError(415, f"Send the body as {FORM_TYPE}", "CONTENT_TYPE_UNSUPPORTED")
+    body = await _read(request, max_bytes, seconds, memory, org_id)
+    try:
+        return dict(parse_qsl(body.decode(errors="replace"), keep_blank_values=True, max_num_fields=MAX_FORM_FIELDS))
+    except ValueError:
+        raise HttpError(400, f"The form has more than {MAX_FORM_FIELDS} fields", "FORM_MALFORMED") from None
+
+
+async def _read(request: web.BaseRequest, max_bytes: int, seconds: float, memory: BodyMemory, org_id: str) -> bytes:
+    check_encoding(request)
+    check_length(request, max_bytes)
     await send_100_continue(request)
     body = bytearray()
     try:

@@ -3,12 +3,14 @@
 import hmac
 from base64 import urlsafe_b64encode
 from hashlib import sha256
+from urllib.parse import urlsplit
 
 from aiohttp import hdrs, web
 from multidict import istr
 
 CSRF_HEADER = istr("X-CSRF-Token")
-FORWARDED_PROTO = istr("X-Forwarded-Proto")
+FORWARDED_PROTO, _FORWARDED_HOST = istr("X-Forwarded-Proto"), istr("X-Forwarded-Host")
+_FETCH_SITE = istr("Sec-Fetch-Site")
 _SECURE_NAME, _PLAIN_NAME = "__Host-mobiletest-session", "mobiletest-session"
 _SAFE_METHODS = frozenset((hdrs.METH_GET, hdrs.METH_HEAD, hdrs.METH_OPTIONS))
 
@@ -49,6 +51,22 @@ def has_csrf_token(request: web.Request, token: str) -> bool:
     sent = request.headers.get(CSRF_HEADER, "")
     sent_bytes = sent.encode(errors="surrogateescape")
     return request.method in _SAFE_METHODS or hmac.compare_digest(sent_bytes, csrf_token(token).encode())
+
+
+def is_of_another_site(request: web.Request) -> bool:
+    """Whether a browser says that a page of another origin has sent the request; programs say nothing.
+
+    Browsers leave out Sec-Fetch-Site without TLS, but for this machine. Origin is "null" for pages that hide theirs.
+    """
+    if (site := request.headers.get(_FETCH_SITE)) is not None:
+        return site not in ("same-origin", "none")
+    if (origin := request.headers.get(hdrs.ORIGIN)) is None:
+        return False
+    try:
+        host = urlsplit(origin).netloc
+    except ValueError:
+        return True
+    return host not in (request.host, request.headers.get(_FORWARDED_HOST))
 
 
 def _is_tls(request: web.Request) -> bool:

@@ -1,6 +1,6 @@
 // Creates API keys: <form data-creates-key>. The value is only in its dialog, and is removed when that closes.
 import { call } from "./api.js";
-import { refuseUnreadable, submitOnce } from "./forms.js";
+import { allow, refuseUnreadable, submitOnce } from "./forms.js";
 import { refresh } from "./refresh.js";
 
 /** Listen to the form and to the dialog with the value. */
@@ -14,6 +14,7 @@ function startApiKeys() {
     if (target.id === "new-key") forgetValue();
   }, true);
   addEventListener("pagehide", forgetValue);
+  allow("form[data-creates-key]");
 }
 
 async function create(form) {

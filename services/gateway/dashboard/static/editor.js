@@ -1,6 +1,6 @@
 // Editors of tests: <form data-editor data-test="..." data-etag="..." data-version-number="3">; without a test: a new one.
 import { exchange } from "./api.js";
-import { clear, go, runOnce, show } from "./forms.js";
+import { allow, clear, go, runOnce, show } from "./forms.js";
 import { Conflict, createTest, saveSteps } from "./saved_steps.js";
 import { StepSource } from "./step_source.js";
 import { keepToast, showToast } from "./toast.js";
@@ -11,6 +11,7 @@ function startEditors() {
   addEventListener("beforeunload", (event) => {
     if (editors.some((editor) => editor.source.isChanged)) event.preventDefault();
   });
+  allow("form[data-editor]");
 }
 
 class Editor {

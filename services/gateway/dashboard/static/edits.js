@@ -1,6 +1,6 @@
 // Forms that change a resource: <form data-edits="/api/v1/apps/7">. Only fields that were changed are sent.
 import { call, exchange } from "./api.js";
-import { finish, submitOnce } from "./forms.js";
+import { allow, finish, submitOnce } from "./forms.js";
 
 /** Save all such forms. A field that was changed elsewhere meanwhile is not overwritten before that was shown. */
 function startEdits() {
@@ -9,6 +9,7 @@ function startEdits() {
     event.preventDefault();
     submitOnce(event.target, () => save(event.target));
   });
+  allow("form[data-edits]");
 }
 
 async function save(form) {

@@ -13,6 +13,19 @@ export function startForms() {
   addEventListener("pageshow", ({ persisted }) => {
     if (persisted) document.querySelectorAll("button[aria-busy]").forEach(setIdle); // somebody went back to the page
   });
+  allow("form[data-json]");
+}
+
+/**
+ * Let such forms be sent, also those that come later. Templates disable their buttons until the script that sends them
+ * listens, because without it the browser would send them itself.
+ */
+export function allow(selector) {
+  const enable = () => {
+    for (const button of document.querySelectorAll(`${selector} button[type="submit"]`)) button.disabled = false;
+  };
+  enable();
+  document.addEventListener("parts:change", enable);
 }
 
 /** Do the work of a form unless it is under way, and say what is wrong. The work gives false if the page is left. */

@@ -1,6 +1,6 @@
 // Sets secrets: <form data-sets-secret>; <button data-secret="NAME"> opens its dialog to replace the value of one.
 import { call } from "./api.js";
-import { clear, submitOnce } from "./forms.js";
+import { allow, clear, submitOnce } from "./forms.js";
 import { refresh } from "./refresh.js";
 import { showToast } from "./toast.js";
 
@@ -15,6 +15,7 @@ function startSecrets() {
     event.preventDefault();
     submitOnce(event.target, () => save(event.target));
   });
+  allow("form[data-sets-secret]");
 }
 
 function open(name) {

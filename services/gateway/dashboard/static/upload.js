@@ -1,6 +1,6 @@
 // Uploads of builds: <form data-upload="/api/v1/apps/7/builds" data-refreshes="builds"> with the fields file and version.
 import { parseRefusal, Refusal, withToken } from "./api.js";
-import { clear, finish, show } from "./forms.js";
+import { allow, clear, finish, show } from "./forms.js";
 import { refresh } from "./refresh.js";
 import { csrfToken } from "./session.js";
 import { formatSize } from "./sizes.js";
@@ -22,6 +22,7 @@ function startUploads() {
     if ([...document.querySelectorAll("form[data-upload]")].some(isBusy)) event.preventDefault();
   });
   for (const kind of ["dragover", "dragleave", "drop"]) document.addEventListener(kind, drag);
+  allow("form[data-upload]");
 }
 
 /** A file that misses the field must not replace the page. */
