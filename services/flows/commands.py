@@ -78,7 +78,8 @@ class _ElementCommand(BaseCommand):
 
 @dataclass(frozen=True, slots=True)
 class _Tap(BaseCommand):
-    """Tap `times` times, with pauses of `pause_seconds`, then wait up to `settle_seconds` until the screen is stable.
+    """Tap `times` times, with pauses of `pause_seconds`; before and after that wait until the screen is stable, up to
+    `settle_seconds`.
 
     `point` is relative to the element, or to the screen if there is no selector. `retry_if_no_change` taps again
     if the screen stays the same.
@@ -97,7 +98,7 @@ class _Tap(BaseCommand):
 
     @property
     def declared_seconds(self) -> float:
-        return self.times * (self.pause_seconds + 1) + self.settle_seconds
+        return self.times * (self.pause_seconds + 1) + 2 * self.settle_seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +143,7 @@ class Scroll(BaseCommand):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScrollUntilVisible(BaseCommand):
-    """Scroll until at least `share` (0..1) of the element is visible, then to the middle of the screen if `centered`.
+    """Scroll until at least `share` (0..1) of the element is visible, or near the middle of the screen if `centered`.
 
     `direction` leads to the element; one swipe takes `seconds`.
     """

@@ -5,10 +5,15 @@ import io
 import pytest
 from PIL import Image
 
+from services.executor.automation.commands.selector_search import find_by_selector
 from services.executor.automation.devices.port import DeviceFailure
 from services.executor.automation.devices.webdriver.device import WebDriverDevice
 from services.executor.automation.screen.elements import Element, Point, Role, walk
+from services.executor.automation.screen.outline import Outline
 from services.executor.model.failures import Category
+from services.flows.commands import AssertVisible
+from services.flows.loader import parse_flow
+from tests.devices.conftest import OpenPage
 from tests.devices.screens import find, seen, shows, texts
 from tests.eventually import eventually
 from tests.unit.executor.automation.attempts import fails
@@ -40,6 +45,26 @@ async def test_what_people_cannot_see_is_not_visible(browser: WebDriverDevice) -
         assert find(tree, words) is None, words
     for words in ("top of the box", "Shaded words", "Covered", "Lid"):
         assert find(tree, words) is not None, words
+
+
+ON_THE_SCREEN = (
+    # A tenth of an element is enough.
+    *({"text": "All of it"}, {"text": "A fifth"}, {"text": "A tenth"}, {"id": "line"}),
+    *({"id": "order_button"}, {"id": "Basket"}, {"id": "help"}),
+)
+NOT_ON_THE_SCREEN = (
+    *({"text": "Peeking"}, {"text": "Collapsed words"}, {"id": "collapsed"}, {"id": "nothing"}, {"id": "gone"}),
+    # A title is no id beside an id.
+    {"id": "Help me"},
+)
+
+
+async def test_what_selectors_find_on_a_page(open_page: OpenPage, pages: str) -> None:
+    outline = Outline(await (await open_page(f"{pages}/edges.html")).tree())
+    steps = parse_flow([{"assertVisible": each} for each in (*ON_THE_SCREEN, *NOT_ON_THE_SCREEN)]).steps
+    selectors = [step.command.selector for step in steps if isinstance(step.command, AssertVisible)]
+    found = [str(each) for each in selectors if find_by_selector(each, outline)]
+    assert found == list(map(str, selectors[: len(ON_THE_SCREEN)]))
 
 
 async def test_it_looks_into_open_shadow_roots_and_frames_and_acts_there(browser: WebDriverDevice) -> None:

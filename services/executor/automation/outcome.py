@@ -128,20 +128,21 @@ def describe_screen(outline: Outline | None, limit: int = 8) -> str:
     return f"On the screen: {shown}{', ...' if len(named) > limit else ''}."
 
 
-def not_found_error(what: str, waited: float, outline: Outline | None) -> StepFailed:
-    return StepFailed(
-        Category.ELEMENT_NOT_FOUND,
-        f"{what} was not found within {waited:g} s. {describe_screen(outline)}",
-        reason=f"{what} was not found",
-    )
+def not_found_error(what: str, waited: float, outline: Outline | None, why: str = "") -> StepFailed:
+    return _missing_error(Category.ELEMENT_NOT_FOUND, f"{what} was not found", waited, outline, why)
 
 
-def not_visible_error(what: str, waited: float, outline: Outline | None, category: Category) -> StepFailed:
-    return StepFailed(
-        category,
-        f"{what} did not appear within {waited:g} s. {describe_screen(outline)}",
-        reason=f"{what} did not appear",
-    )
+def not_visible_error(
+    what: str, waited: float, outline: Outline | None, category: Category, why: str = ""
+) -> StepFailed:
+    return _missing_error(category, f"{what} did not appear", waited, outline, why)
+
+
+def _missing_error(category: Category, what: str, waited: float, outline: Outline | None, why: str) -> StepFailed:
+    """`why` is what is known beyond that, if anything."""
+    because = f": {why}" if why else ""
+    said = f"{what} within {waited:g} s{because}{'' if because.endswith('?') else '.'}"
+    return StepFailed(category, f"{said} {describe_screen(outline)}", reason=f"{what}{because}")
 
 
 def still_visible_error(what: str, waited: float, element: Element, category: Category) -> StepFailed:

@@ -22,7 +22,7 @@ SAME: list[tuple[str, str]] = [
     ("tapOn: {traits: LONG_TEXT square}", "tapOn: {traits: long-text square}"),
     ("assertVisible: {text: a, point: '1,1', repeat: 2, retryTapIfNoChange: false}", "assertVisible: a"),
     ("launchApp: {stopApp: 'False'}", "launchApp: {stopApp: false}"),
-    ("scrollUntilVisible: {element: a, speed: 110, timeout: -200}", "scrollUntilVisible: {element: a}"),
+    ("scrollUntilVisible: {element: a, timeout: -200}", "scrollUntilVisible: {element: a}"),
     ("scrollUntilVisible: {element: a, visibilityPercentage: 150}", "scrollUntilVisible: {element: a}"),
     ("extendedWaitUntil: {visible: a, timeout: -1}", "extendedWaitUntil: {visible: a, timeout: 0}"),
     ("waitForAnimationToEnd: {timeout: -5}", "waitForAnimationToEnd"),

@@ -50,6 +50,7 @@ async def perform_on_app(context: CommandContext, command: AppCommand) -> StepOu
         case commands.Back():
             await device.back()
         case commands.HideKeyboard():
+            context.watcher.in_motion = True
             await device.hide_keyboard()
         case _:
             assert_never(command)
@@ -67,6 +68,7 @@ async def _launch(context: CommandContext, command: device_commands.LaunchApp) -
         grants_permissions=command.permissions is None,
         arguments=dict(command.arguments),
     )
+    context.watcher.in_motion = False
     await context.device.launch(options)
 
 

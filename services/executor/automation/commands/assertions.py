@@ -1,6 +1,7 @@
 """Checks of what is visible, and waits."""
 
 from services.executor.automation.commands.context import CommandContext, FirstMatch, command_outcome
+from services.executor.automation.commands.selector_search import explain_missing
 from services.executor.automation.devices.stability import wait_until_stable
 from services.executor.automation.outcome import (
     StepFailed,
@@ -77,7 +78,8 @@ async def _wait_until_visible(
 ) -> Element:
     element = await context.watcher.until(FirstMatch(selector), seconds)
     if element is None:
-        raise not_visible_error(str(selector), seconds, context.watcher.seen, category)
+        screen = context.watcher.seen
+        raise not_visible_error(str(selector), seconds, screen, category, explain_missing(selector, screen))
     return element
 
 

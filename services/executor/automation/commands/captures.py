@@ -61,7 +61,7 @@ async def _take_picture(context: CommandContext, crop_on: Selector | None) -> _P
     if crop_on is None:
         screenshot = await context.device.screenshot()
         return _Picture(screenshot, screenshot)
-    element = await context.find(crop_on)
+    element = (await context.find(crop_on)).element
     screenshot = await context.device.screenshot()
     screen = await context.device.screen_bounds()
     with _reading_screenshots():

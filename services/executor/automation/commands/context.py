@@ -6,7 +6,12 @@ from dataclasses import dataclass, replace
 from services.executor.automation.commands.baselines import TakenPictures
 from services.executor.automation.commands.random_texts import RandomTexts
 from services.executor.automation.commands.recordings import ScreenRecordings
-from services.executor.automation.commands.selector_search import SIMPLER_SELECTOR_HINT, find_by_selector
+from services.executor.automation.commands.selector_search import (
+    SIMPLER_SELECTOR_HINT,
+    describe_matches,
+    explain_missing,
+    find_by_selector,
+)
 from services.executor.automation.devices.port import Device
 from services.executor.automation.devices.watcher import Watcher
 from services.executor.automation.outcome import StepFailed, StepOutcome, not_found_error
@@ -106,20 +111,29 @@ class CommandContext:
         """The same for an optional command."""
         return replace(self, seconds=min(self.seconds, OPTIONAL_SECONDS))
 
-    async def find(self, selector: Selector) -> Element:
+    async def find(self, selector: Selector) -> "Found":
         """The element, once it is there. StepFailed (element_not_found) if it does not appear."""
-        element = await self.watcher.until(FirstMatch(selector), self.seconds)
-        if element is None:
-            raise not_found_error(str(selector), self.seconds, self.watcher.seen)
-        return element
+        matches = await self.watcher.until(AllMatches(selector), self.seconds)
+        if matches is None:
+            why = explain_missing(selector, self.watcher.seen)
+            raise not_found_error(str(selector), self.seconds, self.watcher.seen, why)
+        return Found(matches[0], describe_matches(matches))
 
     def other_app(self, app_id: str | None) -> str | None:
         """None for the app under test, whichever of its ids is given."""
         return None if app_id in self.own_ids else app_id
 
 
-class FirstMatch:
-    """The first element on a screen that matches a selector; None if there is none.
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The element to act on; `message` names the others, if several match."""
+
+    element: Element
+    message: str = ""
+
+
+class AllMatches:
+    """The elements on a screen that match a selector, the one that counts first; None if there are none.
 
     StepFailed (script_error) for a selector that takes too long: neither answer would be true.
     """
@@ -127,14 +141,28 @@ class FirstMatch:
     def __init__(self, selector: Selector) -> None:
         self._selector = selector
 
-    def __call__(self, outline: Outline) -> Element | None:
+    def __call__(self, outline: Outline) -> list[Element] | None:
         try:
-            found = find_by_selector(self._selector, outline)
+            return find_by_selector(self._selector, outline) or None
         except WorkBudgetExceeded:
             what = f"{self._selector} takes too long to find: {SIMPLER_SELECTOR_HINT}"
             raise StepFailed(Category.SCRIPT_ERROR, what) from None
+
+
+class FirstMatch:
+    """The one of them that counts first."""
+
+    def __init__(self, selector: Selector) -> None:
+        self._matches = AllMatches(selector)
+
+    def __call__(self, outline: Outline) -> Element | None:
+        found = self._matches(outline)
         return found[0] if found else None
 
 
 def command_outcome(command: BaseCommand, element: Element | None = None, message: str = "") -> StepOutcome:
     return StepOutcome(action=action_of(command), resolution=Resolution.COMMAND, element=element, message=message)
+
+
+def join_messages(*messages: str) -> str:
+    return "; ".join(filter(None, messages))

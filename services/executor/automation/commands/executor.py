@@ -3,7 +3,7 @@
 from typing import assert_never
 
 from services.executor.automation.commands import apps, assertions, captures, swipes, taps
-from services.executor.automation.commands.context import CommandContext, command_outcome
+from services.executor.automation.commands.context import CommandContext, command_outcome, join_messages
 from services.executor.automation.commands.support import unsupported
 from services.executor.automation.outcome import StepFailed, StepOutcome
 from services.executor.automation.sentences.intents import text_of
@@ -83,13 +83,14 @@ async def _perform_text(context: CommandContext, command: TextCommand) -> StepOu
 
 
 async def _copy_text(context: CommandContext, command: commands.CopyTextFrom) -> StepOutcome:
-    element = await context.find(command.selector)
+    found = await context.find(command.selector)
+    element = found.element
     text = text_of(element)
     if not text:
         what = f"{element.describe()} has no text to copy"
         raise StepFailed(Category.ASSERTION_FAILED, what, element=element)
     context.variables.copied = text
-    return command_outcome(command, element, f"copied {quote(text, limit=200)}")
+    return command_outcome(command, element, join_messages(f"copied {quote(text, limit=200)}", found.message))
 
 
 async def _paste_text(context: CommandContext, command: commands.PasteText) -> StepOutcome:

@@ -1,7 +1,7 @@
 """Previews what a step would do on a screen, by the rules alone, without a device or a model."""
 
 from services.executor.automation.commands.context import action_of
-from services.executor.automation.commands.selector_search import find_by_selector
+from services.executor.automation.commands.selector_search import describe_matches, explain_missing, find_by_selector
 from services.executor.automation.screen.elements import Element, walk
 from services.executor.automation.screen.outline import Outline
 from services.executor.automation.sentences.grounder import ground_sentence
@@ -97,9 +97,10 @@ def _with_required_element(command: Command, selector: Selector, outline: Outlin
     """For commands that need the element: the first that matches, as when the step runs."""
     found = find_by_selector(selector, outline)
     if not found:
-        return Grounding(reason=RefusalReason.NOT_FOUND, message=f"no element on the screen matches {selector}")
-    more = f"{len(found)} elements match, the first is used: add an index or a position to choose another"
-    return ground_first(action_of(command), found, _value_of(command), more if found[1:] else "")
+        why = explain_missing(selector, outline)
+        message = f"no element on the screen matches {selector}{why and ': '}{why}"
+        return Grounding(reason=RefusalReason.NOT_FOUND, message=message)
+    return ground_first(action_of(command), found, _value_of(command), describe_matches(found))
 
 
 def _with_expected_element(command: Command, selector: Selector, outline: Outline) -> Grounding:

@@ -1,16 +1,21 @@
 """Swipes and scrolls of commands."""
 
 from services.executor.automation.commands.context import CommandContext, FirstMatch, command_outcome
-from services.executor.automation.devices.gestures import point_at, point_of, scroll, scroll_until, swipe
+from services.executor.automation.commands.selector_search import explain_missing
+from services.executor.automation.devices.gestures import point_at, point_of, scroll, scroll_until, swipe, swipe_between
 from services.executor.automation.devices.stability import wait_until_stable
 from services.executor.automation.outcome import StepOutcome, not_found_error
 from services.executor.automation.screen.elements import Bounds, Element
 from services.executor.automation.screen.outline import Outline
 from services.flows.commands import Scroll, ScrollUntilVisible, Swipe
+from services.flows.selectors import Direction
 from services.flows.steps import SwipeCommand
 
-CENTER_TOLERANCE = 0.1
-"""An element within this share of the screen from the middle counts as centered."""
+CENTERED_FROM = 0.1
+CENTERING_SWIPES = 5
+CENTER_MARGIN = 0.2
+"""As in Maestro, an element of which more than CENTERED_FROM is visible is centered by at most CENTERING_SWIPES, until
+its middle has passed the middle of the screen, or is this share of the screen before it."""
 
 
 async def perform_swipe(context: CommandContext, command: SwipeCommand) -> StepOutcome:
@@ -18,25 +23,25 @@ async def perform_swipe(context: CommandContext, command: SwipeCommand) -> StepO
         case Swipe():
             return await _swipe(context, command)
         case Scroll():
-            await scroll(context.device, "down")
+            await scroll(context.device, context.watcher, "down")
             return command_outcome(command)
         case ScrollUntilVisible():
             return await _scroll_until_visible(context, command)
 
 
 async def _swipe(context: CommandContext, command: Swipe) -> StepOutcome:
-    source = await context.find(command.source) if command.source is not None else None
-    if command.direction is not None and source is not None:
-        start = point_of(source, command.source_point)
-        await swipe(context.device, command.direction, start=start, seconds=command.seconds)
-    elif command.direction is not None:
-        await swipe(context.device, command.direction, seconds=command.seconds)
+    device, watcher = context.device, context.watcher
+    found = await context.find(command.source) if command.source is not None else None
+    if command.direction is not None:
+        start = point_of(found.element, command.source_point) if found is not None else None
+        await swipe(device, watcher, command.direction, start=start, seconds=command.seconds)
     elif command.start is not None and command.end is not None:
-        screen = await context.device.screen_bounds()
-        await context.device.swipe(point_at(command.start, screen), point_at(command.end, screen), command.seconds)
+        screen = await device.screen_bounds()
+        start, end = point_at(command.start, screen), point_at(command.end, screen)
+        await swipe_between(device, watcher, start, end, command.seconds)
     if command.settle_seconds:
-        await wait_until_stable(context.device, context.watcher, command.settle_seconds)
-    return command_outcome(command, source)
+        await wait_until_stable(device, watcher, command.settle_seconds)
+    return command_outcome(command, found.element, found.message) if found is not None else command_outcome(command)
 
 
 async def _scroll_until_visible(context: CommandContext, command: ScrollUntilVisible) -> StepOutcome:
@@ -49,11 +54,12 @@ async def _scroll_until_visible(context: CommandContext, command: ScrollUntilVis
         command.timeout_seconds,
         swipe_seconds=command.seconds,
         settle_seconds=command.settle_seconds,
+        before_scroll=found.count_swipe,
     )
     if element is None:
-        raise not_found_error(_describe_missing(command, found.partly), command.timeout_seconds, context.watcher.seen)
-    if command.centered:
-        element = await _center(context, command, element)
+        screen = context.watcher.seen
+        missing, why = _describe_missing(command, found.partly), explain_missing(command.selector, screen)
+        raise not_found_error(missing, command.timeout_seconds, screen, why)
     return command_outcome(command, element)
 
 
@@ -64,39 +70,49 @@ def _describe_missing(command: ScrollUntilVisible, partly: float) -> str:
 
 
 class _SufficientlyVisible:
-    """The element, if enough of it is on the screen; `partly` is the largest share that was."""
+    """The element, if enough of it is on the screen, and near the middle as long as the command can center it.
+
+    `partly` is the largest share that was on the screen.
+    """
 
     def __init__(self, command: ScrollUntilVisible) -> None:
         self._first = FirstMatch(command.selector)
-        self._share = command.share
+        self._command = command
+        self._centering = False
+        self._swipes = 0
         self.partly = 0.0
 
     def __call__(self, outline: Outline) -> Element | None:
         element = self._first(outline)
         if element is None:
             return None
-        share = visible_share(outline.root.bounds, element.bounds)
+        screen = outline.root.bounds
+        share = element.bounds.share_within(screen) if element.bounds.width or element.bounds.height else 1.0
         self.partly = max(self.partly, share)
-        return element if share >= self._share - 0.005 else None
+        self._centering = self._command.centered and share > CENTERED_FROM and self._swipes < CENTERING_SWIPES
+        enough = (
+            _is_near_middle(element.bounds, screen, self._command.direction)
+            if self._centering
+            else share >= self._command.share - 0.005
+        )
+        return element if enough else None
+
+    def count_swipe(self) -> None:
+        """Note that the screen is swiped now."""
+        self._swipes += self._centering
+        self._centering = False
 
 
-def visible_share(screen: Bounds, bounds: Bounds) -> float:
-    """The share (0..1) of a rectangle that is on the screen; 1 for one without a size."""
-    if bounds.width <= 0 or bounds.height <= 0:
-        return 1.0
-    visible = bounds.intersection(screen)
-    return visible.width * visible.height / (bounds.width * bounds.height) if visible is not None else 0.0
-
-
-async def _center(context: CommandContext, command: ScrollUntilVisible, element: Element) -> Element:
-    """Scroll the element to the middle of the screen, as far as possible."""
-    screen = await context.device.screen_bounds()
-    middle, here = screen.center, element.bounds.center
-    along = command.direction in ("up", "down")
-    way = (0.0, middle.y - here.y) if along else (middle.x - here.x, 0.0)
-    if abs(way[0]) <= screen.width * CENTER_TOLERANCE and abs(way[1]) <= screen.height * CENTER_TOLERANCE:
-        return element
-    start = screen.at(0.5 - way[0] / screen.width / 2, 0.5 - way[1] / screen.height / 2)
-    end = screen.at(0.5 + way[0] / screen.width / 2, 0.5 + way[1] / screen.height / 2)
-    await context.device.swipe(start, end, command.seconds)
-    return await context.watcher.until(FirstMatch(command.selector), 1.0) or element
+def _is_near_middle(bounds: Bounds, screen: Bounds, direction: Direction) -> bool:
+    """Whether it has come as far as the middle of the screen, or nearly; `direction` is the one of scrolling."""
+    x = (bounds.center.x - screen.x) / (screen.width or 1)
+    y = (bounds.center.y - screen.y) / (screen.height or 1)
+    match direction:
+        case "down":
+            return y < 0.5 + CENTER_MARGIN
+        case "up":
+            return y > 0.5 - CENTER_MARGIN
+        case "left":
+            return x > 0.5 - CENTER_MARGIN
+        case "right":
+            return x < 0.5 + CENTER_MARGIN

@@ -1,12 +1,19 @@
 """Taps, double taps and long presses, on an element or at a point."""
 
-from services.executor.automation.commands.context import CommandContext, command_outcome
+from services.executor.automation.commands.context import (
+    CommandContext,
+    FirstMatch,
+    Found,
+    command_outcome,
+    join_messages,
+)
 from services.executor.automation.devices.gestures import point_at, point_of
-from services.executor.automation.devices.stability import wait_for_change, wait_until_stable
+from services.executor.automation.devices.stability import wait_for_change, wait_until_at_rest, wait_until_stable
 from services.executor.automation.outcome import StepOutcome
 from services.executor.automation.screen.elements import Element, Point
 from services.executor.automation.screen.fingerprint import ScreenState, screen_state
 from services.flows.commands import DoubleTapOn, LongPressOn, TapOn
+from services.flows.selectors import Selector
 from services.flows.steps import TapCommand
 
 LONG_PRESS_SECONDS = 3.0
@@ -15,18 +22,31 @@ CHANGE_SECONDS = 2.0
 
 
 async def perform_tap(context: CommandContext, command: TapCommand) -> StepOutcome:
-    """As often as the command says, and once more if nothing changed and it says so."""
-    element = await context.find(command.selector) if command.selector is not None else None
+    """As often as the command says, and all of that once more if nothing changed and it says so."""
+    found = await _find_at_rest(context, command, command.selector) if command.selector is not None else None
+    context.watcher.in_motion = False
+    element = found.element if found is not None else None
     target = await _tap_target(context, command, element)
     before = screen_state(await context.watcher.look()) if command.retry_if_no_change else None
-    for round_ in range(command.times):
-        if round_:
-            await context.device.timer.sleep(command.pause_seconds)
-        await _tap_once(context, command, target)
+    await _tap(context, command, target)
     message = await _retry_unchanged(context, command, target, before) if before is not None else ""
     if command.settle_seconds:
         await wait_until_stable(context.device, context.watcher, command.settle_seconds)
-    return command_outcome(command, element, message)
+    return command_outcome(command, element, join_messages(found.message if found is not None else "", message))
+
+
+async def _find_at_rest(context: CommandContext, command: TapCommand, selector: Selector) -> Found:
+    """The element, where it is once the screen has settled, if the command waits for that, or after a swipe."""
+    found = await context.find(selector)
+    if command.settle_seconds:
+        await wait_until_stable(context.device, context.watcher, command.settle_seconds)
+    if context.watcher.in_motion:
+        element = await wait_until_at_rest(context.device, context.watcher, FirstMatch(selector))
+    elif command.settle_seconds:
+        element = FirstMatch(selector)(await context.watcher.look())
+    else:
+        return found
+    return Found(element or found.element, found.message)
 
 
 async def _tap_target(context: CommandContext, command: TapCommand, element: Element | None) -> Element | Point:
@@ -38,14 +58,17 @@ async def _tap_target(context: CommandContext, command: TapCommand, element: Ele
     return screen.center if place is None else point_at(place, screen)
 
 
-async def _tap_once(context: CommandContext, command: TapCommand, target: Element | Point) -> None:
-    match command:
-        case TapOn():
-            await context.device.tap(target)
-        case DoubleTapOn():
-            await context.device.double_tap(target)
-        case LongPressOn():
-            await context.device.long_press(target, LONG_PRESS_SECONDS)
+async def _tap(context: CommandContext, command: TapCommand, target: Element | Point) -> None:
+    for round_ in range(command.times):
+        if round_:
+            await context.device.timer.sleep(command.pause_seconds)
+        match command:
+            case TapOn():
+                await context.device.tap(target)
+            case DoubleTapOn():
+                await context.device.double_tap(target)
+            case LongPressOn():
+                await context.device.long_press(target, LONG_PRESS_SECONDS)
 
 
 async def _retry_unchanged(
@@ -54,6 +77,6 @@ async def _retry_unchanged(
     """Tap once more if the screen has not changed; returns the message."""
     if await wait_for_change(context.watcher, before, CHANGE_SECONDS):
         return ""
-    await _tap_once(context, command, target)
+    await _tap(context, command, target)
     then = "then it changed" if await wait_for_change(context.watcher, before, CHANGE_SECONDS) else "it stayed the same"
     return f"the screen did not change, so the tap was repeated: {then}"

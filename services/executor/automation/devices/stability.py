@@ -2,15 +2,21 @@
 
 import asyncio
 import io
+from collections.abc import Callable
 
 from PIL import Image, ImageChops, ImageStat, UnidentifiedImageError
 
 from services.executor.automation.devices.port import Device
 from services.executor.automation.devices.watcher import Watcher
-from services.executor.automation.screen.elements import Role
+from services.executor.automation.screen.elements import Element, Role
 from services.executor.automation.screen.fingerprint import ScreenState, screen_state
+from services.executor.automation.screen.outline import Outline
 
 PAUSE_SECONDS = 0.2
+REST_SECONDS = 3.0
+REST_PAUSE_SECONDS = 0.1
+"""How long an element may take to come to rest after a swipe, and the pause between two readings; as in Maestro."""
+
 PICTURE_TOLERANCE = 0.005
 """Largest mean difference (0 to 1) of screenshots that count as equal: a cursor may blink."""
 
@@ -21,6 +27,25 @@ COMPARED_SIZE = (90, 160)
 async def wait_for_change(watcher: Watcher, before: ScreenState, seconds: float) -> bool:
     """Whether the screen changes within `seconds`."""
     return await watcher.until(lambda outline: screen_state(outline) != before or None, seconds) is not None
+
+
+async def wait_until_at_rest(
+    device: Device, watcher: Watcher, find: Callable[[Outline], Element | None]
+) -> Element | None:
+    """The element that `find` returns, once it is in the same place in two successive readings of the screen.
+
+    After REST_SECONDS the element where it was last; None if it never was there.
+    """
+    deadline = device.timer.now() + REST_SECONDS
+    last: Element | None = None
+    while True:
+        element = find(await watcher.look())
+        if element is not None and last is not None and element.bounds == last.bounds:
+            return element
+        last = element or last
+        if device.timer.now() >= deadline:
+            return last
+        await device.timer.sleep(REST_PAUSE_SECONDS)
 
 
 async def wait_until_stable(device: Device, watcher: Watcher, seconds: float) -> bool:

@@ -17,12 +17,16 @@ ABSENT_FOR_SECONDS = 0.5
 
 
 class Watcher:
-    """`seen` is the last screen read."""
+    """`seen` is the last screen read.
+
+    `in_motion`: something was swiped, and nothing tapped since, so that what is on the screen may still be moving.
+    """
 
     def __init__(self, device: Device) -> None:
         self._device = device
         self._css: frozenset[str] = frozenset()
         self.seen: Outline | None = None
+        self.in_motion = False
 
     async def look(self) -> Outline:
         self.seen = Outline(await self._device.tree(self._css))

@@ -111,6 +111,32 @@ class Bounds:
         right, bottom = min(self.right, other.right), min(self.bottom, other.bottom)
         return Bounds(left, top, right - left, bottom - top) if right > left and bottom > top else None
 
+    @property
+    def is_line(self) -> bool:
+        """Whether it has a width or a height, but not both."""
+        return (self.width == 0) is not (self.height == 0)
+
+    def share_within(self, other: "Bounds") -> float:
+        """The share (0..1) of its area that is inside, of a line that of its length; 1 if it covers all of the other.
+
+        0 for a rectangle without any size.
+        """
+        across = min(self.x + self.width, other.x + other.width) - max(self.x, other.x)
+        down = min(self.y + self.height, other.y + other.height) - max(self.y, other.y)
+        if across < 0 or down < 0 or (self.width <= 0 and self.height <= 0):
+            return 0.0
+        if across == other.width and down == other.height:
+            return 1.0
+        return (across / self.width if self.width else 1.0) * (down / self.height if self.height else 1.0)
+
+    def middle_within(self, other: "Bounds") -> Point | None:
+        """The middle of the part that is inside, which may be a line; None if nothing is."""
+        if self.share_within(other) <= 0:
+            return None
+        left, top = max(self.x, other.x), max(self.y, other.y)
+        right, bottom = min(self.right, other.right), min(self.bottom, other.bottom)
+        return Point((left + right) / 2, (top + bottom) / 2)
+
 
 NOWHERE = Bounds(0, 0, 0, 0)
 ID_SHOWN = 200

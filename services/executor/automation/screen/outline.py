@@ -41,6 +41,10 @@ def _is_sideways(element: Element) -> bool:
     return all(min(first.bottom, each.bottom) - max(first.y, each.y) > 0 for each in others) and first.height > 0
 
 
+def _shows_inside(element: Element) -> bool:
+    return any(child.visible for child in element.children)
+
+
 class Outline:
     """An index of a tree: visible elements in order, ancestors and neighbours."""
 
@@ -57,7 +61,15 @@ class Outline:
 
     @cached_property
     def visible(self) -> tuple[Element, ...]:
-        """The visible elements without the screen itself; descendants of a hidden element are not visible."""
+        """The visible elements without the screen itself; descendants of a hidden element are not visible.
+
+        A line shows nothing, so it does not count unless something visible is inside.
+        """
+        return tuple(each for each in self.selectable if not each.bounds.is_line or _shows_inside(each))
+
+    @cached_property
+    def selectable(self) -> tuple[Element, ...]:
+        """What selectors of commands look for: the visible elements, and lines that are on the screen."""
         shown: dict[Element, None] = {}
         for element in self._order:
             parent = self._parents.get(element)

@@ -2,10 +2,12 @@
 
 from services.executor.automation.devices.gestures import scroll, scroll_to_end, swipe
 from services.executor.automation.devices.port import Device, LaunchOptions
+from services.executor.automation.devices.stability import wait_until_at_rest
 from services.executor.automation.devices.watcher import Watcher
 from services.executor.automation.outcome import StepFailed, still_visible_error
 from services.executor.automation.ports import ChosenAction
 from services.executor.automation.screen.elements import Element, Point
+from services.executor.automation.screen.locators import locate, locator_of
 from services.executor.automation.secret_texts import Keyboard
 from services.executor.automation.sentences.intents import ELEMENT_CHECKS, Action, Intent, describe_mismatch
 from services.executor.model.failures import Category
@@ -42,7 +44,18 @@ class DeviceActions:
         elif chosen.point is not None and element is None:
             await self._act_at(intent, chosen.point)
         else:
-            await self.act(intent, element)
+            await self.act(intent, await self._at_rest(element) if element is not None else None)
+
+    async def _at_rest(self, element: Element) -> Element:
+        """The element where it is once a list that was swiped does not move any more."""
+        watcher = self._watcher
+        if not watcher.in_motion or watcher.seen is None:
+            return element
+        watcher.in_motion = False
+        locator = locator_of(element, watcher.seen, "", exact=True)
+        if locator is None:
+            return element
+        return await wait_until_at_rest(self._device, watcher, lambda outline: locate(locator, outline)) or element
 
     async def act(self, intent: Intent, element: Element | None) -> None:
         """The action on this element, or on the device if there is none."""
@@ -61,7 +74,8 @@ class DeviceActions:
             case Action.CLEAR, _:
                 await device.clear(element)
             case Action.SWIPE, _:
-                await swipe(device, value or "up", start=element.bounds.center if element is not None else None)
+                middle = element.bounds.center if element is not None else None
+                await swipe(device, self._watcher, value or "up", start=middle)
             case Action.SCROLL, _:
                 await self._scroll(value or "down")
             case _:
@@ -81,7 +95,7 @@ class DeviceActions:
                 await device.tap(point)
                 await self.act(intent, None)
             case Action.SWIPE:
-                await swipe(device, intent.value or "up", start=point)
+                await swipe(device, self._watcher, intent.value or "up", start=point)
             case _:
                 await self.act(intent, None)
 
@@ -93,10 +107,12 @@ class DeviceActions:
             case Action.PRESS_KEY:
                 await device.press_key(value)
             case Action.HIDE_KEYBOARD:
+                self._watcher.in_motion = True
                 await device.hide_keyboard()
             case Action.OPEN_LINK:
                 await device.open_link(value)
             case Action.LAUNCH_APP:
+                self._watcher.in_motion = False
                 await device.launch(LaunchOptions(app_id=self._app_id(value)))
             case Action.STOP_APP:
                 await device.stop(self._app_id(value))
@@ -119,4 +135,4 @@ class DeviceActions:
         if direction in ends:
             await scroll_to_end(self._device, self._watcher, ends[direction])
         else:
-            await scroll(self._device, direction)
+            await scroll(self._device, self._watcher, direction)

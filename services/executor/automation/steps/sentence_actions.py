@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from services.executor.automation.devices.gestures import scroll_until
 from services.executor.automation.devices.port import Device
+from services.executor.automation.devices.stability import wait_until_at_rest
 from services.executor.automation.devices.watcher import Watcher
 from services.executor.automation.outcome import (
     StepFailed,
@@ -88,7 +89,7 @@ class SentenceActions:
         condition = _Decision(self, intent, self._device, patience, needs_enabled=intent.action is not Action.SWIPE)
         grounding = await self._watcher.until(condition, self._seconds, first)
         if grounding is not None:
-            return _certain(grounding)
+            return await self._at_rest(_certain(grounding), intent)
         last = condition.last
         if last.reason in _REFUSALS:
             raise Undecided(last.message)
@@ -103,6 +104,16 @@ class SentenceActions:
         if intent.target is None:
             raise StepFailed(Category.SCRIPT_ERROR, last.message)
         raise not_found_error(str(intent.target), self._seconds, self._watcher.seen)
+
+    async def _at_rest(self, grounding: Grounding, intent: Intent) -> Grounding:
+        """With the element where it is once a list that was swiped does not move any more."""
+        if grounding.element is None or not self._watcher.in_motion:
+            return grounding
+        self._watcher.in_motion = False
+        element = await wait_until_at_rest(
+            self._device, self._watcher, lambda outline: self.ground(intent, outline).element
+        )
+        return replace(grounding, element=element or grounding.element)
 
     async def _wait_for(self, intent: Intent, first: Outline | None) -> Grounding:
         seconds = self._limit(intent)

@@ -9,7 +9,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from services.executor.automation.devices.simulated.layout import BAR, SCREEN, WIDTH, PlacedWidget, layout_of
 from services.executor.automation.devices.simulated.running_app import RunningApp
-from services.executor.automation.screen.elements import CHECKABLE, Bounds, Element, Role, walk
+from services.executor.automation.screen.elements import CHECKABLE, TAPPABLE, Bounds, Element, Role, walk
 from services.flows.values import to_text
 
 _OTHER = ("android.view.View", "XCUIElementTypeOther")
@@ -69,7 +69,7 @@ def _element(placed: PlacedWidget, app: RunningApp, platform: str) -> Element:
         checked=bool(state[widget.bind]) if widget.bind is not None and widget.role in CHECKABLE else None,
         focused=app.focus == widget.key,
         selected=widget.selected.holds(state),
-        clickable="tap" in widget.events,
+        clickable="tap" in widget.events or widget.role in TAPPABLE,
         secret=widget.secret,
         children=tuple(_element(one, app, platform) for one in placed.inside),
     )

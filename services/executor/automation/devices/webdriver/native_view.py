@@ -84,11 +84,11 @@ class NativeView:
     def _at(self, target: Element | Point) -> Point:
         if isinstance(target, Point):
             return target
-        visible = target.bounds.intersection(target.bounds if self._screen == NOWHERE else self._screen)
-        if visible is None:
+        middle = target.bounds.middle_within(target.bounds if self._screen == NOWHERE else self._screen)
+        if middle is None:
             message = f"{target.describe()} is not on the screen and was not tapped"
             raise DeviceFailure(Category.ELEMENT_NOT_FOUND, message)
-        return visible.center
+        return middle
 
     async def _field(self, target: Element | None) -> str:
         """The focused field; a target is tapped first, and waited for until it has the focus."""

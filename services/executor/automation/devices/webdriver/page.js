@@ -83,11 +83,14 @@ const intersect = (a, b) => ({
 });
 const shifted = (box, by) => ({ left: box.left + by.x, top: box.top + by.y, right: box.right + by.x, bottom: box.bottom + by.y });
 const screen = { left: 0, top: 0, right: innerWidth, bottom: innerHeight };
-// Whether enough of it is inside: half of it, or half of what fits there.
+// Whether enough of it is inside: a tenth of its area, of a line a tenth of its length, or all that fits on the screen.
 const enough = (box, clip) => {
   const seen = intersect(box, clip);
-  const along = (low, high, from, to, edge) => high - low >= 1 && high - low >= Math.min(to - from, edge) / 2;
-  return along(seen.left, seen.right, box.left, box.right, innerWidth) && along(seen.top, seen.bottom, box.top, box.bottom, innerHeight);
+  const [across, down] = [seen.right - seen.left, seen.bottom - seen.top];
+  if (across < 0 || down < 0) return false;
+  if (across >= innerWidth && down >= innerHeight) return true;
+  const share = (part, whole) => (whole < 1 ? 1 : part / whole);
+  return share(across, box.right - box.left) * share(down, box.bottom - box.top) >= 0.1;
 };
 const rendered = (node) =>
   node.checkVisibility
@@ -252,14 +255,16 @@ function snapshot() {
     }
     if (node === page.open) kids.push(...optionsOf(node, box));
     const inside = kids.some((kid) => kid.s === true);
-    const there = !hidden && !inert && rendered(node) && rect.width >= 1 && rect.height >= 1 && enough(box, within);
+    // A line, with a width or a height only, is there too, but not what is collapsed to one.
+    const sides = (rect.width >= 1) + (rect.height >= 1);
+    const there = !hidden && !inert && rendered(node) && sides > (clips ? 1 : 0) && enough(box, within);
     const shown = there && (inside || style.pointerEvents === "none" || !buried(node, intersect(box, within), offset));
     const seen = {
       n: numberOf(node),
       t: node.localName,
       a: attributesOf(node),
       k: kids,
-      b: [box.left, box.top, rect.width, rect.height],
+      b: [box.left, box.top, rect.width < 1 ? 0 : rect.width, rect.height < 1 ? 0 : rect.height],
       s: shown || inside,
       d: node.matches(":disabled") || node.closest('[aria-disabled="true"]') !== null,
       l: labelsOf(node),

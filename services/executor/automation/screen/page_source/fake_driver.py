@@ -57,7 +57,7 @@ def _element(node: SourceNode, children: tuple[Element, ...], screen: Bounds | N
         id=has.get("id", ""),
         bounds=bounds or NOWHERE,
         enabled=has.get("enabled") != "false",
-        visible=_visible(node, bounds, screen),
+        visible=_visible(node, bounds, screen, children),
         checked=_true(has, "checked") or _true(has, "selected") if role in CHECKABLE else None,
         focused=_true(has, "focused"),
         selected=_true(has, "selected"),
@@ -68,9 +68,11 @@ def _element(node: SourceNode, children: tuple[Element, ...], screen: Bounds | N
     )
 
 
-def _visible(node: SourceNode, bounds: Bounds | None, screen: Bounds | None) -> bool:
+def _visible(node: SourceNode, bounds: Bounds | None, screen: Bounds | None, children: tuple[Element, ...]) -> bool:
     said = {node.attributes.get("visible"), node.attributes.get("displayed")}
-    return "false" not in said and node.tag != "alert" and node.tag not in _HEAD and is_on_screen(bounds, screen)
+    if "false" in said or node.tag == "alert" or node.tag in _HEAD:
+        return False
+    return is_on_screen(bounds, screen) or any(child.visible for child in children)
 
 
 def _true(has: Mapping[str, str], name: str) -> bool:

@@ -52,7 +52,11 @@ NAMED_BY_CONTENT = frozenset(
 )
 """Roles whose name is their whole inner text; for others only the text directly inside counts."""
 
-_IDS = ("id", "data-testid", "data-test-id", "data-test", "data-cy", "data-qa", "name")
+_TEST_IDS = ("data-testid", "data-test-id", "data-test", "data-cy", "data-qa")
+_GIVEN_IDS = ("flt-semantics-identifier", "id", *_TEST_IDS)
+"""Flutter's identifier comes first: its `id` is a number that changes."""
+_IDS = (*_GIVEN_IDS, "name")
+_INSTEAD_OF_IDS = ("aria-label", "title", "for")
 _BUTTON_TEXTS = {"submit": "Submit", "reset": "Reset", "file": "Choose file"}
 
 
@@ -98,6 +102,13 @@ def names_of(
     hint = attributes.get("placeholder") or attributes.get("aria-placeholder") or ""
     identifier = next((attributes[name] for name in _IDS if attributes.get(name)), "")
     return Names(_text(tag, attributes, role, content, value), label, _collapse_spaces(hint), identifier)
+
+
+def ids_of(attributes: Mapping[str, str]) -> list[str]:
+    """All that counts as its id: ids and name; without an id also its accessible name, title, and what it is for."""
+    has_id = any(attributes.get(name) for name in _GIVEN_IDS)
+    names = _IDS if has_id else (*_IDS, *_INSTEAD_OF_IDS)
+    return [attributes[name] for name in names if attributes.get(name)]
 
 
 def checked_of(tag: str, attributes: Mapping[str, str], *, checked: bool | None = None) -> bool | None:

@@ -107,12 +107,19 @@ def parse_number(text: str | None) -> float | None:
     return value if value is not None and abs(value) < 1e7 else None
 
 
+LEAST_SHARE = 0.1
+"""An element of which less is on the screen is not visible, as in Maestro."""
+
+
 def is_on_screen(bounds: Bounds | None, screen: Bounds | None) -> bool:
-    """Whether part of the bounds is on the screen; True for an element without bounds."""
+    """Whether enough of the bounds is on the screen; True for an element without bounds.
+
+    One with neither width nor height is not, one with only one of them is a line and may be.
+    """
     if bounds is None:
         return True
-    if bounds.width <= 0 or bounds.height <= 0:
+    if bounds.width < 0 or bounds.height < 0 or (bounds.width == 0 and bounds.height == 0):
         return False
     if screen is None or screen.width <= 0 or screen.height <= 0:
         return True
-    return bounds.overlaps(screen)
+    return bounds.share_within(screen) >= LEAST_SHARE

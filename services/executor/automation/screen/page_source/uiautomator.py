@@ -62,7 +62,7 @@ def _element(node: SourceNode, role: Role, children: tuple[Element, ...], screen
     has = node.attributes
     text, hint = _text_and_hint(has)
     bounds = _bounds(has)
-    seen = has.get("displayed") != "false" and is_on_screen(bounds, screen)
+    seen = has.get("displayed") != "false" and (is_on_screen(bounds, screen) or _is_toast(has))
     checkable = role in CHECKABLE or has.get("checkable") == "true"
     return Element(
         role=role,
@@ -87,6 +87,14 @@ _ALERT = ":id/parentPanel"
 """The id of Android's alert dialogs, and of those of its libraries."""
 _TAB_PARTS = re.compile(r".*:id/(?:navigation_bar_item_\w+|smallLabel|largeLabel)")
 """Ids of what is inside an item of Material's navigation bar and rail, whose own class says nothing."""
+
+
+_TOAST = "android.widget.Toast"
+
+
+def _is_toast(has: Mapping[str, str]) -> bool:
+    """Whether it is a toast, which is in the hierarchy as long as it is on the screen, but without its bounds."""
+    return has.get("class") == _TOAST
 
 
 def _is_navigation_item(node: SourceNode) -> bool:

@@ -2,9 +2,10 @@
 
 import pytest
 
-from services.executor.automation.commands.swipes import visible_share
 from services.executor.automation.devices.gestures import swipe
+from services.executor.automation.devices.port import DeviceInfo
 from services.executor.automation.devices.stability import pictures_match
+from services.executor.automation.devices.watcher import Watcher
 from services.executor.automation.screen.elements import Bounds, Element, Point
 from services.executor.model.failures import Category
 from tests.fakes.devices import FakeDevice, button, screen
@@ -25,7 +26,7 @@ from tests.unit.executor.automation.pictures import png
 )
 async def test_a_swipe_from_a_point_never_turns_back(direction: str, start: Point, end: Point) -> None:
     device = FakeDevice()
-    await swipe(device, direction, start=start)
+    await swipe(device, Watcher(device), direction, start=start)
     assert device.done == [f"swipe {start.x:g},{start.y:g} {end.x:g},{end.y:g}"]
 
 
@@ -37,15 +38,15 @@ class Scrolling(FakeDevice):
         self._elements = elements
         self._end = end
         self.offset = 0.0
-        self.show = self._page()
+        self.show = self.page()
 
     async def swipe(self, start: Point, end: Point, seconds: float = 0.4) -> None:
         await super().swipe(start, end, seconds)
         self.done[-1] += f" {seconds:g}"
         self.offset = min(max(self.offset + start.y - end.y, 0), self._end)
-        self.show = self._page()
+        self.show = self.page()
 
-    def _page(self) -> Element:
+    def page(self) -> Element:
         placed = []
         for each in self._elements:
             box = each.bounds
@@ -79,23 +80,54 @@ async def test_a_partly_visible_element_is_reported_with_its_share() -> None:
     assert nowhere.message.startswith('"Help" was not found within 3 s')
 
 
-async def test_scrolling_centers_the_element_if_configured() -> None:
-    device = Scrolling(button("Help", bounds=Bounds(0, 550, 100, 50)))
-    result = await run(device, {"scrollUntilVisible": {"element": "Help", "centerElement": True}})
-    assert result.failure is None
-    assert device.offset == 255
-    top = Scrolling(button("Help", bounds=Bounds(0, 300, 100, 50)))
-    await run(top, {"scrollUntilVisible": {"element": "Help", "centerElement": True}})
-    assert top.offset == 0
+@pytest.mark.parametrize(
+    ("direction", "y", "offset", "moved"),
+    [
+        # Near the middle after one swipe: nothing more is done.
+        ("DOWN", 600, 0, 256),
+        # Past the middle already, however far.
+        ("DOWN", 300, 0, 0),
+        ("UP", 400, 450, -256),
+        # It cannot be centered: five swipes, and then it counts where it is.
+        ("DOWN", 500, 20, 0),
+    ],
+)
+async def test_scrolling_brings_an_element_as_near_to_the_middle_as_maestro(
+    direction: str, y: float, offset: float, moved: float
+) -> None:
+    device = Scrolling(button("Help", bounds=Bounds(0, y, 100, 50)), end=20 if moved == 0 else 2000)
+    device.offset = offset
+    device.show = device.page()
+    step = {"scrollUntilVisible": {"element": "Help", "direction": direction, "centerElement": True}}
+    assert (await run(device, step)).failure is None
+    assert device.offset - offset == moved
+    assert len([each for each in device.done if each.startswith("swipe")]) == (5 if offset == 20 else abs(moved) // 256)
 
 
 @pytest.mark.parametrize(
-    ("bounds", "share"),
-    [(Bounds(0, 0, 10, 10), 1), (Bounds(-5, 0, 10, 10), 0.5), (Bounds(95, 95, 10, 10), 0.25), (Bounds(200, 0, 9, 9), 0),
-     (Bounds(0, 0, 0, 0), 1)],
-)  # fmt: skip
-def test_visible_share(bounds: Bounds, share: float) -> None:
-    assert visible_share(Bounds(0, 0, 100, 100), bounds) == share
+    ("step", "platform", "path"),
+    [
+        ({"swipe": {"direction": "UP"}}, "android", "180,320 180,64 0.4"),
+        ({"swipe": {"direction": "UP"}}, "ios", "180,576 180,64 0.4"),
+        ({"swipe": {"direction": "DOWN"}}, "ios", "180,128 180,576 0.4"),
+        ("scroll", "ios", "180,320 180,64 0.4"),
+        ({"scrollUntilVisible": {"element": "Help", "direction": "DOWN"}}, "ios", "180,320 180,64 0.601"),
+        ({"scrollUntilVisible": {"element": "Help", "direction": "UP"}}, "android", "180,320 180,576 0.601"),
+        ({"scrollUntilVisible": {"element": "Help", "direction": "LEFT"}}, "android", "180,320 324,320 0.601"),
+        ({"scrollUntilVisible": {"element": "Help", "direction": "RIGHT"}}, "android", "180,320 36,320 0.601"),
+        ({"scrollUntilVisible": {"element": "Help", "speed": 100}}, "android", "180,320 180,64 0.001"),
+        ({"scrollUntilVisible": {"element": "Help", "speed": 150}}, "android", "180,320 180,64 0.04"),
+        ({"scrollUntilVisible": {"element": "Help", "speed": -50}}, "android", "180,320 180,64 1.501"),
+    ],
+    ids=str,
+)
+async def test_the_finger_moves_as_in_maestro(step: object, platform: str, path: str) -> None:
+    device = Scrolling()
+    device.info = DeviceInfo("phone-1", platform, simulated=False)
+    if isinstance(step, dict) and "scrollUntilVisible" in step:
+        step["scrollUntilVisible"]["timeout"] = 100
+    await run(device, step)
+    assert next(each for each in device.done if each.startswith("swipe")) == f"swipe {path}"
 
 
 SIZE = (360, 640)

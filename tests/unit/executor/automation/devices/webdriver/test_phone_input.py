@@ -37,6 +37,9 @@ async def test_a_tap_goes_to_the_middle_of_the_visible_part() -> None:
     await device.tap(button)
     move = hub.asked[-1][1]["actions"][0]["actions"][0]
     assert (move["x"], move["y"]) == (100, 580)
+    await device.tap(Element(id="line", bounds=Bounds(100, 400, 400, 0)))
+    move = hub.asked[-1][1]["actions"][0]["actions"][0]
+    assert (move["x"], move["y"]) == (230, 400)
 
 
 async def test_elements_outside_the_screen_are_not_tapped() -> None:

@@ -8,6 +8,7 @@ import pytest
 from services.executor.automation.devices import webdriver
 from services.executor.automation.devices.gestures import scroll, swipe
 from services.executor.automation.devices.port import Build, DeviceFailure, DeviceInfo
+from services.executor.automation.devices.watcher import Watcher
 from services.executor.automation.devices.webdriver.android import AndroidCommands
 from services.executor.automation.devices.webdriver.assembly import assemble_device
 from services.executor.automation.devices.webdriver.device import WebDriverDevice
@@ -31,12 +32,16 @@ def browser(hub: FakeHub) -> WebDriverDevice:
     return assemble_device(fake_driver(hub), TARGET, info, Build(), None)
 
 
+async def swipe_left(device: WebDriverDevice) -> None:
+    await swipe(device, Watcher(device), "left")
+
+
 async def test_swipes_read_no_page_source_and_ask_for_the_window_once() -> None:
     hub = FakeHub({"GET /window/rect": dict(WINDOW)})
     device = phone("android", hub)
-    await swipe(device, "left")
-    await scroll(device, "down")
-    await scroll(device, "up")
+    await swipe_left(device)
+    await scroll(device, Watcher(device), "down")
+    await scroll(device, Watcher(device), "up")
     assert hub.orders() == ["GET /window/rect", *["POST /actions"] * 3]
 
 
@@ -44,7 +49,7 @@ async def test_a_swipe_after_a_look_asks_for_nothing() -> None:
     hub = FakeHub({"GET /source": SOURCE})
     device = phone("android", hub)
     assert (await device.tree()).bounds == await device.screen_bounds() == Bounds(0, 0, 400, 800)
-    await swipe(device, "left")
+    await swipe_left(device)
     assert hub.orders() == ["GET /source", "POST /actions"]
 
 
@@ -98,13 +103,13 @@ async def test_a_swipe_after_a_tap_notices_that_the_app_has_crashed() -> None:
     await device.launch()
     await device.tap(HERE)
     with pytest.raises(DeviceFailure, match=r"com\.example\.shop is no longer running"):
-        await swipe(device, "left")
+        await swipe_left(device)
 
 
 async def test_a_browser_swipes_in_its_viewport_and_not_in_its_window() -> None:
     hub = FakeHub({VIEWPORT: [360, 640], "GET /window/rect": dict(WINDOW)})
     device = browser(hub)
-    await swipe(device, "left")
+    await swipe_left(device)
     assert await device.screen_bounds() == Bounds(0, 0, 360, 640)
     assert hub.orders() == [VIEWPORT, "POST /actions"]
 
@@ -118,11 +123,11 @@ async def test_a_browser_swipes_in_its_viewport_after_a_dialog() -> None:
     assert await device.screen_bounds() == Bounds(0, 0, 360, 640)
     hub = FakeHub()
     with pytest.raises(DeviceFailure, match="the driver's answer from the page is malformed"):
-        await swipe(browser(hub), "left")
+        await swipe_left(browser(hub))
     assert set(hub.orders()) == {VIEWPORT}
 
 
 async def test_the_viewport_is_asked_for_again_while_the_page_is_replaced() -> None:
     hub = FakeHub({VIEWPORT: in_turn(None, [360, 640])})
-    await swipe(browser(hub), "left")
+    await swipe_left(browser(hub))
     assert hub.orders() == [VIEWPORT, VIEWPORT, "POST /actions"]

@@ -19,6 +19,7 @@ APP = """<?xml version="1.0" encoding="UTF-8"?>
   <MockButton id="asks" showAlert="alert" text="Delete"/>
   <MockCheckBox id="box" checked="true"/>
   <MockButton id="far" left="500" top="0" width="10" height="10"/>
+  <MockButton id="edge" left="395" top="0" width="100" height="10"/>
   <alert id="alert" text="Sure?"/>
 </app></AppiumAUT>"""
 
@@ -38,6 +39,7 @@ def test_roles_of_mocks_and_web_view_elements() -> None:
         "asks": Role.BUTTON,
         "box": Role.CHECKBOX,
         "far": Role.BUTTON,
+        "edge": Role.BUTTON,
         "alert": Role.DIALOG,
     }
 
@@ -59,7 +61,7 @@ def test_names_and_states() -> None:
 
 
 def test_alerts_and_elements_outside_are_not_visible() -> None:
-    assert [by_id(APP, name).visible for name in ("alert", "far")] == [False, False]
+    assert [by_id(APP, name).visible for name in ("alert", "far", "edge")] == [False] * 3
 
 
 def test_the_app_file_and_the_page_source_read_the_same() -> None:

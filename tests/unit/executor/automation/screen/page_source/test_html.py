@@ -3,7 +3,7 @@
 import pytest
 
 from services.executor.automation.screen.elements import Element, Role
-from services.executor.automation.screen.page_source.html_semantics import checked_of, names_of, role_of
+from services.executor.automation.screen.page_source.html_semantics import checked_of, ids_of, names_of, role_of
 from tests.unit.executor.automation.screen.page_source.samples import by_id, read
 
 
@@ -92,6 +92,25 @@ def test_ids_and_their_substitutes() -> None:
     assert names_of("button", {"id": "a", "data-testid": "b"}, content="").id == "a"
     assert names_of("button", {"data-testid": "b", "name": "c"}, content="").id == "b"
     assert names_of("input", {"name": "c"}, content="").id == "c"
+    assert names_of("div", {"id": "flt-semantic-node-1", "flt-semantics-identifier": "pay"}, content="").id == "pay"
+
+
+@pytest.mark.parametrize(
+    ("attributes", "ids"),
+    [
+        ({"id": "node-1", "flt-semantics-identifier": "pay"}, ["pay", "node-1"]),
+        ({"id": "a", "data-testid": "b", "name": "c"}, ["a", "b", "c"]),
+        ({"aria-label": "Basket"}, ["Basket"]),
+        ({"title": "Help", "name": "help"}, ["help", "Help"]),
+        ({"for": "email"}, ["email"]),
+        # What names an element is no id beside an id.
+        ({"id": "a", "aria-label": "Basket", "title": "Help", "for": "email"}, ["a"]),
+        ({"data-testid": "b", "aria-label": "Basket"}, ["b"]),
+        ({"id": "", "aria-label": ""}, []),
+    ],
+)
+def test_all_that_is_the_id_of_an_element(attributes: dict[str, str], ids: list[str]) -> None:
+    assert ids_of(attributes) == ids
 
 
 HIDDEN = (

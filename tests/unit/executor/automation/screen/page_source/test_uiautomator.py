@@ -70,14 +70,36 @@ def test_the_hint_of_an_empty_field_is_not_its_text() -> None:
         ('bounds="[0,0][100,50]"', True),
         ('bounds="[0,0][100,50]" displayed="true"', True),
         ('bounds="[0,0][100,50]" displayed="false"', False),
-        ('bounds="[0,0][0,50]"', False),
         ('bounds="[0,2340][100,2400]"', False),
         ('bounds="[-100,0][0,50]"', False),
-        ('bounds="[-100,0][1,50]"', True),
+        # Less than a tenth of it.
+        ('bounds="[-100,0][1,50]"', False),
+        ('bounds="[0,2331][100,2431]"', False),
+        ('bounds="[1050,2300][1150,2440]"', False),
+        ('bounds="[0,2330][100,2430]"', True),
+        ('bounds="[-900,0][100,50]"', True),
+        # All of the screen, however large it is.
+        ('bounds="[0,-9000][1080,9000]"', True),
+        ('bounds="[1,-20000][1079,9000]"', False),
+        # A line; nothing at all; what is turned inside out; and a toast, whose bounds are unknown.
+        ('bounds="[0,0][0,50]"', True),
+        ('bounds="[0,400][1080,400]"', True),
+        ('bounds="[0,2341][1080,2341]"', False),
+        ('bounds="[1000,400][2000,400]"', False),
+        ('bounds="[9,9][9,9]"', False),
+        ('bounds="[9,9][5,20]"', False),
+        ('class="android.widget.Toast" bounds="[0,0][0,0]"', True),
     ],
 )
 def test_elements_outside_the_screen_are_not_visible(attributes: str, visible: bool) -> None:
     assert by_id(screen(f'<node resource-id="x" {attributes}/>'), "x").visible is visible
+
+
+def test_an_element_is_visible_if_something_in_it_is() -> None:
+    child = '<node resource-id="y" bounds="[0,2300][100,2340]"/>'
+    outer = f'<node resource-id="x" bounds="[0,2300][1080,9000]">{child}</node>'
+    assert by_id(screen(outer), "x").visible
+    assert not by_id(screen(outer.replace(child, "")), "x").visible
 
 
 def test_without_a_size_the_windows_define_the_screen() -> None:

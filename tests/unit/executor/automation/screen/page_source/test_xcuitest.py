@@ -84,7 +84,9 @@ def test_bars_decide_the_roles_of_their_children() -> None:
     [
         ('visible="true" x="0" y="0" width="10" height="10"', True),
         ('visible="false" x="0" y="0" width="10" height="10"', False),
-        ('visible="true" x="0" y="0" width="0" height="10"', False),
+        ('visible="true" x="0" y="0" width="0" height="10"', True),
+        ('visible="true" x="0" y="0" width="0" height="0"', False),
+        ('visible="true" x="0" y="836" width="10" height="100"', False),
         ('visible="true" x="0" y="844" width="10" height="10"', False),
         ('visible="true" x="390.5" y="0" width="10" height="10"', False),
         ("", True),
