@@ -30,6 +30,8 @@ def to_re2(source: str) -> str:
     while position < len(source):
         part = _part_at(source, position, in_class)
         position += len(part)
+        if part == "+" and not in_class and _is_needlessly_possessive(source, position):
+            position += 1
         if part.startswith("\\") and not part.startswith("\\Q"):
             translated.append(_translate_escape(part, in_class))
             continue
@@ -40,6 +42,23 @@ def to_re2(source: str) -> str:
         in_class = part.startswith("[") or (in_class and part != "]")
         translated.append(part)
     return "".join(translated)
+
+
+_PLAIN = re.compile(r"[^\W_]")
+
+
+def _is_needlessly_possessive(source: str, position: int) -> bool:
+    """Whether a "+" follows the one before this position and changes nothing, as in "C++ (new)".
+
+    It changes nothing after a letter or digit, before a character that is another one, or before the end.
+    """
+    repeated, after = source[position - 2 : position - 1], source[position + 1 : position + 2]
+    if source[position : position + 1] != "+" or not _PLAIN.fullmatch(repeated):
+        return False
+    if source[max(position - 3, 0) : position - 2] == "\\":
+        return False
+    another = after == " " or (_PLAIN.fullmatch(after) is not None and after.casefold() != repeated.casefold())
+    return not after or (another and source[position + 2 : position + 3] not in ("*", "?", "{"))
 
 
 def _part_at(source: str, position: int, in_class: bool) -> str:

@@ -56,6 +56,9 @@ MATCHES: list[tuple[str, str, bool]] = [
     ("[*+]+", "*+", True),
     (r"\Q.*+\E", ".*+", True),
     (r"C\+\+", "C++", True),
+    # After a letter, and before another one, the second plus changes nothing.
+    *(("C++", "C++", True), ("Notepad++ (new)", "notepad++ (new)", True), ("C++ x", "CC x", True), ("C++", "C", True)),
+    ("C++", "D++", False),
     ("a{", "a{", True),
     (r"\p{Alpha}+", "abc", True),
     (r"\p{Alpha}+", "é", False),
@@ -116,7 +119,17 @@ def test_syntax_beyond_re2_is_refused(source: str, why: str) -> None:
 
 @pytest.mark.parametrize(
     ("source", "quantifier"),
-    [(".*+", "*+"), ("Total: .++", "++"), ("a?+", "?+"), ("a{2}+", "{2}+"), ("(a*+)b", "*+"), ("C++", "++")],
+    [
+        (".*+", "*+"),
+        ("Total: .++", "++"),
+        ("a?+", "?+"),
+        ("a{2}+", "{2}+"),
+        ("(a*+)b", "*+"),
+        ("C++C", "++"),
+        ("C++.", "++"),
+        ("C++x?C", "++"),
+        (r"\d++", "++"),
+    ],
 )
 def test_possessive_quantifiers_are_refused_with_what_to_write(source: str, quantifier: str) -> None:
     """As literal text they would let assertNotVisible pass whatever the screen shows."""

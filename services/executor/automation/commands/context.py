@@ -13,6 +13,7 @@ from services.executor.automation.commands.selector_search import (
     find_by_selector,
 )
 from services.executor.automation.devices.port import Device
+from services.executor.automation.devices.stability import wait_until_at_rest, wait_until_stable
 from services.executor.automation.devices.watcher import Watcher
 from services.executor.automation.outcome import StepFailed, StepOutcome, not_found_error
 from services.executor.automation.ports import FlowFiles
@@ -118,6 +119,20 @@ class CommandContext:
             why = explain_missing(selector, self.watcher.seen)
             raise not_found_error(str(selector), self.seconds, self.watcher.seen, why)
         return Found(matches[0], describe_matches(matches))
+
+    async def find_at_rest(self, selector: Selector, settle_seconds: float = 0.0) -> "Found":
+        """As `find`; after a swipe, or the longest wait for a screen at rest, the element is where it is then."""
+        found = await self.find(selector)
+        if settle_seconds:
+            await wait_until_stable(self.device, self.watcher, settle_seconds)
+        if self.watcher.in_motion:
+            self.watcher.in_motion = False
+            element = await wait_until_at_rest(self.device, self.watcher, FirstMatch(selector))
+        elif settle_seconds:
+            element = FirstMatch(selector)(await self.watcher.look())
+        else:
+            return found
+        return Found(element or found.element, found.message)
 
     def other_app(self, app_id: str | None) -> str | None:
         """None for the app under test, whichever of its ids is given."""

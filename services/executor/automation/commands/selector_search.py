@@ -12,7 +12,7 @@ from services.flows.selectors import Selector
 
 _STATES = ("enabled", "checked", "focused", "selected")
 _TRAITS: dict[str, Callable[[Element], bool]] = {
-    "text": lambda element: bool(element.text),
+    "text": lambda element: bool(element.text) or _has_any_text(element),
     "long-text": lambda element: len(element.text) > 200,
     "square": lambda element: abs(element.bounds.width - element.bounds.height) < 0.03 * element.bounds.height,
 }
@@ -133,7 +133,7 @@ class _Search:
         if child is None and descendants is None:
             return found
         anything = _says_nothing_itself(selector)
-        if anything and or_screen and not any(getattr(selector, name) for name in _POSITIONS):
+        if anything and or_screen and selector.index is None and not any(getattr(selector, at) for at in _POSITIONS):
             found = [*found, self._outline.root]
         if child is not None:
             children = set(self.find(child, pool))
@@ -149,8 +149,7 @@ class _Search:
         return found
 
     def _matches(self, selector: Selector, element: Element) -> bool:
-        texts = (element.text, element.label, element.hint)
-        if selector.text is not None and not self._matches_text(selector.text, texts):
+        if selector.text is not None and not self._matches_text(selector.text, _texts(element)):
             return False
         if selector.id is not None and not self._matches_text(selector.id, _ids(element)):
             return False
@@ -162,7 +161,7 @@ class _Search:
         return all(state is None or state == bool(held) for state, held in wanted)
 
     def _matches_text(self, pattern: Pattern, texts: Iterable[str]) -> bool:
-        return any(text and pattern.matches(text, self._work) for text in texts)
+        return any(pattern.matches(text, self._work) for text in texts)
 
 
 class _Explanation(_Search):
@@ -198,6 +197,17 @@ class _Explanation(_Search):
 
     def _is_there(self, selector: Selector, pool: _Pool) -> bool:
         return not _says_nothing_itself(selector) and bool(self.find(selector, pool))
+
+
+def _has_any_text(element: Element) -> bool:
+    """Whether the source has a text of the element, which may be empty: of each element of a page or of iOS."""
+    return bool(element.tag) or not {"text", "type"}.isdisjoint(element.attributes)
+
+
+def _texts(element: Element) -> list[str]:
+    """Text, label and hint without those that are empty; an empty text if the source has one, and nothing else."""
+    texts = [each for each in (element.text, element.label, element.hint) if each]
+    return texts or ([""] if _has_any_text(element) else [])
 
 
 def _says_nothing_itself(selector: Selector) -> bool:
@@ -240,11 +250,16 @@ def _has_size(selector: Selector, element: Element) -> bool:
     return all(wanted is None or abs(wanted - size) <= (selector.tolerance or 0) for wanted, size in sizes)
 
 
-def _ids(element: Element) -> Iterable[str]:
-    """The id, its part after the slash, and the full resource id; of an element of a page all that may be its id."""
+def _ids(element: Element) -> list[str]:
+    """The id, its part after the slash, and the full resource id; of an element of a page all that may be its id.
+
+    An empty one if the source has an id that is empty.
+    """
     if element.tag:
-        return (element.id, *ids_of(element.attributes))
-    return element.id, element.id.rsplit("/", 1)[-1], element.attributes.get("resource-id", "")
+        return ids_of(element.attributes)
+    if element.id:
+        return [element.id, element.id.rsplit("/", 1)[-1], element.attributes.get("resource-id", element.id)]
+    return [""] if not {"resource-id", "type"}.isdisjoint(element.attributes) else []
 
 
 def _similar(selector: Selector, pool: _Pool) -> str:

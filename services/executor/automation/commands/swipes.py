@@ -31,7 +31,7 @@ async def perform_swipe(context: CommandContext, command: SwipeCommand) -> StepO
 
 async def _swipe(context: CommandContext, command: Swipe) -> StepOutcome:
     device, watcher = context.device, context.watcher
-    found = await context.find(command.source) if command.source is not None else None
+    found = await context.find_at_rest(command.source) if command.source is not None else None
     if command.direction is not None:
         start = point_of(found.element, command.source_point) if found is not None else None
         await swipe(device, watcher, command.direction, start=start, seconds=command.seconds)

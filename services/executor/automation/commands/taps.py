@@ -2,18 +2,15 @@
 
 from services.executor.automation.commands.context import (
     CommandContext,
-    FirstMatch,
-    Found,
     command_outcome,
     join_messages,
 )
 from services.executor.automation.devices.gestures import point_at, point_of
-from services.executor.automation.devices.stability import wait_for_change, wait_until_at_rest, wait_until_stable
+from services.executor.automation.devices.stability import wait_for_change, wait_until_stable
 from services.executor.automation.outcome import StepOutcome
 from services.executor.automation.screen.elements import Element, Point
 from services.executor.automation.screen.fingerprint import ScreenState, screen_state
 from services.flows.commands import DoubleTapOn, LongPressOn, TapOn
-from services.flows.selectors import Selector
 from services.flows.steps import TapCommand
 
 LONG_PRESS_SECONDS = 3.0
@@ -23,7 +20,9 @@ CHANGE_SECONDS = 2.0
 
 async def perform_tap(context: CommandContext, command: TapCommand) -> StepOutcome:
     """As often as the command says, and all of that once more if nothing changed and it says so."""
-    found = await _find_at_rest(context, command, command.selector) if command.selector is not None else None
+    found = None
+    if command.selector is not None:
+        found = await context.find_at_rest(command.selector, command.settle_seconds)
     context.watcher.in_motion = False
     element = found.element if found is not None else None
     target = await _tap_target(context, command, element)
@@ -33,20 +32,6 @@ async def perform_tap(context: CommandContext, command: TapCommand) -> StepOutco
     if command.settle_seconds:
         await wait_until_stable(context.device, context.watcher, command.settle_seconds)
     return command_outcome(command, element, join_messages(found.message if found is not None else "", message))
-
-
-async def _find_at_rest(context: CommandContext, command: TapCommand, selector: Selector) -> Found:
-    """The element, where it is once the screen has settled, if the command waits for that, or after a swipe."""
-    found = await context.find(selector)
-    if command.settle_seconds:
-        await wait_until_stable(context.device, context.watcher, command.settle_seconds)
-    if context.watcher.in_motion:
-        element = await wait_until_at_rest(context.device, context.watcher, FirstMatch(selector))
-    elif command.settle_seconds:
-        element = FirstMatch(selector)(await context.watcher.look())
-    else:
-        return found
-    return Found(element or found.element, found.message)
 
 
 async def _tap_target(context: CommandContext, command: TapCommand, element: Element | None) -> Element | Point:

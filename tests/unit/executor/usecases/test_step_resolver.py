@@ -7,7 +7,7 @@ from services.executor.model.runs import Platform
 from services.executor.usecases.step_resolver import ELEMENTS_LIMIT, resolve_step
 
 SOURCE = '<hierarchy><node class="a.Button" text="Go" bounds="[0,0][9,9]"/></hierarchy>'
-TEXTS = "<node text='x' bounds='[0,0][9,9]'/>" * 1_900
+LONG_TEXTS = f"<node text='{'ab' * 300}' bounds='[0,0][9,9]'/>" * 100
 
 
 def test_a_sentence_and_a_command_resolve_to_the_same_element() -> None:
@@ -33,7 +33,7 @@ def test_a_large_source_is_resolved() -> None:
         ({"runFlow": {"commands": ["back"]}}, SOURCE, "step", "contains other steps"),
         ("Tap Go", "<hierarchy>", "source", "line 1, column 12"),
         ("Tap Go", SOURCE.replace("hierarchy", "AppiumAUT/XCUIElementTypeApplication"), "source", "well-formed"),
-        ({"tapOn": {"text": ".*", "below": ".*"}}, f"<hierarchy>{TEXTS}</hierarchy>", "step", "too long"),
+        ({"tapOn": "(.*a.*){100}z"}, f"<hierarchy>{LONG_TEXTS}</hierarchy>", "step", "too long"),
         ({"tapOn": "Go"}, f"<hierarchy>{'<node/>' * ELEMENTS_LIMIT}</hierarchy>", "source", "at most 2000"),
     ],
     ids=["null", "empty", "unknown", "two", "variables", "holder", "cut off", "broken", "work", "many"],

@@ -62,7 +62,7 @@ def _element(node: SourceNode, role: Role, children: tuple[Element, ...], screen
     has = node.attributes
     text, hint = _text_and_hint(has)
     bounds = _bounds(has)
-    seen = has.get("displayed") != "false" and (is_on_screen(bounds, screen) or _is_toast(has))
+    seen = has.get("displayed") != "false" and (_has_place(bounds, screen) or _is_toast(has))
     checkable = role in CHECKABLE or has.get("checkable") == "true"
     return Element(
         role=role,
@@ -87,6 +87,11 @@ _ALERT = ":id/parentPanel"
 """The id of Android's alert dialogs, and of those of its libraries."""
 _TAB_PARTS = re.compile(r".*:id/(?:navigation_bar_item_\w+|smallLabel|largeLabel)")
 """Ids of what is inside an item of Material's navigation bar and rail, whose own class says nothing."""
+
+
+def _has_place(bounds: Bounds | None, screen: Bounds | None) -> bool:
+    """Whether it is on the screen; without bounds it is not, in a source that has any."""
+    return is_on_screen(bounds, screen) and (bounds is not None or screen is None)
 
 
 _TOAST = "android.widget.Toast"

@@ -140,6 +140,7 @@ EVERYWHERE = {"containsDescendants": ["Blue mug", "Basket"]}
         (ROW_AND_TEXT, {"containsDescendants": ["Blue mug", "Add"]}, ["blue"]),
         (ROW_AND_TEXT, EVERYWHERE, [""]),
         (ROW_AND_TEXT, {"containsChild": "Basket"}, [""]),
+        (ROW_AND_TEXT, {"containsChild": "Basket", "index": 0}, []),
         (ROW_AND_TEXT, {"text": ".*", **EVERYWHERE}, []),
         (TRAITS, {"traits": "text"}, [LONG, "short"]),
         (TRAITS, {"traits": "long-text"}, [LONG]),
@@ -149,6 +150,35 @@ EVERYWHERE = {"containsDescendants": ["Blue mug", "Basket"]}
 )
 def test_a_selector_finds(elements: tuple[Element, ...], selector: object, found: list[str]) -> None:
     assert [each.id or each.text for each in find(selector, *elements)] == found
+
+
+EMPTY = (
+    Element(id="a", attributes={"text": "", "resource-id": "a", "content-desc": ""}),
+    Element(id="b", attributes={"type": "XCUIElementTypeOther"}),
+    Element(tag="p", id="c", attributes={"id": "c"}),
+    Element(id="d", attributes={"content-desc": "?"}),
+    box("e"),
+)
+
+
+@pytest.mark.parametrize(
+    ("selector", "found"),
+    [
+        ({"text": ".*"}, "abce"),
+        ({"text": "|x"}, "abc"),
+        ({"text": ".+"}, "e"),
+        ({"traits": "text"}, "abce"),
+    ],
+)
+def test_a_pattern_that_fits_nothing_at_all_fits_an_empty_text(selector: object, found: str) -> None:
+    assert "".join(each.id or each.text for each in find(selector, *EMPTY)) == found
+
+
+def test_a_pattern_that_fits_nothing_at_all_fits_an_empty_id() -> None:
+    android, ios = box("a", attributes={"resource-id": ""}), box("b", attributes={"type": "XCUIElementTypeOther"})
+    others = (box("c", tag="p"), box("d", attributes={"class": "android.view.View"}), box("e", id="e"))
+    assert [each.text for each in find({"id": "x?"}, android, ios, *others)] == ["a", "b"]
+    assert [each.text for each in find({"id": ".*"}, android, ios, *others)] == ["a", "b", "e"]
 
 
 THIN = (box("Rye"), Element(id="end", bounds=Bounds(0, 400, 360, 0)), box("Hidden text", visible=False))

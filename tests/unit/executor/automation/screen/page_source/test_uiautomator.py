@@ -89,6 +89,7 @@ def test_the_hint_of_an_empty_field_is_not_its_text() -> None:
         ('bounds="[9,9][9,9]"', False),
         ('bounds="[9,9][5,20]"', False),
         ('class="android.widget.Toast" bounds="[0,0][0,0]"', True),
+        ("", False),
     ],
 )
 def test_elements_outside_the_screen_are_not_visible(attributes: str, visible: bool) -> None:
