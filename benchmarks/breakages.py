@@ -26,7 +26,16 @@ from services.chassis.mongo import Mongo
 from services.reporting.gate_messages import comparison_message, gate_message
 from services.reporting.model.attempts import Attempt, BuildRef
 from services.reporting.model.snapshots import BuildSnapshot, Outcome, Status, TestSnapshot
-from services.reporting.model.tables import Cell, CellKey, ExecutionRow, HistoryKey, LastRun, RunRow, SourceRevision
+from services.reporting.model.tables import (
+    Cell,
+    CellKey,
+    ExecutionRow,
+    HistoryKey,
+    LastRun,
+    NamedVerdict,
+    RunRow,
+    SourceRevision,
+)
 from services.reporting.model.tables import History as TestHistory
 from services.reporting.storage import documents as d
 from services.reporting.storage.read_models import MongoReadModels
@@ -61,7 +70,13 @@ def cells(made: list[BuildSnapshot], tests: int) -> Iterator[tuple[CellKey, Cell
             run = LastRun(ended, f"run-{number}-{test}", execution, outcome, 60.0)
             named = SourceRevision(ended, run.run_id, branch, f"c{number}")
             cell = Cell(
-                ORG, build.uploaded_at, test_name=f"Test {test}", last_run=run, verdict=run, source_revision=named
+                ORG,
+                build.uploaded_at,
+                test_name=f"Test {test}",
+                last_run=run,
+                verdict=run,
+                source_revision=named,
+                named_verdict=NamedVerdict(ended, run.run_id, execution, outcome, 60.0, branch, f"c{number}"),
             )
             yield (APP, f"test-{test}", build.build_id), cell
 

@@ -1071,6 +1071,8 @@ class BuildComparison(TypedDict):
     not_run: list[ComparedTest]
     passing: int
     total: int
+    never_passed: list[ComparedTest]
+    not_run_before: list[ComparedTest]
 
 
 class GateReason(TypedDict):
@@ -1080,11 +1082,15 @@ class GateReason(TypedDict):
     app_id: str | None
     build_version: str | None
     blocks: bool
-    rule: Literal["newly_broken", "no_verdict", "known_on_base", "flaky", "quarantined"] | None
+    rule: (
+        Literal["newly_broken", "no_verdict", "known_on_base", "flaky", "quarantined", "never_passed", "not_run_before"]
+        | None
+    )
     detail: str
     failure_reason: str | None
     breakage: Breakage | None
     quarantine: Quarantine | None
+    execution_id: str
 
 
 class Gate(TypedDict):
@@ -1095,6 +1101,29 @@ class Gate(TypedDict):
     reasons: list[GateReason]
     total_runs: int
     passed_runs: int
+    pending_runs: int
+    storm: bool
+    covers: str
+    branch: str | None
+
+
+class GateTest(TypedDict):
+    test_id: str
+    test_name: str
+
+
+class BuildGate(TypedDict):
+    build_id: str
+    app_id: str
+    build_version: str
+    result: Literal["pass", "block", "pending"] | None
+    summary: str
+    covers: str
+    base_branch: str
+    reasons: list[GateReason]
+    not_run: list[GateTest]
+    total_tests: int
+    passed_tests: int
     pending_runs: int
     storm: bool
 

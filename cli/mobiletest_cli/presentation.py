@@ -9,7 +9,7 @@ from mobiletest_cli.api import Api
 from mobiletest_cli.output import Output, duration
 
 if TYPE_CHECKING:
-    from mobiletest_cli.api_types import Attempt, Execution, Gate, Run
+    from mobiletest_cli.api_types import Attempt, BuildGate, Execution, Gate, Run
 
 COLUMNS = ("Test", "Result", "Build", "Device", "Time", "Reason")
 _REASON_LENGTH = 120
@@ -73,9 +73,10 @@ def show_runs(output: Output, runs: Iterable[Run]) -> None:
     output.table(COLUMNS, [row(run) for run in runs])
 
 
-def show_gate(output: Output, gate: Gate) -> None:
-    """The gate's sentence, and why each run that did not pass blocks or does not."""
+def show_gate(output: Output, gate: Gate | BuildGate) -> None:
+    """The gate's sentence, what it covers, and why each run that did not pass blocks or does not."""
     output.result(f"Gate: {gate['summary']}")
+    output.result(f"  {gate['covers']}")
     for each in gate["reasons"]:
         kind = str(each["rule"]).replace("_", " ")
         commit_range = each["breakage"]["commit_range"] if each["breakage"] else None

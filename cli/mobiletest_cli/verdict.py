@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from mobiletest_cli.errors import CANCELLED, FAILED, NO_VERDICT, OK
 
 if TYPE_CHECKING:
-    from mobiletest_cli.api_types import Execution, Gate
+    from mobiletest_cli.api_types import BuildGate, Execution, Gate
 
 
 def exit_code(execution: Execution, gate: Gate | None, *, fail_on_cancellation: bool = True) -> int:
@@ -24,9 +24,10 @@ def exit_code(execution: Execution, gate: Gate | None, *, fail_on_cancellation: 
     return OK if counts["passed"] == counts["total"] else NO_VERDICT
 
 
-def of_gate(gate: Gate) -> int:
-    """The exit code of a gate that is not pending."""
+def of_gate(gate: Gate | BuildGate) -> int:
+    """The exit code of a gate that is not pending. If nothing passed, failures count that would not block otherwise."""
     if gate["result"] == "pass":
         return OK
     blocking = {reason["rule"] for reason in gate["reasons"] if reason["blocks"]}
-    return NO_VERDICT if blocking <= {"no_verdict"} else FAILED
+    deciding = blocking or {reason["rule"] for reason in gate["reasons"]}
+    return NO_VERDICT if deciding <= {"no_verdict"} else FAILED

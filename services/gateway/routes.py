@@ -190,6 +190,7 @@ class OperationRoutes:
             "ListBuildRuns": reports.run_history(readers["GetBuild"], "version_id", rpc("ListBuildRuns")),
             "ListTestRuns": reports.run_history(readers["GetTest"], "test_id", rpc("ListTestRuns")),
             "CompareBuilds": reports.build_comparison(readers["GetBuild"], readers["GetApp"], rpc("CompareBuilds")),
+            "GetBuildGate": reports.build_report(readers["GetBuild"], readers["GetApp"], rpc("GetBuildGate")),
             **{name: self._call_in_batch(name) for name in ("StartWorkflow", "StartTest", "StartTests")},
             "GetGate": reports.execution_gate(readers["GetExecution"], rpc("GetGate")),
         }

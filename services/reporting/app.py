@@ -32,6 +32,7 @@ from services.reporting.storage.read_models import MongoCatalogTests, MongoReadM
 from services.reporting.storage.schema import MIGRATIONS
 from services.reporting.storage.verdicts import MongoVerdicts
 from services.reporting.usecases.apps import AppReports
+from services.reporting.usecases.build_gate import BuildGates
 from services.reporting.usecases.classified_tests import ClassifiedTests, Quarantines
 from services.reporting.usecases.compare import Comparisons
 from services.reporting.usecases.gate import Gates
@@ -117,6 +118,7 @@ def _reports(mongo: Mongo) -> grpc_server.Servicer:
         quarantines=Quarantines(tests, clock),
         comparisons=Comparisons(read_models, verdicts, clock),
         gates=Gates(read_models, verdicts, clock),
+        build_gates=BuildGates(read_models, verdicts, clock),
     )
     descriptor = reports_pb2.DESCRIPTOR.services_by_name["Reports"]
     return reports_pb2_grpc.add_ReportsServicer_to_server, DeadlineGuard(servicer), descriptor

@@ -9,7 +9,7 @@ from services.chassis.turns import in_turns
 from services.reporting.messages import quarantine_message
 from services.reporting.model.reports.breakage import Breakage, ComparedBuild
 from services.reporting.model.reports.compare import ComparedTest, Comparison
-from services.reporting.model.reports.gate import Gate, GateReason
+from services.reporting.model.reports.gate import BuildGate, Gate, GateReason
 
 
 def comparison_message(comparison: Comparison) -> reports_pb2.BuildComparison:
@@ -18,6 +18,8 @@ def comparison_message(comparison: Comparison) -> reports_pb2.BuildComparison:
         build=_compared_build(comparison.build),
         base=_compared_build(comparison.base),
         newly_failing=map(_compared_test, comparison.newly_failing),
+        never_passed=map(_compared_test, comparison.never_passed),
+        not_run_before=map(_compared_test, comparison.not_run_before),
         still_failing=map(_compared_test, comparison.still_failing),
         fixed=map(_compared_test, comparison.fixed),
         flaky=map(_compared_test, comparison.flaky),
@@ -69,10 +71,32 @@ async def gate_message(gate: Gate) -> reports_pb2.Gate:
         execution_id=gate.execution_id,
         result=to_enum_number(reports_pb2.GateResult, gate.result),
         summary=gate.summary,
+        covers=gate.covers,
         base_branch=gate.base_branch,
-        total_runs=gate.total,
-        passed_runs=gate.passed,
-        pending_runs=gate.pending,
+        branch=gate.branch,
+        total_runs=gate.counts.total,
+        passed_runs=gate.counts.passed,
+        pending_runs=gate.counts.pending,
+        storm=gate.storm,
+    )
+    async for reason in in_turns(gate.reasons):
+        message.reasons.append(_reason(reason))
+    return message
+
+
+async def build_gate_message(gate: BuildGate) -> reports_pb2.BuildGate:
+    message = reports_pb2.BuildGate(
+        build_id=gate.build.build_id,
+        app_id=gate.build.app_id,
+        build_version=gate.build.version,
+        result=to_enum_number(reports_pb2.GateResult, gate.result),
+        summary=gate.summary,
+        covers=gate.covers,
+        base_branch=gate.base_branch,
+        not_run=[reports_pb2.GateTest(test_id=test_id, test_name=name) for test_id, name in gate.not_run],
+        total_tests=gate.counts.total,
+        passed_tests=gate.counts.passed,
+        pending_runs=gate.counts.pending,
         storm=gate.storm,
     )
     async for reason in in_turns(gate.reasons):
@@ -86,6 +110,7 @@ def _reason(reason: GateReason) -> reports_pb2.GateReason:
         test_id=run.test_id,
         test_name=run.test_name,
         run_id=run.run_id,
+        execution_id=run.execution_id,
         app_id=run.app_id,
         build_version=run.build_version,
         blocks=reason.rule.blocks,

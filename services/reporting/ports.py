@@ -9,7 +9,7 @@ from services.reporting.model.attempts import Attempt, BuildRef
 from services.reporting.model.flaky import Assessment, Classification
 from services.reporting.model.projection import RowKeys
 from services.reporting.model.reports.apps import VerdictCount
-from services.reporting.model.reports.breakage import BuildVerdict, PassQuery, VerdictQuery
+from services.reporting.model.reports.breakage import AttemptQuery, BuildVerdict, VerdictQuery
 from services.reporting.model.reports.gate import ExecutionProgress, GateRun
 from services.reporting.model.snapshots import AppSnapshot, AttachmentSnapshot, BuildSnapshot, Quarantine, TestSnapshot
 from services.reporting.model.tables import Cell, CellKey, HistoryKey, Tables
@@ -138,22 +138,26 @@ class Verdicts(Protocol):
     The cost of a lookup grows with its arguments and result, never with the number of builds.
     """
 
-    async def of_cells(self, keys: Collection[CellKey]) -> Mapping[CellKey, BuildVerdict]:
-        """The verdicts of these cells, as far as they have one."""
+    async def uploads(self, keys: Collection[CellKey]) -> Mapping[CellKey, datetime]:
+        """When the builds of these cells were uploaded, as far as there are such cells."""
 
     async def find(
         self, keys: Collection[CellKey], query: VerdictQuery, uploads: Mapping[CellKey, datetime] | None = None
     ) -> Mapping[CellKey, BuildVerdict]:
-        """By cell, the verdict of the same test on the same app that the query asks for, if there is one.
+        """By cell, the verdict of the same test on the same app that the query asks for, if there is one; only those
+        of runs that name their branch.
 
         A caller that knows it says when the build of each cell was uploaded, which saves looking that up.
         """
 
+    async def storms(self, execution_ids: Collection[str]) -> Collection[str]:
+        """Those of these executions that are known to be infrastructure storms."""
+
     async def attempts(
-        self, keys: Collection[HistoryKey], passes: Mapping[HistoryKey, PassQuery] | None = None
+        self, keys: Collection[HistoryKey], sought: Mapping[HistoryKey, AttemptQuery] | None = None
     ) -> Mapping[HistoryKey, Sequence[Attempt]]:
-        """The decided attempts that the histories of these tests on these apps retain; with `passes` only of those
-        histories that contain such a pass.
+        """The decided attempts that the histories of these tests on these apps retain; with `sought` only of those
+        histories that contain such an attempt.
         """
 
     async def builds_before(self, build: BuildSnapshot, limit: int) -> Sequence[BuildSnapshot]:
@@ -161,6 +165,9 @@ class Verdicts(Protocol):
 
     async def progress(self, execution_id: str) -> ExecutionProgress | None:
         """The progress of an execution; None while it is not known."""
+
+    async def runs(self, run_ids: Collection[str]) -> Sequence[GateRun]:
+        """These runs, as far as they are known, also expired ones, in no order."""
 
     async def runs_of_execution(self, execution_id: str) -> Sequence[GateRun]:
         """All known runs of an execution, also expired ones, in no order."""

@@ -10,7 +10,7 @@ from mobiletest.reporting.v1 import reports_pb2, reports_pb2_grpc
 
 from services.chassis.errors import Unavailable
 from services.chassis.proto_values import page_fields, read_optional
-from services.reporting.gate_messages import comparison_message, gate_message
+from services.reporting.gate_messages import build_gate_message, comparison_message, gate_message
 from services.reporting.messages import (
     add_quarantines,
     classified_query,
@@ -21,6 +21,7 @@ from services.reporting.messages import (
 )
 from services.reporting.ports import Page
 from services.reporting.usecases.apps import AppReports
+from services.reporting.usecases.build_gate import BuildGates
 from services.reporting.usecases.classified_tests import ClassifiedTests, Quarantines
 from services.reporting.usecases.compare import Comparisons
 from services.reporting.usecases.gate import GateRequest, Gates
@@ -42,6 +43,7 @@ class ReportsServicer(reports_pb2_grpc.ReportsServicer):
         quarantines: Quarantines,
         comparisons: Comparisons,
         gates: Gates,
+        build_gates: BuildGates,
     ) -> None:
         self._apps = apps
         self._runs = runs
@@ -49,6 +51,7 @@ class ReportsServicer(reports_pb2_grpc.ReportsServicer):
         self._quarantines = quarantines
         self._comparisons = comparisons
         self._gates = gates
+        self._build_gates = build_gates
 
     async def BatchGetAppStats(
         self, request: reports_pb2.BatchGetAppStatsRequest, context: Any
@@ -93,7 +96,7 @@ class ReportsServicer(reports_pb2_grpc.ReportsServicer):
         self, request: reports_pb2.CompareBuildsRequest, context: Any
     ) -> reports_pb2.BuildComparison:
         comparison = await self._comparisons.compare(
-            request.version_id.lower(), request.base.lower() or None, _revision(request)
+            request.version_id.lower(), request.base.lower() or None, _revision(request), request.base_branch
         )
         return comparison_message(comparison)
 
@@ -105,6 +108,10 @@ class ReportsServicer(reports_pb2_grpc.ReportsServicer):
             total=read_optional(request, "total_runs"),
         )
         return await gate_message(await self._gates.of(gate_request))
+
+    async def GetBuildGate(self, request: reports_pb2.GetBuildGateRequest, context: Any) -> reports_pb2.BuildGate:
+        gate = await self._build_gates.of(request.version_id.lower(), request.base_branch, _revision(request))
+        return await build_gate_message(gate)
 
     async def _items(self, runs: RunsPage) -> Sequence[reports_pb2.BuildRunItem]:
         items = list(map(reports_pb2.BuildRunItem.FromString, runs.items))

@@ -84,8 +84,9 @@ SHAPES = {
     ),
     "Start": f"status:{STATUS} message:string id:uuid task_id:uuid",
     "Comparison": (
-        "app_id:uuid build:ComparedBuild base:ComparedBuild newly_failing:ComparedTest[] still_failing:ComparedTest[] "
-        "fixed:ComparedTest[] flaky:ComparedTest[] not_run:ComparedTest[] passing:integer total:integer"
+        "app_id:uuid build:ComparedBuild base:ComparedBuild newly_failing:ComparedTest[] never_passed:ComparedTest[] "
+        "not_run_before:ComparedTest[] still_failing:ComparedTest[] fixed:ComparedTest[] "
+        "flaky:ComparedTest[] not_run:ComparedTest[] passing:integer total:integer"
     ),
     "ComparedBuild": "build_id:uuid version:string uploaded_at:time branch:string? commit_sha:string?",
     "ComparedTest": (
@@ -94,13 +95,19 @@ SHAPES = {
     ),
     "Breakage": "first_failing:ComparedBuild last_passing:ComparedBuild? commit_range:string?",
     "Gate": (
-        "execution_id:uuid result:pass|block|pending summary:string base_branch:string reasons:GateReason[] "
-        "total_runs:integer passed_runs:integer pending_runs:integer storm:boolean"
+        "execution_id:uuid result:pass|block|pending summary:string covers:string base_branch:string branch:string? "
+        "reasons:GateReason[] total_runs:integer passed_runs:integer pending_runs:integer storm:boolean"
     ),
+    "BuildGate": (
+        "build_id:uuid app_id:uuid build_version:string result:pass|block|pending summary:string covers:string "
+        "base_branch:string reasons:GateReason[] not_run:GateTest[] total_tests:integer passed_tests:integer "
+        "pending_runs:integer storm:boolean"
+    ),
+    "GateTest": "test_id:uuid test_name:string",
     "GateReason": (
-        "test_id:uuid test_name:string run_id:uuid app_id:uuid? build_version:string? blocks:boolean "
-        "rule:newly_broken|no_verdict|known_on_base|flaky|quarantined detail:string failure_reason:string? "
-        "breakage:Breakage? quarantine:object?"
+        "test_id:uuid test_name:string run_id:uuid execution_id:uuid app_id:uuid? build_version:string? blocks:boolean "
+        "rule:newly_broken|never_passed|not_run_before|no_verdict|known_on_base|flaky|quarantined detail:string "
+        "failure_reason:string? breakage:Breakage? quarantine:object?"
     ),
 }
 """Each field with its type. "?": or null. "[]": an array of these. A word without a type: all fields of that shape."""

@@ -9,7 +9,7 @@ from tests.e2e.shapes import assert_shape
 from tests.e2e.world import FAILING, PASSING, World
 from tests.eventually import eventually
 
-LISTS = ("newly_failing", "still_failing", "fixed", "flaky", "not_run")
+LISTS = ("newly_failing", "never_passed", "not_run_before", "still_failing", "fixed", "flaky", "not_run")
 
 
 async def gate_of(api: Api, execution: Any, **params: str) -> Any:
@@ -60,6 +60,11 @@ class Ci:
     async def gate(self, execution: Any, **params: str) -> Any:
         return await gate_of(self.world.api, execution, **params)
 
+    async def build_gate(self, build: Any) -> Any:
+        gate = created(await self.world.api.get(f"/apps/builds/{build['id']}/gate"))
+        assert_shape(gate, "BuildGate")
+        return gate
+
     async def compare(self, build: Any, **params: str) -> Any:
         comparison = created(await self.world.api.get(f"/apps/builds/{build['id']}/compare", params=params))
         assert_shape(comparison, "Comparison")
@@ -78,12 +83,18 @@ def changed(comparison: Any) -> dict[str, list[str]]:
 async def test_a_pull_request_from_its_first_failure_to_the_merge(ci: Ci) -> None:
     first, execution = await ci.run("1", "main", search=False)
     gate = await ci.gate(execution)
-    assert (gate["result"], gate["summary"]) == ("block", 'Blocked: 1 test newly broken ("Search").')
+    assert (gate["result"], gate["summary"]) == (
+        "block",
+        'Blocked: 1 failing test that was not run before ("Search").',
+    )
+    assert (gate["covers"], gate["branch"]) == ('Covers 2 tests on build 1: "Pay", "Search".', "main")
     assert (gate["total_runs"], gate["passed_runs"], gate["pending_runs"], gate["storm"]) == (2, 1, 0, False)
 
     second, execution = await ci.run("2", "feature", pay=False, search=False)
     gate = await ci.gate(execution)
-    assert gate["summary"] == ('Blocked: 1 test newly broken ("Pay"); 1 failure does not block (1 known on main).')
+    assert gate["summary"] == (
+        'Blocked: 1 test newly broken ("Pay"); 1 failure does not block (1 known on main: "Search").'
+    )
     pay, search = gate["reasons"]
     assert (pay["rule"], pay["blocks"], pay["build_version"]) == ("newly_broken", True, "2")
     assert pay["detail"].startswith("Fails here, and passed on main: its only run on build 1 passed, at ")
@@ -94,7 +105,7 @@ async def test_a_pull_request_from_its_first_failure_to_the_merge(ci: Ci) -> Non
     assert search["breakage"]["last_passing"] is None
 
     elsewhere = await ci.gate(execution, base_branch="develop")
-    assert [reason["rule"] for reason in elsewhere["reasons"]] == ["newly_broken"] * 2
+    assert [reason["rule"] for reason in elsewhere["reasons"]] == ["not_run_before"] * 2
 
     comparison = await ci.compare(second, base=first["id"])
     assert changed(comparison) == {"newly_failing": ["Pay"], "still_failing": ["Search"]}
@@ -105,12 +116,45 @@ async def test_a_pull_request_from_its_first_failure_to_the_merge(ci: Ci) -> Non
     gate = await ci.gate(execution)
     assert (gate["result"], gate["summary"]) == (
         "pass",
-        "Passed: 1 of 2 runs passed; 1 failure does not block (1 known on main).",
+        'Passed: 1 of 2 runs passed; 1 failure does not block (1 known on main: "Search").',
     )
     comparison = await ci.compare(third)
     assert comparison["base"]["build_id"] == second["id"]
     assert changed(comparison) == {"still_failing": ["Search"], "fixed": ["Pay"]}
     assert (comparison["passing"], comparison["total"]) == (0, 2)
+
+
+async def test_runs_of_an_unknown_branch_make_no_failure_known(ci: Ci) -> None:
+    """As on a CI system that nobody knows: neither main nor the other pull requests name a branch."""
+    await ci.run("1")
+    await ci.run("2", pay=False)
+    third, execution = await ci.run("3", pay=False)
+    gate = await ci.gate(execution)
+    assert (gate["result"], gate["branch"]) == ("block", None)
+    (reason,) = gate["reasons"]
+    assert reason["rule"] == "not_run_before"
+    assert reason["detail"] == (
+        "Fails here, and no run on an earlier build that names main has a verdict. The branch of this run is not known."
+    )
+    assert reason["breakage"]["first_failing"]["build_id"] == third["id"]
+    answer = await ci.world.api.get(f"/apps/builds/{third['id']}/compare")
+    assert (answer.status, "name one with base" in str(answer.detail)) == (404, True)
+
+
+async def test_the_gate_of_a_build_covers_all_its_executions(ci: Ci) -> None:
+    """One passing run of one test turns no build green on which another fails."""
+    await ci.run("1", "main")
+    build, _ = await ci.run("2", "feature", search=False)
+    login = await ci.world.test(PASSING, name="Log in")
+    await ci.world.attach(ci.app, login)
+    again = await ci.world.run(await ci.world.workflow(ci.pay))
+    assert (await ci.gate(again))["result"] == "pass"
+    await ci.world.reported(build, 3)
+    gate = await ci.build_gate(build)
+    assert (gate["result"], gate["total_tests"], gate["passed_tests"]) == ("block", 3, 1)
+    assert gate["summary"] == 'Blocked: 1 test newly broken ("Search"); 1 test was not run ("Log in").'
+    assert gate["covers"] == "Covers 2 of 3 attached tests, by the newest verdict of each on build 2."
+    assert [test["test_id"] for test in gate["not_run"]] == [login["id"]]
 
 
 async def test_a_run_without_a_verdict_blocks(world: World) -> None:

@@ -59,6 +59,7 @@ REFUSED: list[tuple[str, str, Any]] = [
     ("PATCH", "/apps/builds/{build}", {"version": "9"}),
     ("GET", "/apps/builds/{build}/runs", None),
     ("GET", "/apps/builds/{build}/compare", None),
+    ("GET", "/apps/builds/{build}/gate", None),
     ("GET", "/apps/builds/{build}/download", None),
     ("PATCH", "/tests/{test}", {"name": "mine"}),
     ("PUT", "/tests/{test}/quarantine", {"reason": "mine"}),

@@ -25,6 +25,7 @@ from services.reporting.model.tables import (
     History,
     HistoryKey,
     LastRun,
+    NamedVerdict,
     SourceRevision,
     Table,
     Tables,
@@ -150,6 +151,7 @@ def _cell(runs: Sequence[RunSnapshot]) -> Cell:
         last_run=_last(last),
         verdict=_last(max(verdicts, key=_recency, default=None)),
         source_revision=_named(finished),
+        named_verdict=_named_verdict(verdicts),
         active_runs={run.run_id: _active(run) for run in runs if run.outcome is None},
         groups=tuple(sorted(_groups(runs), key=lambda group: group.rank, reverse=True)[:GROUPS_SHOWN]),
     )
@@ -169,6 +171,14 @@ def _named(finished: Iterable[RunSnapshot]) -> SourceRevision | None:
     naming = [run for run in finished if run.branch is not None or run.commit_sha is not None]
     run = max(naming, key=lambda run: (run.branch is not None, *_recency(run)), default=None)
     return SourceRevision(run.ended_at, run.run_id, run.branch, run.commit_sha) if run else None
+
+
+def _named_verdict(verdicts: Iterable[RunSnapshot]) -> NamedVerdict | None:
+    run = max((run for run in verdicts if run.branch is not None), key=_recency, default=None)
+    if run is None or run.branch is None or run.outcome is None:
+        return None
+    ended = (run.ended_at, run.run_id, run.execution_id, run.outcome, run.seconds)
+    return NamedVerdict(*ended, run.branch, run.commit_sha)
 
 
 def _active(run: RunSnapshot) -> Active:

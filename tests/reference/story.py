@@ -117,6 +117,7 @@ class Story:
         await record("GetAppCoverage", self.app["id"])
         await record("CompareBuilds", newest["id"], base=self.builds["1.0.0"]["id"])
         await record("GetGate", execution["id"], base_branch="main")
+        await record("GetBuildGate", newest["id"], base_branch="main")
         await record("GetApp", self.app["id"])
         await record("ListApps", search="shop")
         await record("ListBuilds", self.app["id"])

@@ -22,6 +22,10 @@ def _check_id(text: str) -> str:
     return text
 
 
+def _check_optional_id(text: str | None) -> str | None:
+    return None if text is None else _check_id(text)
+
+
 ExecutionArgument = Annotated[str, typer.Argument(metavar="EXECUTION", help="Id of the execution.", callback=_check_id)]
 TimeoutOption = Annotated[int | None, typer.Option("--timeout", min=1, help="Seconds to wait at most.")]
 GateOption = Annotated[bool, typer.Option("--gate/--no-gate", help="Let the gate decide, not every failure.")]
@@ -170,16 +174,29 @@ def rerun(
 
 def gate(
     context: Context,
-    execution: ExecutionArgument,
+    execution: Annotated[
+        str | None, typer.Argument(metavar="EXECUTION", help="Id of the execution.", callback=_check_optional_id)
+    ] = None,
+    build: Annotated[
+        str | None, typer.Option(help="Version or id of a build: every attached test by its newest verdict there.")
+    ] = None,
+    app: Annotated[str | None, typer.Option("--app", "--app-id", help="App of the build, by name or id.")] = None,
     base_branch: BaseBranchOption = None,
 ) -> int:
-    """Ask the gate whether CI may continue after an execution; the exit code says it."""
+    """Ask the gate whether CI may continue after an execution, or with a build; the exit code says it."""
+    from mobiletest_cli.lookup import build_by_id_or_version
     from mobiletest_cli.presentation import show_gate
     from mobiletest_cli.verdict import of_gate
 
-    answer = context.api.get(f"executions/{execution}/gate", base_branch=base_branch)
+    if (execution is None) == (build is None):
+        raise CliError("give either the id of an execution or --build", USAGE, "mobiletest gate --help")
+    if build is not None:
+        found = build_by_id_or_version(context.api, build, lambda: context.find_app(app))
+        path, hint = f"apps/builds/{found['id']}", "mobiletest executions"
+    else:
+        path, hint = f"executions/{execution}", f"mobiletest wait {execution}"
+    answer = context.api.get(f"{path}/gate", base_branch=base_branch)
     if answer["result"] == "pending":
-        hint = f"mobiletest wait {execution}"
         raise CliError(f"{answer['pending_runs']} runs have not ended", USAGE, hint)
     if context.output.as_json:
         context.output.document(answer)

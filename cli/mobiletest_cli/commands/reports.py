@@ -87,17 +87,20 @@ def flaky(context: Context, app: AppArgument = None) -> None:
 def compare(
     context: Context,
     build: Annotated[str, typer.Argument(help="Version (with --app) or id of the build.")],
-    base: Annotated[str | None, typer.Argument(help="Build to compare with; the one before it without.")] = None,
+    base: Annotated[
+        str | None,
+        typer.Argument(help="Build to compare with; without it, the one before of its branch, else of main."),
+    ] = None,
     app: Annotated[str | None, typer.Option("--app", "--app-id", help="App, by name or id.")] = None,
 ) -> None:
-    """Compare the results of two builds: what is newly failing, fixed, flaky, not run."""
+    """Compare the results of two builds: what is newly failing, never passed, fixed, flaky, not run."""
     from mobiletest_cli.lookup import build_by_id_or_version
 
     def find(wanted: str) -> Any:
         return build_by_id_or_version(context.api, wanted, lambda: context.find_app(app))["id"]
 
     answer = context.api.get(f"apps/builds/{find(build)}/compare", base=find(base) if base else None)
-    kinds = ("newly_failing", "still_failing", "fixed", "flaky", "not_run")
+    kinds = ("newly_failing", "never_passed", "not_run_before", "still_failing", "fixed", "flaky", "not_run")
     context.output.report(
         answer,
         ("Change", "Test", "Since", "Reason"),

@@ -87,11 +87,21 @@ class ReadTools:
 
     def get_gate(
         self,
-        execution: ExecutionId,
+        execution: Annotated[str | None, Field(description="Id of an execution", max_length=100)] = None,
+        build: Annotated[str | None, Field(description="Version or id of a build, instead of an execution")] = None,
+        app: Annotated[str | None, Field(description="App of the build, by name or id")] = None,
         base_branch: Annotated[str | None, Field(description="Branch to compare with")] = None,
     ) -> Answer:
-        """Ask whether CI may continue after an execution, and which failures are new, known, flaky or quarantined."""
-        gate = self._api.get(f"executions/{execution}/gate", base_branch=base_branch)
+        """Ask whether CI may continue after an execution, or with a build by the newest verdict of each attached test,
+        and which failures are new, known, flaky or quarantined."""
+        if (execution is None) == (build is None):
+            raise CliError("give either execution or build", INVALID_FILE)
+        if build is None:
+            path = f"executions/{execution}"
+        else:
+            found = lookup.build_by_id_or_version(self._api, build, lambda: lookup.find_app(self._api, app or ""))
+            path = f"apps/builds/{found['id']}"
+        gate = self._api.get(f"{path}/gate", base_branch=base_branch)
         reasons = [
             {
                 "test": reason["test_name"],
@@ -102,7 +112,9 @@ class ReadTools:
             }
             for reason in gate["reasons"][:100]
         ]
-        return {"result": gate["result"], "summary": gate["summary"], "reasons": reasons}
+        not_run = [test["test_name"] for test in gate.get("not_run", ())[:100]]
+        answer = {"result": gate["result"], "summary": gate["summary"], "covers": gate["covers"], "reasons": reasons}
+        return {**answer, "not_run": not_run} if build is not None else answer
 
     def compare_builds(
         self,
@@ -117,7 +129,7 @@ class ReadTools:
             return found["id"]
 
         compared = self._api.get(f"apps/builds/{identify(build)}/compare", base=identify(base) if base else None)
-        lists = ("newly_failing", "still_failing", "fixed", "flaky", "not_run")
+        lists = ("newly_failing", "never_passed", "not_run_before", "still_failing", "fixed", "flaky", "not_run")
         names = {name: [test["test_name"] for test in compared[name][:100]] for name in lists}
         return {"build": compared["build"]["version"], "base": compared["base"]["version"], **names}
 

@@ -18,6 +18,7 @@ SIZE_LIMIT = 1024 * 1024
 _SECTION_ITEMS = 50
 _NAME_LENGTH = 200
 _TEXT_LENGTH = 300
+_FAILING = {"newly_broken": "Newly broken", "never_passed": "Never passed", "not_run_before": "Not run before"}
 _NO_BLOCK = {"known_on_base": "known on the base branch", "flaky": "flaky", "quarantined": "in quarantine"}
 _HEAD = "| Result | Test | Build | Device | Time | Reason |\n| --- | --- | --- | --- | ---: | --- |\n"
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;"}
@@ -133,7 +134,8 @@ def _left_out(rows: Sequence[_Row], kept: Sequence[_Row]) -> str:
 
 def _sections(report: Report) -> Iterator[str]:
     reasons = report.gate["reasons"] if report.gate else []
-    yield _section("Newly broken", (each for each in reasons if each["rule"] == "newly_broken"), _newly_broken)
+    for rule, title in _FAILING.items():
+        yield _section(title, (each for each in reasons if each["rule"] == rule), _failing)
     yield _section("Does not block", (each for each in reasons if each["rule"] in _NO_BLOCK), _not_blocking)
     without = (run for run in report.runs if run["success"] is None and run["status"] in ENDED)
     yield _section("No verdict", without, _no_verdict)
@@ -150,7 +152,7 @@ def _section(title: str, items: Iterable[_Item], render: Callable[[_Item], str])
     return f"### {title}\n\n" + "\n".join(lines) + "\n\n"
 
 
-def _newly_broken(reason: GateReason) -> str:
+def _failing(reason: GateReason) -> str:
     breakage = reason["breakage"]
     build = breakage["first_failing"] if breakage else None
     since = f" Since build {escape(build['version'])}." if build else ""

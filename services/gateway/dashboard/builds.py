@@ -24,7 +24,7 @@ async def show_build(request: web.Request) -> Values:
         read(request, f"apps/{app}/workspace"),
         read(request, f"apps/{app}/builds", page_size=MAX_BASES),
         read(request, f"{path}/runs", page=request.query.get("page"), page_size=20),
-        _newest_gate(request, path),
+        read_part("gate", read(request, f"{path}/gate")),
         read_part("comparison", read(request, f"{path}/compare", base=request.query.get("base") or None)),
     )
     if found["app_id"] != workspace["app"]["id"]:
@@ -43,15 +43,6 @@ async def show_build(request: web.Request) -> Values:
         **comparison,
         **gate,
     }
-
-
-async def _newest_gate(request: web.Request, build: str) -> Values:
-    """The id of the newest execution with a run on the build, and its gate."""
-    runs = await read(request, f"{build}/runs", page_size=1)
-    if not runs["items"]:
-        return {"execution_id": None, "gate": None, "gate_refusal": None}
-    execution_id = runs["items"][0]["execution_id"]
-    return {"execution_id": execution_id, **await read_part("gate", read(request, f"executions/{execution_id}/gate"))}
 
 
 def repository_url(runs: list[dict[str, Any]]) -> str | None:

@@ -91,5 +91,6 @@ async def _breakage(request: web.Request, run: Any) -> Values:
     part = await read_part("broken", read(request, f"apps/builds/{run['build_id']}/compare"))
     if part["broken"] is None:
         return nothing if _is_missing(part["broken_refusal"]) else part
-    failing = [*part["broken"]["newly_failing"], *part["broken"]["still_failing"]]
+    kinds = ("newly_failing", "never_passed", "not_run_before", "still_failing")
+    failing = [test for kind in kinds for test in part["broken"][kind]]
     return nothing | {"broken": next((test for test in failing if test["test_id"] == run["test_id"]), None)}

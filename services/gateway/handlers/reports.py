@@ -64,16 +64,26 @@ def run_history(owners: BatchReader, id_field: str, report: Invocation) -> Invoc
     return invoke
 
 
-def build_comparison(builds: BatchReader, apps: BatchReader, report: Invocation) -> Invocation:
-    """A report with `version_id`, `base` and `min_app_revision` in its request."""
+def build_report(builds: BatchReader, apps: BatchReader, report: Invocation) -> Invocation:
+    """A report with `version_id` and `min_app_revision` in its request."""
 
     async def invoke(message: Any, context: RequestContext, timeout: float) -> Any:
-        if message.HasField("base"):
-            await builds.get(context.caller, message.base, timeout)
         build = await builds.get(context.caller, message.version_id, timeout)
         app = await apps.get(context.caller, build.app_id, timeout)
         message.min_app_revision = app.revision
         return await report(message, context, timeout)
+
+    return invoke
+
+
+def build_comparison(builds: BatchReader, apps: BatchReader, report: Invocation) -> Invocation:
+    """As `build_report`, with another build as `base` in its request."""
+    compare = build_report(builds, apps, report)
+
+    async def invoke(message: Any, context: RequestContext, timeout: float) -> Any:
+        if message.HasField("base"):
+            await builds.get(context.caller, message.base, timeout)
+        return await compare(message, context, timeout)
 
     return invoke
 

@@ -127,6 +127,34 @@ class SourceRevision:
 
 
 @dataclass(slots=True, unsafe_hash=True)
+class NamedVerdict:
+    """The newest verdict of a cell among the runs that name their branch: what counts for a branch.
+
+    A run of an unknown branch says nothing about a branch, even if it is the newest one on a build of that branch.
+    """
+
+    ended_at: datetime
+    run_id: str
+    execution_id: str
+    outcome: Outcome
+    seconds: float | None
+    branch: str
+    commit_sha: str | None
+
+    @property
+    def recency(self) -> tuple[datetime, str]:
+        return (self.ended_at, self.run_id)
+
+    @property
+    def run(self) -> LastRun:
+        return LastRun(self.ended_at, self.run_id, self.execution_id, self.outcome, self.seconds)
+
+    @property
+    def source_revision(self) -> SourceRevision:
+        return SourceRevision(self.ended_at, self.run_id, self.branch, self.commit_sha)
+
+
+@dataclass(slots=True, unsafe_hash=True)
 class Group:
     """Failures of a cell with the same fingerprint; sample, step and execution are those of the newest."""
 
@@ -170,6 +198,7 @@ class Cell:
     last_run: LastRun | None = None
     verdict: LastRun | None = None
     source_revision: SourceRevision | None = None
+    named_verdict: NamedVerdict | None = None
     active_runs: dict[str, Active] = field(default_factory=dict)
     groups: tuple[Group, ...] = ()
 

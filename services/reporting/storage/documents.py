@@ -36,6 +36,7 @@ from services.reporting.storage.subdocuments import (
     decode_attempts,
     decode_fields,
     decode_last_run,
+    decode_named_verdict,
     decode_optional,
     decode_source_revision,
     encode_active,
@@ -103,6 +104,7 @@ def _encode_cell(key: CellKey, cell: Cell) -> Document:
         "last_run": encode_optional(cell.last_run),
         "verdict": encode_optional(cell.verdict),
         "source_revision": encode_optional(cell.source_revision),
+        "named_verdict": encode_optional(cell.named_verdict),
         "active_runs": encode_active(cell.active_runs),
         "active_run_count": len(cell.active_runs),
         "groups": list(map(encode_fields, cell.groups)),
@@ -127,6 +129,7 @@ def decode_cell(document: Document) -> tuple[CellKey, Cell]:
         decode_last_run(document["last_run"]),
         decode_last_run(document["verdict"]),
         decode_source_revision(document["source_revision"]),
+        decode_named_verdict(document.get("named_verdict")),
         decode_active(document["active_runs"]) if "active_runs" in document else {},
         tuple(decode_fields(Group, group) for group in groups) if groups else (),
     )

@@ -8,11 +8,11 @@ from pymongo import ASCENDING, DESCENDING, IndexModel
 from services.chassis.migrations import Migration
 from services.chassis.mongo import Mongo
 from services.reporting.storage.documents import COUNTERS, TABLE_CODECS
-from services.reporting.storage.generations import GENERATIONS, collection_name
+from services.reporting.storage.generations import GENERATIONS, collection_name, read_generations
 
 _IS_LISTED = {"listed_at": {"$exists": True}}
 """Expired runs are in no list, so they are in no index of one."""
-_HAS_VERDICT = {"verdict.outcome": {"$exists": True}}
+_HAS_VERDICT = {"named_verdict.outcome": {"$exists": True}}
 
 
 def _index(name: str, *fields: str, **options: Any) -> IndexModel:
@@ -37,8 +37,8 @@ INDEXES = {
     "cells": [
         _index("verdicts_of_build", "app_id", "build_id", "test_id", "verdict.outcome"),
         _index(
-            "verdicts_of_test",
-            *("app_id", "test_id", "source_revision.branch", "verdict.outcome", "-uploaded_at", "-build_id"),
+            "named_verdicts",
+            *("app_id", "test_id", "named_verdict.branch", "named_verdict.outcome", "-uploaded_at", "-build_id"),
             partialFilterExpression=_HAS_VERDICT,
         ),
     ],
@@ -65,4 +65,21 @@ async def _create_read_models(mongo: Mongo) -> None:
     await create_generation(mongo, 0)
 
 
-MIGRATIONS = [Migration("0001_read_models", _create_read_models)]
+async def _name_verdicts(mongo: Mongo) -> None:
+    """Take over the verdicts whose run named its branch; of the others only a rebuild knows the earlier ones."""
+    generations = await read_generations(mongo)
+    for generation in generations.written:
+        await create_generation(mongo, generation)
+        revision = "$source_revision"
+        named = {"branch": f"{revision}.branch", "commit_sha": f"{revision}.commit_sha"}
+        own = {
+            "verdict.outcome": {"$exists": True},
+            "source_revision.branch": {"$gte": ""},
+            "named_verdict": {"$exists": False},
+            "$expr": {"$eq": ["$verdict.run_id", f"{revision}.run_id"]},
+        }
+        cells = mongo.collection(collection_name("cells", generation))
+        await cells.update_many(own, [{"$set": {"named_verdict": {"$mergeObjects": ["$verdict", named]}}}])
+
+
+MIGRATIONS = [Migration("0001_read_models", _create_read_models), Migration("0002_named_verdicts", _name_verdicts)]

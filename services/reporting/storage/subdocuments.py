@@ -11,9 +11,9 @@ import orjson
 from services.reporting.model.attempts import Attempt, BuildRef
 from services.reporting.model.evidence import Evidence
 from services.reporting.model.flaky import Assessment, Classification
-from services.reporting.model.reports.breakage import BuildVerdict, PassQuery
+from services.reporting.model.reports.breakage import AttemptQuery, BuildVerdict
 from services.reporting.model.snapshots import Outcome, Status
-from services.reporting.model.tables import EPOCH, Active, LastRun, SourceRevision
+from services.reporting.model.tables import EPOCH, Active, LastRun, NamedVerdict, SourceRevision
 
 Document = dict[str, Any]
 
@@ -79,14 +79,28 @@ def decode_source_revision(document: Document | None) -> SourceRevision | None:
     return SourceRevision(document["ended_at"], document["run_id"], document["branch"], document["commit_sha"])
 
 
+def decode_named_verdict(document: Document | None) -> NamedVerdict | None:
+    if not document:
+        return None
+    return NamedVerdict(
+        document["ended_at"],
+        document["run_id"],
+        document["execution_id"],
+        _OUTCOMES[document["outcome"]],
+        document["seconds"],
+        document["branch"],
+        document["commit_sha"],
+    )
+
+
 def decode_build_verdict(document: Document) -> BuildVerdict:
-    """The verdict of a cell that has one."""
+    """The named verdict of a cell that has one."""
     key = (document["app_id"], document["test_id"], document["build_id"])
-    verdict = decode_last_run(document["verdict"])
-    if verdict is None:
+    named = decode_named_verdict(document["named_verdict"])
+    if named is None:
         raise LookupError(f"the cell {key} was selected by its verdict and has none")
-    revision = decode_source_revision(document["source_revision"])
-    return BuildVerdict(key, document["uploaded_at"], verdict, revision, document["passed"], document["failed"])
+    counts = document["passed"], document["failed"]
+    return BuildVerdict(key, document["uploaded_at"], named.run, named.source_revision, *counts)
 
 
 def encode_assessment(assessment: Assessment) -> Document:
@@ -125,18 +139,20 @@ def decode_attempts(text: str) -> tuple[Attempt, ...]:
     )
 
 
-def holds_pass(text: str, sought: PassQuery) -> bool:
+def holds_attempt(text: str, sought: AttemptQuery) -> bool:
     """Whether one of the encoded attempts fits, decided without decoding them.
 
-    Most histories have no newer build, or no pass on these branches at all. A pass is followed by its branch, and a
+    Most histories have no newer build, or no pass on this branch at all. An outcome is followed by its branch, and a
     quote inside of a text is escaped, so nothing else looks like it.
     """
     newer = _builds_after(text[: text.index(_ATTEMPTS)], sought.after)
-    if not newer or not any(f",true,{orjson.dumps(branch).decode()}," in text for branch in sought.branches):
+    outcomes = ("true",) if sought.only_passed else ("true", "false")
+    branch = orjson.dumps(sought.branch).decode()
+    if not newer or not any(f",{outcome},{branch}," in text for outcome in outcomes):
         return False
     return any(
-        passed and build in newer and branch in sought.branches
-        for _, _, _, _, build, _, passed, branch, _ in orjson.loads(text)["attempts"]
+        (passed or not sought.only_passed) and build in newer and named == sought.branch
+        for _, _, _, _, build, _, passed, named, _ in orjson.loads(text)["attempts"]
     )
 
 

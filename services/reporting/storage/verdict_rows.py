@@ -12,23 +12,21 @@ from services.reporting.storage.subdocuments import Document, from_ms
 
 CELLS_AT_ONCE = 1000
 """Bounds the documents of MongoDB, and what is decoded without a pause for others."""
-VERDICT_FIELDS = ("app_id", "test_id", "build_id", "uploaded_at", "verdict", "source_revision", "passed", "failed")
+VERDICT_FIELDS = ("app_id", "test_id", "build_id", "uploaded_at", "named_verdict", "passed", "failed")
 _SHARED = {
     "app_id": "$app_id",
     "build_id": "$build_id",
     "uploaded_at": "$uploaded_at",
-    "outcome": "$verdict.outcome",
-    "branch": "$source_revision.branch",
-    "commit_sha": "$source_revision.commit_sha",
+    "outcome": "$named_verdict.outcome",
+    "branch": "$named_verdict.branch",
+    "commit_sha": "$named_verdict.commit_sha",
 }
 _ROW = [
     "$test_id",
-    {"$toLong": "$verdict.ended_at"},
-    "$verdict.run_id",
-    "$verdict.execution_id",
-    "$verdict.seconds",
-    {"$toLong": "$source_revision.ended_at"},
-    "$source_revision.run_id",
+    {"$toLong": "$named_verdict.ended_at"},
+    "$named_verdict.run_id",
+    "$named_verdict.execution_id",
+    "$named_verdict.seconds",
     "$passed",
     "$failed",
 ]
@@ -37,18 +35,13 @@ VERDICT_ROWS: Document = {"$group": {"_id": _SHARED, "rows": {"$push": {"$concat
 
 
 def decode_verdict_rows(group: Document) -> Sequence[BuildVerdict]:
-    """The verdicts of a document of `VERDICT_ROWS`, which are all on one build."""
+    """The verdicts of a document of `VERDICT_ROWS`, which are all on one build and of one branch."""
     shared = group["_id"]
     app_id, build_id, uploaded_at = shared["app_id"], shared["build_id"], shared["uploaded_at"]
-    outcome, branch, commit_sha = Outcome(shared["outcome"]), shared.get("branch"), shared.get("commit_sha")
-    return [
-        BuildVerdict(
-            (app_id, test_id, build_id),
-            uploaded_at,
-            LastRun(from_ms(ended), run_id, execution_id, outcome, seconds),
-            None if named is None else SourceRevision(from_ms(named), named_by, branch, commit_sha),
-            passed,
-            failed,
-        )
-        for test_id, ended, run_id, execution_id, seconds, named, named_by, passed, failed in group["rows"]
-    ]
+    outcome, branch, commit_sha = Outcome(shared["outcome"]), shared["branch"], shared.get("commit_sha")
+    found: list[BuildVerdict] = []
+    for test_id, ended, run_id, execution_id, seconds, passed, failed in group["rows"]:
+        at = from_ms(ended)
+        run, named = LastRun(at, run_id, execution_id, outcome, seconds), SourceRevision(at, run_id, branch, commit_sha)
+        found.append(BuildVerdict((app_id, test_id, build_id), uploaded_at, run, named, passed, failed))
+    return found

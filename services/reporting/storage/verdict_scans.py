@@ -22,12 +22,10 @@ FEWEST_TESTS = 20
 """Lookups of fewer tests cost no more than a scan."""
 SCANS_AT_ONCE = 4
 """A scan runs on one core."""
-_INDEX = ("org_id", "app_id", "test_id", "source_revision.branch", "verdict.outcome")
+_INDEX = ("org_id", "app_id", "test_id", "named_verdict.branch", "named_verdict.outcome")
 _INCLUSIVE = {SearchSide.BEFORE: "$lte", SearchSide.AFTER: "$gte"}
 _OF_PLACE = {SearchSide.BEFORE: Outcome.FAILED, SearchSide.AFTER: Outcome.PASSED}
 """The outcome that most places have: searches go back from failures, and forward from passes."""
-_UNNAMED = {"$not": {"$gte": ""}}
-"""Matches what `None` does; the bounds of `None` are not exact, so that it would read all builds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +47,7 @@ class Scan:
 
     place: Place
     side: SearchSide
-    branch: str | None
+    branch: str
     outcome: Outcome
 
     @property
@@ -168,8 +166,8 @@ def _match(scan: Scan, tests: Iterable[str]) -> Document:
     return {
         "app_id": scan.place.app_id,
         "test_id": {"$in": list(tests)},
-        "source_revision.branch": _UNNAMED if scan.branch is None else scan.branch,
-        "verdict.outcome": scan.outcome.value,
+        "named_verdict.branch": scan.branch,
+        "named_verdict.outcome": scan.outcome.value,
     }
 
 

@@ -14,21 +14,22 @@ from services.chassis.org_collection import OrgCollection
 from services.chassis.turns import in_turns
 from services.reporting.model.attempts import Attempt
 from services.reporting.model.fingerprint import normalise
-from services.reporting.model.reports.breakage import BuildVerdict, PassQuery, SearchSide, VerdictQuery
+from services.reporting.model.reports.breakage import AttemptQuery, BuildVerdict, SearchSide, VerdictQuery
 from services.reporting.model.reports.gate import ExecutionProgress, GateRun
 from services.reporting.model.snapshots import BuildSnapshot, Outcome, Status
 from services.reporting.model.tables import CellKey, HistoryKey
 from services.reporting.storage import documents as d
 from services.reporting.storage.generations import ServingGeneration, collection_name
-from services.reporting.storage.subdocuments import Document, decode_attempts, decode_build_verdict, holds_pass
-from services.reporting.storage.verdict_rows import CELLS_AT_ONCE, VERDICT_FIELDS, VERDICT_ROWS, decode_verdict_rows
+from services.reporting.storage.subdocuments import Document, decode_attempts, decode_build_verdict, holds_attempt
+from services.reporting.storage.verdict_rows import CELLS_AT_ONCE, VERDICT_FIELDS
 from services.reporting.storage.verdict_scans import FEWEST_TESTS, VerdictScans
 
 STORM_BUILDS_SKIPPED = 10
 """How many builds in a row are skipped as storms, which bounds what a lookup reads."""
 PART_SIZE, PARTS_AT_ONCE = 500, 4
 """MongoDB runs a pipeline on one core and needs about 100 us per cell, so many cells are split into parts."""
-RUN_FIELDS: Document = dict.fromkeys(("status", "test_id", "app_id", "build_id", "listed_at", "list_item"), 1)
+_READ = ("status", "execution_id", "test_id", "app_id", "build_id", "listed_at", "list_item")
+RUN_FIELDS: Document = dict.fromkeys(_READ, 1)
 """The fields of a stored run that `gate_run` reads."""
 
 
@@ -43,7 +44,7 @@ class MongoVerdicts:
         self._parts = asyncio.Semaphore(PARTS_AT_ONCE)
         self._scans = VerdictScans(fewest_scanned)
 
-    async def of_cells(self, keys: Collection[CellKey]) -> Mapping[CellKey, BuildVerdict]:
+    async def uploads(self, keys: Collection[CellKey]) -> Mapping[CellKey, datetime]:
         """By build, because a seek in the index of builds costs half of one by `_id`."""
         tests: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
         for app_id, test_id, build_id in keys:
@@ -54,13 +55,14 @@ class MongoVerdicts:
             for start in range(0, len(some), CELLS_AT_ONCE)
         ]
         cells = await self._serving.org_collection(d.CELLS.collection)
-        found = await asyncio.gather(*(self._verdicts_of(cells, part) for part in parts))
-        return {seen.key: seen for part in found for seen in part}
+        found = await asyncio.gather(*(self._uploads_of(cells, part) for part in parts))
+        return {key: uploaded_at for part in found for key, uploaded_at in part}
 
-    async def _verdicts_of(self, cells: OrgCollection, query: Document) -> list[BuildVerdict]:
+    async def _uploads_of(self, cells: OrgCollection, query: Document) -> list[tuple[CellKey, datetime]]:
         async with self._parts:
-            groups = await cells.aggregate([{"$match": query | {"verdict": {"$ne": None}}}, VERDICT_ROWS])
-        return [seen for group in groups for seen in decode_verdict_rows(group)]
+            groups = await cells.aggregate([{"$match": query}, _TESTS_OF_BUILD])
+        build = (query["app_id"], query["build_id"])
+        return [((build[0], test, build[1]), group["_id"]) for group in groups for test in group["tests"]]
 
     async def find(
         self, keys: Collection[CellKey], query: VerdictQuery, uploads: Mapping[CellKey, datetime] | None = None
@@ -68,11 +70,15 @@ class MongoVerdicts:
         """Scans of the index of verdicts for many tests of one build; else from each cell one seek in it for each
         branch and outcome.
 
-        Storms are rare, so the search is repeated without them only for failures that turn out to belong to one.
+        Only verdicts of runs that name their branch are found: see `NamedVerdict`. Storms are rare, so the search is
+        repeated without them only for failures that turn out to belong to one.
         """
+        if not keys or not query.branches:
+            return {}
         generation = await self._serving.number()
         found = await self._scan(keys, query, generation, uploads)
-        storms = set() if query.storms else await self._storms(found.values(), generation)
+        failed_in = {seen.verdict.execution_id for seen in found.values() if seen.fails}
+        storms = set() if query.storms else await self.storms(failed_in)
         hidden = {key for key, seen in found.items() if seen.fails and seen.verdict.execution_id in storms}
         calm = await self._search(hidden, query, generation, calm=True)
         await asyncio.sleep(0)  # so that what callers do with thousands of verdicts is not added to this
@@ -118,17 +124,15 @@ class MongoVerdicts:
             found: list[Document] = await self._of(d.CELLS.collection, generation).aggregate(pipeline)
         return found
 
-    async def _storms(self, verdicts: Iterable[BuildVerdict], generation: int) -> set[str]:
-        """Which of the executions of these failures were infrastructure storms."""
-        failed_in = {verdict.verdict.execution_id for verdict in verdicts if verdict.fails}
-        if not failed_in:
+    async def storms(self, execution_ids: Collection[str]) -> Collection[str]:
+        if not execution_ids:
             return set()
-        executions = self._of(d.EXECUTIONS.collection, generation)
-        query = {"_id": {"$in": sorted(failed_in)}, "storm": True}
+        executions = await self._serving.org_collection(d.EXECUTIONS.collection)
+        query = {"_id": {"$in": sorted(execution_ids)}, "storm": True}
         return {document["_id"] for document in await executions.find(query, {"_id": 1}).to_list(None)}
 
     async def attempts(
-        self, keys: Collection[HistoryKey], passes: Mapping[HistoryKey, PassQuery] | None = None
+        self, keys: Collection[HistoryKey], sought: Mapping[HistoryKey, AttemptQuery] | None = None
     ) -> Mapping[HistoryKey, Sequence[Attempt]]:
         ids = {d.document_id(key): key for key in keys}
         histories = await self._serving.org_collection(d.HISTORIES.collection)
@@ -136,7 +140,7 @@ class MongoVerdicts:
         found: dict[HistoryKey, Sequence[Attempt]] = {}
         async for document in in_turns(read):
             key, text = ids[document["_id"]], document["attempts"]
-            if passes is None or (key in passes and holds_pass(text, passes[key])):
+            if sought is None or (key in sought and holds_attempt(text, sought[key])):
                 found[key] = decode_attempts(text)
         return found
 
@@ -155,6 +159,11 @@ class MongoVerdicts:
         found = await executions.find_one({"_id": execution_id}, {"total": 1, "finished": 1, "storm": 1})
         return ExecutionProgress(found["total"], found["finished"], found["storm"]) if found else None
 
+    async def runs(self, run_ids: Collection[str]) -> Sequence[GateRun]:
+        runs = await self._serving.org_collection(d.RUNS.collection)
+        found = await runs.find({"_id": {"$in": sorted(run_ids)}}, RUN_FIELDS).to_list(None) if run_ids else []
+        return [gate_run(document) async for document in in_turns(found)]
+
     async def runs_of_execution(self, execution_id: str) -> Sequence[GateRun]:
         runs = await self._serving.org_collection(d.RUNS.collection)
         found = await runs.find({"execution_id": execution_id}, RUN_FIELDS).to_list(None)
@@ -162,6 +171,9 @@ class MongoVerdicts:
 
     def _of(self, collection: str, generation: int) -> OrgCollection:
         return OrgCollection(self._mongo, collection_name(collection, generation))
+
+
+_TESTS_OF_BUILD: Document = {"$group": {"_id": "$uploaded_at", "tests": {"$push": "$test_id"}}}
 
 
 def _by_id(keys: Iterable[CellKey]) -> Document:
@@ -177,8 +189,8 @@ def _lookup(query: VerdictQuery, org_id: str, generation: int, *, calm: bool) ->
     newest = query.side in (SearchSide.BEFORE, SearchSide.OTHER)
     same = {
         "org_id": org_id,
-        "source_revision.branch": {"$in": list(query.branches)},
-        "verdict.outcome": {"$in": [outcome.value for outcome in query.outcomes]},
+        "named_verdict.branch": {"$in": list(query.branches)},
+        "named_verdict.outcome": {"$in": [outcome.value for outcome in query.outcomes]},
         "$expr": {"$and": [{"$eq": ["$app_id", "$$app"]}, {"$eq": ["$test_id", "$$test"]}, *_BESIDE[query.side]]},
     }
     pipeline: list[Document] = [
@@ -211,12 +223,12 @@ def _calm(org_id: str, generation: int) -> list[Document]:
     """Drops failures in storms among the nearest builds; the limit is for apps whose failures all look like storms."""
     storms = {
         "from": collection_name(d.EXECUTIONS.collection, generation),
-        "localField": "verdict.execution_id",
+        "localField": "named_verdict.execution_id",
         "foreignField": "_id",
         "pipeline": [{"$match": {"org_id": org_id, "storm": True}}, {"$project": {"_id": 1}}],
         "as": "storms",
     }
-    calm = {"$or": [{"verdict.outcome": Outcome.PASSED.value}, {"storms": []}]}
+    calm = {"$or": [{"named_verdict.outcome": Outcome.PASSED.value}, {"storms": []}]}
     return [{"$limit": STORM_BUILDS_SKIPPED + 1}, {"$lookup": storms}, {"$match": calm}]
 
 
@@ -228,6 +240,7 @@ def gate_run(document: Document) -> GateRun:
     category = _text(item.report_metadata, "category")
     return GateRun(
         run_id=document["_id"],
+        execution_id=document["execution_id"],
         test_id=document["test_id"],
         test_name=item.test_name,
         app_id=document["app_id"],

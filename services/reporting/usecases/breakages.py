@@ -1,7 +1,7 @@
 """Finding since when tests fail, and whether they fail on the base branch, in a few lookups for any number of tests."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from datetime import datetime
 
 from services.chassis.turns import in_turns
@@ -10,6 +10,7 @@ from services.reporting.model.reports.breakage import (
     ANY,
     FAILED,
     PASSED,
+    AttemptQuery,
     BaseBranchStatus,
     BaseScope,
     Branches,
@@ -18,14 +19,13 @@ from services.reporting.model.reports.breakage import (
     Breakage,
     BreakageReader,
     BuildVerdict,
-    PassQuery,
     SearchSide,
     VerdictQuery,
     base_scope,
     build_ids,
     find_break,
     newer_pass,
-    pass_query,
+    status_from_attempts,
 )
 from services.reporting.model.tables import CellKey, HistoryKey
 from services.reporting.ports import ReadModels, Verdicts
@@ -86,41 +86,53 @@ class BaseBranch:
     async def of(
         self, failing: BuildVerdicts, own: str | None, base: str, *, storms: bool
     ) -> dict[CellKey, BaseBranchStatus]:
-        """By cell, for failures of an execution on branch `own`. Failures in storms count only with `storms`."""
-        scope = base_scope(own, base)
-        found = await self._find_in(scope, failing, storms=storms)
-        statuses = {key: BaseBranchStatus(verdict) async for key, verdict in in_turns(found.items())}
-        fails = sorted(key for key, verdict in found.items() if verdict.fails)
-        for start in range(0, len(fails), HISTORIES_AT_ONCE):
-            part = fails[start : start + HISTORIES_AT_ONCE]
-            attempts = await self._with_pass(part, found, scope)
-            async for key in in_turns(key for key in part if key[:2] in attempts):
-                passed = newer_pass(attempts[key[:2]], found[key], failing[key], scope, storms=storms)
-                statuses[key] = BaseBranchStatus(found[key], passed)
+        """By cell, for failures of runs on branch `own`. Failures in storms count only with `storms`."""
+        scope, uploads = base_scope(own, base), _uploads(failing.values())
+        found = await self._verdicts.find(uploads.keys(), VerdictQuery(scope.side, ANY, (base,), storms), uploads)
+        known = {key: BaseBranchStatus(verdict, ran=True) async for key, verdict in in_turns(found.items())}
+        outweighed = await self._outweighed(
+            {key: one for key, one in found.items() if one.fails}, failing, scope, storms
+        )
+        missing = {key: verdict for key, verdict in failing.items() if key not in found}
+        return known | outweighed | await self._without_verdict(missing, scope)
+
+    async def _outweighed(
+        self, fails: BuildVerdicts, failing: BuildVerdicts, scope: BaseScope, storms: bool
+    ) -> dict[CellKey, BaseBranchStatus]:
+        """Those of the failures on the base branch that a pass there outweighs."""
+        sought = {key: AttemptQuery(scope.base, verdict.build_order) for key, verdict in fails.items()}
+        statuses: dict[CellKey, BaseBranchStatus] = {}
+        async for key, attempts in self._attempts(sought):
+            passed = newer_pass(attempts, fails[key], failing[key], scope, storms=storms)
+            statuses[key] = BaseBranchStatus(fails[key], passed, ran=True)
         return statuses
 
-    async def _with_pass(
-        self, keys: Iterable[CellKey], found: BuildVerdicts, scope: BaseScope
-    ) -> Mapping[HistoryKey, Sequence[Attempt]]:
-        """The attempts of those tests for which some pass may outweigh what was found."""
-        passes: dict[HistoryKey, PassQuery] = {}
-        for key in keys:
-            sought, test = pass_query(found[key], scope), key[:2]
-            passes[test] = sought.wider(passes[test]) if test in passes else sought
-        return await self._verdicts.attempts(passes.keys(), passes)
-
-    async def _find_in(self, scope: BaseScope, failing: BuildVerdicts, *, storms: bool) -> dict[CellKey, BuildVerdict]:
-        """The further scopes are for tests without any verdict in the first, in a storm or not."""
+    async def _without_verdict(self, failing: BuildVerdicts, scope: BaseScope) -> dict[CellKey, BaseBranchStatus]:
+        """Whether tests whose only verdicts on the base branch are of storms, or on the build itself, passed there."""
         find, uploads = self._verdicts.find, _uploads(failing.values())
-        first, *others = scope.scopes
-        found = dict(await find(failing.keys(), VerdictQuery(scope.side, ANY, first, storms), uploads))
-        for branches in others:
-            missing = failing.keys() - found.keys()
-            if missing and not storms:
-                stormy = VerdictQuery(scope.side, ANY, first, storms=True)
-                missing -= (await find(missing, stormy, uploads)).keys()
-            found |= await find(missing, VerdictQuery(scope.side, ANY, branches, storms), uploads)
-        return found
+        ran = await find(uploads.keys(), VerdictQuery(scope.side, ANY, (scope.base,), storms=True), uploads)
+        passing = await find(ran.keys(), VerdictQuery(scope.side, PASSED, (scope.base,)), uploads)
+        statuses = {key: BaseBranchStatus(verdict, ran=True) for key, verdict in passing.items()}
+        statuses |= {key: BaseBranchStatus(ran=True) for key in ran.keys() - passing.keys()}
+        sought = {key: AttemptQuery(scope.base, only_passed=False) for key in failing.keys() - passing.keys()}
+        async for key, attempts in self._attempts(sought):
+            statuses[key] = status_from_attempts(attempts, failing[key], scope, ran=key in ran)
+        return statuses
+
+    async def _attempts(
+        self, sought: Mapping[CellKey, AttemptQuery]
+    ) -> AsyncIterator[tuple[CellKey, Sequence[Attempt]]]:
+        """The attempts of those tests for which the query finds any, a thousand histories at a time."""
+        keys = sorted(sought)
+        for start in range(0, len(keys), HISTORIES_AT_ONCE):
+            part = keys[start : start + HISTORIES_AT_ONCE]
+            queries: dict[HistoryKey, AttemptQuery] = {}
+            for key in part:
+                other = queries.get(key[:2])
+                queries[key[:2]] = sought[key].wider(other) if other else sought[key]
+            attempts = await self._verdicts.attempts(queries.keys(), queries)
+            async for key in in_turns(key for key in part if key[:2] in attempts):
+                yield key, attempts[key[:2]]
 
 
 def _uploads(verdicts: Iterable[BuildVerdict]) -> dict[CellKey, datetime]:

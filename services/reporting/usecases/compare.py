@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from services.chassis.clock import Clock
-from services.chassis.errors import InvalidArgument, NotFound, Unavailable, Violation
+from services.chassis.errors import InvalidArgument, NotFound, Violation
 from services.reporting.model import counters
 from services.reporting.model.reports.breakage import (
     ANY,
@@ -30,14 +30,13 @@ from services.reporting.model.snapshots import AttachmentSnapshot, BuildSnapshot
 from services.reporting.model.tables import Cell, CellKey
 from services.reporting.ports import ReadModels, Verdicts
 from services.reporting.usecases.breakages import Breakages
-from services.reporting.usecases.poll import REVISION_WAIT_SECONDS, poll_until
+from services.reporting.usecases.known_builds import KnownBuilds
+from services.reporting.usecases.poll import REVISION_WAIT_SECONDS
 
 BUILDS_SEARCHED = 50
 DELETED_BUILDS_SKIPPED = 10
 """How many deleted builds of a branch in a row are skipped."""
-RETRY_AFTER_SECONDS = 2.0
-BUILD_UNKNOWN = "Reporting has not heard of this build yet; try again"
-NO_BASE = "Base build not found: no earlier build of this app has a verdict; name one with base"
+NO_BASE = "Base build not found: no earlier build of the same branch, or of {branch}, has a verdict; name one with base"
 OTHER_APP = "The base is a build of another app; only builds of one app can be compared"
 
 
@@ -70,63 +69,46 @@ class Comparisons:
         self._verdicts = verdicts
         self._breakages = Breakages(read_models, verdicts)
         self._clock = clock
-        self._revision_wait = revision_wait
+        self._builds = KnownBuilds(read_models, revision_wait=revision_wait)
 
-    async def compare(self, build_id: str, base_id: str | None = None, min_revision: int | None = None) -> Comparison:
-        """The build compared with the base, or with the newest build before it that it can be compared with.
+    async def compare(
+        self, build_id: str, base_id: str | None = None, min_revision: int | None = None, base_branch: str = "main"
+    ) -> Comparison:
+        """The build compared with the base, or with the newest build before it of its branch, else of `base_branch`.
 
         `min_revision` waits (bounded) until the copy of the app has that revision. NotFound: no such build, or none
         before it with a verdict. InvalidArgument: the base is of another app. Unavailable: one of the builds is not
         known yet, although a caller that knows a revision knows that both exist.
         """
-        build = await self._build(build_id, min_revision)
+        build = await self._builds.get(build_id, min_revision)
         side = await self._side(build)
         if base_id:
             base = await self._requested_base(build, base_id, exists=min_revision is not None)
         else:
-            base = await self._default_base(side)
+            base = await self._default_base(side, base_branch)
         return await self._compare(side, side if base.build_id == build_id else await self._side(base))
 
-    async def _build(self, build_id: str, min_revision: int | None) -> BuildSnapshot:
-        if min_revision is not None:
-            await poll_until(bool, lambda: self._has_revision(build_id, min_revision), self._revision_wait)
-        return await self._known_build(build_id, exists=min_revision is not None)
-
-    async def _known_build(self, build_id: str, *, exists: bool) -> BuildSnapshot:
-        """A build that is not deleted; `exists`: the caller knows that there is one."""
-        found = (await self._read.builds_by_id([build_id])).get(build_id)
-        if found is None and exists:
-            raise Unavailable(BUILD_UNKNOWN, retry_after=RETRY_AFTER_SECONDS)
-        if found is None or found.deleted:
-            raise NotFound("Build not found")
-        return found
-
-    async def _has_revision(self, build_id: str, min_revision: int) -> bool:
-        build = await self._existing_build(build_id)
-        app = await self._read.app(build.app_id) if build else None
-        return app is not None and app.revision >= min_revision
-
-    async def _existing_build(self, build_id: str) -> BuildSnapshot | None:
-        build = (await self._read.builds_by_id([build_id])).get(build_id)
-        return None if build is None or build.deleted else build
-
     async def _requested_base(self, build: BuildSnapshot, base_id: str, *, exists: bool) -> BuildSnapshot:
-        base = await self._known_build(base_id, exists=exists)
+        base = await self._builds.find(base_id, exists=exists)
         if base.app_id != build.app_id:
             raise InvalidArgument(OTHER_APP, violations=[Violation("base", OTHER_APP, "other_app")])
         return base
 
-    async def _default_base(self, side: _ComparedSide) -> BuildSnapshot:
-        base = await self._previous_on_branch(side) or await self._previous(side.build)
-        if base is None:
-            raise NotFound(NO_BASE)
-        return base
+    async def _default_base(self, side: _ComparedSide, base_branch: str) -> BuildSnapshot:
+        for branch in dict.fromkeys((side.compared.branch, base_branch)):
+            if branch is not None and (found := await self._previous_of(side, branch)):
+                return found
+        if not side.cells and (previous := await self._previous(side.build)):
+            tested = await self._side(previous)
+            if tested.compared.branch == base_branch:
+                return previous
+            if found := await self._previous_of(tested, base_branch):
+                return found
+        raise NotFound(NO_BASE.format(branch=base_branch))
 
-    async def _previous_on_branch(self, side: _ComparedSide) -> BuildSnapshot | None:
-        """The newest earlier build of its branch with a verdict on one of its tests."""
-        if side.compared.branch is None:
-            return None
-        query, best = VerdictQuery(SearchSide.BEFORE, ANY, (side.compared.branch,), storms=True), None
+    async def _previous_of(self, side: _ComparedSide, branch: str) -> BuildSnapshot | None:
+        """The newest earlier build of the branch with a verdict on one of its tests."""
+        query, best = VerdictQuery(SearchSide.BEFORE, ANY, (branch,), storms=True), None
         keys: Collection[CellKey] = side.cells.keys()
         for _ in range(DELETED_BUILDS_SKIPPED + 1):
             found = await self._verdicts.find(keys, query)

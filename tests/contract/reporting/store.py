@@ -18,6 +18,7 @@ from services.reporting.storage.read_models import MongoCatalogTests, MongoReadM
 from services.reporting.storage.verdicts import MongoVerdicts
 from services.reporting.usecases.apps import AppReports
 from services.reporting.usecases.breakages import Breakages
+from services.reporting.usecases.build_gate import BuildGates
 from services.reporting.usecases.classified_tests import ClassifiedTests, Quarantines
 from services.reporting.usecases.compare import Comparisons
 from services.reporting.usecases.gate import GateRequest, Gates
@@ -91,6 +92,7 @@ class StoredStory(Story):
         self.comparisons = Comparisons(read, verdicts, self.clock, revision_wait=0.05)
         self.breakages = Breakages(read, verdicts)
         self.gates = Gates(read, verdicts, self.clock, ended_wait=0.05)
+        self.build_gates = BuildGates(read, verdicts, self.clock, revision_wait=0.05)
 
     async def fold(self) -> None:
         """Apply what was told since."""

@@ -27,11 +27,27 @@ async def test_each_test_is_in_one_list_or_only_counted(story: StoredCiStory) ->
     story.attach("waits")
     found = await story.comparisons.compare(build.id)
     assert (found.base.version, found.build.version) == ("1", "2")
-    assert names(found.newly_failing) == ["bad", "broke"]
+    assert names(found.newly_failing) == ["broke"]
+    assert names(found.not_run_before) == ["bad"]
     assert names(found.still_failing) == ["still"]
     assert names(found.fixed) == ["fixed"]
     assert names(found.not_run) == ["waits", "gone"]  # by name: "Name of waits", "Old name of gone"
     assert (found.flaky, found.passing, found.total) == ([], 2, 8)
+
+
+async def test_a_failure_without_a_verdict_on_the_base_is_new_only_if_the_test_passed_before(
+    story: StoredCiStory,
+) -> None:
+    story.main("1", passed="passed", failed="failed", by_hand="failed")
+    story.on(None, "2", by_hand="passed", unknown="passed")
+    story.main("3", other="passed")
+    broken = dict.fromkeys(("passed", "failed", "by_hand", "unknown"), "failed")
+    found = await story.comparisons.compare(story.main("4", other="passed", **broken).id)
+    assert found.base.version == "3"
+    assert names(found.newly_failing) == ["passed"]
+    assert names(found.never_passed) == ["by_hand", "failed"]
+    assert names(found.not_run_before) == ["unknown"]
+    assert (found.passing, found.total) == (1, 5)
 
 
 async def test_a_row_has_both_verdicts_the_failure_and_its_breakage(story: StoredCiStory) -> None:
@@ -114,7 +130,7 @@ async def test_builds_have_the_source_revision_that_ci_named_last(story: StoredC
     story.ci(base, pay="passed")
     story.ci(build, "main", "c2", pay="passed")
     story.ci(build, pay="passed")
-    found = await story.comparisons.compare(build.id)
+    found = await story.comparisons.compare(build.id, base.id)
     assert (found.build.branch, found.build.commit_sha) == ("main", "c2")
     assert (found.base.branch, found.base.commit_sha) == (None, None)
 
@@ -125,7 +141,7 @@ async def test_a_run_that_names_a_commit_only_takes_no_build_from_its_branch(sto
     story.ci(base, None, "c1", pay="passed")
     story.ci(build, "main", "c2", pay="passed")
     story.ci(build, None, "c2 once more", pay="passed")
-    found = await story.comparisons.compare(build.id)
+    found = await story.comparisons.compare(build.id, base.id)
     assert (found.build.branch, found.build.commit_sha) == ("main", "c2")
     assert (found.base.branch, found.base.commit_sha) == (None, "c1")
 
@@ -137,9 +153,18 @@ class TestTheBaseThatIsNotNamed:
             ("main passed, main passed, feature passed, main here, main passed", "2"),
             ("main passed, main infra, new, main here", "1"),
             ("main passed, main passed, feature here", "2"),
-            ("- passed, new, - here", "1"),
+            ("main passed, - passed, other passed, feature here", "1"),
+            ("main passed, new, - passed, - here", "1"),
+            ("main passed + - passed, - here", "1"),
         ],
-        ids=["before on the same branch", "with a verdict", "for the first of a branch", "without branches"],
+        ids=[
+            "before on the same branch",
+            "with a verdict",
+            "for the first of a branch",
+            "of the base branch",
+            "for one of an unknown branch",
+            "of the base branch, whatever else ran on it",
+        ],
     )
     async def test_is_the_newest_build(self, story: StoredCiStory, history: str, base: str) -> None:
         build, _ = story.history(history)
@@ -160,6 +185,17 @@ class TestTheBaseThatIsNotNamed:
         story.on("feature", "5", pay="passed")
         build = story.main("6", pay="failed", search="failed")
         assert (await story.comparisons.compare(build.id)).base.version == "2"
+
+    @pytest.mark.parametrize("history", ["- passed, - here", "other passed, feature here", "main failed, - here"])
+    async def test_is_never_a_guess(self, story: StoredCiStory, history: str) -> None:
+        build, _ = story.history(history)
+        with pytest.raises(NotFound, match="of the same branch, or of develop, has a verdict; name one with base"):
+            await story.comparisons.compare(build.id, base_branch="develop")
+
+    async def test_of_a_build_that_has_not_been_run_is_one_of_the_base_branch(self, story: StoredCiStory) -> None:
+        story.main("1", pay="passed")
+        story.on("feature", "2", pay="passed")
+        assert (await story.comparisons.compare(story.build("3").id)).base.version == "1"
 
     async def test_is_missing_when_nothing_was_run_before(self, story: StoredCiStory) -> None:
         story.main("1")

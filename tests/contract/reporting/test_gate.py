@@ -8,12 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.chassis.context import Caller, bind
-from services.reporting.model.reports.gate import Gate, GateResult, GateRule
+from services.reporting.model.reports.gate import Gate, GateCounts, GateResult, GateRule
 from tests.contract.reporting.store import MongoStore, StoredCiStory
 from tests.fakes.reporting_attempts import NO_DEADLINE
 from tests.fakes.reporting_story import NOW, ORG
 
 NEW, KNOWN = GateRule.NEWLY_BROKEN, GateRule.KNOWN_ON_BASE
+NEVER, FIRST = GateRule.NEVER_PASSED, GateRule.NOT_RUN_BEFORE
+UNKNOWN = (
+    "Fails here, and no run on an earlier build that names main has a verdict. The branch of this run is not known."
+)
 
 
 @pytest.fixture
@@ -40,13 +44,13 @@ class TestAResult:
                 {"pay": "failed", "search": "passed"},
                 2,
                 GateResult.BLOCK,
-                'Blocked: 1 test newly broken ("Old name of pay").',
+                'Blocked: 1 failing test that was not run before ("Old name of pay").',
             ),
             (
                 {"pay": "failed"},
                 2,
                 GateResult.BLOCK,
-                'Blocked: 1 test newly broken ("Old name of pay"); 1 run has not ended.',
+                'Blocked: 1 failing test that was not run before ("Old name of pay"); 1 run has not ended.',
             ),
             ({}, 0, GateResult.BLOCK, "Blocked: the execution has no runs, so nothing was tested."),
         ],
@@ -57,34 +61,59 @@ class TestAResult:
     ) -> None:
         gate = await story.gate(story.ci(story.build("1"), "feature", total=total, **endings))
         assert (gate.result, gate.summary) == (result, summary)
-        assert (gate.total, gate.passed, gate.pending) == (
-            total,
-            list(endings.values()).count("passed"),
-            total - len(endings),
-        )
-        assert rules(gate) == ({"pay": NEW} if "failed" in endings.values() else {})
+        passed = list(endings.values()).count("passed")
+        assert gate.counts == GateCounts(total, passed, total - len(endings))
+        assert rules(gate) == ({"pay": FIRST} if "failed" in endings.values() else {})
         assert not gate.storm
 
     async def test_is_pending_while_runs_have_not_ended_and_none_blocks(self, story: StoredCiStory) -> None:
         story.main("1", pay="failed")
         execution = story.ci(story.build("2"), "feature", total=4, pay="failed", search="passed", go="running")
         gate = await story.gate(execution)
-        assert (gate.result, gate.pending) == (GateResult.PENDING, 2)
+        assert (gate.result, gate.counts.pending) == (GateResult.PENDING, 2)
         assert gate.summary == (
-            "Pending: 2 of 4 runs have not ended, and no ended run blocks; 1 failure does not block (1 known on main)."
+            "Pending: 2 of 4 runs have not ended, and no ended run blocks; "
+            '1 failure does not block (1 known on main: "Old name of pay").'
         )
 
     async def test_lists_blocking_reasons_first_then_by_name(self, story: StoredCiStory) -> None:
         story.main("1", b="failed", a="failed", d="passed", c="passed")
-        gate = await story.gate(
-            story.ci(story.build("2"), "feature", b="failed", a="failed", d="failed", c="failed", e="infra")
-        )
-        assert [reason.run.test_id for reason in gate.reasons] == ["c", "d", "e", "a", "b"]
-        assert [reason.rule.blocks for reason in gate.reasons] == [True, True, True, False, False]
+        failed = dict.fromkeys(("b", "a", "d", "c", "f"), "failed")
+        gate = await story.gate(story.ci(story.build("2"), "feature", e="infra", **failed))  # type: ignore[arg-type]
+        assert [reason.run.test_id for reason in gate.reasons] == ["c", "d", "f", "e", "a", "b"]
+        assert [reason.rule.blocks for reason in gate.reasons] == [True] * 4 + [False] * 2
         assert gate.summary == (
-            'Blocked: 2 tests newly broken ("Old name of c", "Old name of d") and 1 test without a verdict '
-            '("Old name of e"); 2 failures do not block (2 known on main).'
+            'Blocked: 2 tests newly broken ("Old name of c", "Old name of d"), '
+            '1 failing test that was not run before ("Old name of f") and 1 test without a verdict ("Old name of e"); '
+            '2 failures do not block (2 known on main: "Old name of a", "Old name of b").'
         )
+
+    async def test_is_no_pass_if_nothing_passed(self, story: StoredCiStory) -> None:
+        story.main("1", pay="failed")
+        gate = await story.gate(story.ci(story.build("2"), "feature", pay="failed"))
+        assert (gate.result, rules(gate)) == (GateResult.BLOCK, {"pay": KNOWN})
+        assert gate.summary == (
+            'Blocked: no run passed; 1 failure does not block (1 known on main: "Old name of pay").'
+        )
+
+    async def test_names_the_failures_that_do_not_block(self, story: StoredCiStory) -> None:
+        story.main("1", a="failed", b="failed", c="failed", d="failed")
+        story.quarantine("e", NOW + timedelta(days=2))
+        failed = dict.fromkeys("abcde", "failed")
+        gate = await story.gate(story.ci(story.build("2"), "feature", go="passed", **failed))  # type: ignore[arg-type]
+        assert gate.result is GateResult.PASS
+        assert gate.summary == (
+            "Passed: 1 of 6 runs passed; 5 failures do not block "
+            '(4 known on main: "Old name of a", "Old name of b", "Old name of c" and 1 more; '
+            '1 in quarantine: "Name of e").'
+        )
+
+    async def test_says_what_ran_and_on_which_branch(self, story: StoredCiStory) -> None:
+        execution = story.ci(story.build("1.0"), "feature", total=3, pay="passed", go="failed")
+        gate = await story.gate(execution)
+        assert gate.branch == "feature"
+        assert gate.covers == 'Covers 2 tests on build 1.0: "Old name of go", "Old name of pay"; 1 run has not begun.'
+        assert (await story.gate(story.ci(story.build("2"), pay="passed"))).branch is None
 
     async def test_counts_a_test_once_and_names_the_first_three(self, story: StoredCiStory) -> None:
         build = story.build("1")
@@ -94,7 +123,7 @@ class TestAResult:
         gate = await story.gate(execution)
         assert len(gate.reasons) == 5
         named = '"Old name of a", "Old name of b", "Old name of c" and 1 more'
-        assert gate.summary == f"Blocked: 4 tests newly broken ({named})."
+        assert gate.summary == f"Blocked: 4 failing tests that were not run before ({named})."
 
 
 class TestTheRule:
@@ -102,7 +131,7 @@ class TestTheRule:
         for test, until in (("pay", NOW + timedelta(days=2)), ("go", NOW + timedelta(days=2)), ("old", NOW)):
             story.quarantine(test, until)
         gate = await story.gate(story.ci(story.build("1"), "feature", pay="failed", go="infra", old="failed"))
-        assert rules(gate) == {"pay": GateRule.QUARANTINED, "go": GateRule.QUARANTINED, "old": GateRule.NEWLY_BROKEN}
+        assert rules(gate) == {"pay": GateRule.QUARANTINED, "go": GateRule.QUARANTINED, "old": FIRST}
         pay = next(reason for reason in gate.reasons if reason.run.test_id == "pay")
         assert pay.detail == 'In quarantine until 2026-11-22 12:00 UTC, set by ci key: "Waits for the fix".'
         assert pay.quarantine
@@ -149,25 +178,37 @@ class TestTheRule:
         [
             ("main failed, main passed, feature here", NEW, "Fails here, and passed on main: its only run on build 2"),
             ("feature here, main failed", KNOWN, "Fails on main too: its only run on build 2 failed"),
-            ("feature failed, other failed, feature here", NEW, "Fails here, and has no verdict on another build"),
+            (
+                "feature failed, other failed, feature here",
+                FIRST,
+                "Fails here, and has no verdict on any build of main.",
+            ),
             ("main passed, main failed + main here", NEW, "Fails here, and passed on main"),
             ("main passed, main here, main failed", NEW, "Fails here, and passed on main"),
             ("main failed, main here, main passed", KNOWN, "Fails on main too"),
-            ("- passed, - here", NEW, "Fails here, and passed before"),
-            ("- failed, - here", KNOWN, "Failed before too"),
-            ("new, - here", NEW, "Fails here, and has no verdict on an earlier build."),
+            ("main here, main passed", FIRST, "Fails here, and has no verdict on an earlier build of main."),
+            ("main failed + main here", NEVER, "Fails here, and ran on main without ever passing."),
+            ("main failed + feature here", NEVER, "Fails here, and ran on main without ever passing."),
+            ("main infra, feature here", FIRST, "Fails here, and has no verdict on any build of main."),
             (
                 "main passed + main passed + main infra, feature here",
                 NEW,
-                "Fails here, and passed on main: 2 of 2 runs on build 1 passed, the last at ",
+                "Fails here, and passed on main: its newest run there, on build 1, passed at ",
             ),
-            ("main passed, - failed, feature here", NEW, ""),
-            ("- failed, feature here", KNOWN, ""),
-            ("main failed, main infra + - passed, feature here", NEW, ""),
             ("main failed, main passed + other passed, feature here", NEW, ""),
             ("main failed, - failed, main passed + other infra, - failed, feature here", NEW, ""),
             ("main failed, main passed + other passed, main here, main failed", NEW, ""),
             ("main passed, main failed, main failed + other failed, feature here", KNOWN, ""),
+            ("- passed, - here", FIRST, UNKNOWN),
+            ("- failed, - here", FIRST, UNKNOWN),
+            ("new, - here", FIRST, UNKNOWN),
+            ("main failed, - here", KNOWN, "Fails on main too: its only run on build 1 failed"),
+            ("- here, main failed", FIRST, UNKNOWN),
+            ("main passed, - here", NEW, "Fails here, and passed on main: its only run on build 1 passed"),
+            ("main passed, - failed, feature here", NEW, ""),
+            ("- failed, feature here", FIRST, "Fails here, and has no verdict on any build of main."),
+            ("main failed, main infra + - passed, feature here", KNOWN, ""),
+            ("main passed, main infra + - failed, feature here", NEW, ""),
         ],
     )
     async def test_depends_on_the_verdicts_of_other_builds(
@@ -177,10 +218,18 @@ class TestTheRule:
         found, sentence = await only(story, execution)
         assert (found, sentence[: len(detail)]) == (rule, detail)
 
+    @pytest.mark.parametrize(("on_main", "by_hand", "rule"), [("passed", "failed", NEW), ("failed", "passed", KNOWN)])
+    async def test_ignores_a_run_of_an_unknown_branch_on_a_build_of_the_base_branch(
+        self, story: StoredCiStory, on_main: str, by_hand: str, rule: GateRule
+    ) -> None:
+        build = story.main("1", pay=on_main)
+        story.run("pay", build, by_hand, execution=story.ci(build, total=1), version=2)
+        assert (await only(story, story.ci(story.build("2"), "feature", pay="failed")))[0] is rule
+
     async def test_looks_at_the_base_branch_that_is_named(self, story: StoredCiStory) -> None:
         story.on("develop", "1", pay="failed")
         execution = story.ci(story.build("2"), "feature", pay="failed")
-        assert (await only(story, execution))[0] is GateRule.NEWLY_BROKEN
+        assert (await only(story, execution))[0] is FIRST
         assert (await only(story, execution, base="develop"))[0] is GateRule.KNOWN_ON_BASE
 
     async def test_a_pass_of_the_base_branch_on_the_same_build_counts(self, story: StoredCiStory) -> None:
@@ -218,15 +267,16 @@ async def test_known_failures_agree_with_a_scan_of_all_builds(
     with bind(Caller(ORG)):
         (reason,) = (await story.gate(executions[place])).reasons
     if reason.rule is not GateRule.FLAKY:
-        assert (reason.rule is GateRule.KNOWN_ON_BASE) is known_on_main(told, place)
+        assert reason.rule is rule_of(told, place)
 
 
-def known_on_main(told: list[tuple[str | None, str]], place: int) -> bool:
+def rule_of(told: list[tuple[str | None, str]], place: int) -> GateRule:
     """The definition of docs/gate.md, for builds in the order of their upload."""
     own = told[place][0]
     others = [(at, branch, ending) for at, (branch, ending) in enumerate(told) if at != place and ending != "infra"]
     if own in ("main", None):
         others = [seen for seen in others if seen[0] < place]
-    on_main = [ending for _, branch, ending in others if branch == "main" or (own is None and branch is None)]
-    line = on_main or [ending for _, branch, ending in others if branch is None]
-    return bool(line) and line[-1] == "failed"
+    on_main = [ending for _, branch, ending in others if branch == "main"]
+    if not on_main:
+        return FIRST
+    return KNOWN if on_main[-1] == "failed" else NEW

@@ -8,6 +8,7 @@ from services.chassis.context import Caller, bind, limit_time
 from services.chassis.errors import FailedPrecondition, NotFound, Unavailable
 from services.reporting.model.reports.gate import GateResult, GateRule
 from services.reporting.model.snapshots import ExecutionSnapshot
+from services.reporting.storage.verdicts import STORM_BUILDS_SKIPPED
 from services.reporting.usecases.gate import GateRequest, Gates
 from tests.contract.reporting.store import MongoStore, StoredCiStory, expire
 from tests.contract.reporting.test_gate import only, rules
@@ -36,23 +37,28 @@ class TestStorms:
         assert rule is GateRule.NEWLY_BROKEN
         assert "on build 1" in detail
 
-    @pytest.mark.parametrize("branch", ["main", None])
-    async def test_an_outage_hides_no_pass_on_the_same_build(self, story: StoredCiStory, branch: str | None) -> None:
-        story.on(branch, "1", pay="failed")
-        build = story.on(branch, "2", **dict.fromkeys(STORM, "passed"))
-        story.ci(build, branch, **STORM)  # type: ignore[arg-type]
-        assert (await only(story, story.ci(story.build("3"), branch, pay="failed")))[0] is GateRule.NEWLY_BROKEN
+    @pytest.mark.parametrize("before", ["failed", None])
+    async def test_an_outage_hides_no_pass_on_the_same_build(self, story: StoredCiStory, before: str | None) -> None:
+        story.main("1", **({"pay": before} if before else {}))
+        build = story.main("2", **dict.fromkeys(STORM, "passed"))
+        story.ci(build, "main", **STORM)  # type: ignore[arg-type]
+        assert (await only(story, story.ci(story.build("3"), "main", pay="failed")))[0] is GateRule.NEWLY_BROKEN
 
-    async def test_runs_by_hand_do_not_replace_a_base_branch_with_storms_only(self, story: StoredCiStory) -> None:
-        story.on(None, "1", pay="failed")
-        story.main("2", **STORM)
-        execution = story.ci(story.build("3"), "feature", pay="failed", new="failed")
-        story.on(None, "4", new="failed")
-        assert rules(await story.gate(execution)) == {"pay": GateRule.NEWLY_BROKEN, "new": GateRule.KNOWN_ON_BASE}
+    async def test_a_test_that_only_failed_in_storms_never_passed(self, story: StoredCiStory) -> None:
+        story.main("1", **STORM)
+        execution = story.ci(story.build("2"), "feature", pay="failed", new="failed")
+        assert rules(await story.gate(execution)) == {"pay": GateRule.NEVER_PASSED, "new": GateRule.NOT_RUN_BEFORE}
+
+    async def test_more_outages_than_are_skipped_hide_no_pass(self, story: StoredCiStory) -> None:
+        story.main("1", pay="passed")
+        for number in range(STORM_BUILDS_SKIPPED + 2):
+            story.main(f"2.{number}", **STORM)
+        rule, detail = await only(story, story.ci(story.build("3"), "feature", pay="failed"))
+        assert (rule, "on build 1" in detail) == (GateRule.NEWLY_BROKEN, True)
 
     async def test_a_storm_on_the_base_branch_makes_a_storm_known(self, story: StoredCiStory) -> None:
         story.main("1", **STORM)
-        gate = await story.gate(story.ci(story.build("2"), "feature", **STORM))  # type: ignore[arg-type]
+        gate = await story.gate(story.ci(story.build("2"), "feature", go="passed", **STORM))  # type: ignore[arg-type]
         assert (gate.result, set(rules(gate).values())) == (GateResult.PASS, {GateRule.KNOWN_ON_BASE})
 
 
@@ -90,7 +96,7 @@ class TestFreshness:
 
     async def test_an_execution_that_was_just_accepted_is_pending(self, story: StoredCiStory) -> None:
         gate = await story.gate("just started", min_ended=0, total=3)
-        assert (gate.result, gate.pending) == (GateResult.PENDING, 3)
+        assert (gate.result, gate.counts.pending) == (GateResult.PENDING, 3)
         assert gate.summary == "Pending: 3 of 3 runs have not ended."
 
     async def test_an_execution_of_unknown_size_never_passes(self, story: StoredCiStory) -> None:

@@ -69,7 +69,7 @@ async def lookups(store: MongoStore, build_id: str) -> list[Any]:
         await tests.newest(TestFilter(), page),
         await tests.count(TestFilter()),
         await tests.quarantines(["pay"]),
-        await verdicts.of_cells(cells),
+        await verdicts.uploads(cells),
         await verdicts.find(cells, VerdictQuery(SearchSide.AFTER, ANY, ("main",))),
         await store.scanned_verdicts.find(cells, VerdictQuery(SearchSide.AFTER, ANY, ("main",))),
         await verdicts.attempts([(APP, "pay")]),

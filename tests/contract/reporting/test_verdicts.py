@@ -13,16 +13,16 @@ from services.reporting.model.reports.breakage import (
     ANY,
     FAILED,
     PASSED,
+    AttemptQuery,
     Branches,
     BuildVerdict,
-    PassQuery,
     SearchSide,
     VerdictQuery,
-    build_verdict,
+    named_build_verdict,
 )
 from services.reporting.model.reports.gate import ExecutionProgress
 from services.reporting.model.tables import CellKey, Tables
-from services.reporting.storage.subdocuments import encode_attempts, holds_pass
+from services.reporting.storage.subdocuments import encode_attempts, holds_attempt
 from services.reporting.storage.verdicts import STORM_BUILDS_SKIPPED
 from tests.contract.reporting.store import MongoStore, StoredCiStory, expire
 from tests.examples import examples
@@ -50,7 +50,7 @@ ATTEMPTS = st.builds(
     branch=ATTEMPT_BRANCHES,
     storm=st.sampled_from([None, True, False]),
 )
-BRANCHES: list[Branches] = [("main",), ("feature", "main", None), (None,)]
+BRANCHES: list[Branches] = [("main",), ("feature", "main"), ()]
 QUERIES = st.builds(
     VerdictQuery,
     st.sampled_from(SearchSide),
@@ -68,8 +68,9 @@ async def test_lookups_and_scans_find_what_is_defined(
     await store.clear()
     await store.fold(told)
     tables = recount(told)
-    known = {key: seen for key, cell in tables.cells.rows() if (seen := build_verdict(key, cell))}
-    assert await store.verdicts.of_cells(KEYS) == {key: known[key] for key in KEYS if key in known}
+    known = {key: seen for key, cell in tables.cells.rows() if (seen := named_build_verdict(key, cell))}
+    uploads = {key: cell.uploaded_at for key, cell in tables.cells.rows()}
+    assert await store.verdicts.uploads(KEYS) == {key: uploads[key] for key in KEYS if key in uploads}
     for query in queries:
         expected = {key: seen for key in KEYS if (seen := nearest(tables, known.values(), key, query))}
         assert await store.verdicts.find(KEYS, query) == expected
@@ -111,35 +112,42 @@ async def test_scans_tell_builds_of_one_moment_apart(store: MongoStore) -> None:
     at = NOW - timedelta(days=3)
     for number, ending in enumerate(["passed", "failed", "failed", "passed", "failed"]):
         build = BuildRef(at, f"build-{number}", str(number))
-        story.ci(build, "main" if number != 1 else None, "c", t=ending)
+        story.ci(build, "main" if number != 1 else "feature", "c", t=ending)
     await story.fold()
     keys = [(APP, "t", f"build-{number}") for number in range(5)]
-    known = {key: seen for key, cell in story.tables.cells.rows() if (seen := build_verdict(key, cell))}
-    for side, outcomes, branches in product(SearchSide, (ANY, PASSED, FAILED), [("main",), ("main", None)]):
+    known = {key: seen for key, cell in story.tables.cells.rows() if (seen := named_build_verdict(key, cell))}
+    for side, outcomes, branches in product(SearchSide, (ANY, PASSED, FAILED), [("main",), ("main", "feature")]):
         query = VerdictQuery(side, outcomes, branches, storms=True)
         expected = {key: seen for key in keys if (seen := nearest(story.tables, known.values(), key, query))}
         assert await store.scanned_verdicts.find(keys, query, dict.fromkeys(keys, at)) == expected
 
 
-async def test_attempts_are_those_of_histories_with_such_a_pass(store: MongoStore) -> None:
+async def test_attempts_are_those_of_histories_with_such_an_attempt(store: MongoStore) -> None:
     story = StoredCiStory(store)
     first = story.main("1", pay="passed", search="failed")
     story.main("2", pay="failed", search="passed")
     await story.fold()
     histories = {key: history.attempts for key, history in story.tables.histories.rows()}
     assert await store.verdicts.attempts(histories.keys()) == histories
-    later = PassQuery(("main",), (first.uploaded_at, first.id))
+    later = AttemptQuery("main", (first.uploaded_at, first.id))
     found = await store.verdicts.attempts(histories.keys(), {(APP, test): later for test in ("pay", "search")})
     assert found.keys() == {(APP, "search")}
     assert await store.verdicts.attempts(histories.keys(), {(APP, "pay"): later}) == {}
+    failed = {(APP, "pay"): AttemptQuery("main", (first.uploaded_at, first.id), only_passed=False)}
+    assert (await store.verdicts.attempts(histories.keys(), failed)).keys() == {(APP, "pay")}
 
 
-@given(attempts=st.lists(ATTEMPTS, max_size=6), branches=st.lists(ATTEMPT_BRANCHES), after=ATTEMPT_BUILDS)
-def test_a_pass_is_seen_in_encoded_attempts(
-    attempts: list[Attempt], branches: list[str | None], after: BuildRef
+@given(
+    attempts=st.lists(ATTEMPTS, max_size=6),
+    branch=ATTEMPT_BRANCHES.filter(lambda branch: branch is not None),
+    after=ATTEMPT_BUILDS,
+    only_passed=st.booleans(),
+)
+def test_an_attempt_is_seen_in_encoded_ones(
+    attempts: list[Attempt], branch: str, after: BuildRef, only_passed: bool
 ) -> None:
-    sought = PassQuery(tuple(branches), after.key)
-    assert holds_pass(encode_attempts(tuple(attempts)), sought) is any(map(sought.fits, attempts))
+    sought = AttemptQuery(branch, after.key, only_passed)
+    assert holds_attempt(encode_attempts(tuple(attempts)), sought) is any(map(sought.fits, attempts))
 
 
 async def test_builds_before_a_build_come_newest_first(store: MongoStore) -> None:

@@ -63,9 +63,27 @@ async def test_a_gate(service: Service, desk: EventLog) -> None:
     (reason,) = gate.reasons
     assert (reason.rule, reason.blocks, reason.build_version) == (pb.GATE_RULE_NEWLY_BROKEN, True, "2")
     assert (reason.failure_reason, reason.breakage.commit_range) == ('No "Buy" after <time>', "c1..c2")
-    for execution, summary in (
-        (known, "Passed: 0 of 1 run passed; 1 failure does not block (1 known on main)."),
-        (passed, "Passed: the only run passed."),
+    for execution, result, summary in (
+        (known, pb.GATE_RESULT_BLOCK, 'Blocked: no run passed; 1 failure does not block (1 known on main: "Log in").'),
+        (passed, pb.GATE_RESULT_PASS, "Passed: the only run passed."),
     ):
         gate = await service.reports.GetGate(pb.GetGateRequest(execution_id=execution))
-        assert (gate.result, gate.summary) == (pb.GATE_RESULT_PASS, summary)
+        assert (gate.result, gate.summary, gate.branch) == (result, summary, "feature")
+        assert gate.covers == 'Covers 1 test on build 2: "Log in".'
+
+
+async def test_a_gate_of_a_build(service: Service, desk: EventLog) -> None:
+    pay, search, waits = (str(uuid4()) for _ in range(3))
+    await service.publish(desk.app(), *(desk.attachment(test, name) for test, name in ((pay, "P"), (waits, "Waits"))))
+    await on(service, desk, "main", a_build("1"), 3, {pay: "passed"})
+    build = a_build("2")
+    (broke, _) = await on(service, desk, "feature", build, 2, {pay: "failed", search: "passed"})
+    await service.applied()
+    gate = await service.reports.GetBuildGate(pb.GetBuildGateRequest(version_id=build[0].upper()))
+    assert (gate.build_id, gate.app_id, gate.build_version) == (build[0], desk.app_id, "2")
+    assert (gate.result, gate.base_branch, gate.total_tests, gate.passed_tests) == (pb.GATE_RESULT_BLOCK, "main", 2, 0)
+    assert gate.summary == 'Blocked: 1 test newly broken ("Log in"); 1 test was not run ("Waits").'
+    assert "1 of 2 attached tests" in gate.covers
+    (reason,) = gate.reasons
+    assert (reason.rule, reason.execution_id) == (pb.GATE_RULE_NEWLY_BROKEN, broke)
+    assert [(test.test_id, test.test_name) for test in gate.not_run] == [(waits, "Waits")]

@@ -90,9 +90,11 @@ CASES: dict[str, Case] = {
     "CatalogTests.newest": Case(lambda s: s.tests.newest(TestFilter(), PAGE), besides=PAGE.skip + 2),
     "CatalogTests.count": Case(lambda s: s.tests.count(TestFilter()), besides=TESTS + 2),
     "CatalogTests.quarantines": Case(lambda s: s.tests.quarantines(SOME_TESTS), besides=2 * len(SOME_TESTS)),
-    "Verdicts.of_cells": Case(lambda s: s.verdicts.of_cells(SOME_CELLS), besides=2 * len(SOME_TESTS)),
+    "Verdicts.uploads": Case(lambda s: s.verdicts.uploads(SOME_CELLS), besides=2 * len(SOME_TESTS)),
+    "Verdicts.storms": Case(lambda s: s.verdicts.storms(["execution-1", "execution-2"]), besides=4),
+    "Verdicts.runs": Case(lambda s: s.verdicts.runs(["run-1", "run-2"]), besides=4),
     "Verdicts.find": Case(
-        lambda s: s.verdicts.find(SOME_CELLS, VerdictQuery(SearchSide.BEFORE, ANY, (None,))), each=6, besides=8
+        lambda s: s.verdicts.find(SOME_CELLS, VerdictQuery(SearchSide.BEFORE, ANY, ("main",))), each=6, besides=8
     ),
     "Verdicts.attempts": Case(lambda s: s.verdicts.attempts([(APP, test) for test in SOME_TESTS])),
     "Verdicts.builds_before": Case(lambda s: s.verdicts.builds_before(build_copy(5), 2), besides=3),

@@ -42,6 +42,8 @@ def test_without_a_gate_every_run_has_to_pass(found: Any, code: int) -> None:
         (gate("block", ("newly_broken", True), ("flaky", False)), FAILED),
         (gate("block", ("newly_broken", True), ("no_verdict", True)), FAILED),
         (gate("block", ("no_verdict", True), ("known_on_base", False)), NO_VERDICT),
+        (gate("block", ("known_on_base", False)), FAILED),
+        (gate("block", ("not_run_before", True)), FAILED),
         (gate("block"), NO_VERDICT),
     ],
 )

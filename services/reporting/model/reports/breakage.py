@@ -1,22 +1,22 @@
 """Where a test broke: the builds of its last pass and of its first failure since (docs/gate.md)."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, auto
 
-from services.reporting.model.attempts import Attempt
+from services.reporting.model.attempts import Attempt, BuildRef
 from services.reporting.model.snapshots import BuildSnapshot, Outcome
-from services.reporting.model.tables import EPOCH, Cell, CellKey, LastRun, SourceRevision
+from services.reporting.model.tables import EPOCH, Cell, CellKey, LastRun, NamedVerdict, SourceRevision
 
-Branches = tuple[str | None, ...]  # None: builds for which CI named no branch
+Branches = tuple[str, ...]
 PASSED, FAILED = (Outcome.PASSED,), (Outcome.FAILED,)
 ANY = (Outcome.PASSED, Outcome.FAILED)
 
 
 @dataclass(slots=True, unsafe_hash=True)
 class BuildVerdict:
-    """The newest verdict of a test on a build, the build's source revision, and how many runs passed and failed.
+    """A verdict of a test on a build, the source revision of its run, and how many runs on the build passed and failed.
 
     Nothing changes one. It is not frozen, because thousands of them are created for a gate (see tables.py).
     """
@@ -93,18 +93,29 @@ class Break:
 
 
 def build_verdict(key: CellKey, cell: Cell) -> BuildVerdict | None:
-    """The cell's verdict; None without one."""
+    """The newest verdict of the cell, with the source revision of its run; None without one."""
     if cell.verdict is None:
         return None
+    named = cell.named_verdict
+    own = named if named is not None and named.run_id == cell.verdict.run_id else None
+    return _of_cell(key, cell, cell.verdict, own)
+
+
+def named_build_verdict(key: CellKey, cell: Cell) -> BuildVerdict | None:
+    """The newest verdict of a run of the cell that names its branch; None without one."""
+    return _of_cell(key, cell, cell.named_verdict.run, cell.named_verdict) if cell.named_verdict else None
+
+
+def _of_cell(key: CellKey, cell: Cell, run: LastRun, named: NamedVerdict | None) -> BuildVerdict:
     return BuildVerdict(
-        key, cell.uploaded_at, cell.verdict, cell.source_revision, passed=cell.passed, failed=cell.failed
+        key, cell.uploaded_at, run, named.source_revision if named else None, passed=cell.passed, failed=cell.failed
     )
 
 
 def branch_scopes(own: str | None, base: str | None) -> BranchScopes:
-    """The scopes for a run on branch `own` that is compared with branch `base`; None where CI named no branch."""
-    wider = tuple(dict.fromkeys((own, base, None)))
-    return BranchScopes((own,) if own else wider, wider)
+    """The scopes for a run on branch `own` that is compared with branch `base`; None: not known, so no branch."""
+    wider = tuple(dict.fromkeys(branch for branch in (own, base) if branch is not None))
+    return BranchScopes((own,) if own is not None else wider, wider)
 
 
 def find_break(own: BuildVerdict, passing: BuildVerdict | None, failing: BuildVerdict | None) -> Break:
@@ -175,100 +186,121 @@ def build_ids(breaks: Iterable[Break]) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class BaseScope:
-    """Where to find verdicts on the base branch: the first of the scopes with a verdict decides."""
+    """Where to find verdicts on the base branch: which builds, seen from that of the failure."""
 
     base: str
     side: SearchSide
-    scopes: tuple[Branches, ...]
+
+    def contains(self, attempt: Attempt, failure: BuildVerdict) -> bool:
+        """Whether the attempt is one of the base branch that may have been seen before this failure.
+
+        On the build of the failure only what had started before the failing run ended.
+        """
+        if attempt.branch != self.base or attempt.run_id == failure.verdict.run_id:
+            return False
+        if attempt.build.id == failure.build_id:
+            return attempt.started_at <= failure.verdict.ended_at
+        return self.side is SearchSide.OTHER or attempt.build.key < failure.build_order
+
+
+def base_scope(own: str | None, base: str) -> BaseScope:
+    """Where to find verdicts on the base branch for a run on branch `own`; None: its branch is not known.
+
+    What a run of the base branch itself broke must not count as known, so only builds before its own do. A run of an
+    unknown branch may be one of the base branch.
+    """
+    return BaseScope(base, SearchSide.BEFORE if own in (base, None) else SearchSide.OTHER)
+
+
+@dataclass(frozen=True, slots=True)
+class BuildPass:
+    """That a test passed on a build."""
+
+    build: BuildRef
+    at: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class BaseBranchStatus:
-    """The newest verdict on the base branch; `passed` is a pass there that outweighs a failure."""
+    """What is known of a failing test on the base branch.
 
-    verdict: BuildVerdict
-    passed: Attempt | None = None
+    `verdict` is its newest one there, outside storms. `passed` is a pass there that outweighs a failing `verdict`, or
+    that was found without one. `ran` is whether it has any verdict there, in a storm or on the build of the failure.
+    """
+
+    verdict: BuildVerdict | None = None
+    passed: BuildPass | None = None
+    ran: bool = False
 
     @property
     def fails(self) -> bool:
-        return self.verdict.fails and self.passed is None
+        """Whether the failure is known there."""
+        return self.verdict is not None and self.verdict.fails and self.passed is None
+
+    @property
+    def has_passed(self) -> bool:
+        return self.passed is not None or (self.verdict is not None and not self.verdict.fails)
 
     @property
     def build_ids(self) -> set[str]:
         """The builds that a sentence may name."""
-        return {self.verdict.build_id, *([self.passed.build.id] if self.passed else ())}
+        return {*([self.verdict.build_id] if self.verdict else ()), *([self.passed.build.id] if self.passed else ())}
 
 
-def base_scope(own: str | None, base: str) -> BaseScope:
-    """Where to find verdicts on the base branch for an execution on branch `own`.
-
-    What an execution of the base branch itself broke must not count as known, so only builds before its own do. An
-    execution without a branch counts as one of the base branch, and so do builds without a branch: a team that names
-    no branches gets "failed already on the build before".
-    """
-    if own is None:
-        return BaseScope(base, SearchSide.BEFORE, ((base, None),))
-    return BaseScope(base, SearchSide.BEFORE if own == base else SearchSide.OTHER, ((base,), (None,)))
+NOTHING_ON_BASE = BaseBranchStatus()
 
 
 @dataclass(frozen=True, slots=True)
-class PassQuery:
-    """A search for attempts that passed: on runs of one of these branches, on builds that come after this place."""
+class AttemptQuery:
+    """A search for attempts of runs on a branch, on builds that come after this place; all attempts, or passes only."""
 
-    branches: Branches
-    after: tuple[datetime, str]
+    branch: str
+    after: tuple[datetime, str] = (EPOCH, "")
+    only_passed: bool = True
 
     def fits(self, attempt: Attempt) -> bool:
-        return attempt.passed and attempt.branch in self.branches and attempt.build.key > self.after
+        outcome = attempt.passed or not self.only_passed
+        return outcome and attempt.branch == self.branch and attempt.build.key > self.after
 
-    def wider(self, other: "PassQuery") -> "PassQuery":
-        """One that finds what either finds."""
-        return PassQuery((*self.branches, *other.branches), min(self.after, other.after))
-
-
-def pass_query(failure: BuildVerdict, scope: BaseScope) -> PassQuery:
-    """What any attempt is that outweighs `failure` (see `newer_pass`); few histories contain one."""
-    if _stands_in(failure, scope):
-        return PassQuery((scope.base,), (EPOCH, ""))
-    unnamed = (None,) if None in scope.scopes[0] else ()
-    return PassQuery((scope.base, *unnamed), failure.build_order)
-
-
-def _stands_in(failure: BuildVerdict, scope: BaseScope) -> bool:
-    """Whether its build, which CI named no branch for, only stands in for one of the base branch."""
-    return failure.branch is None and scope.scopes[0] == (scope.base,)
+    def wider(self, other: "AttemptQuery") -> "AttemptQuery":
+        """One that finds what either finds; both are of one branch."""
+        return AttemptQuery(self.branch, min(self.after, other.after), self.only_passed and other.only_passed)
 
 
 def newer_pass(
-    attempts: Iterable[Attempt], failure: BuildVerdict, own: BuildVerdict, scope: BaseScope, *, storms: bool
-) -> Attempt | None:
-    """The pass on the base branch that outweighs `failure`, which was found there; None when there is none.
+    attempts: Iterable[Attempt], known: BuildVerdict, failure: BuildVerdict, scope: BaseScope, *, storms: bool
+) -> BuildPass | None:
+    """The pass on the base branch that outweighs `known`, a failure that was found there; None when there is none.
 
     Lookups count a build that was tested for two branches as one of them only, and a storm hides an earlier pass on
     its build. The attempts have the branch of each run, so they contain passes that lookups miss.
     """
     counted = [attempt for attempt in attempts if attempt.passed or storms or not attempt.storm]
+    newest = max((one for one in counted if _counts(one, failure, scope)), key=_recency, default=None)
+    outweighs = newest is not None and newest.passed and newest.build.key > known.build_order
+    return _build_pass(newest) if newest is not None and outweighs else None
+
+
+def _counts(attempt: Attempt, failure: BuildVerdict, scope: BaseScope) -> bool:
+    """Whether the attempt tells how the test does on the base branch now."""
     if scope.side is SearchSide.BEFORE:
-        counted = [attempt for attempt in counted if attempt.build.key < own.build_order]
-    named = _newest(attempt for attempt in counted if attempt.branch == scope.base)
-    if _stands_in(failure, scope):
-        return named if named and named.passed else None
-    newest = _newest([*_unnamed(counted, scope), *([named] if named else [])])
-    return newest if newest and newest.passed and newest.build.key > failure.build_order else None
+        return attempt.branch == scope.base and attempt.build.key < failure.build_order
+    return attempt.branch == scope.base
 
 
-def _unnamed(counted: Sequence[Attempt], scope: BaseScope) -> list[Attempt]:
-    """The attempts on builds without a branch, if these count as builds of the base branch."""
-    if None not in scope.scopes[0]:
-        return []
-    named = {attempt.build.id for attempt in counted if attempt.branch is not None}
-    return [attempt for attempt in counted if attempt.build.id not in named]
+def status_from_attempts(
+    attempts: Iterable[Attempt], failure: BuildVerdict, scope: BaseScope, *, ran: bool
+) -> BaseBranchStatus:
+    """The status of a test without a verdict that lookups find; `ran`: except in storms."""
+    seen = [attempt for attempt in attempts if scope.contains(attempt, failure)]
+    newest = max((attempt for attempt in seen if attempt.passed), key=_recency, default=None)
+    return BaseBranchStatus(passed=_build_pass(newest) if newest else None, ran=ran or bool(seen))
 
 
-def _newest(attempts: Iterable[Attempt]) -> Attempt | None:
-    """The newest attempt on the newest build."""
-    return max(attempts, key=_recency, default=None)
+def _build_pass(attempt: Attempt) -> BuildPass:
+    return BuildPass(attempt.build, attempt.started_at)
 
 
 def _recency(attempt: Attempt) -> tuple[tuple[datetime, str], tuple[datetime, str, int, str]]:
+    """What makes an attempt newer: that its build is, else the attempt itself."""
     return (attempt.build.key, attempt.recency)

@@ -39,6 +39,8 @@ class Comparison:
     build: ComparedBuild
     base: ComparedBuild
     newly_failing: list[ComparedTest] = field(default_factory=list)
+    never_passed: list[ComparedTest] = field(default_factory=list)
+    not_run_before: list[ComparedTest] = field(default_factory=list)
     still_failing: list[ComparedTest] = field(default_factory=list)
     fixed: list[ComparedTest] = field(default_factory=list)
     flaky: list[ComparedTest] = field(default_factory=list)
@@ -109,8 +111,17 @@ def _list_of(comparison: Comparison, row: ComparedTest) -> list[ComparedTest] | 
     if (fails or failed) and row.classification is Classification.FLAKY:
         return comparison.flaky
     if fails:
-        return comparison.newly_failing
+        return _newly_failing(comparison, row)
     return comparison.fixed if failed else None
+
+
+def _newly_failing(comparison: Comparison, row: ComparedTest) -> list[ComparedTest]:
+    """A test without a verdict on the base is newly failing if it passed on an earlier build of one of the branches."""
+    breakage = row.breakage
+    if row.base_status is LastStatus.PASSED or (breakage and breakage.last_passing):
+        return comparison.newly_failing
+    failed_before = breakage is not None and breakage.first_failing.build_id != comparison.build.build_id
+    return comparison.never_passed if failed_before else comparison.not_run_before
 
 
 def _row(test_id: str, name: str, known: ComparisonInputs, now: datetime) -> ComparedTest:

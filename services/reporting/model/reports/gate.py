@@ -6,8 +6,9 @@ from datetime import datetime
 from enum import StrEnum
 
 from services.reporting.model.flaky import Assessment, Classification
-from services.reporting.model.reports.breakage import BaseBranchStatus, Breakage
-from services.reporting.model.snapshots import Quarantine, Status
+from services.reporting.model.reports.breakage import NOTHING_ON_BASE, BaseBranchStatus, Breakage
+from services.reporting.model.snapshots import BuildSnapshot, Quarantine, Status
+from services.reporting.model.tables import CellKey, HistoryKey
 
 
 class GateResult(StrEnum):
@@ -19,9 +20,14 @@ class GateResult(StrEnum):
 
 
 class GateRule(StrEnum):
-    """Why a run that did not pass blocks or does not; the values are those of the contract."""
+    """Why a test that did not pass blocks or does not; the values are those of the contract, in the order of reasons.
+
+    "On the base" is about the key of a verdict (app and test), as are the lookups behind it.
+    """
 
     NEWLY_BROKEN = "newly_broken"
+    NEVER_PASSED = "never_passed"
+    NOT_RUN_BEFORE = "not_run_before"
     NO_VERDICT = "no_verdict"
     KNOWN_ON_BASE = "known_on_base"
     FLAKY = "flaky"
@@ -29,7 +35,7 @@ class GateRule(StrEnum):
 
     @property
     def blocks(self) -> bool:
-        return self in (GateRule.NEWLY_BROKEN, GateRule.NO_VERDICT)
+        return self not in (GateRule.KNOWN_ON_BASE, GateRule.FLAKY, GateRule.QUARANTINED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +49,14 @@ class ExecutionProgress:
 
 @dataclass(slots=True, unsafe_hash=True)
 class GateRun:
-    """A run of the execution; `category` and `failure_reason` (normalised) are None when nothing failed.
+    """A run that a gate judges; `category` and `failure_reason` (normalised) are None when nothing failed.
 
     Of an expired run no more is known than its ids and its status. Nothing changes one: see `BuildVerdict` for why it
     is not frozen.
     """
 
     run_id: str
+    execution_id: str
     test_id: str
     test_name: str
     app_id: str | None
@@ -73,16 +80,26 @@ class GateRun:
         """Whether it failed with a verdict."""
         return self.status is Status.COMPLETED and not self.success
 
+    @property
+    def cell(self) -> CellKey | None:
+        """What its verdict is about; None without app or build."""
+        return (self.app_id, self.test_id, self.build_id) if self.app_id and self.build_id else None
+
+    @property
+    def history(self) -> HistoryKey | None:
+        """What its test is judged by on all builds; None without an app."""
+        return (self.app_id, self.test_id) if self.app_id else None
+
 
 @dataclass(slots=True, unsafe_hash=True)
 class FailureContext:
     """What a rule needs to know about a run that did not pass: its test's assessment on the app and active quarantine
-    and, when it failed with a verdict, the base branch's newest verdict and the breakage.
+    and, when it failed with a verdict, how the test does on the base branch, and the breakage.
     """
 
     assessment: Assessment
     quarantine: Quarantine | None = None
-    on_base: BaseBranchStatus | None = None
+    on_base: BaseBranchStatus = NOTHING_ON_BASE
     breakage: Breakage | None = None
 
 
@@ -98,17 +115,45 @@ class GateReason:
 
 
 @dataclass(frozen=True, slots=True)
+class GateCounts:
+    """How many runs (of an execution) or tests (of a build) there are, how many of them passed, and how many runs have
+    not ended.
+    """
+
+    total: int
+    passed: int
+    pending: int
+
+
+@dataclass(frozen=True, slots=True)
 class Gate:
-    """The gate of an execution; blocking reasons come first."""
+    """The gate of an execution; blocking reasons come first. `covers` says what ran; `branch` None: it is not known."""
 
     execution_id: str
     result: GateResult
     summary: str
+    covers: str
+    base_branch: str
+    branch: str | None
+    reasons: Sequence[GateReason]
+    counts: GateCounts
+    storm: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BuildGate:
+    """The gate of a build: its attached tests by their newest verdict on it. `not_run` are those without a finished run
+    there, as (id, name).
+    """
+
+    build: BuildSnapshot
+    result: GateResult
+    summary: str
+    covers: str
     base_branch: str
     reasons: Sequence[GateReason]
-    total: int
-    passed: int
-    pending: int
+    not_run: Sequence[tuple[str, str]]
+    counts: GateCounts
     storm: bool
 
 
@@ -120,15 +165,20 @@ def decide_rule(run: GateRun, context: FailureContext) -> GateRule:
         return GateRule.NO_VERDICT
     if context.assessment.classification is Classification.FLAKY:
         return GateRule.FLAKY
-    known = context.on_base is not None and context.on_base.fails
-    return GateRule.KNOWN_ON_BASE if known else GateRule.NEWLY_BROKEN
+    if context.on_base.fails:
+        return GateRule.KNOWN_ON_BASE
+    if context.on_base.has_passed:
+        return GateRule.NEWLY_BROKEN
+    return GateRule.NEVER_PASSED if context.on_base.ran else GateRule.NOT_RUN_BEFORE
 
 
-def decide_result(total: int, pending: int, rules: Sequence[GateRule]) -> GateResult:
-    """A blocking run decides at once, while others still run; an execution without runs has tested nothing."""
-    if any(rule.blocks for rule in rules) or not total:
+def decide_result(counts: GateCounts, rules: Sequence[GateRule]) -> GateResult:
+    """A blocking run decides at once, while others still run. Where nothing passed, nothing was shown to work."""
+    if any(rule.blocks for rule in rules) or not counts.total:
         return GateResult.BLOCK
-    return GateResult.PENDING if pending else GateResult.PASS
+    if counts.pending:
+        return GateResult.PENDING
+    return GateResult.PASS if counts.passed else GateResult.BLOCK
 
 
 _ORDER: Mapping[GateRule, int] = {rule: place for place, rule in enumerate(GateRule)}

@@ -1,15 +1,24 @@
 """The sentences of a gate: one for each run that did not pass, and a summary."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from services.reporting.model.classification_detail import (
+    NAMES_SHOWN,
     classification_detail,
     join_phrases,
     plural,
     quote_names,
     utc_minute,
 )
-from services.reporting.model.reports.gate import FailureContext, GateReason, GateResult, GateRule, GateRun
+from services.reporting.model.reports.gate import (
+    FailureContext,
+    GateCounts,
+    GateReason,
+    GateResult,
+    GateRule,
+    GateRun,
+)
 from services.reporting.model.snapshots import Status
 
 Versions = Mapping[str, str]  # current versions by build
@@ -27,7 +36,11 @@ def reason_detail(run: GateRun, rule: GateRule, context: FailureContext, base: s
         case GateRule.KNOWN_ON_BASE:
             return _known(context, base, versions)
         case GateRule.NEWLY_BROKEN:
-            return _newly_broken(run, context, base, versions)
+            return f"Fails here, and passed on {base}: {_on_base(context, versions)}.{_of_unknown_branch(run)}"
+        case GateRule.NEVER_PASSED:
+            return f"Fails here, and ran on {base} without ever passing.{_of_unknown_branch(run)}"
+        case GateRule.NOT_RUN_BEFORE:
+            return _not_run_before(run, base)
 
 
 def _quarantined(context: FailureContext) -> str:
@@ -44,83 +57,137 @@ def _no_verdict(run: GateRun) -> str:
 
 
 def _known(context: FailureContext, base: str, versions: Versions) -> str:
-    text = f"{f'Fails on {base}' if _named(context) else 'Failed before'} too: {_on_base(context, versions)}"
+    text = f"Fails on {base} too: {_on_base(context, versions)}"
     first = context.breakage.first_failing if context.breakage else None
-    verdict = context.on_base.verdict if context.on_base else None
+    verdict = context.on_base.verdict
     if first and verdict and (first.uploaded_at, first.build_id) < verdict.build_order:
         text += f", and fails since build {first.version}"
     return f"{text}."
 
 
-def _newly_broken(run: GateRun, context: FailureContext, base: str, versions: Versions) -> str:
-    if context.on_base is None:
-        return f"Fails here, and has no verdict on {f'another build of {base}' if run.branch else 'an earlier build'}."
-    where = f"on {base}" if _named(context) else "before"
-    return f"Fails here, and passed {where}: {_on_base(context, versions)}."
+def _not_run_before(run: GateRun, base: str) -> str:
+    if run.branch is None:
+        return f"Fails here, and no run on an earlier build that names {base} has a verdict.{_of_unknown_branch(run)}"
+    builds = "an earlier build" if run.branch == base else "any build"
+    return f"Fails here, and has no verdict on {builds} of {base}."
 
 
-def _named(context: FailureContext) -> bool:
-    """Whether CI named the branch of what was found; a team that names none only has builds before and after."""
-    found = context.on_base
-    return found is not None and (found.passed.branch if found.passed else found.verdict.branch) is not None
+def _of_unknown_branch(run: GateRun) -> str:
+    return "" if run.branch is not None else " The branch of this run is not known."
 
 
 def _on_base(context: FailureContext, versions: Versions) -> str:
-    if context.on_base is None:
+    passed, verdict = context.on_base.passed, context.on_base.verdict
+    if passed is not None:
+        version = versions.get(passed.build.id) or passed.build.version or "of an unknown version"
+        return f"on build {version}, at {utc_minute(passed.at)}"
+    if verdict is None:
         return "no verdict"
-    if context.on_base.passed:
-        passed = context.on_base.passed
-        build = versions.get(passed.build.id) or passed.build.version or "of an unknown version"
-        return f"on build {build}, at {utc_minute(passed.started_at)}"
-    verdict = context.on_base.verdict
-    count, total = (verdict.failed if verdict.fails else verdict.passed), verdict.passed + verdict.failed
     ended = "failed" if verdict.fails else "passed"
     build, moment = versions.get(verdict.build_id) or "of an unknown version", utc_minute(verdict.verdict.ended_at)
-    if total == 1:
+    if verdict.passed + verdict.failed == 1:
         return f"its only run on build {build} {ended}, at {moment}"
-    return f"{count} of {total} runs on build {build} {ended}, the last at {moment}"
+    return f"its newest run there, on build {build}, {ended} at {moment}"
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a gate counts, and what it says when there is none."""
+
+    one: str
+    none: str
+
+
+EXECUTION = Subject("run", "the execution has no runs, so nothing was tested")
+BUILD = Subject("attached test", "no test is attached to the app, so nothing was tested")
 
 
 def gate_summary(
-    result: GateResult, reasons: Sequence[GateReason], *, total: int, passed: int, pending: int, base: str
+    result: GateResult,
+    reasons: Sequence[GateReason],
+    counts: GateCounts,
+    base: str,
+    subject: Subject = EXECUTION,
+    not_run: Sequence[str] = (),
 ) -> str:
-    """One sentence for a person."""
-    if not total:
-        return "Blocked: the execution has no runs, so nothing was tested."
-    parts = [_opening(result, reasons, total=total, passed=passed, pending=pending)]
+    """One sentence for a person; `not_run` are the names of the tests of a build that did not run there."""
+    if not counts.total:
+        return f"Blocked: {subject.none}."
+    parts = [_opening(result, reasons, counts, subject)]
     let_pass = [reason for reason in reasons if not reason.rule.blocks]
     if let_pass:
         parts.append(_let_pass(let_pass, base))
-    if pending and result is GateResult.BLOCK:
-        parts.append(f"{plural(pending, 'run has', 'runs have')} not ended")
+    if not_run:
+        parts.append(f"{plural(len(not_run), 'test was', 'tests were')} not run ({quote_names(not_run)})")
+    if counts.pending and result is GateResult.BLOCK:
+        parts.append(f"{plural(counts.pending, 'run has', 'runs have')} not ended")
     return f"{'; '.join(parts)}."
 
 
-def _opening(result: GateResult, reasons: Sequence[GateReason], *, total: int, passed: int, pending: int) -> str:
+def _opening(result: GateResult, reasons: Sequence[GateReason], counts: GateCounts, subject: Subject) -> str:
     if result is GateResult.BLOCK:
-        return f"Blocked: {join_phrases([text for rule in _BLOCKING if (text := _blocking(rule, reasons))])}"
+        blocking = [text for rule in _BLOCKING if (text := _blocking(rule, reasons))]
+        return f"Blocked: {join_phrases(blocking) if blocking else f'no {subject.one} passed'}"
     if result is GateResult.PENDING:
-        blocks = "" if pending == total else ", and no ended run blocks"
-        return f"Pending: {pending} of {plural(total, 'run')} {'has' if pending == 1 else 'have'} not ended{blocks}"
-    if passed == total:
-        return "Passed: the only run passed" if total == 1 else f"Passed: all {total} runs passed"
-    return f"Passed: {passed} of {plural(total, 'run')} passed"
+        return f"Pending: {_pending(counts, subject)}"
+    if counts.passed == counts.total:
+        passed = f"all {counts.total} {subject.one}s passed"
+        return f"Passed: {f'the only {subject.one} passed' if counts.total == 1 else passed}"
+    return f"Passed: {counts.passed} of {plural(counts.total, subject.one)} passed"
+
+
+def _pending(counts: GateCounts, subject: Subject) -> str:
+    if subject is not EXECUTION:
+        return f"{plural(counts.pending, 'run has', 'runs have')} not ended, and nothing blocks yet"
+    blocks = "" if counts.pending == counts.total else ", and no ended run blocks"
+    have = "has" if counts.pending == 1 else "have"
+    return f"{counts.pending} of {plural(counts.total, 'run')} {have} not ended{blocks}"
 
 
 _BLOCKING = {
     GateRule.NEWLY_BROKEN: ("test newly broken", "tests newly broken"),
+    GateRule.NEVER_PASSED: ("test that never passed", "tests that never passed"),
+    GateRule.NOT_RUN_BEFORE: ("failing test that was not run before", "failing tests that were not run before"),
     GateRule.NO_VERDICT: ("test without a verdict", "tests without a verdict"),
 }
 
 
 def _blocking(rule: GateRule, reasons: Sequence[GateReason]) -> str:
+    names = _names([reason for reason in reasons if reason.rule is rule])
+    return f"{plural(len(names), *_BLOCKING[rule])} ({quote_names(names)})" if names else ""
+
+
+def _names(reasons: Iterable[GateReason]) -> list[str]:
     """A test counts once, even if it ran on two platforms."""
-    names = {reason.run.test_id: reason.run.test_name for reason in reasons if reason.rule is rule}
-    return f"{plural(len(names), *_BLOCKING[rule])} ({quote_names(list(names.values()))})" if names else ""
+    return list({reason.run.test_id: reason.run.test_name for reason in reasons}.values())
 
 
 def _let_pass(reasons: Sequence[GateReason], base: str) -> str:
     says = {GateRule.KNOWN_ON_BASE: f"known on {base}", GateRule.FLAKY: "flaky", GateRule.QUARANTINED: "in quarantine"}
-    counts = {rule: sum(reason.rule is rule for reason in reasons) for rule in says}
-    listed = ", ".join(f"{count} {says[rule]}" for rule, count in counts.items() if count)
-    return f"{plural(len(reasons), 'failure does', 'failures do')} not block ({listed})"
+    groups = {rule: [reason for reason in reasons if reason.rule is rule] for rule in says}
+    listed = [f"{len(some)} {says[rule]}: {quote_names(_names(some))}" for rule, some in groups.items() if some]
+    return f"{plural(len(reasons), 'failure does', 'failures do')} not block ({'; '.join(listed)})"
+
+
+def execution_coverage(runs: Sequence[GateRun], total: int) -> str:
+    """Which tests the execution ran, on which builds."""
+    names = sorted({run.test_id: run.test_name for run in runs}.values(), key=str.casefold)
+    versions = sorted({run.build_version for run in runs if run.build_version})
+    if not names:
+        return "No run of the execution is known."
+    builds = f" on {'build' if len(versions) == 1 else 'builds'} {_bounded(versions)}" if versions else ""
+    waits = f"; {plural(total - len(runs), 'run has', 'runs have')} not begun" if total > len(runs) else ""
+    return f"Covers {plural(len(names), 'test')}{builds}: {quote_names(names)}{waits}."
+
+
+def build_coverage(version: str, judged: int, attached: int, others: int) -> str:
+    """How many attached tests have a verdict on the build; `others` are tests that ran there and are not attached."""
+    text = f"Covers {judged} of {plural(attached, 'attached test')}, by the newest verdict of each on build {version}"
+    are = "is" if others == 1 else "are"
+    beside = f"; {plural(others, 'test')} that ran on it {are} not attached and not judged" if others else ""
+    return f"{text}{beside}."
+
+
+def _bounded(texts: Sequence[str]) -> str:
+    more = len(texts) - NAMES_SHOWN
+    return ", ".join(texts[:NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")

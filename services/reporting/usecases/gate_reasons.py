@@ -1,0 +1,151 @@
+"""The reasons of a gate: why each run that did not pass blocks or does not."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+
+from services.chassis.clock import Clock
+from services.chassis.turns import in_turns
+from services.reporting.model.flaky import UNKNOWN_ASSESSMENT, Assessment, Classification
+from services.reporting.model.reports.breakage import (
+    NOTHING_ON_BASE,
+    BaseBranchStatus,
+    Breakage,
+    BuildVerdict,
+    branch_scopes,
+)
+from services.reporting.model.reports.gate import FailureContext, GateReason, GateRun, decide_rule, sort_reasons
+from services.reporting.model.reports.gate_sentences import reason_detail
+from services.reporting.model.reports.matrix import evidence_builds
+from services.reporting.model.snapshots import Outcome, Quarantine, TestSnapshot, active_quarantines
+from services.reporting.model.tables import EPOCH, CellKey, HistoryKey, LastRun, SourceRevision
+from services.reporting.ports import ReadModels, Verdicts
+from services.reporting.usecases.breakages import BaseBranch, Breakages
+
+RUNS_AT_ONCE = 2_500
+"""Failed runs that are looked up together."""
+
+
+@dataclass(frozen=True, slots=True)
+class _GateInputs:
+    """What was looked up: by test, by history and by cell; versions by build."""
+
+    tests: Mapping[str, TestSnapshot]
+    quarantines: Mapping[str, Quarantine]
+    assessments: Mapping[HistoryKey, Assessment]
+    on_base: Mapping[CellKey, BaseBranchStatus]
+    breakages: Mapping[CellKey, Breakage]
+    versions: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """The branch of the runs (None: not known), the branch to compare with, and whether failures in storms count."""
+
+    own: str | None
+    base: str
+    storms: bool
+
+
+class GateReasons:
+    """Finds the reasons of runs that did not pass, in a few lookups for any number of runs."""
+
+    def __init__(self, read_models: ReadModels, verdicts: Verdicts, clock: Clock) -> None:
+        self._read = read_models
+        self._verdicts = verdicts
+        self._breakages = Breakages(read_models, verdicts)
+        self._base_branch = BaseBranch(verdicts)
+        self._clock = clock
+
+    async def of(self, runs: Sequence[GateRun], base: str, storms: Collection[str]) -> list[GateReason]:
+        """The sorted reasons; `storms` are the executions of these runs that were infrastructure storms.
+
+        In parts, so that MongoDB searches for one while others are decoded.
+        """
+        scopes: defaultdict[_Scope, list[GateRun]] = defaultdict(list)
+        for run in runs:
+            scopes[_Scope(run.branch, base, run.execution_id in storms)].append(run)
+        parts = [
+            (scope, some[start : start + RUNS_AT_ONCE])
+            for scope, some in scopes.items()
+            for start in range(0, len(some), RUNS_AT_ONCE)
+        ]
+        found = await asyncio.gather(*(self._reasons_of(part, scope) for scope, part in parts))
+        reasons = sort_reasons(list(chain.from_iterable(found)))
+        await asyncio.sleep(0)  # sorting thousands takes a while, and so does counting them
+        return reasons
+
+    async def _reasons_of(self, runs: Sequence[GateRun], scope: _Scope) -> list[GateReason]:
+        inputs = await self._look_up(runs, scope)
+        return [self._reason(run, scope.base, inputs) async for run in in_turns(runs)]
+
+    def _reason(self, run: GateRun, base: str, inputs: _GateInputs) -> GateReason:
+        test, cell, history = inputs.tests.get(run.test_id), run.cell, run.history
+        context = FailureContext(
+            assessment=inputs.assessments.get(history, UNKNOWN_ASSESSMENT) if history else UNKNOWN_ASSESSMENT,
+            quarantine=inputs.quarantines.get(run.test_id),
+            on_base=inputs.on_base.get(cell, NOTHING_ON_BASE) if cell else NOTHING_ON_BASE,
+            breakage=inputs.breakages.get(cell) if cell and run.failed else None,
+        )
+        version = inputs.versions.get(run.build_id or "", run.build_version)
+        name = test.name if test else run.test_name
+        same = (name, version) == (run.test_name, run.build_version)
+        current = run if same else replace(run, test_name=name, build_version=version)
+        rule = decide_rule(run, context)
+        detail = reason_detail(current, rule, context, base, inputs.versions)
+        return GateReason(current, rule, detail, context.breakage, context.quarantine)
+
+    async def _look_up(self, runs: Sequence[GateRun], scope: _Scope) -> _GateInputs:
+        tests, assessments, (on_base, breakages) = await asyncio.gather(
+            self._read.tests_by_id({run.test_id for run in runs}),
+            self._assessments(runs),
+            self._on_other_builds(runs, scope),
+        )
+        builds = {run.build_id for run in runs if run.build_id}.union(
+            *(status.build_ids for status in on_base.values())
+        )
+        copies = await self._read.builds_by_id(builds | evidence_builds(assessments.values()))
+        versions = {build_id: build.version for build_id, build in copies.items()}
+        quarantines = active_quarantines({id_: test.quarantine for id_, test in tests.items()}, self._clock.now())
+        return _GateInputs(tests, quarantines, assessments, on_base, breakages, versions)
+
+    async def _on_other_builds(
+        self, runs: Sequence[GateRun], scope: _Scope
+    ) -> tuple[Mapping[CellKey, BaseBranchStatus], Mapping[CellKey, Breakage]]:
+        failing = await self._failing(runs)
+        return await asyncio.gather(
+            self._base_branch.of(failing, scope.own, scope.base, storms=scope.storms),
+            self._breakages.of(failing.values(), branch_scopes(scope.own, scope.base), storms=scope.storms),
+        )
+
+    async def _failing(self, runs: Sequence[GateRun]) -> dict[CellKey, BuildVerdict]:
+        """The verdicts of the failed runs. Their cells, which may have newer ones, know when the build was uploaded."""
+        failed = {cell: run for run in runs if run.failed and (cell := run.cell)}
+        uploads = await self._verdicts.uploads(failed.keys())
+        return {
+            key: BuildVerdict(key, uploads[key], _last_run(run), _revision(run))
+            async for key, run in in_turns(failed.items())
+            if key in uploads
+        }
+
+    async def _assessments(self, runs: Sequence[GateRun]) -> dict[HistoryKey, Assessment]:
+        """By app and test, of the flaky tests: the gate does not tell the other classes apart."""
+        by_app: dict[str, set[str]] = {}
+        for run in runs:
+            if run.app_id:
+                by_app.setdefault(run.app_id, set()).add(run.test_id)
+        flaky = Classification.FLAKY
+        found = await asyncio.gather(*(self._read.assessments(app_id, some, flaky) for app_id, some in by_app.items()))
+        pairs = zip(by_app, found, strict=True)
+        return {(app_id, test_id): assessment for app_id, tests in pairs for test_id, assessment in tests.items()}
+
+
+def _last_run(run: GateRun) -> LastRun:
+    return LastRun(run.ended_at or EPOCH, run.run_id, run.execution_id, Outcome.FAILED, None)
+
+
+def _revision(run: GateRun) -> SourceRevision:
+    """What CI named for the run itself: a run that names no branch is of none, whatever its build was tested for."""
+    return SourceRevision(run.ended_at or EPOCH, run.run_id, run.branch, run.commit_sha)
