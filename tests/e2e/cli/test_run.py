@@ -89,15 +89,19 @@ async def test_a_failure_is_shown_with_step_reason_and_link(project: Shell) -> N
     assert "Open the basket" in summary.read_text()
 
 
-async def test_a_failure_of_one_pull_request_is_not_known_on_main_in_another(project: Shell) -> None:
-    """The variables of Drone name the target of a pull request as its branch."""
-    project.environ |= {"CI": "true", "DRONE": "true", "DRONE_REPO": "o/r", "DRONE_BRANCH": "main"}
-    await project.ok("run", "--app", "app.apk", "--build", "1")
-    project.write({".maestro/log-in.yaml": BROKEN})
+@pytest.mark.parametrize("system", [{"DRONE": "true", "DRONE_REPO": "o/r", "DRONE_BRANCH": "main"}, {}])
+async def test_a_failure_of_one_pull_request_is_not_known_on_main_in_another(
+    project: Shell, system: dict[str, str]
+) -> None:
+    """The variables of Drone name the target of a pull request as its branch; those of others are not known."""
+    project.write({".maestro/other.yaml": LOG_IN.replace("name: Log in", "name: Other")})
+    project.environ |= {"CI": "true"} | system
+    await project.ok("run", "--app", "app.apk", "--build", "1", "--ci-branch", "main")
+    project.write({".maestro/log-in.yaml": BROKEN.replace("Open the basket", "Log in")})
     for number in ("7", "8"):
-        project.environ |= {"DRONE_PULL_REQUEST": number, "DRONE_SOURCE_BRANCH": f"b{number}"}
+        project.environ |= {"DRONE_PULL_REQUEST": number, "DRONE_SOURCE_BRANCH": f"b{number}"} if system else {}
         ended = await project.run("run", "--app", "app.apk", "--build", number, "--retries", "0")
-        assert (ended.code, "known on main" in ended.out) == (FAILED, False), ended.out
+        assert (ended.code, "blocks  Log in (newly broken)" in ended.out) == (FAILED, True), ended.out
 
 
 async def test_an_unknown_branch_is_said_once_with_the_flags_to_use(project: Shell) -> None:
