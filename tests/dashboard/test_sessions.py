@@ -149,7 +149,9 @@ async def test_pages_of_other_hosts_cannot_sign_somebody_in(visitor: Visitor) ->
                 assert (answer.status, "Set-Cookie" in answer.headers) == (403, False)
             async with client.post("/session", json=form, headers=headers) as answer:
                 assert (answer.status, "Set-Cookie" in answer.headers) == (403, False)
-        for headers in ({"Origin": visitor.url}, {"Origin": "null", "Sec-Fetch-Site": "same-origin"}, {}):
+        behind_proxy = {"Origin": "https://tests.example", "X-Forwarded-Host": "tests.example"}
+        hidden = {"Origin": "null", "Sec-Fetch-Site": "same-origin"}
+        for headers in ({"Origin": visitor.url}, behind_proxy, hidden, {}):
             async with client.post("/sign-in", data=form, headers=headers, allow_redirects=False) as answer:
                 assert (answer.status, "Set-Cookie" in answer.headers) == (303, True)
 

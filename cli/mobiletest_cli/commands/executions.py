@@ -153,6 +153,7 @@ def cancel(context: Context, execution: ExecutionArgument) -> None:
 def rerun(
     context: Context,
     execution: ExecutionArgument,
+    test: Annotated[str | None, typer.Argument(help="Name or id of a test; all without it.")] = None,
     failed: Annotated[bool, typer.Option("--failed", help="Only the runs that did not pass.")] = False,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait for the end.")] = True,
     timeout: TimeoutOption = None,
@@ -161,15 +162,24 @@ def rerun(
     junit: JunitOption = None,
     report: ReportOption = None,
 ) -> int:
-    """Run an execution again, on the same builds with the same versions of the tests. Ctrl-C cancels it."""
+    """Run an execution again, or one test of it, on the same apps and builds with the same versions of the tests.
+
+    Variables, branch and commit are those of the execution too. Ctrl-C cancels it.
+    """
     from mobiletest_cli.ci import Attribution
     from mobiletest_cli.start import Start
     from mobiletest_cli.test_run import Destinations, TestRun, WaitOptions
 
-    start = Start(f"executions/{execution}/rerun", {"failed_only": failed})
+    def prepare() -> Start:
+        path, body = f"executions/{execution}/rerun", {"failed_only": failed}
+        if test is None:
+            return Start(path, body)
+        runs = _selected(list(context.api.pages(f"executions/{execution}/runs")), test)
+        return Start(path, {**body, "run_ids": [run["id"] for run in runs]})
+
     run = TestRun(context.api, context.output, Attribution(), Destinations(junit, report=report))
     options = WaitOptions(wait=wait, timeout=timeout, gate=gate, base_branch=base_branch)
-    return run.run_start(lambda: start, options)
+    return run.run_start(prepare, options)
 
 
 def gate(

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from mobiletest_cli.errors import FAILED, INVALID_FILE, NOT_FOUND, USAGE
+from mobiletest_cli.errors import FAILED, INVALID_FILE, NOT_FOUND, OK, USAGE
 from tests.e2e.cli.conftest import LOG_IN, Shell
 from tests.eventually import eventually
 
@@ -80,6 +80,8 @@ async def test_only_what_failed_is_run_again(read_shop: Shell, execution: str) -
     again = await read_shop.run("rerun", execution, "--failed", "--no-gate", "--json", "--junit", "again.xml")
     assert (again.code, [run["test_name"] for run in again.document["runs"]]) == (FAILED, ["Open the basket"])
     assert "Open the basket" in (read_shop.folder / "again.xml").read_text()
+    single = await read_shop.run("rerun", execution, "Log in", "--json")
+    assert (single.code, [run["test_name"] for run in single.document["runs"]]) == (OK, ["Log in"])
     started = (await read_shop.ok("rerun", execution, "--no-wait")).out.strip()
     assert (await read_shop.run("wait", started, "--no-gate", "--quiet")).code == FAILED
 
