@@ -23,9 +23,9 @@ from services.chassis.clock import SystemClock
 from services.chassis.context import Caller, bind
 from services.chassis.migrations import migrate
 from services.chassis.mongo import Mongo
-from services.reporting.gate_messages import comparison_message, gate_message
+from services.reporting.gate_messages import build_gate_message, comparison_message, gate_message
 from services.reporting.model.attempts import Attempt, BuildRef
-from services.reporting.model.snapshots import BuildSnapshot, Outcome, Status, TestSnapshot
+from services.reporting.model.snapshots import AttachmentSnapshot, BuildSnapshot, Outcome, Status, TestSnapshot
 from services.reporting.model.tables import (
     Cell,
     CellKey,
@@ -41,6 +41,7 @@ from services.reporting.storage import documents as d
 from services.reporting.storage.read_models import MongoReadModels
 from services.reporting.storage.schema import MIGRATIONS
 from services.reporting.storage.verdicts import MongoVerdicts
+from services.reporting.usecases.build_gate import BuildGates
 from services.reporting.usecases.compare import Comparisons
 from services.reporting.usecases.gate import GateRequest, Gates
 
@@ -67,7 +68,7 @@ def cells(made: list[BuildSnapshot], tests: int) -> Iterator[tuple[CellKey, Cell
         ended = build.uploaded_at + timedelta(minutes=5)
         for test in range(tests):
             execution = EXECUTION if newest else f"execution-{number}"
-            run = LastRun(ended, f"run-{number}-{test}", execution, outcome, 60.0)
+            run = LastRun(ended, f"run-{test}" if newest else f"run-{number}-{test}", execution, outcome, 60.0)
             named = SourceRevision(ended, run.run_id, branch, f"c{number}")
             cell = Cell(
                 ORG,
@@ -99,6 +100,11 @@ def copies(tests: int) -> Iterator[tuple[str, TestSnapshot]]:
         yield f"test-{test}", TestSnapshot(f"test-{test}", ORG, 1, False, f"Test {test}")
 
 
+def attachments(tests: int) -> Iterator[tuple[tuple[str, str], AttachmentSnapshot]]:
+    for test in range(tests):
+        yield (APP, f"test-{test}"), AttachmentSnapshot(APP, f"test-{test}", ORG, 1, True, None, f"Test {test}")
+
+
 def runs(newest: BuildSnapshot, tests: int) -> Iterator[tuple[str, RunRow]]:
     shown = reports_pb2.BuildRunItem(success=False, resolved_build_version=newest.version)
     shown.metadata.update({"branch": "main", "commit_sha": "c"})
@@ -119,6 +125,7 @@ async def fill(mongo: Mongo, count: int, tests: int = TESTS) -> str:
     await _insert(mongo, d.TESTS, copies(tests))
     await _insert(mongo, d.HISTORIES, histories(made, tests))
     await _insert(mongo, d.RUNS, runs(made[-1], tests))
+    await _insert(mongo, d.ATTACHMENTS, attachments(tests))
     ended = ExecutionRow(ORG, 1, total=tests, finished=tests, storm=False)
     await _insert(mongo, d.EXECUTIONS, [(EXECUTION, ended)])
     return made[-1].build_id
@@ -141,6 +148,7 @@ class History:
     def __init__(self, mongo: Mongo, newest: str, tests: int = TESTS) -> None:
         models, verdicts, clock = MongoReadModels(mongo), MongoVerdicts(mongo), SystemClock()
         self._comparisons, self._gates = Comparisons(models, verdicts, clock), Gates(models, verdicts, clock)
+        self._build_gates = BuildGates(models, verdicts, clock)
         self._newest, self._tests = newest, tests
 
     async def compare(self) -> None:
@@ -150,6 +158,11 @@ class History:
 
     async def gate(self) -> None:
         found = await gate_message(await self._gates.of(GateRequest(EXECUTION, "main")))
+        found.SerializeToString()
+        self._check(len(found.reasons))
+
+    async def build_gate(self) -> None:
+        found = await build_gate_message(await self._build_gates.of(self._newest, "main"))
         found.SerializeToString()
         self._check(len(found.reasons))
 
@@ -178,7 +191,11 @@ async def main() -> None:
             with bind(Caller(ORG)):
                 print(f"| {TESTS} failing tests, median ms | {FEW} builds | {MANY:,} builds | ratio |")
                 print("| --- | --- | --- | --- |")
-                for name, ask in (("comparison", History.compare), ("gate", History.gate)):
+                for name, ask in (
+                    ("comparison", History.compare),
+                    ("gate", History.gate),
+                    ("gate of the build", History.build_gate),
+                ):
                     few, many = await medians(ask, histories)
                     print(f"| {name} | {few:.1f} | {many:.1f} | {many / few:.2f} |")
             await asyncio.gather(*(mongo.close() for mongo in mongos))

@@ -860,6 +860,7 @@ class AppExecutionTrendPoint(TypedDict):
     executions: int
     passed: int
     failed: int
+    infra_failed: int
 
 
 class AppBuildHealthItem(TypedDict):

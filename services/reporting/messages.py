@@ -42,7 +42,11 @@ def workspace_message(workspace: Workspace) -> reports_pb2.AppWorkspace:
 
 def _trend_point(point: TrendPoint) -> reports_pb2.AppExecutionTrendPoint:
     return reports_pb2.AppExecutionTrendPoint(
-        date=point.day.isoformat(), executions=point.executions, passed=point.passed, failed=point.failed
+        date=point.day.isoformat(),
+        executions=point.executions,
+        passed=point.passed,
+        failed=point.failed,
+        infra_failed=point.infra_failed,
     )
 
 
@@ -118,13 +122,12 @@ _CELL_MESSAGES = _CellMessages()
 
 def _matrix_cell(matrix_cell: MatrixCell) -> reports_pb2.MatrixCell:
     cell = matrix_cell.cell
-    failed = cell.failed + cell.infra_failed
     return reports_pb2.MatrixCell(
         build_id=matrix_cell.build.build_id,
         build_version=matrix_cell.build.version,
-        total_runs=cell.passed + failed + cell.cancelled,
+        total_runs=cell.passed + cell.failed + cell.infra_failed + cell.cancelled,
         passed_runs=cell.passed,
-        failed_runs=failed,
+        failed_runs=cell.failed,
         cancelled_runs=cell.cancelled,
         infra_failed_runs=cell.infra_failed,
         last_run_at=to_timestamp(cell.last_run.ended_at) if cell.last_run else None,

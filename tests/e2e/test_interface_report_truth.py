@@ -80,7 +80,11 @@ async def test_a_run_without_a_verdict_is_counted_and_says_nothing_of_the_test(a
     row = (await matrix(api, app))["tests"][0]
     newest, _ = row["cells"]
     counts = ("total_runs", "passed_runs", "failed_runs", "infra_failed_runs")
-    assert [newest[name] for name in counts] == [1, 0, 1, 1]
+    assert [newest[name] for name in counts] == [1, 0, 0, 1]
+    workspace = created(await api.get(f"/apps/{app['id']}/workspace"))
+    assert (workspace["rolling_pass_rate"], workspace["build_health"][0]["pass_rate"]) == (1.0, None)
+    (today,) = [point for point in workspace["execution_trend"] if point["executions"]]
+    assert (today["executions"], today["passed"], today["failed"], today["infra_failed"]) == (2, 1, 0, 1)
     assert newest["failure_details"][0]["category"] == "artifact_invalid"
     assert row["classification_detail"] == "1 attempt with a verdict so far, of the 3 needed."
     item = created(await api.get(f"/apps/{app['id']}/coverage"))["items"][0]

@@ -6,7 +6,7 @@ from typing import Any
 from tests.e2e.client import Api, created
 
 Cell = tuple[str, str]
-OUTCOMES = ("total_runs", "passed_runs", "failed_runs", "cancelled_runs")
+OUTCOMES = ("total_runs", "passed_runs", "failed_runs", "infra_failed_runs", "cancelled_runs")
 
 
 async def every(api: Api, path: str, **params: Any) -> list[Any]:
@@ -31,6 +31,8 @@ def outcome(run: Any) -> str:
     """The counter of the matrix that a finished run belongs to."""
     if run["status"] == "cancelled":
         return "cancelled_runs"
+    if run["status"] == "failed":
+        return "infra_failed_runs"
     return "passed_runs" if run["success"] else "failed_runs"
 
 
@@ -74,7 +76,7 @@ def _health_differences(workspace: Any, runs: list[Any]) -> list[str]:
             "completed_runs": verdicts.total(),
             "passed_runs": verdicts[True],
             "failed_runs": sum(outcome(run) == "failed_runs" for run in own),
-            "infra_failed_runs": sum(run["status"] == "failed" for run in own),
+            "infra_failed_runs": sum(outcome(run) == "infra_failed_runs" for run in own),
         }
         found += [
             f"build {build['version']} {name}: {build[name]}, recount {n}"
@@ -85,10 +87,9 @@ def _health_differences(workspace: Any, runs: list[Any]) -> list[str]:
 
 
 def _trend_differences(workspace: Any, runs: list[Any]) -> list[str]:
-    shown = Counter(
-        {name: sum(day[name] for day in workspace["execution_trend"]) for name in ("executions", "passed", "failed")}
-    )
-    passed = sum(run["success"] is True for run in runs)
-    failed = sum(run["status"] == "failed" or run["success"] is False for run in runs)
-    expected = Counter({"executions": len(runs), "passed": passed, "failed": failed})
+    names = ("executions", "passed", "failed", "infra_failed")
+    shown = Counter({name: sum(day[name] for day in workspace["execution_trend"]) for name in names})
+    ended = Counter(outcome(run) for run in runs)
+    counted = {name: ended[f"{name}_runs"] for name in names[1:]}
+    expected = Counter({"executions": len(runs), **counted})
     return [] if shown == expected else [f"trend {dict(shown)}, recount {dict(expected)}"]

@@ -36,7 +36,10 @@ async def show_app(request: web.Request) -> Values:
         read(request, "executions", app_id=app_id, page_size=10),
     )
     trend = [_with_cancelled(point) for point in workspace["execution_trend"]]
-    sums = {name: sum(point[name] for point in trend) for name in ("executions", "passed", "failed", "cancelled")}
+    sums = {
+        name: sum(point[name] for point in trend)
+        for name in ("executions", "passed", "failed", "no-verdict", "cancelled")
+    }
     return {
         "app": workspace["app"],
         "workspace": workspace,
@@ -59,5 +62,7 @@ async def _find_tests(request: web.Request) -> Any:
 
 
 def _with_cancelled(point: dict[str, Any]) -> dict[str, Any]:
-    """`executions` of a day is passed + failed + cancelled."""
-    return {**point, "cancelled": point["executions"] - point["passed"] - point["failed"]}
+    """`executions` of a day is passed + failed + infra_failed + cancelled."""
+    without = point["infra_failed"]
+    cancelled = point["executions"] - point["passed"] - point["failed"] - without
+    return {**point, "no-verdict": without, "cancelled": cancelled}

@@ -8,7 +8,7 @@ from google.protobuf.json_format import MessageToDict
 from mobiletest.reporting.v1 import reports_pb2
 
 from services.chassis.mongo import Document, Mongo, Session
-from services.reporting.model.snapshots import Outcome
+from services.reporting.model.snapshots import Outcome, Status
 from services.reporting.rebuild.ports import ComparisonPage
 from services.reporting.rebuild.state import Difference
 from services.reporting.storage.documents import CELLS, COUNTERS, RUNS, TABLE_CODECS
@@ -140,6 +140,12 @@ async def find_inconsistencies(mongo: Mongo, generation: int, batch: int = SUMME
             "runs of builds": (counters["builds"], runs["with_build"]),
             "runs in cells": (cells["runs"], runs["with_cell"]),
         }
+        for status, ended in _ENDED.items():
+            totals |= {
+                f"{status.value} runs of builds": (counters[f"builds_{ended}"], runs[f"with_build_{ended}"]),
+                f"{status.value} runs in cells": (cells[ended], runs[f"with_cell_{ended}"]),
+                f"{status.value} runs by day": (counters[f"days_{ended}"], runs[f"with_app_{ended}"]),
+            }
         return [
             Difference("sums", name, "", str(counted), str(expected))
             for name, (counted, expected) in totals.items()
@@ -168,17 +174,54 @@ async def _add_up(
         last = found[0]["last"]
 
 
-def _count_if(*fields: str) -> Document:
-    """How many documents have all of these fields."""
-    return {"$sum": {"$cond": [{"$and": [{"$gt": [f"${field}", None]} for field in fields]}, 1, 0]}}
+def _count_if(*fields: str, status: Status | None = None) -> Document:
+    """How many documents have all of these fields, and the status."""
+    conditions = [{"$gt": [f"${field}", None]} for field in fields]
+    is_in = [] if status is None else [{"$eq": ["$status", status.value]}]
+    return {"$sum": {"$cond": [{"$and": [*conditions, *is_in]}, 1, 0]}}
 
 
-def _runs_of(kind: str) -> Document:
-    """The runs in the counters of tests or builds, without those of their days."""
+def _counted_of(kind: str, *fields: str) -> Document:
+    """The sum of these fields in the counters of tests or builds, without those of their days."""
     is_own = {"$regexMatch": {"input": "$_id", "regex": f":{kind}:[^:]+$"}}
-    return {"$sum": {"$cond": [is_own, "$runs", 0]}}
+    return {"$sum": {"$cond": [is_own, {"$add": [{"$ifNull": [f"${field}", 0]} for field in fields]}, 0]}}
 
 
-_RUNS = {"runs": {"$sum": 1}, "with_build": _count_if("build_id"), "with_cell": _count_if("build_id", "app_id")}
-_COUNTERS = {"tests": _runs_of("test"), "builds": _runs_of("build")}
-_CELLS = {"runs": {"$sum": {"$add": [*(f"${outcome.value}" for outcome in Outcome), "$active_run_count"]}}}
+def _counted_by_day(*names: str) -> Document:
+    """The sum of the fields <DD>_<name> in the counters of the months of apps."""
+    is_month = {"$regexMatch": {"input": "$_id", "regex": ":app:[^:]+:[0-9]{4}-[0-9]{2}$"}}
+    is_named = {"$regexMatch": {"input": "$$this.k", "regex": f"^[0-9]{{2}}_({'|'.join(names)})$"}}
+    added = {"$add": ["$$value", {"$cond": [is_named, "$$this.v", 0]}]}
+    amounts = {"$reduce": {"input": {"$objectToArray": "$$ROOT"}, "initialValue": 0, "in": added}}
+    return {"$sum": {"$cond": [is_month, amounts, 0]}}
+
+
+_ENDED = {
+    Status.COMPLETED: "verdicts",
+    Status.FAILED: "no_verdict",
+    Status.CANCELLED: "cancelled",
+}
+"""Passed and failed runs add up to the completed ones; rates are of these."""
+_OUTCOMES = {
+    "verdicts": (Outcome.PASSED.value, Outcome.FAILED.value),
+    "no_verdict": (Outcome.INFRA_FAILED.value,),
+    "cancelled": (Outcome.CANCELLED.value,),
+}
+_RUNS = {
+    "runs": {"$sum": 1},
+    "with_build": _count_if("build_id"),
+    "with_cell": _count_if("build_id", "app_id"),
+    **{f"with_build_{ended}": _count_if("build_id", status=status) for status, ended in _ENDED.items()},
+    **{f"with_cell_{ended}": _count_if("build_id", "app_id", status=status) for status, ended in _ENDED.items()},
+    **{f"with_app_{ended}": _count_if("app_id", status=status) for status, ended in _ENDED.items()},
+}
+_COUNTERS = {
+    "tests": _counted_of("test", "runs"),
+    "builds": _counted_of("build", "runs"),
+    **{f"builds_{ended}": _counted_of("build", *outcomes) for ended, outcomes in _OUTCOMES.items()},
+    **{f"days_{ended}": _counted_by_day(*outcomes) for ended, outcomes in _OUTCOMES.items()},
+}
+_CELLS = {
+    "runs": {"$sum": {"$add": [*(f"${outcome.value}" for outcome in Outcome), "$active_run_count"]}},
+    **{ended: {"$sum": {"$add": [f"${name}" for name in outcomes]}} for ended, outcomes in _OUTCOMES.items()},
+}

@@ -19,11 +19,11 @@ async def stats_of(story: StoredStory) -> tuple[int, float | None, bool]:
     ("endings", "stats"),
     [
         ("", (0, None, False)),
-        ("passed passed failed infra cancelled running queued", (5, 0.5, True)),
-        ("cancelled", (1, None, True)),
+        ("passed failed infra infra cancelled running queued", (5, 0.5, True)),
+        ("infra cancelled", (2, None, True)),
     ],
 )
-async def test_the_rate_is_passed_by_passed_and_failed_with_or_without_a_verdict(
+async def test_the_rate_is_the_share_of_verdicts_that_passed(
     story: StoredStory, endings: str, stats: tuple[int, float | None, bool]
 ) -> None:
     build = story.build("1")
@@ -89,7 +89,7 @@ async def test_a_run_counts_on_the_day_it_ended(story: StoredStory) -> None:
         story.run("t", build, ending, at=datetime(2026, 11, 18, 0, 0, 30, tzinfo=UTC))
     trend = {point.day.isoformat(): point for point in (await story.apps.workspace(APP, 7)).trend}
     point = trend["2026-11-18"]
-    assert (point.executions, point.passed, point.failed) == (4, 1, 2)
+    assert (point.executions, point.passed, point.failed, point.infra_failed) == (4, 1, 1, 1)
     assert trend["2026-11-17"].executions == 0
 
 

@@ -113,6 +113,12 @@ async def test_an_agent_runs_flows_and_reads_the_failure(project: Shell) -> None
         assert (picture.type, picture.mime_type) == ("image", "image/png")  # type: ignore[union-attr]
         gate = await agent.call("get_gate", execution=execution["id"])
         assert (gate["result"], gate["reasons"][0]["test"]) == ("block", "Open the basket")
+        assert gate["covers"].startswith("Covers ")
+        assert "not_run" not in gate
+        build = await agent.call("get_gate", build=run["build"], app="Shop")
+        assert (build["result"], build["not_run"]) == ("block", [])
+        assert "attached test" in build["covers"]
+        assert "either execution or build" in await agent.refused("get_gate")
         again = await agent.call("rerun_failed", execution=execution["id"])
         assert [run["test"] for run in again["not_passed"]] == ["Open the basket"]
 

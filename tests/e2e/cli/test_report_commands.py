@@ -53,9 +53,21 @@ async def test_the_end_of_an_execution_is_its_exit_code(read_shop: Shell, execut
     assert (gate.code, gate.document["result"]) == (FAILED, "block")
     people = await read_shop.run("gate", execution, "--base-branch", "main")
     assert (people.code, people.out.startswith("Gate: ")) == (FAILED, True)
+    assert "\n  Covers 2 tests on build " in people.out
     ended = await read_shop.run("cancel", execution)
     assert (ended.code, "has ended" in ended.err) == (USAGE, True)
     assert (await read_shop.run("cancel", execution, "--json")).document["error"]["status"] == 409
+
+
+async def test_the_gate_of_a_build_is_asked_by_its_version(read_shop: Shell, execution: str) -> None:
+    """Its newest execution passed both tests; the first build has a failure."""
+    passed = await read_shop.run("gate", "--build", "2.0", "--app", "Shop")
+    assert (passed.code, passed.out.startswith("Gate: Passed: all 2 attached tests passed.")) == (OK, True)
+    failed = await read_shop.run("gate", "--build", "1.0", "--app", "Shop", "--json")
+    assert (failed.code, failed.document["build_version"], failed.document["passed_tests"]) == (FAILED, "1.0", 1)
+    for arguments in ((), (execution, "--build", "2.0")):
+        refused = await read_shop.run("gate", *arguments)
+        assert (refused.code, "either the id of an execution or --build" in refused.err) == (USAGE, True)
 
 
 async def test_logs_show_steps_and_download_artifacts(read_shop: Shell, execution: str) -> None:

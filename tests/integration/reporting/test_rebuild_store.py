@@ -129,4 +129,26 @@ async def test_totals_do_not_depend_on_the_batch_size(mongo: Mongo) -> None:
             ("runs of tests", 2),
             ("runs of builds", 3),
             ("runs in cells", 1),
+            ("completed runs in cells", 1),
         ]
+
+
+@pytest.mark.parametrize(
+    ("counter", "field", "names"),
+    [
+        (":build:build-1$", "passed", ["completed runs of builds"]),
+        (":build:build-1$", "infra_failed", ["failed runs of builds"]),
+        (":app:[^:]+:[0-9]{4}-[0-9]{2}$", "07_failed", ["completed runs by day"]),
+        (":app:[^:]+:[0-9]{4}-[0-9]{2}$", "07_infra_failed", ["failed runs by day"]),
+        (":app:[^:]+:[0-9]{4}-[0-9]{2}$", "07_cancelled", ["cancelled runs by day"]),
+        (":app:[^:]+:[0-9]{4}-[0-9]{2}$", "07_executions", []),
+    ],
+)
+async def test_verdicts_add_up_to_the_completed_runs(mongo: Mongo, counter: str, field: str, names: list[str]) -> None:
+    world = World(mongo)
+    await world.fold(world.made(20))
+    changed = await mongo.collection(COUNTERS).update_one({"_id": {"$regex": counter}}, {"$inc": {field: 1}})
+    assert changed.matched_count == 1
+    assert [(sum.id, int(sum.serving) - int(sum.recounted)) for sum in await find_inconsistencies(mongo, 0)] == [
+        (name, 1) for name in names
+    ]

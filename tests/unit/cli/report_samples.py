@@ -36,7 +36,7 @@ def reason(run: Run, rule: str, **fields: Any) -> GateReason:
         "test_id": run["test_id"],
         "test_name": run["test_name"],
         "run_id": run["id"],
-        "blocks": rule in ("newly_broken", "no_verdict"),
+        "blocks": rule not in ("known_on_base", "flaky", "quarantined"),
         "rule": rule,
         "detail": f"It is {rule}.",
         "breakage": None,

@@ -103,6 +103,21 @@ def test_the_last_attempt_decides_whether_a_device_was_simulated() -> None:
     assert "simulated" not in render_markdown(report(moved))
 
 
+@pytest.mark.parametrize(
+    ("rule", "title"),
+    [
+        ("newly_broken", "Newly broken"),
+        ("never_passed", "Never passed"),
+        ("not_run_before", "Not run before"),
+    ],
+)
+def test_failures_that_block_are_in_the_group_of_their_rule(rule: str, title: str) -> None:
+    pay = failed()
+    text = render_markdown(report(pay, reasons=[reason(pay, rule)]))
+    assert section(text, title) == [f"Pay: It is {rule}."]
+    assert text.count("###") == 1
+
+
 def test_newly_broken_tests_name_build_and_commits() -> None:
     pay, search = failed(), failed("Search")
     breakage = {"first_failing": {"version": "1.2.0-pr7"}, "last_passing": None, "commit_range": "9be07a1..c0a41f6"}

@@ -16,7 +16,7 @@ CounterFields = Mapping[str, Mapping[str, int]]  # counter -> field -> amount
 
 @dataclass(frozen=True, slots=True)
 class AppStats:
-    """What lists of apps show; the rate is a fraction 0..1, None without runs."""
+    """What lists of apps show; the rate is a fraction 0..1 of verdicts, None without one."""
 
     app_id: str
     recent_executions: int
@@ -26,16 +26,17 @@ class AppStats:
 
 @dataclass(frozen=True, slots=True)
 class TrendPoint:
-    """A UTC day; `failed` counts runs with and without a verdict, `executions` the cancelled ones too."""
+    """A UTC day; `executions` counts all runs that ended, also those without a verdict and the cancelled ones."""
 
     day: date
     executions: int
     passed: int
     failed: int
+    infra_failed: int
 
 
 def pass_rate(passed: int, failed: int) -> float | None:
-    """passed / (passed + failed), 0..1; None without runs."""
+    """passed / (passed + failed), 0..1, of the runs with a verdict; None without one."""
     return passed / (passed + failed) if passed + failed else None
 
 
@@ -59,7 +60,7 @@ def month_windows(today: date) -> tuple[MonthWindow, ...]:
         MonthWindow(
             month,
             passed=tuple(names[0] for names in fields),
-            failed=tuple(name for names in fields for name in names[1:3]),
+            failed=tuple(names[1] for names in fields),
             executions=tuple(names[4] for names in fields),
         )
         for month, fields in days.items()
@@ -95,7 +96,7 @@ def trend(fields: CounterFields, app_id: str, days: Sequence[date]) -> list[Tren
 
 def _point(month: Mapping[str, int], day: date) -> TrendPoint:
     passed, failed, infra_failed, cancelled = (month.get(name, 0) for name in _names(day)[:4])
-    return TrendPoint(day, passed + failed + infra_failed + cancelled, passed, failed + infra_failed)
+    return TrendPoint(day, passed + failed + infra_failed + cancelled, passed, failed, infra_failed)
 
 
 def _of_day(fields: CounterFields, app_id: str, day: date) -> Mapping[str, int]:
@@ -125,7 +126,7 @@ class VerdictCount:
 
 @dataclass(frozen=True, slots=True)
 class BuildHealth:
-    """The runs and tests of one build; failed_runs includes those without a verdict, which infra_failed_runs counts."""
+    """The runs and tests of one build; completed_runs = passed_runs + failed_runs are those with a verdict."""
 
     build: BuildSnapshot
     observed_tests: int
@@ -170,7 +171,7 @@ def build_health(
 
 
 def _health(build: BuildSnapshot, runs: Mapping[str, int], passed: int, failed: int, *, targeted: int) -> BuildHealth:
-    failed_runs = runs.get("failed", 0) + runs.get("infra_failed", 0)
+    passed_runs, failed_runs = runs.get("passed", 0), runs.get("failed", 0)
     return BuildHealth(
         build=build,
         observed_tests=passed + failed,
@@ -178,9 +179,9 @@ def _health(build: BuildSnapshot, runs: Mapping[str, int], passed: int, failed: 
         failed_tests=failed,
         coverage_rate=min(1.0, (passed + failed) / targeted) if targeted else 0.0,
         exact_runs=runs.get("runs", 0),
-        completed_runs=runs.get("passed", 0) + runs.get("failed", 0),
-        passed_runs=runs.get("passed", 0),
+        completed_runs=passed_runs + failed_runs,
+        passed_runs=passed_runs,
         failed_runs=failed_runs,
         infra_failed_runs=runs.get("infra_failed", 0),
-        pass_rate=pass_rate(runs.get("passed", 0), failed_runs),
+        pass_rate=pass_rate(passed_runs, failed_runs),
     )
