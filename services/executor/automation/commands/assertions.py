@@ -28,12 +28,14 @@ async def perform_assertion(context: CommandContext, command: AssertionCommand) 
             return command_outcome(command, element)
         case commands.AssertNotVisible(selector):
             await _wait_until_gone(context, selector, context.seconds, Category.ASSERTION_FAILED)
-            return command_outcome(command)
+            return command_outcome(command, message=_doubt_about_absence(context, selector))
         case commands.AssertTrue():
             _check_true(command)
             return command_outcome(command)
         case commands.ExtendedWaitUntil():
-            return command_outcome(command, await _wait_until(context, command))
+            awaited = await _wait_until(context, command)
+            gone = command.not_visible
+            return command_outcome(command, awaited, _doubt_about_absence(context, gone) if gone is not None else "")
         case commands.WaitForAnimationToEnd(seconds):
             at_rest = await wait_until_stable(context.device, context.watcher, seconds)
             message = "" if at_rest else f"the screen was still moving after {seconds:g} s"
@@ -81,6 +83,11 @@ async def _wait_until_visible(
         screen = context.watcher.seen
         raise not_visible_error(str(selector), seconds, screen, category, explain_missing(selector, screen))
     return element
+
+
+def _doubt_about_absence(context: CommandContext, selector: Selector) -> str:
+    """That the element is absent only because a container or anchor is, which may be misspelt."""
+    return explain_missing(selector, context.watcher.seen, absent=True)
 
 
 async def _wait_until_gone(context: CommandContext, selector: Selector, seconds: float, category: Category) -> None:

@@ -73,15 +73,16 @@ def _with_place(element: Element) -> str:
     return f"{element.describe()} at {middle.x:g}, {middle.y:g}"
 
 
-def explain_missing(selector: Selector, outline: Outline | None) -> str:
+def explain_missing(selector: Selector, outline: Outline | None, *, absent: bool = False) -> str:
     """Why nothing matches, where that is because of another element that the selector names, as a container.
 
-    Empty if the element itself is what is missing, or if it takes too long to find out.
+    Empty if the element itself is what is missing, or if it takes too long to find out. If it should be `absent`,
+    only another element that is not on the screen is worth a word.
     """
     if outline is None:
         return ""
     try:
-        return _Explanation(outline).explain(selector, outline.selectable)
+        return _Explanation(outline, absent=absent).explain(selector, outline.selectable)
     except WorkBudgetExceeded:
         return ""
 
@@ -167,6 +168,10 @@ class _Search:
 class _Explanation(_Search):
     """Says which of the elements that a selector names is missing."""
 
+    def __init__(self, outline: Outline, *, absent: bool) -> None:
+        super().__init__(outline)
+        self._absent = absent
+
     def explain(self, selector: Selector, pool: _Pool) -> str:
         container = selector.child_of
         if container is None:
@@ -178,6 +183,8 @@ class _Explanation(_Search):
         why = self._explain_relations(alone, self.inside(found, pool))
         if why:
             return f"in its container, {found[0].describe()}: {why}"
+        if self._absent:
+            return ""
         more = f" (the first of {len(found)} that match)" if len(found) > 1 else ""
         elsewhere = ", but it is elsewhere on the screen" if self._is_there(alone, pool) else ""
         return f"its container, {found[0].describe()}{more}, does not contain it{elsewhere}"

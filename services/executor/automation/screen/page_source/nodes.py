@@ -114,7 +114,8 @@ LEAST_SHARE = 0.1
 def is_on_screen(bounds: Bounds | None, screen: Bounds | None) -> bool:
     """Whether enough of the bounds is on the screen; True for an element without bounds.
 
-    One with neither width nor height is not, one with only one of them is a line and may be.
+    One with neither width nor height is not, one with only one of them is a line and may be; what drivers say of its
+    visibility counts for nothing, because they call every line invisible.
     """
     if bounds is None:
         return True

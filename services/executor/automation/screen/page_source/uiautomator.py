@@ -62,7 +62,8 @@ def _element(node: SourceNode, role: Role, children: tuple[Element, ...], screen
     has = node.attributes
     text, hint = _text_and_hint(has)
     bounds = _bounds(has)
-    seen = has.get("displayed") != "false" and (_has_place(bounds, screen) or _is_toast(has))
+    displayed = has.get("displayed") != "false" or (bounds is not None and bounds.is_line)
+    seen = displayed and (_has_place(bounds, screen) or _is_toast(has))
     checkable = role in CHECKABLE or has.get("checkable") == "true"
     return Element(
         role=role,

@@ -48,7 +48,8 @@ def _element(node: SourceNode, children: tuple[Element, ...], screen: Bounds | N
     role = _role(kind, has)
     bounds = _bounds(has)
     hint = has.get("placeholderValue", "")
-    seen = has.get("visible") != "false" and is_on_screen(bounds, screen)
+    visible = has.get("visible") != "false" or (bounds is not None and bounds.is_line)
+    seen = visible and is_on_screen(bounds, screen)
     return Element(
         role=role,
         text=_text(role, has, hint),

@@ -221,3 +221,22 @@ def _with_shelf(step: object) -> object:
     if isinstance(step, dict):
         return {name: _with_shelf(value) for name, value in step.items()}
     return "shelf" if step == "shelves" else step
+
+
+@pytest.mark.parametrize("name", ["assertNotVisible", "extendedWaitUntil"])
+@pytest.mark.parametrize(
+    ("selector", "message"),
+    [
+        ({"text": "Cake", "childOf": {"id": "shelves"}},
+         'its container, id "shelves", is not on the screen; did you mean shelf?'),
+        ({"text": "Rye", "below": "Breads"}, 'what it must be below, "Breads", is not on the screen'),
+        ({"text": "Cake", "childOf": {"id": "shelf"}}, ""),
+        ("Cake", ""),
+    ],
+)  # fmt: skip
+async def test_an_absent_element_with_a_missing_container_is_remarked(
+    name: str, selector: object, message: str
+) -> None:
+    argument = {"notVisible": selector, "timeout": 100} if name == "extendedWaitUntil" else selector
+    result = await run(FakeDevice(MISSING), {name: argument})
+    assert (result.failure, result.steps[0].message) == (None, message)

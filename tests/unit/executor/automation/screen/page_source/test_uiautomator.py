@@ -84,6 +84,7 @@ def test_the_hint_of_an_empty_field_is_not_its_text() -> None:
         # A line; nothing at all; what is turned inside out; and a toast, whose bounds are unknown.
         ('bounds="[0,0][0,50]"', True),
         ('bounds="[0,400][1080,400]"', True),
+        ('bounds="[0,400][1080,400]" displayed="false"', True),
         ('bounds="[0,2341][1080,2341]"', False),
         ('bounds="[1000,400][2000,400]"', False),
         ('bounds="[9,9][9,9]"', False),

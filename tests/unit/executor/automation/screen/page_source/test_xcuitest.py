@@ -86,6 +86,8 @@ def test_bars_decide_the_roles_of_their_children() -> None:
         ('visible="false" x="0" y="0" width="10" height="10"', False),
         ('visible="true" x="0" y="0" width="0" height="10"', True),
         ('visible="true" x="0" y="0" width="0" height="0"', False),
+        # The driver calls every line invisible.
+        ('visible="false" x="0" y="40" width="390" height="0"', True),
         ('visible="true" x="0" y="836" width="10" height="100"', False),
         ('visible="true" x="0" y="844" width="10" height="10"', False),
         ('visible="true" x="390.5" y="0" width="10" height="10"', False),
