@@ -936,6 +936,15 @@ class FailureGroup(TypedDict):
     last_seen_at: str | None
     example_execution_id: str
     step_index: int | None
+    variant: NotRequired[str]
+
+
+class CellVariant(TypedDict):
+    variant: str
+    success: bool | None
+    latest_execution_id: str | None
+    passed_runs: int
+    failed_runs: int
 
 
 class MatrixCell(TypedDict):
@@ -951,6 +960,7 @@ class MatrixCell(TypedDict):
     test_version_number: int | None
     latest_execution_id: str | None
     infra_failed_runs: int
+    variants: NotRequired[list[CellVariant]]
 
 
 class MatrixTest(TypedDict):
@@ -1012,6 +1022,7 @@ class BuildRunItem(TypedDict):
     report_metadata: dict[str, Any] | None
     run_id: str
     quarantine: Quarantine | None
+    variant: NotRequired[Variant]
 
 
 class ListBuildRunsResponse(TypedDict):
@@ -1059,6 +1070,7 @@ class ComparedTest(TypedDict):
     classification: Literal["insufficient_data", "broken", "flaky", "regressed", "recovered", "stable"] | None
     flaky_score: float
     quarantine: Quarantine | None
+    variant: NotRequired[str]
 
 
 class BuildComparison(TypedDict):
@@ -1092,6 +1104,7 @@ class GateReason(TypedDict):
     breakage: Breakage | None
     quarantine: Quarantine | None
     execution_id: str
+    variant: NotRequired[str]
 
 
 class Gate(TypedDict):

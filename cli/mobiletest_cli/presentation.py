@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 COLUMNS = ("Test", "Result", "Build", "Device", "Time", "Reason")
 _REASON_LENGTH = 120
+_VARIANT_LENGTH = 60
 
 
 def outcome(run: Run) -> str:
@@ -41,7 +42,17 @@ def reason(run: Run) -> str:
 def row(run: Run) -> list[str]:
     """The row of a run in a table of runs."""
     build = run["resolved_build_version"] or "-"
-    return [run["test_name"], outcome(run), build, device(run), duration(run["execution_time_seconds"]), reason(run)]
+    return [_test(run), outcome(run), build, device(run), duration(run["execution_time_seconds"]), reason(run)]
+
+
+def _test(run: Run) -> str:
+    """The name of the test; of one that failed also its variant, if it has one: "Pay (LOCALE=de)"."""
+    variant = run.get("variant")
+    if run["success"] is not False or not variant:
+        return run["test_name"]
+    values: Mapping[str, Any] = variant["values"] or {}
+    label = ", ".join(f"{name}={values[name]}" for name in sorted(values))
+    return f"{run['test_name']} ({label if len(label) <= _VARIANT_LENGTH else f'{label[: _VARIANT_LENGTH - 1]}…'})"
 
 
 def counts(execution: Execution) -> str:

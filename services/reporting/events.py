@@ -14,7 +14,7 @@ from mobiletest.types.v1 import execution_pb2
 
 from services.chassis import logs, metrics
 from services.chassis.events import Event, InvalidMessage
-from services.chassis.proto_values import read_optional
+from services.chassis.proto_values import read_optional, struct_to_json
 from services.reporting.event_fields import datetime_field, optional_id, required_id, run_seconds, run_status
 from services.reporting.model.attempts import BuildRef
 from services.reporting.model.batch import Snapshot
@@ -30,12 +30,14 @@ from services.reporting.model.snapshots import (
     TestSnapshot,
 )
 from services.reporting.model.tables import EPOCH
+from services.reporting.model.variants import EMPTY_VARIANT, Variant
 from services.reporting.proto_enums import CATEGORY, INFRASTRUCTURE, PLATFORM
 
 log = logs.get(__name__)
 
 _NAME_LENGTH = 1000
 """Names are truncated to so many characters: cells and histories store many of them in one document."""
+_VARIANT_LENGTH = 64
 _unknown = metrics.counter("mobiletest_reporting_unknown_events_total", "Events of an unknown type")
 
 
@@ -81,7 +83,17 @@ def _run_snapshot(message: executor.RunChanged, event_time: datetime) -> RunSnap
         attempts=_attempts(run, event_time),
         failure=_failure(run),
         list_item=list_item(run).SerializeToString(deterministic=True),  # maps in the order of their keys, everywhere
+        variant=_variant(run),
     )
+
+
+def _variant(run: runs_pb2.Run) -> Variant:
+    variant_id = optional_id(run.variant.id, "run.variant.id")
+    if variant_id is None:
+        return EMPTY_VARIANT
+    values = struct_to_json(run.variant.values)
+    texts = {name: value for name, value in values.items() if isinstance(value, str)}
+    return Variant(variant_id[:_VARIANT_LENGTH], texts)
 
 
 def list_item(run: runs_pb2.Run) -> reports_pb2.BuildRunItem:
@@ -97,7 +109,7 @@ def list_item(run: runs_pb2.Run) -> reports_pb2.BuildRunItem:
         report_metadata=run.report_metadata,
         run_id=run.id,
     )
-    for name in ("started_at", "completed_at"):
+    for name in ("started_at", "completed_at", "variant"):
         if run.HasField(name):
             getattr(item, name).CopyFrom(getattr(run, name))
     for name in ("execution_time_seconds", "resolved_build_version"):

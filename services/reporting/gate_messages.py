@@ -51,6 +51,7 @@ def _compared_test(test: ComparedTest) -> reports_pb2.ComparedTest:
         classification=to_enum_number(reports_pb2.Classification, test.classification),
         flaky_score=test.flaky_score,
         quarantine=quarantine_message(test.quarantine),
+        variant=test.variant or None,
     )
 
 
@@ -119,4 +120,5 @@ def _reason(reason: GateReason) -> reports_pb2.GateReason:
         failure_reason=run.failure_reason,
         breakage=_breakage(reason.breakage),
         quarantine=quarantine_message(reason.quarantine),
+        variant=reason.variant or None,
     )

@@ -7,14 +7,17 @@ from mobiletest.reporting.v1 import reports_pb2
 from mobiletest.types.v1 import quarantine_pb2
 
 from services.chassis.proto_values import to_enum_number, to_timestamp
+from services.reporting.model.cells import GROUPS_SHOWN
 from services.reporting.model.reports.apps import AppStats, BuildHealth, TrendPoint, Workspace
 from services.reporting.model.reports.coverage import Coverage, CoverageItem
 from services.reporting.model.reports.matrix import Matrix, MatrixCell, MatrixRow
-from services.reporting.model.snapshots import Quarantine
+from services.reporting.model.reports.worst_variant import VariantCell
+from services.reporting.model.snapshots import Outcome, Quarantine
 from services.reporting.model.tables import Cell, Group
 from services.reporting.proto_enums import CATEGORY_NUMBER, CLASSIFICATION, PLATFORM
 from services.reporting.usecases.classified_tests import ClassifiedQuery
 
+VARIANTS_SHOWN = 10
 CELLS_KEPT, LARGEST_KEPT = 4096, 2048
 """Together they bound the bytes of messages that are kept to 8 MiB; their cells are kept with them."""
 
@@ -102,16 +105,19 @@ class _CellMessages:
     """Messages of the cells that were shown last, by identity: a cell that did not change is the same object."""
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[int, str], tuple[Cell, reports_pb2.MatrixCell]] = {}
+        self._kept: dict[tuple[int, str, str], tuple[Cell, reports_pb2.MatrixCell]] = {}
 
     def read(self, matrix_cell: MatrixCell) -> reports_pb2.MatrixCell:
-        """The message of a cell; nobody may change it."""
-        key = (id(matrix_cell.cell), matrix_cell.build.version)
+        """The message of a cell; nobody may change it. Few tests have several variants, which are not kept."""
+        worst, *others = matrix_cell.variants
+        if others:
+            return _matrix_cell(matrix_cell)
+        key = (id(worst.cell), matrix_cell.build.version, worst.label)
         if kept := self._kept.get(key):
             return kept[1]
         message = _matrix_cell(matrix_cell)
         if message.ByteSize() <= LARGEST_KEPT:
-            self._kept[key] = (matrix_cell.cell, message)
+            self._kept[key] = (worst.cell, message)
             if len(self._kept) > CELLS_KEPT:
                 del self._kept[next(iter(self._kept))]
         return message
@@ -121,24 +127,41 @@ _CELL_MESSAGES = _CellMessages()
 
 
 def _matrix_cell(matrix_cell: MatrixCell) -> reports_pb2.MatrixCell:
-    cell = matrix_cell.cell
+    """All runs count, whatever their variant; the failures of the worst variant come first."""
+    cells = [variant.cell for variant in matrix_cell.variants]
+    failures = [(variant.label, group) for variant in matrix_cell.variants for group in variant.cell.groups]
+    passed, failed = sum(cell.passed for cell in cells), sum(cell.failed for cell in cells)
+    infra_failed, cancelled = sum(cell.infra_failed for cell in cells), sum(cell.cancelled for cell in cells)
+    last = max((cell.last_run for cell in cells if cell.last_run), key=lambda run: run.recency, default=None)
     return reports_pb2.MatrixCell(
         build_id=matrix_cell.build.build_id,
         build_version=matrix_cell.build.version,
-        total_runs=cell.passed + cell.failed + cell.infra_failed + cell.cancelled,
-        passed_runs=cell.passed,
-        failed_runs=cell.failed,
-        cancelled_runs=cell.cancelled,
-        infra_failed_runs=cell.infra_failed,
-        last_run_at=to_timestamp(cell.last_run.ended_at) if cell.last_run else None,
-        top_failure_reason=cell.groups[0].reason if cell.groups else None,
-        failure_details=map(_failure_group, cell.groups),
-        test_version_number=cell.test_version or None,
-        latest_execution_id=cell.last_run.execution_id if cell.last_run else None,
+        total_runs=passed + failed + infra_failed + cancelled,
+        passed_runs=passed,
+        failed_runs=failed,
+        cancelled_runs=cancelled,
+        infra_failed_runs=infra_failed,
+        last_run_at=to_timestamp(last.ended_at) if last else None,
+        top_failure_reason=failures[0][1].reason if failures else None,
+        failure_details=[_failure_group(group, label) for label, group in failures[:GROUPS_SHOWN]],
+        test_version_number=max(cell.test_version for cell in cells) or None,
+        latest_execution_id=last.execution_id if last else None,
+        variants=[_cell_variant(variant) for variant in matrix_cell.variants[:VARIANTS_SHOWN] if variant.label],
     )
 
 
-def _failure_group(group: Group) -> reports_pb2.FailureGroup:
+def _cell_variant(variant: VariantCell) -> reports_pb2.CellVariant:
+    verdict = variant.cell.verdict
+    return reports_pb2.CellVariant(
+        variant=variant.label,
+        success=verdict.outcome is Outcome.PASSED if verdict else None,
+        latest_execution_id=variant.cell.last_run.execution_id if variant.cell.last_run else None,
+        passed_runs=variant.cell.passed,
+        failed_runs=variant.cell.failed,
+    )
+
+
+def _failure_group(group: Group, label: str) -> reports_pb2.FailureGroup:
     return reports_pb2.FailureGroup(
         fingerprint=group.fingerprint,
         category=CATEGORY_NUMBER.get(group.category, CATEGORY_NUMBER["unknown"]),
@@ -149,6 +172,7 @@ def _failure_group(group: Group) -> reports_pb2.FailureGroup:
         last_seen_at=to_timestamp(group.last_seen_at),
         example_execution_id=group.execution_id,
         step_index=group.step_index,
+        variant=label or None,
     )
 
 

@@ -13,6 +13,7 @@ from services.reporting.model.reports.breakage import AttemptQuery, BuildVerdict
 from services.reporting.model.reports.gate import ExecutionProgress, GateRun
 from services.reporting.model.snapshots import AppSnapshot, AttachmentSnapshot, BuildSnapshot, Quarantine, TestSnapshot
 from services.reporting.model.tables import Cell, CellKey, HistoryKey, Tables
+from services.reporting.model.variants import KnownVariants, Subject
 
 Counts = Mapping[str, Mapping[str, int]]  # counter -> field -> amount
 
@@ -66,7 +67,7 @@ class CatalogTests(Protocol):
     """The copies of the catalog's tests, of the caller's organisation."""
 
     async def with_history(self, classification: Classification | None = None) -> frozenset[str]:
-        """The tests that have a history on any app, or one with this classification."""
+        """The tests that have a history on any app, or there this classification (that of the worst variant)."""
 
     async def newest(self, filter: TestFilter, page: Page) -> Sequence[str]:
         """The ids of the matching tests, newest first, ids breaking ties."""
@@ -106,10 +107,15 @@ class ReadModels(Protocol):
     async def attachments(self, app_id: str) -> Sequence[AttachmentSnapshot]:
         """The attachments of an app."""
 
+    async def variants(self, app_id: str, test_ids: Collection[str]) -> KnownVariants:
+        """The variants in which these tests have run on an app."""
+
     async def verdicts(
-        self, app_id: str, build_ids: Collection[str], test_ids: Collection[str]
+        self, app_id: str, build_ids: Collection[str], subjects: Collection[Subject]
     ) -> Sequence[VerdictCount]:
-        """How many of these tests passed and failed on each of these builds, by their newest verdict."""
+        """How many tests passed and failed on each of these builds, by the newest verdict of each of these subjects: a
+        test fails if one of them does.
+        """
 
     async def cells_of_builds(self, app_id: str, build_ids: Collection[str]) -> Mapping[CellKey, Cell]:
         """All cells of these builds, without their active runs."""
@@ -118,12 +124,12 @@ class ReadModels(Protocol):
         """These cells, without their failure groups."""
 
     async def assessments(
-        self, app_id: str, test_ids: Collection[str], only: Classification | None = None
-    ) -> Mapping[str, Assessment]:
-        """The assessments of these tests on an app, or only of those with this classification."""
+        self, app_id: str, subjects: Collection[Subject], only: Classification | None = None
+    ) -> Mapping[Subject, Assessment]:
+        """The assessments of these subjects on an app, or only of those with this classification."""
 
-    async def observed(self, app_id: str, test_ids: Collection[str]) -> Mapping[str, BuildRef]:
-        """The newest build of an app with a verdict of each of these tests."""
+    async def observed(self, app_id: str, subjects: Collection[Subject]) -> Mapping[Subject, BuildRef]:
+        """The newest build of an app with a verdict of each of these subjects."""
 
     async def runs_of_build(self, build_id: str, page: Page) -> Sequence[bytes]:
         """The list items of the runs of a build, newest first, without expired runs."""

@@ -8,6 +8,7 @@ from mobiletest.reporting.v1 import reports_pb2
 from services.reporting.model.attempts import BuildRef
 from services.reporting.model.batch import Snapshot
 from services.reporting.model.snapshots import Quarantine, RunSnapshot, Status, TestSnapshot
+from services.reporting.model.variants import EMPTY_VARIANT, Variant
 from tests.fakes.reporting_story import APP, NOW, ORG, Story
 
 
@@ -28,13 +29,14 @@ class CiStory(Story):
         *,
         total: int | None = None,
         app: str | None = APP,
+        variant: Variant = EMPTY_VARIANT,
         **endings: str,
     ) -> str:
         """An execution of these tests on a build, by test; gives its id. `total`: when some have not been heard of."""
         self._executions += 1
         execution, self._ci = f"ci-{self._executions:04}", (branch, commit)
         for test, ending in endings.items():
-            self.run(test, build, ending, execution=execution, app=app, at=self._later())
+            self.run(test, build, ending, execution=execution, app=app, at=self._later(), variant=variant)
         self.execution(execution, len(endings) if total is None else total)
         return execution
 
@@ -46,7 +48,15 @@ class CiStory(Story):
         """A build of a branch, and an execution on it; its commit is called as the build."""
         build = self.build(version)
         if endings:
-            self.ci(build, branch, f"c{version}" if branch else None, total=len(endings), app=APP, **endings)
+            self.ci(
+                build,
+                branch,
+                f"c{version}" if branch else None,
+                total=len(endings),
+                app=APP,
+                variant=EMPTY_VARIANT,
+                **endings,
+            )
         return build
 
     def history(self, text: str) -> tuple[BuildRef, str]:

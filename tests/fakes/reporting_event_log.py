@@ -74,9 +74,15 @@ class EventLog:
         return event(CATALOG_EVENTS, self.app_id, message)
 
     def life(
-        self, build: tuple[str, str], test_id: str, ending: str, *, execution_id: str | None = None
+        self,
+        build: tuple[str, str],
+        test_id: str,
+        ending: str,
+        *,
+        execution_id: str | None = None,
+        locale: str | None = None,
     ) -> list[Event]:
-        """All events of one run in an execution of its own."""
+        """All events of one run in an execution of its own; `locale` is what its variant consists of."""
         execution_id = execution_id or str(uuid4())
         run = runs_pb2.Run(
             id=str(uuid4()),
@@ -92,6 +98,9 @@ class EventLog:
         )
         said = {"branch": self.branch, "commit_sha": self.commit_sha}
         run.metadata.update({name: value for name, value in said.items() if value is not None})
+        if locale is not None:
+            run.variant.id = f"locale-{locale}"
+            run.variant.values.update({"LOCALE": locale})
         execution = executions_pb2.Execution(id=execution_id, counts=executions_pb2.RunCounts(total=1))
         accepted = executor.ExecutionChanged(org_id=self.org_id, sequence=1, execution=execution)
         told = [event(EXECUTION_EVENTS, execution_id, accepted), self._run(run, 1)]

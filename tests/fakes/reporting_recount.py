@@ -62,15 +62,15 @@ def _by_cell(runs: Iterable[RunSnapshot]) -> dict[CellKey, list[RunSnapshot]]:
     found: dict[CellKey, list[RunSnapshot]] = {}
     for run in runs:
         if run.app_id and run.build:
-            found.setdefault((run.app_id, run.test_id, run.build.id), []).append(run)
+            found.setdefault((run.app_id, run.subject, run.build.id), []).append(run)
     return found
 
 
 def _by_history(runs: Iterable[RunSnapshot]) -> dict[HistoryKey, list[RunSnapshot]]:
     found: dict[HistoryKey, list[RunSnapshot]] = {}
-    for run in _finished(runs):
-        if run.app_id:
-            found.setdefault((run.app_id, run.test_id), []).append(run)
+    for run in runs:
+        if run.app_id and (run.outcome is not None or run.variant.id):
+            found.setdefault((run.app_id, run.subject), []).append(run)
     return found
 
 
@@ -104,7 +104,7 @@ def _execution(execution_id: str, finished: Sequence[RunSnapshot], batch: Batch,
 def _tested(run: RunSnapshot) -> EndedRun:
     group = failure_group(run)
     verdict = run.outcome is not None and run.outcome.verdict
-    return EndedRun(run.app_id or "", run.test_id, verdict, group.fingerprint if group else None)
+    return EndedRun(run.app_id or "", run.subject, verdict, group.fingerprint if group else None)
 
 
 def _counters(batch: Batch, executions: Table[str, ExecutionRow]) -> counters.Counters:
@@ -214,10 +214,10 @@ def _together(groups: Sequence[Group]) -> Group:
 def _history(runs: Sequence[RunSnapshot], executions: Table[str, ExecutionRow], rules: Rules) -> History:
     attempts = []
     observed: BuildRef | None = None
-    for run in runs:
+    for run in _finished(runs):
         execution = executions.get(run.execution_id)
         attempts += decided_attempts(run, storm=execution.storm if execution else None)
         if run.build and run.outcome and run.outcome.verdict:
             observed = newer_build(observed, run.build)
     kept = retained_attempts(attempts, rules.flaky.window)
-    return History(runs[0].org_id, kept, observed, assess(attempts, rules.flaky))
+    return History(runs[0].org_id, kept, observed, assess(attempts, rules.flaky), runs[0].variant.values)

@@ -19,6 +19,7 @@ from services.reporting.model.snapshots import (
     TestSnapshot,
 )
 from services.reporting.model.tables import Tables
+from services.reporting.model.variants import EMPTY_VARIANT, Variant
 
 ORG = "org-1"
 APP = "app-1"
@@ -87,6 +88,7 @@ class Story:
         failure: Failure | None = None,
         app: str | None = APP,
         version: int = 1,
+        variant: Variant = EMPTY_VARIANT,
     ) -> RunSnapshot:
         """A run that ended, started or was queued at `at`; its attempt began a minute before it ended."""
         number = next(self._numbers)
@@ -113,6 +115,7 @@ class Story:
             attempts=(attempt,) if status.terminal else (),
             failure=failure,
             list_item=f"{test} {ending} {number}".encode(),
+            variant=variant,
         )
         self.tell(snapshot)
         return snapshot

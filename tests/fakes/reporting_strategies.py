@@ -18,6 +18,7 @@ from services.reporting.model.snapshots import (
     Status,
     TestSnapshot,
 )
+from services.reporting.model.variants import EMPTY_VARIANT, Variant
 from tests.fakes.reporting_attempts import START, build_ref
 
 ORG = "org-1"
@@ -28,6 +29,7 @@ MESSAGES = [
     ("network_error", "connect 10.0.0.1:80"),
     ("app_crash", "crashed"),
 ]
+VARIANTS = [EMPTY_VARIANT, EMPTY_VARIANT, Variant("de", {"LOCALE": "de"}), Variant("fr", {"LOCALE": "fr"})]
 ENDINGS = [
     "passed",
     "passed",
@@ -143,6 +145,7 @@ def _run(
         "branch": draw(st.sampled_from([None, "main", "feature"])),
         "commit_sha": draw(st.sampled_from([None, "c0ffee", "decade"])),
         "created_at": draw(st.sampled_from([None, start - timedelta(seconds=90)])),
+        "variant": draw(st.sampled_from(VARIANTS)),
     }
     return _life(common, start, ending, Failure(message[0], message[1], "tapOn", draw(st.integers(0, 3))))
 

@@ -85,13 +85,29 @@ def group_failures(tests: Iterable[Json]) -> Sequence[Json]:
 
 
 def align_cells(cells: Iterable[Json], builds: Iterable[Json]) -> list[tuple[str, str, str] | None]:
-    """For each build the class, the text and the newest execution of its cell; None where the test did not run."""
-    shown = {cell["build_id"]: (outcome_of(cell), describe(cell), cell["latest_execution_id"]) for cell in cells}
+    """For each build the class, the text and the newest execution of its cell (of its worst variant); None where the
+    test did not run.
+    """
+    shown = {
+        cell["build_id"]: (outcome_of(cell), describe(cell), _worst(cell)["latest_execution_id"]) for cell in cells
+    }
     return [shown.get(build["build_id"]) for build in builds]
 
 
+def _worst(cell: Json) -> Json:
+    """The worst variant of a cell; the cell itself if the test has a single one."""
+    variants: Sequence[Json] = cell.get("variants") or (cell,)
+    return variants[0]
+
+
 def outcome_of(cell: Json) -> str:
-    """The class of a cell: "flaky" if the test passed and failed on the same build."""
+    """The class of a cell: "flaky" if the test passed and failed on the same build in its worst variant."""
+    if cell.get("variants"):
+        worst = _worst(cell)
+        if worst["success"] is not None:
+            return (
+                "flaky" if worst["passed_runs"] and worst["failed_runs"] else "passed" if worst["success"] else "failed"
+            )
     if cell["failed_runs"]:
         return "flaky" if cell["passed_runs"] else "failed"
     if cell["passed_runs"]:
@@ -100,7 +116,7 @@ def outcome_of(cell: Json) -> str:
 
 
 def describe(cell: Json) -> str:
-    """What a cell says: "1 passed, 2 failed: Pay is not on the screen"."""
+    """What a cell says: "1 passed, 2 failed (LOCALE=de): Pay is not on the screen"."""
     counts = {
         "passed": cell["passed_runs"],
         "failed": cell["failed_runs"],
@@ -108,4 +124,6 @@ def describe(cell: Json) -> str:
         "cancelled": cell["cancelled_runs"],
     }
     text = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+    failing = [each["variant"] for each in cell.get("variants", ()) if each["success"] is False]
+    text += f" ({'; '.join(failing[:3])})" if failing else ""
     return f"{text}: {cell['top_failure_reason']}" if cell["top_failure_reason"] else text

@@ -82,7 +82,7 @@ def required_rows(changes: Sequence[RunChange], storms: SettledStorms) -> RowKey
         cells.update(key for key in (cell, former) if key)
         if cell and change.group:
             groups.add((*cell, change.group.fingerprint))
-        if change.outcome and change.history:
+        if change.history and (change.outcome or change.run.variant.id):
             histories.add(change.history)
     return RowKeys(cells=cells, groups=groups, histories=histories)
 
@@ -149,6 +149,7 @@ def _enter_cell(tables: Tables, change: RunChange) -> None:
 
 
 def _extend_histories(tables: Tables, changes: Sequence[RunChange], storms: SettledStorms, rules: Rules) -> None:
+    _begin_histories(tables, changes)
     finished: dict[HistoryKey, list[RunSnapshot]] = {key: [] for key in storms}
     for change in changes:
         if change.outcome and change.history:
@@ -160,6 +161,14 @@ def _extend_histories(tables: Tables, changes: Sequence[RunChange], storms: Sett
         history = history or History(runs[0].org_id)
         with_storm = [(run, _storm(tables, run.execution_id)) for run in runs]
         tables.histories.put(key, extend_history(history, with_storm, storms.get(key, {}), rules.flaky))
+
+
+def _begin_histories(tables: Tables, changes: Sequence[RunChange]) -> None:
+    """Variants have a history from their first run on, so that reports know of them while it goes on."""
+    for change in changes:
+        run, key = change.run, change.history
+        if key and run.variant.id and tables.histories.get(key) is None:
+            tables.histories.put(key, History(run.org_id, values=run.variant.values))
 
 
 def _storm(tables: Tables, execution_id: str) -> bool | None:

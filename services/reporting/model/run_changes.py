@@ -27,7 +27,7 @@ class RunChange:
     @property
     def history(self) -> HistoryKey | None:
         """The history that the run belongs to; None without an app."""
-        return (self.run.app_id, self.run.test_id) if self.run.app_id else None
+        return (self.run.app_id, self.run.subject) if self.run.app_id else None
 
 
 def apply_runs(tables: Tables, runs: Iterable[RunSnapshot]) -> list[RunChange]:
@@ -65,4 +65,5 @@ def run_row(run: RunSnapshot) -> RunRow:
         build_id=run.build.id if run.build else None,
         listed_at=run.listed_at,
         list_item=run.list_item,
+        variant=run.variant.id,
     )

@@ -6,6 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from services.reporting.model.attempts import BuildRef
+from services.reporting.model.variants import EMPTY_VARIANT, Subject, Variant, subject_of
 
 
 class Status(StrEnum):
@@ -88,6 +89,12 @@ class RunSnapshot:
     attempts: tuple[AttemptSnapshot, ...] = ()
     failure: Failure | None = None
     list_item: bytes = b""
+    variant: Variant = EMPTY_VARIANT
+
+    @property
+    def subject(self) -> Subject:
+        """The test in the variant of the run."""
+        return subject_of(self.test_id, self.variant.id)
 
     @property
     def outcome(self) -> Outcome | None:

@@ -9,6 +9,7 @@ from services.reporting.model import counters
 from services.reporting.model.run_changes import RunChange
 from services.reporting.model.snapshots import ExecutionSnapshot, RunSnapshot
 from services.reporting.model.tables import EndedRun, ExecutionRow, HistoryKey, Tables
+from services.reporting.model.variants import test_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +30,9 @@ def is_storm(ended: Iterable[EndedRun], rules: StormRules = DEFAULT_STORM_RULES)
     for run in ended:
         if not run.verdict:
             continue
-        tests.add(run.test_id)
+        tests.add(test_of(run.subject))
         if run.fingerprint is not None:
-            failed.add((run.fingerprint, run.test_id))
+            failed.add((run.fingerprint, test_of(run.subject)))
     together = Counter(fingerprint for fingerprint, _ in failed)
     most = max(together.values(), default=0)
     return len(tests) >= rules.tests and 100 * most >= rules.percent * len(tests)
@@ -88,7 +89,7 @@ def _finish_runs(tables: Tables, execution_id: str, changes: list[RunChange]) ->
             continue
         if change.outcome and row.storm is None:
             fingerprint = change.group.fingerprint if change.group else None
-            ended[change.run.run_id] = EndedRun(app_id, change.run.test_id, change.outcome.verdict, fingerprint)
+            ended[change.run.run_id] = EndedRun(app_id, change.run.subject, change.outcome.verdict, fingerprint)
         days[app_id] = _count_once(tables, change.run, app_id, days.get(app_id))
     tables.executions.put(
         execution_id, replace(row, finished=row.finished + len(changes), ended_runs=ended, last_days=days)
@@ -115,4 +116,4 @@ def _settle_one(tables: Tables, execution_id: str, rules: StormRules) -> Iterabl
     if storm is None:
         return ()
     tables.executions.put(execution_id, replace(row, storm=storm, ended_runs={}))
-    return [((run.app_id, run.test_id), storm) for run in row.ended_runs.values()]
+    return [((run.app_id, run.subject), storm) for run in row.ended_runs.values()]

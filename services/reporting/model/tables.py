@@ -19,11 +19,12 @@ from services.reporting.model.snapshots import (
     Status,
     TestSnapshot,
 )
+from services.reporting.model.variants import Subject, Values, subject_of
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-CellKey = tuple[str, str, str]  # app, test, build
-HistoryKey = tuple[str, str]  # app, test
-GroupKey = tuple[str, str, str, str]  # app, test, build, fingerprint
+CellKey = tuple[str, Subject, str]  # app, subject, build
+HistoryKey = tuple[str, Subject]  # app, subject
+GroupKey = tuple[str, Subject, str, str]  # app, subject, build, fingerprint
 CounterKey = tuple[str, str]  # organisation, counter (see counters.py)
 
 
@@ -43,6 +44,7 @@ class RunRow:
     build_id: str | None
     listed_at: datetime | None
     list_item: bytes
+    variant: str = ""
 
     @property
     def expired(self) -> bool:
@@ -52,7 +54,9 @@ class RunRow:
     @property
     def cell(self) -> CellKey | None:
         """Its cell in the matrix; None without app or build."""
-        return (self.app_id, self.test_id, self.build_id) if self.app_id and self.build_id else None
+        if not (self.app_id and self.build_id):
+            return None
+        return (self.app_id, subject_of(self.test_id, self.variant), self.build_id)
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -60,7 +64,7 @@ class EndedRun:
     """How a run of an execution ended; `fingerprint` is None when it did not fail."""
 
     app_id: str
-    test_id: str
+    subject: Subject
     verdict: bool
     fingerprint: str | None
 
@@ -182,7 +186,7 @@ class Group:
 
 @dataclass(slots=True, unsafe_hash=True)
 class Cell:
-    """A test on a build. `last_run` is None, and the counts are 0, while its runs are only queued or running.
+    """A subject on a build. `last_run` is None, and the counts are 0, while its runs are only queued or running.
 
     `uploaded_at` is the build's, the newest that a run reported: builds compare by (uploaded_at, build_id).
     """
@@ -210,12 +214,15 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """A test on an app, the attempts that it is judged by, and its newest build with a verdict."""
+    """A subject on an app, the attempts that it is judged by, its newest build with a verdict, and what is shown of its
+    variant.
+    """
 
     org_id: str
     attempts: tuple[Attempt, ...] = ()
     last_observed_build: BuildRef | None = None
     assessment: Assessment = UNKNOWN_ASSESSMENT
+    values: Values = field(default_factory=dict, hash=False)
 
 
 K = TypeVar("K")

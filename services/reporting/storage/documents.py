@@ -1,5 +1,7 @@
 """Rows of the tables as documents. The `_id` is the row's key, and every document has its organisation.
 
+Cells, groups and histories have a subject as `test_id`: the test, or the test in a variant.
+
 Equal rows are equal documents byte by byte: unordered values are written in the order of their keys.
 """
 
@@ -29,6 +31,7 @@ from services.reporting.model.tables import (
     RunRow,
 )
 from services.reporting.model.text_search import fold_case
+from services.reporting.model.variants import is_variant, test_of
 from services.reporting.storage.subdocuments import (
     Document,
     decode_active,
@@ -71,6 +74,8 @@ class TableCodec(Generic[K, V]):
 def _encode_run(_: str, row: RunRow) -> Document:
     """An expired run has no `listed_at`, so that it is in no index of a list, and no list item."""
     document = encode_fields(row)
+    if not row.variant:
+        del document["variant"]
     if row.expired:
         del document["listed_at"], document["list_item"]
     return document
@@ -78,13 +83,14 @@ def _encode_run(_: str, row: RunRow) -> Document:
 
 def _decode_run(document: Document) -> tuple[str, RunRow]:
     item = {"listed_at": document.get("listed_at"), "list_item": document.get("list_item", b"")}
+    item["variant"] = document.get("variant", "")
     return document["_id"], decode_fields(RunRow, document, status=Status(document["status"]), **item)
 
 
 def _encode_execution(_: str, row: ExecutionRow) -> Document:
     ended = sorted(row.ended_runs.items())
     return encode_fields(row) | {
-        "ended_runs": [[run_id, run.app_id, run.test_id, run.verdict, run.fingerprint] for run_id, run in ended],
+        "ended_runs": [[run_id, run.app_id, run.subject, run.verdict, run.fingerprint] for run_id, run in ended],
         "last_days": {app_id: day.isoformat() for app_id, day in sorted(row.last_days.items())},
     }
 
@@ -96,10 +102,10 @@ def _decode_execution(document: Document) -> tuple[str, ExecutionRow]:
 
 
 def _encode_cell(key: CellKey, cell: Cell) -> Document:
-    app_id, test_id, build_id = key
+    app_id, subject, build_id = key
     return encode_fields(cell) | {
         "app_id": app_id,
-        "test_id": test_id,
+        "test_id": subject,
         "build_id": build_id,
         "last_run": encode_optional(cell.last_run),
         "verdict": encode_optional(cell.verdict),
@@ -137,8 +143,8 @@ def decode_cell(document: Document) -> tuple[CellKey, Cell]:
 
 
 def _decode_group(document: Document) -> tuple[GroupKey, Group]:
-    app_id, test_id, build_id, fingerprint = document["_id"].split(":")
-    return (app_id, test_id, build_id, fingerprint), decode_fields(Group, document)
+    app_id, subject, build_id, fingerprint = document["_id"].split(":")
+    return (app_id, subject, build_id, fingerprint), decode_fields(Group, document)
 
 
 def _encode_history(key: HistoryKey, history: History) -> Document:
@@ -149,6 +155,11 @@ def _encode_history(key: HistoryKey, history: History) -> Document:
         "attempts": encode_attempts(history.attempts),
         "last_observed_build": encode_optional(history.last_observed_build),
         **encode_assessment(history.assessment),
+        **(
+            {"variant_of": test_of(key[1]), "values": dict(sorted(history.values.items()))}
+            if is_variant(key[1])
+            else {}
+        ),
     }
 
 
@@ -158,6 +169,7 @@ def _decode_history(document: Document) -> tuple[HistoryKey, History]:
         attempts=decode_attempts(document["attempts"]),
         last_observed_build=decode_optional(BuildRef, document["last_observed_build"]),
         assessment=decode_assessment(document),
+        values=document.get("values", {}),
     )
 
 

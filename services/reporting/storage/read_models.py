@@ -1,13 +1,16 @@
 """Lookups of the read models in MongoDB for the caller's organisation, by `_id` or an index."""
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeVar
 
 from services.chassis.context import current
 from services.chassis.mongo import Mongo
+from services.chassis.org_collection import OrgCollection
 from services.reporting.model.attempts import BuildRef
 from services.reporting.model.flaky import Assessment, Classification
 from services.reporting.model.reports.apps import VerdictCount
+from services.reporting.model.reports.worst_variant import class_rank
 from services.reporting.model.snapshots import (
     AppSnapshot,
     AttachmentSnapshot,
@@ -17,6 +20,7 @@ from services.reporting.model.snapshots import (
     TestSnapshot,
 )
 from services.reporting.model.tables import Cell, CellKey
+from services.reporting.model.variants import MARK, KnownVariants, Subject, Values, is_variant, test_of
 from services.reporting.ports import Counts, Page, TestFilter
 from services.reporting.storage import documents as d
 from services.reporting.storage.decoded_documents import DecodedDocuments
@@ -28,6 +32,14 @@ V = TypeVar("V")
 
 DECODED_AT_ONCE = 1000
 """Documents that are decoded without a pause for others."""
+TESTS_BY_NAME = 200
+"""The variants of more tests are found among those of their app."""
+_WORST_OF_TEST = {
+    "_id": {"build": "$build_id", "test": {"$first": {"$split": ["$test_id", MARK]}}},
+    "outcome": {"$min": "$verdict.outcome"},
+}
+"""The word for a failure is less than that for a pass."""
+_OF_TEST = {"build_id": "$_id.build", "verdict": {"outcome": "$outcome"}}
 _VERDICTS = [outcome.value for outcome in Outcome if outcome.verdict]
 
 
@@ -67,21 +79,40 @@ class MongoReadModels:
         found = await self._find(d.ATTACHMENTS.collection, {"app_id": app_id, "attached": True})
         return [d.decode_attachment(document)[1] for document in found]
 
+    async def variants(self, app_id: str, test_ids: Collection[str]) -> KnownVariants:
+        """Most tests have none, so that a look into the index is all."""
+        wanted = frozenset(test_ids)
+        tests = {"$in": list(wanted)} if len(wanted) <= TESTS_BY_NAME else {"$gt": ""}
+        fields = ("test_id", "variant_of", "values")
+        found = await self._find(d.HISTORIES.collection, {"app_id": app_id, "variant_of": tests}, fields)
+        known: defaultdict[str, dict[Subject, Values]] = defaultdict(dict)
+        for document in found:
+            if document["variant_of"] in wanted:
+                known[document["variant_of"]][document["test_id"]] = document["values"]
+        if known:
+            empty = await self._find(d.HISTORIES.collection, _histories(app_id, known.keys()), ("test_id",))
+            for document in empty:
+                known[document["test_id"]][document["test_id"]] = {}
+        return KnownVariants(known)
+
     async def verdicts(
-        self, app_id: str, build_ids: Collection[str], test_ids: Collection[str]
+        self, app_id: str, build_ids: Collection[str], subjects: Collection[Subject]
     ) -> Sequence[VerdictCount]:
         """Counted by the database, from the index alone: there are up to builds times tests."""
         query = {
             "app_id": app_id,
             "build_id": {"$in": list(build_ids)},
-            "test_id": {"$in": list(test_ids)},
+            "test_id": {"$in": list(subjects)},
             "verdict.outcome": {"$in": _VERDICTS},
         }
         by_outcome = {"_id": {"build": "$build_id", "outcome": "$verdict.outcome"}, "tests": {"$sum": 1}}
+        folding: list[Document] = (
+            [{"$group": _WORST_OF_TEST}, {"$replaceWith": _OF_TEST}] if any(map(is_variant, subjects)) else []
+        )
         cells = await self._serving.org_collection(d.CELLS.collection)
         return [
             VerdictCount(row["_id"]["build"], row["_id"]["outcome"] == Outcome.PASSED.value, row["tests"])
-            for row in await cells.aggregate([{"$match": query}, {"$group": by_outcome}])
+            for row in await cells.aggregate([{"$match": query}, *folding, {"$group": by_outcome}])
         ]
 
     async def cells_of_builds(self, app_id: str, build_ids: Collection[str]) -> Mapping[CellKey, Cell]:
@@ -92,25 +123,25 @@ class MongoReadModels:
         return await self._by_ids(d.CELLS, keys, {"groups": 0})
 
     async def assessments(
-        self, app_id: str, test_ids: Collection[str], only: Classification | None = None
-    ) -> Mapping[str, Assessment]:
+        self, app_id: str, subjects: Collection[Subject], only: Classification | None = None
+    ) -> Mapping[Subject, Assessment]:
         """By the index of classes, if one is sought: few tests are of it."""
-        if not test_ids:
+        if not subjects:
             return {}
-        query = _histories(app_id, test_ids)
+        query = _histories(app_id, subjects)
         if only is not None:
-            query = {"classification": only.value, "test_id": {"$in": list(test_ids)}, "app_id": app_id}
+            query = {"classification": only.value, "test_id": {"$in": list(subjects)}, "app_id": app_id}
         fields = dict.fromkeys(("test_id", "flaky_score", "classification", "evidence"), 1)
         return dict(await self._find_decoded(d.HISTORIES.collection, query, fields, self._assessments))
 
-    async def observed(self, app_id: str, test_ids: Collection[str]) -> Mapping[str, BuildRef]:
-        if not test_ids:
+    async def observed(self, app_id: str, subjects: Collection[Subject]) -> Mapping[Subject, BuildRef]:
+        if not subjects:
             return {}
         found = await self._find(
-            d.HISTORIES.collection, _histories(app_id, test_ids), ("test_id", "last_observed_build")
+            d.HISTORIES.collection, _histories(app_id, subjects), ("test_id", "last_observed_build")
         )
         builds = {document["test_id"]: decode_optional(BuildRef, document["last_observed_build"]) for document in found}
-        return {test_id: build for test_id, build in builds.items() if build}
+        return {subject: build for subject, build in builds.items() if build}
 
     async def runs_of_build(self, build_id: str, page: Page) -> Sequence[bytes]:
         return await self._page_of_runs({"build_id": build_id}, page)
@@ -156,9 +187,9 @@ class MongoReadModels:
         return found
 
 
-def _histories(app_id: str, test_ids: Collection[str]) -> Document:
-    """The query for the histories of these tests on an app."""
-    return {"_id": {"$in": [d.document_id((app_id, test_id)) for test_id in test_ids]}}
+def _histories(app_id: str, subjects: Collection[Subject]) -> Document:
+    """The query for the histories of these subjects on an app."""
+    return {"_id": {"$in": [d.document_id((app_id, subject)) for subject in subjects]}}
 
 
 def _decode_assessment_of_test(document: Document) -> tuple[str, Assessment]:
@@ -172,11 +203,32 @@ class MongoCatalogTests:
         self._serving = ServingGeneration(mongo)
 
     async def with_history(self, classification: Classification | None = None) -> frozenset[str]:
-        """Answered from the index alone."""
+        """Answered from the index alone, except for tests with variants, of which each app's worst one counts."""
         query = {} if classification is None else {"classification": classification.value}
         histories = await self._serving.org_collection(d.HISTORIES.collection)
         found = await histories.find(query, {"_id": 0, "test_id": 1}).to_list(None)
-        return frozenset(document["test_id"] for document in found)
+        tests = {test_of(document["test_id"]) for document in found}
+        if classification is None:
+            return frozenset(tests)
+        worst = await self._worst_classes(histories)
+        return frozenset(test for test in tests | worst.keys() if classification in worst.get(test, (classification,)))
+
+    async def _worst_classes(self, histories: OrgCollection) -> Mapping[str, Collection[Classification]]:
+        """By test that has variants, its class on each app."""
+        fields = {"_id": 0, "app_id": 1, "test_id": 1, "classification": 1}
+        found = await histories.find({"variant_of": {"$gt": ""}}, fields).to_list(None)
+        tests = {test_of(document["test_id"]) for document in found}
+        if tests:
+            empty = {"classification": {"$gt": ""}, "test_id": {"$in": list(tests)}}
+            found += await histories.find(empty, fields).to_list(None)
+        by_app: defaultdict[tuple[str, str], set[Classification]] = defaultdict(set)
+        for document in found:
+            key = (document["app_id"], test_of(document["test_id"]))
+            by_app[key].add(Classification(document["classification"]))
+        worst: defaultdict[str, set[Classification]] = defaultdict(set)
+        for (_, test), classes in by_app.items():
+            worst[test].add(min(classes, key=class_rank))
+        return worst
 
     async def newest(self, filter: TestFilter, page: Page) -> Sequence[str]:
         tests = await self._serving.org_collection(d.TESTS.collection)

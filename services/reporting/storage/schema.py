@@ -33,7 +33,10 @@ INDEXES = {
     ],
     "attachments": [_index("of_app", "app_id", "attached")],
     "tests": [_index("list", "deleted", "-created_at", "-_id")],
-    "histories": [_index("tests_of_class", "classification", "test_id")],
+    "histories": [
+        _index("tests_of_class", "classification", "test_id"),
+        _index("variants", "app_id", "variant_of", partialFilterExpression={"variant_of": {"$exists": True}}),
+    ],
     "cells": [
         _index("verdicts_of_build", "app_id", "build_id", "test_id", "verdict.outcome"),
         _index(
@@ -82,4 +85,14 @@ async def _name_verdicts(mongo: Mongo) -> None:
         await cells.update_many(own, [{"$set": {"named_verdict": {"$mergeObjects": ["$verdict", named]}}}])
 
 
-MIGRATIONS = [Migration("0001_read_models", _create_read_models), Migration("0002_named_verdicts", _name_verdicts)]
+async def _create_variants(mongo: Mongo) -> None:
+    """The index of variants, in the generations that there are."""
+    for generation in (await read_generations(mongo)).written:
+        await create_generation(mongo, generation)
+
+
+MIGRATIONS = [
+    Migration("0001_read_models", _create_read_models),
+    Migration("0002_named_verdicts", _name_verdicts),
+    Migration("0003_variants", _create_variants),
+]

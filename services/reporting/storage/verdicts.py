@@ -28,7 +28,7 @@ STORM_BUILDS_SKIPPED = 10
 """How many builds in a row are skipped as storms, which bounds what a lookup reads."""
 PART_SIZE, PARTS_AT_ONCE = 500, 4
 """MongoDB runs a pipeline on one core and needs about 100 us per cell, so many cells are split into parts."""
-_READ = ("status", "execution_id", "test_id", "app_id", "build_id", "listed_at", "list_item")
+_READ = ("status", "execution_id", "test_id", "app_id", "build_id", "listed_at", "list_item", "variant")
 RUN_FIELDS: Document = dict.fromkeys(_READ, 1)
 """The fields of a stored run that `gate_run` reads."""
 
@@ -254,6 +254,7 @@ def gate_run(document: Document) -> GateRun:
         category=category,
         failure_reason=(normalise(failure) or category) if failure is not None else category,
         expired=expired,
+        variant=document.get("variant", ""),
     )
 
 

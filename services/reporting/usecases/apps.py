@@ -15,10 +15,10 @@ from services.reporting.model.reports.coverage import (
     CoverageInputs,
     Targets,
     coverage,
+    newest_observed,
     resolve_targets,
     target_cells,
     targeted_versions,
-    with_current_versions,
 )
 from services.reporting.model.snapshots import (
     AppSnapshot,
@@ -29,6 +29,7 @@ from services.reporting.model.snapshots import (
     active_quarantines,
 )
 from services.reporting.model.tables import Cell, CellKey
+from services.reporting.model.variants import KnownVariants, Subject, test_of
 from services.reporting.ports import Page, ReadModels
 from services.reporting.usecases.poll import REVISION_WAIT_SECONDS, poll_until
 
@@ -39,6 +40,10 @@ class AttachedTests:
 
     attachments: Sequence[AttachmentSnapshot]
     tests: dict[str, TestSnapshot]
+
+
+_Assessed = tuple[KnownVariants, dict[Subject, Assessment]]
+"""The variants of tests, and the assessment of each."""
 
 
 class AppReports:
@@ -70,10 +75,11 @@ class AppReports:
         )
         ids = [build.build_id for build in builds]
         names = {*apps.stats_counters(app_id, today), *counters.months(app_id, days)}
+        variants = await self._read.variants(app_id, _test_ids(attached.attachments))
         fields, counted, verdicts, app_targets = await asyncio.gather(
             self._read.counters(names),
             self._read.counters([counters.build(build_id) for build_id in ids], apps.BUILD_FIELDS),
-            self._read.verdicts(app_id, ids, _test_ids(attached.attachments)),
+            self._read.verdicts(app_id, ids, variants.of_tests(_test_ids(attached.attachments))),
             self._targets(app_id, app, builds, attached),
         )
         health = apps.build_health(builds, counted, verdicts, attachments=attached.attachments, targets=app_targets)
@@ -83,21 +89,23 @@ class AppReports:
         """A page of builds, with a row for each test attached or seen on them. NotFound."""
         await self._app(app_id, min_revision)
         total = counters.app_all(app_id)
-        (builds, cells), (attached, assessments), fields = await asyncio.gather(
+        (builds, cells), (attached, (variants, assessments)), fields = await asyncio.gather(
             self._builds_with_cells(app_id, page),
             self._attached_with_assessments(app_id),
             self._read.counters([total], ["builds"]),
         )
-        if others := {test_id for _, test_id, _ in cells} - attached.tests.keys():
-            tests, assessed = await asyncio.gather(
-                self._read.tests_by_id(others), self._read.assessments(app_id, others)
+        if others := {test_of(subject) for _, subject, _ in cells} - attached.tests.keys():
+            tests, (more, assessed) = await asyncio.gather(
+                self._read.tests_by_id(others), self._assessments(app_id, others)
             )
             attached.tests.update(tests)
             assessments.update(assessed)
+            variants = variants.with_others(more)
         rows = matrix.matrix_rows(
             matrix.row_names(attached.attachments, cells, attached.tests),
             builds,
             cells,
+            variants=variants,
             assessments=assessments,
             versions=await self._versions(matrix.evidence_builds(assessments.values()), builds),
             quarantines=self._quarantines(attached.tests),
@@ -108,15 +116,18 @@ class AppReports:
         """The state of each attached test on its target build. NotFound."""
         app = await self._app(app_id, min_revision)
         builds, attached = await asyncio.gather(self._read.builds(app_id, Page(0, 1)), self._attached(app_id))
-        app_targets = await self._targets(app_id, app, builds, attached)
+        ids = _test_ids(attached.attachments)
+        app_targets, variants = await asyncio.gather(
+            self._targets(app_id, app, builds, attached), self._read.variants(app_id, ids)
+        )
         observed, cells = await asyncio.gather(
-            self._read.observed(app_id, _test_ids(attached.attachments)),
-            self._read.cells(target_cells(attached.attachments, app_targets)),
+            self._read.observed(app_id, variants.of_tests(ids)),
+            self._read.cells(target_cells(attached.attachments, app_targets, variants)),
         )
         versions = await self._versions({build.id for build in observed.values()})
         names = {test_id: test.name for test_id, test in attached.tests.items()}
         known = CoverageInputs(
-            names, with_current_versions(observed, versions), cells, self._quarantines(attached.tests)
+            names, newest_observed(observed, versions), cells, self._quarantines(attached.tests), variants
         )
         return coverage(attached.attachments, app_targets, known)
 
@@ -153,12 +164,16 @@ class AppReports:
         attachments = await self._read.attachments(app_id)
         return _without_deleted(attachments, await self._read.tests_by_id(_test_ids(attachments)))
 
-    async def _attached_with_assessments(self, app_id: str) -> tuple[AttachedTests, dict[str, Assessment]]:
+    async def _attached_with_assessments(self, app_id: str) -> tuple[AttachedTests, _Assessed]:
         """Also those of deleted tests, which may have cells."""
         attachments = await self._read.attachments(app_id)
         ids = _test_ids(attachments)
-        tests, assessments = await asyncio.gather(self._read.tests_by_id(ids), self._read.assessments(app_id, ids))
-        return _without_deleted(attachments, tests), dict(assessments)
+        tests, assessed = await asyncio.gather(self._read.tests_by_id(ids), self._assessments(app_id, ids))
+        return _without_deleted(attachments, tests), assessed
+
+    async def _assessments(self, app_id: str, test_ids: Collection[str]) -> _Assessed:
+        variants = await self._read.variants(app_id, test_ids)
+        return variants, dict(await self._read.assessments(app_id, variants.of_tests(test_ids)))
 
     async def _targets(
         self, app_id: str, app: AppSnapshot | None, newest: Sequence[BuildSnapshot], attached: AttachedTests

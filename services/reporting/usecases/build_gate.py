@@ -1,7 +1,7 @@
 """Computing the gate of a build."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from services.chassis.clock import Clock
@@ -10,6 +10,7 @@ from services.reporting.model.reports.gate import BuildGate, GateCounts, GateRun
 from services.reporting.model.reports.gate_sentences import BUILD, build_coverage, gate_summary
 from services.reporting.model.snapshots import AttachmentSnapshot, BuildSnapshot, Outcome, Status
 from services.reporting.model.tables import Cell, LastRun
+from services.reporting.model.variants import Subject, test_of, variant_of
 from services.reporting.ports import ReadModels, Verdicts
 from services.reporting.usecases.gate_reasons import GateReasons
 from services.reporting.usecases.known_builds import KnownBuilds
@@ -21,23 +22,30 @@ _RUN_COUNTS = ("runs", *(outcome.value for outcome in Outcome))
 
 @dataclass(frozen=True, slots=True)
 class _TestedBuild:
-    """A build, the names of the tests that its gate covers, and the cells of all tests with a finished run on it."""
+    """A build, the names of the tests that its gate covers, and the cells of all tests with a finished run on it, by
+    their variants.
+    """
 
     build: BuildSnapshot
     names: Mapping[str, str]
-    cells: Mapping[str, Cell]
+    cells: Mapping[Subject, Cell]
     pending: int
+
+    @property
+    def tests(self) -> set[str]:
+        """The tests with a finished run on the build."""
+        return set(map(test_of, self.cells))
 
     @property
     def not_run(self) -> list[tuple[str, str]]:
         """The tests without a finished run, by name."""
-        missing = [(test_id, name) for test_id, name in self.names.items() if test_id not in self.cells]
+        missing = [(test_id, name) for test_id, name in self.names.items() if test_id not in self.tests]
         return sorted(missing, key=lambda test: (test[1].casefold(), test[0]))
 
     @property
-    def judged(self) -> dict[str, Cell]:
+    def judged(self) -> dict[Subject, Cell]:
         """The cells of the tests that the gate covers."""
-        return {test_id: cell for test_id, cell in self.cells.items() if test_id in self.names}
+        return {subject: cell for subject, cell in self.cells.items() if test_of(subject) in self.names}
 
 
 class BuildGates:
@@ -54,14 +62,15 @@ class BuildGates:
     async def of(self, build_id: str, base_branch: str, min_revision: int | None = None) -> BuildGate:
         """The gate of all attached tests by their newest verdict on the build; the errors of `KnownBuilds.get`."""
         tested = await self._tested(await self._builds.get(build_id, min_revision))
-        passed = sum(_passed(cell) for cell in tested.judged.values())
+        failing = {test_of(subject) for subject, cell in tested.judged.items() if not _passed(cell)}
+        passed = len(set(map(test_of, tested.judged)) - failing)
         runs = await self._not_passed(tested)
         storms = await self._verdicts.storms({run.execution_id for run in runs if run.failed})
         reasons = await self._reasons.of(runs, base_branch, storms)
         counts, not_run = GateCounts(len(tested.names), passed, tested.pending), tested.not_run
         result = decide_result(counts, [reason.rule for reason in reasons])
-        judged = sum(cell.verdict is not None for cell in tested.judged.values())
-        others = len(tested.cells) - len(tested.judged)
+        judged = len({test_of(subject) for subject, cell in tested.judged.items() if cell.verdict is not None})
+        others = len(tested.tests - tested.names.keys())
         return BuildGate(
             tested.build,
             result,
@@ -81,33 +90,34 @@ class BuildGates:
             self._read.cells_of_builds(build.app_id, [build.build_id]),
             self._read.counters([counter], _RUN_COUNTS),
         )
-        cells = {test_id: cell for (_, test_id, _), cell in found.items() if cell.last_run is not None}
-        tests = await self._read.tests_by_id({attachment.test_id for attachment in attachments} | cells.keys())
+        cells = {subject: cell for (_, subject, _), cell in found.items() if cell.last_run is not None}
+        ran = set(map(test_of, cells))
+        tests = await self._read.tests_by_id({attachment.test_id for attachment in attachments} | ran)
         deleted = {test_id for test_id, test in tests.items() if test.deleted}
-        covered = [one for one in attachments if one.test_id not in deleted and _covers(one, build, cells)]
+        covered = [one for one in attachments if one.test_id not in deleted and _covers(one, build, ran)]
         names = {one.test_id: tests[one.test_id].name if one.test_id in tests else one.test_name for one in covered}
-        kept = {test_id: cell for test_id, cell in cells.items() if test_id not in deleted}
+        kept = {subject: cell for subject, cell in cells.items() if test_of(subject) not in deleted}
         return _TestedBuild(build, names, kept, _pending(fields.get(counter, {})))
 
     async def _not_passed(self, tested: _TestedBuild) -> Sequence[GateRun]:
-        """The runs that decide about the tests that did not pass."""
+        """The runs that decide about the tests that did not pass, one for each variant."""
         deciding = {
-            test_id: (cell, run)
-            for test_id, cell in tested.judged.items()
+            subject: (cell, run)
+            for subject, cell in tested.judged.items()
             if not _passed(cell) and (run := cell.verdict or cell.last_run)
         }
         stored = {run.run_id: run for run in await self._verdicts.runs([run.run_id for _, run in deciding.values()])}
         return [
             known
             if (known := stored.get(run.run_id)) is not None and not known.expired
-            else _run_of_cell(tested.build, test_id, cell, run)
-            for test_id, (cell, run) in deciding.items()
+            else _run_of_cell(tested.build, subject, cell, run)
+            for subject, (cell, run) in deciding.items()
         ]
 
 
-def _covers(attachment: AttachmentSnapshot, build: BuildSnapshot, cells: Mapping[str, Cell]) -> bool:
+def _covers(attachment: AttachmentSnapshot, build: BuildSnapshot, ran: Collection[str]) -> bool:
     """Whether the test is meant for the build, or ran on it nevertheless."""
-    return attachment.pinned_version in (None, build.version) or attachment.test_id in cells
+    return attachment.pinned_version in (None, build.version) or attachment.test_id in ran
 
 
 def _passed(cell: Cell) -> bool:
@@ -119,14 +129,14 @@ def _pending(runs: Mapping[str, int]) -> int:
     return max(0, runs.get("runs", 0) - sum(runs.get(outcome.value, 0) for outcome in Outcome))
 
 
-def _run_of_cell(build: BuildSnapshot, test_id: str, cell: Cell, run: LastRun) -> GateRun:
+def _run_of_cell(build: BuildSnapshot, subject: Subject, cell: Cell, run: LastRun) -> GateRun:
     """A run that has expired, as far as its cell remembers it."""
     named = cell.named_verdict if cell.named_verdict and cell.named_verdict.run_id == run.run_id else None
     failure = cell.groups[0] if cell.groups and run.outcome is not Outcome.CANCELLED else None
     return GateRun(
         run_id=run.run_id,
         execution_id=run.execution_id,
-        test_id=test_id,
+        test_id=test_of(subject),
         test_name=cell.test_name,
         app_id=build.app_id,
         build_id=build.build_id,
@@ -139,4 +149,5 @@ def _run_of_cell(build: BuildSnapshot, test_id: str, cell: Cell, run: LastRun) -
         category=failure.category if failure else None,
         failure_reason=failure.reason if failure else None,
         expired=True,
+        variant=variant_of(subject),
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from services.chassis.clock import Clock
 from services.reporting.model.flaky import Classification
+from services.reporting.model.reports.worst_variant import worst_assessment
 from services.reporting.model.snapshots import Quarantine, active_quarantines
 from services.reporting.model.text_search import search_pattern
 from services.reporting.ports import CatalogTests, Page, ReadModels, TestFilter
@@ -71,9 +72,10 @@ class ClassifiedTests:
 
     async def _on_app(self, app_id: str, classification: Classification) -> frozenset[str]:
         attached = [attachment.test_id for attachment in await self._read.attachments(app_id)]
-        known = await self._read.assessments(app_id, attached)
-        found = {test_id: assessment.classification for test_id, assessment in known.items()}
-        return frozenset(test_id for test_id in attached if found.get(test_id, NO_HISTORY) is classification)
+        variants = await self._read.variants(app_id, attached)
+        known = await self._read.assessments(app_id, variants.of_tests(attached))
+        found = {test_id: worst_assessment(test_id, variants, known).assessment for test_id in attached}
+        return frozenset(test_id for test_id in attached if found[test_id].classification is classification)
 
 
 class Quarantines:

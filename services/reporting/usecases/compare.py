@@ -21,13 +21,14 @@ from services.reporting.model.reports.compare import (
     Comparison,
     ComparisonInputs,
     build_verdicts,
-    cells_by_test,
+    cells_by_subject,
     compare,
     with_source_revision,
 )
 from services.reporting.model.reports.matrix import finished_cells, row_names
 from services.reporting.model.snapshots import AttachmentSnapshot, BuildSnapshot, TestSnapshot
 from services.reporting.model.tables import Cell, CellKey
+from services.reporting.model.variants import Subject, test_of
 from services.reporting.ports import ReadModels, Verdicts
 from services.reporting.usecases.breakages import Breakages
 from services.reporting.usecases.known_builds import KnownBuilds
@@ -49,8 +50,8 @@ class _ComparedSide:
     cells: Mapping[CellKey, Cell]
 
     @property
-    def failing(self) -> dict[str, BuildVerdict]:
-        """The failures on the build, by test."""
+    def failing(self) -> dict[Subject, BuildVerdict]:
+        """The failures on the build, by subject."""
         return {key[1]: verdict for key, verdict in build_verdicts(self.cells).items() if verdict.fails}
 
 
@@ -137,33 +138,35 @@ class Comparisons:
         app_id = side.build.app_id
         cells = finished_cells({**base.cells, **side.cells})
         attachments = await self._read.attachments(app_id)
-        test_ids = {*(test_id for _, test_id, _ in cells), *(attachment.test_id for attachment in attachments)}
+        test_ids = {*(test_of(subject) for _, subject, _ in cells), *(attachment.test_id for attachment in attachments)}
+        variants = await self._read.variants(app_id, test_ids)
         tests, assessments, breakages = await asyncio.gather(
             self._read.tests_by_id(test_ids),
-            self._read.assessments(app_id, test_ids),
+            self._read.assessments(app_id, variants.of_tests(test_ids)),
             self._find_breakages(side, base),
         )
         inputs = ComparisonInputs(
-            cells=cells_by_test(side.cells),
-            base_cells=cells_by_test(base.cells),
+            cells=cells_by_subject(side.cells),
+            base_cells=cells_by_subject(base.cells),
             tests=tests,
+            variants=variants,
             assessments=assessments,
             breakages=breakages,
         )
         names = _test_names(attachments, cells, tests)
         return compare(side.compared, base.compared, names, inputs, app_id=app_id, now=self._clock.now())
 
-    async def _find_breakages(self, side: _ComparedSide, base: _ComparedSide) -> dict[str, Breakage]:
-        """By test, the breakage of its failure on the build, else of its failure on the base."""
+    async def _find_breakages(self, side: _ComparedSide, base: _ComparedSide) -> dict[Subject, Breakage]:
+        """By subject, the breakage of its failure on the build, else of its failure on the base."""
         failing, base_failing = side.failing, base.failing
         on_build, on_base = await asyncio.gather(
             self._breakages.of(failing.values(), branch_scopes(side.compared.branch, base.compared.branch)),
             self._breakages.of(
-                [verdict for test_id, verdict in base_failing.items() if test_id not in failing],
+                [verdict for subject, verdict in base_failing.items() if subject not in failing],
                 branch_scopes(base.compared.branch, side.compared.branch),
             ),
         )
-        return {test_id: found for (_, test_id, _), found in (on_build | on_base).items()}
+        return {subject: found for (_, subject, _), found in (on_build | on_base).items()}
 
 
 def _build_order(build: BuildSnapshot) -> tuple[datetime, str]:

@@ -19,8 +19,10 @@ from services.reporting.model.reports.breakage import (
 from services.reporting.model.reports.gate import FailureContext, GateReason, GateRun, decide_rule, sort_reasons
 from services.reporting.model.reports.gate_sentences import reason_detail
 from services.reporting.model.reports.matrix import evidence_builds
+from services.reporting.model.reports.worst_variant import with_label
 from services.reporting.model.snapshots import Outcome, Quarantine, TestSnapshot, active_quarantines
 from services.reporting.model.tables import EPOCH, CellKey, HistoryKey, LastRun, SourceRevision
+from services.reporting.model.variants import KnownVariants, Subject
 from services.reporting.ports import ReadModels, Verdicts
 from services.reporting.usecases.breakages import BaseBranch, Breakages
 
@@ -30,7 +32,7 @@ RUNS_AT_ONCE = 2_500
 
 @dataclass(frozen=True, slots=True)
 class _GateInputs:
-    """What was looked up: by test, by history and by cell; versions by build."""
+    """What was looked up: by test, by history and by cell; versions by build, variants by app."""
 
     tests: Mapping[str, TestSnapshot]
     quarantines: Mapping[str, Quarantine]
@@ -38,6 +40,12 @@ class _GateInputs:
     on_base: Mapping[CellKey, BaseBranchStatus]
     breakages: Mapping[CellKey, Breakage]
     versions: Mapping[str, str]
+    variants: Mapping[str, KnownVariants]
+
+    def label(self, run: GateRun) -> str:
+        """What tells the variant of the run from the others of its test."""
+        known = self.variants.get(run.app_id or "")
+        return known.label(run.subject) if known else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +102,15 @@ class GateReasons:
         same = (name, version) == (run.test_name, run.build_version)
         current = run if same else replace(run, test_name=name, build_version=version)
         rule = decide_rule(run, context)
-        detail = reason_detail(current, rule, context, base, inputs.versions)
-        return GateReason(current, rule, detail, context.breakage, context.quarantine)
+        variant = inputs.label(run)
+        detail = with_label(variant, reason_detail(current, rule, context, base, inputs.versions))
+        return GateReason(current, rule, detail, context.breakage, context.quarantine, variant)
 
     async def _look_up(self, runs: Sequence[GateRun], scope: _Scope) -> _GateInputs:
-        tests, assessments, (on_base, breakages) = await asyncio.gather(
+        tests, assessments, variants, (on_base, breakages) = await asyncio.gather(
             self._read.tests_by_id({run.test_id for run in runs}),
             self._assessments(runs),
+            self._variants(runs),
             self._on_other_builds(runs, scope),
         )
         builds = {run.build_id for run in runs if run.build_id}.union(
@@ -109,7 +119,7 @@ class GateReasons:
         copies = await self._read.builds_by_id(builds | evidence_builds(assessments.values()))
         versions = {build_id: build.version for build_id, build in copies.items()}
         quarantines = active_quarantines({id_: test.quarantine for id_, test in tests.items()}, self._clock.now())
-        return _GateInputs(tests, quarantines, assessments, on_base, breakages, versions)
+        return _GateInputs(tests, quarantines, assessments, on_base, breakages, versions, variants)
 
     async def _on_other_builds(
         self, runs: Sequence[GateRun], scope: _Scope
@@ -132,14 +142,23 @@ class GateReasons:
 
     async def _assessments(self, runs: Sequence[GateRun]) -> dict[HistoryKey, Assessment]:
         """By app and test, of the flaky tests: the gate does not tell the other classes apart."""
-        by_app: dict[str, set[str]] = {}
+        by_app: defaultdict[str, set[Subject]] = defaultdict(set)
         for run in runs:
             if run.app_id:
-                by_app.setdefault(run.app_id, set()).add(run.test_id)
+                by_app[run.app_id].add(run.subject)
         flaky = Classification.FLAKY
         found = await asyncio.gather(*(self._read.assessments(app_id, some, flaky) for app_id, some in by_app.items()))
         pairs = zip(by_app, found, strict=True)
-        return {(app_id, test_id): assessment for app_id, tests in pairs for test_id, assessment in tests.items()}
+        return {(app_id, subject): assessment for app_id, some in pairs for subject, assessment in some.items()}
+
+    async def _variants(self, runs: Sequence[GateRun]) -> dict[str, KnownVariants]:
+        """By app, of the tests of these runs."""
+        by_app: defaultdict[str, set[str]] = defaultdict(set)
+        for run in runs:
+            if run.app_id:
+                by_app[run.app_id].add(run.test_id)
+        found = await asyncio.gather(*(self._read.variants(app_id, tests) for app_id, tests in by_app.items()))
+        return dict(zip(by_app, found, strict=True))
 
 
 def _last_run(run: GateRun) -> LastRun:

@@ -70,7 +70,7 @@ async def test_a_cell_counts_finished_runs(story: StoredStory) -> None:
     for ending in ("passed", "failed", "infra", "cancelled", "queued"):
         story.run("t", build, ending, version=4 if ending == "failed" else 2)
     newest = story.run("t", build, "passed", at=NOW)
-    cell = (await row_of(story)).cells[0].cell
+    cell = (await row_of(story)).cells[0].variants[0].cell
     assert (cell.passed, cell.failed, cell.infra_failed, cell.cancelled) == (2, 1, 1, 1)
     assert cell.last_run is not None
     assert (cell.last_run.ended_at, cell.last_run.execution_id, cell.test_version) == (NOW, newest.execution_id, 4)
@@ -89,7 +89,7 @@ async def test_the_most_frequent_failure_wins_then_the_newest(story: StoredStory
     for hour, message in enumerate(failures):
         failure = Failure("assertion_failed", message, "assertVisible", hour)
         story.run("t", build, "failed", at=NOW - timedelta(hours=9 - hour), failure=failure)
-    groups = (await row_of(story)).cells[0].cell.groups
+    groups = (await row_of(story)).cells[0].variants[0].cell.groups
     assert [(group.reason, group.count) for group in groups] == [
         ("twice", 2),
         ("once, lately", 1),
@@ -104,14 +104,14 @@ async def test_exactly_the_five_largest_groups_are_shown(story: StoredStory) -> 
     for hour, letter in enumerate("abcdefgabcdefgg" * 2):
         failure = Failure("app_crash", f"failure {letter}", "tapOn", 0)
         story.run("t", build, "failed", at=NOW + timedelta(hours=hour), failure=failure)
-    groups = (await row_of(story)).cells[0].cell.groups
+    groups = (await row_of(story)).cells[0].variants[0].cell.groups
     assert [group.reason[-1] for group in groups] == ["g", "f", "e", "d", "c"]
     assert [group.count for group in groups] == [6, 4, 4, 4, 4]
 
 
 async def test_a_run_without_a_verdict_has_its_failure_in_the_groups(story: StoredStory) -> None:
     story.run("t", story.build("1.0"), "infra", failure=Failure("device_unavailable", "no device"))
-    (group,) = (await row_of(story)).cells[0].cell.groups
+    (group,) = (await row_of(story)).cells[0].variants[0].cell.groups
     assert (group.category, group.reason, group.step_index) == ("device_unavailable", "no device", None)
 
 

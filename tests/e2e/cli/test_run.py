@@ -266,3 +266,33 @@ async def test_a_report_that_cannot_be_written_is_said_after_the_verdict(project
     assert ended.code == INVALID_FILE
     assert "file/junit.xml: cannot be written" in ended.err
     assert "1 passed of 1 run" in ended.out
+
+
+async def test_two_sets_of_variables_are_two_experiments(shell: Shell, api: Api) -> None:
+    """One shop is broken and stays so: neither is its test flaky, nor does the other shop's pass let it through."""
+    app = "app_model: 1\napp: {id: com.example.gate, name: Gate, version: 1.0.0}\nstart: home\n"
+    screens = "screens: {home: {title: Home, elements: [{type: text, text: Steady}]}}\n"
+    flow = "appId: com.example.gate\nname: Shop\n---\n- launchApp\n"
+    flow += "- extendedWaitUntil: {visible: '${WANT}', timeout: 50}\n"
+    shell.write({"app.yaml": app + screens, "flows/shop.yaml": flow})
+    started = ("--app-id", "Shop", "--retries", "0", "flows")
+    await shell.ok("apps", "create", "Shop", "--platform", "Android")
+    for build in ("1", "2", "3"):
+        passed = await shell.run("run", "--app", "app.yaml", "--build", build, "-e", "WANT=Steady", *started)
+        failed = await shell.run("run", "--build", build, "-e", "WANT=Neverland", *started)
+        assert (passed.code, failed.code) == (OK, FAILED), (passed.out, failed.out, failed.err)
+        assert "Gate: Blocked" in failed.out
+        assert "Shop (WANT=Neverland)" in failed.out
+        assert "WANT=Neverland: Fails here" in failed.out
+    [found] = created(await api.get("/apps"))["items"]
+    matrix = created(await api.get(f"/apps/{found['id']}/test_matrix"))
+    [row] = matrix["tests"]
+    assert (row["classification"], row["flaky_score"], len(row["cells"])) == ("broken", 0, 3)
+    assert row["classification_detail"].startswith("WANT=Neverland: Failed 3 times in a row")
+    cell = row["cells"][0]
+    assert (cell["total_runs"], cell["failed_runs"]) == (2, 1)
+    assert [(each["variant"], each["success"]) for each in cell["variants"]] == [
+        ("WANT=Neverland", False),
+        ("WANT=Steady", True),
+    ]
+    assert cell["failure_details"][0]["variant"] == "WANT=Neverland"

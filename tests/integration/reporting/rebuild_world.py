@@ -46,12 +46,13 @@ class World:
     random: Random = field(default_factory=lambda: Random(20261121))
 
     def events(self, runs: int) -> list[Event]:
-        """What executor and catalog publish of so many runs: of one app, on two builds and three tests."""
+        """What executor and catalog publish of so many runs: of one app, on two builds, of three tests in variants."""
         events = [self.desk.build(*BUILDS[0], age=2), self.desk.build(*BUILDS[1]), self.desk.app()]
         events += [self.desk.attachment(test, test) for test in TESTS]
         for number in range(runs):
             ending = self.random.choice(["passed", "failed", "infra", "cancelled"])
-            life = self.desk.life(BUILDS[number % 2], TESTS[number % 3], ending)
+            locale = (None, "de", "fr")[number // 6 % 3]
+            life = self.desk.life(BUILDS[number % 2], TESTS[number % 3], ending, locale=locale)
             events += life[: self.random.choice([2, 3, 4, 4, 4])]
         return [replace(event, time=truncate_to_milliseconds(event.time)) for event in events]
 

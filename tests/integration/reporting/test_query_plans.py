@@ -13,10 +13,11 @@ from services.reporting.model.batch import Batch
 from services.reporting.model.flaky import Classification
 from services.reporting.model.reports.breakage import ANY, SearchSide, VerdictQuery
 from services.reporting.model.snapshots import BuildSnapshot, RunSnapshot
+from services.reporting.model.variants import Variant
 from services.reporting.ports import CatalogTests, ExpirableRuns, ListedTest, Page, ReadModels, TestFilter, Verdicts
 from services.reporting.storage.expirable_runs import MongoExpirableRuns
 from services.reporting.storage.projections import MongoProjections
-from services.reporting.storage.read_models import MongoCatalogTests, MongoReadModels
+from services.reporting.storage.read_models import TESTS_BY_NAME, MongoCatalogTests, MongoReadModels
 from services.reporting.storage.verdicts import MongoVerdicts
 from services.reporting.usecases.projector import Projector
 from tests.fakes.reporting_story import APP, NOW, ORG, Story
@@ -64,6 +65,12 @@ async def assessments(read: ReadModels) -> None:
     await read.assessments(APP, SOME_TESTS, Classification.STABLE)
 
 
+async def variants(read: ReadModels) -> None:
+    """By the names of the tests, and by that of their app."""
+    await read.variants(APP, SOME_TESTS)
+    await read.variants(APP, [*SOME_TESTS, *map(str, range(TESTS_BY_NAME))])
+
+
 PAGE = Page(3, 4)
 CASES: dict[str, Case] = {
     "ReadModels.app": Case(lambda s: s.read.app(APP)),
@@ -73,6 +80,7 @@ CASES: dict[str, Case] = {
     "ReadModels.builds_by_id": Case(lambda s: s.read.builds_by_id(SOME_BUILDS)),
     "ReadModels.tests_by_id": Case(lambda s: s.read.tests_by_id(SOME_TESTS)),
     "ReadModels.attachments": Case(lambda s: s.read.attachments(APP)),
+    "ReadModels.variants": Case(lambda s: variants(s.read), besides=4 * len(SOME_TESTS)),
     "ReadModels.verdicts": Case(
         lambda s: s.read.verdicts(APP, SOME_BUILDS, SOME_TESTS),
         besides=2 * len(SOME_BUILDS) * len(SOME_TESTS),
@@ -132,6 +140,7 @@ def made_story() -> Story:
             at = NOW - timedelta(days=number // 3, hours=1, minutes=test)
             ending = "failed" if (number + test) % 5 == 0 else "passed"
             story.run(f"test-{test:02}", build, ending, at=at, execution=f"execution-{number}")
+    story.run("test-03", builds[0], variant=Variant("de", {"LOCALE": "de"}))
     return story
 
 

@@ -13,7 +13,7 @@ from mobiletest.catalog.v1 import events_pb2 as catalog
 from mobiletest.executor.v1 import events_pb2 as executor
 from mobiletest.executor.v1 import executions_pb2, runs_pb2
 from mobiletest.reporting.v1 import reports_pb2
-from mobiletest.types.v1 import execution_pb2, quarantine_pb2
+from mobiletest.types.v1 import execution_pb2, quarantine_pb2, variant_pb2
 
 from services.chassis.events import Event, InvalidMessage
 from services.reporting.consumer import EventHandler
@@ -30,6 +30,7 @@ from services.reporting.model.snapshots import (
     Status,
     TestSnapshot,
 )
+from services.reporting.model.variants import EMPTY_VARIANT, Variant
 from services.reporting.usecases.projector import Projector
 from tests.fakes.reporting_event_log import event as publish
 from tests.fakes.reporting_projections import RecordingProjections
@@ -128,6 +129,17 @@ def test_a_run_becomes_a_list_item_of_the_contract() -> None:
     assert (item.success, item.execution_time_seconds, item.resolved_build_version) == (False, 12.5, "1.4")
     assert item.completed_at.ToDatetime(tzinfo=UTC) == ENDED
     assert dict(item.metadata) == {"branch": "main", "attempts": 2.0}
+
+
+def test_a_run_in_a_variant_has_a_subject_of_its_own() -> None:
+    """The values of an old event are none, and those of a wrong type are left out."""
+    assert told_run(run_changed()).subject == "test-1"
+    values = Struct()
+    values.update({"LOCALE": "de", "NUMBER": 3})
+    run = told_run(run_changed(variant=variant_pb2.Variant(id="0a1b", values=values)))
+    assert (run.subject, run.variant) == ("test-1@0a1b", Variant("0a1b", {"LOCALE": "de"}))
+    assert reports_pb2.BuildRunItem.FromString(run.list_item).variant.values["LOCALE"] == "de"
+    assert told_run(run_changed(variant=variant_pb2.Variant(left_out=["RUN"]))).variant == EMPTY_VARIANT
 
 
 def test_a_queued_run_without_app_and_build() -> None:

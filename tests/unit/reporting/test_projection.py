@@ -10,7 +10,9 @@ from services.reporting.model.batch import Batch, Snapshot
 from services.reporting.model.flaky import FlakyRules
 from services.reporting.model.projection import Rules, fold
 from services.reporting.model.snapshots import RunSnapshot
-from services.reporting.model.tables import Tables
+from services.reporting.model.storms import StormRules
+from services.reporting.model.tables import History, Tables
+from services.reporting.model.variants import EMPTY_VARIANT
 from tests.contract.reporting.tables import contents
 from tests.examples import examples
 from tests.fakes.reporting_attempts import NO_DEADLINE
@@ -79,3 +81,22 @@ def test_counts_are_conserved(told: list[Snapshot]) -> None:
     cells = [cell for _, cell in tables.cells.rows()]
     in_cells = sum(cell.passed + cell.failed + cell.infra_failed + cell.cancelled for cell in cells)
     assert in_cells == sum(run.build is not None for run in finished)
+
+
+@NO_DEADLINE
+@given(snapshot_lists())
+def test_variants_of_a_test_are_judged_like_different_tests(told: list[Snapshot]) -> None:
+    """Cells, failure groups and histories; only its runs are listed together, and it counts once for a storm."""
+
+    def as_test(snapshot: Snapshot) -> Snapshot:
+        if not isinstance(snapshot, RunSnapshot):
+            return snapshot
+        return replace(snapshot, test_id=snapshot.subject, variant=EMPTY_VARIANT)
+
+    few = Rules(storm=StormRules(tests=1000))
+    mixed, apart = folded([told], few), folded([[as_test(snapshot) for snapshot in told]], few)
+    for name in ("cells", "groups"):
+        assert dict(getattr(mixed, name).rows()) == dict(getattr(apart, name).rows())
+    judged = {key: replace(history, values={}) for key, history in mixed.histories.rows()}
+    begun = {key: History(history.org_id) for key, history in judged.items()}
+    assert judged == begun | dict(apart.histories.rows())

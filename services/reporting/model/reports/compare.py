@@ -9,8 +9,9 @@ from services.reporting.model.reports.breakage import Breakage, BuildVerdict, Co
 from services.reporting.model.reports.coverage import LastStatus
 from services.reporting.model.snapshots import BuildSnapshot, Outcome, Quarantine, TestSnapshot, active_quarantine
 from services.reporting.model.tables import Cell, CellKey, LastRun
+from services.reporting.model.variants import KnownVariants, Subject, test_of
 
-Cells = Mapping[str, Cell]  # by test, of one build
+Cells = Mapping[Subject, Cell]  # of one build
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,7 @@ class ComparedTest:
     classification: Classification
     flaky_score: float
     quarantine: Quarantine | None
+    variant: str = ""
 
 
 @dataclass(slots=True)
@@ -51,18 +53,19 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonInputs:
-    """The cells of both builds, and the tests, assessments and breakages by test."""
+    """The cells of both builds, assessments and breakages by subject, the tests by id, and their variants."""
 
     cells: Cells
     base_cells: Cells
     tests: Mapping[str, TestSnapshot]
-    assessments: Mapping[str, Assessment]
-    breakages: Mapping[str, Breakage]
+    variants: KnownVariants
+    assessments: Mapping[Subject, Assessment]
+    breakages: Mapping[Subject, Breakage]
 
 
-def cells_by_test(cells: Mapping[CellKey, Cell]) -> dict[str, Cell]:
+def cells_by_subject(cells: Mapping[CellKey, Cell]) -> dict[Subject, Cell]:
     """The cells of one build."""
-    return {test_id: cell for (_, test_id, _), cell in cells.items()}
+    return {subject: cell for (_, subject, _), cell in cells.items()}
 
 
 def build_verdicts(cells: Mapping[CellKey, Cell]) -> dict[CellKey, BuildVerdict]:
@@ -88,10 +91,11 @@ def compare(
     app_id: str,
     now: datetime,
 ) -> Comparison:
-    """The comparison of the tests in `names`: (id, name), by name."""
+    """The comparison of the tests in `names`: (id, name), by name. Of several variants the worst one counts."""
     comparison = Comparison(app_id, build, base)
     for test_id, name in names:
-        row = _row(test_id, name, known, now)
+        rows = [_row(subject, name, known, now) for subject in known.variants.subjects(test_id)]
+        row = rows[0] if len(rows) == 1 else min(rows, key=lambda row: (_badness(comparison, row), row.variant))
         comparison.total += 1
         found = _list_of(comparison, row)
         if found is None:
@@ -115,6 +119,14 @@ def _list_of(comparison: Comparison, row: ComparedTest) -> list[ComparedTest] | 
     return comparison.fixed if failed else None
 
 
+def _badness(comparison: Comparison, row: ComparedTest) -> int:
+    """The place of the row's list, worst first; a variant that did not run on the build hides no other."""
+    new = (comparison.newly_failing, comparison.never_passed, comparison.not_run_before)
+    lists = (*new, comparison.still_failing, comparison.flaky, comparison.fixed, None, comparison.not_run)
+    found = _list_of(comparison, row)
+    return next(place for place, each in enumerate(lists) if each is found)
+
+
 def _newly_failing(comparison: Comparison, row: ComparedTest) -> list[ComparedTest]:
     """A test without a verdict on the base is newly failing if it passed on an earlier build of one of the branches."""
     breakage = row.breakage
@@ -124,10 +136,10 @@ def _newly_failing(comparison: Comparison, row: ComparedTest) -> list[ComparedTe
     return comparison.never_passed if failed_before else comparison.not_run_before
 
 
-def _row(test_id: str, name: str, known: ComparisonInputs, now: datetime) -> ComparedTest:
-    cell, base = known.cells.get(test_id), known.base_cells.get(test_id)
+def _row(subject: Subject, name: str, known: ComparisonInputs, now: datetime) -> ComparedTest:
+    cell, base, test_id = known.cells.get(subject), known.base_cells.get(subject), test_of(subject)
     verdict = cell.verdict if cell else None
-    test, assessment = known.tests.get(test_id), known.assessments.get(test_id, UNKNOWN_ASSESSMENT)
+    test, assessment = known.tests.get(test_id), known.assessments.get(subject, UNKNOWN_ASSESSMENT)
     status = _status(verdict)
     fails = status is LastStatus.FAILED
     return ComparedTest(
@@ -137,10 +149,11 @@ def _row(test_id: str, name: str, known: ComparisonInputs, now: datetime) -> Com
         base_status=_status(base.verdict if base else None),
         failure_reason=cell.groups[0].reason if fails and cell and cell.groups else None,
         execution_id=verdict.execution_id if verdict else None,
-        breakage=known.breakages.get(test_id),
+        breakage=known.breakages.get(subject),
         classification=assessment.classification,
         flaky_score=assessment.score,
         quarantine=active_quarantine(test.quarantine, now) if test else None,
+        variant=known.variants.label(subject),
     )
 
 

@@ -8,6 +8,7 @@ from enum import StrEnum
 from services.reporting.model.attempts import BuildRef
 from services.reporting.model.snapshots import AttachmentSnapshot, BuildSnapshot, Outcome, Quarantine, Status
 from services.reporting.model.tables import Active, Cell, CellKey, LastRun
+from services.reporting.model.variants import KnownVariants, Subject, test_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +100,15 @@ _BY_OUTCOME = {
 }
 
 
-def target_cells(attachments: Sequence[AttachmentSnapshot], targets: Targets) -> list[CellKey]:
+def target_cells(attachments: Sequence[AttachmentSnapshot], targets: Targets, variants: KnownVariants) -> list[CellKey]:
     """The cells that `coverage` reads."""
     pairs = [(attachment, targets.build(attachment)) for attachment in attachments]
-    return [(attachment.app_id, attachment.test_id, build.build_id) for attachment, build in pairs if build]
+    return [key for attachment, build in pairs if build for key in _cells(attachment, build, variants)]
+
+
+def _cells(attachment: AttachmentSnapshot, build: BuildSnapshot, variants: KnownVariants) -> list[CellKey]:
+    subjects = variants.subjects(attachment.test_id)
+    return [(attachment.app_id, subject, build.build_id) for subject in subjects]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +119,17 @@ class CoverageInputs:
     observed: Mapping[str, BuildRef]
     cells: Mapping[CellKey, Cell]
     quarantines: Mapping[str, Quarantine]
+    variants: KnownVariants
 
 
-def with_current_versions(observed: Mapping[str, BuildRef], versions: Mapping[str, str]) -> dict[str, BuildRef]:
-    """The builds with their current versions; one that is not known keeps its former version."""
-    return {key: replace(build, version=versions.get(build.id, build.version)) for key, build in observed.items()}
+def newest_observed(observed: Mapping[Subject, BuildRef], versions: Mapping[str, str]) -> dict[str, BuildRef]:
+    """The newest of the builds of each test, with its current version, or its former one if that is not known."""
+    newest: dict[str, BuildRef] = {}
+    for subject, build in observed.items():
+        known = newest.get(test_of(subject))
+        if known is None or build.key > known.key:
+            newest[test_of(subject)] = build
+    return {test: replace(build, version=versions.get(build.id, build.version)) for test, build in newest.items()}
 
 
 def coverage(attachments: Sequence[AttachmentSnapshot], targets: Targets, known: CoverageInputs) -> Coverage:
@@ -129,25 +141,35 @@ def coverage(attachments: Sequence[AttachmentSnapshot], targets: Targets, known:
 
 def _item(attachment: AttachmentSnapshot, targets: Targets, known: CoverageInputs) -> CoverageItem:
     target = targets.build(attachment)
-    cell = known.cells.get((attachment.app_id, attachment.test_id, target.build_id)) if target else None
+    keys = _cells(attachment, target, known.variants) if target else ()
+    cells = [known.cells[key] for key in keys if key in known.cells]
     return CoverageItem(
         test_id=attachment.test_id,
         test_name=known.names.get(attachment.test_id, attachment.test_name),
         pinned_version=attachment.pinned_version,
         target_version=targets.version(attachment),
-        state=coverage_state(cell),
+        state=coverage_state(cells),
         observed=known.observed.get(attachment.test_id),
         quarantine=known.quarantines.get(attachment.test_id),
     )
 
 
-def coverage_state(cell: Cell | None) -> CoverageState:
-    """The newest running run decides, else the newest queued one, else the last finished one."""
-    if cell is None:
-        return CoverageState()
-    if cell.active_runs:
-        return _active_state(max(cell.active_runs.items(), key=_newest_running)[1])
-    return _finished_state(cell.last_run) if cell.last_run else CoverageState()
+def coverage_state(cells: Sequence[Cell]) -> CoverageState:
+    """The newest running run decides, else the newest queued one, else the last finished one of each variant: a failure
+    before one that was cancelled, and that before a pass.
+    """
+    active = [item for cell in cells for item in cell.active_runs.items()]
+    if active:
+        return _active_state(max(active, key=_newest_running)[1])
+    finished = [cell.last_run for cell in cells if cell.last_run is not None]
+    return _finished_state(max(finished, key=_worst)) if finished else CoverageState()
+
+
+_BADNESS = (LastStatus.PASSED, LastStatus.CANCELLED, LastStatus.FAILED)
+
+
+def _worst(last: LastRun) -> tuple[int, tuple[datetime, str]]:
+    return _BADNESS.index(_BY_OUTCOME[last.outcome]), last.recency
 
 
 def _newest_running(item: tuple[str, Active]) -> tuple[bool, datetime, str]:

@@ -9,6 +9,7 @@ from services.reporting.model.flaky import Assessment, Classification
 from services.reporting.model.reports.breakage import NOTHING_ON_BASE, BaseBranchStatus, Breakage
 from services.reporting.model.snapshots import BuildSnapshot, Quarantine, Status
 from services.reporting.model.tables import CellKey, HistoryKey
+from services.reporting.model.variants import Subject, subject_of
 
 
 class GateResult(StrEnum):
@@ -22,7 +23,7 @@ class GateResult(StrEnum):
 class GateRule(StrEnum):
     """Why a test that did not pass blocks or does not; the values are those of the contract, in the order of reasons.
 
-    "On the base" is about the key of a verdict (app and test), as are the lookups behind it.
+    "On the base" is about the key of a verdict (app and test, in its variant), as are the lookups behind it.
     """
 
     NEWLY_BROKEN = "newly_broken"
@@ -70,6 +71,12 @@ class GateRun:
     category: str | None = None
     failure_reason: str | None = None
     expired: bool = False
+    variant: str = ""
+
+    @property
+    def subject(self) -> Subject:
+        """Its test in its variant."""
+        return subject_of(self.test_id, self.variant)
 
     @property
     def passed(self) -> bool:
@@ -83,12 +90,12 @@ class GateRun:
     @property
     def cell(self) -> CellKey | None:
         """What its verdict is about; None without app or build."""
-        return (self.app_id, self.test_id, self.build_id) if self.app_id and self.build_id else None
+        return (self.app_id, self.subject, self.build_id) if self.app_id and self.build_id else None
 
     @property
     def history(self) -> HistoryKey | None:
         """What its test is judged by on all builds; None without an app."""
-        return (self.app_id, self.test_id) if self.app_id else None
+        return (self.app_id, self.subject) if self.app_id else None
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -105,13 +112,16 @@ class FailureContext:
 
 @dataclass(slots=True, unsafe_hash=True)
 class GateReason:
-    """A run that did not pass, the rule that applied, and why, in a sentence."""
+    """A run that did not pass, the rule that applied, and why, in a sentence; `variant` is what tells its variant from
+    the others of the test.
+    """
 
     run: GateRun
     rule: GateRule
     detail: str
     breakage: Breakage | None = None
     quarantine: Quarantine | None = None
+    variant: str = ""
 
 
 @dataclass(frozen=True, slots=True)

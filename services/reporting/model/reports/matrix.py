@@ -4,17 +4,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from services.reporting.model.classification_detail import classification_detail
-from services.reporting.model.flaky import UNKNOWN_ASSESSMENT, Assessment, Classification
+from services.reporting.model.flaky import Assessment, Classification
+from services.reporting.model.reports.worst_variant import (
+    VariantCell,
+    with_label,
+    worst_assessment,
+    worst_first,
+)
 from services.reporting.model.snapshots import AttachmentSnapshot, BuildSnapshot, Quarantine, TestSnapshot
 from services.reporting.model.tables import Cell, CellKey
+from services.reporting.model.variants import KnownVariants, Subject, test_of
 
 
 @dataclass(slots=True, unsafe_hash=True)
 class MatrixCell:
-    """A test on a build of the page. Nothing changes one; see tables.py for why it is not frozen."""
+    """A test on a build of the page, in each of its variants that ran there, worst first. Nothing changes one; see
+    tables.py for why it is not frozen.
+    """
 
     build: BuildSnapshot
-    cell: Cell
+    variants: tuple[VariantCell, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +57,8 @@ def row_names(
     attachments: Iterable[AttachmentSnapshot], cells: Mapping[CellKey, Cell], tests: Mapping[str, TestSnapshot]
 ) -> list[tuple[str, str]]:
     """(test id, name) of all rows, by name; the catalog's name, else that of the attachment, else of the newest run."""
-    names: dict[str, str] = {test_id: "" for _, test_id, _ in cells}
-    unknown = [(test_id, cell) for (_, test_id, _), cell in cells.items() if test_id not in tests]
+    names: dict[str, str] = {test_of(subject): "" for _, subject, _ in cells}
+    unknown = [(test_of(subject), cell) for (_, subject, _), cell in cells.items() if test_of(subject) not in tests]
     for test_id, cell in sorted(unknown, key=lambda item: item[1].last_run.recency if item[1].last_run else ()):
         names[test_id] = cell.test_name
     for attachment in attachments:
@@ -68,7 +77,8 @@ def matrix_rows(
     builds: Sequence[BuildSnapshot],
     cells: Mapping[CellKey, Cell],
     *,
-    assessments: Mapping[str, Assessment],
+    variants: KnownVariants,
+    assessments: Mapping[Subject, Assessment],
     versions: Mapping[str, str],
     quarantines: Mapping[str, Quarantine],
 ) -> list[MatrixRow]:
@@ -77,17 +87,27 @@ def matrix_rows(
     """
     found: list[MatrixRow] = []
     for test_id, name in names:
-        assessment = assessments.get(test_id, UNKNOWN_ASSESSMENT)
-        keys = [(build, (build.app_id, test_id, build.build_id)) for build in builds]
+        worst = worst_assessment(test_id, variants, assessments)
+        on_builds = ((build, _on_build(test_id, build, cells, variants)) for build in builds)
+        detail = classification_detail(worst.assessment, versions)
         found.append(
             MatrixRow(
                 test_id=test_id,
                 test_name=name,
-                cells=[MatrixCell(build, cells[key]) for build, key in keys if key in cells],
-                flaky_score=assessment.score,
-                classification=assessment.classification,
-                classification_detail=classification_detail(assessment, versions),
+                cells=[MatrixCell(build, variant_cells) for build, variant_cells in on_builds if variant_cells],
+                flaky_score=worst.assessment.score,
+                classification=worst.assessment.classification,
+                classification_detail=with_label(worst.label, detail),
                 quarantine=quarantines.get(test_id),
             )
         )
     return found
+
+
+def _on_build(
+    test_id: str, build: BuildSnapshot, cells: Mapping[CellKey, Cell], variants: KnownVariants
+) -> tuple[VariantCell, ...]:
+    """What ran of the test on the build, worst variant first."""
+    keys = ((subject, (build.app_id, subject, build.build_id)) for subject in variants.subjects(test_id))
+    found = [VariantCell(variants.label(subject), cells[key]) for subject, key in keys if key in cells]
+    return worst_first(found) if len(found) > 1 else tuple(found)
