@@ -31,7 +31,7 @@ from services.executor.automation.scripting.limits import (
     shorten,
 )
 
-_ENVIRONMENT = Path(__file__).with_name("environment.js")
+_ENVIRONMENT = tuple(Path(__file__).with_name(name) for name in ("locale.js", "environment.js"))
 _KINDS = {"s": "text", "n": "number", "b": "boolean", "u": "undefined", "0": "null", "o": "object"}
 _FRAME = re.compile(r"<input>:(\d+):(\d+)")
 _MESSAGE_LIMIT = 1_000
@@ -159,7 +159,7 @@ class ScriptEngine:
     def _running(self) -> Instance:
         if self._instance is None:
             self._instance = Instance(self.limits, self._seed, self._answer, lambda: self._stopped)
-            self._instance.start(_ENVIRONMENT.read_text())
+            self._instance.start("".join(path.read_text() for path in _ENVIRONMENT))
         return self._instance
 
     def _order(self, script: Script) -> str:

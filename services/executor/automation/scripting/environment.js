@@ -138,8 +138,9 @@
     return {name: '', message: show(error), stack: ''};
   };
 
-  // In the global scope, not in this one; strict, as in Maestro. The host takes off the first line again.
-  const run = (source) => evaluate('"use strict";\n' + source);
+  // In the global scope, not in this one; strict, as in Maestro. The host takes off the first line again. Without
+  // `undefined`, the directive would be the value of a script that only declares something.
+  const run = (source) => evaluate('"use strict"; undefined;\n' + source);
   return (order) => {
     if (order === '') return '0 ' + settled;
     const {source, values, copied, platform} = parse(order);

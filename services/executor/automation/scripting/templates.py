@@ -22,6 +22,10 @@ _OURS = frozenset(("output", "maestro", "http", "faker", "json", "relativePoint"
 """Names that no variable can have."""
 _CONDITION = re.compile(r"\.(?:true|assertTrue|assertTrue\.condition)$")
 """Paths of texts that are only compared: there, undefined and null are false."""
+_WORD = re.compile(r"[\w$]+")
+_TYPEOF = re.compile(r"typeof\s*\(?\s*([A-Za-z_$][\w$]*)", re.ASCII)
+_WITHOUT_VALUE = re.compile(r"(?:(?:const|let|var|function|class)\b|[;/{])")
+"""How scripts begin that declare something, or that are only a comment."""
 _WHY_UNDEFINED = {
     COPIED: "nothing has been copied: use copyTextFrom first",
     "MAESTRO_APP_ID": "the build has no package name",
@@ -183,7 +187,7 @@ def _compared(result: ScriptResult, expression: Expression, scope: Scope) -> str
 def _typed(result: ScriptResult, expression: Expression, scope: Scope) -> str:
     """The text that is typed, looked for, or opened."""
     source = quote(expression.source)
-    if result.kind == "undefined" or (result.unknown_names and _shows_undefined(result)):
+    if result.kind == "undefined" or (_shows_undefined(result) and not _asks_only_for_types(expression, result)):
         raise ExpressionError(_why_undefined(expression, result, scope))
     if result.kind == "null" or (result.kind == "number" and result.text == "NaN"):
         raise ExpressionError(f"{source} is {result.text or result.kind}")
@@ -202,7 +206,15 @@ def _within_quotes(result: ScriptResult, expression: Expression, scope: Scope) -
 
 def _shows_undefined(result: ScriptResult) -> bool:
     """Whether the value of an unknown name has become part of a text or a number."""
+    if not result.unknown_names:
+        return False
     return "undefined" in result.text if result.kind == "text" else result.text == "NaN"
+
+
+def _asks_only_for_types(expression: Expression, result: ScriptResult) -> bool:
+    """Whether the unknown names are only operands of typeof, which is "undefined" for them, and a text."""
+    asked, rest = set(_TYPEOF.findall(expression.source)), _TYPEOF.sub("", expression.source)
+    return asked.issuperset(result.unknown_names) and asked.isdisjoint(_WORD.findall(rest))
 
 
 def _why_undefined(expression: Expression, result: ScriptResult, scope: Scope) -> str:
@@ -210,6 +222,8 @@ def _why_undefined(expression: Expression, result: ScriptResult, scope: Scope) -
     name = next(iter(result.unknown_names), source)
     if name in _WHY_UNDEFINED:
         return f"{name} has no value: {_WHY_UNDEFINED[name]}"
+    if not result.unknown_names and _WITHOUT_VALUE.match(source):
+        return f"{quote(source)} has no value: end it with an expression, as in ${{const a = 1; a}}"
     if not result.unknown_names:
         return f"{quote(source)} is undefined: set it before, or give a default: {source} || 'default'"
     known = sorted({COPIED, *scope.variables})

@@ -79,6 +79,8 @@ async def test_hooks_before_and_after_the_steps() -> None:
         ([{"inputText": "${NOBODY * 2}"}], 'there is no variable "NOBODY"'),
         ([{"assertNotVisible": "${NOBODY}"}], 'there is no variable "NOBODY"'),
         ([{"inputText": "${output.token}"}], '"output.token" is undefined'),
+        ([{"inputText": "${var shelf = 4}"}], '"var shelf = 4" has no value: end it with an expression'),
+        ([{"inputText": "${typeof NOBODY + NOBODY}"}], 'there is no variable "NOBODY"'),
         ([{"inputText": "${null}"}], '"null" is null'),
         ([{"inputText": "${0 / 0}"}], '"0 / 0" is NaN'),
         ([{"inputText": "${({a: 1})}"}], "is an object, not a text"),
@@ -92,6 +94,21 @@ async def test_a_variable_with_an_unfit_value_is_the_tests_fault(steps: list[obj
     failure = failure_of(await run(steps))
     assert failure.category is Category.SCRIPT_ERROR
     assert message in failure.message
+
+
+@pytest.mark.parametrize(
+    "source", ["const enough = 12 >= 3", "/* 12 >= 3 */", ";", "function enough() { return true }"]
+)
+async def test_an_expression_without_a_value_is_false(source: str) -> None:
+    failure = failure_of(await run([{"assertTrue": f"${{{source}}}"}]))
+    assert failure.message == f"${{{source}}} is not true: it is undefined"
+    branch = {"runFlow": {"when": {"true": f"${{{source}}}"}, "commands": ["back"]}}
+    assert [step.kind for step in (await run([branch])).steps] == ["runFlow"]
+
+
+async def test_the_type_of_a_name_without_a_value_is_a_text() -> None:
+    steps = ["launchApp", "Tap Email", {"inputText": "it is ${typeof NOBODY}"}, {"assertVisible": "it is undefined"}]
+    assert (await run(steps)).failure is None
 
 
 async def test_a_missing_external_value_fails_only_the_step_that_uses_it() -> None:

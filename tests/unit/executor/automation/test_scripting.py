@@ -60,6 +60,16 @@ async def run(engine: ScriptEngine, source: str, **variables: str) -> ScriptResu
         ("output = 1", None, "a.js"),
         ("NAME = 'changed'; NAME", "text", "changed"),
         ("const x = 1; let y = 2; x + y", "number", "3"),
+        ("const x = 1 == 2", "undefined", ""),
+        ("var x = 4", "undefined", ""),
+        ("function open() { return true }", "undefined", ""),
+        ("class Shelf {}", "undefined", ""),
+        ("/* true */", "undefined", ""),
+        ("// true", "undefined", ""),
+        (";", "undefined", ""),
+        ("if (N > 9) { 1 }", "undefined", ""),
+        ("1; const x = 2", "number", "1"),
+        ("(function () { return this })() === undefined", "boolean", "true"),
     ],
 )
 async def test_a_script_has_a_value(engine: ScriptEngine, source: str, kind: str | None, text: str) -> None:
@@ -69,6 +79,42 @@ async def test_a_script_has_a_value(engine: ScriptEngine, source: str, kind: str
     else:
         found = await run(engine, source, NAME="Ada", N="3")
         assert (found.kind, found.text) == (kind, text)
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("(1234567.0005).toLocaleString()", "1,234,567.001"),
+        ("(-0.00049).toLocaleString()", "-0"),
+        ("[1234.5, 2].toLocaleString('en-US')", "1,234.5,2"),
+        ("(12345678901234567890n).toLocaleString()", "12,345,678,901,234,567,890"),
+        ("(2.5).toLocaleString('en', {maximumFractionDigits: 0})", "3"),
+        ("(0.2567).toLocaleString('en-US', {style: 'percent', minimumFractionDigits: 1})", "25.7%"),
+        ("(-1234.567).toLocaleString('en-US', {style: 'currency', currency: 'USD'})", "-$1,234.57"),
+        ("new Date(1700050000000).toLocaleString()", "11/15/2023, 12:06:40\u202fPM"),
+        (
+            "['b', 'a', 'B', 'é', 'f', 'a-b', 'ab', '1', 'E'].sort((x, y) => x.localeCompare(y)).join()",
+            "1,a,a-b,ab,b,B,E,é,f",
+        ),
+    ],
+)
+async def test_texts_of_a_language_are_english(engine: ScriptEngine, source: str, text: str) -> None:
+    """Values of Maestro 2.10 for the same scripts."""
+    assert (await run(engine, source)).text == text
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("(1234.5).toLocaleString('de-DE')", "toLocaleString: only en-US is available here, not de-de"),
+        ("(1).toLocaleString('en', {style: 'unit'})", "toLocaleString: unit  is not available here"),
+        ("new Date(0).toLocaleDateString('en', {month: 'long'})", "the option month is not available here"),
+        ("'TITLE'.toLocaleLowerCase('tr')", "toLocaleLowerCase: tr is not available here"),
+    ],
+)
+async def test_other_languages_are_an_error_and_no_other_text(engine: ScriptEngine, source: str, message: str) -> None:
+    with pytest.raises(ScriptError, match=re.escape(message)):
+        await run(engine, source)
 
 
 async def test_output_is_kept_and_other_globals_are_not(engine: ScriptEngine) -> None:
