@@ -104,13 +104,13 @@ def read_env(node: Node) -> tuple[tuple[str, str], ...]:
             raise value.error_at_key(
                 f"{quote(name)} is not a name for a variable: use letters, digits, _ and -, not beginning with a digit"
             )
-    return tuple((name, _read_value(value)) for name, value in entries.items())
+    return tuple((name, _read_value(name, value)) for name, value in entries.items())
 
 
-def _read_value(node: Node) -> str:
-    """The template of a value; null is an empty text."""
+def _read_value(name: str, node: Node) -> str:
+    """The template of a value. What has none was forgotten: taken as an empty text, it would make checks pass."""
     if node.is_null:
-        return ""
+        raise node.error_at_key(f'the variable {name} has no value: write {name}: "" for an empty text')
     node.string(limit=VALUE_LIMIT)
     check_template(node)
     return node.raw

@@ -104,15 +104,16 @@ def _storable(configuration: Node | None) -> tuple[Node, ...]:
     return (kept,) if is_configuration(kept, COMMANDS) else ()
 
 
-def _write_json(node: Node, size: SizeCounter, depth: int) -> Json:
-    """A number that JSON would write differently ("007") becomes the text that it was."""
+def _write_json(node: Node, size: SizeCounter, depth: int, path: tuple[str, ...] = ()) -> Json:
+    """A number that JSON would write differently ("007") becomes the text that it was, but in launch arguments."""
     match node.value:
         case tuple() as items:
             size.add_collection(depth, node.location)
-            return [_write_json(item, size, depth + 1) for item in items]
+            return [_write_json(item, size, depth + 1, path) for item in items]
         case str() | int() | float() | None as scalar:
             size.add_scalar(node.raw, node.location)
-            return scalar if isinstance(scalar, str | bool | None) or str(scalar) == node.raw else node.raw
+            typed = isinstance(scalar, str | bool | None) or path[-3:-1] == ("launchApp", "arguments")
+            return scalar if typed or str(scalar) == node.raw else node.raw
         case entries:
             size.add_collection(depth, node.location)
-            return {name: _write_json(child, size, depth + 1) for name, child in entries.items()}
+            return {name: _write_json(child, size, depth + 1, (*path, name)) for name, child in entries.items()}

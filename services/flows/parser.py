@@ -118,7 +118,10 @@ def _read_step(node: Node, depth: int) -> Step:
     name, arguments = next(iter(entries.items()))
     if name not in COMMANDS:
         raise arguments.error_at_key(_describe_unknown(name))
-    return _read_command(name, arguments, depth)
+    read = _read_command(name, arguments, depth)
+    if arguments.is_null and arguments.location.line is not None:
+        raise arguments.error_at_key(f'nothing follows "{name}:": write {name} without the colon, or give its options')
+    return read
 
 
 def _describe_unknown(name: str) -> str:

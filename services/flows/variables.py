@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from .nodes import Node
+from .nodes import Node, quote
 from .templates import is_template, parse_template
 from .values import ExpressionError
 
@@ -15,6 +15,9 @@ ON_COMPLETE = "onFlowComplete"
 """The arguments that hold other steps, whose variables are filled in when those steps run."""
 UNFILLED = (COMMANDS, ON_COMPLETE, "env", "script")
 """Arguments that are evaluated by the command itself: other steps, variables in their order, and scripts."""
+
+NAMES_OF_TEST = "arguments"
+"""The argument (of launchApp) whose names are the test's, and may have variables."""
 
 
 @dataclass(slots=True)
@@ -85,41 +88,47 @@ def pending_scalars(node: Node) -> tuple[Node, ...]:
 
 
 def fill_node(node: Node, texts: Sequence[str]) -> Node:
-    """The node with the texts of its pending scalars; the texts true and false become booleans."""
+    """The node with the texts of its pending scalars. Raise DocumentError if two names become one."""
     left: Iterator[str] = iter(texts)
 
     def put(scalar: Node) -> Node:
         if not scalar.pending:
             return scalar
         text = next(left)
-        value = {"true": True, "false": False}.get(text, text)
-        return replace(scalar, value=value, raw=text, pending=False, template=scalar.raw)
+        return replace(scalar, value=text, raw=text, pending=False, template=scalar.raw)
 
     return _map_scalars(node, put)
 
 
-def _map_scalars(node: Node, change: Callable[[Node], Node], *, outermost: bool = True) -> Node:
+def _map_scalars(node: Node, change: Callable[[Node], Node], path: tuple[str, ...] = ()) -> Node:
     """The node with its scalars changed, except UNFILLED ones; the same object if nothing changes."""
     match node.value:
         case Mapping() as entries:
-            changed = _map_entries(entries, change, outermost=outermost)
+            changed = _map_names(entries, change) if path == (NAMES_OF_TEST,) else _map_values(entries, change, path)
             same = len(changed) == len(entries) and all(entries.get(name) is changed[name] for name in changed)
             return node if same else replace(node, value=changed)
         case tuple() as items:
-            others = tuple(_map_scalars(item, change, outermost=False) for item in items)
+            others = tuple(_map_scalars(item, change, (*path, "")) for item in items)
             return replace(node, value=others) if any(a is not b for a, b in zip(others, items, strict=True)) else node
         case _:
             return change(node)
 
 
-def _map_entries(entries: Mapping[str, Node], change: Callable[[Node], Node], *, outermost: bool) -> dict[str, Node]:
-    """Entries with changed values, and changed keys where these are given by the test (`arguments` of launchApp)."""
+def _map_values(entries: Mapping[str, Node], change: Callable[[Node], Node], path: tuple[str, ...]) -> dict[str, Node]:
+    """Entries with changed values: their names are those of fields, or of permissions, as they are written."""
+    return {
+        name: child if not path and name in UNFILLED else _map_scalars(child, change, (*path, name))
+        for name, child in entries.items()
+    }
+
+
+def _map_names(entries: Mapping[str, Node], change: Callable[[Node], Node]) -> dict[str, Node]:
+    """Entries with changed names and values."""
     changed: dict[str, Node] = {}
     for name, child in entries.items():
-        if outermost:
-            changed[name] = child if name in UNFILLED else _map_scalars(child, change, outermost=False)
-            continue
         key = change(Node(name, child.key_location or child.location, name, pending=child.pending_key))
-        value = _map_scalars(child, change, outermost=False)
+        if key.raw in changed:
+            raise key.error(f"{quote(key.raw)} is given twice, once its variables are filled in: {quote(name)}")
+        value = _map_scalars(child, change, (NAMES_OF_TEST, name))
         changed[key.raw] = value if key.pending == child.pending_key else replace(value, pending_key=key.pending)
     return changed

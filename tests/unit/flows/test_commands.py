@@ -13,6 +13,7 @@ from services.flows.parser import COMMANDS
 from services.flows.patterns import Pattern
 from services.flows.selectors import Condition, Position, Selector
 from services.flows.steps import Command, Repeat, RunFlow
+from tests.fakes.flows import stored_steps
 from tests.unit.flows.filling import fill
 
 PAY = Selector(text=Pattern("Pay"))
@@ -148,7 +149,7 @@ def test_commands_are_read_with_their_arguments() -> None:
 
 
 def test_an_inner_flow_has_conditions_and_variables() -> None:
-    flow = read("runFlow: {when: {true: '1', platform: Android}, env: {A: 1, B: }, commands: [back]}")
+    flow = read("runFlow: {when: {true: '1', platform: Android}, env: {A: 1, B: ''}, commands: [back]}")
     assert isinstance(flow, RunFlow)
     assert (flow.when, flow.env) == (Condition(platform="android", truth="1"), (("A", "1"), ("B", "")))
     repeat = read("repeat: {while: {true: x}, commands: [back]}")
@@ -157,6 +158,13 @@ def test_an_inner_flow_has_conditions_and_variables() -> None:
 
 
 REFUSED: list[tuple[str, int, str]] = [
+    ("launchApp:", 1, 'nothing follows "launchApp:": write launchApp without the colon, or give its options'),
+    ("scroll: # down", 1, 'nothing follows "scroll:"'),
+    ("waitForAnimationToEnd: ~", 1, 'nothing follows "waitForAnimationToEnd:"'),
+    ("repeat: {times: 2, commands: [back: ]}", 31, 'nothing follows "back:"'),
+    ("runFlow: {env: {A: x, B: }, commands: [back]}", 23, 'the variable B has no value: write B: ""'),
+    ("retry: {env: {B: ~}, commands: [back]}", 15, "the variable B has no value"),
+    ("runScript: {script: x, env: {B: null}}", 30, "the variable B has no value"),
     ("launchApp: [a]", 12, "expected text, not a list"),
     ("launchApp: {permissions: {camera: maybe}}", 35, "expected one of allow, deny, unset"),
     ("launchApp: {permissions: all}", 26, "expected a mapping"),
@@ -275,15 +283,34 @@ def test_every_command_has_an_example_here() -> None:
          device_commands.LaunchApp("com.Pay", arguments=(("x", "2"),))),
         ("launchApp: {arguments: {'${A}s': 1, b: true, 'c${N}': '${K}'}}",
          device_commands.LaunchApp(arguments=(("Pays", 1), ("b", True), ("c2", "Enter")))),
+        ("launchApp: {arguments: {debug: '${T}', retries: '${N}'}}",
+         device_commands.LaunchApp(arguments=(("debug", "true"), ("retries", "2")))),
+        ("setPermissions: {permissions: {camera: '${P}', '${K}': deny}}",
+         device_commands.SetPermissions(permissions=(("camera", "allow"), ("${K}", "deny")))),
         ("assertTrue: '${N > 1}'", commands.AssertTrue("true", "${N > 1}")),
     ],
 )  # fmt: skip
 def test_any_argument_may_be_a_variable(text: str, command: Command) -> None:
     (step,) = parse_flow(f"- {text}").steps
-    values = {"A": "Pay", "N": "2", "T": "true", "K": "Enter", "D": "LEFT", "N > 1": "true"}
+    values = {"A": "Pay", "N": "2", "T": "true", "K": "Enter", "D": "LEFT", "P": "allow", "N > 1": "true"}
     filled = fill(step, values)
     assert filled.command == command
     assert fill(filled, values).command == command
+
+
+def test_arguments_whose_names_become_one_are_refused() -> None:
+    (step,) = parse_flow("- launchApp:\n    arguments: {user: Ada, '${A}': Grace}\n").steps
+    with pytest.raises(DocumentError, match=r'line 2, column 28 .*"user" is given twice, once its variables are'):
+        fill(step, {"A": "user"})
+
+
+def test_numbers_of_launch_arguments_are_stored_as_numbers() -> None:
+    """Elsewhere a number that JSON would write differently is the text that it was."""
+    steps = stored_steps(
+        "- launchApp: {arguments: {a: 2.50, b: +5, c: '2.50', d: true, e: 'true'}}\n- inputText: 2.50\n"
+    )
+    arguments = {"a": 2.5, "b": 5, "c": "2.50", "d": True, "e": "true"}
+    assert steps == [{"launchApp": {"arguments": arguments}}, {"inputText": "2.50"}]
 
 
 def test_variables_of_inner_steps_stay_pending() -> None:

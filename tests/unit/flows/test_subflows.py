@@ -39,6 +39,16 @@ def test_variables_of_a_file_hide_those_given_to_it() -> None:
     assert run["env"] == {"EMAIL": "ada@example.com", "A": "b", "PASSWORD": "secret"}
 
 
+@pytest.mark.parametrize(
+    "command", ["runFlow: sub.yaml", "retry: {file: sub.yaml}", "runFlow: {file: sub.yaml, env: {A: b}}"]
+)
+def test_a_variable_without_a_value_is_located_in_its_file(command: str) -> None:
+    files = {"sub.yaml": "appId: a\nenv:\n  SHOP: Mill\n  CUSTOMER:\n---\n- back\n"}
+    (problem,) = load_flow(f"- {command}\n", files).problems
+    assert (problem.file, problem.line, problem.column) == ("sub.yaml", 4, 3)
+    assert problem.message == 'the variable CUSTOMER has no value: write CUSTOMER: "" for an empty text'
+
+
 @pytest.mark.parametrize("around", ["", "env: {NAME: Bob}\n---\n"])
 def test_variables_of_a_file_can_use_those_given_to_it(around: str) -> None:
     files = {"sub.yaml": 'env: {NAME: "${NAME || \'Nobody\'}", HELLO: "Hello ${NAME}"}\n---\n- back\n'}

@@ -26,6 +26,10 @@ _WORD = re.compile(r"[\w$]+")
 _TYPEOF = re.compile(r"typeof\s*\(?\s*([A-Za-z_$][\w$]*)", re.ASCII)
 _WITHOUT_VALUE = re.compile(r"(?:(?:const|let|var|function|class)\b|[;/{])")
 """How scripts begin that declare something, or that are only a comment."""
+_BESIDE = (
+    "{0} is a variable of the same env, whose values do not see each other, as in Maestro: write the value of {0} "
+    "here, or set it outside"
+)
 _WHY_UNDEFINED = {
     COPIED: "nothing has been copied: use copyTextFrom first",
     "MAESTRO_APP_ID": "the build has no package name",
@@ -60,24 +64,27 @@ class Templates:
         texts = [await self._fill_scalar(each, scope, rule) for each in pending_scalars(step.pending)]
         return fill_step(step, texts)
 
-    async def extend(self, scope: Scope, env: Iterable[tuple[str, str]], *, in_order: bool = True) -> Scope:
-        """The scope with more variables. Raise DocumentError and ScriptError.
+    async def extend(self, scope: Scope, env: Iterable[tuple[str, str]]) -> Scope:
+        """The scope with more variables, whose templates all use those of the scope. Raise DocumentError, ScriptError.
 
-        `in_order`: each may use those before it; otherwise all use those of the scope, as `env` of runFlow does.
         A variable whose template is one undefined value has none: `NAME: ${NAME}` says that it is set from outside.
         """
-        values = dict(scope.values)
+        filled: dict[str, str] = {}
+        without_value: dict[str, UndefinedValue] = {}
         for name, raw in env:
             try:
-                visible = Scope(scope.built_in, dict(values)) if in_order else scope
-                values[name] = await self.fill(raw, visible, f"env.{name}")
-            except UndefinedValue as error:
-                if not error.is_all:
-                    raise DocumentError(f"env.{name}", None, None, str(error)) from error
-                values.pop(name, None)
+                filled[name] = await self.fill(raw, scope, f"env.{name}")
+            except UndefinedValue as undefined:
+                without_value[name] = undefined
             except ExpressionError as error:
                 raise DocumentError(f"env.{name}", None, None, str(error)) from error
-        return Scope(scope.built_in, values)
+        for name, undefined in without_value.items():
+            beside = next((each for each in undefined.names if each in filled), None)
+            if beside is not None or not undefined.is_all:
+                why = str(undefined) if beside is None else _BESIDE.format(beside)
+                raise DocumentError(f"env.{name}", None, None, why) from undefined
+        kept = {name: value for name, value in scope.values.items() if name not in without_value}
+        return Scope(scope.built_in, {**kept, **filled})
 
     async def run(self, text: str, scope: Scope, place: str) -> None:
         """Evaluate the expressions of a text, whatever their values are. Raise ScriptError."""
@@ -104,7 +111,8 @@ class Templates:
                 continue
             result = await self._evaluate(part, scope, place)
             if result.kind == "undefined" and rule is None:
-                raise UndefinedValue(_why_undefined(part, result, scope), is_all=len(parts) == 1)
+                why = _why_undefined(part, result, scope)
+                raise UndefinedValue(why, is_all=len(parts) == 1, names=result.unknown_names)
             texts.append((rule or _typed)(result, part, scope))
         if sum(map(len, texts)) > TEXT_LIMIT:
             raise ExpressionError(f"the text becomes longer than {TEXT_LIMIT} characters")
@@ -129,11 +137,15 @@ class Templates:
 
 
 class UndefinedValue(ExpressionError):
-    """An expression of a variable's template is undefined; `is_all` if the template is only this expression."""
+    """An expression of a variable's template is undefined; `is_all` if the template is only this expression.
 
-    def __init__(self, message: str, *, is_all: bool) -> None:
+    `names` are the unknown names in it.
+    """
+
+    def __init__(self, message: str, *, is_all: bool, names: tuple[str, ...]) -> None:
         super().__init__(message)
         self.is_all = is_all
+        self.names = names
 
 
 Rule = Callable[[ScriptResult, Expression, Scope], str]

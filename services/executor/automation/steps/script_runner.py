@@ -53,7 +53,7 @@ class ScriptRunner:
 
     async def _extend(self, env: Iterable[tuple[str, str]]) -> Scope:
         with _failing_step():
-            inner = await self._templates.extend(self._scope, env, in_order=False)
+            inner = await self._templates.extend(self._scope, env)
         self._secrets.add_variables(inner.values)
         return inner
 

@@ -74,6 +74,10 @@ async def test_hooks_before_and_after_the_steps() -> None:
         ([{"env": {"Q": 'a" into "b'}}, 'Type "${Q}" into Email'], "contains a quote"),
         ([{"env": {"N": "1"}}, {"eraseText": "${N - 2}"}], "from 0 to 10000"),
         ([{"env": {"A": "x${B}"}}, "back"], 'there is no variable "B"'),
+        (
+            [{"env": {"A": "x${B}", "B": "y"}}, "back"],
+            "env.A: B is a variable of the same env, whose values do not see",
+        ),
         ([{"env": {"A": "${B}"}}, {"inputText": "${A}"}], 'there is no variable "A"'),
         ([{"inputText": "${'Dear ' + NOBODY}"}], 'there is no variable "NOBODY"'),
         ([{"inputText": "${NOBODY * 2}"}], 'there is no variable "NOBODY"'),

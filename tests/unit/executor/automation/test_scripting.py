@@ -14,6 +14,7 @@ from services.executor.automation.scripting.fake_values import VALUES
 from services.executor.automation.scripting.limits import ScriptError, ScriptLimitExceeded, ScriptLimits
 from services.executor.automation.scripting.templates import Templates
 from services.executor.automation.secret_texts import SecretTexts
+from services.flows.nodes import DocumentError
 from services.flows.variables import Scope
 from tests.unit.executor.automation.scripting_attacks import ENDED, ENDED_AT_A_LINE, FAILED, KEPT
 
@@ -356,3 +357,18 @@ async def test_the_env_of_a_flow_overrides_variables_from_outside() -> None:
     async with ScriptEngine(limits=LIMITS) as engine:
         scope = await Templates(engine).extend(outside, env)
     assert scope.values == {"NAME": "Ada", "GREETING": "Hello Ada", "CITY": "Paris", "COLOUR": "red"}
+
+
+async def test_values_of_one_env_use_those_of_outside_whatever_their_order() -> None:
+    outside = Scope(values={"A": "outside"})
+    env = (("B", "${A}!"), ("A", "inside"), ("C", "${A}"), ("D", "${E || 'none'}"), ("E", "e"))
+    async with ScriptEngine(limits=LIMITS) as engine:
+        scope = await Templates(engine).extend(outside, env)
+    assert scope.values == {"A": "inside", "B": "outside!", "C": "outside", "D": "none", "E": "e"}
+
+
+@pytest.mark.parametrize("template", ["${A}", "Hello ${A}", "${A + '!'}"])
+async def test_a_value_that_needs_another_of_its_env_is_an_error(template: str) -> None:
+    async with ScriptEngine(limits=LIMITS) as engine:
+        with pytest.raises(DocumentError, match=r"env\.B: .*A"):
+            await Templates(engine).extend(Scope(), (("A", "inside"), ("B", template)))

@@ -9,7 +9,7 @@ from services.executor.automation.devices.webdriver.driver_session import INSTAL
 from services.executor.automation.devices.webdriver.hub_connection import DriverError, Json
 from services.executor.automation.devices.webdriver.phone_commands import PhoneCommands
 from services.executor.model.failures import Category
-from services.flows.device_commands import Mode, Orientation
+from services.flows.device_commands import Argument, Mode, Orientation
 
 _SERVICES = (
     "calendar",
@@ -49,7 +49,7 @@ class IosCommands(PhoneCommands):
         if options.arguments or options.stop_first:
             given: list[Json] = []
             for name, value in options.arguments.items():
-                given += [f"-{name}", str(value).lower() if isinstance(value, bool) else str(value)]
+                given += [argument_name(name, value), str(value).lower() if isinstance(value, bool) else str(value)]
             await self._driver.mobile("launchApp", {"bundleId": app_id, "arguments": given})
         else:
             await self._driver.mobile("activateApp", {"bundleId": app_id})
@@ -142,6 +142,11 @@ class IosCommands(PhoneCommands):
 
     async def erase(self, field: str, characters: int) -> None:
         await self._driver.send_keys(field, "\b" * characters)
+
+
+def argument_name(name: str, value: Argument) -> str:
+    """As Maestro passes it: a name has a dash, unless its value is a boolean."""
+    return name if isinstance(value, bool) or name.startswith("-") else f"-{name}"
 
 
 def _access(service: str, answer: str) -> tuple[str, Json]:

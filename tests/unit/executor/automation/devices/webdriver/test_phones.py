@@ -110,7 +110,7 @@ PUSHED = "/sdcard/Pictures/mobiletest/a.png"
         ("android", lambda it: it.launch(LaunchOptions(arguments=ARGUMENTS)), "mobile: startActivity",
          {"extras": EXTRAS}),
         ("ios", lambda it: it.launch(LaunchOptions(arguments={"name": "Ada", "on": True})), "mobile: launchApp",
-         {"arguments": ["-name", "Ada", "-on", "true"]}),
+         {"arguments": ["-name", "Ada", "on", "true"]}),
         ("android", lambda it: it.set_orientation("portrait"), "POST /orientation", {"orientation": "PORTRAIT"}),
         ("android", lambda it: it.set_orientation("landscape_left"), "POST /orientation",
          {"orientation": "LANDSCAPE"}),
