@@ -18,6 +18,8 @@ INCLUSIONS_LIMIT = 100
 DEPTH_LIMIT = 8
 CHARACTERS_LIMIT = 512 * 1024
 """Of all files that are run together, each counted once."""
+APP_COMMANDS = frozenset(("launchApp", "stopApp", "killApp", "clearState", "setPermissions"))
+"""Commands that act on the app of their file, unless they name another."""
 VALUES_LIMIT = 2 * DEFAULT_LIMITS.values
 """Of the files each time that they are run, before they are read as steps; not all values of a file are stored."""
 
@@ -67,9 +69,12 @@ class SubflowExpander:
         self._values_left = VALUES_LIMIT
         self._inclusions = 0
         self._steps = 0
+        self._own_apps: frozenset[str] = frozenset()
+        self._apps: dict[str, Node] = {}
 
     def expand_file(self, configuration: Node | None, commands: Node) -> tuple[Node | None, Node]:
         """The parts of the flow with the commands of the files that it runs in its steps and hooks."""
+        self._own_apps = frozenset(app.raw.strip() for app in _apps_of(configuration))
         expanded = self._expand_steps(commands, (self._path,))
         if configuration is None or not configuration.is_mapping:
             return configuration, expanded
@@ -88,6 +93,7 @@ class SubflowExpander:
         return replace(node, value=tuple(step for step in expanded if step is not None))
 
     def _expand_step(self, node: Node, stack: tuple[str, ...]) -> Node | None:
+        node = _name_app(node, self._app_of(stack))
         if not node.is_mapping:
             return node
         try:
@@ -98,6 +104,14 @@ class SubflowExpander:
             self._problems.append(error)
             return None
         return replace(node, value=entries)
+
+    def _app_of(self, stack: tuple[str, ...]) -> Node | None:
+        """The app of a file's commands that name none: of its header, or else of the file that runs it.
+
+        None is the app under test.
+        """
+        app = next((self._apps[path] for path in reversed(stack) if path in self._apps), None)
+        return app if app is not None and app.raw.strip() not in self._own_apps else None
 
     def _expand_arguments(self, name: str, node: Node, stack: tuple[str, ...]) -> Node:
         if name == "runFlow" and isinstance(node.value, str):
@@ -137,6 +151,7 @@ class SubflowExpander:
         path = self._find(file, stack)
         configuration, commands = self._read_file(path, file)
         fields = known_entries(configuration, self._notices) if configuration is not None else {}
+        self._note_app(path, configuration)
         items = self._expand_steps(commands, (*stack, path)).items()
         if "onFlowStart" in fields:
             items = (*self._expand_steps(fields["onFlowStart"], (*stack, path)).items(), *items)
@@ -145,6 +160,15 @@ class SubflowExpander:
             contents[ON_COMPLETE] = self._expand_steps(fields[ON_COMPLETE], (*stack, path))
         entries.setdefault("label", Node(path, file.location, path))
         return _add_variables(replace(node, value=entries), fields, contents, file)
+
+    def _note_app(self, path: str, configuration: Node | None) -> None:
+        """Remember the app of a file; one that differs by platform has to be that of the flow."""
+        apps = _apps_of(configuration)
+        others = [app for app in apps if app.raw.strip() not in self._own_apps]
+        if len(apps) > 1 and others:
+            raise others[0].error("a file that a flow runs has one appId, or those of the flow")
+        if apps and self._own_apps:
+            self._apps[path] = apps[0]
 
     def _read_file(self, path: str, file: Node) -> tuple[Node | None, Node]:
         """The parts of a file, which is parsed once; its values count each time that it is run."""
@@ -200,6 +224,33 @@ class SubflowExpander:
             return f"{path} is outside the folder of the workspace"
         hint = suggest(path, self._files) or ", and no other file was either" * (not self._files)
         return f"the file {path} was not sent along{hint}"
+
+
+def _apps_of(configuration: Node | None) -> tuple[Node, ...]:
+    """The ids of the app in a configuration; `url` comes before appId, as in Maestro."""
+    entries = configuration.mapping() if configuration is not None and configuration.is_mapping else {}
+    named = next((entries[key] for key in ("url", "appId") if key in entries and not entries[key].is_null), None)
+    if named is None:
+        return ()
+    return tuple(app for app in (named.mapping().values() if named.is_mapping else (named,)) if app.raw.strip())
+
+
+def _name_app(step: Node, app: Node | None) -> Node:
+    """The step with this app, if its command acts on an app and names none."""
+    if app is None:
+        return step
+    if isinstance(step.value, str) and step.value.strip() in APP_COMMANDS:
+        return replace(step, value={step.value.strip(): Node({"appId": app}, step.location)}, raw="")
+    if not step.is_mapping:
+        return step
+    entries = {name: _add_app(child, app) if name in APP_COMMANDS else child for name, child in step.mapping().items()}
+    return replace(step, value=entries)
+
+
+def _add_app(arguments: Node, app: Node) -> Node:
+    if not arguments.is_mapping or not {"appId", "url"}.isdisjoint(arguments.mapping()):
+        return arguments
+    return replace(arguments, value={**arguments.mapping(), "appId": app})
 
 
 def _exceeded(node: Node, message: str) -> LimitExceeded:

@@ -2,7 +2,7 @@
 
 import asyncio
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from services.executor.automation.attempt_request import AttemptRequest
 from services.executor.automation.commands.baselines import TakenPictures
@@ -11,7 +11,7 @@ from services.executor.automation.commands.executor import CommandExecutor
 from services.executor.automation.commands.random_texts import RandomTexts
 from services.executor.automation.commands.recordings import ScreenRecordings
 from services.executor.automation.commands.support import check_supported
-from services.executor.automation.devices.port import Device, DeviceFailure
+from services.executor.automation.devices.port import Build, Device, DeviceFailure
 from services.executor.automation.devices.watcher import Watcher
 from services.executor.automation.evidence.failure_capture import LATE_SECONDS, FailureCapture
 from services.executor.automation.evidence.recorder import StepRecorder, TranscriptRecorder
@@ -24,7 +24,7 @@ from services.executor.automation.steps.device_actions import DeviceActions
 from services.executor.automation.steps.goal_runner import GoalRunner
 from services.executor.automation.steps.human_help import HumanHelp
 from services.executor.automation.steps.model_access import ModelAccess
-from services.executor.automation.steps.preconditions import launches_app
+from services.executor.automation.steps.preconditions import NEVER_LAUNCHED, begins_launched, starts_app
 from services.executor.automation.steps.replay import StepReplay
 from services.executor.automation.steps.resolution_policy import resolution_policy
 from services.executor.automation.steps.runner import StepRunner
@@ -37,7 +37,12 @@ from services.executor.model.failures import Category, Failure
 from services.executor.model.run_config import CacheRetryMode, RunConfig
 from services.flows.nodes import DocumentError
 from services.flows.steps import Flow
+from services.flows.values import ExpressionError
 from services.flows.variables import Scope
+
+
+def _misses_element(failure: Failure) -> bool:
+    return failure.category is Category.ELEMENT_NOT_FOUND or failure.step_kind in ("assertVisible", "extendedWaitUntil")
 
 
 def wrong_steps(error: Exception) -> str:
@@ -66,12 +71,15 @@ class DeviceRun:
         check_supported(device, self.flow, self.files)
         self.scope.built_in.add_device(device.info.flow_platform, device.info.udid or device.info.name)
         scope = await self._scope_of_flow()
+        own_ids = await self._own_ids(scope)
         if not self.config.execution_mode.skip_app_install:
-            await device.install(self.request.build)
-        if not launches_app(self.flow):
+            await device.install(self._named_build(own_ids))
+        if begins_launched(self.flow):
             await device.launch()
         recordings = ScreenRecordings(device)
-        failure = await self._step_runner(device, recordings, scope).run(self.flow)
+        failure = await self._step_runner(device, recordings, scope, own_ids).run(self.flow)
+        if failure is not None and _misses_element(failure) and not starts_app(self.flow):
+            failure = replace(failure, message=f"{failure.message} ({NEVER_LAUNCHED})")
         name = recordings.name
         recording = await recordings.stop()
         if name is not None and recording is not None:
@@ -87,7 +95,22 @@ class DeviceRun:
         self.recorder.secrets.add_variables(scope.values)
         return scope
 
-    def _step_runner(self, device: Device, recordings: ScreenRecordings, scope: Scope) -> StepRunner:
+    async def _own_ids(self, scope: Scope) -> frozenset[str]:
+        """The ids that the flow's header gives the app under test, without those whose variables have no value."""
+        ids = set[str]()
+        for written in self.flow.app_ids:
+            with suppress(ExpressionError, ScriptError):
+                ids.add(await self.templates.fill(written, scope, "appId"))
+        return frozenset(ids)
+
+    def _named_build(self, own_ids: frozenset[str]) -> Build:
+        """The build, with the id that the flow gives its app where the build names none."""
+        build = self.request.build
+        return replace(build, package_name=min(own_ids)) if build.package_name is None and own_ids else build
+
+    def _step_runner(
+        self, device: Device, recordings: ScreenRecordings, scope: Scope, own_ids: frozenset[str]
+    ) -> StepRunner:
         request, secrets, watcher = self.request, self.recorder.secrets, Watcher(device)
         policy = resolution_policy(self.config, ask_model=request.ask_model)
         keyboard = Keyboard(device, watcher, secrets)
@@ -115,7 +138,7 @@ class DeviceRun:
             random_texts=RandomTexts(request.run_id),
             baselines=TakenPictures(self.baselines, self.files),
             recordings=recordings,
-            own_ids=self.flow.app_ids,
+            own_ids=own_ids,
             files=self.files,
             seconds=min(request.step_seconds, ELEMENT_SECONDS),
         )

@@ -22,7 +22,7 @@ FILES = {"sub/log-in.yaml": LOG_IN, "./shared/accept.yaml": ACCEPT}
 def test_commands_of_other_files_are_inlined() -> None:
     steps = stored_steps("appId: a\n---\n- runFlow: sub/log-in.yaml\n- back\n", FILES)
     accept = {"label": "shared/accept.yaml", "commands": [{"tapOn": {"text": "Accept", "optional": True}}]}
-    inner = ["launchApp", {"inputText": "${EMAIL}"}, {"runFlow": accept}]
+    inner = [{"launchApp": {"appId": "com.example.shop"}}, {"inputText": "${EMAIL}"}, {"runFlow": accept}]
     env = {"EMAIL": "ada@example.com", "PASSWORD": "secret"}
     assert steps == [{"appId": "a"}, {"runFlow": {"label": "sub/log-in.yaml", "env": env, "commands": inner}}, "back"]
     assert [step.title for step in parse_flow(steps).steps] == ["sub/log-in.yaml", "back"]
@@ -59,6 +59,62 @@ def test_variables_of_a_file_can_use_those_given_to_it(around: str) -> None:
     assert isinstance(inner, RunFlow)
     assert (outer.env, inner.env) == ((("NAME", "Ada"),), (("NAME", "${NAME || 'Nobody'}"), ("HELLO", "Hello ${NAME}")))
     assert [step.name for step in inner.commands] == ["back"]
+
+
+TILL = """appId: com.kiosk.till
+onFlowStart: [stopApp]
+onFlowComplete: [{killApp: com.kiosk.bakery}, clearState]
+---
+- clearState: {label: Clean}
+- repeat: {times: 2, commands: [{launchApp: {stopApp: false}}]}
+- setPermissions: {url: "https://kiosk.example", permissions: {camera: deny}}
+- setPermissions: {permissions: {camera: deny}}
+- runFlow: inner.yaml
+- tapOn: Baguette
+"""
+IN_TILL: list[object] = [
+    {"stopApp": {"appId": "com.kiosk.till"}},
+    {"clearState": {"label": "Clean", "appId": "com.kiosk.till"}},
+    {"repeat": {"times": 2, "commands": [{"launchApp": {"stopApp": False, "appId": "com.kiosk.till"}}]}},
+    {"setPermissions": {"url": "https://kiosk.example", "permissions": {"camera": "deny"}}},
+    {"setPermissions": {"permissions": {"camera": "deny"}, "appId": "com.kiosk.till"}},
+    {"runFlow": {"label": "till/inner.yaml", "commands": [{"stopApp": {"appId": "com.kiosk.till"}}]}},
+    {"tapOn": "Baguette"},
+]
+
+
+@pytest.mark.parametrize("command", ["runFlow: till/open.yaml", "retry: {file: till/open.yaml}"])
+def test_commands_of_a_file_act_on_the_app_of_its_header(command: str) -> None:
+    files = {"till/open.yaml": TILL, "till/inner.yaml": "- stopApp\n"}
+    (_, launch, step) = stored_steps(f"appId: com.kiosk.bakery\n---\n- launchApp\n- {command}\n", files)
+    assert launch == "launchApp"
+    assert isinstance(step, dict)
+    run = step.get("runFlow") or step["retry"]["commands"][0]["runFlow"]  # type: ignore[index, call-overload]
+    assert isinstance(run, dict)
+    assert run["commands"] == IN_TILL
+    assert run["onFlowComplete"] == [{"killApp": "com.kiosk.bakery"}, {"clearState": {"appId": "com.kiosk.till"}}]
+
+
+@pytest.mark.parametrize(
+    ("own", "header", "commands"),
+    [
+        ("appId: com.a", "appId: com.a", ["launchApp"]),
+        ("appId: ${APP}", "appId: ${APP}", ["launchApp"]),
+        ("appId: {android: com.a, ios: com.b}", "appId: com.b", ["launchApp"]),
+        ("appId: {android: com.a, ios: com.b}", "appId: {android: com.a, ios: com.b}", ["launchApp"]),
+        ("name: without an app", "appId: com.b", ["launchApp"]),
+        ("appId: com.a", "appId: ''", ["launchApp"]),
+        ("appId: com.a", "appId: ${TILL}", [{"launchApp": {"appId": "${TILL}"}}]),
+        (
+            "url: https://a.example",
+            "{url: 'https://b.example', appId: com.a}",
+            [{"launchApp": {"appId": "https://b.example"}}],
+        ),
+    ],
+)
+def test_the_app_of_a_file_is_named_where_it_is_another_one(own: str, header: str, commands: list[object]) -> None:
+    steps = stored_steps(f"{own}\ntags: [a]\n---\n- runFlow: sub.yaml\n", {"sub.yaml": f"{header}\n---\n- launchApp\n"})
+    assert steps[-1] == {"runFlow": {"label": "sub.yaml", "commands": commands}}
 
 
 def test_scripts_are_embedded() -> None:

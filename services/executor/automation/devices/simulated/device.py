@@ -79,14 +79,12 @@ class SimulatedDevice:
             model = read_artifact(content)
         except DocumentError as error:
             raise DeviceFailure(Category.ARTIFACT_INVALID, f"the build's app model cannot be used: {error}") from error
-        self._any_id = model is None
+        self._any_id = model is None and build.package_name is None
         return model or built_in_model()
 
     async def launch(self, options: LaunchOptions = LAUNCH) -> None:
         """Applies permissions and arguments as docs/app-models.md says; logs those that the model does not have."""
-        if self._app is None:
-            await self.install(self._build)
-        app = self._installed(options.app_id)
+        app = await self._installed(options.app_id)
         if options.clear_state:
             app.clear_state()
         app.set_permissions({"all": "allow"} if options.grants_permissions else options.permissions)
@@ -94,27 +92,30 @@ class SimulatedDevice:
             await app.launch(options.arguments)
 
     async def stop(self, app_id: str | None = None) -> None:
-        self._installed(app_id).stop()
+        (await self._installed(app_id)).stop()
 
     async def kill(self, app_id: str | None = None) -> None:
-        self._installed(app_id).stop()
+        (await self._installed(app_id)).stop()
 
     async def clear_state(self, app_id: str | None = None) -> None:
-        self._installed(app_id).clear_state()
+        (await self._installed(app_id)).clear_state()
 
     async def clear_keychain(self) -> None:
         """A model has no keychain."""
 
     async def set_permissions(self, app_id: str | None, permissions: Mapping[str, str]) -> None:
-        self._installed(app_id).set_permissions(permissions)
+        (await self._installed(app_id)).set_permissions(permissions)
 
-    def _installed(self, app_id: str | None) -> RunningApp:
+    async def _installed(self, app_id: str | None) -> RunningApp:
+        """The app, which is also there if its installation was skipped. DeviceFailure for another one."""
         if self._app is None:
-            raise DeviceFailure(Category.APP_LAUNCH_FAILED, "no app is installed")
+            await self.install(self._build)
+        assert self._app is not None, "it was installed"  # noqa: S101
         ids = (None, self._app.model.id, self._build.package_name)
         if app_id not in ids and not self._any_id:
-            known = self._app.model.id
-            raise DeviceFailure(Category.APP_LAUNCH_FAILED, f"{app_id} is not installed; the app under test is {known}")
+            own = self._build.package_name or self._app.model.id
+            message = f"{app_id} is not installed: a simulated device has only the app under test, {own}"
+            raise DeviceFailure(Category.APP_LAUNCH_FAILED, message)
         return self._app
 
     async def tree(self, css: frozenset[str] = frozenset()) -> Element:
@@ -211,8 +212,8 @@ class SimulatedDevice:
 
     async def open_link(self, url: str, target: LinkTarget = LinkTarget.ANY) -> None:
         """The model is the only app that opens links, whatever the target."""
-        app = self._app
-        if app is None or url not in app.model.links:
+        app = await self._installed(None)
+        if url not in app.model.links:
             raise script_error(f"no app on this device handles {url}")
         if not app.running:
             await app.launch({})

@@ -156,6 +156,8 @@ def capabilities_of(target: HubTarget, app: str | None) -> dict[str, Json]:
         return {"unhandledPromptBehavior": "ignore", "timeouts": dict(PAGE_TIMEOUTS), **requested}
     requested["appium:newCommandTimeout"] = target.new_command_timeout
     automation = str(requested.get("appium:automationName", "")).lower()
+    if automation in ("uiautomator2", "xcuitest"):
+        requested.setdefault("appium:autoLaunch", False)  # of the app that the pool names: the test launches it
     if automation == "uiautomator2":
         requested["appium:clearDeviceLogsOnStart"] = True  # the log of the session before
     if automation == "fake" and app is not None:

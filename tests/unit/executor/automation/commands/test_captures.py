@@ -108,7 +108,7 @@ async def test_a_recording_is_an_artifact_of_the_step_that_ends_it() -> None:
     device = FakeDevice()
     result, evidence = await run(device, {"startRecording": "check out"}, "back", "stopRecording", "stopRecording")
     assert result.failure is None
-    assert device.done[2:] == ["start recording", "back", "stop recording"]
+    assert device.done[1:] == ["start recording", "back", "stop recording"]
     assert evidence.kept == {"attempt-1-step-002-check-out.mp4": b"video"}
     assert [(each.kind, each.content_type) for each in result.artifacts] == [("recording", "video/mp4")]
     assert [step.message for step in result.steps[2:]] == ["(see attempt-1-step-002-check-out.mp4)", ""]

@@ -70,7 +70,7 @@ async def test_a_command_calls_the_device(step: object, asked: list[str], action
     device = FakeDevice(screen(pay(id="pay")))
     result = await run(device, "back", step)
     assert result.failure is None
-    assert device.done == ["install", "launch", "back", *asked]
+    assert device.done == ["install", "back", *asked]
     assert (result.steps[1].action, result.steps[1].resolution) == (action, Resolution.COMMAND)
 
 
@@ -108,7 +108,7 @@ async def test_a_browser_is_asked_for_the_css_selectors_of_each_command() -> Non
     inner = {"runFlow": {"when": {"visible": {"css": ".banner"}}, "commands": [{"tapOn": {"css": "button.${NAME}"}}]}}
     result = await run(browser, {"env": {"NAME": "pay"}}, inner, {"assertNotVisible": {"id": "gone"}})
     assert result.failure is None
-    assert browser.done == ["install", "launch", "tap Pay"]
+    assert browser.done == ["install", "tap Pay"]
     assert browser.asked == {".banner", "button.pay"}
 
 
@@ -146,7 +146,7 @@ async def test_css_for_browsers_alone_does_not_stop_a_phone(when: object) -> Non
     ]
     result = await run(device, *steps)
     assert result.failure is None
-    assert device.done == ["install", "launch", "tap Pay"]
+    assert device.done == ["install", "tap Pay"]
 
 
 async def test_a_condition_with_css_is_neither_true_nor_false_on_a_phone() -> None:
@@ -160,6 +160,13 @@ async def test_the_apps_of_a_flow_are_the_app_under_test() -> None:
     configuration = {"appId": {"android": "com.shop", "ios": "com.shop.ios"}}
     await run(device, configuration, {"launchApp": "com.shop"}, {"stopApp": "com.shop.ios"}, {"stopApp": "com.mail"})
     assert device.done == ["install", "launch", "stop", "stop com.mail"]
+
+
+async def test_the_id_of_a_flow_may_be_a_variable() -> None:
+    device = FakeDevice()
+    header = {"appId": "com.${NAME}", "env": {"NAME": "shop"}}
+    await run(device, header, {"launchApp": "com.shop"}, {"stopApp": "com.${NAME}"}, {"stopApp": "com.till"})
+    assert device.done == ["install", "launch", "stop", "stop com.till"]
 
 
 async def test_dark_mode_is_checked_at_once() -> None:
@@ -261,7 +268,7 @@ async def test_copied_text_is_pasted_and_is_a_variable() -> None:
              {"assertVisible": "${maestro.copiedText}"}]  # fmt: skip
     result = await run(device, *steps)
     assert result.failure is None
-    assert device.done[2:] == ["type $12.50", "type was $12.50"]
+    assert device.done[1:] == ["type $12.50", "type was $12.50"]
     assert [step.message for step in result.steps[:2]] == ['copied "$12.50"', 'pasted "$12.50"']
     failure = failure_of(await run(device, {"copyTextFrom": "nothing"}))
     assert "has no text to copy" in failure.message

@@ -12,7 +12,7 @@ from services.executor.model.failures import Category, Fault
 from services.executor.model.run_config import ExecutionMode, FallbackTrigger, Grounder, RunConfig
 from tests.fakes.devices import FakeDevice, FakeDevices, button, screen
 from tests.fakes.models import FakeModel
-from tests.unit.executor.automation.attempts import failure_of, plan, run, statuses
+from tests.unit.executor.automation.attempts import PAY, failure_of, plan, run, statuses
 
 
 async def test_a_test_passes_when_every_step_does_what_it_says() -> None:
@@ -146,14 +146,56 @@ async def test_without_a_device_there_is_no_verdict() -> None:
     assert (failure_of(result).category, result.device) == (Category.DEVICE_UNAVAILABLE, None)
 
 
-async def test_the_app_is_launched_first_unless_the_test_does_it() -> None:
-    for step in ("launchApp", "Launch the app", {"launchApp": {"clearState": True}}):
-        device = FakeDevice()
-        await run(device, step)
-        assert len([done for done in device.done if done.startswith("launch")]) == 1
-    skipping = FakeDevice()
-    await run(skipping, "back", config=RunConfig(execution_mode=ExecutionMode(skip_app_install=True)))
-    assert skipping.done == ["launch", "back"]
+OPEN_LINK = {"openLink": "shop://orders/7"}
+LAUNCH_IN_BLOCK = {"runFlow": {"commands": ["launchApp"]}}
+LAUNCH_PERHAPS = {"runFlow": {"when": {"visible": "Nothing"}, "commands": ["launchApp"]}}
+TAP_PERHAPS = {"runFlow": {"when": {"visible": "Nothing"}, "commands": ["Tap Pay"]}}
+
+
+@pytest.mark.parametrize(
+    ("steps", "first"),
+    [
+        (["Tap Pay"], "launch"),
+        (["Launch the app", "Tap Pay"], "launch"),
+        ([{"runScript": {"script": "1"}}, "Tap Pay"], "launch"),
+        ([{"tapOn": "Pay"}, "Tap Pay"], "launch"),
+        ([{"setPermissions": {"permissions": {"camera": "deny"}}}, "Tap Pay"], "launch"),
+        ([LAUNCH_PERHAPS, "Tap Pay"], "launch"),
+        ([TAP_PERHAPS, "launchApp"], "launch"),
+        ([{"onFlowStart": ["Tap Pay"]}, "launchApp"], "launch"),
+        ([OPEN_LINK], "open"),
+        ([{"repeat": {"times": 1, "commands": [OPEN_LINK]}}, "Tap Pay"], "open"),
+        ([{"onFlowStart": [OPEN_LINK]}, {"tapOn": "Pay"}], "open"),
+        ([{"tapOn": "Pay"}], "tap"),
+        ([{"tapOn": "Pay"}, "launchApp"], "tap"),
+        ([LAUNCH_PERHAPS, {"tapOn": "Pay"}], "tap"),
+        ([{"setPermissions": {"permissions": {"camera": "deny"}}}, {"launchApp": {"stopApp": False}}], "permissions"),
+        ([{"setLocation": {"latitude": 1, "longitude": 2}}, LAUNCH_IN_BLOCK, "Tap Pay"], "location"),
+        (["clearState", "launchApp", "Tap Pay"], "clear_state"),
+    ],
+)  # fmt: skip
+async def test_the_app_is_launched_before_sentences_and_not_before_commands(steps: list[object], first: str) -> None:
+    device = FakeDevice(screen(PAY))
+    result = await run(device, *steps)
+    assert (result.failure, device.done[0]) == (None, "install")
+    assert device.done[1].split()[0] == first
+    launches = [done for done in device.done if done.startswith("launch")]
+    assert len(launches) <= 1 + (first == "launch" and "launchApp" in steps)
+
+
+async def test_the_app_is_launched_where_its_installation_is_skipped() -> None:
+    skipping = RunConfig(execution_mode=ExecutionMode(skip_app_install=True))
+    for step, done in (("Tap Pay", ["launch", "tap Pay"]), ("back", ["back"])):
+        device = FakeDevice(screen(PAY))
+        await run(device, step, config=skipping)
+        assert device.done == done
+
+
+async def test_a_test_that_never_launches_its_app_is_told_so() -> None:
+    for step in ({"tapOn": "Pay"}, {"assertVisible": "Pay"}):
+        message = failure_of(await run(FakeDevice(), "back", step)).message
+        assert message.endswith("(no step launches the app: begin with launchApp)")
+        assert "no step launches" not in failure_of(await run(FakeDevice(), "launchApp", step)).message
 
 
 async def test_steps_that_cannot_be_parsed_are_the_tests_fault() -> None:

@@ -158,7 +158,10 @@ async def test_state_survives_a_stop_until_it_is_cleared() -> None:
 async def test_other_apps_are_not_installed() -> None:
     device = await started(FORM)
     await device.launch(LaunchOptions(app_id="com.example.test"))
-    with pytest.raises(DeviceFailure, match=r"com\.other is not installed; the app under test is com\.example\.test"):
+    with pytest.raises(
+        DeviceFailure,
+        match=r"com\.other is not installed: a simulated device has only the app under test, com\.example\.test",
+    ):
         await device.launch(LaunchOptions(app_id="com.other"))
 
 
