@@ -18,7 +18,7 @@ from services.executor.model.failures import Category, Failure
 from services.flows import steps as flows
 
 STEPS_LIMIT = 2_000
-"""How many steps an attempt may run, repetitions included."""
+"""How many steps of an attempt are recorded; of long repetitions only some rounds are."""
 
 ARTIFACTS_LIMIT = 500
 ARTIFACT_BYTES_LIMIT = 256 * 1024 * 1024
@@ -70,6 +70,11 @@ class StepRecorder:
             masked = replace(step, text=mask(step.text), message=mask(step.message), element=mask(step.element))
             if masked != step:
                 self.steps[index] = masked
+
+    def forget_steps(self, first: int) -> None:
+        """Forget the steps from this index on, all of which have ended: a later round is recorded in their place."""
+        del self.steps[first:]
+        self._cache_failures = {index for index in self._cache_failures if index < first}
 
     def begin(self, step: flows.Step, depth: int) -> int:
         """The index of the step. Until it ends, its message says that it is not finished."""
@@ -266,6 +271,12 @@ class TranscriptRecorder:
         self._session = session
         self._lines: defaultdict[int, bytes] = defaultdict(bytes)
         self._pictures: defaultdict[int, list[tuple[str, bytes]]] = defaultdict(list)
+
+    def forget_steps(self, first: int) -> None:
+        """Forget the steps from this index on, and what was said in them."""
+        self._recorder.forget_steps(first)
+        for index in [index for index in self._lines if index >= first]:
+            del self._lines[index]
 
     def collect(self, index: int) -> None:
         """What was said since the last call belongs to this step."""

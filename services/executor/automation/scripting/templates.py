@@ -74,8 +74,8 @@ class Templates:
         for name, raw in env:
             try:
                 filled[name] = await self.fill(raw, scope, f"env.{name}")
-            except UndefinedValue as undefined:
-                without_value[name] = undefined
+            except UndefinedValue as error:
+                without_value[name] = error
             except ExpressionError as error:
                 raise DocumentError(f"env.{name}", None, None, str(error)) from error
         for name, undefined in without_value.items():

@@ -1,5 +1,6 @@
 """Runs the steps of a test on a device: in order, with conditions, repetitions and retries."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import NoReturn
@@ -27,7 +28,8 @@ from services.flows.capture_commands import AiCommand
 from services.flows.script_commands import RunScript
 from services.flows.steps import BlockCommand, Command, Flow, Repeat, Retry, RunFlow, ScriptCommand, Sentence, Step
 
-REPEAT_LIMIT = 1_000
+KEPT_ROUNDS = 20
+"""How many rounds of a repetition are recorded: the first ones and the last one."""
 CONDITION_FALSE = "its condition does not hold"
 
 
@@ -254,18 +256,21 @@ class StepRunner:
         return f"{len(flow.commands)} steps"
 
     async def _repeat(self, step: Step, depth: int) -> str:
-        rounds = 0
+        """Ends with its condition, or with the run: time and CPU limit it, not a number of rounds."""
+        rounds = forgotten = 0
+        began = len(self._recorder.steps)
         while (command := await self._next_round(step, rounds)) and await self._commands.condition_holds(
             command.condition
         ):
-            if rounds >= REPEAT_LIMIT:
-                raise StepFailed(
-                    Category.SCRIPT_ERROR,
-                    f"its condition still held after {REPEAT_LIMIT} rounds, the most that there may be",
-                )
+            await asyncio.sleep(0)  # a round may have nothing that waits, and the run has a time limit
+            if rounds and (rounds >= KEPT_ROUNDS or len(self._recorder.steps) >= STEPS_LIMIT // 2):
+                self._transcripts.forget_steps(began)
+                forgotten += 1
+            began = len(self._recorder.steps)
             await self._run_steps(command.commands, depth)
             rounds += 1
-        return f"{rounds} rounds" if rounds else ""
+        shown = f", of which {rounds - forgotten} are shown: the last one after the first ones" if forgotten else ""
+        return f"{rounds} rounds{shown}" if rounds else ""
 
     async def _next_round(self, step: Step, rounds: int) -> Repeat | None:
         """The repetition with the present values of its variables, which it has in the first round; None at its end."""

@@ -151,6 +151,7 @@ class AttemptHost:
         for report in self._reports:
             parsed = report.parse()
             steps |= {step.index: step for step in parsed.steps}
+            steps = {index: step for index, step in steps.items() if index < parsed.count}
             artifacts = parsed.artifacts
         return [steps[index] for index in sorted(steps)], artifacts
 

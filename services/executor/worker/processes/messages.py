@@ -209,10 +209,11 @@ class ForgetCall:
 
 @dataclass(frozen=True, slots=True)
 class ReportProgress:
-    """The steps that have changed since the last report, and all artifacts."""
+    """The steps that have changed since the last report, all artifacts, and how many steps there are now."""
 
     steps: tuple[StepResult, ...]
     artifacts: tuple[Artifact, ...]
+    count: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

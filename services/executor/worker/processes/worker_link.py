@@ -1,8 +1,9 @@
 """The worker as the process of an attempt sees it: calls, and the ports that are answered by them."""
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import count
+from time import monotonic
 from typing import Any
 
 from services.chassis.message_stream import MessageStream
@@ -48,6 +49,10 @@ from services.executor.worker.processes.messages import (
     SetPlan,
     encode,
 )
+
+UNHURRIED_REPORTS = 1_000
+PAUSE_SECONDS = 0.05
+"""Added to the pause after each further report: in the longest run they are some 3,000, which the worker keeps."""
 
 
 class CallFailed(Exception):
@@ -169,15 +174,23 @@ class WorkerEvidence:
 class ProgressReporter:
     """Reports the steps that have changed since the last report, and lets a cancellation come between two steps."""
 
-    def __init__(self, link: WorkerLink) -> None:
+    def __init__(self, link: WorkerLink, now: Callable[[], float] = monotonic) -> None:
         self._link = link
+        self._now = now
         self._reported: Sequence[StepResult] = ()
+        self._reports = 0
+        self._next = 0.0
 
     async def __call__(self, steps: Sequence[StepResult], artifacts: Sequence[Artifact]) -> None:
-        known = self._reported
-        changed = (step for n, step in enumerate(steps) if n >= len(known) or known[n] is not step)
-        await self._link.notify(ReportProgress(tuple(changed), tuple(artifacts)))
-        self._reported = steps
+        """The more there were, the longer is the pause after a report: a repetition may run millions of steps."""
+        now = self._now()
+        if now >= self._next:
+            known = self._reported
+            changed = (step for n, step in enumerate(steps) if n >= len(known) or known[n] is not step)
+            await self._link.notify(ReportProgress(tuple(changed), tuple(artifacts), len(steps)))
+            self._reported = steps
+            self._reports += 1
+            self._next = now + max(0, self._reports - UNHURRIED_REPORTS) * PAUSE_SECONDS
         await asyncio.sleep(0)
 
 

@@ -44,16 +44,39 @@ async def test_repetitions_by_number_and_by_condition() -> None:
     ]
 
 
-async def test_an_endless_repetition_is_the_tests_fault() -> None:
-    result = await run(
-        FakeDevice(screen(button("More"))), {"repeat": {"while": {"visible": "More"}, "commands": ["back"]}}
-    )
-    assert result.failure is not None
-    assert (result.failure.category, result.failure.step_index) == (Category.SCRIPT_ERROR, 0)
-    assert "still held after 1000 rounds" in result.failure.message
-    nested = {"repeat": {"times": 100, "commands": [{"repeat": {"times": 100, "commands": ["back"]}}]}}
-    many = await run(FakeDevice(), nested)
-    assert "more than 2000 steps" in failure_of(many).message
+async def test_a_repetition_has_no_limit_of_its_own() -> None:
+    device = FakeDevice()
+    result = await run(device, {"repeat": {"times": 1_200, "commands": ["back"]}}, "back")
+    assert (result.failure, device.done.count("back")) == (None, 1_201)
+    message = "1200 rounds, of which 20 are shown: the last one after the first ones"
+    assert (result.steps[0].message, len(result.steps)) == (message, 22)
+    assert [step.index for step in result.steps] == [*range(22)]
+
+
+async def test_the_last_round_of_a_long_repetition_is_recorded() -> None:
+    device = FakeDevice(lambda now: screen(button("More")) if now < 400 else screen(button("Pay")))
+    waiting = {
+        "repeat": {
+            "times": 100,
+            "commands": ["Wait 1 s", {"tapOn": {"text": "Pay", "optional": True}}, {"tapOn": "More"}],
+        }
+    }
+    result = await run(device, waiting)
+    failed = failure_of(result)
+    assert (failed.step_index, result.steps[-1].index, result.steps[-1].status) == (60, 60, "failed")
+    assert statuses(result)[-3:] == ["  sentence passed", "  tapOn passed", "  tapOn failed"]
+
+
+async def test_repetitions_inside_one_another_are_recorded_within_the_limit() -> None:
+    inner = {"repeat": {"times": 30, "commands": ["back"] * 9}}
+    device = FakeDevice()
+    result = await run(device, {"repeat": {"times": 30, "commands": [inner]}})
+    assert (result.failure, device.done.count("back"), len(result.steps) < 1_500) == (None, 8_100, True)
+
+
+async def test_an_endless_repetition_ends_with_the_run() -> None:
+    result = await run(FakeDevice(), {"repeat": {"commands": [{"setClipboard": "x"}]}}, run_seconds=0.3)
+    assert failure_of(result).category is Category.RUN_TIMEOUT
 
 
 async def test_the_last_try_of_a_retry_counts() -> None:
