@@ -61,7 +61,7 @@
   fix('http', freeze(http));
   const drawn = (name) => (...values) => ask('faker', stringify([name, ...values]));
   const kinds = (kind) => (...values) => {
-    if (values.length > 0) throw new Failure(`faker.${kind} with arguments is not available here`);
+    if (values.length > 0) return drawn(kind)(...values);
     return new Proxy({}, {get: (_, name) => drawn(`${kind}.${text(name)}`)});
   };
   fix('faker', new Proxy({}, {get: (_, kind) => kinds(text(kind))}));

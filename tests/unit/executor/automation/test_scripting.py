@@ -11,6 +11,7 @@ import pytest
 from services.executor.automation.scripting import guest
 from services.executor.automation.scripting.engine import Script, ScriptEngine, ScriptResult
 from services.executor.automation.scripting.fake_values import VALUES
+from services.executor.automation.scripting.fake_words import WORDS
 from services.executor.automation.scripting.limits import ScriptError, ScriptLimitExceeded, ScriptLimits
 from services.executor.automation.scripting.templates import Templates
 from services.executor.automation.secret_texts import SecretTexts
@@ -140,14 +141,20 @@ async def test_output_is_kept_and_other_globals_are_not(engine: ScriptEngine) ->
         ("http.get('http://example.com')", "a.js, line 1, column 6: http: not available here"),
         (
             "faker.lordOfTheRings().character()",
-            "a.js, line 1, column 24: faker.lordOfTheRings().character() is not available here; known: ",
+            "a.js, line 1, column 24: faker.lordOfTheRings().character() is not available here; known: address, ",
         ),
         (
-            "faker.expression('#{name.firstName}')",
-            "a.js, line 1, column 7: faker.expression with arguments is not available here",
+            "faker.food().soup()",
+            "a.js, line 1, column 14: faker.food().soup() is not available here; known: food.dish, ",
         ),
-        ("faker.number().digits()", "a.js, line 1, column 16: faker.number().digits() takes 1 whole number"),
-        ("faker.number().digits('5')", "a.js, line 1, column 16: faker.number().digits() takes 1 whole number"),
+        ("faker.number().digits()", "a.js, line 1, column 16: faker.number().digits() takes whole number"),
+        ("faker.number().digits('5')", "a.js, line 1, column 16: faker.number().digits() takes whole number"),
+        ("faker.name().firstName(1)", "a.js, line 1, column 14: faker.name().firstName() takes no arguments"),
+        ("faker.regexify('(')", 'a.js, line 1, column 7: faker.regexify(): "(" at 0 of the pattern has no end'),
+        ("faker.regexify('((a{999}){999}){999}')", "a.js, line 1, column 7: faker.regexify(): the text becomes longer"),
+        ("faker.expression('#{name')", "a.js, line 1, column 7: faker.expression(): write calls as #{name.lastName}"),
+        ("faker.expression('#{soup.name}')", "a.js, line 1, column 7: faker.soup().name() is not available here"),
+        ("faker.date().birthday('QQ')", 'a.js, line 1, column 14: faker.date().birthday(): "QQ" is no part of a date'),
         ("faker.number().digits(100000)", "a.js, line 1, column 16: a length is from 1 to 1000, not 100000"),
     ],
 )
@@ -296,6 +303,28 @@ async def test_chances_are_those_of_the_seed(source: str) -> None:
         ("faker.number().numberBetween(3, 5) + 1", "[45]"),
         ("faker.lorem().characters(20)", "[a-z0-9]{20}"),
         ("typeof faker.bool().bool()", "boolean"),
+        ("faker.bothify('??-###')", r"[a-z]{2}-\d{3}"),
+        ("faker.bothify('??-###', true)", r"[A-Z]{2}-\d{3}"),
+        ("faker.numerify('+49 ## ?')", r"\+49 \d\d \?"),
+        ("faker.letterify('?#?')", "[a-z]#[a-z]"),
+        ("faker.examplify('ABC-12 x')", r"[A-Z]{3}-\d\d [a-z]"),
+        ("faker.templatify('test', 't', 'x', 'y')", "[xy]es[xy]"),
+        ("faker.regexify('[a-c]{4}')", "[a-c]{4}"),
+        (r"faker.regexify('(ab|cd)+-\\d{2,3}[^\\w ]?\\.x')", r"(ab|cd)+-\d{2,3}[^\w ]?\.x"),
+        ("faker.expression('#{name.lastName}, #{Name.first_name}')", r"[A-Z]\w+, [A-Z]\w+"),
+        ("faker.expression(\"#{numerify '##'}#{regexify 'a{2}'}#{bothify '?#','true'}\")", r"\d\daa[A-Z]\d"),
+        ("faker.expression(\"#{number.number_between '7','8'} #{options.option '1','1'}\")", "7 1"),
+        ("faker.options().option('x', 'y')", "[xy]"),
+        ("faker.options().nextElement([3, 4])", "[34]"),
+        ("faker.number().randomDigit() + 1", r"\d|10"),
+        ("faker.number().randomNumber(5, true)", r"\d{5}"),
+        ("faker.date().birthday('dd.MM.yyyy')", r"\d\d\.\d\d\.(19|20)\d\d"),
+        ("faker.commerce().productName()", r"\w+ \w+ \w+"),
+        ("faker.finance().creditCard()", r"4\d{3}(-\d{4}){3}"),
+        ("faker.code().isbn10()", r"\d{9}[\dX]"),
+        ("faker.internet().password(8, 12, true, true, true)", r"(?=.*[A-Z])(?=.*[!@#$%^&*])(?=.*\d)\S{8,12}"),
+        ("faker.internet().emailAddress('jane')", r"jane@example\.(com|net|org)"),
+        ("faker.lorem().words(3).length", "3"),
     ],
 )
 async def test_faker_gives_values(engine: ScriptEngine, source: str, pattern: str) -> None:
@@ -303,9 +332,19 @@ async def test_faker_gives_values(engine: ScriptEngine, source: str, pattern: st
 
 
 async def test_every_value_of_faker_can_be_drawn(engine: ScriptEngine) -> None:
-    for name, (least, _, _) in VALUES.items():
-        kind, _, value = name.partition(".")
-        assert (await run(engine, f"faker.{kind}().{value}({', '.join('12'[:least])})")).text
+    given = {"whole number": "2", "text": "'a'", "list": "['a']", "value": "'a'"}
+    for name in (*VALUES, *WORDS):
+        kinds = VALUES[name].kinds[:1] * VALUES[name].least if name in VALUES else ()
+        call = f"faker.{name.replace('.', '().')}({', '.join(given[kind] for kind in kinds)})"
+        assert (await run(engine, call)).text, call
+
+
+async def test_credit_cards_have_a_check_digit(engine: ScriptEngine) -> None:
+    """By Luhn's formula, which forms check."""
+    for call in ("faker.finance().creditCard()", "faker.code().imei()"):
+        digits = [int(each) for each in reversed((await run(engine, call)).text.replace("-", ""))]
+        doubled = [sum(map(int, str(2 * each))) for each in digits[1::2]]
+        assert (sum(digits[::2]) + sum(doubled)) % 10 == 0
 
 
 async def test_time_goes_on(engine: ScriptEngine) -> None:

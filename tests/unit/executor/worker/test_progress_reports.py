@@ -1,4 +1,4 @@
-"""Progress of an attempt: reported by its process, remembered by the worker for an attempt that ends without a result."""
+"""Progress of an attempt: reported by its process, and remembered by the worker in case there is no result."""
 
 from datetime import UTC, datetime
 from typing import Any, cast
