@@ -50,7 +50,7 @@ def find_flows(workspace: Workspace) -> FoundWorkspace:
         flows.append(found)
         notices += flow.notices
     names = [(flow.path, flow.name) for flow in flows if not flow.problems]
-    order, missing = workspace.order(names)
+    order, missing = workspace.order(names, [flow.name for flow in flows if flow.problems])
     kept = (*notices, *repeated_names(names), *missing)[:NOTICES_LIMIT]
     return FoundWorkspace(flows, kept, order, workspace.config.continue_on_failure)
 

@@ -67,20 +67,26 @@ class Workspace:
         """The flows that the configuration selects, by path, each read with the files that it runs."""
         return filter(None, map(self._read_flow, self._paths))
 
-    def order(self, flows: Names) -> tuple[tuple[str, ...], tuple[Remark, ...]]:
-        """The paths of the flows that run first, in this order, and notices.
+    def order(self, flows: Names, refused: Collection[str] = ()) -> tuple[tuple[str, ...], tuple[Remark, ...]]:
+        """The paths of the flows that run first, in this order, and notices. `refused` are the names of others.
 
-        As in Maestro, the order ends at the first name that no flow has.
+        As in Maestro, the order ends at the first name that no flow has. InvalidWorkspace if that is the first of all,
+        and flows follow it.
         """
         paths = {name: path for path, name in reversed(flows)}
-        found: list[str] = []
-        for node in self.config.flows_order:
-            if node.raw not in paths:
-                hint = suggest(node.raw, paths)
-                message = f"no selected flow has the name {quote(node.raw)}: the order ends here{hint}"
-                return tuple(found), (_remark(node.error(message)),)
-            found.append(paths[node.raw])
-        return tuple(found), ()
+        names = self.config.flows_order
+        missing = next((place for place, node in enumerate(names) if node.raw not in paths), len(names))
+        found = tuple(dict.fromkeys(paths[node.raw] for node in names[:missing]))
+        if missing == len(names):
+            return found, ()
+        name, hint = names[missing], suggest(names[missing].raw, paths)
+        follows = any(node.raw in paths for node in names[missing:])
+        if follows and not found and name.raw not in refused:
+            message = f"the order begins with {quote(name.raw)}, which no selected flow has as its name{hint}"
+            raise InvalidWorkspace(_remark(name.error(message)))
+        ends = "the order ends here, and those after it run in any order" if follows else "the order ends here"
+        message = f"no selected flow has the name {quote(name.raw)}: {ends}{hint}"
+        return found, (_remark(name.error(message)),)
 
     def _read_config(self) -> WorkspaceConfig:
         text = self._texts.get(self._config_file)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from services.flows.found_workspace import find_flows
 from services.flows.workspace import InvalidWorkspace, Workspace, WorkspaceFlow, find_root, repeated_names
 
 FOLDERS = Path(__file__).parent / "workspaces"
@@ -100,6 +101,41 @@ def test_unknown_keys_of_flows_and_their_parts_are_noticed() -> None:
     (flow,) = Workspace({"config.yaml": "flows: a.yaml", **texts}).flows()
     assert not flow.problems
     assert {(notice.file, notice.line) for notice in flow.notices} == {("a.yaml", 1), ("p/b.yaml", 1)}
+
+
+FLOWS = {f"{name}.yaml": "appId: com.kiosk.bakery\n---\n- launchApp\n" for name in ("bake", "sell", "wash")}
+
+
+@pytest.mark.parametrize(
+    ("order", "found", "notices"),
+    [
+        ("[sell, bake]", ("sell.yaml", "bake.yaml"), []),
+        ("[bake, sell, bake]", ("bake.yaml", "sell.yaml"), []),
+        ("[bake, knead]", ("bake.yaml",), ['no selected flow has the name "knead": the order ends here']),
+        ("[knead, knot]", (), ['no selected flow has the name "knead": the order ends here']),
+        (
+            "[bake, knead, sell]",
+            ("bake.yaml",),
+            ['no selected flow has the name "knead": the order ends here, and those after it run in any order'],
+        ),
+    ],
+)
+def test_a_gap_in_the_order_ends_it(order: str, found: tuple[str, ...], notices: list[str]) -> None:
+    """As Maestro 2.10 plans these flows."""
+    workspace = Workspace({"config.yaml": f"executionOrder: {{flowsOrder: {order}}}\n", **FLOWS})
+    planned = find_flows(workspace)
+    assert (planned.order, [notice.message for notice in planned.notices]) == (found, notices)
+
+
+def test_an_order_that_begins_with_a_gap_is_refused() -> None:
+    config = "executionOrder:\n  flowsOrder: [knead, bake, sell]\n"
+    with pytest.raises(InvalidWorkspace) as refused:
+        find_flows(Workspace({"config.yaml": config, **FLOWS}))
+    remark = refused.value.remark
+    assert (remark.file, remark.line, remark.column) == ("config.yaml", 2, 16)
+    assert remark.message == 'the order begins with "knead", which no selected flow has as its name'
+    broken = find_flows(Workspace({"config.yaml": config, **FLOWS, "knead.yaml": "appId: a\n---\n- lunchApp\n"}))
+    assert [flow.path for flow in broken.flows if flow.problems] == ["knead.yaml"]
 
 
 def test_order_ends_at_a_name_that_no_flow_has() -> None:

@@ -270,5 +270,19 @@ async def test_copied_text_is_pasted_and_is_a_variable() -> None:
     assert result.failure is None
     assert device.done[1:] == ["type $12.50", "type was $12.50"]
     assert [step.message for step in result.steps[:2]] == ['copied "$12.50"', 'pasted "$12.50"']
-    failure = failure_of(await run(device, {"copyTextFrom": "nothing"}))
-    assert "has no text to copy" in failure.message
+
+
+@pytest.mark.parametrize(
+    ("field", "copied"),
+    [
+        ({"text": "12", "hint": "Amount", "label": "Sum"}, "12"),
+        ({"hint": "Amount", "label": "Sum"}, "Amount"),
+        ({"label": "Sum"}, "Sum"),
+        ({}, ""),
+    ],
+)
+async def test_an_element_without_a_text_gives_its_hint_or_label(field: dict[str, str], copied: str) -> None:
+    device = FakeDevice(screen(Element(role=Role.FIELD, id="sum", **field)))  # type: ignore[arg-type]
+    check = {"assertTrue": f"${{maestro.copiedText === '{copied}'}}"}
+    result = await run(device, {"copyTextFrom": {"id": "sum"}}, check, "pasteText")
+    assert (result.failure, device.done[1:]) == (None, [f"type {copied}"])
