@@ -77,7 +77,7 @@ def load_flow(
     except DocumentError as error:
         problems.append(error)
     unique = tuple({str(problem): problem for problem in problems}.values())
-    noted, used = tuple(dict.fromkeys(notices)), tuple(flow_media.files.values())
+    noted, used = tuple(dict.fromkeys(notices)), flow_media.files
     return LoadedFlow([], None, unique, noted) if unique else LoadedFlow(steps, flow, (), noted, used)
 
 

@@ -118,6 +118,9 @@ class SubflowExpander:
             return self._include(Node({}, node.location, key_location=node.key_location), node, stack)
         if name == "runScript":
             return self._embed_script(with_named_argument(name, node), stack)
+        if name == "evalScript":
+            self._media.note_script(_script_of(node), "", node)
+            return node
         node = self._media.resolve(name, node, posixpath.dirname(stack[-1]))
         if not node.is_mapping:
             return node
@@ -135,11 +138,14 @@ class SubflowExpander:
     def _embed_script(self, node: Node, stack: tuple[str, ...]) -> Node:
         """The arguments of runScript with the text of the file that they name."""
         entries = node.mapping() if node.is_mapping else {}
+        if "script" in entries:
+            self._media.note_script(entries["script"].raw, "", node)
         if "file" not in entries or "script" in entries:
             return node
         file = entries["file"]
         path = self._find(file, stack)
         text = self._files[path]
+        self._media.note_script(text, posixpath.dirname(path), file)
         named = {"file": Node(path, file.location, path), "script": Node(text, file.location, text)}
         return replace(node, value={**entries, **named})
 
@@ -224,6 +230,12 @@ class SubflowExpander:
             return f"{path} is outside the folder of the workspace"
         hint = suggest(path, self._files) or ", and no other file was either" * (not self._files)
         return f"the file {path} was not sent along{hint}"
+
+
+def _script_of(node: Node) -> str:
+    """The text of evalScript."""
+    script = node.mapping().get("script", node) if node.is_mapping else node
+    return script.raw
 
 
 def _apps_of(configuration: Node | None) -> tuple[Node, ...]:

@@ -1,6 +1,7 @@
-"""Pictures and videos of a workspace: those of addMedia, and the baselines of assertScreenshot."""
+"""Pictures and videos of a workspace: those of addMedia, and the baselines of assertScreenshot; what scripts send."""
 
 import posixpath
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -15,8 +16,11 @@ FILE_BYTES = 16 * 1024**2
 PNG, JPEG, GIF, MP4 = "PNG", "JPEG", "GIF", "MP4"
 MEDIA = (PNG, JPEG, GIF, MP4)
 BASELINES = (PNG, JPEG)
+SCRIPT_FILE_BYTES = 2**20
+"""A script sends no more in a request."""
 IMPORT_HINT = "import the folder of the flow with POST /tests/import"
 
+_QUOTED = re.compile(r"""'([^'\\\n]{1,400})'|"([^"\\\n]{1,400})"|`([^`\\$\n]{1,400})`""")
 _SIGNATURES = ((PNG, 0, b"\x89PNG\r\n\x1a\n"), (JPEG, 0, b"\xff\xd8\xff"), (GIF, 0, b"GIF8"), (MP4, 4, b"ftyp"))
 
 
@@ -45,11 +49,11 @@ class WorkspaceMedia:
         return self._contents.keys()
 
     def describe(self, path: str, kinds: Collection[str]) -> MediaFile:
-        """The file at a path, which its first bytes say to be one of these kinds. Raise InvalidMedia."""
+        """The file at a path, which its first bytes say to be one of these kinds, if there are any. InvalidMedia."""
         if path not in self._described:
             self._described[path] = _describe(path, self._contents[path])
         file, kind = self._described[path]
-        if kind not in kinds:
+        if kinds and kind not in kinds:
             raise InvalidMedia(f"{path} is no {' or '.join(kinds)} file")
         return file
 
@@ -61,7 +65,13 @@ class FlowMedia:
         self._media = media
         self._notices = notices
         self._taken: set[str] = set()
-        self.files: dict[str, MediaFile] = {}
+        self._files: dict[str, MediaFile] = {}
+        self._sent: dict[str, MediaFile] = {}
+
+    @property
+    def files(self) -> tuple[MediaFile, ...]:
+        """Those of the commands, then those that only scripts send."""
+        return tuple({**self._files, **self._sent}.values())[:FILES_LIMIT]
 
     def resolve(self, command: str, node: Node, folder: str) -> Node:
         """The arguments of a command in a file of this folder, with the paths of its files in the workspace.
@@ -76,6 +86,31 @@ class FlowMedia:
             case "takeScreenshot":
                 self._note_taken(node)
         return node
+
+    def note_script(self, source: str, folder: str, named: Node) -> None:
+        """The files that a script in this folder names in quotes come along, for http.post with a multipartForm."""
+        if self._media is None:
+            return
+        texts = dict.fromkeys("".join(found) for found in _QUOTED.findall(source))
+        for text in texts if self._media.paths else ():
+            paths = (posixpath.normpath(posixpath.join(folder, text)), posixpath.normpath(text))
+            path = next((path for path in paths if path in self._media.paths), None)
+            if path is not None and path not in self._sent:
+                self._add_sent(self._media, path, named)
+
+    def _add_sent(self, media: WorkspaceMedia, path: str, named: Node) -> None:
+        try:
+            file = media.describe(path, ())
+        except InvalidMedia as problem:
+            self._notices.append(named.location.notice(str(problem)))
+            return
+        if len({*self._files, *self._sent}) < FILES_LIMIT and file.size <= SCRIPT_FILE_BYTES:
+            self._sent[path] = file
+            return
+        limits = (
+            f"a flow has at most {FILES_LIMIT} files, and its scripts send at most {SCRIPT_FILE_BYTES} bytes of one"
+        )
+        self._notices.append(named.location.notice(f"{path} does not come along: {limits}"))
 
     def _resolve_media(self, node: Node, folder: str) -> Node:
         if self._media is None:
@@ -125,10 +160,10 @@ class FlowMedia:
 
     def _add(self, media: WorkspaceMedia, path: str, kinds: Collection[str], named: Node) -> None:
         try:
-            self.files[path] = media.describe(path, kinds)
+            self._files[path] = media.describe(path, kinds)
         except InvalidMedia as problem:
             raise named.error(str(problem)) from None
-        if len(self.files) > FILES_LIMIT:
+        if len(self._files) > FILES_LIMIT:
             raise named.error(f"a flow may need at most {FILES_LIMIT} pictures and videos, with the files that it runs")
 
 

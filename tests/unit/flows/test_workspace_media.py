@@ -7,7 +7,7 @@ import pytest
 
 from services.flows.loader import Json, load_flow
 from services.flows.workspace import Workspace, WorkspaceFlow
-from services.flows.workspace_media import FILE_BYTES, FILES_LIMIT, MediaFile
+from services.flows.workspace_media import FILE_BYTES, FILES_LIMIT, SCRIPT_FILE_BYTES, MediaFile
 from tests.fakes.workspaces import PNG
 
 JPEG = b"\xff\xd8\xff picture"
@@ -142,3 +142,42 @@ def test_flow_without_its_folder_is_told_to_use_the_import() -> None:
     (notice,) = loaded.notices
     assert (notice.line, notice.column) == (1, 13)
     assert "import the folder of the flow with POST /tests/import" in notice.message
+
+
+UPLOAD = """// don't send "p/cat.png" twice
+http.post(URL, {multipartForm: {bill: {filePath: '../p/bill.pdf'}, cat: {filePath: "../p/cat.png"}}})
+http.post(URL, {multipartForm: {list: {filePath: `p/list.csv`}}})
+http.post(URL, {multipartForm: {none: {filePath: '../p/missing.pdf'}}})
+"""
+
+
+def test_files_that_only_scripts_name_come_along() -> None:
+    texts = {
+        "tests/a.yaml": "- runFlow: ../parts/b.yaml\n- evalScript: ${'p/note.txt'}\n- addMedia: [../p/cat.png]\n",
+        "parts/b.yaml": "- runScript: ../scripts/send.js\n",
+        "scripts/send.js": UPLOAD,
+    }
+    others = {
+        "p__bill_pdf": b"%PDF",
+        "p__cat_png": PNG,
+        "p__list_csv": b"a,b",
+        "p__note_txt": b"x",
+        "p__other_txt": b"y",
+    }
+    flow = read(texts, **others)
+    assert (flow.problems, flow.notices) == ((), ())
+    assert [file.path for file in flow.files] == ["p/cat.png", "p/bill.pdf", "p/list.csv", "p/note.txt"]
+
+
+def test_a_file_that_is_too_large_for_a_script_is_a_notice() -> None:
+    texts = {"tests/a.yaml": "- runScript: s.js\n", "tests/s.js": "send('big.bin')"}
+    flow = read(texts, tests__big_bin=b"x" * (SCRIPT_FILE_BYTES + 1))
+    assert (flow.problems, flow.files) == ((), ())
+    assert "tests/big.bin does not come along" in flow.notices[0].message
+
+
+def test_pictures_of_commands_do_not_give_way_to_files_of_scripts() -> None:
+    names = [f"p{number}.png" for number in range(FILES_LIMIT)]
+    texts = {"tests/a.yaml": "- runScript: s.js\n" + media(*names).partition("---\n")[2], "tests/s.js": "'x.png'"}
+    flow = read(texts, **{f"tests__p{number}_png": PNG for number in range(FILES_LIMIT)}, tests__x_png=PNG)
+    assert [file.path for file in flow.files] == [f"tests/{name}" for name in names]

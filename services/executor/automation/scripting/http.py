@@ -90,6 +90,6 @@ async def _load(field: FormField, file: str, folder: str, read: ReadFile) -> For
         if content is not None:
             return replace(field, file=posixpath.basename(path), content=content)
     raise HttpFailed(
-        f"the file {file[:200]} was not sent along: multipartForm sends the pictures and videos that a test has "
-        "for addMedia or assertScreenshot"
+        f"the file {file[:200]} was not sent along: multipartForm sends files of the imported folder that a script "
+        "names in quotes, or that addMedia and assertScreenshot use"
     )
