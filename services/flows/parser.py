@@ -191,8 +191,7 @@ def _read_run_flow(node: Node, inside: StepsReader) -> Command:
 
 def _read_repeat(node: Node, inside: StepsReader) -> Command:
     entries = node.fields(("times", "while", "commands", *COMMON_FIELDS), required=("commands",))
-    times = read_optional(entries, "times", lambda value: value.integer(-TIMES_LIMIT, TIMES_LIMIT))
-    times = times if times is None else max(times, 0)
+    times = read_optional(entries, "times", lambda value: max(int(value.number(-TIMES_LIMIT, TIMES_LIMIT)), 0))
     return Repeat(inside(entries["commands"]), times, read_optional(entries, "while", read_condition) or ALWAYS)
 
 

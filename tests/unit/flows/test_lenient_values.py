@@ -29,6 +29,7 @@ SAME: list[tuple[str, str]] = [
     ("runFlow: {when: {visible: a, label: x}, commands: []}", "runFlow: {when: {visible: a}, commands: []}"),
     ("runFlow: {when: {}, commands: [back]}", "runFlow: {commands: [back]}"),
     ("repeat: {times: -1, commands: [back]}", "repeat: {times: 0, commands: [back]}"),
+    ("repeat: {times: 2.9, commands: [back]}", "repeat: {times: 2, commands: [back]}"),
     ("retry: {maxRetries: 99, commands: [back]}", "retry: {maxRetries: 3, commands: [back]}"),
     ("tapOn: &x a", "tapOn: a"),
     ("inputText: !!str 5", "inputText: '5'"),
