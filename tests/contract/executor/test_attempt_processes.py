@@ -144,7 +144,7 @@ async def test_files_of_the_test_that_cannot_be_read_are_no_verdict(world: Attem
 
 @IN_BOTH
 async def test_the_build_is_read_by_the_worker(world: AttemptWorld) -> None:
-    result = await world.run({"assertVisible": "My shop"}, build=app(1, "My shop"))
+    result = await world.run("launchApp", {"assertVisible": "My shop"}, build=app(1, "My shop"))
     assert result.failure is None
 
 
@@ -212,7 +212,7 @@ async def test_the_step_cache_is_the_workers_and_its_use_is_counted(world: Attem
 @IN_BOTH
 async def test_a_cancelled_attempt_frees_its_device_and_its_steps_are_known(world: AttemptWorld) -> None:
     running = asyncio.create_task(
-        world.run({"assertNotVisible": "Nothing"}, {"assertVisible": "Row"}, BUSY, build=CROWDED)
+        world.run("launchApp", {"assertNotVisible": "Nothing"}, {"assertVisible": "Row"}, BUSY, build=CROWDED)
     )
     await eventually(lambda: world.host is not None and len(world.host.progress()[0]) > 2)
     running.cancel()
@@ -222,4 +222,4 @@ async def test_a_cancelled_attempt_frees_its_device_and_its_steps_are_known(worl
     steps, _ = world.host.progress()
     assert [step.status for step in steps[:2]] == [StepStatus.PASSED] * 2
     assert world.devices.free("android") == 4
-    assert (await world.run({"assertVisible": "Log in"})).failure is None
+    assert (await world.run("launchApp", {"assertVisible": "Log in"})).failure is None
