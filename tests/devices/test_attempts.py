@@ -81,6 +81,7 @@ async def run(
 
 async def test_elements_of_a_page_are_found_by_css(browsers: SharedBrowser, web_shop: str) -> None:
     steps: list[object] = [
+        "launchApp",
         {"evalScript": "${output.page = {email: 'input#email'}}"},
         {"tapOn": {"css": "${output.page.email}"}},
         {"inputText": "ada@example.com"},
@@ -93,7 +94,7 @@ async def test_elements_of_a_page_are_found_by_css(browsers: SharedBrowser, web_
         {"assertVisible": {"css": "body:unheard-of"}},
     ]
     result = await run(browsers, web_shop, steps, FakeEvidence())
-    assert [step.status for step in result.steps] == ["passed"] * 9 + ["failed"]
+    assert [step.status for step in result.steps] == ["passed"] * 10 + ["failed"]
     assert failure_of(result).category is Category.SCRIPT_ERROR
     assert '"body:unheard-of" is not a CSS selector that the browser knows' in failure_of(result).message
 

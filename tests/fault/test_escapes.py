@@ -77,7 +77,7 @@ async def test_nothing_that_an_author_writes_gets_out(
         if answer.status == 422:
             refused += 1
             continue
-        test = await own_world.test([{"assertVisible": "Log in"}])
+        test = await own_world.test(["launchApp", {"assertVisible": "Log in"}])
         await own_world.attach(other, test)
         tests.append(test)
         shown += await ran(own_api, own_world, [test])

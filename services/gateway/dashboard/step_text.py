@@ -26,13 +26,32 @@ def _represent_text(writer: _StepWriter, text: str) -> yaml.Node:
 _StepWriter.add_representer(str, _represent_text)
 
 
+def _write_bare(value: Any) -> Any:
+    """With `back` for each step `{"back": null}`: with a colon and nothing after it, it would be a mistake."""
+    match value:
+        case list():
+            return [next(iter(each)) if _is_bare(each) else _write_bare(each) for each in value]
+        case dict():
+            return {name: _write_bare(each) for name, each in value.items()}
+    return value
+
+
+def _is_bare(step: Any) -> bool:
+    return isinstance(step, dict) and list(step.values()) == [None]
+
+
 def write_steps(steps: Sequence[Any]) -> str:
-    """The YAML of steps; empty without any. Reading it gives the same steps.
+    """The YAML of steps; empty without any. Reading it gives the same steps; a command without arguments stands alone.
 
     The largest test takes a tenth of a second: write it in a thread.
     """
     if not steps:
         return ""
     return yaml.dump(
-        list(steps), Dumper=_StepWriter, allow_unicode=True, sort_keys=False, default_flow_style=False, width=1e6
+        _write_bare(list(steps)),
+        Dumper=_StepWriter,
+        allow_unicode=True,
+        sort_keys=False,
+        default_flow_style=False,
+        width=1e6,
     )

@@ -37,7 +37,7 @@ def burning_workflow(shelf: Shelf) -> str:
         f"app_model: 1\napp: {{id: a}}\nstart: a\nscreens: {{a: {{elements: [{elements}]}}}}".encode()
     )
     look = {"repeat": {"times": 900, "commands": [{"assertNotVisible": "Nothing"}, {"assertNotVisible": "Nobody"}]}}
-    return shelf.workflow(shelf.planned(look, build_id=build_id))
+    return shelf.workflow(shelf.planned("launchApp", look, build_id=build_id))
 
 
 async def seconds_of_runs(client: Client, workflow_id: str, enough: Callable[[int], bool]) -> list[float]:

@@ -28,8 +28,8 @@ from services.flows.capture_commands import AiCommand
 from services.flows.script_commands import RunScript
 from services.flows.steps import BlockCommand, Command, Flow, Repeat, Retry, RunFlow, ScriptCommand, Sentence, Step
 
-KEPT_ROUNDS = 20
-"""How many rounds of a repetition are recorded: the first ones and the last one."""
+FORGETTING_STEPS = STEPS_LIMIT // 2
+"""From so many recorded steps on, a round of a repetition is recorded in place of the one before."""
 CONDITION_FALSE = "its condition does not hold"
 
 
@@ -263,7 +263,7 @@ class StepRunner:
             command.condition
         ):
             await asyncio.sleep(0)  # a round may have nothing that waits, and the run has a time limit
-            if rounds and (rounds >= KEPT_ROUNDS or len(self._recorder.steps) >= STEPS_LIMIT // 2):
+            if rounds and len(self._recorder.steps) >= FORGETTING_STEPS:
                 self._transcripts.forget_steps(began)
                 forgotten += 1
             began = len(self._recorder.steps)

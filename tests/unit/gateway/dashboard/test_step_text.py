@@ -33,11 +33,17 @@ VALUES = st.recursive(
         {"inputText": "\u202eabc\u0000\t"},
         {"evalScript": "${output.a = 1}"},
         {"runScript": {"script": "output.a = 1\nif (true) {\n  output.b = 2 \n}\n"}},
-        {"repeat": {"times": 2, "commands": ["back", {"back": None}]}},
+        {"repeat": {"times": 2, "commands": ["back", {"back": {}}]}},
     ],
 )
 def test_a_step_is_read_as_it_was(step: Any) -> None:
     assert load_flow(write_steps([step])).steps == load_flow([step]).steps
+
+
+def test_a_command_with_nothing_after_its_name_is_written_alone() -> None:
+    steps = [{"onFlowStart": [{"launchApp": None}]}, {"repeat": {"times": 2, "commands": [{"back": None}]}}]
+    bare = [{"onFlowStart": ["launchApp"]}, {"repeat": {"times": 2, "commands": ["back"]}}]
+    assert load_flow(write_steps(steps)).steps == bare
 
 
 def test_the_configuration_comes_first() -> None:

@@ -64,4 +64,4 @@ async def test_a_line_ends_a_loop_and_can_be_swiped_from() -> None:
     loop = {"repeat": {"times": 5, "while": {"notVisible": {"id": "end"}}, "commands": ["back"]}}
     result = await run(device, loop, {"swipe": {"direction": "LEFT", "from": {"id": "end"}}})
     assert result.failure is None
-    assert device.done == ["install", "launch", "swipe 270,400 54,400"]
+    assert device.done == ["install", "swipe 270,400 54,400"]

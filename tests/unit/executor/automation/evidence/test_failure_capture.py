@@ -126,7 +126,7 @@ async def test_every_failure_is_captured(category: Category) -> None:
 async def test_an_app_that_does_not_start_is_captured() -> None:
     device = FakeDevice()
     device.failing["launch"] = DeviceFailure(Category.APP_LAUNCH_FAILED, "it died")
-    result = await attempt(device, "back", build=Build())
+    result = await attempt(device, "Tap Pay", build=Build())
     assert (result.failure is not None, kept(result)) == (
         True,
         {"attempt-2-end.png": PICTURE, "attempt-2-end-tree.xml": TREE},
