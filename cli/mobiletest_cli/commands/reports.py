@@ -46,7 +46,7 @@ def _cell(cell: Any) -> str:
     passed, failed = cell["passed_runs"], cell["failed_runs"]
     if passed and failed:
         return f"{passed}/{passed + failed}"
-    return "passed" if passed else "failed" if failed else "cancelled" if cell["cancelled_runs"] else "no verdict"
+    return "passed" if passed else "failed" if failed else "no verdict" if cell["infra_failed_runs"] else "cancelled"
 
 
 def coverage(context: Context, app: AppArgument = None) -> None:
@@ -92,6 +92,7 @@ def compare(
         typer.Argument(help="Build to compare with; without it, the one before of its branch, else of main."),
     ] = None,
     app: Annotated[str | None, typer.Option("--app", "--app-id", help="App, by name or id.")] = None,
+    base_branch: Annotated[str | None, typer.Option(help="Branch of the base if none is named; main without.")] = None,
 ) -> None:
     """Compare the results of two builds: what is newly failing, never passed, fixed, flaky, not run."""
     from mobiletest_cli.lookup import build_by_id_or_version
@@ -99,7 +100,8 @@ def compare(
     def find(wanted: str) -> Any:
         return build_by_id_or_version(context.api, wanted, lambda: context.find_app(app))["id"]
 
-    answer = context.api.get(f"apps/builds/{find(build)}/compare", base=find(base) if base else None)
+    base_id = find(base) if base else None
+    answer = context.api.get(f"apps/builds/{find(build)}/compare", base=base_id, base_branch=base_branch)
     kinds = ("newly_failing", "never_passed", "not_run_before", "still_failing", "fixed", "flaky", "not_run")
     context.output.report(
         answer,

@@ -67,7 +67,7 @@ MISTAKES: list[tuple[str, int, str]] = [
     (f"wait {UNKNOWN} --timeout 0", USAGE, "--timeout"),
     ("matrix Nobody", NOT_FOUND, NO_APP),
     ("compare 1.0 9.9", NOT_FOUND, NO_BUILD),
-    ("compare 1.0", NOT_FOUND, "no earlier build of this app has a verdict"),
+    ("compare 1.0", NOT_FOUND, "no earlier build of the same branch, or of main, has a verdict"),
     ("quarantine Nobody --reason SHOP-1", NOT_FOUND, NO_TEST),
     ("quarantine 'Log in'", USAGE, "needs a reason"),
     ("quarantine 'Log in' --reason SHOP-1 --until soon", USAGE, '"soon" is not a day or time'),
