@@ -80,8 +80,15 @@ def state(execution: Execution) -> str:
 
 
 def show_runs(output: Output, runs: Iterable[Run]) -> None:
-    """The table of runs."""
-    output.table(COLUMNS, [row(run) for run in runs])
+    """The table of runs, and which variables vary so much that they do not tell runs apart."""
+    shown = list(runs)
+    output.table(COLUMNS, [row(run) for run in shown])
+    varying = sorted({name for run in shown if (variant := run.get("variant")) for name in variant["left_out"]})
+    if varying:
+        output.warn(
+            f'{", ".join(varying)} varied too often to tell the variants of a test apart: set "variant": false in env '
+            "of the workflow or the test"
+        )
 
 
 def show_gate(output: Output, gate: Gate | BuildGate) -> None:
