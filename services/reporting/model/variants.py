@@ -59,6 +59,10 @@ class KnownVariants:
         self._by_test = by_test
         self._labels = {subject: label for known in by_test.values() for subject, label in labels(known).items()}
 
+    def __bool__(self) -> bool:
+        """Whether there are any."""
+        return bool(self._by_test)
+
     def subjects(self, test_id: str) -> Iterable[Subject]:
         """Those of a test; only the test itself if it has run in the empty variant alone."""
         return self._by_test.get(test_id, (test_id,))

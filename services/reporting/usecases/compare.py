@@ -97,7 +97,7 @@ class Comparisons:
 
     async def _default_base(self, side: _ComparedSide, base_branch: str) -> BuildSnapshot:
         for branch in dict.fromkeys((side.compared.branch, base_branch)):
-            if branch is not None and (found := await self._previous_of(side, branch)):
+            if branch is not None and (found := await self._previous_of_tests(side, branch)):
                 return found
         if not side.cells and (previous := await self._previous(side.build)):
             tested = await self._side(previous)
@@ -107,8 +107,27 @@ class Comparisons:
                 return found
         raise NotFound(NO_BASE.format(branch=base_branch))
 
+    async def _previous_of_tests(self, side: _ComparedSide, branch: str) -> BuildSnapshot | None:
+        """The newest earlier build of the branch with a verdict on one of its tests, if possible in the same variant.
+
+        In other variants it is looked for among the builds right before it.
+        """
+        if found := await self._previous_of(side, branch):
+            return found
+        app_id, tests = side.build.app_id, {test_of(subject) for _, subject, _ in side.cells}
+        if not await self._read.variants(app_id, tests):
+            return None
+        builds = await self._verdicts.builds_before(side.build, BUILDS_SEARCHED)
+        cells = await self._read.cells_of_builds(app_id, [build.build_id for build in builds])
+        ran = {
+            build_id
+            for (_, subject, build_id), cell in cells.items()
+            if test_of(subject) in tests and cell.named_verdict is not None and cell.named_verdict.branch == branch
+        }
+        return next((build for build in builds if build.build_id in ran), None)
+
     async def _previous_of(self, side: _ComparedSide, branch: str) -> BuildSnapshot | None:
-        """The newest earlier build of the branch with a verdict on one of its tests."""
+        """The newest earlier build of the branch with a verdict on one of its tests, in the same variant."""
         query, best = VerdictQuery(SearchSide.BEFORE, ANY, (branch,), storms=True), None
         keys: Collection[CellKey] = side.cells.keys()
         for _ in range(DELETED_BUILDS_SKIPPED + 1):

@@ -192,3 +192,17 @@ async def test_a_comparison_shows_the_worst_variant(ci: StoredCiStory) -> None:
     (row,) = comparison.newly_failing
     assert (row.test_id, row.variant, row.status, row.base_status) == ("t", "WANT=Steady", "failed", "passed")
     assert (comparison.total, len(comparison.fixed)) == (1, 0)
+
+
+async def test_a_build_is_compared_with_one_that_ran_in_other_variants_if_no_other_did(ci: StoredCiStory) -> None:
+    """A value that is new with each build leaves no build of the same variant."""
+    first, second, other, third = (ci.build(version) for version in "1234")
+    ci.ci(first, "main", "c1", t="passed")
+    ci.ci(second, "main", "c2", variant=Variant("2", {"BUILD": "2"}), t="passed")
+    ci.ci(other, "main", "c3", u="passed")
+    ci.ci(third, "main", "c4", variant=Variant("3", {"BUILD": "3"}), t="failed")
+    comparison = await ci.comparisons.compare(third.id)
+    assert comparison.base.version == "2"
+    assert [(row.test_id, row.variant) for row in comparison.not_run_before] == [("t", "BUILD=3")]
+    ci.ci(first, "main", "c1", variant=Variant("3", {"BUILD": "3"}), t="passed")
+    assert (await ci.comparisons.compare(third.id)).base.version == "1"

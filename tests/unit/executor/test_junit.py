@@ -13,6 +13,7 @@ from services.executor.model.attempts import Artifact, ArtifactGone, AttemptResu
 from services.executor.model.failures import Category, Failure
 from services.executor.model.reports import metadata
 from services.executor.model.runs import Run
+from services.executor.model.variants import Variant
 from tests.unit.executor.model.builders import LIMITS, NOW, claimed_run, execution_of, failing, later, new_run, passing
 
 
@@ -115,6 +116,8 @@ def test_properties_name_test_build_device_and_category() -> None:
     expected |= {"run_id": run.id, "test_id": run.target.test_id}
     assert expected.items() <= properties(run).items()
     assert "execution_id" in properties(run)
+    german = replace(run, variant=Variant("1", {"USER": "ada", "LOCALE": "de"}))
+    assert (properties(german)["variant"], "variant" in properties(run)) == ("LOCALE=de, USER=ada", False)
     unmet = finish(claimed_run(), AttemptResult(failure=Failure(Category.CONFIG_INVALID, "no app")))
     for without_device in (claimed_run(), unmet):
         assert {"device", "simulated"}.isdisjoint(properties(without_device))
