@@ -25,7 +25,7 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"services/(catalog|executor|reporting)/storage/.*|services/chassis/m(ongo|igrations).*", ("drivers", "fault")),
     (r"services/executor/(worker|maintenance|usecases)/.*|services/reporting/(rebuild|consumer).*", ("fault",)),
     (r"services/executor/automation/.*|services/flows/.*", ("devices",)),
-    (r"services/app_files/.*", ("tests/unit/cli", "tests/e2e/cli")),
+    (r"services/app_files/.*", ("tests/e2e/cli",)),
     (r"services/gateway/.*", ("api", "attack", "tests/integration/test_api_types.py")),
     (r"services/gateway/(dashboard|http|handlers)/.*", ("dashboard",)),
     (r"services/\w+/(grpc/.*|servicer\.py)", ("api",)),
@@ -74,7 +74,7 @@ def _by_table(path: str) -> Collection[str]:
 
 def _by_imports(path: str, graph: grimp.ImportGraph) -> Iterator[str]:
     """The test files that import a module, or what is beside a file of data, directly or not."""
-    for module in {_module(path), _module(path).replace("services.flows", "mobiletest_cli.flows")}:
+    for module in {_module(path), re.sub(r"^services\.(flows|app_files)\b", r"mobiletest_cli.\1", _module(path))}:
         name = module if module in graph.modules else module.rpartition(".")[0]
         while name and name not in graph.modules:
             name = name.rpartition(".")[0]
