@@ -105,15 +105,16 @@ def _storable(configuration: Node | None) -> tuple[Node, ...]:
 
 
 def _write_json(node: Node, size: SizeCounter, depth: int, path: tuple[str, ...] = ()) -> Json:
-    """A number that JSON would write differently ("007") becomes the text that it was, but in launch arguments."""
+    """What JSON would write differently (007, TRUE) becomes the text that it was, but in launch arguments."""
     match node.value:
         case tuple() as items:
             size.add_collection(depth, node.location)
             return [_write_json(item, size, depth + 1, path) for item in items]
         case str() | int() | float() | None as scalar:
             size.add_scalar(node.raw, node.location)
-            typed = isinstance(scalar, str | bool | None) or path[-3:-1] == ("launchApp", "arguments")
-            return scalar if typed or str(scalar) == node.raw else node.raw
+            typed = isinstance(scalar, str | None) or path[-3:-1] == ("launchApp", "arguments")
+            written = str(scalar).lower() if isinstance(scalar, bool) else str(scalar)
+            return scalar if typed or written == node.raw else node.raw
         case entries:
             size.add_collection(depth, node.location)
             return {name: _write_json(child, size, depth + 1, (*path, name)) for name, child in entries.items()}

@@ -305,12 +305,18 @@ def test_arguments_whose_names_become_one_are_refused() -> None:
 
 
 def test_numbers_of_launch_arguments_are_stored_as_numbers() -> None:
-    """Elsewhere a number that JSON would write differently is the text that it was."""
+    """Elsewhere what JSON would write differently is the text that it was."""
     steps = stored_steps(
-        "- launchApp: {arguments: {a: 2.50, b: +5, c: '2.50', d: true, e: 'true'}}\n- inputText: 2.50\n"
+        "- launchApp: {clearState: TRUE, arguments: {a: 2.50, b: +5, c: '2.50', d: True, e: 'true'}}\n"
+        "- inputText: 2.50\n- inputText: TRUE\n- tapOn: {text: Off, enabled: true}\n"
     )
     arguments = {"a": 2.5, "b": 5, "c": "2.50", "d": True, "e": "true"}
-    assert steps == [{"launchApp": {"arguments": arguments}}, {"inputText": "2.50"}]
+    launch, *others = steps
+    assert launch == {"launchApp": {"clearState": "TRUE", "arguments": arguments}}
+    assert others == [{"inputText": "2.50"}, {"inputText": "TRUE"}, {"tapOn": {"text": "Off", "enabled": True}}]
+    assert parse_flow(steps).steps[0].command == device_commands.LaunchApp(
+        clear_state=True, arguments=tuple(arguments.items())
+    )
 
 
 def test_variables_of_inner_steps_stay_pending() -> None:
