@@ -1,5 +1,6 @@
 """Finds the elements that match a selector of a command, as Maestro does."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
@@ -134,20 +135,30 @@ class _Search:
         if child is None and descendants is None:
             return found
         anything = _says_nothing_itself(selector)
-        if anything and or_screen and selector.index is None and not any(getattr(selector, at) for at in _POSITIONS):
+        elsewhere = (*_POSITIONS, "child_of", "index")
+        if anything and or_screen and all(getattr(selector, name) is None for name in elsewhere):
             found = [*found, self._outline.root]
         if child is not None:
             children = set(self.find(child, pool))
             found = [element for element in found if not children.isdisjoint(element.children)]
         for each in descendants or ():
-            inner = self.find(each, pool)
-            self._work.spend(len(inner) * _CONTAINER_COST)
-            containers = self._outline.ancestors_of_all(inner)
+            containers = self._containers_of(each, pool)
             found = [element for element in found if element in containers]
         if anything and descendants is not None:
             innermost = set(self._outline.innermost(found))
             found = [element for element in found if element in innermost or _is_clickable(element)]
         return found
+
+    def _containers_of(self, descendant: Selector, pool: _Pool) -> set[Element]:
+        """The elements that contain one that matches; with an index, one with as many in it as the index needs."""
+        index = descendant.index or 0
+        needed = index + 1 if index >= 0 else -index
+        inner = self.find(replace(descendant, index=None), pool)
+        self._work.spend(len(inner) * _CONTAINER_COST)
+        if needed > 1:
+            around = Counter(each for element in inner for each in (element, *self._outline.ancestors(element)))
+            inner = [each for each, count in around.items() if count >= needed]
+        return self._outline.ancestors_of_all(inner)
 
     def _matches(self, selector: Selector, element: Element) -> bool:
         if selector.text is not None and not self._matches_text(selector.text, _texts(element)):
@@ -158,8 +169,7 @@ class _Search:
             return False
         if not _has_size(selector, element) or not all(_TRAITS[trait](element) for trait in selector.traits or ()):
             return False
-        wanted = ((getattr(selector, name), getattr(element, name)) for name in _STATES)
-        return all(state is None or state == bool(held) for state, held in wanted)
+        return all(wanted is None or wanted == _has_state(element, name) for name, wanted in _wanted_states(selector))
 
     def _matches_text(self, pattern: Pattern, texts: Iterable[str]) -> bool:
         return any(pattern.matches(text, self._work) for text in texts)
@@ -204,6 +214,16 @@ class _Explanation(_Search):
 
     def _is_there(self, selector: Selector, pool: _Pool) -> bool:
         return not _says_nothing_itself(selector) and bool(self.find(selector, pool))
+
+
+def _wanted_states(selector: Selector) -> Iterable[tuple[str, bool | None]]:
+    return ((name, getattr(selector, name)) for name in _STATES)
+
+
+def _has_state(element: Element, name: str) -> bool:
+    """Whether it has the state; on Android what is no control may be called checked, too."""
+    called_checked = name == "checked" and not element.tag and element.attributes.get(name) == "true"
+    return called_checked or bool(getattr(element, name))
 
 
 def _has_any_text(element: Element) -> bool:

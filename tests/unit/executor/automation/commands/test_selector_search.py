@@ -60,6 +60,7 @@ SHELVES = (
     held("shelf", box("Rye"), box("Price", y=5, id="1")),
     held("shelf", box("Sold out", y=50), box("Price", y=60, id="2"), box("Rye", y=70, id="late")),
 )
+CALLED_CHECKED = (box("a", attributes={"checked": "true"}), box("b", tag="b", attributes={"checked": "true"}))
 NESTED = (
     held("outer", held("inner", box("Rye"), box("Spelt")), box("Bread")),
     held("row", held("deep", box("Rye"), box("Bread"))),
@@ -134,6 +135,13 @@ EVERYWHERE = {"containsDescendants": ["Blue mug", "Basket"]}
         (NESTED, {"text": "Bread", "childOf": {"id": "deep", "childOf": {"id": "outer"}}}, []),
         (NESTED, {"id": "outer|row", "containsDescendants": ["Rye", "Bread"]}, ["outer", "row"]),
         (NESTED, {"id": "outer|row", "containsChild": {"id": "deep"}}, ["row"]),
+        (NESTED, {"childOf": {"id": "deep"}, "containsDescendants": ["Spelt"]}, []),
+        # An index of a descendant says how many there have to be, in one element inside.
+        (NESTED, {"id": "outer|row", "containsDescendants": [{"text": "Rye", "index": -1}]}, ["outer", "row"]),
+        (NESTED, {"id": "outer|row", "containsDescendants": [{"text": "Rye|Spelt", "index": 1}]}, ["outer"]),
+        (NESTED, {"id": "outer|row", "containsDescendants": [{"text": "Rye|Spelt", "index": 2}]}, []),
+        (CALLED_CHECKED, {"checked": True}, ["a"]),
+        (CALLED_CHECKED, {"text": "a|b", "checked": False}, ["b"]),
         (BESIDE_MUG, {"containsChild": {"text": "Add", "below": "Mug"}}, ["second"]),
         (BESIDE_MUG, {"containsDescendants": [{"text": "Add", "below": "Mug"}]}, ["second"]),
         # The screen contains everything, and is called nothing.
