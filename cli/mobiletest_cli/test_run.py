@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from mobiletest_cli import ci, presentation
 from mobiletest_cli.api import Api, is_transient
 from mobiletest_cli.errors import OK, CliError, RequestRefused
-from mobiletest_cli.file_replacement import replacing
 from mobiletest_cli.interruption import Interrupted, Interruption, interruption
-from mobiletest_cli.output import Output
+from mobiletest_cli.output import Output, error_document
 from mobiletest_cli.progress import WaitEnded
 from mobiletest_cli.progress_display import follow
 from mobiletest_cli.results import github
+from mobiletest_cli.results.files import Destinations, ResultFiles
 from mobiletest_cli.start import Selection, Start, StartBuilder
 from mobiletest_cli.verdict import exit_code
 
 if TYPE_CHECKING:
-    from mobiletest_cli.api_types import Execution, Gate, Run
+    from mobiletest_cli.api_types import Execution, Gate
     from mobiletest_cli.results.report import Report
+
+_CANCELLED_SECONDS = 3.0
+"""How long an interrupted command waits for the end of what it cancelled: CI systems soon kill it."""
 
 
 @dataclass(frozen=True)
@@ -38,17 +40,6 @@ class WaitOptions:
     fail_on_timeout: bool = True
     fail_on_cancellation: bool = True
     open_browser: bool = False
-
-
-@dataclass(frozen=True)
-class Destinations:
-    """The files to write."""
-
-    junit: Path | None = None
-    junit_strict: bool = False
-    report: Path | None = None
-    artifacts: Path | None = None
-    """A folder for those of runs that did not pass."""
 
 
 class TestRun:
@@ -67,24 +58,36 @@ class TestRun:
         return self.run_start(lambda: StartBuilder(self._api, self._output).build(wanted), options)
 
     def run_start(self, prepare: Callable[[], Start], options: WaitOptions) -> int:
-        """The exit code. CliError: it could not be started, or its end not be seen; Interrupted: and was cancelled."""
+        """The exit code. CliError: it could not be started, or its end not be seen. A signal cancels it."""
+        self._destinations.check(wait=options.wait)
         with interruption() as guard:
             start = prepare()
-            execution_id = self._start(start, guard)
-            if execution_id is None:
-                return OK
+            try:
+                execution_id = self._start(start, guard)
+            except RequestRefused as refused:
+                if refused.code != "EMPTY_SHARD":
+                    raise
+                return self._finish_empty(start, refused.message)
             if options.open_browser:
                 open_link(self._api.server.url, execution_id)
             if not options.wait:
                 return self._started(start, execution_id)
             try:
-                return self.finish(execution_id, options, start)
-            except Interrupted:
+                return self._finish(execution_id, options, start)
+            except Interrupted as interrupted:
                 self._cancel(execution_id)
-                raise
+                return self._finish_interrupted(execution_id, interrupted, start)
 
-    def _start(self, start: Start, guard: Interruption) -> str | None:
-        """The id of the execution; None if the shard has no tests."""
+    def finish(self, execution_id: str, options: WaitOptions) -> int:
+        """Wait for the end, report, and return the exit code. A signal ends the wait. CliError: the end is not seen."""
+        with interruption():
+            try:
+                return self._finish(execution_id, options)
+            except Interrupted as interrupted:
+                return self._finish_interrupted(execution_id, interrupted)
+
+    def _start(self, start: Start, guard: Interruption) -> str:
+        """The id of the execution."""
         key = str(uuid.uuid4())
         execution_id: str | None = None
         try:
@@ -95,17 +98,20 @@ class TestRun:
             if execution_id:
                 self._cancel(execution_id)
             raise
-        except RequestRefused as refused:
-            if refused.code != "EMPTY_SHARD":
-                raise
-            self._output.say(refused.message)
-            if self._output.as_json:
-                self._output.document({"execution": None, "message": refused.message, "exit_code": OK})
-            return None
         self._output.say(f"{answer['message']} {link(self._api.server.url, answer['id'])}")
         if problem := github.write_output("execution-id", answer["id"], os.environ):
             self._output.warn(problem)
-        return execution_id
+        return str(answer["id"])
+
+    def _finish_empty(self, start: Start, message: str) -> int:
+        """Report that the shard has no tests."""
+        code = ResultFiles(self._api, self._output, self._destinations).write_empty(
+            str(start.body.get("name") or "mobiletest"), message
+        )
+        self._output.say(message)
+        if self._output.as_json:
+            self._output.document({"execution": None, "runs": [], "message": message, "exit_code": code})
+        return code
 
     def _cancel(self, execution_id: str) -> None:
         """Cancel the execution, quickly or not at all."""
@@ -122,102 +128,94 @@ class TestRun:
             self._output.document({"execution": execution, "import": start.imported, "exit_code": OK})
         return OK
 
-    def finish(self, execution_id: str, options: WaitOptions, start: Start | None = None) -> int:
-        """Wait for the end, report, and return the exit code. CliError: its end cannot be seen."""
-        paths = start.flow_paths if start else {}
+    def _finish(self, execution_id: str, options: WaitOptions, start: Start | None = None) -> int:
+        """Wait, report, and return the exit code, also when the wait ends first. CliError: the end cannot be seen."""
         try:
             execution = follow(self._api, self._output, execution_id, options.timeout)
         except WaitEnded as ended:
-            if options.fail_on_timeout:
-                raise
-            self._output.warn(ended.message)
-            return OK
-        runs: list[Run] = list(self._api.pages(f"executions/{execution_id}/runs"))
-        gate = self._gate(execution, options)
-        code = exit_code(execution, gate, fail_on_cancellation=options.fail_on_cancellation)
-        self._show(execution, runs, gate, paths)
-        written = self._write(execution, runs, gate, paths)
-        code = code or written
-        if self._output.as_json:
-            imported = start.imported if start else None
-            document = {"execution": execution, "runs": runs, "gate": gate, "import": imported, "exit_code": code}
-            self._output.document(document)
-        return code
+            return self._finish_early(execution_id, ended, start, tolerated=not options.fail_on_timeout)
+        gate, problem = self._gate(execution, options)
+        verdict = exit_code(execution, gate, fail_on_cancellation=options.fail_on_cancellation)
+        report = self._read(execution, gate, start)
+        return self._publish(report, start, problem.exit_code if problem else verdict, problem)
 
-    def _gate(self, execution: Execution, options: WaitOptions) -> Gate | None:
-        """The gate's answer; None if it was not asked, or cannot answer: then every failure counts."""
-        if not options.gate or execution["status"] == "cancelled":
-            return None
+    def _finish_interrupted(self, execution_id: str, interrupted: Interrupted, start: Start | None = None) -> int:
+        """Report what there is, quickly: whoever stops a command soon kills it."""
+        destinations = replace(self._destinations, artifacts=None)
+        brief = TestRun(self._api.impatient(), self._output, self._attribution, destinations)
+        if start is not None:  # then it was cancelled
+            with suppress(CliError):
+                follow(self._api, self._output, execution_id, _CANCELLED_SECONDS)
+        return brief._finish_early(execution_id, interrupted, start)
+
+    def _finish_early(
+        self, execution_id: str, reason: CliError, start: Start | None, *, tolerated: bool = False
+    ) -> int:
+        """Report what there is of an execution that may not have ended; the exit code is that of the reason."""
         try:
-            gate: Gate = self._api.get(f"executions/{execution['id']}/gate", base_branch=options.base_branch)
+            execution: Execution = self._api.get(f"executions/{execution_id}")
+            report = self._read(execution, None, start)
         except CliError as error:
-            if not is_transient(error):
-                raise
-            self._output.warn(f"the gate cannot answer, so every failure counts: {error.message}")
-            return None
-        return gate
+            self._output.warn(f"there is no report: {error.message}")
+            if not tolerated:
+                raise reason from None
+            self._output.warn(reason.message)
+            return OK
+        if tolerated:
+            self._output.warn(reason.message)
+            return self._publish(report, start, OK)
+        return self._publish(report, start, reason.exit_code, reason)
 
-    def _show(self, execution: Execution, runs: list[Run], gate: Gate | None, paths: Mapping[str, str]) -> None:
-        presentation.show_runs(self._output, runs)
-        failure = presentation.first_failure(runs)
-        if failure is not None and not self._output.as_json:
-            presentation.show_failure(self._api, self._output, failure, paths.get(failure["test_id"]))
-        self._output.result()
-        self._output.result(presentation.headline(execution))
-        if gate is not None:
-            presentation.show_gate(self._output, gate)
-
-    def _write(self, execution: Execution, runs: list[Run], gate: Gate | None, paths: Mapping[str, str]) -> int:
-        """Write the reports; the exit code of those that cannot be written."""
-        from mobiletest_cli.results import markdown
+    def _read(self, execution: Execution, gate: Gate | None, start: Start | None) -> Report:
         from mobiletest_cli.results.report import Report
 
-        report = Report(execution, runs, gate, paths, f"{self._api.server.url}/api/v1")
-        code = OK
-        for path, render in (
-            (self._destinations.junit, self._junit),
-            (self._destinations.report, lambda each: markdown.render_markdown(each).encode()),
-        ):
-            if path is not None:
-                code = self._write_file(path, partial(render, report)) or code
-        if self._destinations.artifacts:
-            code = self._download_artifacts(runs, self._destinations.artifacts) or code
-        if os.environ.get("GITHUB_ACTIONS") == "true":
-            for line in github.annotate(report):
-                self._output.annotate(line)
-            if problem := github.write_summary(report, os.environ):
-                self._output.warn(problem)
+        runs = list(self._api.pages(f"executions/{execution['id']}/runs"))
+        paths = start.flow_paths if start else {}
+        return Report(execution, runs, gate, paths, f"{self._api.server.url}/api/v1")
+
+    def _gate(self, execution: Execution, options: WaitOptions) -> tuple[Gate | None, CliError | None]:
+        """The gate's answer; None if it was not asked, or cannot answer: then every failure counts.
+
+        The error is why it refused the question.
+        """
+        if not options.gate or execution["status"] == "cancelled":
+            return None, None
+        try:
+            return self._api.get(f"executions/{execution['id']}/gate", base_branch=options.base_branch), None
+        except CliError as error:
+            if not is_transient(error):
+                return None, error
+            self._output.warn(f"the gate cannot answer, so every failure counts: {error.message}")
+            return None, None
+
+    def _publish(self, report: Report, start: Start | None, code: int, error: CliError | None = None) -> int:
+        """Write the files, which must not depend on who reads the output, and show the results; the exit code."""
+        files = ResultFiles(self._api, self._output, self._destinations)
+        written = files.write(report)
+        code = code or written
+        self._show(report)
+        files.annotate(report)
+        if self._output.as_json:
+            imported = start.imported if start else None
+            document = {"execution": report.execution, "runs": report.runs, "gate": report.gate, "import": imported}
+            failed = {"error": error_document(error)} if error else {}
+            self._output.document({**document, "exit_code": code, **failed})
+        elif error is not None:
+            self._output.error(error)
         return code
 
-    def _download_artifacts(self, runs: Iterable[Run], folder: Path) -> int:
-        from mobiletest_cli.download import download_artifacts
-
-        try:
-            for run in runs:
-                if not run["success"]:
-                    download_artifacts(self._api, self._output, run, folder)
-        except CliError as error:
-            self._output.error_line(error.message)
-            return error.exit_code
-        return OK
-
-    def _junit(self, report: Report) -> bytes:
-        from mobiletest_cli.results import junit
-
-        response = self._api.call("GET", f"executions/{report.execution['id']}/junit.xml")
-        complete = junit.add_quarantine(response.content, report)
-        return junit.strict(complete) if self._destinations.junit_strict else complete
-
-    def _write_file(self, path: Path, render: Callable[[], bytes]) -> int:
-        """The exit code of a report that cannot be made or written; it is no verdict about the tests."""
-        try:
-            content = render()
-            with replacing(path) as file:
-                file.write(content)
-        except CliError as error:
-            self._output.error_line(error.message)
-            return error.exit_code
-        return OK
+    def _show(self, report: Report) -> None:
+        presentation.show_runs(self._output, report.runs)
+        failure = presentation.first_failure(report.runs)
+        if failure is not None and not self._output.as_json:
+            try:
+                presentation.show_failure(self._api, self._output, failure, report.paths.get(failure["test_id"]))
+            except CliError as error:
+                self._output.warn(f"the steps of {failure['test_name']} cannot be shown: {error.message}")
+        self._output.result()
+        self._output.result(presentation.headline(report.execution))
+        if report.gate is not None:
+            presentation.show_gate(self._output, report.gate)
 
 
 def link(url: str, execution_id: str) -> str:

@@ -100,9 +100,10 @@ def wait(
     junit: JunitOption = None,
     report: ReportOption = None,
 ) -> int:
-    """Wait for the end of an execution, and report as `run` does. Ctrl-C ends the wait only."""
+    """Wait for the end of an execution, and report as `run` does. Ctrl-C ends the wait only, and reports what ended."""
     from mobiletest_cli.ci import Attribution
-    from mobiletest_cli.test_run import Destinations, TestRun, WaitOptions
+    from mobiletest_cli.results.files import Destinations
+    from mobiletest_cli.test_run import TestRun, WaitOptions
 
     run = TestRun(context.api, context.output, Attribution(), Destinations(junit, report=report))
     return run.finish(execution, WaitOptions(timeout=timeout, gate=gate, base_branch=base_branch))
@@ -167,8 +168,9 @@ def rerun(
     Variables, branch and commit are those of the execution too. Ctrl-C cancels it.
     """
     from mobiletest_cli.ci import Attribution
+    from mobiletest_cli.results.files import Destinations
     from mobiletest_cli.start import Start
-    from mobiletest_cli.test_run import Destinations, TestRun, WaitOptions
+    from mobiletest_cli.test_run import TestRun, WaitOptions
 
     def prepare() -> Start:
         path, body = f"executions/{execution}/rerun", {"failed_only": failed}

@@ -83,8 +83,9 @@ def run(
 ) -> int:
     """Upload the build, import the flows, run them, and report."""
     from mobiletest_cli.ci import detect, missing_branch
+    from mobiletest_cli.results.files import Destinations
     from mobiletest_cli.start import Selection
-    from mobiletest_cli.test_run import Destinations, TestRun, WaitOptions
+    from mobiletest_cli.test_run import TestRun, WaitOptions
 
     project = context.project
     said: dict[str, Any] = {"branch": ci_branch, "commit_sha": ci_commit, "pr_number": ci_pr}
@@ -119,9 +120,7 @@ def run(
         open_browser=open_,
     )
     destinations = Destinations(junit, junit_strict, report, artifacts)
-    if not wait and any((junit, report, artifacts)):
-        hint = "Leave them out; later: mobiletest wait ID --junit FILE --report FILE"
-        raise CliError("--no-wait ends before there is a report", USAGE, hint)
+    destinations.check(wait=wait)
     wanted = _with_folder(wanted, context, has_tags=bool(tag))
     if missing := missing_branch(attribution):
         context.output.warn(". ".join(missing))

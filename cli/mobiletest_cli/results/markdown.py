@@ -54,6 +54,11 @@ def render_markdown(report: Report, limit: int = SIZE_LIMIT) -> str:
     return text if len(text.encode()) <= limit else head.encode()[: max(limit, 0)].decode(errors="ignore")
 
 
+def render_empty(name: str, message: str) -> str:
+    """The report of an execution without tests."""
+    return f"## {escape(name)}: no tests\n\n{escape(message, _TEXT_LENGTH)}\n"
+
+
 def escape(text: str, length: int = _NAME_LENGTH) -> str:
     """A user's text in one line that Markdown shows as it is: no markup, HTML, mentions or references to issues."""
     line = shorten(_UNSAFE.sub(" ", text), length)
@@ -72,7 +77,7 @@ def _heading(report: Report) -> str:
         f"{counts(execution)}{f' in {duration(took)}' if took else ''}. [Execution {execution['id']}](<{report.link}>)",
     ]
     lines += [escape(gate["summary"], _TEXT_LENGTH)] if gate else []
-    lines += [f"**{note}**"] if (note := _simulation(report.runs)) else []
+    lines += [f"**{note}**" for note in (_unfinished(report.runs), _simulation(report.runs)) if note]
     return "\n\n".join(lines) + "\n\n"
 
 
@@ -82,6 +87,11 @@ def _verdict(execution: Execution, gate: Gate | None) -> str:
     if gate is None or (gate["result"] == "pass" and word == "passed"):
         return word
     return f"{word}, gate: {gate['result']}"
+
+
+def _unfinished(runs: Sequence[Run]) -> str:
+    count = sum(run["status"] not in ENDED for run in runs)
+    return f"{count} of {len(runs)} runs {'has' if count == 1 else 'have'} not ended." if count else ""
 
 
 def _simulation(runs: Sequence[Run]) -> str:
@@ -104,7 +114,7 @@ def _row(run: Run) -> str:
         escape(run["resolved_build_version"] or "-"),
         f"{device} (simulated)" if is_simulated(run) else device,
         duration(run["execution_time_seconds"]),
-        escape(cause(run, _TEXT_LENGTH), _TEXT_LENGTH),
+        escape(cause(run, _TEXT_LENGTH), _TEXT_LENGTH) if run["status"] in ENDED else "has not ended",
     ]
     return f"| {' | '.join(cells)} |\n"
 

@@ -1,6 +1,7 @@
 """`mobiletest run`: from an app file and a folder of flows to a verdict, with every exit code."""
 
 import asyncio
+import re
 import signal
 
 import pytest
@@ -161,8 +162,22 @@ async def test_shards_run_every_flow_once(project: Shell) -> None:
     for index in (1, 2):
         ended = await project.run("run", "--app", "app.apk", "--build", "1", "--shard", f"{index}/2", "--json")
         assert ended.code == OK
-        names += [run["test_name"] for run in ended.document.get("runs", [])]
+        names += [run["test_name"] for run in ended.document["runs"]]
     assert sorted(names) == ["Flow 0", "Flow 1", "Flow 2", "Flow 3", "Log in"]
+
+
+async def test_a_shard_without_tests_writes_documents_without_tests(project: Shell) -> None:
+    """CI systems take a missing file for a lost one."""
+    tests = []
+    for index in (1, 2):  # of which one has the only flow
+        ended = await project.run("run", "--app", "app.apk", "--build", "1", "--shard", f"{index}/2", "--json", *FILES)
+        document = JUnitXml.fromfile(str(project.folder / "out.xml"))
+        assert (ended.code, document.name) == (OK, "project")
+        assert [suite.tests for suite in document] == [document.tests] == [len(ended.document["runs"])]
+        report = (project.folder / "out.md").read_text()
+        assert report.startswith(f"## project: {'passed' if document.tests else 'no tests'}\n\n")
+        tests.append(document.tests)
+    assert sorted(tests) == [0, 1]
 
 
 async def test_a_workflow_and_a_named_test_run_without_a_folder(shell: Shell, world: World) -> None:
@@ -191,37 +206,69 @@ async def test_without_waiting_the_id_is_printed(project: Shell, world: World) -
     assert "Log in" in status.out
 
 
+def results(shell: Shell) -> tuple[dict[str, str], str]:
+    """The message of each testcase that was skipped, and the Markdown report; both files are removed."""
+    junit, report = shell.folder / "out.xml", shell.folder / "out.md"
+    [suite] = JUnitXml.fromfile(str(junit))
+    found = {case.name: case.result[0].message for case in suite if case.is_skipped}, report.read_text()
+    junit.unlink()
+    report.unlink()
+    return found
+
+
+FILES = ["--junit", "out.xml", "--report", "out.md"]
+
+
 async def test_the_wait_ends_and_the_execution_goes_on(shell: Shell, api: Api) -> None:
+    """What there is then is shown and written: unfinished runs say so."""
     await slow_project(shell)
-    base = ["run", "--app", "app.apk", "--build", "1", "--timeout", "1"]
+    base = ["run", "--app", "app.apk", "--build", "1", "--timeout", "1", *FILES]
     ended = await shell.run(*base)
     assert ended.code == TIMEOUT
     execution = created_id(ended.err)
     assert f"mobiletest wait {execution}" in ended.err
+    assert re.search(r"^Slow +(queued|running) ", ended.out, re.MULTILINE)
+    skipped, report = results(shell)
+    assert skipped["Slow"].startswith("The run has not ended: it is ")
+    assert "**1 of 1 runs has not ended.**" in report
     assert created(await api.get(f"/executions/{execution}"))["status"] in ("queued", "running")
+    again = await shell.run("wait", execution, "--timeout", "1", *FILES, "--json")
+    document = again.document
+    assert (again.code, document["exit_code"], document["error"]["exit_code"]) == (TIMEOUT, TIMEOUT, TIMEOUT)
+    assert [run["success"] for run in document["runs"]] == [None]
+    assert list(results(shell)[0]) == ["Slow"]
+    waiting = await shell.start("wait", execution, *FILES)
+    await when_it_runs(waiting)
+    waiting.send_signal(signal.SIGTERM)
+    await waiting.communicate()
+    assert (waiting.returncode, list(results(shell)[0])) == (TERMINATED, ["Slow"])
     waiting = await shell.start("wait", execution)
     await when_it_runs(waiting)
     await shell.ok("cancel", execution)
     await waiting.communicate()
     assert waiting.returncode == CANCELLED
     tolerated = await shell.ok(*base, "--no-fail-on-timeout")
+    assert list(results(shell)[0]) == ["Slow"]
     await shell.ok("cancel", created_id(tolerated.err))
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, INTERRUPTED), (signal.SIGTERM, TERMINATED)])
 async def test_a_signal_cancels_the_execution(shell: Shell, world: World, number: signal.Signals, code: int) -> None:
     await slow_project(shell)
-    process = await shell.start("run", "--app", "app.apk", "--build", "1")
+    process = await shell.start("run", "--app", "app.apk", "--build", "1", *FILES)
     execution = created_id(await when_it_runs(process))
     process.send_signal(number)
-    _, rest = await process.communicate()
+    out, rest = await process.communicate()
     assert process.returncode == code, rest.decode()
+    assert f"error: stopped by {number.name}" in rest.decode()
+    assert re.search(r"^Slow +cancelled ", out.decode(), re.MULTILINE)
+    assert list(results(shell)[0]) == ["Slow"]
     assert (await world.ended(execution))["status"] == "cancelled"
-    again = await shell.start("rerun", execution)
+    again = await shell.start("rerun", execution, *FILES)
     execution = created_id(await when_it_runs(again))
     again.send_signal(number)
     await again.communicate()
-    assert again.returncode == code
+    assert (again.returncode, list(results(shell)[0])) == (code, ["Slow"])
     assert (await world.ended(execution))["status"] == "cancelled"
 
 

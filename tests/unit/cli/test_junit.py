@@ -8,7 +8,7 @@ from junitparser import JUnitXml
 from lxml import etree
 
 from mobiletest_cli.errors import NO_VERDICT, CliError
-from mobiletest_cli.results.junit import add_quarantine, strict
+from mobiletest_cli.results.junit import add_quarantine, empty, strict
 from mobiletest_cli.results.report import Report
 from services.executor import junit
 from services.executor.model import lifecycle
@@ -78,6 +78,7 @@ def test_a_strict_document_is_valid_for_jenkins() -> None:
     for run in all_kinds():
         SCHEMA.assertValid(etree.fromstring(strict(rendered(run))))
     SCHEMA.assertValid(etree.fromstring(strict(rendered())))
+    SCHEMA.assertValid(etree.fromstring(empty("größe <&>")))
 
 
 def test_a_strict_document_has_the_same_results() -> None:

@@ -83,7 +83,7 @@ def test_the_table_has_a_row_for_each_run() -> None:
         ["failed", "Pay", "1.2.0", "Pixel 9", "4.2 s", "No button"],
         ["cancelled", "Search", "1.2.0", "Pixel 9", "4.2 s", "Cancelled by Ada"],
         ["no verdict", "Basket", "1.2.0", "Pixel 9", "-", "The worker was lost"],
-        ["queued", "Last", "-", "-", "4.2 s", ""],
+        ["queued", "Last", "-", "-", "4.2 s", "has not ended"],
     ]
 
 

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -10,10 +11,11 @@ import pytest
 from mobiletest_cli.api import Api
 from mobiletest_cli.ci import Attribution
 from mobiletest_cli.configuration import Server
-from mobiletest_cli.errors import FAILED
+from mobiletest_cli.errors import FAILED, OK, USAGE
 from mobiletest_cli.output import Output
 from mobiletest_cli.progress import Follower, WaitEnded
-from mobiletest_cli.test_run import Destinations, TestRun, WaitOptions
+from mobiletest_cli.results.files import Destinations
+from mobiletest_cli.test_run import TestRun, WaitOptions
 
 RUNNING: dict[str, Any] = {"id": "7", "status": "running"}
 ENDED = {**RUNNING, "status": "completed", "success": False, "workflow_name": "Nightly", "execution_time_seconds": 1.0}
@@ -93,3 +95,48 @@ def test_a_verdict_does_not_depend_on_the_junit_file(
     assert "Nightly: failed" in printed.out
     assert "error: " in printed.err
     assert not list(tmp_path.iterdir())
+
+
+def answer_of(execution: dict[str, Any], gate: httpx.Response) -> Handler:
+    """A server with an execution without runs."""
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("junit.xml"):
+            return httpx.Response(200, text="<testsuites/>")
+        if request.url.path.endswith("/runs"):
+            return httpx.Response(200, json={"items": [], "has_next": False})
+        return gate if request.url.path.endswith("/gate") else httpx.Response(200, json=execution)
+
+    return answer
+
+
+@pytest.mark.parametrize(("status", "code"), [(503, FAILED), (422, USAGE)])
+def test_the_files_do_not_depend_on_the_gate(
+    status: int, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One that is away lets every failure count; one that refuses the question is an error."""
+    gate = httpx.Response(status, json={"detail": "No such branch", "code": "INVALID"})
+    files = Destinations(junit=tmp_path / "out.xml", report=tmp_path / "out.md")
+    run = TestRun(api_of(answer_of(ENDED, gate)), Output(), Attribution(), files)
+    assert run.finish("7", WaitOptions()) == code
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.md", "out.xml"]
+    printed = capsys.readouterr()
+    assert "Nightly: failed" in printed.out
+    assert "No such branch" in printed.err
+
+
+@pytest.mark.parametrize("fail_on_timeout", [True, False])
+def test_a_server_that_is_away_at_the_end_of_the_wait_changes_no_exit_code(
+    fail_on_timeout: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(503, json={"detail": "Away", "code": "UNAVAILABLE"})
+
+    run = TestRun(api_of(answer), Output(), Attribution(), Destinations(junit=tmp_path / "out.xml"))
+    options = WaitOptions(timeout=0.3, fail_on_timeout=fail_on_timeout)
+    if fail_on_timeout:
+        with pytest.raises(WaitEnded):
+            run.finish("7", options)
+    else:
+        assert run.finish("7", options) == OK
+    assert "there is no report: " in capsys.readouterr().err

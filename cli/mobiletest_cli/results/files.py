@@ -1,0 +1,106 @@
+"""The files and annotations that are made of the results of an execution."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mobiletest_cli.errors import OK, USAGE, CliError
+from mobiletest_cli.file_replacement import replacing
+from mobiletest_cli.results import github
+
+if TYPE_CHECKING:
+    from mobiletest_cli.api import Api
+    from mobiletest_cli.output import Output
+    from mobiletest_cli.results.report import Report
+
+
+@dataclass(frozen=True)
+class Destinations:
+    """The files to write."""
+
+    junit: Path | None = None
+    junit_strict: bool = False
+    report: Path | None = None
+    artifacts: Path | None = None
+    """A folder for those of runs that did not pass."""
+
+    def check(self, *, wait: bool) -> None:
+        """CliError: there is something to write, and no wait for it."""
+        if not wait and any((self.junit, self.report, self.artifacts)):
+            hint = "Leave them out; later: mobiletest wait ID --junit FILE --report FILE"
+            raise CliError("--no-wait ends before there is a report", USAGE, hint)
+
+
+class ResultFiles:
+    """Writes what is asked for. What cannot be made or written is said, and is no verdict about the tests."""
+
+    def __init__(self, api: Api, output: Output, destinations: Destinations) -> None:
+        self._api = api
+        self._output = output
+        self._destinations = destinations
+
+    def write(self, report: Report) -> int:
+        """Write the files; the exit code of those that cannot be written."""
+        from mobiletest_cli.results.markdown import render_markdown
+
+        code = self._write_both(partial(self._junit, report), lambda: render_markdown(report).encode())
+        if self._destinations.artifacts:
+            code = self._download_artifacts(report, self._destinations.artifacts) or code
+        return code
+
+    def write_empty(self, name: str, message: str) -> int:
+        """Write the files of an execution that has no tests and was not started; the exit code as in `write`."""
+        from mobiletest_cli.results import junit
+        from mobiletest_cli.results.markdown import render_empty
+
+        return self._write_both(lambda: junit.empty(name), lambda: render_empty(name, message).encode())
+
+    def annotate(self, report: Report) -> None:
+        """Show the results in GitHub Actions, if the command runs there."""
+        if os.environ.get("GITHUB_ACTIONS") != "true":
+            return
+        for line in github.annotate(report):
+            self._output.annotate(line)
+        if problem := github.write_summary(report, os.environ):
+            self._output.warn(problem)
+
+    def _write_both(self, junit: Callable[[], bytes], markdown: Callable[[], bytes]) -> int:
+        code = OK
+        for path, render in ((self._destinations.junit, junit), (self._destinations.report, markdown)):
+            if path is not None:
+                code = self._write_file(path, render) or code
+        return code
+
+    def _write_file(self, path: Path, render: Callable[[], bytes]) -> int:
+        try:
+            content = render()
+            with replacing(path) as file:
+                file.write(content)
+        except CliError as error:
+            self._output.error_line(error.message)
+            return error.exit_code
+        return OK
+
+    def _junit(self, report: Report) -> bytes:
+        from mobiletest_cli.results import junit
+
+        response = self._api.call("GET", f"executions/{report.execution['id']}/junit.xml")
+        complete = junit.add_quarantine(response.content, report)
+        return junit.strict(complete) if self._destinations.junit_strict else complete
+
+    def _download_artifacts(self, report: Report, folder: Path) -> int:
+        from mobiletest_cli.download import download_artifacts
+
+        try:
+            for run in report.runs:
+                if not run["success"]:
+                    download_artifacts(self._api, self._output, run, folder)
+        except CliError as error:
+            self._output.error_line(error.message)
+            return error.exit_code
+        return OK
