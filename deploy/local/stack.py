@@ -78,7 +78,11 @@ class Stack:
         """Start a part again, at the same addresses, and wait until it is ready; a broker is given its events again."""
         await self.parts[name].start()
         if isinstance(self.parts[name], Broker):
-            await commands.republish(self._layout)
+            await self.republish()
+
+    async def republish(self) -> None:
+        """Publish again what the outboxes retain, to a broker that has lost its topics."""
+        await commands.republish(self._layout)
 
     async def restart(self, name: str) -> None:
         await self.stop(name)
@@ -108,7 +112,7 @@ class Stack:
             self._wait_for(spec, report) if spec.name in without else self._add_service(spec).start(within=within)
             for spec in self._layout.services(workers)
         ]
-        await run_together(*services, *([commands.republish(self._layout)] if servers.lost_topics else []))
+        await run_together(*services, *([self.republish()] if servers.lost_topics else []))
         await self._ensure_organisation()
 
     async def _wait_for(self, spec: ServiceSpec, report: Report) -> None:

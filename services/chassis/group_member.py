@@ -1,9 +1,9 @@
 """A member of a consumer group: fetches, commits, pauses, and shows its lag."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import monotonic, time
 
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, ConsumerRecord, TopicPartition
@@ -22,6 +22,7 @@ from services.chassis import logs, metrics
 from services.chassis.consumer_lag import ConsumerLag
 from services.chassis.kafka_cluster import Kafka, client_options
 from services.chassis.producer import MAX_MESSAGE_BYTES
+from services.chassis.topic_ids import ReadTopics, TopicIds, in_topic, read_topic_ids
 from services.chassis.topics import close_client, ensure_topics, partition_of
 from services.chassis.unreadable_records import UNREADABLE, skip_unreadable
 
@@ -40,6 +41,10 @@ COMMIT_RETRY_SECONDS = 0.1
 EXCLUDED = (UnknownMemberIdError, IllegalGenerationError, RebalanceInProgressError)
 """How the broker refuses the commit of a member of an earlier generation."""
 STALL_SECONDS = 30.0
+TOPIC_SECONDS = 10.0
+"""How often a member looks whether its topics are still the same. After a longer freeze it looks at once."""
+MISSING_SECONDS = 2.0
+"""The same for a member without partitions of a topic, which may not have existed at the last rebalance."""
 _PARTITIONER = DefaultPartitioner()
 
 log = logs.get(__name__)
@@ -66,6 +71,7 @@ class GroupConfig:
     session_seconds: float
     fetch_wait_ms: int = FETCH_WAIT_MS
     quiet_fetch_wait_ms: int | None = None
+    read_topics: ReadTopics = field(default_factory=ReadTopics)
 
 
 class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]
@@ -74,6 +80,8 @@ class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]
 
     After a rebalance, reading starts again at the committed offsets, on whichever member has the partition then. So
     what was fetched before is not owned any more, and is not committed.
+
+    When a topic was deleted and created again, or lost by its broker, the member commits the beginning and ends.
     """
 
     def __init__(
@@ -85,6 +93,7 @@ class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]
         commit_seconds: float = COMMIT_SECONDS,
         rebalance_seconds: float = JOIN_SECONDS,
         quiet_seconds: float = QUIET_SECONDS,
+        topic_seconds: float = TOPIC_SECONDS,
     ) -> None:
         """`rebalance_seconds`: how long a rebalance may take before the membership ends."""
         self._group = group
@@ -93,6 +102,9 @@ class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]
         self._commit_seconds = commit_seconds
         self._rebalance_seconds = rebalance_seconds
         self._quiet_seconds = quiet_seconds
+        self._topic_seconds = topic_seconds
+        self._compared: set[TopicPartition] = set()
+        self._compared_at = monotonic()
         self._next: dict[TopicPartition, int] = {}
         self._lag = ConsumerLag(consumer, group.name)
         self._checked_at = monotonic()
@@ -110,6 +122,7 @@ class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]
             log.warning("kafka_fetch_unreadable", group=self._group.name, error=repr(error))
             batches = await self._skip_unreadable()
         self._rebalanced = False
+        await self._watch_topics(batches)
         records = [record for batch in batches.values() for record in batch]
         for lost in self._next.keys() - self._consumer.assignment():
             del self._next[lost]
@@ -130,13 +143,55 @@ class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]
             wait = self._group.quiet_fetch_wait_ms if is_quiet else self._group.fetch_wait_ms
             self._consumer._fetcher._fetch_max_wait_ms = wait
 
+    async def _watch_topics(self, fetched: Collection[TopicPartition]) -> None:
+        """Now and then, and when partitions were assigned. KafkaConnectionError when topics were lost."""
+        assigned = self._consumer.assignment()
+        new, missing = assigned - self._compared, set(self._group.topics) - {partition.topic for partition in assigned}
+        wait = min(MISSING_SECONDS, self._topic_seconds) if missing else self._topic_seconds
+        if not new and monotonic() - self._compared_at < wait:
+            return
+        self._compared_at = monotonic()
+        if missing:
+            self._consumer._client.force_metadata_update()  # a rebalance follows if they exist by now
+        try:
+            async with asyncio.timeout(self._commit_seconds):
+                ids = await read_topic_ids(self._consumer._client, self._group.topics)
+                committed = await self._consumer._coordinator.fetch_committed_offsets(list(new))
+        except (KafkaError, TimeoutError):  # without a broker they are compared later, but before they are committed
+            if new.intersection(fetched):
+                raise
+        else:
+            await self._compare_topics(new, committed, ids)
+
+    async def _compare_topics(
+        self, new: set[TopicPartition], committed: Mapping[TopicPartition, OffsetAndMetadata], ids: TopicIds
+    ) -> None:
+        if self._rebalanced:
+            return
+        read = self._group.read_topics
+        if lost := read.lost(self._compared | new, committed, ids):
+            await self._begin_again(lost, ids)
+        self._compared |= new
+        read.begin(self._compared, ids)
+
+    async def _begin_again(self, lost: set[TopicPartition], ids: TopicIds) -> None:
+        """Commit the beginning, for whoever reads these partitions next, and end the membership."""
+        names = sorted({partition.topic for partition in lost})
+        log.warning("kafka_topics_lost", group=self._group.name, topics=names)
+        with suppress(KafkaError, TimeoutError):  # a new member finds them lost, too
+            async with asyncio.timeout(self._commit_seconds):
+                await self._commit_in_generation({each: in_topic(ids[each.topic], 0) for each in lost})
+                self._group.read_topics.begin(lost, ids)
+        raise KafkaConnectionError(f"{', '.join(names)} are not the topics that were read, but new ones")
+
     async def commit(self, records: Iterable[ConsumerRecord]) -> None:
         """Commit those that this member still owns. CommitFailedError after a rebalance; KafkaError, TimeoutError."""
         offsets = {partition_of(record): record.offset + 1 for record in records if self.owns(record)}
         if not offsets:
             return
         async with asyncio.timeout(self._commit_seconds):
-            await self._commit_in_generation(offsets)
+            read = self._group.read_topics
+            await self._commit_in_generation({place: read.offset(place, at) for place, at in offsets.items()})
         self._lag.committed(offsets)
 
     def owns(self, record: ConsumerRecord) -> bool:
@@ -199,13 +254,12 @@ class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]
         async with asyncio.timeout(JOIN_SECONDS):
             await self._consumer.start()
 
-    async def _commit_in_generation(self, offsets: Mapping[TopicPartition, int]) -> None:
+    async def _commit_in_generation(self, committed: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
         """Not by consumer.commit, which repeats a failed commit in whatever generation it finds. Between a member's
         exclusion and its rejoin that is none, and the broker takes such a commit for an empty group; after the rejoin
         it is the next one. Either would skip events when the broker has lost its topics.
         """
         coordinator, assignment = self._consumer._coordinator, self._consumer._subscription.subscription.assignment
-        committed = {partition: OffsetAndMetadata(offset, "") for partition, offset in offsets.items()}
         while True:
             await coordinator.ensure_coordinator_known()
             if self._rebalanced or coordinator.generation < 0:
@@ -261,6 +315,7 @@ class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]
     def on_partitions_assigned(self, assigned: Sequence[TopicPartition]) -> None:
         """Called by aiokafka when a rebalance ends."""
         self._rebalanced = True
+        self._compared.clear()
         _rebalances.labels(self._group.name).inc()
         log.info("kafka_partitions_assigned", group=self._group.name, count=len(assigned))
 
@@ -271,11 +326,11 @@ class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]
 
 
 @asynccontextmanager
-async def join_group(group: GroupConfig) -> AsyncIterator[GroupMember]:
+async def join_group(group: GroupConfig, *, topic_seconds: float = TOPIC_SECONDS) -> AsyncIterator[GroupMember]:
     """A member of the group inside the block; KafkaError or TimeoutError without a broker."""
     await ensure_topics(group.kafka, group.known_topics)
     consumer = _new_consumer(group)
-    member = GroupMember(group, consumer)
+    member = GroupMember(group, consumer, topic_seconds=topic_seconds)
     consumer.subscribe(group.topics, listener=member)
     try:
         await member.join()

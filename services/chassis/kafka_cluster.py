@@ -1,9 +1,12 @@
 """How Kafka is reached: what all clients of this process have in common."""
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any, Literal
 
+import aiokafka.admin.client
+import aiokafka.client
+from aiokafka.protocol.metadata import MetadataRequest
 from pydantic import SecretStr
 
 from services.chassis.tls import NO_FILES, TlsFiles, client_context
@@ -34,6 +37,7 @@ Kafka = str | KafkaCluster
 @cache
 def client_options(kafka: Kafka) -> dict[str, Any]:
     """The options of every aiokafka client. OSError or ssl.SSLError when the certificates cannot be used."""
+    _leave_topics_alone()
     if isinstance(kafka, str):
         return {"bootstrap_servers": kafka}
     options: dict[str, Any] = {"bootstrap_servers": kafka.bootstrap, "security_protocol": kafka.protocol}
@@ -44,3 +48,13 @@ def client_options(kafka: Kafka) -> dict[str, Any]:
         options["sasl_plain_username"] = kafka.user
         options["sasl_plain_password"] = kafka.password.get_secret_value() if kafka.password else ""
     return options
+
+
+def _leave_topics_alone() -> None:
+    """Let no client create a topic by asking for it, for which aiokafka has no option.
+
+    The broker would choose the partitions. One that has lost its topics would have them back before `ensure_topics` can
+    create them, and Tansu loses records when both happen at once.
+    """
+    for module in (aiokafka.client, aiokafka.admin.client):
+        module.MetadataRequest = partial(MetadataRequest, allow_auto_topic_creation=False)

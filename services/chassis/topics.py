@@ -11,6 +11,7 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.errors import GroupCoordinatorNotAvailableError, TopicAlreadyExistsError, for_code
 
 from services.chassis.kafka_cluster import Kafka, client_options
+from services.chassis.topic_ids import current_offsets, read_topic_ids
 
 DEAD_LETTERS = ".dlq"
 DEAD_LETTERS_DAYS = 30
@@ -52,12 +53,13 @@ async def list_partitions(kafka: Kafka, topics: Collection[str] | None = None) -
 async def committed_offsets(
     kafka: Kafka, group: str, partitions: Collection[TopicPartition]
 ) -> dict[TopicPartition, int]:
-    """What the group has committed of each partition; 0 where it has committed nothing."""
+    """What the group has committed of each partition; 0 where it has committed nothing, or in a topic that was lost."""
     if not partitions:
         return {}
     async with _admin_client(kafka) as admin:
         found = await _patiently(admin.list_consumer_group_offsets, group, partitions=list(partitions))
-    return {partition: max(0, found[partition].offset) if partition in found else 0 for partition in partitions}
+        current = current_offsets(found, await read_topic_ids(admin._client, {place.topic for place in partitions}))
+    return {partition: max(0, current.get(partition, 0)) for partition in partitions}
 
 
 async def close_client(closing: Coroutine[Any, Any, None], seconds: float = CLOSE_SECONDS) -> None:

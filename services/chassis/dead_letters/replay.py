@@ -12,6 +12,7 @@ from aiokafka.errors import KafkaTimeoutError
 from services.chassis.dead_letters.letters import DeadLetter, original_record, parse_letter
 from services.chassis.kafka_cluster import Kafka
 from services.chassis.producer import Producer
+from services.chassis.topic_ids import in_topic, read_topic_ids
 from services.chassis.topics import DEAD_LETTERS, committed_offsets, list_partitions, open_reader
 
 GROUP = "mobiletest-dead-letters-replayed"
@@ -83,7 +84,8 @@ class ReplayedOffsets:
         for (group, partition), offset in newest.items():
             async with open_reader(self._kafka, group) as consumer:
                 consumer.assign([partition])
-                await consumer.commit({partition: offset})
+                ids = await read_topic_ids(consumer._client, [partition.topic])
+                await consumer.commit({partition: tuple(in_topic(ids.get(partition.topic), offset))})
         self._next |= newest
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from time import time
 from types import SimpleNamespace
+from uuid import UUID
 
 import pytest
 from aiokafka import ConsumerRecord, TopicPartition
@@ -22,10 +23,12 @@ from aiokafka.structs import OffsetAndMetadata
 
 from services.chassis import metrics
 from services.chassis.group_member import GroupConfig, GroupMember
+from services.chassis.topic_ids import ReadTopics
 from tests.eventually import eventually
 from tests.fakes.chassis import record_of
 from tests.unit.chassis.samples import an_event
 
+NONE, OLD, NEW = (UUID(int=number) for number in range(3))
 PARTITION = TopicPartition("t", 0)
 GROUP = GroupConfig("nowhere:1", "test-group", ("t",), {}, None, 1.0)
 
@@ -45,12 +48,35 @@ class FakeClient:
     unreadable: bool = False
     generation: int = 0
     answered: float | None = None
-    _client: object = None
+    topic_id: UUID = NONE
+    metadata: str = ""
+    away: bool = False
+    updates: int = 0
+    cluster: object = None
     _fetcher: SimpleNamespace = field(default_factory=lambda: SimpleNamespace(_fetch_max_wait_ms=100))
+
+    @property
+    def _client(self) -> "FakeClient":
+        return self
 
     @property
     def _coordinator(self) -> "FakeClient":
         return self
+
+    def force_metadata_update(self) -> None:
+        self.updates += 1
+
+    def get_random_node(self) -> int:
+        return 0
+
+    async def send(self, _: int, __: object) -> SimpleNamespace:
+        """What the broker says of its topics."""
+        if self.away:
+            raise KafkaConnectionError
+        return SimpleNamespace(topics=[(0, "t", self.topic_id, False, [], 0, {})])
+
+    async def fetch_committed_offsets(self, places: list[TopicPartition]) -> dict[TopicPartition, OffsetAndMetadata]:
+        return {place: OffsetAndMetadata(self.commits[-1][place], self.metadata) for place in places if self.commits}
 
     @property
     def _subscription(self) -> SimpleNamespace:
@@ -71,6 +97,7 @@ class FakeClient:
         if self.refusals:
             raise self.refusals.pop(0)
         self.commits.append({partition: committed.offset for partition, committed in offsets.items()})
+        self.metadata = next(iter(offsets.values())).metadata
 
     async def end_offsets(self, places: set[TopicPartition]) -> dict[TopicPartition, int]:
         return dict.fromkeys(places, self.end)
@@ -114,7 +141,8 @@ Join = Callable[[FakeClient], GroupMember]
 
 @pytest.fixture
 def join() -> Join:
-    return lambda client: GroupMember(GROUP, client, stall_seconds=-1, commit_seconds=0.5, rebalance_seconds=0.05)
+    waits = {"stall_seconds": -1, "commit_seconds": 0.5, "rebalance_seconds": 0.05, "topic_seconds": -1}
+    return lambda client: GroupMember(replace(GROUP, read_topics=ReadTopics()), client, **waits)
 
 
 def records(*offsets: int) -> list[ConsumerRecord]:
@@ -177,6 +205,67 @@ async def test_the_next_offset_of_assigned_partitions_is_committed(join: Join) -
     client.assigned = set()
     await join(client).commit(records(5))
     assert client.commits == [{PARTITION: 5}]
+
+
+async def test_a_topic_that_was_created_again_is_read_from_the_beginning(join: Join) -> None:
+    """The member commits the beginning, in the new topic, and ends: the next one begins there."""
+    client = FakeClient(batches=[records(4), records(5)], topic_id=OLD)
+    member = join(client)
+    await member.commit(await member.fetch(10, 0))
+    client.topic_id = NEW
+    with pytest.raises(KafkaConnectionError, match="not the topics that were read"):
+        await member.fetch(10, 0)
+    assert (client.commits, client.metadata) == ([{PARTITION: 5}, {PARTITION: 0}], f"topic-id:{NEW}")
+    client.batches = [records(0)]
+    assert len(await join(client).fetch(10, 0)) == 1
+
+
+async def test_offsets_that_were_committed_in_a_lost_topic_are_not_continued(join: Join) -> None:
+    """The consumer was stopped while its topic was created again, or committed in the new one before it noticed."""
+    client = FakeClient(batches=[records(5)], topic_id=NEW, commits=[{PARTITION: 5}], metadata=f"topic-id:{OLD}")
+    with pytest.raises(KafkaConnectionError):
+        await join(client).fetch(10, 0)
+    assert (client.commits[-1], client.metadata) == ({PARTITION: 0}, f"topic-id:{NEW}")
+
+
+async def test_a_lost_topic_is_found_again_when_its_beginning_was_not_committed(join: Join) -> None:
+    """By the next member of the same consumer, even if the broker keeps nothing with an offset, as Tansu."""
+    client = FakeClient(topic_id=OLD)
+    group = replace(GROUP, read_topics=ReadTopics())
+    await GroupMember(group, client, topic_seconds=-1).fetch(10, 0)  # type: ignore[arg-type]
+    client.topic_id, client.refusals = NEW, [UnknownMemberIdError()]
+    for commits in ([], [{PARTITION: 0}]):
+        with pytest.raises(KafkaConnectionError):
+            await GroupMember(group, client, topic_seconds=-1).fetch(10, 0)  # type: ignore[arg-type]
+        assert client.commits == commits
+    await GroupMember(group, client, topic_seconds=-1).fetch(10, 0)  # type: ignore[arg-type]
+
+
+async def test_a_topic_without_partitions_here_is_looked_for(join: Join) -> None:
+    """It did not exist at the last rebalance, and aiokafka would look again half a minute later."""
+    client = FakeClient()
+    member = join(client)
+    await member.fetch(10, 0)
+    assert client.updates == 0
+    client.assigned = set()
+    await member.fetch(10, 0)
+    assert client.updates == 1
+
+
+@pytest.mark.parametrize("metadata", ["", "of another tool"])
+async def test_offsets_without_a_topic_id_are_continued(join: Join, metadata: str) -> None:
+    """Those of earlier versions and of operators."""
+    client = FakeClient(batches=[records(5)], topic_id=NEW, commits=[{PARTITION: 5}], metadata=metadata)
+    assert len(await join(client).fetch(10, 0)) == 1
+
+
+async def test_a_broker_that_is_away_ends_no_membership_unless_its_records_could_not_be_committed(join: Join) -> None:
+    client = FakeClient(away=True)
+    member = join(client)
+    assert await member.fetch(10, 0) == []
+    client.batches = [records(5)]
+    with pytest.raises(KafkaConnectionError):
+        await member.fetch(10, 0)
 
 
 async def test_a_stalled_fetch_ends_the_membership(join: Join) -> None:
@@ -246,8 +335,8 @@ async def test_unreadable_records_are_skipped_from_the_committed_offset(
     join: Join, commits: list[dict[TopicPartition, int]], start: int
 ) -> None:
     """Not from the fetched offset: the partition may have been elsewhere in the meantime."""
-    nobody = SimpleNamespace(cluster=SimpleNamespace(leader_for_partition=lambda _: None))
-    client = FakeClient(batches=[records(5, 6, 7)], end=9, commits=commits, _client=nobody)
+    cluster = SimpleNamespace(leader_for_partition=lambda _: None)
+    client = FakeClient(batches=[records(5, 6, 7)], end=9, commits=commits, cluster=cluster)
     member = join(client)
     await member.fetch(10, 0)
     client.unreadable = True
