@@ -19,6 +19,8 @@ PATIENCE_SECONDS = 300.0
 """For how long a server may be unreachable during a wait: longer than a gateway needs to be replaced."""
 EVENT_SECONDS = 40.0
 """The server sends a comment more often than this; a stream that is silent for longer is held back by a proxy."""
+LOOK_SECONDS = 15.0
+"""How often the execution is read while its stream lasts, in case that the stream never brings the end."""
 _POLL_SECONDS = 20
 _ANSWER_SECONDS = 5.0
 """How long the server may take for an answer when the wait is about to end."""
@@ -45,6 +47,7 @@ class Follower:
         on_execution: Callable[[Execution], None],
         patience: float = PATIENCE_SECONDS,
         event_seconds: float = EVENT_SECONDS,
+        look_seconds: float = LOOK_SECONDS,
     ) -> None:
         self._api = api.impatient()
         self._id = execution_id
@@ -52,6 +55,7 @@ class Follower:
         self._on_execution = on_execution
         self._patience = patience
         self._event_seconds = event_seconds
+        self._look_seconds = look_seconds
         self._last_event = ""
         self._last_answer = time.monotonic()
 
@@ -87,7 +91,7 @@ class Follower:
                 headers={**headers, "Accept": "text/event-stream"},
                 timeout=httpx.Timeout(self._event_seconds, connect=10.0),
             ) as response:
-                for kind, sequence, content in read_events(_until(quiet, response.iter_lines())):
+                for kind, sequence, content in read_events(self._until_end(deadline, quiet, response.iter_lines())):
                     received = True
                     self._last_answer = time.monotonic()
                     self._last_event = sequence
@@ -98,6 +102,19 @@ class Follower:
         except (ValueError, LookupError, TypeError, AttributeError):  # no events of ours: a proxy's page, perhaps
             return False
         return True
+
+    def _until_end(self, deadline: float | None, quiet: float | None, lines: Iterator[str]) -> Iterator[str]:
+        """The lines, heartbeats too, until `quiet` or until the execution has ended."""
+        looked = time.monotonic()
+        for line in lines:
+            yield line
+            if _remaining(quiet) <= 0:
+                return
+            if time.monotonic() - looked >= self._look_seconds:
+                looked = time.monotonic()
+                execution = self._read(deadline)
+                if execution is not None and execution["status"] in ENDED:
+                    return
 
     def _pass_on(self, kind: str, content: Any) -> None:
         if kind == "run":
@@ -158,11 +175,3 @@ def read_events(lines: Iterator[str]) -> Iterator[tuple[str, str, Any]]:
 def _remaining(deadline: float | None) -> float:
     """The seconds until the deadline."""
     return math.inf if deadline is None else max(0.0, deadline - time.monotonic())
-
-
-def _until(deadline: float | None, lines: Iterator[str]) -> Iterator[str]:
-    """The lines, heartbeats too, until the deadline."""
-    for line in lines:
-        yield line
-        if _remaining(deadline) <= 0:
-            return

@@ -149,7 +149,9 @@ class ExecutionsServicer(executions_pb2_grpc.ExecutionsServicer):
 
     async def WatchExecution(self, request: pb.WatchExecutionRequest, context: Any) -> AsyncIterator[pb.ExecutionEvent]:
         async for news in self._control.watch(request.execution_id.lower(), request.after_sequence):
-            if event := _watch_event(news):
+            if news is None and request.heartbeats:
+                yield pb.ExecutionEvent()
+            elif news is not None and (event := _watch_event(news)):
                 yield event
 
     async def GetJUnit(self, request: pb.GetJUnitRequest, context: Any) -> HttpBody:

@@ -1,10 +1,9 @@
-"""Notifies waiting calls of changes of executions: one MongoDB change stream per process, polling while it fails."""
+"""Notifies waiting calls of changes of executions, by one MongoDB change stream per process."""
 
 import asyncio
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from itertools import count
 
 from pymongo.errors import PyMongoError
 
@@ -14,8 +13,6 @@ from services.chassis.mongo import Document, Mongo
 from services.executor.storage.schema import EXECUTIONS
 
 RECONNECT_SECONDS = 1.0
-POLL_ATTEMPTS = 5
-"""After so many attempts to listen, waiters look for changes themselves."""
 _CHANGED_IDS: list[Document] = [
     {"$match": {"operationType": {"$in": ["replace", "update"]}}},
     {"$project": {"documentKey": 1}},
@@ -67,8 +64,8 @@ class ChangeNotifier:
         self._notify_all()
 
     async def run(self) -> None:
-        """Listen until cancelled. While the stream fails, waiters look for changes every few seconds."""
-        for attempt in count(1):
+        """Listen until cancelled. A new stream releases all waiters, for what the last one missed."""
+        while True:
             try:
                 async with self._mongo.watch(EXECUTIONS, _CHANGED_IDS) as changes:
                     self._notify_all()
@@ -76,8 +73,6 @@ class ChangeNotifier:
                         self._notify(change["documentKey"]["_id"])
             except PyMongoError as error:
                 log.warning("change_stream_failed", error=repr(error))
-            if attempt % POLL_ATTEMPTS == 0:
-                self._notify_all()
             await asyncio.sleep(self._reconnect_seconds)
 
     def _notify(self, execution_id: str) -> None:

@@ -17,8 +17,8 @@ from services.executor.ports.executions import ChangeNotifications, ExecutionFil
 from services.executor.ports.runs import StoredArtifacts
 
 LOG_PAGE = 200
-WATCH_POLL_SECONDS = 60.0
-"""Changes are notified; this is for one whose notification is lost."""
+LOOK_SECONDS = 5.0
+"""Changes are notified; this is how long one whose notification is lost stays unnoticed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +39,18 @@ class ArtifactDownload:
 class ExecutionControl:
     """Existing executions of the caller's organisation."""
 
-    def __init__(self, executions: Executions, changes: ChangeNotifications, artifacts: StoredArtifacts) -> None:
+    def __init__(
+        self,
+        executions: Executions,
+        changes: ChangeNotifications,
+        artifacts: StoredArtifacts,
+        *,
+        look_seconds: float = LOOK_SECONDS,
+    ) -> None:
         self._executions = executions
         self._changes = changes
         self._artifacts = artifacts
+        self._look_seconds = look_seconds
 
     async def get(self, execution_id: str, *, wait: float = 0, after_revision: int | None = None) -> Execution:
         """The execution. Waits up to `wait` seconds for a revision above `after_revision` or the execution's end."""
@@ -52,7 +60,7 @@ class ExecutionControl:
             execution = await self._executions.get(execution_id)
             seen = execution.revision if after_revision is None else after_revision
             while not execution.status.terminal and execution.revision <= seen and loop.time() < until:
-                await subscription.wait(min(until - loop.time(), WATCH_POLL_SECONDS))
+                await subscription.wait(min(until - loop.time(), self._look_seconds))
                 execution = await self._executions.get(execution_id)
         return execution
 
@@ -124,10 +132,10 @@ class ExecutionControl:
             message = "Artifact not stored yet: it is uploaded when the artifact store is available again"
             raise NotFound(message, reason="ARTIFACT_NOT_STORED") from error
 
-    async def watch(self, execution_id: str, after: int) -> AsyncIterator[Event | Execution]:
+    async def watch(self, execution_id: str, after: int) -> AsyncIterator[Event | Execution | None]:
         """Every event of the execution with a sequence number above `after`, until the execution ends.
 
-        When the events are no longer stored, yields only the ended execution.
+        When the events are no longer stored, yields only the ended execution. None after each look without news.
         """
         await self._executions.get(execution_id)
         with self._changes.subscribe(execution_id) as subscription:
@@ -142,7 +150,8 @@ class ExecutionControl:
                         yield execution
                     return
                 if not events:
-                    await subscription.wait(WATCH_POLL_SECONDS)
+                    yield None
+                    await subscription.wait(self._look_seconds)
 
 
 def _find_artifact(run: Run, name: str) -> tuple[int, Artifact]:

@@ -13,9 +13,12 @@ from typing import Any
 
 from services.chassis import context
 from services.chassis.context import Caller
+from services.chassis.errors import Unavailable
 from services.gateway.upstream.rpcs import Rpc
 
 KEPT_BYTES = 64 * 1024
+SILENCE_SECONDS = 12.0
+"""A service sends a heartbeat more than twice as often. A feed without any ends, and its followers come back."""
 DELIVERED_AT_ONCE = 500
 """How many followers get an event before other requests have their turns: some 5 ms."""
 
@@ -122,23 +125,33 @@ class EventFeed:
         before = (place.cursor, place.after)
         try:
             text = self.take(place)
-        except LookupError:
-            return False
-        if text and not place.push(text):
+            if not text or place.push(text):
+                return True
+        except Exception:  # its own task takes the text, and gets the error; the others are still to be served
             place.cursor, place.after = before
             return False
-        return True
+        place.cursor, place.after = before
+        return False
 
 
 class EventFeeds:
-    """The feeds of one RPC whose request has `after_sequence` and whose messages have a `sequence`."""
+    """The feeds of one RPC whose request has `after_sequence` and `heartbeats` and whose messages have a `sequence`."""
 
-    def __init__(self, rpc: Rpc, encode: Callable[[Any], bytes], closing: asyncio.Event, *, timeout: float) -> None:
-        """`timeout` limits each upstream call; `closing` ends all feeds."""
+    def __init__(
+        self,
+        rpc: Rpc,
+        encode: Callable[[Any], bytes],
+        closing: asyncio.Event,
+        *,
+        timeout: float,
+        silence: float = SILENCE_SECONDS,
+    ) -> None:
+        """`timeout` limits each upstream call, `silence` the time without a message; `closing` ends all feeds."""
         self._rpc = rpc
         self._encode = encode
         self._closing = closing
         self._timeout = timeout
+        self._silence = silence
         self._feeds: defaultdict[tuple[str, bytes], list[EventFeed]] = defaultdict(list)
         self._tasks: dict[EventFeed, asyncio.Task[None]] = {}
         self.followers = 0
@@ -162,6 +175,7 @@ class EventFeeds:
         wanted = type(request)()
         wanted.CopyFrom(request)
         wanted.ClearField("after_sequence")
+        wanted.heartbeats = True
         key = (caller.org_id, wanted.SerializeToString(deterministic=True))
         for feed in self._feeds.get(key, ()):
             if feed.start <= after and feed.followers:
@@ -188,8 +202,9 @@ class EventFeeds:
             with context.bind(caller), context.limit_time(self._timeout):
                 call = self._rpc(request, timeout=self._timeout)
                 try:
-                    async for event in _until(self._closing, call):
-                        feed.add(event.sequence, self._encode(event))
+                    async for event in _until(self._closing, call, self._silence):
+                        if event.sequence:
+                            feed.add(event.sequence, self._encode(event))
                 finally:
                     call.cancel()
         except Exception as problem:
@@ -198,14 +213,16 @@ class EventFeeds:
             feed.end(error)
 
 
-async def _until(closing: asyncio.Event, call: Any) -> AsyncIterator[Any]:
-    """The messages of the call, while the process is not being stopped."""
+async def _until(closing: asyncio.Event, call: Any, silence: float) -> AsyncIterator[Any]:
+    """The messages of the call, while the process is not being stopped. Unavailable after so much silence."""
     messages = aiter(call)
     stopped = asyncio.ensure_future(closing.wait())
     pending = asyncio.ensure_future(anext(messages))
     try:
         while not stopped.done():
-            await asyncio.wait({pending, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait({pending, stopped}, timeout=silence, return_when=asyncio.FIRST_COMPLETED)
+            if not done:
+                raise Unavailable("The service sends nothing any more, try again", reason="UPSTREAM_SILENT")
             if pending.done():
                 yield pending.result()
                 pending = asyncio.ensure_future(anext(messages))

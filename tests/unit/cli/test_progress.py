@@ -53,6 +53,19 @@ def test_heartbeats_do_not_prolong_the_wait() -> None:
         follower(answer, event_seconds=0.1).wait(timeout=0.3)
 
 
+def test_a_stream_that_never_brings_the_end_does_not_hide_it() -> None:
+    asked = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/events"):
+            return httpx.Response(200, stream=Heartbeats())
+        asked.append(1)
+        return httpx.Response(200, json=RUNNING if len(asked) < 3 else ENDED)
+
+    assert follower(answer, look_seconds=0.05).wait()["status"] == "completed"
+    assert len(asked) == 4  # three looks, and the answer
+
+
 @pytest.mark.parametrize(
     "stream",
     [

@@ -3,6 +3,7 @@ import { morph, showStale } from "./refresh.js";
 
 const PAUSE_MILLISECONDS = 400;
 const RETRY_MILLISECONDS = 5000;
+const LOOK_MILLISECONDS = 30000; // without an event: the stream may never bring the end
 
 /** Keep the live parts of the page current, without moving the focus or what has been scrolled, opened or chosen. */
 function startLive() {
@@ -30,6 +31,7 @@ class LivePart {
   }
 
   connect() {
+    this.look();
     this.events = new EventSource(this.url);
     for (const kind of ["run", "execution", "error"]) {
       this.events.addEventListener(kind, () => this.schedule(PAUSE_MILLISECONDS));
@@ -39,7 +41,13 @@ class LivePart {
   stop() {
     this.events?.close();
     clearTimeout(this.waiting);
+    clearTimeout(this.looking);
     this.events = this.waiting = null;
+  }
+
+  look() {
+    clearTimeout(this.looking);
+    this.looking = setTimeout(() => this.schedule(0), LOOK_MILLISECONDS);
   }
 
   schedule(pause) {
@@ -53,6 +61,7 @@ class LivePart {
     showStale(!isCurrent);
     if (!isCurrent) return this.schedule(RETRY_MILLISECONDS);
     if (!document.getElementById(this.id)?.dataset.live) return this.end();
+    this.look();
     if (this.events.readyState === EventSource.CLOSED) this.connect(); // its last request was refused
   }
 

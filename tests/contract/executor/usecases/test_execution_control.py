@@ -82,14 +82,34 @@ async def test_watching_yields_all_events_in_order(scene: Scene) -> None:
 
     async def watch() -> None:
         async for happened in scene.control.watch(scene.id, 0):
-            assert isinstance(happened, Event)
-            seen.append(happened.sequence)
+            if happened is not None:
+                assert isinstance(happened, Event)
+                seen.append(happened.sequence)
 
     watching = asyncio.create_task(watch())
     await eventually(lambda: len(seen) == 3)
     await scene.end_all()
     await watching
     assert seen == list(range(1, (await scene.control.get(scene.id)).revision + 1))
+
+
+async def test_a_change_whose_notification_is_lost_is_found_by_a_look(world: World) -> None:
+    """The notifier does not listen."""
+    scene = Scene(world, ChangeNotifier(world.mongo), await started(world, plan("One")))
+    scene.control = ExecutionControl(world.executions, scene.control._changes, scene.artifacts, look_seconds=0.1)
+    looks = 0
+
+    async def watch() -> None:
+        nonlocal looks
+        async for happened in scene.control.watch(scene.id, 0):
+            looks += happened is None
+
+    watching = asyncio.create_task(watch())
+    waiting = asyncio.create_task(scene.control.get(scene.id, wait=FOREVER))
+    await eventually(lambda: looks >= 2)
+    await scene.end_all()
+    await watching
+    assert (await waiting).revision > 1
 
 
 async def test_watching_resumes_after_a_sequence(scene: Scene) -> None:

@@ -8,7 +8,7 @@ import pytest
 from mobiletest.executor.v1 import executions_pb2
 
 from services.chassis.context import Caller
-from services.chassis.errors import NotFound
+from services.chassis.errors import NotFound, Unavailable
 from services.gateway.upstream.event_feeds import DELIVERED_AT_ONCE, KEPT_BYTES, EventFeed, EventFeeds
 
 CALLER = Caller("org")
@@ -36,12 +36,12 @@ class FakeCall:
 class World:
     """Feeds over fake calls; each event is encoded as its number and as many bytes as `size`."""
 
-    def __init__(self, size: int = 0) -> None:
+    def __init__(self, size: int = 0, silence: float = 60) -> None:
         self.calls: list[FakeCall] = []
         self.closing = asyncio.Event()
         self.encoded = 0
         self._size = size
-        self.feeds = EventFeeds(self._call, self._encode, self.closing, timeout=60)
+        self.feeds = EventFeeds(self._call, self._encode, self.closing, timeout=60, silence=silence)
 
     def _call(self, request: Any, timeout: float) -> FakeCall:
         self.calls.append(FakeCall(request))
@@ -79,6 +79,46 @@ async def test_followers_share_a_call_and_an_event_is_encoded_once() -> None:
         await until(lambda: world.encoded)
         assert taken(first) == b"1;"
     assert (len(world.calls), world.encoded) == (1, 1)
+
+
+async def test_a_feed_ends_when_its_service_sends_no_heartbeat() -> None:
+    """So a follower that gets heartbeats has a feed that lives."""
+    world = World(silence=0.2)
+    with world.join() as feed:
+        await until(lambda: world.calls)
+        assert world.calls[0].request.heartbeats
+        await until(lambda: feed.ended)
+    assert isinstance(feed.error, Unavailable)
+    assert world.calls[0].is_cancelled
+
+
+async def test_heartbeats_of_the_service_are_not_passed_on() -> None:
+    world = World()
+    with world.join() as feed:
+        await until(lambda: world.calls)
+        for number in (0, 1, 0, None):
+            world.calls[0].events.put_nowait(number)
+        await until(lambda: feed.ended)
+        assert (feed.error, taken(feed)) == (None, b"1;")
+
+
+async def test_a_client_that_cannot_be_written_to_delays_no_other() -> None:
+    """Its own task writes to it, and gets the error."""
+
+    def fail(text: bytes) -> bool:
+        raise RuntimeError("closed")
+
+    world, received = World(), bytearray()
+    with world.join() as feed:
+        for push in (fail, lambda text: not received.extend(text)):
+            follower = asyncio.create_task(feed.wait(feed.place(0, push), 60))
+            follower.add_done_callback(lambda done: done.result())
+        await until(lambda: world.calls)
+        for number in (1, 2):
+            world.calls[0].events.put_nowait(number)
+            await until(lambda number=number: received.endswith(b"%d;" % number))  # type: ignore[misc]
+        world.calls[0].events.put_nowait(None)
+        await until(lambda: feed.ended)
 
 
 async def test_other_executions_and_organisations_have_calls_of_their_own() -> None:
