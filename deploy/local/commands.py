@@ -6,6 +6,7 @@ import os
 import sys
 from asyncio.subprocess import PIPE
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 
 from deploy.local.child import die_with_parent, run_together
 from deploy.local.layout import Layout, python_path
@@ -14,6 +15,7 @@ from deploy.local.state import Organisation
 _TIMEOUT_SECONDS = 60.0
 _REPUBLISH_SECONDS = 1800.0
 """An outbox may retain millions of events. Without the broker the command ends by itself, much earlier."""
+_OVERLAP = timedelta(seconds=5)
 _WITH_OUTBOX = ("catalog", "executor")
 
 
@@ -33,10 +35,18 @@ async def new_organisation(name: str, layout: Layout) -> Organisation:
 
 
 async def republish(layout: Layout) -> None:
-    """Publish again what the outboxes retain: an embedded broker keeps its topics in memory and starts without them."""
-    await run_together(
-        *(_run_command(layout, service, "republish", within=_REPUBLISH_SECONDS) for service in _WITH_OUTBOX)
-    )
+    """Publish again what the outboxes retain: an embedded broker keeps its topics in memory and starts without them.
+
+    Then what services have published meanwhile: of records that reach a partition at the same time from two producers,
+    Tansu may lose some that it has acknowledged.
+    """
+    since = (datetime.now(UTC) - _OVERLAP).isoformat()
+    for arguments in ((), ("--since", since)):
+        commands = [
+            _run_command(layout, service, "republish", *arguments, within=_REPUBLISH_SECONDS)
+            for service in _WITH_OUTBOX
+        ]
+        await run_together(*commands)
 
 
 async def load_examples(url: str, api_key: str) -> None:

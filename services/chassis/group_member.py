@@ -22,7 +22,7 @@ from services.chassis import logs, metrics
 from services.chassis.consumer_lag import ConsumerLag
 from services.chassis.kafka_cluster import Kafka, client_options
 from services.chassis.producer import MAX_MESSAGE_BYTES
-from services.chassis.topic_ids import ReadTopics, TopicIds, in_topic, read_topic_ids
+from services.chassis.topic_ids import ReadTopics, TopicDescription, TopicIds, describe_topics, ids_of, in_topic
 from services.chassis.topics import close_client, ensure_topics, partition_of
 from services.chassis.unreadable_records import UNREADABLE, skip_unreadable
 
@@ -81,7 +81,8 @@ class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]
     After a rebalance, reading starts again at the committed offsets, on whichever member has the partition then. So
     what was fetched before is not owned any more, and is not committed.
 
-    When a topic was deleted and created again, or lost by its broker, the member commits the beginning and ends.
+    When a topic was deleted and created again, or lost by its broker, the member commits the beginning and ends. It
+    also ends when a topic has other partitions than at a rebalance: Tansu gives a member that rejoins what it had.
     """
 
     def __init__(
@@ -104,6 +105,7 @@ class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]
         self._quiet_seconds = quiet_seconds
         self._topic_seconds = topic_seconds
         self._compared: set[TopicPartition] = set()
+        self._partition_counts: dict[str, set[int]] = {name: set() for name in group.topics}
         self._compared_at = monotonic()
         self._next: dict[TopicPartition, int] = {}
         self._lag = ConsumerLag(consumer, group.name)
@@ -151,28 +153,32 @@ class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]
         if not new and monotonic() - self._compared_at < wait:
             return
         self._compared_at = monotonic()
-        if missing:
-            self._consumer._client.force_metadata_update()  # a rebalance follows if they exist by now
         try:
             async with asyncio.timeout(self._commit_seconds):
-                ids = await read_topic_ids(self._consumer._client, self._group.topics)
+                described = await describe_topics(self._consumer._client, self._group.topics)
                 committed = await self._consumer._coordinator.fetch_committed_offsets(list(new))
         except (KafkaError, TimeoutError):  # without a broker they are compared later, but before they are committed
             if new.intersection(fetched):
                 raise
         else:
-            await self._compare_topics(new, committed, ids)
+            await self._compare_topics(new, committed, described)
 
     async def _compare_topics(
-        self, new: set[TopicPartition], committed: Mapping[TopicPartition, OffsetAndMetadata], ids: TopicIds
+        self,
+        new: set[TopicPartition],
+        committed: Mapping[TopicPartition, OffsetAndMetadata],
+        described: Mapping[str, TopicDescription],
     ) -> None:
         if self._rebalanced:
             return
-        read = self._group.read_topics
+        ids, read = ids_of(described), self._group.read_topics
         if lost := read.lost(self._compared | new, committed, ids):
             await self._begin_again(lost, ids)
         self._compared |= new
         read.begin(self._compared, ids)
+        for name, topic in described.items():
+            if self._partition_counts[name] - {topic.partitions}:
+                raise KafkaConnectionError(f"{name} has other partitions than at a rebalance of this membership")
 
     async def _begin_again(self, lost: set[TopicPartition], ids: TopicIds) -> None:
         """Commit the beginning, for whoever reads these partitions next, and end the membership."""
@@ -316,6 +322,8 @@ class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]
         """Called by aiokafka when a rebalance ends."""
         self._rebalanced = True
         self._compared.clear()
+        for name in self._group.topics:
+            self._partition_counts[name].add(len(self._consumer.partitions_for_topic(name) or ()))
         _rebalances.labels(self._group.name).inc()
         log.info("kafka_partitions_assigned", group=self._group.name, count=len(assigned))
 

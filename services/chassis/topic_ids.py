@@ -6,6 +6,7 @@ committed with an offset; both are trusted then.
 """
 
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -97,8 +98,16 @@ class _TopicIdsRequest(Request[_MetadataRequestStruct]):  # type: ignore[misc]
         return request_struct_class([(_NONE, name, {}) for name in sorted(self._topics)], False, False, {})
 
 
-async def read_topic_ids(client: Any, topics: Collection[str]) -> TopicIds:
-    """The ids of the topics that exist; none from a broker that does not tell them. KafkaError without a broker.
+@dataclass(frozen=True, slots=True)
+class TopicDescription:
+    """A topic that exists; `id` is None if the broker does not tell it."""
+
+    id: str | None
+    partitions: int
+
+
+async def describe_topics(client: Any, topics: Collection[str]) -> dict[str, TopicDescription]:
+    """The topics that exist, by name; none from a broker that does not tell ids. KafkaError without a broker.
 
     `client` is aiokafka's own client, which a consumer or an administrator has.
     """
@@ -106,7 +115,21 @@ async def read_topic_ids(client: Any, topics: Collection[str]) -> TopicIds:
         response = await client.send(client.get_random_node(), _TopicIdsRequest(topics))
     except (NotImplementedError, IncompatibleBrokerVersion):  # aiokafka found no common version
         return {}
-    return {name: str(id_) for error, name, id_, *_ in response.topics if not error and id_ != _NONE}
+    return {
+        name: TopicDescription(str(id_) if id_ != _NONE else None, len(partitions))
+        for error, name, id_, _, partitions, *_ in response.topics
+        if not error
+    }
+
+
+async def read_topic_ids(client: Any, topics: Collection[str]) -> TopicIds:
+    """The ids of the topics that exist; see `describe_topics`."""
+    return ids_of(await describe_topics(client, topics))
+
+
+def ids_of(described: Mapping[str, TopicDescription]) -> TopicIds:
+    """Those that are known."""
+    return {name: topic.id for name, topic in described.items() if topic.id is not None}
 
 
 def in_topic(topic_id: str | None, offset: int) -> OffsetAndMetadata:

@@ -51,7 +51,7 @@ class FakeClient:
     topic_id: UUID = NONE
     metadata: str = ""
     away: bool = False
-    updates: int = 0
+    partitions: int = 4
     cluster: object = None
     _fetcher: SimpleNamespace = field(default_factory=lambda: SimpleNamespace(_fetch_max_wait_ms=100))
 
@@ -63,9 +63,6 @@ class FakeClient:
     def _coordinator(self) -> "FakeClient":
         return self
 
-    def force_metadata_update(self) -> None:
-        self.updates += 1
-
     def get_random_node(self) -> int:
         return 0
 
@@ -73,7 +70,7 @@ class FakeClient:
         """What the broker says of its topics."""
         if self.away:
             raise KafkaConnectionError
-        return SimpleNamespace(topics=[(0, "t", self.topic_id, False, [], 0, {})])
+        return SimpleNamespace(topics=[(0, "t", self.topic_id, False, [{}] * self.partitions, 0, {})])
 
     async def fetch_committed_offsets(self, places: list[TopicPartition]) -> dict[TopicPartition, OffsetAndMetadata]:
         return {place: OffsetAndMetadata(self.commits[-1][place], self.metadata) for place in places if self.commits}
@@ -109,7 +106,7 @@ class FakeClient:
         return self.answered
 
     def partitions_for_topic(self, topic: str) -> set[int] | None:
-        return {0, 1, 2, 3} if topic == "t" else None
+        return set(range(self.partitions)) if topic == "t" else None
 
     def assignment(self) -> set[TopicPartition]:
         return self.assigned
@@ -241,15 +238,18 @@ async def test_a_lost_topic_is_found_again_when_its_beginning_was_not_committed(
     await GroupMember(group, client, topic_seconds=-1).fetch(10, 0)  # type: ignore[arg-type]
 
 
-async def test_a_topic_without_partitions_here_is_looked_for(join: Join) -> None:
-    """It did not exist at the last rebalance, and aiokafka would look again half a minute later."""
-    client = FakeClient()
+@pytest.mark.parametrize("counts", [(4, 5), (5, 4, 5), (0, 4)])
+async def test_a_membership_ends_when_a_topic_has_other_partitions_than_at_a_rebalance(
+    join: Join, counts: tuple[int, ...]
+) -> None:
+    """A later rebalance may not have assigned them: Tansu gives a member that rejoins what it had."""
+    client = FakeClient(assigned=set())
     member = join(client)
-    await member.fetch(10, 0)
-    assert client.updates == 0
-    client.assigned = set()
-    await member.fetch(10, 0)
-    assert client.updates == 1
+    for count in counts:
+        client.partitions = count
+        member.on_partitions_assigned([])
+    with pytest.raises(KafkaConnectionError, match="other partitions"):
+        await member.fetch(10, 0)
 
 
 @pytest.mark.parametrize("metadata", ["", "of another tool"])
