@@ -91,15 +91,15 @@ def _on_base(context: FailureContext, versions: Versions) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class GateUnit:
     """What a gate counts, and what it says when there is none."""
 
     one: str
     none: str
 
 
-EXECUTION = Subject("run", "the execution has no runs, so nothing was tested")
-BUILD = Subject("attached test", "no test is attached to the app, so nothing was tested")
+EXECUTION = GateUnit("run", "the execution has no runs, so nothing was tested")
+BUILD = GateUnit("attached test", "no test is attached to the app, so nothing was tested")
 
 
 def gate_summary(
@@ -107,13 +107,13 @@ def gate_summary(
     reasons: Sequence[GateReason],
     counts: GateCounts,
     base: str,
-    subject: Subject = EXECUTION,
+    unit: GateUnit = EXECUTION,
     not_run: Sequence[str] = (),
 ) -> str:
     """One sentence for a person; `not_run` are the names of the tests of a build that did not run there."""
     if not counts.total:
-        return f"Blocked: {subject.none}."
-    parts = [_opening(result, reasons, counts, subject)]
+        return f"Blocked: {unit.none}."
+    parts = [_opening(result, reasons, counts, unit)]
     let_pass = [reason for reason in reasons if not reason.rule.blocks]
     if let_pass:
         parts.append(_let_pass(let_pass, base))
@@ -124,20 +124,20 @@ def gate_summary(
     return f"{'; '.join(parts)}."
 
 
-def _opening(result: GateResult, reasons: Sequence[GateReason], counts: GateCounts, subject: Subject) -> str:
+def _opening(result: GateResult, reasons: Sequence[GateReason], counts: GateCounts, unit: GateUnit) -> str:
     if result is GateResult.BLOCK:
         blocking = [text for rule in _BLOCKING if (text := _blocking(rule, reasons))]
-        return f"Blocked: {join_phrases(blocking) if blocking else f'no {subject.one} passed'}"
+        return f"Blocked: {join_phrases(blocking) if blocking else f'no {unit.one} passed'}"
     if result is GateResult.PENDING:
-        return f"Pending: {_pending(counts, subject)}"
+        return f"Pending: {_pending(counts, unit)}"
     if counts.passed == counts.total:
-        passed = f"all {counts.total} {subject.one}s passed"
-        return f"Passed: {f'the only {subject.one} passed' if counts.total == 1 else passed}"
-    return f"Passed: {counts.passed} of {plural(counts.total, subject.one)} passed"
+        passed = f"all {counts.total} {unit.one}s passed"
+        return f"Passed: {f'the only {unit.one} passed' if counts.total == 1 else passed}"
+    return f"Passed: {counts.passed} of {plural(counts.total, unit.one)} passed"
 
 
-def _pending(counts: GateCounts, subject: Subject) -> str:
-    if subject is not EXECUTION:
+def _pending(counts: GateCounts, unit: GateUnit) -> str:
+    if unit is not EXECUTION:
         return f"{plural(counts.pending, 'run has', 'runs have')} not ended, and nothing blocks yet"
     blocks = "" if counts.pending == counts.total else ", and no ended run blocks"
     have = "has" if counts.pending == 1 else "have"
