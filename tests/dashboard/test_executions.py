@@ -84,6 +84,19 @@ async def test_what_is_open_and_selected_stays_while_a_run_is_followed(member: V
     assert await page.evaluate("getSelection().toString()")
 
 
+async def test_a_live_page_sees_the_end_without_its_events(member: Visitor, world: World) -> None:
+    """The stream never brings anything, so the page looks by itself."""
+    execution, _ = await on_build(world, paced_app_model(seconds=0.3), "launchApp", "waitForAnimationToEnd")
+    page, held = member.page, list[Route]()
+    await page.route(re.compile(r"/events$"), lambda route: held.append(route))
+    await page.clock.install()
+    await member.open(f"/executions/{execution}")
+    await world.ended(execution)
+    await page.clock.run_for(30_000)
+    await expect(page.locator("h1 + p").get_by_text("passed")).to_be_visible()
+    assert held
+
+
 async def test_a_live_page_says_when_it_is_not_current(member: Visitor, world: World, proxy: Proxy) -> None:
     """What was shown stays, and the page goes on by itself when the server answers again."""
     execution, _ = await on_build(world, paced_app_model(seconds=1.0), "launchApp", *["waitForAnimationToEnd"] * 3)
