@@ -129,10 +129,13 @@ $(REDOCLY):
 
 include deploy/deploy.mk
 
-tools: $(BUF) $(REDOCLY) $(AXE) $(APPIUM)/.ready $(TOOLS)/kustomize $(TOOLS)/docker-compose $(PROMTOOL) $(CI_LINTERS)
+maestro: venv proto $(MAESTRO) ## Run small flows in Maestro itself and here, which must do the same (docs/maestro.md)
+	$(BIN)/pytest -n 0 -q tests/maestro
+
+tools: $(BUF) $(REDOCLY) $(AXE) $(APPIUM)/.ready $(MAESTRO) $(TOOLS)/kustomize $(TOOLS)/docker-compose $(PROMTOOL) $(CI_LINTERS)
 tools: ## Install the tools of all suites, each of which otherwise installs its own
 
 clean: ## Remove generated files, but not the state of `make run`
 	rm -rf .venv gen build .mypy_cache .ruff_cache .pytest_cache
 
-.PHONY: help run test unit drivers properties coverage dashboard vendor examples cli-types check lint types protos-check openapi-check protos-release release-state api fault attack bench format lock venv proto tools clean
+.PHONY: help run test unit drivers properties coverage maestro dashboard vendor examples cli-types check lint types protos-check openapi-check protos-release release-state api fault attack bench format lock venv proto tools clean

@@ -15,6 +15,9 @@ PROMTOOL := $(or $(shell command -v promtool),$(TOOLS)/promtool)
 SHELLCHECK := $(or $(shell command -v shellcheck),$(TOOLS)/shellcheck)
 WITH_DOCKER := deploy/images/with-docker.sh
 
+# Maestro's jars.
+MAESTRO := $(TOOLS)/maestro/.ready
+
 CI_LINTERS := $(TOOLS)/actionlint $(SHELLCHECK) $(TOOLS)/groovy.jar
 
 deploy-check: venv proto $(TOOLS)/kustomize $(PROMTOOL) $(CI_LINTERS) ## Check the manifests, the Compose file and examples/ci
@@ -32,6 +35,13 @@ $(TOOLS)/actionlint: $(GO)
 $(TOOLS)/groovy.jar:
 	mvn --quiet --batch-mode dependency:copy -Dartifact=org.codehaus.groovy:groovy:$(GROOVY_VERSION) \
 		-DoutputDirectory=$(TOOLS) -Dmdep.stripVersion=true
+
+# Files of these hashes and no others.
+$(MAESTRO): tests/maestro/judge/pom.xml tests/maestro/judge/jars.sha256
+	rm -rf $(@D) && mkdir -p $(@D)
+	mvn --quiet --batch-mode --file $< dependency:copy-dependencies -DincludeTypes=jar -DoutputDirectory=$(@D)
+	diff <(cd $(@D) && sha256sum *.jar | sort) <(sort tests/maestro/judge/jars.sha256)
+	touch $@
 
 $(TOOLS)/shellcheck:
 	mkdir -p $(TOOLS)/debian

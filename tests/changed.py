@@ -17,14 +17,26 @@ import grimp
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("services", "tests", "deploy", "examples", "benchmarks", "mobiletest_cli")
 LEVELS = ("tests/unit", "tests/contract", "tests/integration", "tests/e2e")
-SUITES = ("drivers", "properties", "api", "devices", "dashboard", "deploy-check", "attack", "fault", "containers")
+SUITES = (
+    "drivers",
+    "properties",
+    "maestro",
+    "api",
+    "devices",
+    "dashboard",
+    "deploy-check",
+    "attack",
+    "fault",
+    "containers",
+)
 TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"services/.*", ("tests/e2e", "tests/integration/local", "tests/integration/test_idle_imports.py")),
     (r"services/.*\.py", ("tests/unit/test_dependency_rule.py", "tests/unit/executor/test_no_commands.py")),
     (r"services/chassis/.*", ("fault", "attack")),
     (r"services/(catalog|executor|reporting)/storage/.*|services/chassis/m(ongo|igrations).*", ("drivers", "fault")),
     (r"services/executor/(worker|maintenance|usecases)/.*|services/reporting/(rebuild|consumer).*", ("fault",)),
-    (r"services/executor/automation/.*|services/flows/.*", ("devices",)),
+    (r"services/executor/automation/.*|services/flows/.*", ("devices", "maestro")),
+    (r"docs/maestro\.md|examples/flows/.*|deploy/deploy\.mk", ("maestro",)),
     (r"services/app_files/.*", ("tests/e2e/cli",)),
     (r"services/gateway/.*", ("api", "attack", "tests/integration/test_api_types.py")),
     (r"services/gateway/(dashboard|http|handlers)/.*", ("dashboard",)),
@@ -43,6 +55,7 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"docs/.*\.md", ("tests/unit/test_settings_reference.py", "tests/unit/flows/test_steps_reference.py")),
     (r"docs/.*\.md", ("tests/unit/reporting/test_flaky.py",)),
     (r"docs/.*\.md|.*/device-pools\.yaml", ("tests/unit/executor/automation/devices/pools/test_config.py",)),
+    (r"tests/maestro/.*", ("maestro",)),
     (r"tests/(maestro|devices)/.*", ("devices", "tests/unit/executor/automation")),
     (r"tests/(api|dashboard|attack|fault)/.*", (r"\1",)),
     (r"tests/deploy/.*", ("deploy-check",)),

@@ -25,7 +25,12 @@ def graph() -> grimp.ImportGraph:
             ["tests/contract/catalog", *E2E],
             ["tests/unit/cli"],
         ),
-        ("services/flows/gone.py", ["devices"], ["tests/unit/flows", "tests/unit/cli"], ["tests/unit/reporting"]),
+        (
+            "services/flows/gone.py",
+            ["maestro", "devices"],
+            ["tests/unit/flows", "tests/unit/cli"],
+            ["tests/unit/reporting"],
+        ),
         ("services/gateway/dashboard/templates/new.html", ["dashboard"], ["tests/integration/gateway"], []),
         ("cli/mobiletest_cli/progress.py", [], ["tests/unit/cli", "tests/e2e/cli"], ["tests/e2e", "tests/contract"]),
         ("cli/mobiletest_cli/api_types.py", [], ["tests/integration/test_api_types.py"], ["tests/e2e"]),
