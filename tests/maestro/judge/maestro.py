@@ -19,7 +19,7 @@ def why_unavailable() -> str:
     """What is missing, "" if nothing is."""
     if which("javac") is None:
         return "Maestro needs a Java 17 with its compiler"
-    return "" if (JARS / ".ready").exists() else "Maestro's jars are missing: make maestro-jars"
+    return "" if (JARS / ".ready").exists() else "Maestro's jars are missing: make maestro"
 
 
 def judge(flows: Iterable[JudgedFlow], folder: Path) -> dict[str, Outcome]:
