@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-from mobiletest_cli.flows.found_workspace import FoundWorkspace, find_flows
-from mobiletest_cli.flows.workspace import InvalidWorkspace
 from mobiletest_cli.flows.workspace_config import Remark
 from mobiletest_cli.workspace import Workspace
 
@@ -35,24 +32,14 @@ def validate(workspace: Workspace) -> list[Problem]:
 
     CliError: a picture or video cannot be read.
     """
-    try:
-        found = find_flows(workspace.flow_workspace)
-    except InvalidWorkspace as invalid:
-        return [_problem(invalid.remark, ERROR)]
-    errors = [_problem(remark, ERROR) for remark in _refusals(workspace, found)]
+    found = workspace.find_flows()
+    if found is None:
+        return [_problem(workspace.invalid.remark, ERROR)] if workspace.invalid is not None else []
+    errors = [_problem(problem, ERROR) for flow in found.flows for problem in flow.problems]
     notices = [_problem(remark, NOTICE) for remark in found.notices]
-    left_out = [Problem(path, None, None, f"left out: {why}", NOTICE) for path, why in workspace.left_out.items()]
-    return list(dict.fromkeys([*errors, *notices, *left_out]))
-
-
-def _refusals(workspace: Workspace, found: FoundWorkspace) -> Iterator[Remark]:
-    chosen = workspace.selected
-    for flow in found.flows:
-        if not chosen or flow.path in chosen:
-            yield from flow.problems
-    for path in sorted(chosen.difference(flow.path for flow in found.flows)):
-        message = "is not a flow of the folder: patterns or tags in config.yaml, or its content, exclude it"
-        yield Remark(path, None, None, message)
+    left_out = {} if workspace.selected else workspace.left_out
+    missed = [Problem(path, None, None, f"left out: {why}", NOTICE) for path, why in left_out.items()]
+    return list(dict.fromkeys([*errors, *notices, *missed]))
 
 
 def _problem(remark: Remark, severity: str) -> Problem:

@@ -15,7 +15,7 @@ from services.chassis.child_process import preload
 from services.chassis.context import current
 from services.chassis.fair_turns import FairTurns
 from services.flows.found_workspace import FoundFlow, FoundWorkspace, find_flows
-from services.flows.workspace import InvalidWorkspace, Workspace
+from services.flows.workspace import InvalidWorkspace
 from services.flows.workspace_config import Remark
 from services.flows.workspace_media import FILE_BYTES, MediaFile
 
@@ -61,6 +61,7 @@ def parse_answer(text: bytes) -> FoundWorkspace:
         notices=_remarks(found["notices"]),
         order=tuple(found["order"]),
         continue_on_failure=found["continue_on_failure"],
+        is_part=found["is_part"],
     )
 
 
@@ -84,12 +85,13 @@ def answer(request: bytes) -> bytes:
 def read_workspace(path: str) -> dict[str, Any]:
     """The workspace in an archive, as JSON values. HostileArchive; InvalidWorkspace."""
     with open_archive(path) as files:
-        found = find_flows(Workspace(files.texts, files.others))
+        found = find_flows(files.workspace)
     return {
         "flows": [_entry(flow) for flow in found.flows],
         "notices": _values(found.notices),
         "order": found.order,
         "continue_on_failure": found.continue_on_failure,
+        "is_part": found.is_part,
     }
 
 

@@ -22,6 +22,7 @@ from yaml.events import (
 )
 
 from .nodes import DocumentError, Location, Node, Scalar
+from .yaml_mistakes import explain_mistake
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """Only its event stream is used; it never constructs objects."""
@@ -92,7 +93,7 @@ def read_documents(text: str, root: str, limits: Limits = DEFAULT_LIMITS, *, lim
     try:
         found = _YamlReader(text, root, limits).read_documents(limit)
     except yaml.MarkedYAMLError as error:
-        raise _syntax_error(root, error) from error
+        raise _syntax_error(root, text, error) from error
     except (yaml.YAMLError, UnicodeError) as error:
         raise DocumentError(root, 1, 1, "the text has characters that YAML does not allow", root) from error
     return found or (Node(None, Location(root, 1, 1, root)),)
@@ -115,7 +116,7 @@ class _YamlReader:
                 if len(found) < limit:
                     found.append(document)
                 elif not document.is_null:
-                    raise location.error(_TOO_MANY[limit])
+                    raise location.error(_TOO_MANY.get(limit, f"more than {limit} documents"))
         return tuple(found)
 
     def _read(self, event: Event, path: str, key_location: Location | None = None, depth: int = 0) -> Node:
@@ -221,9 +222,14 @@ def _scalar_text(value: Scalar) -> str:
         return "a number of thousands of digits"
 
 
-def _syntax_error(root: str, error: yaml.MarkedYAMLError) -> DocumentError:
+def _syntax_error(root: str, text: str, error: yaml.MarkedYAMLError) -> DocumentError:
     mark = error.problem_mark or error.context_mark
     line, column = (1, 1) if mark is None else (mark.line + 1, mark.column + 1)
+    opened = error.context_mark if error.context == "while scanning a quoted scalar" else None
+    if opened is not None and "end of stream" in (error.problem or ""):
+        return DocumentError(root, opened.line + 1, opened.column + 1, "the quote that begins here is not closed", root)
+    if mistake := explain_mistake(text, line, column, error.problem or ""):
+        return DocumentError(root, mistake.line, mistake.column, mistake.message, root)
     problem = " ".join(filter(None, (error.problem, f"({error.context})" if error.context else "")))
     hint = "; put a sentence that has a colon or begins with a quote into quotes as a whole"
     return DocumentError(root, line, column, f"this is not valid YAML: {problem}{hint}", root)

@@ -30,12 +30,16 @@ class FoundFlow:
 
 @dataclass(frozen=True, slots=True)
 class FoundWorkspace:
-    """The selected flows of a workspace, by path; `order` are the paths of those that run first."""
+    """The selected flows of a workspace, by path; `order` are the paths of those that run first.
+
+    `is_part`: the flows were named, so that the workspace may have others.
+    """
 
     flows: Sequence[FoundFlow]
     notices: tuple[Remark, ...] = ()
     order: tuple[str, ...] = ()
     continue_on_failure: bool = True
+    is_part: bool = False
 
 
 def find_flows(workspace: Workspace) -> FoundWorkspace:
@@ -52,7 +56,7 @@ def find_flows(workspace: Workspace) -> FoundWorkspace:
     names = [(flow.path, flow.name) for flow in flows if not flow.problems]
     order, missing = workspace.order(names, [flow.name for flow in flows if flow.problems])
     kept = (*notices, *repeated_names(names), *missing)[:NOTICES_LIMIT]
-    return FoundWorkspace(flows, kept, order, workspace.config.continue_on_failure)
+    return FoundWorkspace(flows, kept, order, workspace.config.continue_on_failure, bool(workspace.named))
 
 
 def _find_flow(flow: WorkspaceFlow) -> FoundFlow:

@@ -13,7 +13,7 @@ from .parser import COMMANDS, read_flow, split_steps
 from .patterns import limit_compile_cost
 from .steps import Flow
 from .subflows import SubflowExpander, split_file
-from .workspace_media import FlowMedia, MediaFile, WorkspaceMedia
+from .workspace_media import Absent, FlowMedia, MediaFile, WorkspaceMedia
 
 Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
 Files: TypeAlias = Mapping[str, str]
@@ -52,20 +52,22 @@ def load_flow(
     *,
     path: str = "",
     media: WorkspaceMedia | None = None,
+    absent: Absent | None = None,
 ) -> LoadedFlow:
     """The flow in a Maestro file's text, with the files that it runs, or in a list of JSON values.
 
     The problems, at most one for each step, have line and column if `source` is a text; `root` begins their paths.
     `path` is that of the flow in its workspace, from whose root all files are named then, also those of `media`.
+    `absent` says why a file is not among them.
     """
     problems: list[DocumentError] = []
     notices: list[Notice] = []
     flow: Flow | None = None
     steps: list[Json] = []
-    flow_media = FlowMedia(media, notices)
+    flow_media = FlowMedia(media, notices, absent)
     try:
         if isinstance(source, str):
-            expander = SubflowExpander(files, root, path, flow_media, problems, notices)
+            expander = SubflowExpander(files, root, path, flow_media, problems, notices, absent)
             configuration, commands = expander.expand_file(*split_file(read_documents(source, root, limit=2)))
         else:
             configuration, commands = split_steps(read_json(source, root, JSON_LIMITS))

@@ -114,7 +114,7 @@ def _read_step(node: Node, depth: int) -> Step:
             "the flow's configuration (appId, name, tags, env, ...) must be the first entry, before all steps"
         )
     if len(entries) != 1:
-        raise node.error(f"a step has one command, not {len(entries)}" + _dash_hint(entries))
+        raise _several_entries(node)
     name, arguments = next(iter(entries.items()))
     if name not in COMMANDS:
         raise arguments.error_at_key(_describe_unknown(name))
@@ -131,9 +131,20 @@ def _describe_unknown(name: str) -> str:
     return f"unknown command {quote(name)}{suggest(name, COMMANDS) or '; known: ' + ', '.join(sorted(COMMANDS))}"
 
 
-def _dash_hint(entries: Mapping[str, Node]) -> str:
-    names = [name for name in entries if name in COMMANDS]
-    return "; begin each with its own dash" if len(names) > 1 else ""
+def _several_entries(node: Node) -> DocumentError:
+    """The error about what stands beside the command of a step."""
+    entries = node.mapping()
+    message = f"a step has one command, not {len(entries)}"
+    commands = [name for name in entries if name in COMMANDS]
+    if not commands:
+        return node.error(message)
+    first = commands[0]
+    name, other = next((name, other) for name, other in entries.items() if name != first)
+    if name not in COMMANDS:
+        value = "" if entries[first].is_mapping or entries[first].is_null else ", whose value becomes a field, too"
+        return other.error_at_key(f"unexpected field {quote(name)} beside {first}: indent it below {first}:{value}")
+    field = f", or belongs below {first}: with more indentation" if entries[first].is_null else ""
+    return other.error_at_key(f"{message}: {quote(name)} needs a dash of its own{field}")
 
 
 def _read_sentence_or_bare_command(node: Node, depth: int) -> Step:
@@ -143,6 +154,8 @@ def _read_sentence_or_bare_command(node: Node, depth: int) -> Step:
         return _read_command(text, Node(None, node.location), depth)
     if _looks_like_a_command(text):
         raise node.error(_describe_unknown(text))
+    if text.partition(" - ")[0] in COMMANDS and " - " in text:
+        raise node.error("the next step is indented more than this one: their dashes align")
     sentence, pending = mark_pending(node)
     return replace(_read_sentence(sentence), pending=sentence if pending else None)
 

@@ -7,13 +7,16 @@ from dataclasses import replace
 from .configuration import CONFIGURATION_KEYS, HOOKS, known_entries
 from .documents import DEFAULT_LIMITS, read_documents
 from .nodes import DocumentError, Node, Notice, suggest
+from .parser import COMMANDS as COMMANDS_OF_FLOWS
 from .parser import split_steps
 from .script_readers import with_named_argument
 from .steps import STEP_LIMIT
 from .templates import is_template
 from .variables import COMMANDS, ON_COMPLETE
-from .workspace_media import FlowMedia
+from .workspace_media import Absent, FlowMedia
 
+SCRIPT_ENDINGS = (".js", ".mjs")
+TYPESCRIPT_ENDINGS = (".ts", ".mts", ".cts", ".tsx")
 INCLUSIONS_LIMIT = 100
 DEPTH_LIMIT = 8
 CHARACTERS_LIMIT = 512 * 1024
@@ -33,9 +36,21 @@ def split_file(documents: Sequence[Node]) -> tuple[Node | None, Node]:
     commands = documents[-1]
     if commands.is_mapping and set(commands.mapping()) & set(CONFIGURATION_KEYS):
         raise commands.error("the commands are missing: after the configuration comes ---, and then their list")
+    _check_commands(commands, is_alone=len(documents) == 1)
     if len(documents) > 1 and not documents[0].is_empty:
         return documents[0], commands
     return split_steps(commands)
+
+
+def _check_commands(node: Node, *, is_alone: bool) -> None:
+    """Raise DocumentError for what is no list of commands."""
+    if node.is_null:
+        where = "the file has no commands" if is_alone else "the commands are missing after ---"
+        raise node.error(f"{where}: write a list of them, such as - launchApp")
+    if isinstance(node.value, str) and node.raw.startswith("-"):
+        raise node.error("a space is missing after the dash of a command, such as - launchApp")
+    if node.is_mapping or (isinstance(node.value, str) and node.raw in COMMANDS_OF_FLOWS):
+        raise node.error("the commands are a list: begin each with a dash, such as - launchApp")
 
 
 class SubflowExpander:
@@ -44,7 +59,7 @@ class SubflowExpander:
     With a path, all files have normal names from the root of the workspace: it may have thousands, of which each flow
     runs a few. Otherwise they are named relative to the folder of the flow.
     What is wrong with a step is appended to `problems`, and the step is left out. `stack` are the files around a step,
-    outermost first.
+    outermost first. `absent` says why a file of the workspace is not among the files.
     """
 
     def __init__(
@@ -55,7 +70,9 @@ class SubflowExpander:
         media: FlowMedia,
         problems: list[DocumentError],
         notices: list[Notice],
+        absent: Absent | None = None,
     ) -> None:
+        self._absent = absent
         self._files = files if path else {posixpath.normpath(name): text for name, text in files.items()}
         self._root = root
         self._path = posixpath.normpath(path) if path else ""
@@ -226,6 +243,13 @@ class SubflowExpander:
         return path
 
     def _describe_missing(self, path: str) -> str:
+        if path.lower().endswith(TYPESCRIPT_ENDINGS):
+            stem, _ = posixpath.splitext(path)
+            return f"{path}: TypeScript is not run: compile it to JavaScript, and name {posixpath.basename(stem)}.js"
+        if path in self._media.paths:
+            return f"{path} is no flow or script: their names end with .yaml, .yml, .js or .mjs"
+        if self._absent is not None and (reason := self._absent(path)):
+            return reason
         if self._path and path.startswith(("../", "/")):
             return f"{path} is outside the folder of the workspace"
         hint = suggest(path, self._files) or ", and no other file was either" * (not self._files)

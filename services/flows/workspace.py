@@ -17,7 +17,7 @@ from .workspace_config import (
     is_config_shaped,
     read_workspace_config,
 )
-from .workspace_media import MediaFile, WorkspaceMedia
+from .workspace_media import Absent, MediaFile, WorkspaceMedia
 
 FLOW_ENDINGS = (".yaml", ".yml")
 NO_TEXT = "this is no text in UTF-8 of at most 1 MiB"
@@ -53,15 +53,25 @@ Names: TypeAlias = Sequence[tuple[str, str]]
 class Workspace:
     """The files of a folder by their paths: `texts`, and `others` that are no text. InvalidWorkspace.
 
-    A content of `others` is read when a flow needs it, and may be cut as in WorkspaceMedia.
+    A content of `others` is read when a flow needs it, and may be cut as in WorkspaceMedia. The `named` files are its
+    flows, whatever the configuration says; without any, it decides. Paths that begin with `../` lie beside the folder:
+    flows may run these files, and none is a flow itself. `absent` says why a file is not among them.
     """
 
-    def __init__(self, texts: Mapping[str, str], others: Mapping[str, bytes] = NO_OTHERS) -> None:
+    def __init__(
+        self,
+        texts: Mapping[str, str],
+        others: Mapping[str, bytes] = NO_OTHERS,
+        named: Collection[str] = (),
+        absent: Absent | None = None,
+    ) -> None:
+        self.named = tuple(sorted(named))
+        self._absent = absent
         self._texts = texts
         self._media = WorkspaceMedia(others)
         self._config_file = next((name for name in CONFIG_FILES if name in texts or name in others), CONFIG_FILES[0])
         self.config = self._read_config()
-        self._paths = self._select(sorted({*texts, *others}))
+        self._paths = self._check_named() if named else self._select(sorted({*texts, *others}))
 
     def flows(self) -> Iterator[WorkspaceFlow]:
         """The flows that the configuration selects, by path, each read with the files that it runs."""
@@ -95,9 +105,15 @@ class Workspace:
         except DocumentError as error:
             raise InvalidWorkspace(_remark(error)) from None
 
+    def _check_named(self) -> tuple[str, ...]:
+        for path in self.named:
+            if path not in self._texts and path not in self._media.paths:
+                raise InvalidWorkspace(Remark(path, None, None, f"the file {path} was not sent along"))
+        return self.named
+
     def _select(self, paths: Iterable[str]) -> tuple[str, ...]:
         """The paths of the files that may be flows. InvalidWorkspace if there is none."""
-        candidates = list(filter(may_be_flow, paths))
+        candidates = [path for path in paths if may_be_flow(path) and not path.startswith("../")]
         selected = tuple(path for path in candidates if self.config.takes_path(path))
         if selected:
             return selected
@@ -107,8 +123,8 @@ class Workspace:
             error = self.config.rules[0].source.error("no file fits these patterns of paths")
             raise InvalidWorkspace(_remark(error))
         raise _invalid(
-            "no flow lies in the top folder: send the folder that has config.yaml, or name the flows in it, such as "
-            f'flows: "**" (found: {candidates[0]})'
+            f"no flow lies in the top folder, but {candidates[0]}: name its folder or the file itself, or write a "
+            'config.yaml that says which files are flows, such as flows: "**"'
         )
 
     def _read_flow(self, path: str) -> WorkspaceFlow | None:
@@ -116,10 +132,10 @@ class Workspace:
         text = self._texts.get(path)
         if text is None:
             return WorkspaceFlow(path, _stem(path), problems=(Remark(path, None, None, NO_TEXT),))
-        loaded = load_flow(text, self._texts, root=path, path=path, media=self._media)
+        loaded = load_flow(text, self._texts, root=path, path=path, media=self._media, absent=self._absent)
         if loaded.flow is None:
             return self._read_refused(path, text, loaded.problems)
-        if not self.config.takes_tags(loaded.flow.tags):
+        if not self.named and not self.config.takes_tags(loaded.flow.tags):
             return None
         return WorkspaceFlow(
             path,
@@ -132,14 +148,15 @@ class Workspace:
 
     def _read_refused(self, path: str, text: str, problems: Sequence[DocumentError]) -> WorkspaceFlow | None:
         tags = _read_tags(path, text)
-        if tags is None or not self.config.takes_tags(tags):
+        if not self.named and (tags is None or not self.config.takes_tags(tags)):
             return None
+        tags = tags or ()
         return WorkspaceFlow(path, _stem(path), tags, problems=tuple(map(_remark, problems)))
 
 
 def may_be_flow(path: str) -> bool:
     """Whether a file has the name of a flow."""
-    return path.endswith(FLOW_ENDINGS) and _stem(path) != _CONFIG_STEM
+    return path.lower().endswith(FLOW_ENDINGS) and _stem(path) != _CONFIG_STEM
 
 
 def find_root(paths: Collection[str]) -> str:

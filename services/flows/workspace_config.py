@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from .documents import read_yaml
+from .documents import read_documents
 from .globs import Glob, InvalidGlob
 from .labels import NAME_LIMIT, TAG_LIMIT, TAGS_LIMIT
 from .nodes import Node, quote, read_optional, suggest
@@ -16,6 +16,7 @@ CONFIG_FILES = ("config.yaml", "config.yml")
 WITHOUT_MEANING = ("testOutputDir", "baselineBranch", "disableRetries", "notifications", "platform")
 """Keys of Maestro's configuration that say nothing about which tests there are."""
 CONFIG_KEYS = ("flows", "includeTags", "excludeTags", "executionOrder", *WITHOUT_MEANING)
+DOCUMENTS_LIMIT = 100
 GLOBS_LIMIT = 100
 GLOB_LIMIT = 500
 ORDER_LIMIT = 1_000
@@ -66,7 +67,7 @@ class WorkspaceConfig:
 
 def read_workspace_config(text: str, file: str) -> WorkspaceConfig:
     """The configuration in a text. Unknown keys are kept with a notice. Raise DocumentError."""
-    root = read_yaml(text, file)
+    root, *others = read_documents(text, file, limit=DOCUMENTS_LIMIT)
     entries = {} if root.is_null else root.mapping()
     order = _not_null(entries, "executionOrder")
     ordering = order.fields(("continueOnFailure", "flowsOrder")) if order else {}
@@ -76,7 +77,10 @@ def read_workspace_config(text: str, file: str) -> WorkspaceConfig:
         exclude_tags=frozenset(_read_at(entries, "excludeTags", _read_tags)),
         flows_order=_read_at(ordering, "flowsOrder", _read_names),
         continue_on_failure=read_optional(ordering, "continueOnFailure", Node.boolean) is not False,
-        notices=tuple(_unknown_key(file, key, node) for key, node in entries.items() if key not in CONFIG_KEYS),
+        notices=(
+            *(_unknown_key(file, key, node) for key, node in entries.items() if key not in CONFIG_KEYS),
+            *(_second_document(node) for node in others[:1]),
+        ),
     )
 
 
@@ -133,3 +137,9 @@ def _unknown_key(file: str, key: str, node: Node) -> Remark:
     place = node.key_location or node.location
     hint = suggest(key, CONFIG_KEYS) or f"; known: {', '.join(CONFIG_KEYS)}"
     return Remark(file, place.line, place.column, f"{quote(key)} has no effect in a workspace's configuration{hint}")
+
+
+def _second_document(node: Node) -> Remark:
+    place = node.location
+    message = "only the first document of a workspace's configuration has an effect: remove what comes after this ---"
+    return Remark(place.file, place.line, place.column, message)

@@ -2,9 +2,10 @@
 
 import posixpath
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from typing import TypeAlias
 
 from .capture_commands import picture_name
 from .nodes import Node, Notice, quote, suggest
@@ -22,6 +23,10 @@ IMPORT_HINT = "import the folder of the flow with POST /tests/import"
 
 _QUOTED = re.compile(r"""'([^'\\\n]{1,400})'|"([^"\\\n]{1,400})"|`([^`\\$\n]{1,400})`""")
 _SIGNATURES = ((PNG, 0, b"\x89PNG\r\n\x1a\n"), (JPEG, 0, b"\xff\xd8\xff"), (GIF, 0, b"GIF8"), (MP4, 4, b"ftyp"))
+
+
+Absent: TypeAlias = Callable[[str], str]
+"""The message why the file at a path, which may exist, is not among the files of a workspace; empty without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +66,8 @@ class WorkspaceMedia:
 class FlowMedia:
     """The files that the commands of one flow name; without `media` the files of its folder are not known."""
 
-    def __init__(self, media: WorkspaceMedia | None, notices: list[Notice]) -> None:
+    def __init__(self, media: WorkspaceMedia | None, notices: list[Notice], absent: Absent | None = None) -> None:
+        self._absent = absent
         self._media = media
         self._notices = notices
         self._taken: set[str] = set()
@@ -72,6 +78,11 @@ class FlowMedia:
     def files(self) -> tuple[MediaFile, ...]:
         """Those of the commands, then those that only scripts send."""
         return tuple({**self._files, **self._sent}.values())[:FILES_LIMIT]
+
+    @property
+    def paths(self) -> Collection[str]:
+        """The paths of the files of the folder that are no texts."""
+        return self._media.paths if self._media is not None else ()
 
     def resolve(self, command: str, node: Node, folder: str) -> Node:
         """The arguments of a command in a file of this folder, with the paths of its files in the workspace.
@@ -92,7 +103,7 @@ class FlowMedia:
         if self._media is None:
             return
         texts = dict.fromkeys("".join(found) for found in _QUOTED.findall(source))
-        for text in texts if self._media.paths else ():
+        for text in texts:
             paths = (posixpath.normpath(posixpath.join(folder, text)), posixpath.normpath(text))
             path = next((path for path in paths if path in self._media.paths), None)
             if path is not None and path not in self._sent:
@@ -128,7 +139,9 @@ class FlowMedia:
         if is_template(name):
             raise item.error("the name of a file cannot have variables")
         path = posixpath.normpath(posixpath.join(folder, name))
-        if path.startswith(("../", "/")):
+        if path not in media.paths and self._absent is not None and (reason := self._absent(path)):
+            raise item.error(reason)
+        if path not in media.paths and path.startswith(("../", "/")):
             raise item.error(f"{path} is outside the folder of the workspace")
         if path not in media.paths:
             raise item.error(f"the file {path} was not sent along{suggest(path, media.paths)}")

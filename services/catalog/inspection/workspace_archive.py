@@ -1,5 +1,6 @@
 """Reads the archive of a workspace within limits. It runs in a child process: an archive may be malicious."""
 
+import posixpath
 import stat
 import zipfile
 import zlib
@@ -8,12 +9,12 @@ from contextlib import contextmanager
 
 from services.app_files.archive_limits import HostileArchive, check_directory, check_entries
 from services.flows.nodes import quote
-from services.flows.workspace import find_root
 from services.flows.workspace_files import (
     InvalidFiles,
     WorkspaceFiles,
     check_path,
     check_totals,
+    find_manifest,
     is_ignored,
     normalize_path,
 )
@@ -41,7 +42,8 @@ def read_file(path: str, name: str) -> bytes:
     """The content of one of the other files of the workspace in a zip archive. HostileArchive; KeyError."""
     with open(path, "rb") as file, _reading(), zipfile.ZipFile(file) as archive:
         entries = _check_all(archive.infolist())
-        return _read(archive, entries[find_root(entries) + name], FILE_BYTES + 1)
+        manifest = find_manifest(entries, lambda file, most: _read(archive, entries[file], most))
+        return _read(archive, entries[posixpath.normpath(manifest.root + name)], FILE_BYTES + 1)
 
 
 @contextmanager

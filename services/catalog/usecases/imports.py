@@ -138,7 +138,7 @@ class ImportUseCases:
 
     async def _report(self, new: NewImport, found: FoundWorkspace, outcomes: _Outcomes) -> ImportReport:
         paths = {flow.path for flow in found.flows}
-        missing = await self._store.tests.elsewhere(new.workspace, paths, MISSING_LIMIT)
+        missing = () if found.is_part else await self._store.tests.elsewhere(new.workspace, paths, MISSING_LIMIT)
         refused = {flow.path: flow.problems for flow in found.flows if flow.problems}
         return ImportReport(
             workspace=new.workspace,

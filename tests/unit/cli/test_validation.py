@@ -21,11 +21,25 @@ def test_problems_of_flows_that_are_not_selected_do_not_matter(tmp_path: Path) -
     assert [problem.file for problem in validate(find_files([tmp_path / "b.yaml"]))] == ["b.yaml"]
 
 
-def test_selected_flow_that_the_configuration_excludes_is_a_problem(tmp_path: Path) -> None:
-    write(tmp_path, {"config.yaml": "excludeTags: [slow]", "a.yaml": FLOW, "b.yaml": "tags: [slow]\n---\n- back"})
-    (problem,) = validate(find_files([tmp_path / "b.yaml"]))
-    assert (problem.file, problem.line, problem.severity) == ("b.yaml", None, "error")
-    assert "config.yaml" in problem.message
+def test_flow_that_is_named_is_one_whatever_the_configuration_says(tmp_path: Path) -> None:
+    config = "flows: tests/*\nexcludeTags: [slow]"
+    write(tmp_path, {"config.yaml": config, "tests/a.yaml": FLOW, "more/b.yaml": "tags: [slow]\n---\n- back"})
+    workspace = find_files([tmp_path / "more" / "b.yaml"])
+    assert validate(workspace) == []
+    assert set(workspace.paths) == {"config.yaml", "more/b.yaml"}
+
+
+def test_notices_are_those_of_the_named_flow_its_parts_and_the_configuration(tmp_path: Path) -> None:
+    noticed = "appId: a\nowner: me\n---\n- back\n"
+    files = {"other.yaml": noticed, "part.yaml": noticed, "mine.yaml": "- runFlow: part.yaml\n"}
+    write(tmp_path, {**files, "config.yaml": "owner: me\n---\nflows: '**'\n"})
+    (tmp_path / "link.yaml").symlink_to("nowhere.yaml")
+    problems = validate(find_files([tmp_path / "mine.yaml"]))
+    assert [(problem.file, problem.line) for problem in problems] == [
+        ("config.yaml", 1),
+        ("config.yaml", 3),
+        ("part.yaml", 2),
+    ]
 
 
 def test_files_that_are_left_out_are_noticed(tmp_path: Path) -> None:

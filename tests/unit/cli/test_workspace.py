@@ -11,7 +11,10 @@ import pytest
 
 from mobiletest_cli.errors import INVALID_FILE, CliError
 from mobiletest_cli.folder_search import search
+from mobiletest_cli.validation import validate
 from mobiletest_cli.workspace import Workspace, find_files
+from services.catalog.inspection.workspace_archive import read_file
+from services.catalog.workspace_reader import read_workspace
 from services.flows.workspace_files import ARCHIVE_BYTES, DEPTH_LIMIT, FILES_LIMIT, TEXT_BYTES, UNPACKED_BYTES
 from services.flows.workspace_media import FILE_BYTES
 from tests.fakes.workspaces import FLOW, PNG
@@ -85,8 +88,9 @@ def test_links_inside_are_sent_as_files_and_others_are_left_out(tmp_path: Path) 
     (folder / "broken.yaml").symlink_to("nothing")
     workspace = find_files([folder])
     assert set(packed(workspace)) == {"a.yaml", "b.yaml", "parts/x.yaml", "shared/x.yaml"}
-    reason = "is a link that leads out of the folder"
-    assert workspace.left_out == dict.fromkeys(("stolen.yaml", "elsewhere", "broken.yaml"), reason)
+    reason = "is a link that is not followed: it leads out of the folder"
+    nothing = "is a link that is not followed: it leads to nothing"
+    assert workspace.left_out == {"stolen.yaml": reason, "elsewhere": reason, "broken.yaml": nothing}
 
 
 def test_links_in_circles_end(tmp_path: Path) -> None:
@@ -123,19 +127,24 @@ def test_files_are_shown_from_the_working_directory(tmp_path: Path, monkeypatch:
     assert find_files([Path("flows")]).display_path("a.yaml") == "flows/a.yaml"
 
 
-@pytest.mark.parametrize("around", [{"config.yaml": CONFIG}, {"config.yml": "flows: ["}])
+BROKEN = {"config.yml": "flows: ["}
+
+
+@pytest.mark.parametrize("around", [{"config.yaml": CONFIG}, BROKEN])
 def test_single_flow_has_the_path_of_its_workspace(tmp_path: Path, around: Mapping[str, str]) -> None:
-    """The other flows are sent, too: they may be parts of it."""
-    write(tmp_path, {**around, "account/login.yaml": FLOW, "shared/start.yaml": FLOW})
+    """Of the other files those are sent that it runs."""
+    files = {"account/login.yaml": "- runFlow: ../shared/start.yaml", "shared/start.yaml": FLOW, "b.yaml": FLOW}
+    write(tmp_path, {**around, **files})
     workspace = find_files([tmp_path / "account" / "login.yaml"])
     assert workspace.selected == {"account/login.yaml"}
-    assert set(workspace.paths) == {*around, "account/login.yaml", "shared/start.yaml"}
+    sent = {*around, "account/login.yaml", "shared/start.yaml"}
+    assert set(workspace.paths) == (sent if around != BROKEN else {"config.yml"})
 
 
 def test_folder_of_maestro_is_the_root_of_its_flows(tmp_path: Path) -> None:
     write(tmp_path, {"config.yaml": CONFIG, ".maestro/a/b.yaml": FLOW, ".maestro/c.yaml": FLOW})
     workspace = find_files([tmp_path / ".maestro" / "a" / "b.yaml"])
-    assert set(workspace.paths) == {"a/b.yaml", "c.yaml"}
+    assert set(workspace.paths) == {"a/b.yaml"}
     assert workspace.selected == {"a/b.yaml"}
 
 
@@ -143,7 +152,7 @@ def test_folder_of_maestro_is_the_root_of_its_flows(tmp_path: Path) -> None:
 def test_configurations_of_others_do_not_make_a_root(tmp_path: Path, above: Mapping[str, str]) -> None:
     write(tmp_path, {**above, "repo/flows/a.yaml": FLOW, "repo/flows/b.yaml": FLOW, "repo/other.yaml": FLOW})
     workspace = find_files([tmp_path / "repo" / "flows" / "a.yaml"])
-    assert set(workspace.paths) == {"a.yaml", "b.yaml"}
+    assert set(workspace.paths) == {"a.yaml"}
     assert workspace.selected == {"a.yaml"}
 
 
@@ -160,10 +169,109 @@ def test_several_paths_select_flows_of_the_folder_around_them(tmp_path: Path) ->
 def test_paths_that_are_no_flows_are_refused(tmp_path: Path) -> None:
     write(tmp_path, {"config.yaml": CONFIG, "a.yaml": FLOW, "s.js": "1", ".b.yaml": FLOW, "empty/x.txt": ""})
     assert refusal(tmp_path / "none").message.endswith("none: there is no such file or folder")
-    assert refusal(tmp_path / "s.js").message.endswith("s.js: is no flow: the name of a flow ends with .yaml or .yml")
+    assert refusal(tmp_path / "s.js").message.endswith("s.js: is no flow: name the flow that needs it")
     assert "config.yaml: is no flow" in refusal(tmp_path / "config.yaml").message
-    assert ".b.yaml: hidden files and links out of the folder are not sent" in refusal(tmp_path / ".b.yaml").message
+    assert ".b.yaml does not come along: hidden files are not sent" in refusal(tmp_path / ".b.yaml").message
     assert "empty: the folder has no flow" in refusal(tmp_path / "empty", tmp_path / "a.yaml").message
+
+
+def imported(workspace: Workspace, folder: Path) -> dict[str, list[str]]:
+    """The messages about each flow that the server makes of the files as they are sent."""
+    archive = folder / "sent.zip"
+    archive.write_bytes(workspace.zip())
+    found = read_workspace(str(archive))
+    return {path: [problem[3] for problem in problems] for path, _, _, _, _, problems in found["flows"]}
+
+
+def test_flow_in_a_folder_below_is_run_alone(tmp_path: Path) -> None:
+    """It has the path of its workspace although nothing else is sent, and no flow lies at the top."""
+    write(tmp_path, {".maestro/flows/home.yaml": FLOW, ".maestro/other.yaml": "- nope"})
+    workspace = find_files([tmp_path / ".maestro" / "flows" / "home.yaml"])
+    assert imported(workspace, tmp_path) == {"flows/home.yaml": []}
+
+
+@pytest.mark.parametrize("named", ["e2e/flows", "e2e/flows/home.yaml"])
+def test_files_beside_the_folder_come_along_when_a_flow_names_them(tmp_path: Path, named: str) -> None:
+    flow = "- runFlow: ../shared/start.yaml\n- addMedia: [../media/cat.png]\n- runScript: ../../lib/s.mjs\n"
+    files = {"e2e/flows/home.yaml": flow, "e2e/shared/start.yaml": FLOW, "lib/s.mjs": "1", "e2e/media/cat.png": PNG}
+    write(tmp_path, {**files, "e2e/shared/unused.yaml": FLOW, ".git/HEAD": ""})
+    workspace = find_files([tmp_path / named])
+    assert set(packed(workspace)) == {".mobiletest.json", *files}
+    assert imported(workspace, tmp_path) == {"home.yaml": []}
+    assert read_file(str(tmp_path / "sent.zip"), "../media/cat.png") == PNG
+    assert workspace.display_path("../shared/start.yaml") == (tmp_path / "e2e/shared/start.yaml").as_posix()
+
+
+def test_files_beside_the_folder_that_are_none_of_its_flows_are_not_sent(tmp_path: Path) -> None:
+    """Neither hidden ones, nor those outside of the repository, which without one is the folder above."""
+    named = {
+        "../.env.yaml": "hidden files are not sent",
+        "../.secret/a.yaml": "hidden files are not sent",
+        "../../far.yaml": f"it lies outside of {(tmp_path / 'in').as_posix()}",
+        "../none.yaml": "there is no file ../none.yaml; did you mean ../nine.yaml?",
+        "../link.yaml": "is a link that is not followed: it leads out of the folder",
+    }
+    others = ("in/.env.yaml", "in/.secret/a.yaml", "far.yaml", "in/nine.yaml")
+    write(tmp_path, dict.fromkeys(others, FLOW))
+    write(tmp_path, {"in/flows/a.yaml": "".join(f"- runFlow: {path}\n" for path in named)})
+    (tmp_path / "in" / "link.yaml").symlink_to(tmp_path / "far.yaml")
+    workspace = find_files([tmp_path / "in" / "flows" / "a.yaml"])
+    problems = [problem.message for problem in validate(workspace)]
+    assert [expected in problem for expected, problem in zip(named.values(), problems, strict=True)] == [True] * 5
+    assert set(workspace.paths) == {"a.yaml"}
+
+
+def test_link_to_a_folder_of_the_repository_is_followed(tmp_path: Path) -> None:
+    """Of the folder behind it the flows, and what flows name."""
+    flow = "- runFlow: parts/b.yaml\n- runScript: parts/s.js\n"
+    write(tmp_path, {".git/HEAD": "", ".maestro/a.yaml": flow, "lib/b.yaml": FLOW, "lib/s.js": "1", "lib/t.js": "1"})
+    (tmp_path / ".maestro" / "parts").symlink_to("../lib")
+    (tmp_path / ".maestro" / "git").symlink_to("../.git")
+    workspace = find_files([tmp_path / ".maestro"])
+    assert set(workspace.paths) == {"a.yaml", "parts/b.yaml", "parts/s.js"}
+    assert imported(workspace, tmp_path) == {"a.yaml": []}
+    assert workspace.left_out == {"git": "is a link to something hidden"}
+    assert set(find_files([tmp_path / ".maestro" / "a.yaml"]).paths) == {"a.yaml", "parts/b.yaml", "parts/s.js"}
+
+
+def test_error_says_that_a_link_is_not_followed(tmp_path: Path) -> None:
+    write(tmp_path, {".maestro/a.yaml": "- runFlow: parts/b.yaml\n", "lib/b.yaml": FLOW})
+    (tmp_path / ".maestro" / "parts").symlink_to("../lib")
+    for named in (".maestro", ".maestro/a.yaml"):
+        first = validate(find_files([tmp_path / named]))[0]
+        assert (first.file, first.line, first.column) == ("a.yaml", 1, 12)
+        assert f"{tmp_path.as_posix()}/.maestro/parts is a link that is not followed" in first.message
+
+
+def test_error_says_that_a_link_was_checked_out_as_a_text(tmp_path: Path) -> None:
+    """As git does it where core.symlinks is false."""
+    write(tmp_path, {".maestro/a.yaml": "- runFlow: parts/b.yaml\n", "lib/b.yaml": FLOW, ".maestro/parts": "../lib"})
+    (problem,) = validate(find_files([tmp_path / ".maestro"]))
+    assert "/.maestro/parts is a file, perhaps a link that git has written as a text" in problem.message
+
+
+def test_endings_of_flows_and_scripts_are_those_that_people_write(tmp_path: Path) -> None:
+    flow = "- runScript: s.JS\n- runScript: s.mjs\n- runFlow: Part.YML\n"
+    files = {
+        "Login.YAML": flow,
+        "s.JS": "1",
+        "s.mjs": "1",
+        "Part.YML": FLOW,
+        "flow.txt": FLOW,
+        "types.yaml": "- runScript: s.ts",
+    }
+    write(tmp_path, {**files, "s.ts": "1"})
+    assert imported(find_files([tmp_path]), tmp_path)["Login.YAML"] == []
+    assert imported(find_files([tmp_path / "Login.YAML"]), tmp_path) == {"Login.YAML": []}
+    assert imported(find_files([tmp_path / "flow.txt"]), tmp_path) == {"flow.txt": []}
+    (problem,) = validate(find_files([tmp_path / "types.yaml"]))
+    assert "TypeScript is not run: compile it to JavaScript, and name s.js" in problem.message
+
+
+def test_flows_of_folders_are_those_that_lie_in_them_without_a_configuration(tmp_path: Path) -> None:
+    write(tmp_path, {"flows/a/x.yaml": FLOW, "flows/b/y.yaml": FLOW, "flows/b/parts/z.yaml": FLOW})
+    workspace = find_files([tmp_path / "flows" / "a", tmp_path / "flows" / "b"])
+    assert imported(workspace, tmp_path) == {"a/x.yaml": [], "b/y.yaml": []}
 
 
 @pytest.mark.parametrize("files", [{}, {"README.md": "x"}, {"config.yaml": CONFIG, "s.js": "1"}])

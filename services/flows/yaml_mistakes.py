@@ -1,0 +1,91 @@
+"""Says what people usually meant where YAML cannot be read: a missing ---, a tab, a forgotten colon."""
+
+import re
+from dataclasses import dataclass
+
+_BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
+_SEPARATOR = re.compile(r"---(\s.*)?")
+_ALMOST_SEPARATOR = re.compile(r"(--|-{4,}|[\u2013\u2014][-\u2013\u2014]*)\s*")
+_HEADER = re.compile(r"\w+\s*:(\s|$)")
+_FIELD = re.compile(r"\s*(?:-\s+)?(\w+)\s*:(?:\s|$)")
+_BARE_COMMAND = re.compile(r"\s*-\s+(\w+)\s*(#.*)?")
+_COMMAND_WITH_VALUE = re.compile(r"\s*-\s+(\w+)\s*:\s+[^\s#|>].*")
+_NOT_PLAIN = "@`%"
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """What is wrong where; line and column count from 1."""
+
+    line: int
+    column: int
+    message: str
+
+
+def explain_mistake(text: str, line: int, column: int, problem: str) -> Mistake | None:
+    """The mistake behind what a YAML parser says of a place; None if it is not one of the usual ones."""
+    lines = _BREAK.split(text)
+    if line > len(lines):
+        return None
+    return (
+        _find_tab(lines[line - 1], line, column)
+        or _find_separator(lines, line)
+        or _find_field(lines, line, column)
+        or _find_value(lines[line - 1], line, column)
+        or _find_indentation(lines, line, column, problem)
+    )
+
+
+def _find_tab(found: str, line: int, column: int) -> Mistake | None:
+    before = found[: len(found) - len(found.lstrip(" \t"))]
+    at = before.find("\t") if "\t" in before else column - 1
+    if found[at : at + 1] != "\t":
+        return None
+    return Mistake(line, at + 1, "there is a tab in the indentation: YAML takes only spaces")
+
+
+def _find_separator(lines: list[str], line: int) -> Mistake | None:
+    """A list that follows the configuration, without the line that ends it."""
+    above = lines[: line - 1]
+    if any(map(_SEPARATOR.fullmatch, above[1:])) or not any(map(_HEADER.match, above)):
+        return None
+    for number, text in enumerate(above, 1):
+        if _ALMOST_SEPARATOR.fullmatch(text):
+            return Mistake(number, 1, "the line between the configuration and the commands is --- (three dashes)")
+    if lines[line - 1].startswith("-"):
+        return Mistake(line, 1, "a line with --- is missing above: it ends the configuration, and commands follow")
+    return None
+
+
+def _find_field(lines: list[str], line: int, column: int) -> Mistake | None:
+    """A field below a command that has no colon, or that has its value in the same line."""
+    field = _FIELD.match(lines[line - 1])
+    command_line = next((text for text in reversed(lines[: line - 1]) if text.strip()), "")
+    if field is None or field.start(1) < _indentation(command_line) + 2 or column > field.end():
+        return None
+    name, at = field[1], field.start(1) + 1
+    if bare := _BARE_COMMAND.fullmatch(command_line):
+        return Mistake(line, at, f'unexpected "{name}": "{bare[1]}" needs a colon before fields can follow it')
+    if valued := _COMMAND_WITH_VALUE.fullmatch(command_line):
+        hint = f'"{valued[1]}" has a value in its line: write the value as a field, too'
+        return Mistake(line, at, f'unexpected "{name}": {hint}')
+    return None
+
+
+def _find_value(found: str, line: int, column: int) -> Mistake | None:
+    if (first := found[column - 1 : column]) and first in _NOT_PLAIN:
+        return Mistake(line, column, f"a value that begins with {first} has to be in quotes")
+    return None
+
+
+def _find_indentation(lines: list[str], line: int, column: int, problem: str) -> Mistake | None:
+    above = [text for text in lines[: line - 1] if text.strip()]
+    if column - 1 != _indentation(lines[line - 1]) or not above or "did not find expected" not in problem:
+        return None
+    if column - 1 in map(_indentation, above):
+        return None
+    return Mistake(line, column, "the indentation fits no line above: steps and fields that belong together align")
+
+
+def _indentation(text: str) -> int:
+    return len(text) - len(text.lstrip(" "))

@@ -1,0 +1,36 @@
+"""What is said of YAML that cannot be read, where the usual mistakes are behind it."""
+
+import pytest
+
+from services.flows.documents import read_documents
+from services.flows.nodes import DocumentError
+
+HEADER = "appId: a\n---\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "message"),
+    [
+        ("appId: a\n- back", 2, 1, "a line with --- is missing above"),
+        ("appId: a\nenv:\n  A: b\n\n- tapOn:\n    id: a", 5, 1, "a line with --- is missing above"),
+        ("---\nappId: a\n- back", 3, 1, "a line with --- is missing above"),
+        ("appId: a\n----\n- back", 2, 1, "(three dashes)"),
+        ("appId: a\n--\n- back", 2, 1, "(three dashes)"),
+        (f"{HEADER}- tapOn:\n\tid: a", 4, 1, "there is a tab"),
+        (f"{HEADER}- tapOn:\n    id: a\n  \tindex: 1", 5, 3, "there is a tab"),
+        (f"{HEADER}-\ttapOn: a", 3, 2, "there is a tab"),
+        (f"{HEADER}- back\n    optional: true", 4, 5, '"optional": "back" needs a colon before fields can follow it'),
+        (f"{HEADER}- repeat:\n    commands:\n      - back\n        optional: true", 6, 9, '"back" needs a colon'),
+        (f"{HEADER}- tapOn: Go\n    optional: true", 4, 5, '"optional": "tapOn" has a value in its line'),
+        (f'{HEADER}- tapOn: "Go"\n    optional: true', 4, 5, '"optional": "tapOn" has a value in its line'),
+        (f"{HEADER}- tapOn: @go", 3, 10, "a value that begins with @ has to be in quotes"),
+        (f"{HEADER}- tapOn: 'Go\n- back\n", 3, 10, "the quote that begins here is not closed"),
+        (f"{HEADER}- tapOn:\n    id: a\n   index: 1", 5, 4, "the indentation fits no line above"),
+        (f"{HEADER}- assertVisible: Price: 5", 3, 23, "put a sentence that has a colon"),
+    ],
+)
+def test_mistake_is_named_where_it_is(text: str, line: int, column: int, message: str) -> None:
+    with pytest.raises(DocumentError) as refused:
+        read_documents(text, "a.yaml", limit=2)
+    assert (refused.value.line, refused.value.column) == (line, column), refused.value.message
+    assert message in refused.value.message
