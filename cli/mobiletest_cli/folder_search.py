@@ -146,9 +146,10 @@ class NamedFiles:
         self.find(path)
         if reason := self._reasons[path]:
             return f"the file {path} does not come along: {reason}"
-        if self._known and not path.startswith("../"):
+        hint = suggest(path, (*self._neighbours(path), *self._known))
+        if self._known and not (path.startswith("../") and hint):
             return ""
-        return f"there is no file {path}{suggest(path, (*self._neighbours(path), *self._known))}"
+        return f"there is no file {path}{hint}"
 
     def _neighbours(self, path: str) -> Iterator[str]:
         folder, slash, _ = path.rpartition("/")
