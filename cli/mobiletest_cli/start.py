@@ -17,6 +17,7 @@ from mobiletest_cli.output import Output
 
 if TYPE_CHECKING:
     from mobiletest_cli.api_types import App, ImportTestsResponse
+    from mobiletest_cli.workspace import Workspace
 
 MOST_TESTS = 1000
 NAME_APP = "Name it: --app-id; mobiletest apps list shows them"
@@ -38,6 +39,8 @@ class Selection:
     excluded_tags: Sequence[str] = ()
     name: str | None = None
     env: Mapping[str, str] = field(default_factory=dict)
+    shell: Mapping[str, str] = field(default_factory=dict)
+    """The variables of the environment that flows may read; those of `env` win."""
     retries: int | None = None
     shard: tuple[int, int] | None = None
     cancel_previous: bool = False
@@ -143,6 +146,7 @@ class StartBuilder:
         from mobiletest_cli.workspace_import import import_folder, select
 
         files = find_files(wanted.paths)
+        body = self._with_shell(wanted, body, files)
         workspace = wanted.workspace or (str(apps[0]["name"])[:100] if apps else None)
         for app_id in [app["id"] for app in apps] or [None]:
             imported = import_folder(self._api, self._output, files, workspace, app_id)
@@ -156,6 +160,18 @@ class StartBuilder:
         paths = {str(test["test_id"]): files.display_path(test["path"]) for test in chosen}
         name = wanted.name or imported["workspace"]
         return Start("executions", {**body, "tests": tests, "name": name}, imported, paths)
+
+    def _with_shell(self, wanted: Selection, body: Mapping[str, Any], files: Workspace) -> Mapping[str, Any]:
+        """The body with the variables of the shell that the flows read."""
+        from mobiletest_cli.shell_variables import shell_variables
+
+        found = shell_variables(files, wanted.shell)
+        taken = {name: value for name, value in found.items() if name not in wanted.env}
+        if not taken:
+            return body
+        self._output.say(f"From the environment: {', '.join(sorted(taken))}.")
+        config: Mapping[str, Any] = body.get("run_config", {})
+        return {**body, "run_config": {**config, "env": {**taken, **wanted.env}}}
 
     def _stored_tests(self, wanted: Selection, apps: Sequence[App]) -> list[dict[str, Any]]:
         """The tests of the server that have the names or tags."""

@@ -225,8 +225,10 @@ def find_files(paths: Sequence[Path]) -> Workspace:
     for path in paths:
         if not path.exists():
             raise CliError(f"{shown(path)}: there is no such file or folder", INVALID_FILE)
-        if path.is_file() and (path.name in CONFIG_FILES or path.name.lower().endswith(SCRIPT_ENDINGS)):
-            raise CliError(f"{shown(path)}: is no flow: name the flow that needs it", INVALID_FILE)
+        if path.is_file() and path.name in CONFIG_FILES:
+            raise CliError(f"{shown(path)}: is no flow: name its folder", INVALID_FILE)
+        if path.is_file() and path.name.lower().endswith(SCRIPT_ENDINGS):
+            raise CliError(f"{shown(path)}: is no flow: name the flow that runs it", INVALID_FILE)
     places = [Path(os.path.abspath(path)) for path in paths]
     if len(places) == 1 and places[0].is_dir():
         workspace = Workspace(places[0], search(places[0]))

@@ -25,12 +25,13 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 _TEXT, _SECRET_KEY, _VARIANT = "value", "secret", "variant"
 _SHAPE = 'a string, {"secret": "NAME"} or {"value": "TEXT", "secret": true, "variant": false}'
 _SECRET_REFERENCE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
-_BUILT_IN = frozenset(
+BUILT_IN_NAMES = frozenset(
     {
         *("maestro", "output", "http", "json", "faker"),
         *("MAESTRO_APP_ID", "MAESTRO_DEVICE_UDID", "MAESTRO_FILENAME", "MAESTRO_SHARD_ID", "MAESTRO_SHARD_INDEX"),
     }
 )
+"""Names that the service itself gives a value."""
 _SECRET_NAME = re.compile(
     r"passw(?:or)?d|passcode|passphrase|secret|token|credential|api_?key|private_?key|(?:^|_)(?:pwd|pin|otp)(?:_|\d|$)",
     re.IGNORECASE,
@@ -176,7 +177,7 @@ def _name_problem(name: str) -> str:
             f'"{shown}" is not a name for a variable: use 1 to 100 letters (A to Z), digits and _, not beginning '
             "with a digit"
         )
-    if name in _BUILT_IN:
+    if name in BUILT_IN_NAMES:
         return "is the name of a built-in variable; choose another name"
     return ""
 

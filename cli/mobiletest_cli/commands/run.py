@@ -105,6 +105,7 @@ def run(
         excluded_tags=exclude_tag or (),
         name=name,
         env={**(project.env or {}), **_variables(env or (), os.environ)},
+        shell=os.environ,
         retries=project.retries if retries is None else retries,
         shard=_shard(shard),
         cancel_previous=cancel_previous,

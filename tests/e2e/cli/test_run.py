@@ -56,6 +56,13 @@ async def test_a_new_user_gets_a_verdict_with_one_command(project: Shell, api: A
     assert created(await api.get("/executions"))["total"] == 2
 
 
+async def test_variables_of_the_shell_reach_the_flow_unless_the_command_names_them(project: Shell) -> None:
+    project.write({"flows/who.yaml": "- launchApp\n- assertTrue: ${MAESTRO_WHO == 'ada' && MAESTRO_WHERE == 'here'}\n"})
+    project.environ |= {"MAESTRO_WHO": "ada", "MAESTRO_WHERE": "there", "MAESTRO_OTHER": "x"}
+    ended = await project.ok("run", "--app", "app.apk", "--build", "1.0.0", "-e", "MAESTRO_WHERE=here", "flows")
+    assert "From the environment: MAESTRO_WHO." in ended.err
+
+
 async def test_the_json_is_one_document_with_what_ci_says(project: Shell) -> None:
     names = ("CI_COMMIT_BRANCH", "CI_COMMIT_REF_NAME")
     project.environ |= {"CI": "true", "GITLAB_CI": "true", "CI_COMMIT_SHA": "4f2c1d9", **dict.fromkeys(names, "größe")}

@@ -169,7 +169,7 @@ def test_several_paths_select_flows_of_the_folder_around_them(tmp_path: Path) ->
 def test_paths_that_are_no_flows_are_refused(tmp_path: Path) -> None:
     write(tmp_path, {"config.yaml": CONFIG, "a.yaml": FLOW, "s.js": "1", ".b.yaml": FLOW, "empty/x.txt": ""})
     assert refusal(tmp_path / "none").message.endswith("none: there is no such file or folder")
-    assert refusal(tmp_path / "s.js").message.endswith("s.js: is no flow: name the flow that needs it")
+    assert refusal(tmp_path / "s.js").message.endswith("s.js: is no flow: name the flow that runs it")
     assert "config.yaml: is no flow" in refusal(tmp_path / "config.yaml").message
     assert ".b.yaml does not come along: hidden files are not sent" in refusal(tmp_path / ".b.yaml").message
     assert "empty: the folder has no flow" in refusal(tmp_path / "empty", tmp_path / "a.yaml").message
