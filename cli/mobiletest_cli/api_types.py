@@ -727,6 +727,7 @@ class Run(TypedDict):
     report_metadata: dict[str, Any] | None
     question: Question | None
     variant: NotRequired[Variant]
+    source_path: NotRequired[str]
 
 
 class ListRunsResponse(TypedDict):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -39,20 +40,40 @@ def reason(run: Run) -> str:
     return text if len(text) <= _REASON_LENGTH else f"{text[: _REASON_LENGTH - 1]}…"
 
 
-def row(run: Run) -> list[str]:
+def labels(runs: Iterable[Run]) -> dict[str, str]:
+    """The name of the test of each run, by run id. Where tests share a name, with the flow's path or the test's id."""
+    found = list(runs)
+    tests: dict[str, set[str]] = {}
+    for run in found:
+        tests.setdefault(run["test_name"], set()).add(run["test_id"])
+    named = {run["id"]: _label(run, shared=len(tests[run["test_name"]]) > 1) for run in found}
+    count = Counter(named.values())
+    return {
+        run["id"]: f"{named[run['id']]} on {run['platform']}"
+        if count[named[run["id"]]] > 1 and run.get("platform")
+        else named[run["id"]]
+        for run in found
+    }
+
+
+def _label(run: Run, *, shared: bool) -> str:
+    return f"{run['test_name']} ({run.get('source_path') or run['test_id']})" if shared else run["test_name"]
+
+
+def row(run: Run, label: str) -> list[str]:
     """The row of a run in a table of runs."""
     build = run["resolved_build_version"] or "-"
-    return [_test(run), outcome(run), build, device(run), duration(run["execution_time_seconds"]), reason(run)]
+    return [_test(run, label), outcome(run), build, device(run), duration(run["execution_time_seconds"]), reason(run)]
 
 
-def _test(run: Run) -> str:
+def _test(run: Run, name: str) -> str:
     """The name of the test; of one that failed also its variant, if it has one: "Pay (LOCALE=de)"."""
     variant = run.get("variant")
     if run["success"] is not False or not variant:
-        return run["test_name"]
+        return name
     values: Mapping[str, Any] = variant["values"] or {}
-    label = ", ".join(f"{name}={values[name]}" for name in sorted(values))
-    return f"{run['test_name']} ({label if len(label) <= _VARIANT_LENGTH else f'{label[: _VARIANT_LENGTH - 1]}…'})"
+    label = ", ".join(f"{variable}={values[variable]}" for variable in sorted(values))
+    return f"{name} ({label if len(label) <= _VARIANT_LENGTH else f'{label[: _VARIANT_LENGTH - 1]}…'})"
 
 
 def counts(execution: Execution) -> str:
@@ -82,7 +103,8 @@ def state(execution: Execution) -> str:
 def show_runs(output: Output, runs: Iterable[Run]) -> None:
     """The table of runs, and which variables vary so much that they do not tell runs apart."""
     shown = list(runs)
-    output.table(COLUMNS, [row(run) for run in shown])
+    names = labels(shown)
+    output.table(COLUMNS, [row(run, names[run["id"]]) for run in shown])
     varying = sorted({name for run in shown if (variant := run.get("variant")) for name in variant["left_out"]})
     if varying:
         output.warn(
@@ -91,7 +113,7 @@ def show_runs(output: Output, runs: Iterable[Run]) -> None:
         )
 
 
-def show_gate(output: Output, gate: Gate | BuildGate) -> None:
+def show_gate(output: Output, gate: Gate | BuildGate, names: Mapping[str, str] | None = None) -> None:
     """The gate's sentence, what it covers, and why each run that did not pass blocks or does not."""
     output.result(f"Gate: {gate['summary']}")
     output.result(f"  {gate['covers']}")
@@ -99,9 +121,8 @@ def show_gate(output: Output, gate: Gate | BuildGate) -> None:
         kind = str(each["rule"]).replace("_", " ")
         commit_range = each["breakage"]["commit_range"] if each["breakage"] else None
         since = f" Since {commit_range}." if commit_range else ""
-        output.result(
-            f"  {'blocks' if each['blocks'] else 'passes'}  {each['test_name']} ({kind}): {each['detail']}{since}"
-        )
+        test = (names or {}).get(each["run_id"] or "", each["test_name"])
+        output.result(f"  {'blocks' if each['blocks'] else 'passes'}  {test} ({kind}): {each['detail']}{since}")
 
 
 def first_failure(runs: Sequence[Run]) -> Run | None:
@@ -125,7 +146,8 @@ def show_failure(api: Api, output: Output, run: Run, flow: str | None = None) ->
         if artifact["kind"] == "screenshot" and artifact["url"]:
             output.result(f"  screenshot: {api.server.url}{artifact['url']}")
             break
-    output.result(f'  More: mobiletest logs {run["execution_id"]} "{whole["test_name"]}"')
+    name = whole.get("source_path") or whole["test_name"]
+    output.result(f'  More: mobiletest logs {run["execution_id"]} "{name}"')
 
 
 def _step(run: Run, attempt: Attempt | None) -> str:

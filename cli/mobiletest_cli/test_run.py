@@ -209,13 +209,13 @@ class TestRun:
         failure = presentation.first_failure(report.runs)
         if failure is not None and not self._output.as_json:
             try:
-                presentation.show_failure(self._api, self._output, failure, report.paths.get(failure["test_id"]))
+                presentation.show_failure(self._api, self._output, failure, report.path_of(failure))
             except CliError as error:
                 self._output.warn(f"the steps of {failure['test_name']} cannot be shown: {error.message}")
         self._output.result()
         self._output.result(presentation.headline(report.execution))
         if report.gate is not None:
-            presentation.show_gate(self._output, report.gate)
+            presentation.show_gate(self._output, report.gate, report.labels)
 
 
 def link(url: str, execution_id: str) -> str:

@@ -5,8 +5,10 @@ are in no schema, but pytest writes them too.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from pathlib import PurePosixPath
 
 from junitparser import Error, Skipped
 from junitparser import Failure as FailureElement
@@ -43,7 +45,7 @@ def render(execution: Execution, runs: Iterable[Run]) -> bytes:
     for name, value in _execution_properties(execution).items():
         suite.add_property(name, _text(value))
     suite.timestamp = execution.created_at.isoformat(timespec="seconds")
-    suite.add_testcases([_testcase(execution, run) for run in runs])
+    suite.add_testcases(list(_testcases(execution, tuple(runs))))
     document = JUnitXml(_text(execution.workflow_name or execution.name or execution.id))
     document.add_testsuite(suite)
     document.update_statistics()  # type: ignore[no-untyped-call]
@@ -53,9 +55,22 @@ def render(execution: Execution, runs: Iterable[Run]) -> bytes:
     return rendered.decode().encode("ascii", "xmlcharrefreplace")
 
 
-def _testcase(execution: Execution, run: Run) -> TestCase:
+def _testcases(execution: Execution, runs: Sequence[Run]) -> Sequence[TestCase]:
+    """A testcase for each run. Readers take those of one classname and name for one test, so ids tell them apart."""
+    names = [(run.target.test_name, _classname(run)) for run in runs]
+    count = Counter(names)
+    return [
+        _testcase(execution, run, classname if count[name, classname] == 1 else f"{classname}.{run.target.test_id}")
+        for run, (name, classname) in zip(runs, names, strict=True)
+    ]
+
+
+def _testcase(execution: Execution, run: Run, classname: str) -> TestCase:
     seconds = round(run.execution_time_seconds or 0.0, 3)
-    case = TestCase(_text(run.target.test_name), _text(_classname(run)), seconds)
+    case = TestCase(_text(run.target.test_name), _text(classname), seconds)
+    if run.target.source_path:
+        case._elem.set("file", _text(run.target.source_path))
+        case._elem.set("line", "1")
     for name, value in _run_properties(execution, run).items():
         case.add_property(name, _text(value))
     final = _final(run)
@@ -73,7 +88,10 @@ def _element_order(element: Element) -> int:
 
 
 def _classname(run: Run) -> str:
-    return ".".join(part for part in (run.target.app_name or run.target.app_id, run.target.platform) if part) or "test"
+    """The app, the platform, and the path of the flow without its ending, which would be taken for a class."""
+    target = run.target
+    path = target.source_path and str(PurePosixPath(target.source_path).with_suffix(""))
+    return ".".join(part for part in (target.app_name or target.app_id, target.platform, path) if part) or "test"
 
 
 def _final(run: Run) -> FailureElement | Error | Skipped | None:
@@ -148,6 +166,7 @@ def _run_properties(execution: Execution, run: Run) -> dict[str, str]:
         "execution_id": execution.id,
         "run_id": run.id,
         "test_id": run.target.test_id,
+        "file": run.target.source_path,
         "test_version": str(run.target.test_version_number),
         "variant": run.variant.label,
         "platform": run.target.platform,

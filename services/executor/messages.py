@@ -196,6 +196,7 @@ def run_proto(execution: Execution, run: Run, *, brief: bool = False) -> runs_pb
         report_metadata=_report_metadata(run),
         question=_question(run, run.open_question),
         variant=_variant(run.variant),
+        source_path=target.source_path,
     )
 
 

@@ -146,7 +146,6 @@ def _plan(proto: pb.PlannedRun) -> RunPlan:
         config_error=proto.config_error,
         env=struct_to_json(proto.env),
         files=tuple(TestFile(file.path, file.sha256) for file in proto.files),
-        source_path=proto.source_path,
     )
 
 
@@ -163,6 +162,7 @@ def _target(proto: pb.PlannedRun) -> RunTarget:
         build_id=build.id if build else None,
         resolved_build_version=build.version if build else None,
         build_uploaded_at=to_datetime(build.uploaded_at) if build else None,
+        source_path=proto.source_path or None,
     )
 
 

@@ -138,7 +138,7 @@ def logs(
 def _selected(runs: list[Run], test: str | None) -> list[Run]:
     if test is None:
         return [run for run in runs if run["success"] is not True]
-    found = [run for run in runs if test in (run["test_name"], run["test_id"], run["id"])]
+    found = [run for run in runs if test in (run["test_name"], run.get("source_path"), run["test_id"], run["id"])]
     if not found:
         names = ", ".join(sorted({run["test_name"] for run in runs})[:10])
         raise CliError(f'the execution has no test "{test}"', NOT_FOUND, f"It has: {names}")

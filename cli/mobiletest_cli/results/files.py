@@ -90,8 +90,8 @@ class ResultFiles:
         from mobiletest_cli.results import junit
 
         response = self._api.call("GET", f"executions/{report.execution['id']}/junit.xml")
-        complete = junit.add_quarantine(response.content, report)
-        return junit.strict(complete) if self._destinations.junit_strict else complete
+        document = junit.complete(response.content, report)
+        return junit.strict(document) if self._destinations.junit_strict else document
 
     def _download_artifacts(self, report: Report, folder: Path) -> int:
         from mobiletest_cli.download import download_artifacts

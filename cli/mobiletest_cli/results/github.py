@@ -1,13 +1,12 @@
 """Results in GitHub Actions: annotations at the flow files, the job summary, and outputs of the step."""
 
-import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mobiletest_cli.presentation import outcome
 from mobiletest_cli.results.markdown import SIZE_LIMIT, render_markdown
-from mobiletest_cli.results.report import Report, cause
+from mobiletest_cli.results.report import Report, cause, repository_path
 
 if TYPE_CHECKING:
     from mobiletest_cli.api_types import Run
@@ -68,20 +67,12 @@ def write_output(name: str, value: str, environ: Mapping[str, str]) -> str | Non
 
 
 def _annotation(kind: str, run: "Run", report: Report) -> str:
-    properties = {"title": f"{run['test_name']} {outcome(run)}"}
-    if path := report.paths.get(run["test_id"]):
-        properties = {"file": _repository_path(path), **properties}
+    properties = {"title": f"{report.labels[run['id']]} {outcome(run)}"}
+    if path := report.path_of(run):
+        properties = {"file": repository_path(path), **properties}
     reason = report.reasons.get(run["id"])
     lines = [cause(run, _MESSAGE_LENGTH) or "It ended without a reason.", reason["detail"] if reason else ""]
     return _command(kind, properties, "\n".join([*filter(None, lines), report.link]))
-
-
-def _repository_path(path: str) -> str:
-    """The path from the root of the repository, as GitHub wants it, of a path from the working directory."""
-    root = os.environ.get("GITHUB_WORKSPACE")
-    found = os.path.abspath(path)
-    inside = root and found.startswith(os.path.join(os.path.abspath(root), ""))
-    return os.path.relpath(found, root).replace(os.sep, "/") if inside else path
 
 
 def _more(count: int, kind: str) -> str:

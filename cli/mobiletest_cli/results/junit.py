@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 from mobiletest_cli.errors import NO_VERDICT, CliError
+from mobiletest_cli.results.report import repository_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from xml.etree.ElementTree import Element
 
     from mobiletest_cli.results.report import Report
@@ -34,20 +35,33 @@ class _Builder(ElementTree.TreeBuilder):
         raise _unreadable("it has a DOCTYPE")
 
 
-def add_quarantine(junit: bytes, report: Report) -> bytes:
-    """The document with a property `quarantine`, its reason, for each quarantined test that did not pass.
+def complete(junit: bytes, report: Report) -> bytes:
+    """The document with what the executor, which writes it, does not know. CliError: it cannot be read.
 
-    The executor writes the document and knows nothing of quarantine. CliError for a document that cannot be read.
+    That is where the flow files are here (attribute and property `file`), and for each quarantined test that did not
+    pass the reason (property `quarantine`).
     """
     root, quarantined = _parse(junit), report.quarantined
-    if not quarantined:
+    if not quarantined and not report.paths:
         return junit
-    for properties in root.iterfind(".//testcase/properties"):
-        test_id = next((each.get("value", "") for each in properties if each.get("name") == "test_id"), "")
+    for case in root.iterfind(".//testcase"):
+        properties = {each.get("name", ""): each for each in case.iterfind("properties/property")}
+        test_id = properties["test_id"].get("value", "") if "test_id" in properties else ""
+        if path := report.paths.get(test_id):
+            place = repository_path(path)
+            case.attrib.update(file=place, line=case.get("line", "1"))
+            _set_property(case, properties, "file", place)
         if test_id in quarantined:
-            reason = quarantined[test_id] or "in quarantine"
-            ElementTree.SubElement(properties, "property", {"name": "quarantine", "value": reason})
+            _set_property(case, properties, "quarantine", quarantined[test_id] or "in quarantine")
     return _render(root)
+
+
+def _set_property(case: Element, properties: Mapping[str, Element], name: str, value: str) -> None:
+    parent = case.find("properties")
+    if name in properties:
+        properties[name].set("value", value)
+    elif parent is not None:
+        ElementTree.SubElement(parent, "property", {"name": name, "value": value})
 
 
 def empty(name: str) -> bytes:

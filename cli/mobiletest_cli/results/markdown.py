@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from mobiletest_cli.output import duration
@@ -46,7 +47,7 @@ def render_markdown(report: Report, limit: int = SIZE_LIMIT) -> str:
     If it would be larger, rows of passed runs are left out, the longest first, and then others from the end.
     """
     head, sections = _heading(report), "".join(_sections(report))
-    rows = [_Row(_row(run), run["success"] is True) for run in report.runs]
+    rows = [_Row(_row(run, report.labels[run["id"]]), run["success"] is True) for run in report.runs]
     fixed = len(f"{head}{_HEAD}{sections}".encode()) + _TEXT_LENGTH
     kept = _fit(rows, limit - fixed)
     table = _HEAD + "".join(row.text for row in kept) if kept else ""
@@ -105,12 +106,12 @@ def _simulation(runs: Sequence[Run]) -> str:
     )
 
 
-def _row(run: Run) -> str:
+def _row(run: Run, name: str) -> str:
     last = run["attempts"][-1] if run["attempts"] else None
     device = escape(last["device"]) if last and last["device"] else "-"
     cells = [
         outcome(run) if run["success"] else f"**{outcome(run)}**",
-        escape(run["test_name"]),
+        escape(name),
         escape(run["resolved_build_version"] or "-"),
         f"{device} (simulated)" if is_simulated(run) else device,
         duration(run["execution_time_seconds"]),
@@ -145,12 +146,13 @@ def _left_out(rows: Sequence[_Row], kept: Sequence[_Row]) -> str:
 def _sections(report: Report) -> Iterator[str]:
     reasons = report.gate["reasons"] if report.gate else []
     for rule, title in _FAILING.items():
-        yield _section(title, (each for each in reasons if each["rule"] == rule), _failing)
-    yield _section("Does not block", (each for each in reasons if each["rule"] in _NO_BLOCK), _not_blocking)
+        yield _section(title, (each for each in reasons if each["rule"] == rule), partial(_failing, report))
+    not_blocking = (each for each in reasons if each["rule"] in _NO_BLOCK)
+    yield _section("Does not block", not_blocking, partial(_not_blocking, report))
     without = (run for run in report.runs if run["success"] is None and run["status"] in ENDED)
-    yield _section("No verdict", without, _no_verdict)
+    yield _section("No verdict", without, partial(_no_verdict, report))
     retried = (run for run in report.runs if run["success"] and earlier_failures(run))
-    yield _section("Passed after a retry", retried, _retried)
+    yield _section("Passed after a retry", retried, partial(_retried, report))
 
 
 def _section(title: str, items: Iterable[_Item], render: Callable[[_Item], str]) -> str:
@@ -162,26 +164,29 @@ def _section(title: str, items: Iterable[_Item], render: Callable[[_Item], str])
     return f"### {title}\n\n" + "\n".join(lines) + "\n\n"
 
 
-def _failing(reason: GateReason) -> str:
+def _name(report: Report, reason: GateReason) -> str:
+    return escape(report.labels.get(reason["run_id"] or "", reason["test_name"]))
+
+
+def _failing(report: Report, reason: GateReason) -> str:
     breakage = reason["breakage"]
     build = breakage["first_failing"] if breakage else None
     since = f" Since build {escape(build['version'])}." if build else ""
     commits = f" Commits: {escape(breakage['commit_range'])}" if breakage and breakage["commit_range"] else ""
-    return f"{escape(reason['test_name'])}: {escape(reason['detail'], _TEXT_LENGTH)}{since}{commits}"
+    return f"{_name(report, reason)}: {escape(reason['detail'], _TEXT_LENGTH)}{since}{commits}"
 
 
-def _not_blocking(reason: GateReason) -> str:
+def _not_blocking(report: Report, reason: GateReason) -> str:
     rule = _NO_BLOCK[str(reason["rule"])]
-    return f"{escape(reason['test_name'])} ({rule}): {escape(reason['detail'], _TEXT_LENGTH)}"
+    return f"{_name(report, reason)} ({rule}): {escape(reason['detail'], _TEXT_LENGTH)}"
 
 
-def _no_verdict(run: Run) -> str:
-    return (
-        f"{escape(run['test_name'])} ({outcome(run)}): {escape(cause(run, _TEXT_LENGTH) or 'no reason', _TEXT_LENGTH)}"
-    )
+def _no_verdict(report: Report, run: Run) -> str:
+    why = escape(cause(run, _TEXT_LENGTH) or "no reason", _TEXT_LENGTH)
+    return f"{escape(report.labels[run['id']])} ({outcome(run)}): {why}"
 
 
-def _retried(run: Run) -> str:
+def _retried(report: Report, run: Run) -> str:
     failures = earlier_failures(run)
     times = "once" if len(failures) == 1 else f"{len(failures)} times"
-    return f"{escape(run['test_name'])}: failed {times} before, with: {escape(failures[-1], _TEXT_LENGTH)}"
+    return f"{escape(report.labels[run['id']])}: failed {times} before, with: {escape(failures[-1], _TEXT_LENGTH)}"

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
+
+from mobiletest_cli.presentation import labels
 
 if TYPE_CHECKING:
     from mobiletest_cli.api_types import Execution, Gate, GateReason, Run
 
+_ROOTS = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR", "BITBUCKET_CLONE_DIR", "BUILD_SOURCESDIRECTORY", "WORKSPACE")
+"""Variables in which GitHub, GitLab, Bitbucket, Azure and Jenkins name the folder of the checkout."""
 ENDED = frozenset({"completed", "failed", "cancelled"})
 
 
@@ -31,6 +37,15 @@ class Report:
         """Where the execution can be seen."""
         return f"{self.url.rstrip('/')}/executions/{self.execution['id']}"
 
+    @cached_property
+    def labels(self) -> Mapping[str, str]:
+        """The name of the test of each run by run id, with more where tests share one."""
+        return labels(self.runs)
+
+    def path_of(self, run: Run) -> str | None:
+        """The flow file of a run's test: that which was sent, else its path in the workspace; None: it has none."""
+        return self.paths.get(run["test_id"]) or run.get("source_path")
+
     @property
     def reasons(self) -> Mapping[str, GateReason]:
         """The reasons of the gate by run id."""
@@ -49,6 +64,17 @@ class Report:
     def ended_without_passing(self) -> Iterator[Run]:
         """The runs that ended and did not pass."""
         return (run for run in self.runs if run["status"] in ENDED and not run["success"])
+
+
+def repository_path(path: str) -> str:
+    """The path from the root of the repository, as CI systems want it, of a path from the working directory.
+
+    If the root is not known, or does not have the file, the path as it is.
+    """
+    root = next(filter(None, map(os.environ.get, _ROOTS)), None)
+    found = os.path.abspath(path)
+    inside = root and found.startswith(os.path.join(os.path.abspath(root), ""))
+    return (os.path.relpath(found, root) if inside else path).replace(os.sep, "/")
 
 
 def cause(run: Run, length: int) -> str:

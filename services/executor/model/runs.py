@@ -37,7 +37,10 @@ class Platform(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RunTarget:
-    """The test, app and build of a run, as they were at the start; None when not resolved."""
+    """The test, app and build of a run, as they were at the start; None when not resolved.
+
+    `source_path` is that of the test's flow in its workspace, None if it was not imported.
+    """
 
     test_id: str
     test_name: str
@@ -48,6 +51,7 @@ class RunTarget:
     build_id: str | None = None
     resolved_build_version: str | None = None
     build_uploaded_at: datetime | None = None
+    source_path: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +77,7 @@ class TestFile:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPlan:
     """One run to start. `steps` are free-form JSON. `config_error` says why it cannot start and what to do about it;
-    empty when it can. `env` are the variables of the test, `source_path` is that of its flow if it was imported.
+    empty when it can. `env` are the variables of the test.
     """
 
     target: RunTarget
@@ -85,12 +89,11 @@ class RunPlan:
     config_error: str = ""
     env: Environment = field(default_factory=dict)
     files: tuple[TestFile, ...] = ()
-    source_path: str = ""
 
     @property
     def flow_name(self) -> str:
         """The name of the flow's file without its ending; of a test that was not imported, its own."""
-        return PurePosixPath(self.source_path).stem or self.target.test_name
+        return PurePosixPath(self.target.source_path or "").stem or self.target.test_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 import asyncio
 import re
 import signal
+from xml.etree import ElementTree
 
 import pytest
 from junitparser import JUnitXml
@@ -160,6 +161,29 @@ async def test_tags_names_and_files_select_flows(project: Shell) -> None:
     assert (await project.run(*base, "--tag", "smoke", "--exclude-tag", "smoke")).code == NOT_FOUND
     assert (await project.run(*base, "--tag", "nothing")).code == NOT_FOUND
     assert (await project.run(*base, "--test", "Nobody")).code == NOT_FOUND
+
+
+async def test_two_flows_of_one_name_are_two_tests_everywhere(shell: Shell) -> None:
+    """A reader that merges them may lose the failure."""
+    flow = "appId: com.example.probe\n---\n- launchApp\n- assertVisible: {}\n"
+    shell.write({"config.yaml": 'flows: ["**"]', "app.apk": fresh("app")})
+    shell.write({"auth/login.yaml": flow.format("Log in"), "profile/login.yaml": flow.format("never there")})
+    ended = await shell.run("run", "--app", "app.apk", "--build", "1", "--retries", "0", *FILES, ".")
+    assert ended.code == FAILED, ended.err
+    document = ElementTree.parse(shell.folder / "out.xml")  # noqa: S314 - our own
+    found = {
+        case.get("file"): (case.get("classname"), case.find("failure") is None) for case in document.iter("testcase")
+    }
+    assert found == {
+        "auth/login.yaml": ("project.Android.auth/login", True),
+        "profile/login.yaml": ("project.Android.profile/login", False),
+    }
+    for text in (ended.out, (shell.folder / "out.md").read_text().replace("\\", "")):
+        assert "login (auth/login.yaml)" in text
+        assert "login (profile/login.yaml)" in text
+    execution = created_id(ended.err)
+    one = await shell.ok("logs", execution, "profile/login.yaml", "--json")
+    assert [run["source_path"] for run in one.document["items"]] == ["profile/login.yaml"]
 
 
 async def test_shards_run_every_flow_once(project: Shell) -> None:

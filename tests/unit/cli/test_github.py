@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import pytest
 
-from mobiletest_cli.results.github import _repository_path, annotate, write_output, write_summary
+from mobiletest_cli.results.github import annotate, write_output, write_summary
 from mobiletest_cli.results.markdown import SIZE_LIMIT, render_markdown
-from mobiletest_cli.results.report import Report
+from mobiletest_cli.results.report import Report, repository_path
 from tests.unit.cli.report_samples import EXECUTION, URL, failed, passed, reason, report
 
 LINK = f"{URL}/executions/{EXECUTION}"
@@ -57,8 +57,8 @@ def test_files_are_named_from_the_root_of_the_repository(tmp_path: Path, monkeyp
     monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path))
     (tmp_path / ".maestro").mkdir()
     monkeypatch.chdir(tmp_path / ".maestro")
-    assert _repository_path("basket.yaml") == ".maestro/basket.yaml"
-    assert _repository_path("/elsewhere/basket.yaml") == "/elsewhere/basket.yaml"
+    assert repository_path("basket.yaml") == ".maestro/basket.yaml"
+    assert repository_path("/elsewhere/basket.yaml") == "/elsewhere/basket.yaml"
 
 
 def test_runs_without_a_verdict_are_errors() -> None:

@@ -8,7 +8,7 @@ from junitparser import JUnitXml
 from lxml import etree
 
 from mobiletest_cli.errors import NO_VERDICT, CliError
-from mobiletest_cli.results.junit import add_quarantine, empty, strict
+from mobiletest_cli.results.junit import complete, empty, strict
 from mobiletest_cli.results.report import Report
 from services.executor import junit
 from services.executor.model import lifecycle
@@ -70,7 +70,7 @@ def quarantine(run: Run, why: str | None = "Waits for SHOP-1") -> bytes:
     """The document of a run, after the gate named its test as quarantined."""
     sample = failed(test_id=run.target.test_id)
     details = {"reason": why} if why is not None else None
-    return add_quarantine(rendered(run), report(sample, reasons=[reason(sample, "quarantined", quarantine=details)]))
+    return complete(rendered(run), report(sample, reasons=[reason(sample, "quarantined", quarantine=details)]))
 
 
 def test_a_strict_document_is_valid_for_jenkins() -> None:
@@ -140,17 +140,33 @@ def test_quarantine_is_a_property_of_the_tests_that_the_gate_names() -> None:
     assert properties(cases(quarantine(new_run(), None))[0])["quarantine"] == "in quarantine"
 
 
+def test_a_testcase_names_the_file_of_its_flow(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Relative to the working directory, or to the checkout where the CI system names it."""
+    run = new_run()
+    run = replace(run, target=replace(run.target, source_path="login.yaml"))
+    found = replace(report(failed()), paths={run.target.test_id: "flows/login.yaml"})
+    for root, expected in (("", "flows/login.yaml"), (str(tmp_path), "app/flows/login.yaml")):
+        (tmp_path / "app").mkdir(exist_ok=True)
+        monkeypatch.chdir(tmp_path / "app")
+        monkeypatch.setenv("CI_PROJECT_DIR", root)
+        document = complete(rendered(run), found)
+        (case,) = cases(document)
+        assert (case.get("file"), case.get("line"), properties(case)["file"]) == (expected, "1", expected)
+        SCHEMA.assertValid(etree.fromstring(strict(document)))
+        assert f"file: {expected}\n" in (cases(strict(document))[0].findtext("system-out") or "")
+
+
 def test_other_tests_are_not_in_quarantine() -> None:
     document = rendered(finish(claimed_run(retries=0), failing()))
     other = failed("Other")
     found = report(other, reasons=[reason(other, "quarantined", quarantine={"reason": "x"})])
-    assert "quarantine" not in properties(cases(add_quarantine(document, found))[0])
+    assert "quarantine" not in properties(cases(complete(document, found))[0])
 
 
 @pytest.mark.parametrize("found", [report(failed()), report(failed(), reasons=[reason(failed(), "flaky")])])
 def test_a_document_without_quarantine_is_unchanged(found: Report) -> None:
     document = rendered(*all_kinds())
-    assert add_quarantine(document, found) == document
+    assert complete(document, found) == document
 
 
 def test_documents_are_ascii_without_a_declaration() -> None:

@@ -87,6 +87,16 @@ def test_the_table_has_a_row_for_each_run() -> None:
     ]
 
 
+def test_tests_of_one_name_are_told_apart() -> None:
+    flows = ("auth/login.yaml", "profile/login.yaml", None)
+    runs = [failed("login", id=str(n), test_id=f"t{n}", source_path=path) for n, path in enumerate(flows)]
+    android = [passed("Pay", id=platform, platform=platform) for platform in ("Android", "iOS")]
+    text = render_markdown(report(*runs, *android, reasons=[reason(runs[0], "newly_broken")]))
+    expected = ["login (auth/login.yaml)", "login (profile/login.yaml)", "login (t2)", "Pay on Android", "Pay on iOS"]
+    assert [row[1] for row in rows(text)[1:]] == expected
+    assert section(text, "Newly broken") == ["login (auth/login.yaml): It is newly_broken."]
+
+
 def test_only_simulated_devices_are_called_simulated() -> None:
     simulated = passed("On a model", attempt(simulated=True))
     unknown = passed("Without a device", attempt(device=None, simulated=None))

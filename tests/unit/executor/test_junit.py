@@ -50,6 +50,26 @@ def every_kind_of_run() -> list[Run]:
     ]
 
 
+def test_tests_of_one_name_are_told_apart_and_name_their_files() -> None:
+    """By classname and name, which is all that GitLab and Jenkins compare."""
+
+    def of_flow(path: str | None) -> Run:
+        run = new_run()
+        return replace(run, target=replace(run.target, source_path=path))
+
+    runs = [of_flow(path) for path in ("auth/login.yaml", "profile/login.yaml", "x/a.yaml", "x/a.yml", None, None)]
+    cases = list(rendered(*runs).iter("testcase"))
+    assert {each.get("name") for each in cases} == {"Log in"}
+    assert [each.get("file") for each in cases] == [run.target.source_path for run in runs]
+    assert [each.get("line") for each in cases] == ["1"] * 4 + [None] * 2
+    assert [each.get("classname") for each in cases] == [
+        "Shop.iOS.auth/login",
+        "Shop.iOS.profile/login",
+        *(f"Shop.iOS.x/a.{run.target.test_id}" for run in runs[2:4]),
+        *(f"Shop.iOS.{run.target.test_id}" for run in runs[4:]),
+    ]
+
+
 def test_one_testcase_per_run_with_totals() -> None:
     suite = rendered(*every_kind_of_run()).find("testsuite")
     assert suite is not None

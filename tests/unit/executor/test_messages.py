@@ -146,6 +146,7 @@ def test_absent_fields_of_a_resolution_are_none() -> None:
     assert made.target.build_uploaded_at == datetime(1970, 1, 1, tzinfo=UTC)
     assert (made.static_url, made.system_prompt, made.timeout_seconds) == ("https://shop.example", None, 60)
     assert (made.flow_name, wrong.flow_name) == ("log_in", "Log out")
+    assert (made.target.source_path, wrong.target.source_path) == ("tests/log_in.yaml", None)
     assert (made.artifact.sha256, made.artifact.artifact_url) == ("ab", None)
     assert (wrong.target.platform, wrong.target.app_id, wrong.target.build_id) == (None, None, None)
     assert (wrong.target.build_uploaded_at, wrong.config_error) == (None, "Attach it.")
