@@ -35,7 +35,7 @@ def matrix(
 
 
 def _cells(row: Any, versions: list[str]) -> list[str]:
-    """The cell of each build: "passed", "failed", "2/3" for mixed results, "-" for none."""
+    """The cell of each build: "passed", "failed", "2/3" for mixed results with the failing variant, "-" for none."""
     cells = {cell["build_version"]: cell for cell in row["cells"]}
     return [_cell(cells.get(version)) for version in versions]
 
@@ -45,7 +45,8 @@ def _cell(cell: Any) -> str:
         return "-"
     passed, failed = cell["passed_runs"], cell["failed_runs"]
     if passed and failed:
-        return f"{passed}/{passed + failed}"
+        failing = [variant["variant"] for variant in cell.get("variants", ()) if variant["success"] is False]
+        return f"{passed}/{passed + failed}{f' ({failing[0][:40]})' if failing else ''}"
     return "passed" if passed else "failed" if failed else "no verdict" if cell["infra_failed_runs"] else "cancelled"
 
 
