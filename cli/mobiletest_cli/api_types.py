@@ -483,6 +483,8 @@ class StartTestsRequest(TypedDict):
     priority: NotRequired[int]
     cancel_previous: NotRequired[bool]
     shard: NotRequired[ShardInput | None]
+    sequence: NotRequired[list[str]]
+    continue_on_failure: NotRequired[bool]
 
 
 class CiAttribution(TypedDict):
@@ -529,6 +531,7 @@ class ExecutionFailure(TypedDict):
             "llm_budget_exceeded",
             "cancelled_by_user",
             "cancelled_superseded",
+            "cancelled_after_failure",
             "unknown",
         ]
         | None
@@ -599,6 +602,7 @@ class Failure(TypedDict):
             "llm_budget_exceeded",
             "cancelled_by_user",
             "cancelled_superseded",
+            "cancelled_after_failure",
             "unknown",
         ]
         | None
@@ -650,6 +654,7 @@ class StepResult(TypedDict):
             "llm_budget_exceeded",
             "cancelled_by_user",
             "cancelled_superseded",
+            "cancelled_after_failure",
             "unknown",
         ]
         | None
@@ -926,6 +931,7 @@ class FailureGroup(TypedDict):
             "llm_budget_exceeded",
             "cancelled_by_user",
             "cancelled_superseded",
+            "cancelled_after_failure",
             "unknown",
         ]
         | None

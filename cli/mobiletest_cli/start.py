@@ -16,7 +16,7 @@ from mobiletest_cli.lookup import app_of_file, find_app, find_build, find_test, 
 from mobiletest_cli.output import Output
 
 if TYPE_CHECKING:
-    from mobiletest_cli.api_types import App, ImportTestsResponse
+    from mobiletest_cli.api_types import App, ImportedTest, ImportTestsResponse
     from mobiletest_cli.workspace import Workspace
 
 MOST_TESTS = 1000
@@ -159,7 +159,20 @@ class StartBuilder:
         tests = [{"test_id": test["test_id"], "version_number": test["version_number"]} for test in chosen]
         paths = {str(test["test_id"]): files.display_path(test["path"]) for test in chosen}
         name = wanted.name or imported["workspace"]
-        return Start("executions", {**body, "tests": tests, "name": name}, imported, paths)
+        start = {**body, "tests": tests, "name": name, **self._order(wanted, imported, chosen)}
+        return Start("executions", start, imported, paths)
+
+    def _order(
+        self, wanted: Selection, imported: ImportTestsResponse, chosen: Sequence[ImportedTest]
+    ) -> Mapping[str, Any]:
+        """The order of executionOrder in config.yaml, as far as it is one of the tests to start."""
+        ordered = frozenset(imported["flows_order"])
+        sequence = [str(test["test_id"]) for test in chosen if test["path"] in ordered]
+        if not sequence or len(chosen) == 1:
+            return {}
+        if wanted.shard and len(sequence) > 1:
+            self._output.warn("executionOrder of config.yaml holds inside of each shard, not between shards")
+        return {"sequence": sequence, "continue_on_failure": imported["continue_on_failure"]}
 
     def _with_shell(self, wanted: Selection, body: Mapping[str, Any], files: Workspace) -> Mapping[str, Any]:
         """The body with the variables of the shell that the flows read."""

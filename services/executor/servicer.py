@@ -79,7 +79,13 @@ class ExecutionsServicer(executions_pb2_grpc.ExecutionsServicer):
         tests = tuple(TestSelection(t.test_id.lower(), read_optional(t, "version_number")) for t in request.tests)
         subject = StartSubject(ExecutionKind.TEST, tests=tests, shard=_shard(request))
         wanted = _start_request(subject, request, request.cancel_previous)
-        return start_proto(await self._starter.start(replace(wanted, name=read_optional(request, "name"))))
+        wanted = replace(
+            wanted,
+            name=read_optional(request, "name"),
+            sequence=tuple(test_id.lower() for test_id in request.sequence),
+            continue_on_failure=read_optional(request, "continue_on_failure") is not False,
+        )
+        return start_proto(await self._starter.start(wanted))
 
     async def RerunExecution(self, request: pb.RerunExecutionRequest, context: Any) -> pb.ExecutionStart:
         again = await self._starter.rerun(

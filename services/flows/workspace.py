@@ -81,9 +81,11 @@ class Workspace:
         """The paths of the flows that run first, in this order, and notices. `refused` are the names of others.
 
         As in Maestro, the order ends at the first name that no flow has. InvalidWorkspace if that is the first of all,
-        and flows follow it.
+        and flows follow it. Of flows that were named, the order is that of those among them.
         """
         paths = {name: path for path, name in reversed(flows)}
+        if self.named:
+            return tuple(dict.fromkeys(paths[node.raw] for node in self.config.flows_order if node.raw in paths)), ()
         names = self.config.flows_order
         missing = next((place for place, node in enumerate(names) if node.raw not in paths), len(names))
         found = tuple(dict.fromkeys(paths[node.raw] for node in names[:missing]))

@@ -118,7 +118,8 @@ class StartSubject:
 class Execution:
     """One start. `revision` is the number of its latest event; `max_parallel` limits the runs released at a time
     (None: all); `app_ids` are the apps of its runs; `cancel_previous` is None when it was not requested; `name` is that
-    of several tests; `notice` is a sentence about tests that have no run.
+    of several tests; `sequence` is the number of stages that run one after the other, before the last one;
+    `notice` is a sentence about tests that have no run.
     """
 
     id: str
@@ -135,6 +136,8 @@ class Execution:
     run_config: RunConfig = field(default_factory=RunConfig)
     build_config: BuildConfig = field(default_factory=BuildConfig)
     max_parallel: int | None = None
+    sequence: int = 0
+    continue_on_failure: bool = True
     priority: int = 0
     rerun_of: str | None = None
     cancel_previous: CancelPrevious | None = None

@@ -31,6 +31,7 @@ class Category(StrEnum):
     LLM_BUDGET_EXCEEDED = "llm_budget_exceeded"
     CANCELLED_BY_USER = "cancelled_by_user"
     CANCELLED_SUPERSEDED = "cancelled_superseded"
+    CANCELLED_AFTER_FAILURE = "cancelled_after_failure"
     UNKNOWN = "unknown"
 
     @property
@@ -67,7 +68,7 @@ _FAULTS: Mapping[Category, Fault] = {
     Category.QUEUE_TIMEOUT: Fault.INFRASTRUCTURE,
 }
 
-CANCELLATIONS = frozenset({Category.CANCELLED_BY_USER, Category.CANCELLED_SUPERSEDED})
+CANCELLATIONS = frozenset({Category.CANCELLED_BY_USER, Category.CANCELLED_SUPERSEDED, Category.CANCELLED_AFTER_FAILURE})
 
 
 @dataclass(frozen=True, slots=True)

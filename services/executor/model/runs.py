@@ -188,6 +188,7 @@ class Run:
     `claimable_at` is when a worker may claim it, None while it may not. `fencing_token` increases with each claim and
     whenever a lease is revoked. `deadline_at` is set by the first claim. `orphans` are sessions to delete.
     `claim_order` is its place in the claim order of its execution, `position` its place in lists, both from 0.
+    `stage` is its place in the order in which the runs of the execution are released (`model.stages`).
     `superseded_by` is the execution on whose behalf it is cancelled. `extra_modes` are the attempts allowed beyond
     `retries`, once each. `question` is the latest question of the latest attempt.
     """
@@ -201,6 +202,7 @@ class Run:
     created_at: datetime
     priority: int = 0
     claim_order: int = 0
+    stage: int = 0
     status: Status = Status.INITIALIZED
     success: bool | None = None
     failure: Failure | None = None

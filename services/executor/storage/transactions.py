@@ -21,6 +21,7 @@ from services.executor.model import lifecycle
 from services.executor.model.changes import Change, apply_moves, cancel_execution
 from services.executor.model.executions import Execution
 from services.executor.model.runs import Run, RunLimits
+from services.executor.model.stages import stage_moves
 from services.executor.model.states import Status
 from services.executor.storage.durations import RunDurations
 from services.executor.storage.records import (
@@ -127,7 +128,7 @@ class ExecutionTransactions:
                 await wanted.guard(session, run, snapshot.leased[run.org_id])
             moves = [(run, after)]
             if run.status is not after.status and after.status.terminal:
-                moves += await self._release_next(session, execution, snapshot)
+                moves += await self._release_next(session, execution, snapshot, after)
             change = apply_moves(execution, moves, snapshot.now)
             events = wanted.context.run(events_of, change, self._outbox.event)
         except PyMongoError:
@@ -209,8 +210,12 @@ class ExecutionTransactions:
             runs={document["_id"]: run_of(document) for document in found},
         )
 
-    async def _release_next(self, session: Session, execution: Execution, snapshot: Snapshot) -> list[tuple[Run, Run]]:
-        """With `max_parallel`, a run that ended releases the next one of the execution."""
+    async def _release_next(
+        self, session: Session, execution: Execution, snapshot: Snapshot, ended: Run
+    ) -> list[tuple[Run, Run]]:
+        """What the end of a run releases: with `max_parallel` the next run, in a sequence the next stage."""
+        if execution.cancel_requested_at is None and ended.stage < execution.sequence:
+            return await self._advance_stages(session, execution, snapshot, ended)
         if execution.max_parallel is None or execution.cancel_requested_at is not None:
             return []
         query = {"execution_id": execution.id, "status": Status.INITIALIZED.value}
@@ -221,6 +226,17 @@ class ExecutionTransactions:
             return []
         run = run_of(found)
         return [(run, lifecycle.queue(run, snapshot.now))]
+
+    async def _advance_stages(
+        self, session: Session, execution: Execution, snapshot: Snapshot, ended: Run
+    ) -> list[tuple[Run, Run]]:
+        """What follows the end of a run, whose execution has all of its runs in the database or in the snapshot."""
+        stored = await self.mongo.collection(RUNS).find({"execution_id": execution.id}, session=session).to_list(None)
+        runs = {document["_id"]: run_of(document) for document in stored}
+        runs |= {run_id: snapshot.runs[run_id] for run_id in snapshot.changed if run_id in runs} | {ended.id: ended}
+        return stage_moves(
+            list(runs.values()), execution.sequence, snapshot.now, continue_on_failure=execution.continue_on_failure
+        )
 
 
 def _replacement(execution: Execution) -> UpdateOne:

@@ -23,6 +23,7 @@ from services.executor.model.limits import OrganisationLimits
 from services.executor.model.retries import extra_modes
 from services.executor.model.run_config import RunConfig, with_defaults
 from services.executor.model.runs import ResolvedRuns, Run, RunPlan
+from services.executor.model.stages import release_stages
 from services.executor.model.variants import Variant
 from services.executor.ports.executions import Catalog, Executions, PageRequest, PlanTooLarge, Supersessions
 from services.executor.usecases.queue_limit import QueueLimit
@@ -54,6 +55,9 @@ class StartRequest:
     ci: Ci = field(default_factory=Ci)
     priority: int = 0
     cancel_previous: bool = False
+    sequence: tuple[str, ...] = ()
+    """The ids of tests that run one after the other, before the others."""
+    continue_on_failure: bool = True
 
 
 class ExecutionStarter:
@@ -81,6 +85,7 @@ class ExecutionStarter:
             raise InvalidArgument(NO_CHANGE, violations=[Violation("cancel_previous", NO_CHANGE, "missing")])
         if wanted.cancel_previous and wanted.subject.tests and wanted.name is None:
             raise InvalidArgument(NO_NAME, violations=[Violation("name", NO_NAME, "missing")])
+        _check_sequence(wanted)
         wanted = replace(wanted, run_config=_with_checked_env(wanted.run_config))
         execution_id = new_id()
         with suppress(PlanTooLarge):
@@ -102,7 +107,8 @@ class ExecutionStarter:
         execution = _make_execution(wanted, resolved, execution_id, now)
         with _reports_environment():
             check_size(execution.run_config.env, "run_config.env")
-        return await self._store(execution, resolved.plans, resolved.limits)
+        stages = [_stage(wanted.sequence, plan) for plan in resolved.plans]
+        return await self._store(execution, resolved.plans, resolved.limits, stages)
 
     async def rerun(
         self, execution_id: str, *, failed_only: bool, run_ids: Sequence[str] = (), service_client: str | None = None
@@ -129,24 +135,26 @@ class ExecutionStarter:
                 self._executions.plans_of(execution_id), self._catalog.organisation_limits(), self._queue.refresh()
             )
             rerun = _rerun_of(earlier, rerun_id, service_client, await self._executions.now())
-            return await self._store(rerun, [plans[run.id] for run in runs], limits)
+            return await self._store(rerun, [plans[run.id] for run in runs], limits, [run.stage for run in runs])
 
-    async def _store(self, execution: Execution, plans: Sequence[RunPlan], limits: OrganisationLimits) -> Execution:
-        """Store a new execution with a run for each plan, and cancel the executions that it supersedes."""
+    async def _store(
+        self, execution: Execution, plans: Sequence[RunPlan], limits: OrganisationLimits, stages: Sequence[int]
+    ) -> Execution:
+        """Store a new execution with a run in a stage for each plan, and cancel what it supersedes."""
         models = execution.run_config.llm_config
         check_models(limits.allowed_models, (models.primary_model, models.reflection_model, models.planning_model))
         async with self._queue.room(len(plans), limits.queued_runs):
-            return await self._add(execution, plans)
+            return await self._add(execution, plans, stages)
 
-    async def _add(self, execution: Execution, plans: Sequence[RunPlan]) -> Execution:
+    async def _add(self, execution: Execution, plans: Sequence[RunPlan], stages: Sequence[int]) -> Execution:
         orders, variants = await asyncio.gather(
             self._claim_orders(plans), find_variants(self._executions, execution, plans)
         )
         runs = [
-            _make_run(execution, plan, variant, position, order)
-            for position, (plan, variant, order) in enumerate(zip(plans, variants, orders, strict=True))
+            replace(_make_run(execution, plan, variant, position, order), stage=stage)
+            for position, (plan, variant, order, stage) in enumerate(zip(plans, variants, orders, stages, strict=True))
         ]
-        released = _release_first(runs, execution.max_parallel, execution.created_at)
+        released = _release_first(runs, execution)
         by_run = dict(zip((run.id for run in released), plans, strict=True))
         stored = await self._executions.add(start_execution(execution, released, execution.created_at), by_run)
         if stored.cancel_previous is not None:
@@ -191,6 +199,8 @@ def _make_execution(wanted: StartRequest, resolved: ResolvedRuns, execution_id: 
         run_config=with_defaults(resolved.run_config, wanted.run_config),
         build_config=wanted.build_config,
         max_parallel=resolved.max_parallel,
+        sequence=len(wanted.sequence),
+        continue_on_failure=wanted.continue_on_failure,
         priority=wanted.priority,
         cancel_previous=CancelPrevious.PENDING if wanted.cancel_previous else None,
         notice=resolved.notice,
@@ -229,6 +239,8 @@ def _rerun_of(earlier: Execution, rerun_id: str, service_client: str | None, now
         run_config=earlier.run_config,
         build_config=earlier.build_config,
         max_parallel=earlier.max_parallel,
+        sequence=earlier.sequence,
+        continue_on_failure=earlier.continue_on_failure,
         priority=earlier.priority,
         rerun_of=earlier.id,
     )
@@ -256,8 +268,26 @@ def _make_run(execution: Execution, plan: RunPlan, variant: Variant, position: i
     return run if plan.target.platform is not None else lifecycle.end(run, NO_PLATFORM, now)
 
 
-def _release_first(runs: list[Run], max_parallel: int | None, now: datetime) -> list[Run]:
-    """The runs, of which the first `max_parallel` waiting ones by claim order are queued."""
+def _check_sequence(wanted: StartRequest) -> None:
+    """InvalidArgument: an id of the sequence is of none of the tests."""
+    known = {test.test_id for test in wanted.subject.tests}
+    unknown = [position for position, test_id in enumerate(wanted.sequence) if test_id not in known]
+    if unknown:
+        message = "The test is not among the tests to start"
+        violations = [Violation(f"sequence[{position}]", message, "not_found") for position in unknown]
+        raise InvalidArgument(message, violations=violations)
+
+
+def _stage(sequence: Sequence[str], plan: RunPlan) -> int:
+    test_id = plan.target.test_id
+    return sequence.index(test_id) if test_id in sequence else len(sequence)
+
+
+def _release_first(runs: list[Run], execution: Execution) -> list[Run]:
+    """The runs, of which those of the first stage are queued, or the first `max_parallel` ones by claim order."""
+    max_parallel, now = execution.max_parallel, execution.created_at
+    if execution.sequence:
+        return release_stages(runs, execution.sequence, now, continue_on_failure=execution.continue_on_failure)
     waiting = sorted((run for run in runs if not run.status.terminal), key=lambda run: run.claim_order)
     first = frozenset(run.id for run in waiting[:max_parallel])
     return [lifecycle.queue(run, now) if run.id in first else run for run in runs]

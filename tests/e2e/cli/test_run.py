@@ -64,6 +64,26 @@ async def test_variables_of_the_shell_reach_the_flow_unless_the_command_names_th
     assert "From the environment: MAESTRO_WHO." in ended.err
 
 
+async def test_flows_run_in_the_order_of_the_folder_and_end_with_a_failure(project: Shell) -> None:
+    """What is not run is skipped in JUnit, and the flows outside of the order run."""
+    order = "executionOrder: {continueOnFailure: false, flowsOrder: [z_first, a_second]}"
+    flows = {"z_first": "- launchApp\n- assertVisible: Nope\n", "a_second": "- launchApp\n", "other": "- launchApp\n"}
+    project.write({"flows/config.yaml": order, **{f"flows/{name}.yaml": text for name, text in flows.items()}})
+    options = ("--build", "1.0.0", "--retries", "0", "--junit", "junit.xml", "--no-gate")
+    ended = await project.run("run", "--app", "app.apk", *options, "flows", "--json")
+    assert ended.code == FAILED, ended.err
+    runs = {run["test_name"]: run for run in ended.document["runs"]}
+    first, second, other = runs["z_first"], runs["a_second"], runs["other"]
+    assert (first["success"], second["status"], other["success"]) == (False, "cancelled", True)
+    assert second["failure"]["category"] == "cancelled_after_failure"
+    assert other["started_at"] >= first["completed_at"]
+    cases = {case.name: case.result for suite in JUnitXml.fromfile(str(project.folder / "junit.xml")) for case in suite}
+    assert [type(each).__name__ for each in cases["a_second"]] == ["Skipped"]
+    assert 'Not run: "z_first" before it' in cases["a_second"][0].message
+    alone = await project.run("run", "--app", "app.apk", "--build", "1.0.0", "flows/a_second.yaml")
+    assert alone.code == OK, alone.err
+
+
 async def test_the_json_is_one_document_with_what_ci_says(project: Shell) -> None:
     names = ("CI_COMMIT_BRANCH", "CI_COMMIT_REF_NAME")
     project.environ |= {"CI": "true", "GITLAB_CI": "true", "CI_COMMIT_SHA": "4f2c1d9", **dict.fromkeys(names, "größe")}

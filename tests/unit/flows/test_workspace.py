@@ -234,6 +234,12 @@ def test_tags_of_a_flow_with_problems_still_exclude_it() -> None:
     assert not by_path(Workspace({"config.yaml": "excludeTags: wip", "a.yaml": wrong}))
 
 
+def test_order_of_named_flows_is_that_of_those_among_them() -> None:
+    texts = {"config.yaml": "executionOrder: {flowsOrder: [z, b, a]}", "a.yaml": FLOW, "b.yaml": FLOW, "z.yaml": FLOW}
+    found = find_flows(Workspace(texts, named=["a.yaml", "b.yaml"]))
+    assert (found.order, found.notices) == (("b.yaml", "a.yaml"), ())
+
+
 def test_flow_that_is_no_text_is_refused() -> None:
     (flow,) = Workspace({"b.txt": ""}, {"a.yaml": b"\xff"}).flows()
     assert flow.problems[0].message == "this is no text in UTF-8 of at most 1 MiB"
