@@ -95,12 +95,13 @@ def _without_checks(steps: Sequence[Json], kept: str) -> list[Json]:
 def _inner(step: Json, kept: str) -> Json:
     if not isinstance(step, dict):
         return step
-    return {
-        name: {**argument, "commands": _without_checks(argument["commands"], kept)}
-        if isinstance(argument, dict) and isinstance(argument.get("commands"), list)
-        else argument
-        for name, argument in step.items()
-    }
+    return {name: _inner_argument(argument, kept) for name, argument in step.items()}
+
+
+def _inner_argument(argument: Json, kept: str) -> Json:
+    if isinstance(argument, dict) and isinstance(commands := argument.get("commands"), list):
+        return {**argument, "commands": _without_checks(commands, kept)}
+    return argument
 
 
 class _Media:

@@ -14,7 +14,7 @@ from services.executor.model.run_config import FallbackTrigger, RunConfig
 from services.flows.loader import load_flow
 from services.flows.steps import Flow
 from services.flows.templates import is_template
-from services.flows.workspace_files import TEXT_ENDINGS
+from services.flows.workspace_files import is_text
 from services.flows.workspace_media import WorkspaceMedia
 from tests.fakes.devices import FakeDevices, FakeEvidence
 from tests.maestro.judge.device import RecordingDevice
@@ -70,7 +70,7 @@ def _folder(folder: Path) -> tuple[Mapping[str, str], Mapping[str, bytes]]:
     texts, others = dict[str, str](), dict[str, bytes]()
     for file in sorted(folder.rglob("*")):
         path = file.relative_to(folder).as_posix()
-        if path.endswith(TEXT_ENDINGS):
+        if is_text(path):
             texts[path] = file.read_text()
         elif file.is_file():
             others[path] = file.read_bytes()
