@@ -167,8 +167,10 @@ class NamedFiles:
         if is_hidden(part for part in path.split("/") if part != ".."):
             return "hidden files are not sent"
         is_wanted = path in self._flows or _has_kept_name(path) or path.lower().endswith(DOCUMENT_ENDINGS)
-        if not is_wanted or max(map(len, path.split("/"))) > NAME_LIMIT:
+        if max(map(len, path.split("/"))) > NAME_LIMIT:
             return ""
+        if not is_wanted:
+            return "files whose names end like this are not sent" if file.is_file() else ""
         actual = self._find_actual(file, path)
         if actual is None:
             return self._explain_parent(file)

@@ -208,16 +208,19 @@ def test_files_beside_the_folder_that_are_none_of_its_flows_are_not_sent(tmp_pat
         "../.env.yaml": "hidden files are not sent",
         "../.secret/a.yaml": "hidden files are not sent",
         "../../far.yaml": f"it lies outside of {(tmp_path / 'in').as_posix()}",
+        "../key.pem": "files whose names end like this are not sent",
         "../none.yaml": "there is no file ../none.yaml; did you mean ../nine.yaml?",
         "../link.yaml": "is a link that is not followed: it leads out of the folder",
     }
-    others = ("in/.env.yaml", "in/.secret/a.yaml", "far.yaml", "in/nine.yaml")
+    others = ("in/.env.yaml", "in/.secret/a.yaml", "far.yaml", "in/nine.yaml", "in/key.pem")
     write(tmp_path, dict.fromkeys(others, FLOW))
     write(tmp_path, {"in/flows/a.yaml": "".join(f"- runFlow: {path}\n" for path in named)})
     (tmp_path / "in" / "link.yaml").symlink_to(tmp_path / "far.yaml")
     workspace = find_files([tmp_path / "in" / "flows" / "a.yaml"])
     problems = [problem.message for problem in validate(workspace)]
-    assert [expected in problem for expected, problem in zip(named.values(), problems, strict=True)] == [True] * 5
+    assert [expected in problem for expected, problem in zip(named.values(), problems, strict=True)] == [True] * len(
+        named
+    )
     assert set(workspace.paths) == {"a.yaml"}
 
 
