@@ -7,9 +7,12 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mobiletest_cli.errors import AUTHENTICATION, INVALID_FILE, USAGE, CliError
+
+if TYPE_CHECKING:
+    from mobiletest_cli.flows.environment import VariableValue
 
 PROJECT_FILE = "mobiletest.yaml"
 DEFAULT_PROFILE = "default"
@@ -146,7 +149,7 @@ class Project:
     workflow: str | None = None
     platform: str | None = None
     tags: tuple[str, ...] | None = None
-    env: Mapping[str, str] | None = None
+    env: Mapping[str, VariableValue] | None = None
     retries: int | None = None
     timeout: int | None = None
     gate: bool | None = None
@@ -160,7 +163,7 @@ _KINDS: Mapping[str, tuple[str, type | tuple[type, ...]]] = {
     "workflow": ("a name or an id", str),
     "platform": ("Android or iOS", str),
     "tags": ("a list of texts", list),
-    "env": ("names with values", dict),
+    "env": ("names with values, which are texts or {value: TEXT, secret: true}", dict),
     "retries": ("a whole number", int),
     "timeout": ("seconds", int),
     "gate": ("true or false", bool),
@@ -210,8 +213,24 @@ def parse_project(path: Path, content: bytes) -> Project:
         given["tags"] = tuple(str(tag) for tag in given["tags"])
     if "env" in given:
         texts = yaml.load(content, yaml.BaseLoader)["env"]  # noqa: S506 - makes texts only: ON stays ON, 1.10 stays 1.10
-        given["env"] = {name: str(value) for name, value in texts.items()}
+        given["env"] = {name: _variable(value, given["env"].get(name)) for name, value in texts.items()}
     return Project(path, **given)
+
+
+def _variable(text: Any, value: Any) -> VariableValue:
+    """A variable of env, whose scalars are texts, but for the declarations that are true or false."""
+    if not isinstance(text, dict):
+        return str(text)
+    return {name: value[name] if isinstance(value[name], bool) and name != "value" else text[name] for name in text}
+
+
+def _is_variable(value: Any) -> bool:
+    """Whether a value of env is an object: {value: x, secret: true, variant: false}, or {secret: NAME}."""
+    return (
+        isinstance(value, dict)
+        and value.keys() <= {"value", "secret", "variant"}
+        and not any(isinstance(each, dict | list) for each in value.values())
+    )
 
 
 def _check_entry(place: str, name: str, value: Any) -> None:
@@ -229,7 +248,7 @@ def _check_entry(place: str, name: str, value: Any) -> None:
         raise CliError(f'{place}: unknown key "{name}"', INVALID_FILE, hint)
     what, kind = _KINDS[name]
     items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    is_nested = any(isinstance(each, dict | list) for each in items)
+    is_nested = any(isinstance(each, dict | list) and not (name == "env" and _is_variable(each)) for each in items)
     is_wrong = not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool)
     if value is not None and (is_wrong or is_nested):
         raise CliError(f"{place}: {name} must be {what}", INVALID_FILE)

@@ -17,6 +17,7 @@ from mobiletest_cli.output import Output
 
 if TYPE_CHECKING:
     from mobiletest_cli.api_types import App, ImportedTest, ImportTestsResponse
+    from mobiletest_cli.flows.environment import VariableValue
     from mobiletest_cli.workspace import Workspace
 
 MOST_TESTS = 1000
@@ -38,7 +39,7 @@ class Selection:
     tags: Sequence[str] = ()
     excluded_tags: Sequence[str] = ()
     name: str | None = None
-    env: Mapping[str, str] = field(default_factory=dict)
+    env: Mapping[str, VariableValue] = field(default_factory=dict)
     shell: Mapping[str, str] = field(default_factory=dict)
     """The variables of the environment that flows may read; those of `env` win."""
     retries: int | None = None

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Callable, Collection, Mapping
 
-from .environment import is_secret_name
 from .labels import NAME_LIMIT, TAG_LIMIT, TAGS_LIMIT
 from .nodes import Node, Notice, quote, read_optional, suggest
+from .secret_names import is_secret_name
 from .selectors import VALUE_LIMIT
 from .steps import Flow, Step
 from .templates import is_template

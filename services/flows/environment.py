@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeAlias
 
+from .secret_names import is_secret_name
+
 VariableValue: TypeAlias = str | dict[str, str | bool]
 Environment: TypeAlias = Mapping[str, VariableValue]
 
@@ -32,10 +34,6 @@ BUILT_IN_NAMES = frozenset(
     }
 )
 """Names that the service itself gives a value."""
-_SECRET_NAME = re.compile(
-    r"passw(?:or)?d|passcode|passphrase|secret|token|credential|api_?key|private_?key|(?:^|_)(?:pwd|pin|otp)(?:_|\d|$)",
-    re.IGNORECASE,
-)
 
 
 class InvalidEnvironment(ValueError):
@@ -44,11 +42,6 @@ class InvalidEnvironment(ValueError):
     def __init__(self, problems: Sequence[tuple[str, str]]) -> None:
         super().__init__(": ".join(problems[0]))
         self.problems = problems
-
-
-def is_secret_name(name: str) -> bool:
-    """Whether the name of a variable says that its value is secret: PASSWORD, API_TOKEN, pin."""
-    return _SECRET_NAME.search(name) is not None
 
 
 def text_of(value: VariableValue) -> str | None:

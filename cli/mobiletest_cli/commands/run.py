@@ -14,6 +14,7 @@ from mobiletest_cli.context import DEFAULT_FOLDER, Context, command
 from mobiletest_cli.errors import USAGE, CliError
 
 if TYPE_CHECKING:
+    from mobiletest_cli.flows.environment import VariableValue
     from mobiletest_cli.start import Selection
 
 EPILOG = """\b
@@ -50,6 +51,10 @@ def run(
     env: Annotated[
         list[str] | None,
         typer.Option("--env", "-e", help="Variable NAME=VALUE; NAME takes it from the environment."),
+    ] = None,
+    secret: Annotated[
+        list[str] | None,
+        typer.Option("--secret", "-s", help="Variable NAME whose value, that of the environment, is shown nowhere."),
     ] = None,
     retries: Annotated[int | None, typer.Option(min=0, max=5, help="Further attempts at tests that fail.")] = None,
     shard: Annotated[str | None, typer.Option(help="Only a part of the tests, such as 2/5.")] = None,
@@ -104,7 +109,7 @@ def run(
         tags=tag or project.tags or (),
         excluded_tags=exclude_tag or (),
         name=name,
-        env={**(project.env or {}), **_variables(env or (), os.environ)},
+        env=_with_secrets({**(project.env or {}), **_variables(env or (), os.environ)}, secret or (), os.environ),
         shell=os.environ,
         retries=project.retries if retries is None else retries,
         shard=_shard(shard),
@@ -168,6 +173,25 @@ def _shard(text: str | None) -> tuple[int, int] | None:
     if not (index.isdecimal() and count.isdecimal() and 1 <= int(index) <= int(count) <= 100):
         raise CliError(f'--shard "{text}" is not a part of the whole', USAGE, "Such as 2/5: the second of five")
     return int(index), int(count)
+
+
+def _with_secrets(
+    env: Mapping[str, VariableValue], names: Sequence[str], environ: Mapping[str, str]
+) -> Mapping[str, VariableValue]:
+    """The variables, and those of --secret declared so, with the value of the environment, or else of the variable."""
+    from mobiletest_cli.flows.environment import override, text_of
+
+    found = dict(env)
+    for name in names:
+        if "=" in name:
+            name = name.partition("=")[0]
+            hint = f"Export {name}, and give --secret {name}"
+            raise CliError("--secret takes a name: everyone on this machine can read a value there", USAGE, hint)
+        value = environ.get(name) or text_of(found.get(name, {}))
+        if value is None:
+            raise CliError(f"--secret {name}: the environment has no {name}", USAGE, f"Export it: export {name}=...")
+        found |= override({name: found.get(name, "")}, {name: {"value": value, "secret": True}})
+    return found
 
 
 def _variables(texts: Sequence[str], environ: Mapping[str, str]) -> dict[str, str]:

@@ -51,7 +51,10 @@ class RunTools:
         app: Annotated[str | None, Field(description="Name or id of the app")] = None,
         app_file: Annotated[str | None, Field(description="App file (.apk, .ipa) in the project to upload")] = None,
         build: Annotated[str | None, Field(description="Version of the build; the current one without it")] = None,
-        env: Annotated[dict[str, str] | None, Field(max_length=100, description="Variables of the flows")] = None,
+        env: Annotated[
+            dict[str, str | dict[str, str | bool]] | None,
+            Field(max_length=100, description='Variables of the flows; {"value": "...", "secret": true} is masked'),
+        ] = None,
         wait_seconds: WaitSeconds = 600,
     ) -> Answer:
         """Run flows of the project (imported first), or stored tests, on a build; the results and what failed."""

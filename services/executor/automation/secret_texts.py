@@ -11,7 +11,7 @@ from urllib.parse import quote, quote_plus
 from services.executor.automation.devices.port import Device
 from services.executor.automation.devices.watcher import Watcher
 from services.executor.automation.screen.elements import Element, walk
-from services.flows.environment import is_secret_name
+from services.flows.secret_names import is_secret_name
 
 MIN_LENGTH = 3
 """Shorter texts are in every other text, and are not masked."""

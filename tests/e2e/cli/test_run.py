@@ -18,6 +18,7 @@ from mobiletest_cli.errors import (
     OK,
     TERMINATED,
     TIMEOUT,
+    USAGE,
 )
 from tests.e2e.cli.conftest import BROKEN, LOG_IN, Shell
 from tests.e2e.client import Api, created, fresh
@@ -151,6 +152,33 @@ async def test_an_unknown_branch_is_said_once_with_the_flags_to_use(project: She
 def created_id(text: str) -> str:
     """The id of the execution whose link was printed."""
     return text.split("/executions/", 1)[1].split()[0]
+
+
+async def test_a_variable_is_declared_secret(project: Shell) -> None:
+    """Its value comes from the environment, and is shown nowhere."""
+    said = "- evalScript: ${console.log(GREETING + ROUTE)}\n"
+    project.write(
+        {".maestro/log-in.yaml": LOG_IN + said, "mobiletest.yaml": "env: {ROUTE: {value: x-77, secret: true}}"}
+    )
+    project.environ |= {"GREETING": "correct horse"}
+    ended = await project.run("run", "--app", "app.apk", "--build", "1", "-s", "GREETING", "--json", *FILES)
+    assert ended.code == OK, ended.out
+    execution = ended.document["execution"]
+    masked = {"value": "***", "secret": True}
+    assert execution["run_config"]["env"] == {"GREETING": masked, "ROUTE": masked}
+    steps = await project.ok("logs", execution["id"], "Log in", "--json")
+    assert "${GREETING}${ROUTE}" in steps.out
+    for text in (
+        ended.out,
+        steps.out,
+        (project.folder / "out.xml").read_text(),
+        (project.folder / "out.md").read_text(),
+    ):
+        assert "correct horse" not in text
+        assert "x-77" not in text
+    for wrong, hint in (("NOBODY", "export NOBODY=..."), ("GREETING=x", "Export GREETING, and give --secret GREETING")):
+        refused = await project.run("run", "-s", wrong)
+        assert (refused.code, hint in refused.err) == (USAGE, True), refused.err
 
 
 async def test_the_gate_may_let_failures_pass(project: Shell) -> None:

@@ -104,6 +104,15 @@ def test_a_project_says_what_to_run(tmp_path: Path) -> None:
     assert (project.env, project.retries, project.gate) == ({"USER": "ada", "N": "1.10", "ON": "yes"}, 1, False)
 
 
+def test_a_project_declares_secrets() -> None:
+    text = b"env: {A: {value: on, secret: true}, B: {secret: staging}, C: {value: 1.10, variant: false}}\n"
+    assert parse_project(Path("mobiletest.yaml"), text).env == {
+        "A": {"value": "on", "secret": True},
+        "B": {"secret": "staging"},
+        "C": {"value": "1.10", "variant": False},
+    }
+
+
 @pytest.mark.parametrize("content", [b"# nothing yet\n", b"app:\n"])
 def test_an_empty_project_is_one(content: bytes) -> None:
     assert parse_project(Path("mobiletest.yaml"), content).app is None
@@ -127,6 +136,7 @@ def test_the_project_of_another_repository_is_not_used(tmp_path: Path) -> None:
         ("retries: 6\n", ":1: retries must be 0 to 5", None),
         ("timeout: 0\n", ":1: timeout must be 1 to 604800", None),
         ("env: {A: [1]}\n", ":1: env must be names with values", None),
+        ("env: {A: {value: x, hidden: true}}\n", ":1: env must be names with values", None),
         ("tags: [[a], 1]\n", ":1: tags must be a list of texts", None),
         ("app: Shop\napp: Bank\n", ":1: app is there twice", None),
         ("env: &e {A: 1, B: *e}\n", ":1: env must be names with values", None),

@@ -42,11 +42,11 @@ def test_secrets_count_by_name() -> None:
     """Whatever their values are: those of references are not even known here."""
     assert variant({"LOGIN": {"value": "ada", "secret": True}}) == variant({"LOGIN": {"value": "x", "secret": True}})
     assert variant({"PASSWORD": "old"}) == variant({"PASSWORD": "new"})
-    staging, production = variant({"KEY": {"secret": "staging"}}), variant({"KEY": {"secret": "production"}})
-    assert (staging.label, production.label) == ("KEY=secret staging", "KEY=secret production")
+    staging, production = variant({"CODE": {"secret": "staging"}}), variant({"CODE": {"secret": "production"}})
+    assert (staging.label, production.label) == ("CODE=secret staging", "CODE=secret production")
     assert staging.id != production.id
     assert variant({"PASSWORD": "old"}).label == "PASSWORD=***"
-    assert variant({"KEY": {"secret": ""}}).id != variant({"KEY": '{"secret": ""}'}).id
+    assert variant({"CODE": {"secret": ""}}).id != variant({"CODE": '{"secret": ""}'}).id
 
 
 def test_what_is_shown_is_bounded_and_tells_long_values_apart() -> None:
