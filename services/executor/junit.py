@@ -179,7 +179,7 @@ def _run_properties(execution: Execution, run: Run) -> dict[str, str]:
         "category": run.failure.category.value if run.failure else None,
         "completed_at": _time(run.completed_at),
     }
-    return {name: value for name, value in values.items() if value}
+    return {**dict(run.target.properties), **{name: value for name, value in values.items() if value}}
 
 
 def _time(moment: datetime | None) -> str | None:

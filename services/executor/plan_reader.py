@@ -21,6 +21,7 @@ from services.executor.messages import build_config_proto, read_run_config
 from services.executor.model.executions import BuildConfig, StartSubject
 from services.executor.model.runs import BuildArtifact, Platform, ResolvedRuns, RunPlan, RunTarget, TestFile
 from services.executor.ports.executions import PlanTooLarge
+from services.flows.configuration import properties_of
 
 RESOLVE_SECONDS = 5.0
 BATCH = 50
@@ -136,9 +137,10 @@ def resolved_runs(proto: pb.ResolveRunsResponse) -> ResolvedRuns:
 
 def _plan(proto: pb.PlannedRun) -> RunPlan:
     app = proto.app
+    steps = tuple(value_to_json(step) for step in proto.steps)
     return RunPlan(
-        target=_target(proto),
-        steps=tuple(value_to_json(step) for step in proto.steps),
+        target=replace(_target(proto), properties=properties_of(steps)),
+        steps=steps,
         timeout_seconds=read_optional(proto, "timeout_seconds"),
         static_url=read_optional(app, "static_url"),
         system_prompt=read_optional(app, "system_prompt"),

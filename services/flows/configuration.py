@@ -1,8 +1,10 @@
 """The configuration of a flow: its app, name, tags, variables, and the steps that run before and after it."""
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import islice
 
+from .documents import scalar_text
 from .labels import NAME_LIMIT, TAG_LIMIT, TAGS_LIMIT
 from .nodes import Node, Notice, quote, read_optional, suggest
 from .secret_names import is_secret_name
@@ -15,6 +17,9 @@ CONFIGURATION_KEYS = ("appId", "url", "name", "tags", "env", "onFlowStart", "onF
 HOOKS = ("onFlowStart", "onFlowComplete")
 """Keys of the steps that run before and after those of the flow."""
 
+PROPERTIES = "properties"
+PROPERTIES_LIMIT = 50
+PROPERTY_LIMIT = 1_000
 APP_LIMIT = 4_096
 NOTICES_LIMIT = 20
 ENV_LIMIT = 200
@@ -40,7 +45,11 @@ def known_entries(node: Node, notices: list[Notice]) -> dict[str, Node]:
     secrets that are written into the flow.
     """
     entries = node.mapping()
-    unknown = [key for key in entries if key not in CONFIGURATION_KEYS]
+    unknown = [
+        key
+        for key, child in entries.items()
+        if key not in CONFIGURATION_KEYS and not (key == PROPERTIES and child.is_mapping)
+    ]
     for key in unknown[:NOTICES_LIMIT]:
         location = entries[key].key_location or entries[key].location
         notices.append(location.notice(f"{quote(key)} has no effect here{suggest(key, CONFIGURATION_KEYS)}"))
@@ -82,6 +91,17 @@ def read_configuration(node: Node, inside: StepsReader, notices: list[Notice]) -
         on_start=read_optional(hooks, "onFlowStart", inside) or (),
         on_complete=read_optional(hooks, "onFlowComplete", inside) or (),
     )
+
+
+def properties_of(steps: Sequence[object]) -> tuple[tuple[str, str], ...]:
+    """The properties in the configuration, the first of the JSON values of a flow; what is no text is left out."""
+    first = steps[0] if steps else None
+    entries = first.get(PROPERTIES) if isinstance(first, Mapping) else None
+    if not isinstance(entries, Mapping):
+        return ()
+    scalars = ((name, value) for name, value in entries.items() if isinstance(value, str | int | float | bool))
+    shortened = ((str(name)[:NAME_LIMIT], scalar_text(value)[:PROPERTY_LIMIT]) for name, value in scalars)
+    return tuple(islice(shortened, PROPERTIES_LIMIT))
 
 
 def _read_tags(node: Node) -> tuple[str, ...]:

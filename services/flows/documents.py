@@ -172,7 +172,7 @@ def _read_json(value: object, location: Location, size: SizeCounter, depth: int)
             items = (read_child(item, f"{location.path}[{index}]") for index, item in enumerate(value))
             return Node(tuple(items), location)
         case None | bool() | str() | int() | float():
-            raw = _scalar_text(value)
+            raw = scalar_text(value)
             size.add_scalar(raw, location)
             return Node(value, location, raw)
     raise location.error(f"{type(value).__name__} is not a JSON value")
@@ -208,7 +208,7 @@ def _scalar_value(event: ScalarEvent) -> Scalar:
     return float(text) if _FLOAT.fullmatch(text) and isfinite(float(text)) else text
 
 
-def _scalar_text(value: Scalar) -> str:
+def scalar_text(value: Scalar) -> str:
     """A JSON scalar as text; a whole float, such as protobuf makes of every number, is written as an integer."""
     if value is None:
         return ""

@@ -39,7 +39,8 @@ class Platform(StrEnum):
 class RunTarget:
     """The test, app and build of a run, as they were at the start; None when not resolved.
 
-    `source_path` is that of the test's flow in its workspace, None if it was not imported.
+    `source_path` is that of the test's flow in its workspace, None if it was not imported; `properties` are those that
+    the flow gives to its testcase in JUnit.
     """
 
     test_id: str
@@ -52,6 +53,7 @@ class RunTarget:
     resolved_build_version: str | None = None
     build_uploaded_at: datetime | None = None
     source_path: str | None = None
+    properties: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -213,7 +213,7 @@ async def test_tags_names_and_files_select_flows(project: Shell) -> None:
 
 async def test_two_flows_of_one_name_are_two_tests_everywhere(shell: Shell) -> None:
     """A reader that merges them may lose the failure."""
-    flow = "appId: com.example.probe\n---\n- launchApp\n- assertVisible: {}\n"
+    flow = "appId: com.example.probe\nproperties: {{team: checkout}}\n---\n- launchApp\n- assertVisible: {}\n"
     shell.write({"config.yaml": 'flows: ["**"]', "app.apk": fresh("app")})
     shell.write({"auth/login.yaml": flow.format("Log in"), "profile/login.yaml": flow.format("never there")})
     ended = await shell.run("run", "--app", "app.apk", "--build", "1", "--retries", "0", *FILES, ".")
@@ -226,6 +226,7 @@ async def test_two_flows_of_one_name_are_two_tests_everywhere(shell: Shell) -> N
         "auth/login.yaml": ("project.Android.auth/login", True),
         "profile/login.yaml": ("project.Android.profile/login", False),
     }
+    assert len(document.findall(".//testcase/properties/property[@name='team'][@value='checkout']")) == 2
     for text in (ended.out, (shell.folder / "out.md").read_text().replace("\\", "")):
         assert "login (auth/login.yaml)" in text
         assert "login (profile/login.yaml)" in text

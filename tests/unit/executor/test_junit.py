@@ -70,6 +70,14 @@ def test_tests_of_one_name_are_told_apart_and_name_their_files() -> None:
     ]
 
 
+def test_properties_of_the_flow_are_properties_of_the_testcase() -> None:
+    """Beside those of the service, whose names they do not take."""
+    run = new_run()
+    run = replace(run, target=replace(run.target, properties=(("team", "<checkout>"), ("run_id", "other"))))
+    found = {each.get("name"): each.get("value") for each in case(run).iterfind("properties/property")}
+    assert (found["team"], found["run_id"]) == ("<checkout>", run.id)
+
+
 def test_one_testcase_per_run_with_totals() -> None:
     suite = rendered(*every_kind_of_run()).find("testsuite")
     assert suite is not None

@@ -2,6 +2,7 @@
 
 import pytest
 
+from services.flows.configuration import properties_of
 from services.flows.loader import JSON_LIMITS, LoadedFlow, load_flow
 from services.flows.nodes import DocumentError
 
@@ -62,3 +63,17 @@ def test_what_is_stored_is_within_the_limits_of_what_is_read_again() -> None:
     (problem,) = loaded(190, one_less + 1).problems
     assert "more than 20000 values in all, with the files that are run" in problem.message
     assert load_flow([*full.steps, "back"]).flow is None
+
+
+def test_properties_are_read_from_what_is_stored_of_a_flow() -> None:
+    header = "appId: a\nproperties: {team: checkout, ticket: 007, share: 0.5, gone: null, nested: {a: b}}\n"
+    loaded = load_flow(f"{header}---\n- back\n")
+    assert loaded.notices == ()
+    assert properties_of(loaded.steps) == (("team", "checkout"), ("ticket", "007"), ("share", "0.5"))
+    assert properties_of(["Tap x"]) == properties_of([]) == ()
+    many = load_flow(
+        "appId: a\nproperties:\n" + "".join(f"  p{n}: {'x' * 2000}\n" for n in range(60)) + "---\n- back\n"
+    )
+    assert [len(value) for _, value in properties_of(many.steps)] == [1000] * 50
+    listed = load_flow("appId: a\nproperties: [a]\n---\n- back\n")
+    assert [notice.message for notice in listed.notices] == ['"properties" has no effect here']
