@@ -4,9 +4,8 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import islice
 
-from .documents import scalar_text
 from .labels import NAME_LIMIT, TAG_LIMIT, TAGS_LIMIT
-from .nodes import Node, Notice, quote, read_optional, suggest
+from .nodes import Node, Notice, quote, read_optional, scalar_text, suggest
 from .secret_names import is_secret_name
 from .selectors import VALUE_LIMIT
 from .steps import Flow, Step

@@ -21,7 +21,7 @@ from yaml.events import (
     SequenceStartEvent,
 )
 
-from .nodes import DocumentError, Location, Node, Scalar
+from .nodes import DocumentError, Location, Node, Scalar, scalar_text
 from .yaml_mistakes import explain_mistake
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -206,20 +206,6 @@ def _scalar_value(event: ScalarEvent) -> Scalar:
     if _INTEGER.fullmatch(text):
         return int(text) if len(text.lstrip("+-")) <= _EXACT_DIGITS else text
     return float(text) if _FLOAT.fullmatch(text) and isfinite(float(text)) else text
-
-
-def scalar_text(value: Scalar) -> str:
-    """A JSON scalar as text; a whole float, such as protobuf makes of every number, is written as an integer."""
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
-        return str(int(value))
-    try:
-        return str(value)
-    except ValueError:  # an int of more digits than Python is willing to print
-        return "a number of thousands of digits"
 
 
 def _syntax_error(root: str, text: str, error: yaml.MarkedYAMLError) -> DocumentError:

@@ -241,3 +241,17 @@ def suggest(word: str, known: Iterable[str]) -> str:
     found = difflib.get_close_matches(folded, by_folded, n=3, cutoff=0.6)
     alike = [candidate for candidate in found if candidate[:2] == folded[:2]] or found
     return f"; did you mean {by_folded[alike[0]]}?" if alike else ""
+
+
+def scalar_text(value: Scalar) -> str:
+    """A JSON scalar as text; a whole float, such as protobuf makes of every number, is written as an integer."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    try:
+        return str(value)
+    except ValueError:  # an int of more digits than Python is willing to print
+        return "a number of thousands of digits"

@@ -8,6 +8,7 @@ import yaml
 
 _NUMBER = re.compile(r"[-+]?[\d.]+(?:[eE][-+]?\d+)?|0[ox][\da-fA-F]+", re.ASCII)
 """Texts that YAML 1.2 reads as numbers, which the writer follows only in part."""
+_COMMAND = re.compile(r"[a-z][a-zA-Z]*", re.ASCII)
 _TEXT = "tag:yaml.org,2002:str"
 
 
@@ -37,7 +38,7 @@ def _write_bare(value: Any) -> Any:
 
 
 def _is_bare(step: Any) -> bool:
-    return isinstance(step, dict) and list(step.values()) == [None]
+    return isinstance(step, dict) and list(step.values()) == [None] and bool(_COMMAND.fullmatch(*step))
 
 
 def write_steps(steps: Sequence[Any]) -> str:
