@@ -37,16 +37,14 @@ def read_file(file: Path) -> AppFile:
     CliError: it cannot be read, or no device can install it.
     """
     _check_readable(file)
-    found = AppFile()
     try:
-        if is_archive(file):
-            found = read_app_file(file)
+        found = read_app_file(file) if is_archive(file) else AppFile()
     except NotInstallable as problem:
         raise CliError(f"{file}: this is {problem}", INVALID_FILE) from None
     except HostileArchive as problem:
         raise CliError(f"{file}: not a plausible app file: {problem}", INVALID_FILE) from None
     except UnreadableAppFile:
-        pass  # the server says what it makes of it
+        found = AppFile()  # the server says what it makes of it
     return replace(found, platform=found.platform or _ENDINGS.get(file.suffix.lower()))
 
 
@@ -80,13 +78,12 @@ class BuildUpload:
         self._output = output
         self._revision = revision
 
-    def ensure(self, app: App, file: Path, version: str | None = None) -> Build:
+    def ensure(self, app: App, file: Path, read: AppFile, version: str | None = None) -> Build:
         """The build of the app with this content (and version, if one is given), uploaded if there is none.
 
-        If the app has another build of the version that stands in the file, this one becomes "<version>-<revision>".
-        CliError: the file cannot be used, or the app has another build of the version that was given.
+        `read` is what `read_file` says of it. If the app has another build of the version that stands in the file, this
+        one becomes "<version>-<revision>". CliError: no version is known, or the app has another build of it.
         """
-        read = read_file(file)
         digest = sha256(file)
         for build in self._api.pages(f"apps/{app['id']}/builds", limit=1, sha256=digest, version=version):
             self._output.say(f"Build {build['version']} of {app['name']} is on the server.")

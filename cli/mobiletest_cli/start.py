@@ -69,7 +69,7 @@ class StartBuilder:
         """The start. CliError: something does not exist, a file cannot be used, or no test is selected."""
         read = {file: read_file(file) for file in wanted.app_files}
         apps, files = self._apps(wanted, read)
-        body = self._common(wanted, self._build_config(wanted, apps, files))
+        body = self._common(wanted, self._build_config(wanted, apps, files, read))
         if wanted.workflow:
             workflow = find_workflow(self._api, wanted.workflow)
             return Start("execution/api/execute_workflow_id_async", {**body, "workflow_id": workflow["id"]})
@@ -130,12 +130,14 @@ class StartBuilder:
         self._output.say(f'Registered the {platform} app "{name}".')
         return app
 
-    def _build_config(self, wanted: Selection, apps: Mapping[str, App], files: Mapping[str, Path]) -> dict[str, Any]:
+    def _build_config(
+        self, wanted: Selection, apps: Mapping[str, App], files: Mapping[str, Path], read: Mapping[Path, AppFile]
+    ) -> dict[str, Any]:
         uploads = BuildUpload(self._api, self._output, wanted.revision)
         chosen: dict[str, Any] = {}
         for platform, app in apps.items():
-            if platform in files:
-                version = uploads.ensure(app, files[platform], wanted.version)["version"]
+            if file := files.get(platform):
+                version = uploads.ensure(app, file, read[file], wanted.version)["version"]
             else:
                 version = find_build(self._api, app, wanted.version)["version"] if wanted.version else None
             chosen[f"{platform.lower()}_build"] = {"app_id": app["id"], "pinned_version": version}

@@ -1,5 +1,6 @@
 """Comparisons and gates as messages of the contract."""
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 from mobiletest.reporting.v1 import reports_pb2
@@ -80,8 +81,7 @@ async def gate_message(gate: Gate) -> reports_pb2.Gate:
         pending_runs=gate.counts.pending,
         storm=gate.storm,
     )
-    async for reason in in_turns(gate.reasons):
-        message.reasons.append(_reason(reason))
+    await _add_reasons(message, gate.reasons)
     return message
 
 
@@ -100,9 +100,13 @@ async def build_gate_message(gate: BuildGate) -> reports_pb2.BuildGate:
         pending_runs=gate.counts.pending,
         storm=gate.storm,
     )
-    async for reason in in_turns(gate.reasons):
-        message.reasons.append(_reason(reason))
+    await _add_reasons(message, gate.reasons)
     return message
+
+
+async def _add_reasons(message: reports_pb2.Gate | reports_pb2.BuildGate, reasons: Sequence[GateReason]) -> None:
+    async for reason in in_turns(reasons):
+        message.reasons.append(_reason(reason))
 
 
 def _reason(reason: GateReason) -> reports_pb2.GateReason:

@@ -29,12 +29,12 @@ def read_system(system: System, env: Environment, remotes: Mapping[str, str]) ->
     """What the variables say. `remotes` are those of the git checkout, addresses by names; empty if not known."""
     if env["GERRIT_EVENT_TYPE"] == "change-merged":  # a build of the branch, whose change is over
         system = replace(system, number="", branch=f"{system.branch} GERRIT_BRANCH")
-    known = _Row(system, env, remotes).attribution()
+    known = _SystemRow(system, env, remotes).attribution()
     return replace(known, commit_sha=None, branch=None) if _is_batch(env) else known
 
 
 @dataclass(frozen=True)
-class _Row:
+class _SystemRow:
     """A row of the table with the values of one environment."""
 
     system: System

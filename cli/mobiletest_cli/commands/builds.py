@@ -45,7 +45,7 @@ def upload(
     read, name = read_file(file), app or context.project.app
     of_file = app_of_file(context.api, file, read.platform, read.package_name) if read.platform and not name else None
     found = of_file or context.find_app(app)
-    build = BuildUpload(context.api, context.output).ensure(found, file, version)
+    build = BuildUpload(context.api, context.output).ensure(found, file, read, version)
     if current:
         context.api.patch(f"apps/{found['id']}", {"current_version": build["version"]})
     context.output.item(build, str(build["id"]))
