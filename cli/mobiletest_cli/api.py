@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import random
+import re
 import ssl
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -31,6 +32,7 @@ READ_SECONDS = 90.0
 DOCTOR = "Check address, network, proxy and TLS with: mobiletest doctor"
 CERTIFICATES = "If a private CA has signed the server's certificate: --ca-file FILE, or MOBILETEST_CA_FILE"
 _LONGEST_PAUSE = 10.0
+_ADDRESS = re.compile(r"https?://[!-~]+", re.ASCII)
 
 
 class Api:
@@ -42,6 +44,7 @@ class Api:
     def __init__(self, server: Server, *, patience: float, transport: httpx.BaseTransport | None = None) -> None:
         self.server = server
         self.patience = patience
+        self._public_url = server.url
         self._client = make_client(
             server,
             base_url=f"{server.url}/api/v1/",
@@ -53,6 +56,10 @@ class Api:
             timeout=httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS),
             transport=transport,
         )
+
+    def page_url(self, path: str) -> str:
+        """The address of a page of the dashboard: below the public address of the server if it names one."""
+        return f"{self._public_url}/{path}"
 
     def start(self, path: str, body: Any, *, key: str, headers: Mapping[str, str] | None = None) -> Any:
         """The answer to a start, which the server attributes to this command."""
@@ -134,6 +141,7 @@ class Api:
                 pause: float | None = None
             else:
                 if response.is_success:
+                    self._learn_public_url(response)
                     return response
                 refused, pause = self.refusal(response), retry_after(response)
             if not (repeatable and is_transient(refused)):
@@ -142,6 +150,11 @@ class Api:
             if time.monotonic() + wait > deadline:
                 raise refused
             time.sleep(wait)
+
+    def _learn_public_url(self, response: httpx.Response) -> None:
+        """A proxy, or something else than mobiletest, may answer anything."""
+        if _ADDRESS.fullmatch(url := response.headers.get("X-Public-Url", "")):
+            self._public_url = url.rstrip("/")
 
     @contextmanager
     def stream(self, path: str, **options: Any) -> Iterator[httpx.Response]:

@@ -134,6 +134,11 @@ def first_failure(runs: Sequence[Run]) -> Run | None:
     return None
 
 
+def run_path(run: Run) -> str:
+    """The path of a run's page in the dashboard."""
+    return f"executions/{run['execution_id']}/runs/{run['id']}"
+
+
 def show_failure(api: Api, output: Output, run: Run, flow: str | None = None) -> None:
     """The failing step of a run, its reason, and where the evidence is."""
     whole: Run = api.get(f"executions/{run['execution_id']}/runs/{run['id']}")
@@ -142,10 +147,7 @@ def show_failure(api: Api, output: Output, run: Run, flow: str | None = None) ->
     output.result(f"{whole['test_name']}{f' ({flow})' if flow else ''}: {outcome(whole)}{_step(whole, attempt)}")
     if whole["failure"]:
         output.result(f"  {whole['failure']['category']}: {whole['failure']['message']}")
-    for artifact in attempt["artifacts"] if attempt else ():
-        if artifact["kind"] == "screenshot" and artifact["url"]:
-            output.result(f"  screenshot: {api.server.url}{artifact['url']}")
-            break
+    output.result(f"  screen and steps: {api.page_url(run_path(whole))}")
     name = whole.get("source_path") or whole["test_name"]
     output.result(f'  More: mobiletest logs {run["execution_id"]} "{name}"')
 

@@ -69,7 +69,7 @@ class TestRun:
                     raise
                 return self._finish_empty(start, refused.message)
             if options.open_browser:
-                open_link(self._api.server.url, execution_id)
+                open_page(execution_page(self._api, execution_id))
             if not options.wait:
                 return self._started(start, execution_id)
             try:
@@ -98,7 +98,7 @@ class TestRun:
             if execution_id:
                 self._cancel(execution_id)
             raise
-        self._output.say(f"{answer['message']} {link(self._api.server.url, answer['id'])}")
+        self._output.say(f"{answer['message']} {execution_page(self._api, answer['id'])}")
         if problem := github.write_output("execution-id", answer["id"], os.environ):
             self._output.warn(problem)
         return str(answer["id"])
@@ -171,7 +171,7 @@ class TestRun:
 
         runs = list(self._api.pages(f"executions/{execution['id']}/runs"))
         paths = start.flow_paths if start else {}
-        return Report(execution, runs, gate, paths, f"{self._api.server.url}/api/v1")
+        return Report(execution, runs, gate, paths, self._api.page_url("executions"))
 
     def _gate(self, execution: Execution, options: WaitOptions) -> tuple[Gate | None, CliError | None]:
         """The gate's answer; None if it was not asked, or cannot answer: then every failure counts.
@@ -218,13 +218,13 @@ class TestRun:
             presentation.show_gate(self._output, report.gate, report.labels)
 
 
-def link(url: str, execution_id: str) -> str:
-    """Where the execution can be seen."""
-    return f"{url}/api/v1/executions/{execution_id}"
+def execution_page(api: Api, execution_id: str) -> str:
+    """Where people see the execution."""
+    return api.page_url(f"executions/{execution_id}")
 
 
-def open_link(url: str, execution_id: str) -> None:
-    """Open the execution in the user's browser."""
+def open_page(address: str) -> None:
+    """Open the page in the user's browser."""
     import webbrowser
 
-    webbrowser.open(link(url, execution_id))
+    webbrowser.open(address)

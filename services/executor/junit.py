@@ -27,7 +27,6 @@ from junitparser.xunit2 import (
 from services.executor.model.attempts import Attempt
 from services.executor.model.executions import Execution
 from services.executor.model.failures import Failure
-from services.executor.model.reports import artifact_url
 from services.executor.model.runs import Run
 from services.executor.model.states import Status
 
@@ -35,17 +34,17 @@ _ORDER = (FailureElement, RerunFailure, FlakyFailure, Skipped, Error, RerunError
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def render(execution: Execution, runs: Iterable[Run]) -> bytes:
-    """The execution as xunit2 XML; `runs` in order, with steps if known.
+def render(execution: Execution, runs: Iterable[Run], base_url: str = "") -> bytes:
+    """The execution as xunit2 XML; `runs` in order, with steps if known. Links begin with `base_url`, the dashboard's.
 
     The output is ASCII, with character references and without an XML declaration, because some readers guess the
     encoding (xunit-viewer) and others reject a declaration in text (lxml).
     """
     suite = TestSuite(_text(execution.workflow_name or execution.name or "test"))  # type: ignore[no-untyped-call]
-    for name, value in _execution_properties(execution).items():
+    for name, value in _execution_properties(execution, base_url).items():
         suite.add_property(name, _text(value))
     suite.timestamp = execution.created_at.isoformat(timespec="seconds")
-    suite.add_testcases(list(_testcases(execution, tuple(runs))))
+    suite.add_testcases(list(_testcases(execution, tuple(runs), base_url)))
     document = JUnitXml(_text(execution.workflow_name or execution.name or execution.id))
     document.add_testsuite(suite)
     document.update_statistics()  # type: ignore[no-untyped-call]
@@ -55,30 +54,32 @@ def render(execution: Execution, runs: Iterable[Run]) -> bytes:
     return rendered.decode().encode("ascii", "xmlcharrefreplace")
 
 
-def _testcases(execution: Execution, runs: Sequence[Run]) -> Sequence[TestCase]:
+def _testcases(execution: Execution, runs: Sequence[Run], base_url: str) -> Sequence[TestCase]:
     """A testcase for each run. Readers take those of one classname and name for one test, so ids tell them apart."""
     names = [(run.target.test_name, _classname(run)) for run in runs]
     count = Counter(names)
-    return [
-        _testcase(execution, run, classname if count[name, classname] == 1 else f"{classname}.{run.target.test_id}")
+    classnames = [
+        classname if count[name, classname] == 1 else f"{classname}.{run.target.test_id}"
         for run, (name, classname) in zip(runs, names, strict=True)
     ]
+    return [_testcase(execution, run, classname, base_url) for run, classname in zip(runs, classnames, strict=True)]
 
 
-def _testcase(execution: Execution, run: Run, classname: str) -> TestCase:
+def _testcase(execution: Execution, run: Run, classname: str, base_url: str) -> TestCase:
     seconds = round(run.execution_time_seconds or 0.0, 3)
     case = TestCase(_text(run.target.test_name), _text(classname), seconds)
     if run.target.source_path:
         case._elem.set("file", _text(run.target.source_path))
         case._elem.set("line", "1")
-    for name, value in _run_properties(execution, run).items():
+    for name, value in _run_properties(execution, run, base_url).items():
         case.add_property(name, _text(value))
     final = _final(run)
     interim = [_interim(attempt, flaky=run.success is True) for attempt in _earlier_failures(run)]
     for element in sorted([*interim, *([final] if final is not None else [])], key=_element_order):
         case.append(element)  # type: ignore[no-untyped-call]
     if run.attempts:
-        case.system_out = _text("\n\n".join(_attempt_text(run, attempt) for attempt in run.attempts))
+        page = _page(run, base_url)
+        case.system_out = _text("\n\n".join(_attempt_text(attempt, page) for attempt in run.attempts))
     return case
 
 
@@ -109,14 +110,19 @@ def _final(run: Run) -> FailureElement | Error | Skipped | None:
     return element
 
 
-def _attempt_text(run: Run, attempt: Attempt) -> str:
-    """The steps of an attempt, and the URLs of its artifacts."""
+def _page(run: Run, base_url: str) -> str:
+    """The page of the run in the dashboard, which shows its screens, logs and steps to whoever is signed in."""
+    return f"{base_url}/executions/{run.execution_id}/runs/{run.id}"
+
+
+def _attempt_text(attempt: Attempt, page: str) -> str:
+    """The steps of an attempt, its artifacts, and where they can be seen."""
     kept = [
-        f"{artifact.kind} {artifact.name} ({artifact.content_type}, {artifact.size_bytes} bytes): "
-        + (artifact_url(run, artifact) or f"{artifact.gone}")
+        f"{artifact.kind} {artifact.name} ({artifact.content_type}, {artifact.size_bytes} bytes)"
+        + (f": {artifact.gone}" if artifact.gone else "")
         for artifact in attempt.artifacts
     ]
-    return "\n".join([_steps(attempt), *kept])
+    return "\n".join([_steps(attempt), *kept, f"page: {page}#attempt-{attempt.number}"])
 
 
 def _earlier_failures(run: Run) -> Sequence[Attempt]:
@@ -145,10 +151,11 @@ def _steps(attempt: Attempt) -> str:
     return "\n".join(lines)
 
 
-def _execution_properties(execution: Execution) -> dict[str, str]:
+def _execution_properties(execution: Execution, base_url: str) -> dict[str, str]:
     ci = execution.ci
     values = {
         "execution_id": execution.id,
+        "url": f"{base_url}/executions/{execution.id}",
         "status": execution.status.value,
         "source": execution.source.value,
         "workflow_id": execution.workflow_id,
@@ -160,11 +167,12 @@ def _execution_properties(execution: Execution) -> dict[str, str]:
     return {name: value for name, value in values.items() if value}
 
 
-def _run_properties(execution: Execution, run: Run) -> dict[str, str]:
+def _run_properties(execution: Execution, run: Run, base_url: str) -> dict[str, str]:
     last = run.attempts[-1] if run.attempts else None
     values = {
         "execution_id": execution.id,
         "run_id": run.id,
+        "url": _page(run, base_url),
         "test_id": run.target.test_id,
         "file": run.target.source_path,
         "test_version": str(run.target.test_version_number),

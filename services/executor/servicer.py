@@ -161,7 +161,7 @@ class ExecutionsServicer(executions_pb2_grpc.ExecutionsServicer):
                 yield event
 
     async def GetJUnit(self, request: pb.GetJUnitRequest, context: Any) -> HttpBody:
-        content = await self._control.junit(request.execution_id.lower())
+        content = await self._control.junit(request.execution_id.lower(), request.base_url)
         return HttpBody(content_type="application/xml", data=content)
 
 

@@ -29,6 +29,7 @@ from services.gateway.dashboard.routes import dashboard_routes
 from services.gateway.http.application import Route, build_application
 from services.gateway.http.authentication import Authentication
 from services.gateway.http.open_streams import OpenStreams
+from services.gateway.http.public_address import PUBLIC_URL_HEADER
 from services.gateway.http.server import serve
 from services.gateway.routes import DOCUMENT_PATH, OperationRoutes, service_routes
 from services.gateway.settings import Settings
@@ -148,6 +149,10 @@ def _document(version: str) -> bytes:
     return document_json(all_operations(), version)
 
 
+async def _add_public_url(url: str, _: web.Request, response: web.StreamResponse) -> None:
+    response.headers[PUBLIC_URL_HEADER] = url
+
+
 def _application(
     settings: Settings,
     authenticator: Authenticator,
@@ -163,6 +168,8 @@ def _application(
     dashboard = dashboard_routes(channels["catalog"], authenticator, limiter, assets, reference)
     app = build_application([*rest, *dashboard], authentication)
     set_up(app, assets)
+    if settings.public_url:
+        app.on_response_prepare.append(partial(_add_public_url, settings.public_url))
 
     async def close_event_streams(_: web.Application) -> None:
         closing.set()

@@ -1,9 +1,10 @@
 """The variables that the gateway reads."""
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from services.chassis.settings import ProcessSettings
 from services.gateway.auth.rate_limits import RequestLimits
+from services.gateway.http.public_address import is_web_address
 
 MEBIBYTE = 1024 * 1024
 
@@ -13,6 +14,9 @@ class Settings(ProcessSettings):
 
     http_listen: str = "127.0.0.1:8080"
     """host:port of the REST API."""
+    public_url: str = ""
+    """The address at which people open the dashboard, such as https://mobiletest.example.com: links in JUnit and of the
+    command line begin with it. Empty: the address that the client used."""
     catalog_address: str = "127.0.0.1:50051"
     """host:port of the catalog."""
     executor_address: str = "127.0.0.1:50052"
@@ -60,6 +64,13 @@ class Settings(ProcessSettings):
     """The maximum number of uploads of an organisation at the same time."""
     organisation_streams: int = Field(default=500, ge=0)
     """The maximum number of event streams and waiting long polls of an organisation at the same time."""
+
+    @field_validator("public_url")
+    @classmethod
+    def _is_address(cls, url: str) -> str:
+        if url and not is_web_address(url):
+            raise ValueError("must begin with http:// or https:// and a host, such as https://mobiletest.example.com")
+        return url.rstrip("/")
 
     @property
     def request_limits(self) -> RequestLimits:

@@ -219,8 +219,9 @@ def gate(
 
 def open_execution(context: Context, execution: ExecutionArgument) -> None:
     """Open an execution in the browser."""
-    from mobiletest_cli.test_run import link, open_link
+    from mobiletest_cli.test_run import execution_page, open_page
 
     found = context.api.get(f"executions/{execution}")
-    open_link(context.api.server.url, found["id"])
-    context.output.item({"url": link(context.api.server.url, found["id"])}, link(context.api.server.url, found["id"]))
+    address = execution_page(context.api, found["id"])
+    open_page(address)
+    context.output.item({"url": address}, address)

@@ -44,7 +44,7 @@ class FailureTools:
         run = self._run(execution, test)
         attempt, step = _failing(run)
         shown = {
-            **run_summary(run),
+            **run_summary(self._api, run),
             "failure": run["failure"] and {**run["failure"], "message": cut(run["failure"]["message"])},
             "failed_step": step and {"index": step["index"], "step": step["text"], "message": cut(step["message"])},
             "steps_before": [_step(each) for each in attempt["steps"] if step and each["index"] < step["index"]][

@@ -79,7 +79,7 @@ class ReadTools:
         """List executions, newest first."""
         app_id = lookup.find_app(self._api, app)["id"] if app else None
         found = self._api.pages("executions", limit=limit + 1, app_id=app_id, branch=branch)
-        return _answer("executions", map(summaries.execution_summary, found), limit)
+        return _answer("executions", (summaries.execution_summary(self._api, each) for each in found), limit)
 
     def get_execution(self, execution: ExecutionId, limit: Limit = 20) -> Answer:
         """Show how an execution went, with the runs that did not pass; read_failure shows one of them."""
@@ -158,7 +158,8 @@ def describe_execution(api: Api, execution: str, limit: int = 20) -> Answer:
     """An execution, and its runs that did not pass, at most `limit`."""
     found = api.get(f"executions/{execution}")
     runs = [run for run in api.pages(f"executions/{execution}/runs") if presentation.outcome(run) != "passed"]
-    return {**summaries.execution_summary(found), **_answer("not_passed", map(summaries.run_summary, runs), limit)}
+    not_passed = _answer("not_passed", (summaries.run_summary(api, run) for run in runs), limit)
+    return {**summaries.execution_summary(api, found), **not_passed}
 
 
 def _answer(name: str, items: Iterable[Any], limit: int) -> Answer:

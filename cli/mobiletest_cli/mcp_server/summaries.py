@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mobiletest_cli import presentation
+from mobiletest_cli.api import Api
 
 if TYPE_CHECKING:
     from mobiletest_cli.api_types import App, Build, Execution, Run, Test
@@ -31,15 +32,16 @@ def test_summary(test: Test) -> dict[str, Any]:
     return {**shown, "quarantined": test["quarantine"] is not None}
 
 
-def execution_summary(execution: Execution) -> dict[str, Any]:
-    """An execution: how it ended, in words and numbers."""
+def execution_summary(api: Api, execution: Execution) -> dict[str, Any]:
+    """An execution: how it ended, in words and numbers, and its page."""
     shown = _pick(execution, "id", "status", "success", "created_at")
     ci = {name: value for name, value in (execution["ci"] or {}).items() if value is not None}
-    return {**shown, "summary": presentation.headline(execution), **({"ci": ci} if ci else {})}
+    shown |= {"summary": presentation.headline(execution), "page": api.page_url(f"executions/{execution['id']}")}
+    return {**shown, **({"ci": ci} if ci else {})}
 
 
-def run_summary(run: Run) -> dict[str, Any]:
-    """A run: the test, how it ended, on what, and why."""
+def run_summary(api: Api, run: Run) -> dict[str, Any]:
+    """A run: the test, how it ended, on what, and why, and its page."""
     return {
         "run_id": run["id"],
         "test": run["test_name"],
@@ -49,6 +51,7 @@ def run_summary(run: Run) -> dict[str, Any]:
         "device": presentation.device(run),
         "attempts": run["attempt_number"],
         "reason": presentation.reason(run),
+        "page": api.page_url(presentation.run_path(run)),
     }
 
 

@@ -72,7 +72,7 @@ def _annotation(kind: str, run: "Run", report: Report) -> str:
         properties = {"file": repository_path(path), **properties}
     reason = report.reasons.get(run["id"])
     lines = [cause(run, _MESSAGE_LENGTH) or "It ended without a reason.", reason["detail"] if reason else ""]
-    return _command(kind, properties, "\n".join([*filter(None, lines), report.link]))
+    return _command(kind, properties, "\n".join([*filter(None, lines), report.link_of(run)]))
 
 
 def _more(count: int, kind: str) -> str:

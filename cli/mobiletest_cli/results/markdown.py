@@ -47,7 +47,7 @@ def render_markdown(report: Report, limit: int = SIZE_LIMIT) -> str:
     If it would be larger, rows of passed runs are left out, the longest first, and then others from the end.
     """
     head, sections = _heading(report), "".join(_sections(report))
-    rows = [_Row(_row(run, report.labels[run["id"]]), run["success"] is True) for run in report.runs]
+    rows = [_Row(_row(report, run), run["success"] is True) for run in report.runs]
     fixed = len(f"{head}{_HEAD}{sections}".encode()) + _TEXT_LENGTH
     kept = _fit(rows, limit - fixed)
     table = _HEAD + "".join(row.text for row in kept) if kept else ""
@@ -106,12 +106,12 @@ def _simulation(runs: Sequence[Run]) -> str:
     )
 
 
-def _row(run: Run, name: str) -> str:
+def _row(report: Report, run: Run) -> str:
     last = run["attempts"][-1] if run["attempts"] else None
     device = escape(last["device"]) if last and last["device"] else "-"
     cells = [
-        outcome(run) if run["success"] else f"**{outcome(run)}**",
-        escape(name),
+        outcome(run) if run["success"] else f"[**{outcome(run)}**](<{report.link_of(run)}>)",
+        escape(report.labels[run["id"]]),
         escape(run["resolved_build_version"] or "-"),
         f"{device} (simulated)" if is_simulated(run) else device,
         duration(run["execution_time_seconds"]),

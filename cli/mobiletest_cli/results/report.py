@@ -22,8 +22,7 @@ ENDED = frozenset({"completed", "failed", "cancelled"})
 class Report:
     """An execution, its runs, and the gate if it was asked.
 
-    `paths` are the flow files of tests by test id, relative to the repository; `url` is what "/executions/{id}" is
-    appended to for a link.
+    `paths` are the flow files of tests by test id, relative to the repository; `url` is the page of all executions.
     """
 
     execution: Execution
@@ -34,8 +33,12 @@ class Report:
 
     @property
     def link(self) -> str:
-        """Where the execution can be seen."""
-        return f"{self.url.rstrip('/')}/executions/{self.execution['id']}"
+        """The page of the execution."""
+        return f"{self.url}/{self.execution['id']}"
+
+    def link_of(self, run: Run) -> str:
+        """The page of a run, with its steps and screens."""
+        return f"{self.link}/runs/{run['id']}"
 
     @cached_property
     def labels(self) -> Mapping[str, str]:

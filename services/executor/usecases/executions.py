@@ -95,12 +95,12 @@ class ExecutionControl:
         execution = await self._executions.get(execution_id)
         return execution, await self._executions.answer(execution_id, run_id, question_id, text.strip())
 
-    async def junit(self, execution_id: str) -> bytes:
-        """The execution as JUnit XML."""
+    async def junit(self, execution_id: str, base_url: str = "") -> bytes:
+        """The execution as JUnit XML, with links to the dashboard at `base_url`."""
         from services.executor import junit  # with junitparser and lxml 5 MiB, for few requests
 
         execution = await self._executions.get(execution_id)
-        return junit.render(execution, await self._executions.all_runs(execution_id))
+        return junit.render(execution, await self._executions.all_runs(execution_id), base_url)
 
     async def artifact(
         self, execution_id: str, run_id: str, name: str, asked: ByteRange | None = None

@@ -14,6 +14,7 @@ from services.gateway.contract.operations import Operation
 from services.gateway.decoding.requests import Decoded, RequestDecoder, Source
 from services.gateway.decoding.validation_errors import InvalidRequest
 from services.gateway.http.json_responses import HttpError
+from services.gateway.http.public_address import base_url
 from services.gateway.http.representations import expected_revisions
 from services.gateway.http.request_body import BodyMemory, read_json
 from services.gateway.http.request_context import REQUEST_CONTEXT, RequestContext
@@ -34,6 +35,7 @@ class RequestReader:
         self._can_expect = operation.can_expect_revisions
         self._is_read = operation.verb == "GET"
         self._can_wait = "wait" in operation.input.fields_by_name
+        self._makes_links = "base_url" in operation.input.fields_by_name
         self._settings = settings
         self._max_body_bytes = _max_body_bytes(operation, settings.max_body_bytes)
 
@@ -57,6 +59,8 @@ class RequestReader:
             self._expect(decoded.message, ",".join(if_match))
         if self._can_wait and request.method == hdrs.METH_HEAD:
             decoded.message.wait = 0  # type: ignore[attr-defined] # status and headers are known at once
+        if self._makes_links:
+            decoded.message.base_url = base_url(request, self._settings.public_url)  # type: ignore[attr-defined]
         return decoded
 
     def _expect(self, message: Any, if_match: str) -> None:

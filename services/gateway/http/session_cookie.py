@@ -9,7 +9,7 @@ from aiohttp import hdrs, web
 from multidict import istr
 
 CSRF_HEADER = istr("X-CSRF-Token")
-FORWARDED_PROTO, _FORWARDED_HOST = istr("X-Forwarded-Proto"), istr("X-Forwarded-Host")
+FORWARDED_PROTO, FORWARDED_HOST = istr("X-Forwarded-Proto"), istr("X-Forwarded-Host")
 _FETCH_SITE = istr("Sec-Fetch-Site")
 _SECURE_NAME, _PLAIN_NAME = "__Host-mobiletest-session", "mobiletest-session"
 _SAFE_METHODS = frozenset((hdrs.METH_GET, hdrs.METH_HEAD, hdrs.METH_OPTIONS))
@@ -66,7 +66,7 @@ def is_of_another_site(request: web.Request) -> bool:
         host = urlsplit(origin).netloc
     except ValueError:
         return True
-    return host not in (request.host, request.headers.get(_FORWARDED_HOST))
+    return host not in (request.host, request.headers.get(FORWARDED_HOST))
 
 
 def _is_tls(request: web.Request) -> bool:

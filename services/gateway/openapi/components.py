@@ -90,6 +90,11 @@ FIELD_ERROR: Part = {
 
 HEADERS: Part = {
     "X-Request-ID": {"description": "The id of the request, also in the logs.", "schema": {"type": "string"}},
+    "X-Public-Url": {
+        "description": "The address of the dashboard, if the deployment names it: the page of an execution is at "
+        "/executions/{id} below it.",
+        "schema": {"type": "string"},
+    },
     "X-Ignored-Fields": {
         "description": "Unknown fields, parameters and headers of the request, which were ignored. Where a request "
         "says what will run, an unknown field that would choose an app, a build, a test, a platform, a device or a "

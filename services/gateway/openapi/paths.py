@@ -87,7 +87,7 @@ def _responses(operation: Operation, schemas: Schemas) -> dict[str, Any]:
 
 
 def _success(operation: Operation, schemas: Schemas) -> dict[str, Any]:
-    names = ["X-Ignored-Fields", *components.RATE_LIMIT]
+    names = ["X-Ignored-Fields", "X-Public-Url", *components.RATE_LIMIT]
     names += ["Idempotent-Replayed"] if operation.rpc.takes_idempotency_key else []
     names += ["Location"] if operation.location else []
     names += ["ETag"] if operation.is_tagged else []

@@ -126,7 +126,7 @@ async def test_an_execution_is_opened_in_the_browser(read_shop: Shell, execution
     process = await read_shop.execute("env", f"BROWSER={browser} %s", *read_shop.program("open", execution))
     await process.communicate()
     opened = read_shop.folder / "opened"
-    address = f"{read_shop.environ['MOBILETEST_URL']}/api/v1/executions/{execution}"
+    address = f"{read_shop.environ['MOBILETEST_URL']}/executions/{execution}"
     await eventually(lambda: opened.exists() and opened.read_text() == address)
 
 

@@ -108,7 +108,7 @@ async def test_a_failure_is_shown_with_step_reason_and_link(project: Shell) -> N
     assert ended.code == FAILED, ended.err
     assert "Open the basket (.maestro/basket.yaml): failed at step 2:" in ended.out
     assert '"Nothing of this name" did not appear' in ended.out
-    assert f"screenshot: {project.environ['MOBILETEST_URL']}/api/v1/executions/" in ended.out
+    assert f"screen and steps: {project.environ['MOBILETEST_URL']}/executions/" in ended.out
     assert "blocks  Open the basket (not run before)" in ended.out
     [suite] = JUnitXml.fromfile(str(project.folder / "out" / "junit.xml"))
     assert {case.name: case.is_passed for case in suite} == {"Log in": True, "Open the basket": False}

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
+from uuid import NAMESPACE_URL, uuid5
 
 from mobiletest_cli.results.report import Report
 
 if TYPE_CHECKING:
     from mobiletest_cli.api_types import Attempt, Execution, Gate, GateReason, Run
 
-URL = "https://mobiletest.example.com/api/v1"
+URL = "https://mobiletest.example.com/executions"
 EXECUTION = "5d1c0a52-0000-4000-8000-000000000001"
+
+
+def run_id(name: str) -> str:
+    """The id of the run of the test with this name."""
+    return str(uuid5(NAMESPACE_URL, repr(name)))
 
 
 def attempt(message: str | None = None, *, device: str | None = "Pixel 9", simulated: bool | None = False) -> Attempt:
@@ -68,7 +74,7 @@ def _gate(reasons: list[GateReason]) -> Gate:
 
 def _run(name: str, attempts: list[Attempt], fields: dict[str, Any]) -> Run:
     known = {
-        "id": f"run of {name}",
+        "id": run_id(name),
         "test_id": f"test {name}",
         "test_name": name,
         "resolved_build_version": "1.2.0",

@@ -10,9 +10,9 @@ import pytest
 from mobiletest_cli.results.github import annotate, write_output, write_summary
 from mobiletest_cli.results.markdown import SIZE_LIMIT, render_markdown
 from mobiletest_cli.results.report import Report, repository_path
-from tests.unit.cli.report_samples import EXECUTION, URL, failed, passed, reason, report
+from tests.unit.cli.report_samples import EXECUTION, URL, failed, passed, reason, report, run_id
 
-LINK = f"{URL}/executions/{EXECUTION}"
+LINK = f"{URL}/{EXECUTION}"
 
 
 class Command(NamedTuple):
@@ -49,7 +49,9 @@ def test_a_failure_is_an_error_at_the_flow_file() -> None:
     pay = failed()
     found = replace(report(pay), paths={pay["test_id"]: ".maestro/pay.yaml"})
     assert commands(found) == [
-        Command("error", {"file": ".maestro/pay.yaml", "title": "Pay failed"}, f"No button\n{LINK}")
+        Command(
+            "error", {"file": ".maestro/pay.yaml", "title": "Pay failed"}, f"No button\n{LINK}/runs/{run_id('Pay')}"
+        )
     ]
 
 
@@ -64,7 +66,7 @@ def test_files_are_named_from_the_root_of_the_repository(tmp_path: Path, monkeyp
 def test_runs_without_a_verdict_are_errors() -> None:
     lost = failed("Basket", "", status="failed", success=None)
     assert commands(report(lost)) == [
-        Command("error", {"title": "Basket no verdict"}, f"It ended without a reason.\n{LINK}")
+        Command("error", {"title": "Basket no verdict"}, f"It ended without a reason.\n{LINK}/runs/{run_id('Basket')}")
     ]
 
 
@@ -84,7 +86,7 @@ def test_text_of_users_does_not_end_the_command(text: str) -> None:
     run = failed(text, text)
     found = replace(report(run), paths={run["test_id"]: f"flows/{text}.yaml"})
     assert commands(found) == [
-        Command("error", {"file": f"flows/{text}.yaml", "title": f"{text} failed"}, f"{text}\n{LINK}")
+        Command("error", {"file": f"flows/{text}.yaml", "title": f"{text} failed"}, f"{text}\n{LINK}/runs/{run['id']}")
     ]
 
 
@@ -93,7 +95,7 @@ def test_line_breaks_in_names_do_not_begin_a_command() -> None:
     found = replace(report(run, reasons=[reason(run, "flaky", detail="x\r\n::stop-commands::y")]), paths={})
     (command,) = commands(found)
     assert command.properties["title"] == "one\r\n::error::two failed"
-    assert command.message == f"No button\nx\r\n::stop-commands::y\n{LINK}"
+    assert command.message == f"No button\nx\r\n::stop-commands::y\n{LINK}/runs/{run['id']}"
 
 
 def test_text_that_is_not_unicode_can_be_printed() -> None:

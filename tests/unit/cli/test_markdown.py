@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from mobiletest_cli.results.markdown import SIZE_LIMIT, escape, render_markdown
-from tests.unit.cli.report_samples import EXECUTION, URL, attempt, failed, passed, reason, report
+from tests.unit.cli.report_samples import EXECUTION, URL, attempt, failed, passed, reason, report, run_id
 
 RENDERER = MarkdownIt("commonmark").enable("table")
 NASTY = [
@@ -53,7 +53,15 @@ def test_heading_and_link() -> None:
     text = render_markdown(report(passed(), passed("Search")))
     assert text.startswith("## Nightly: passed\n")
     assert "2 passed of 2 runs in 1 min 5 s." in shown(text)
-    assert f"(<{URL}/executions/{EXECUTION}>)" in text
+    assert f"(<{URL}/{EXECUTION}>)" in text
+
+
+def test_a_run_that_did_not_pass_links_to_its_page() -> None:
+    lines = render_markdown(report(passed(), failed())).splitlines()
+    assert [line.partition(" | ")[0] for line in lines if line.startswith(("| passed", "| [**failed**]"))] == [
+        "| passed",
+        f"| [**failed**](<{URL}/{EXECUTION}/runs/{run_id('Pay')}>)",
+    ]
 
 
 def test_the_verdict_names_the_gate_where_it_differs() -> None:

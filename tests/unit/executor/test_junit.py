@@ -26,7 +26,7 @@ def claim(run: Run) -> Run:
 
 
 def rendered(*runs: Run) -> ElementTree.Element:
-    return ElementTree.fromstring(junit.render(execution_of(*runs), runs))  # noqa: S314 (our own output)
+    return ElementTree.fromstring(junit.render(execution_of(*runs), runs, "https://tests.example"))  # noqa: S314 (our own output)
 
 
 def case(run: Run) -> ElementTree.Element:
@@ -169,7 +169,7 @@ def test_any_message_is_shown_in_ascii(message: str, shown: str) -> None:
     assert error.get("message") == shown
 
 
-def test_every_attempt_lists_its_steps_and_artifact_urls() -> None:
+def test_every_attempt_lists_its_steps_its_artifacts_and_its_page() -> None:
     kept = Artifact("attempt-1-step-000.png", "screenshot", "image/png", 9)
     gone = Artifact("attempt-1-log.txt", "log", "text/plain", 3, ArtifactGone.EXPIRED)
     steps = (
@@ -183,9 +183,10 @@ def test_every_attempt_lists_its_steps_and_artifact_urls() -> None:
         "attempt 1 on phone-1, worker worker-1",
         "1. retry [failed]",
         "  2. Tap Pay [failed]",
-        "screenshot attempt-1-step-000.png (image/png, 9 bytes): "
-        f"/api/v1/executions/{run.execution_id}/runs/{run.id}/artifacts/attempt-1-step-000.png",
+        "screenshot attempt-1-step-000.png (image/png, 9 bytes)",
         "log attempt-1-log.txt (text/plain, 3 bytes): expired",
+        f"page: https://tests.example/executions/{run.execution_id}/runs/{run.id}#attempt-1",
         "",
         "attempt 2 on phone-1, worker worker-2",
+        f"page: https://tests.example/executions/{run.execution_id}/runs/{run.id}#attempt-2",
     ]
