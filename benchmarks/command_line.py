@@ -84,7 +84,7 @@ async def run_command(environment: dict[str, str], project: Path) -> float:
     """Seconds of the command, until it has printed the verdict."""
     began = time.perf_counter()
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "mobiletest_cli", "run", "--app", "app.apk", "--build", "1", "--junit", "junit.xml"),
+        *(sys.executable, "-m", "mobiletest_cli", "run", "--file", "app.apk", "--build", "1", "--junit", "junit.xml"),
         cwd=project,
         env={**os.environ, **environment, "PYTHONPATH": str(ROOT / "cli")},
         stdout=subprocess.DEVNULL,

@@ -23,7 +23,7 @@ def build_app() -> typer.Typer:
     """The typer application."""
     app = typer.Typer(
         name="mobiletest",
-        help="Run automated tests against builds of mobile apps: mobiletest run --app app.apk .maestro",
+        help="Run automated tests against builds of mobile apps: mobiletest run app.apk .maestro",
         epilog=EPILOG,
         no_args_is_help=True,
         add_completion=False,

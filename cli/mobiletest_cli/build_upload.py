@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -28,7 +29,15 @@ if TYPE_CHECKING:
     from mobiletest_cli.api_types import App, Build
 
 _ENDINGS = {".apk": ANDROID, ".ipa": IOS}
+_APP_ENDINGS = (*_ENDINGS, ".aab", ".apkm", ".apks", ".tar.gz", ".tgz", ".xapk", ".zip")
 _CHUNK = 1 << 20
+
+
+def is_app_file(path: Path) -> bool:
+    """Whether the path is one of an app, not of flows, by its ending; a folder if it is an app that Xcode built."""
+    if os.path.isdir(path):
+        return path.suffix == ".app" and (path / "Info.plist").is_file()
+    return path.name.lower().endswith(_APP_ENDINGS)
 
 
 def read_file(file: Path) -> AppFile:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from mobiletest_cli.output import Output
 
 DEFAULT_FOLDER = Path(".maestro")
+PLATFORMS = ("Android", "iOS")
 
 _COMMON: dict[str, tuple[Any, Any]] = {
     "url": (Annotated[str, typer.Option("--url", help="Address of the server (MOBILETEST_URL).")], ""),
@@ -164,6 +165,19 @@ def _defect(output: Output, error: Exception) -> int:
     hint = "This is a defect of the command: report it with the traceback, which MOBILETEST_DEBUG=1 shows"
     output.error(CliError(f"{type(error).__name__}: {error}", NO_VERDICT, hint))
     return NO_VERDICT
+
+
+def platform_name(text: str) -> str:
+    """The platform as the server spells it. CliError: it is none."""
+    for platform in PLATFORMS:
+        if text.lower() == platform.lower():
+            return platform
+    raise CliError(f'"{text}" is not a platform', USAGE, " or ".join(PLATFORMS))
+
+
+def app_option(help_text: str) -> Any:
+    """The option that names an app, the same in all commands."""
+    return typer.Option("--app", "--app-id", help=help_text)
 
 
 def read_text(read: Callable[[], str]) -> str:

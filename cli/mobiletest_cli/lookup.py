@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -65,9 +66,7 @@ def _are_variants(one: str, other: str) -> bool:
 
 
 def _which(file: Path, what: str, apps: Sequence[Any]) -> CliError:
-    hint = (
-        f"Name one with --app-id, or make another: mobiletest apps create. There {'is' if len(apps) == 1 else 'are'} "
-    )
+    hint = f"Name one with --app, or make another: mobiletest apps create. There {'is' if len(apps) == 1 else 'are'} "
     return CliError(f"{file}: {what}", USAGE, hint + _some(apps))
 
 
@@ -85,7 +84,7 @@ def find_build(api: Api, app: App, version: str) -> Build:
     """The build of the app with this version. CliError: none."""
     for build in api.pages(f"apps/{app['id']}/builds", version=version):
         return cast("Build", build)
-    hint = f"mobiletest builds list --app {app['name']}"
+    hint = f"mobiletest builds list --app {shlex.quote(str(app['name']))}"
     raise CliError(f'the app "{app["name"]}" has no build "{version}"', NOT_FOUND, hint)
 
 
@@ -111,5 +110,14 @@ def _find(api: Api, collection: str, kind: str, wanted: str, **query: Any) -> An
 
 
 def _some(items: Iterable[Any]) -> str:
-    shown = [f"{item['id']} ({item['name']})" for item in items]
+    shown = [f"{item['id']} ({', '.join(_described(item))})" for item in items]
     return ", ".join(shown[:_SHOWN]) + (", ..." if len(shown) > _SHOWN else "")
+
+
+def _described(item: Mapping[str, Any]) -> list[str]:
+    """What tells an app, a test or a workflow from others of its name."""
+    told_apart = [item["name"], item.get("platform"), item.get("workspace"), item.get("source_path")]
+    if "test_ids" in item:
+        count = len(item["test_ids"])
+        told_apart += [f"{count or 'no'} test{'' if count == 1 else 's'}", *(f"tag {tag}" for tag in item["tags"])]
+    return [str(text) for text in told_apart if text]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mobiletest_cli.workspace import Workspace
 
 MOST_TESTS = 1000
-NAME_APP = "Name it: --app-id; mobiletest apps list shows them"
+NAME_APP = "Name it: --app; mobiletest apps list shows them"
 
 
 @dataclass(frozen=True)
@@ -116,9 +116,7 @@ class StartBuilder:
             if platform not in apps:
                 if named:
                     what = f'"{named[0]["name"]}" is for {named[0]["platform"]}'
-                    raise CliError(
-                        f"{file}: is for {platform}, and the app {what}", INVALID_FILE, "Name an app: --app-id"
-                    )
+                    raise CliError(f"{file}: is for {platform}, and the app {what}", INVALID_FILE, "Name an app: --app")
                 app = app_of_file(self._api, file, platform, found.package_name)
                 apps[platform] = app or self._register(platform)
         return apps, files

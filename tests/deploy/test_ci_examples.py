@@ -48,7 +48,7 @@ def test_each_file_is_valid_against_the_schema_of_its_system(path: str, tmp_path
 
 
 def test_the_gitlab_component_is_valid_with_its_header(tmp_path: Path) -> None:
-    for document in (gitlab_documents()[0], gitlab_configuration({"app": "app.apk", "shards": 3})):
+    for document in (gitlab_documents()[0], gitlab_configuration({"file": "app.apk", "shards": 3})):
         checked = check_schema(document, "vendor.gitlab-ci", tmp_path)
         assert checked.returncode == 0, checked.stdout
 

@@ -70,8 +70,8 @@ pace: {step: 500ms}
 start: home
 screens: {home: {elements: [{type: text, text: Log in}]}}
 END
-run=(mobiletest run --app app.apk --build 1)
-slow=(mobiletest run --app slow.apk --build 2 slow)
+run=(mobiletest run --file app.apk --build 1)
+slow=(mobiletest run --file slow.apk --build 2 slow)
 
 expect 0 'the tests pass' "${run[@]}" passing --junit passed.xml
 check 'a parser of JUnit finds that they passed' junitparser verify passed.xml

@@ -38,7 +38,7 @@ async def test_a_full_disk_is_said_after_the_verdict(own_api: Api, tmp_path: Pat
     """Nothing of the file is left on the full file system, and the other report is written."""
     shell = Shell(tmp_path, {"MOBILETEST_URL": own_api.url, "MOBILETEST_API_KEY": str(own_api.key)})
     shell.write({".maestro/a.yaml": LOG_IN, "app.apk": "app", "full/mount.point": ""})
-    run = f"{sys.executable} -m mobiletest_cli run --app app.apk --build 1 --junit full/junit.xml --report report.md"
+    run = f"{sys.executable} -m mobiletest_cli run --file app.apk --build 1 --junit full/junit.xml --report report.md"
     fill = "mount -t tmpfs -o size=16k tmpfs full && ! head -c 32k /dev/zero > full/filler 2>/dev/null"
     process = await shell.execute("unshare", "--mount", "sh", "-c", f"{fill} && {run}; code=$?; ls -A full; exit $code")
     out, err = await process.communicate()
@@ -78,7 +78,7 @@ async def test_a_local_server_serves_one_command(tmp_path: Path) -> None:
     """Nothing else is needed, its exit code is that of the run, and nothing is left running."""
     shell = Shell(tmp_path, {"MOBILETEST_CHECKOUT": str(ROOT), "MOBILETEST_MARK": str(tmp_path)})
     shell.write({".maestro/a.yaml": LOG_IN, ".maestro/b.yaml": BROKEN, "app.apk": "app"})
-    ended = await shell.run("run", "--local", "--app", "app.apk", "--build", "1", "--json")
+    ended = await shell.run("run", "--local", "--file", "app.apk", "--build", "1", "--json")
     assert ended.code == FAILED, ended.err
     assert {run["test_name"]: run["success"] for run in ended.document["runs"]} == {
         "Log in": True,
@@ -91,7 +91,7 @@ async def test_a_local_server_ends_with_a_command_that_is_stopped_while_it_start
     mark = f"MOBILETEST_MARK={tmp_path}"
     shell = Shell(tmp_path, {"MOBILETEST_CHECKOUT": str(ROOT), "MOBILETEST_MARK": str(tmp_path)})
     shell.write({".maestro/a.yaml": LOG_IN, "app.apk": "app"})
-    process = await shell.start("run", "--local", "--app", "app.apk", "--build", "1")
+    process = await shell.start("run", "--local", "--file", "app.apk", "--build", "1")
     assert process.stderr is not None
     assert b"Starting a server" in await process.stderr.readline()
     process.terminate()

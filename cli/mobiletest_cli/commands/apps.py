@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from mobiletest_cli.context import Context, command
+from mobiletest_cli.context import Context, command, platform_name
 
 AppArgument = Annotated[str, typer.Argument(metavar="APP", help="Name or id.")]
 
@@ -27,7 +27,8 @@ def list_apps(
     """List the apps."""
     from mobiletest_cli.output import ago, percent
 
-    apps = list(context.api.pages("apps", platform=platform, search=search))
+    only = platform_name(platform) if platform else None
+    apps = list(context.api.pages("apps", platform=only, search=search))
     context.output.list(
         apps,
         ("App", "Platform", "Current build", "Builds", "Tests", "Pass rate", "Registered", "Id"),
@@ -54,7 +55,7 @@ def create(
     """Register an app."""
     import uuid
 
-    body = {"name": name, "platform": platform, **({"description": description} if description else {})}
+    body = {"name": name, "platform": platform_name(platform), **({"description": description} if description else {})}
     app = context.api.post("apps", body, key=str(uuid.uuid4()))
     context.output.item(app, app["id"])
 

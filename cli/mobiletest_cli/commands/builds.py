@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mobiletest_cli.context import Context, command
+from mobiletest_cli.context import Context, app_option, command
 
 if TYPE_CHECKING:
     from mobiletest_cli.api_types import Build
 
-AppOption = Annotated[str | None, typer.Option("--app", "--app-id", help="App, by name or id.")]
+AppOption = Annotated[str | None, app_option("App, by name or id.")]
 BuildArgument = Annotated[str, typer.Argument(metavar="BUILD", help="Version (with --app) or id.")]
 
 
@@ -68,7 +69,7 @@ def list_builds(
             "current" if build["version"] == found["current_version"] else "",
             build["id"],
         ],
-        empty=f"The app has no builds: mobiletest builds upload FILE --app {found['name']}",
+        empty=f"The app has no builds: mobiletest builds upload FILE --app {shlex.quote(str(found['name']))}",
     )
 
 

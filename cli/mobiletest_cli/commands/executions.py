@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mobiletest_cli.context import Context, command
+from mobiletest_cli.context import Context, app_option, command
 from mobiletest_cli.errors import NOT_FOUND, USAGE, CliError
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def register(app: typer.Typer) -> None:
 
 def list_executions(
     context: Context,
-    app: Annotated[str | None, typer.Option("--app", "--app-id", help="App, by name or id.")] = None,
+    app: Annotated[str | None, app_option("App, by name or id.")] = None,
     branch: Annotated[str | None, typer.Option(help="Only of this branch.")] = None,
     commit: Annotated[str | None, typer.Option(help="Only of this commit.")] = None,
     limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 20,
@@ -192,7 +192,7 @@ def gate(
     build: Annotated[
         str | None, typer.Option(help="Version or id of a build: every attached test by its newest verdict there.")
     ] = None,
-    app: Annotated[str | None, typer.Option("--app", "--app-id", help="App of the build, by name or id.")] = None,
+    app: Annotated[str | None, app_option("App of the build, by name or id.")] = None,
     base_branch: BaseBranchOption = None,
 ) -> int:
     """Ask the gate whether CI may continue after an execution, or with a build; the exit code says it."""

@@ -11,6 +11,8 @@ import typer
 from mobiletest_cli.context import Context, command, read_text
 from mobiletest_cli.errors import NOT_FOUND, USAGE, CliError
 
+CI_SCOPES = ["read", "write", "execute"]
+"""What `mobiletest run` needs: it uploads builds, imports flows, starts them and reads results."""
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
@@ -50,14 +52,19 @@ def list_keys(context: Context) -> None:
 def create_key(
     context: Context,
     name: Annotated[str, typer.Argument(help="A name by which it is recognised.")],
-    scope: Annotated[list[str] | None, typer.Option(help="read, write, execute or admin; all without it.")] = None,
+    scope: Annotated[
+        list[str] | None,
+        typer.Option(help="read, write, execute or admin; may be repeated. What a CI job needs without it: not admin."),
+    ] = None,
     expires: Annotated[str | None, typer.Option(help="Day or time of its end, such as 2027-01-31.")] = None,
 ) -> None:
     """Create an API key, and print its value: it is shown this once."""
     from mobiletest_cli.output import utc_time
 
-    body = {"name": name, "scopes": scope or [], **({"expires_at": utc_time(expires)} if expires else {})}
+    body = {"name": name, "scopes": scope or CI_SCOPES, **({"expires_at": utc_time(expires)} if expires else {})}
     key = context.api.post("settings/api-keys", body)
+    if not context.output.as_json:
+        context.output.say(f"Scopes: {', '.join(key['scopes'])}.{'' if scope else ' Others: --scope, once for each.'}")
     context.output.item(key, key["key"])
 
 
@@ -66,7 +73,9 @@ def delete_key(context: Context, key: Annotated[str, typer.Argument(help="Name o
     found = [each for each in context.api.pages("settings/api-keys") if key in (each["id"], each["name"])]
     if len(found) != 1:
         what = f"{len(found)} API keys are" if found else "no API key is"
-        raise CliError(f'{what} called "{key}"', USAGE if found else NOT_FOUND, "mobiletest keys list")
+        ids = ", ".join(f"{each['id']} ({each['prefix']}...)" for each in found[:5])
+        hint = f"Give an id: {ids}" if found else "mobiletest keys list"
+        raise CliError(f'{what} called "{key}"', USAGE if found else NOT_FOUND, hint)
     context.confirm(f'Delete the API key "{found[0]["name"]}"?', yes=yes)
     context.api.delete(f"settings/api-keys/{found[0]['id']}")
     context.output.done(f'Deleted the API key "{found[0]["name"]}".', id=found[0]["id"])

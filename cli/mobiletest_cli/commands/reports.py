@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mobiletest_cli.context import Context, command
+from mobiletest_cli.context import Context, app_option, command
 
 AppArgument = Annotated[str | None, typer.Argument(metavar="[APP]", help="App, by name or id.")]
 
@@ -92,7 +92,7 @@ def compare(
         str | None,
         typer.Argument(help="Build to compare with; without it, the one before of its branch, else of main."),
     ] = None,
-    app: Annotated[str | None, typer.Option("--app", "--app-id", help="App, by name or id.")] = None,
+    app: Annotated[str | None, app_option("App, by name or id.")] = None,
     base_branch: Annotated[str | None, typer.Option(help="Branch of the base if none is named; main without.")] = None,
 ) -> None:
     """Compare the results of two builds: what is newly failing, never passed, fixed, flaky, not run."""

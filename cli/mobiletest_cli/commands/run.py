@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,11 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mobiletest_cli.context import DEFAULT_FOLDER, Context, command
+from mobiletest_cli.context import DEFAULT_FOLDER, Context, app_option, command, platform_name
 from mobiletest_cli.errors import USAGE, CliError
 
 if TYPE_CHECKING:
     from mobiletest_cli.flows.environment import VariableValue
+    from mobiletest_cli.output import Output
     from mobiletest_cli.start import Selection
 
 EPILOG = """\b
@@ -35,10 +37,14 @@ def register(app: typer.Typer) -> None:
 
 def run(
     context: Context,
-    paths: Annotated[list[Path] | None, typer.Argument(help="Folder of flows, or flow files in it.")] = None,
-    app: Annotated[list[Path] | None, typer.Option(help="App file to upload (.apk, .ipa); may be repeated.")] = None,
-    app_id: Annotated[list[str] | None, typer.Option(help="App, by name or id; one for each platform.")] = None,
-    build: Annotated[str | None, typer.Option(help="Version of the build: to test, or to upload --app as.")] = None,
+    paths: Annotated[
+        list[Path] | None, typer.Argument(help="Folder of flows, or flow files in it; app files, as with --file.")
+    ] = None,
+    file: Annotated[
+        list[Path] | None, typer.Option(help="App file to upload (.apk, .ipa); one for each platform.")
+    ] = None,
+    app: Annotated[list[str] | None, app_option("App, by name or id; one for each platform.")] = None,
+    build: Annotated[str | None, typer.Option(help="Version of the build: to test, or to upload the file as.")] = None,
     workflow: Annotated[str | None, typer.Option(help="Start this workflow, by name or id.")] = None,
     test: Annotated[list[str] | None, typer.Option(help="Only this test, by name, path or id.")] = None,
     tag: Annotated[list[str] | None, typer.Option(help="Only tests with this tag.")] = None,
@@ -95,14 +101,15 @@ def run(
     project = context.project
     said: dict[str, Any] = {"branch": ci_branch, "commit_sha": ci_commit, "pr_number": ci_pr}
     said["repository"] = ci_repository
-    found = detect(os.environ, *(paths or ())[:1], Path.cwd())
+    files, apps, paths = app_files(context.output, file or (), app or (), paths or ())
+    found = detect(os.environ, *paths[:1], Path.cwd())
     attribution = replace(found, **{name: value for name, value in said.items() if value is not None})
     wanted = Selection(
-        app_files=app or (),
-        apps=app_id or ([project.app] if project.app else ()),
+        app_files=files,
+        apps=apps or ([project.app] if project.app else ()),
         version=build,
-        platform=_platform(platform or project.platform),
-        paths=paths or (),
+        platform=platform_name(chosen) if (chosen := platform or project.platform) else None,
+        paths=paths,
         workspace=workspace or project.workspace,
         workflow=workflow or (None if paths or test or tag else project.workflow),
         tests=test or (),
@@ -156,13 +163,21 @@ def _has_folder(context: Context) -> bool:
     return bool(context.project.folder) or DEFAULT_FOLDER.is_dir()
 
 
-def _platform(text: str | None) -> str | None:
-    if text is None:
-        return None
-    for platform in ("Android", "iOS"):
-        if text.lower() == platform.lower():
-            return platform
-    raise CliError(f'"{text}" is not a platform', USAGE, "Android or iOS")
+def app_files(
+    output: Output, files: Sequence[Path], apps: Sequence[str], paths: Sequence[Path]
+) -> tuple[Sequence[Path], Sequence[str], list[Path]]:
+    """App files, names of apps, and paths of flows; app files may stand among the paths, and, as before, in --app."""
+    from mobiletest_cli.build_upload import is_app_file
+
+    named_as_apps = [name for name in apps if is_app_file(Path(name)) or os.path.isfile(name)]
+    for name in named_as_apps:
+        output.warn(f"--app is the name or id of an app: give the file {name} as --file {shlex.quote(name)}")
+    among_paths = [path for path in paths if is_app_file(path)]
+    return (
+        [*files, *map(Path, named_as_apps), *among_paths],
+        [name for name in apps if name not in named_as_apps],
+        [path for path in paths if path not in among_paths],
+    )
 
 
 def _shard(text: str | None) -> tuple[int, int] | None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mobiletest_cli.context import Context, command
+from mobiletest_cli.context import Context, app_option, command
 from mobiletest_cli.errors import INVALID_FILE, NOT_FOUND, OK, CliError
 
 TestArgument = Annotated[str, typer.Argument(metavar="TEST", help="Name or id.")]
@@ -38,7 +38,7 @@ def list_tests(
     context: Context,
     search: Annotated[str | None, typer.Option(help="Part of the name.")] = None,
     tag: Annotated[str | None, typer.Option(help="Only tests with this tag.")] = None,
-    app: Annotated[str | None, typer.Option("--app", "--app-id", help="Only of this app, by name or id.")] = None,
+    app: Annotated[str | None, app_option("Only of this app, by name or id.")] = None,
 ) -> None:
     """List the tests."""
     from mobiletest_cli.output import ago
@@ -62,7 +62,7 @@ def list_tests(
 def push(
     context: Context,
     paths: Paths = None,
-    app: Annotated[str | None, typer.Option("--app", "--app-id", help="Attach to this app, by name or id.")] = None,
+    app: Annotated[str | None, app_option("Attach to this app, by name or id.")] = None,
     workspace: WorkspaceOption = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
 ) -> None:
@@ -88,7 +88,7 @@ def pull(
     context: Context,
     folder: Annotated[Path, typer.Argument(help="Folder to write flows to.")],
     workspace: WorkspaceOption = None,
-    app: Annotated[str | None, typer.Option("--app", "--app-id", help="Only of this app, by name or id.")] = None,
+    app: Annotated[str | None, app_option("Only of this app, by name or id.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite files that differ.")] = False,
 ) -> None:
     """Write the server's tests as flow files."""

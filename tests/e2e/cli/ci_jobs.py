@@ -21,7 +21,8 @@ class Job:
 
 
 def github(folder: Path, shard: tuple[int, int], **inputs: str) -> Job:
-    given = {"app": APP, "shard": f"{shard[0]}/{shard[1]}", **{name.replace("_", "-"): inputs[name] for name in inputs}}
+    named = {name.replace("_", "-"): text for name, text in inputs.items()}
+    given = {"file": APP, "shard": f"{shard[0]}/{shard[1]}", **named}
     steps = github_steps(given)
     environ = {name: value for step in steps for name, value in step["env"].items()}
     script = "\n".join(step["run"] for step in steps)
@@ -30,7 +31,7 @@ def github(folder: Path, shard: tuple[int, int], **inputs: str) -> Job:
 
 
 def gitlab(_: Path, shard: tuple[int, int], **inputs: str) -> Job:
-    [job] = gitlab_configuration({"app": APP, "shards": shard[1], **inputs}).values()
+    [job] = gitlab_configuration({"file": APP, "shards": shard[1], **inputs}).values()
     assert (job["parallel"], job["artifacts"]["when"]) == (shard[1], "always")
     nodes = {"CI_NODE_INDEX": str(shard[0]), "CI_NODE_TOTAL": str(shard[1])}
     variables = {name: variable["value"] for name, variable in job["variables"].items()}

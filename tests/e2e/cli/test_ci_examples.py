@@ -146,7 +146,7 @@ async def test_inputs_are_not_executed(agent: Agent, api: Api) -> None:
     """Names of files and values of variables reach the command as they are."""
     app, flows = f"{HOSTILE.replace('/', '')}.apk", f"flows {HOSTILE}"
     agent.shell.write({app: MODEL, f"{flows}/log-in.yaml": FLOW, "--env=FILES=found": ""})
-    inputs = {"app": app, "flows": flows, "package": HOSTILE}
+    inputs = {"file": app, "flows": flows, "package": HOSTILE}
     for job in (
         github(agent.shell.folder, (1, 1), env=f"NOTE={HOSTILE}\nFILES=*", **inputs),
         gitlab(agent.shell.folder, (1, 1), options=f"--env=NOTE={HOSTILE}\n--env=FILES=*\n", **inputs),

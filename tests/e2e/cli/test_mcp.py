@@ -156,7 +156,7 @@ async def test_builds_are_compared(project: Shell) -> None:
     await project.run("run", "flows")
     mended = LOG_IN.replace("Log in\ntags: [smoke]", "Open the basket")
     project.write({"flows/basket.yaml": mended, "next.apk": "next"})
-    await project.run("run", "flows", "--app", "next.apk", "--build", "2.0")
+    await project.run("run", "flows", "--file", "next.apk", "--build", "2.0")
     async with agent_of(project) as agent:
 
         async def fixed() -> bool:

@@ -19,11 +19,11 @@ def execution(read_shop: Shell) -> str:
 
     async def prepare() -> str:
         where = ("--ci-branch", "feature/ü", "--ci-commit", COMMIT)
-        ran = await read_shop.run("run", "--app", "app.apk", "--json", *where)
+        ran = await read_shop.run("run", "--file", "app.apk", "--json", *where)
         assert ran.code == FAILED, ran.out
         mended = LOG_IN.replace("Log in\ntags: [smoke]", "Open the basket")
         read_shop.write({".maestro/basket.yaml": mended, "next.apk": "2.0"})
-        await read_shop.ok("run", "--app", "next.apk", "--build", "2.0")
+        await read_shop.ok("run", "--file", "next.apk", "--build", "2.0")
 
         async def compared() -> bool:
             return bool((await read_shop.document("compare", "2.0", "1.0"))["fixed"])

@@ -15,9 +15,9 @@ async def pushed(shop: Shell) -> Shell:
 
 
 async def test_apps_are_listed_shown_and_deleted(shop: Shell) -> None:
-    bank = await shop.document("apps", "create", "Bank", "--platform", "iOS", "--description", "Keeps money")
+    bank = await shop.document("apps", "create", "Bank", "--platform", "ios", "--description", "Keeps money")
     assert (bank["name"], bank["platform"], bank["description"]) == ("Bank", "iOS", "Keeps money")
-    assert [app["name"] for app in (await shop.document("apps", "list", "--platform", "iOS"))["items"]] == ["Bank"]
+    assert [app["name"] for app in (await shop.document("apps", "list", "--platform", "IOS"))["items"]] == ["Bank"]
     assert [app["name"] for app in (await shop.document("apps", "list", "--search", "sho"))["items"]] == ["Shop"]
     assert "Shop (Android)" in (await shop.ok("apps", "show", "Shop")).out
     assert (await shop.document("apps", "show", "bank"))["attached_tests"] == 0

@@ -44,7 +44,7 @@ async def slow_project(shell: Shell) -> Shell:
 
 async def test_a_new_user_gets_a_verdict_with_one_command(project: Shell, api: Api) -> None:
     """The app is registered, the build uploaded, the flow imported, run and reported."""
-    ended = await project.run("run", "--app", "app.apk", "--build", "1.0.0", ".maestro")
+    ended = await project.run("run", "--file", "app.apk", "--build", "1.0.0", ".maestro")
     assert ended.code == OK, ended.err
     assert 'Registered the Android app "project".' in ended.err
     assert "Imported project: 1 new, 0 changed, 0 unchanged." in ended.err
@@ -52,7 +52,7 @@ async def test_a_new_user_gets_a_verdict_with_one_command(project: Shell, api: A
     assert "Gate: Passed: the only run passed." in ended.out
     [app] = created(await api.get("/apps"))["items"]
     assert (app["name"], app["platform"], app["versions_count"], app["attached_tests"]) == ("project", "Android", 1, 1)
-    again = await project.ok("run", "--app", "app.apk", "--build", "1.0.0")
+    again = await project.ok("run", "--file", "app.apk", "--build", "1.0.0")
     assert "Build 1.0.0 of project is on the server." in again.err
     assert "0 new, 0 changed, 1 unchanged" in again.err
     assert created(await api.get("/executions"))["total"] == 2
@@ -61,7 +61,7 @@ async def test_a_new_user_gets_a_verdict_with_one_command(project: Shell, api: A
 async def test_variables_of_the_shell_reach_the_flow_unless_the_command_names_them(project: Shell) -> None:
     project.write({"flows/who.yaml": "- launchApp\n- assertTrue: ${MAESTRO_WHO == 'ada' && MAESTRO_WHERE == 'here'}\n"})
     project.environ |= {"MAESTRO_WHO": "ada", "MAESTRO_WHERE": "there", "MAESTRO_OTHER": "x"}
-    ended = await project.ok("run", "--app", "app.apk", "--build", "1.0.0", "-e", "MAESTRO_WHERE=here", "flows")
+    ended = await project.ok("run", "--file", "app.apk", "--build", "1.0.0", "-e", "MAESTRO_WHERE=here", "flows")
     assert "From the environment: MAESTRO_WHO." in ended.err
 
 
@@ -71,7 +71,7 @@ async def test_flows_run_in_the_order_of_the_folder_and_end_with_a_failure(proje
     flows = {"z_first": "- launchApp\n- assertVisible: Nope\n", "a_second": "- launchApp\n", "other": "- launchApp\n"}
     project.write({"flows/config.yaml": order, **{f"flows/{name}.yaml": text for name, text in flows.items()}})
     options = ("--build", "1.0.0", "--retries", "0", "--junit", "junit.xml", "--no-gate")
-    ended = await project.run("run", "--app", "app.apk", *options, "flows", "--json")
+    ended = await project.run("run", "--file", "app.apk", *options, "flows", "--json")
     assert ended.code == FAILED, ended.err
     runs = {run["test_name"]: run for run in ended.document["runs"]}
     first, second, other = runs["z_first"], runs["a_second"], runs["other"]
@@ -81,14 +81,14 @@ async def test_flows_run_in_the_order_of_the_folder_and_end_with_a_failure(proje
     cases = {case.name: case.result for suite in JUnitXml.fromfile(str(project.folder / "junit.xml")) for case in suite}
     assert [type(each).__name__ for each in cases["a_second"]] == ["Skipped"]
     assert 'Not run: "z_first" before it' in cases["a_second"][0].message
-    alone = await project.run("run", "--app", "app.apk", "--build", "1.0.0", "flows/a_second.yaml")
+    alone = await project.run("run", "--file", "app.apk", "--build", "1.0.0", "flows/a_second.yaml")
     assert alone.code == OK, alone.err
 
 
 async def test_the_json_is_one_document_with_what_ci_says(project: Shell) -> None:
     names = ("CI_COMMIT_BRANCH", "CI_COMMIT_REF_NAME")
     project.environ |= {"CI": "true", "GITLAB_CI": "true", "CI_COMMIT_SHA": "4f2c1d9", **dict.fromkeys(names, "größe")}
-    ended = await project.run("run", "--app", "app.apk", "--build", "1", "--json", "--env", "USER=ada", "--ci-pr", "7")
+    ended = await project.run("run", "--file", "app.apk", "--build", "1", "--json", "--env", "USER=ada", "--ci-pr", "7")
     document, execution = ended.document, ended.document["execution"]
     assert (ended.code, ended.err, document["exit_code"], execution["source"]) == (OK, "", OK, "ci")
     assert [run["test_name"] for run in document["runs"]] == ["Log in"]
@@ -104,7 +104,7 @@ async def test_a_failure_is_shown_with_step_reason_and_link(project: Shell) -> N
     project.write({".maestro/basket.yaml": BROKEN})
     project.environ |= {"CI": "true", "GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(summary)}
     arguments = ["--junit", "out/junit.xml", "--report", "out/report.md", "--artifacts", "out/artifacts"]
-    ended = await project.run("run", "--app", "app.apk", "--build", "1", *arguments)
+    ended = await project.run("run", "--file", "app.apk", "--build", "1", *arguments)
     assert ended.code == FAILED, ended.err
     assert "Open the basket (.maestro/basket.yaml): failed at step 2:" in ended.out
     assert '"Nothing of this name" did not appear' in ended.out
@@ -126,11 +126,11 @@ async def test_a_failure_of_one_pull_request_is_not_known_on_main_in_another(
     """The variables of Drone name the target of a pull request as its branch; those of others are not known."""
     project.write({".maestro/other.yaml": LOG_IN.replace("name: Log in", "name: Other")})
     project.environ |= {"CI": "true"} | system
-    await project.ok("run", "--app", "app.apk", "--build", "1", "--ci-branch", "main")
+    await project.ok("run", "--file", "app.apk", "--build", "1", "--ci-branch", "main")
     project.write({".maestro/log-in.yaml": BROKEN.replace("Open the basket", "Log in")})
     for number in ("7", "8"):
         project.environ |= {"DRONE_PULL_REQUEST": number, "DRONE_SOURCE_BRANCH": f"b{number}"} if system else {}
-        ended = await project.run("run", "--app", "app.apk", "--build", number, "--retries", "0")
+        ended = await project.run("run", "--file", "app.apk", "--build", number, "--retries", "0")
         assert (ended.code, "blocks  Log in (newly broken)" in ended.out) == (FAILED, True), ended.out
 
 
@@ -140,10 +140,10 @@ async def test_an_unknown_branch_is_said_once_with_the_flags_to_use(project: She
         "warning: the branch and commit under test are not known (this CI system is not known): the run counts for "
         "no branch. Give --ci-branch NAME and --ci-commit SHA\n"
     )
-    ended = await project.run("run", "--app", "app.apk", "--build", "1", "--json")
+    ended = await project.run("run", "--file", "app.apk", "--build", "1", "--json")
     assert (ended.code, ended.err) == (OK, said)
     assert ended.document["execution"]["ci"]["branch"] is None
-    ended = await project.run("run", "--app", "app.apk", "--build", "1", "--json", "--ci-branch", "pay")
+    ended = await project.run("run", "--file", "app.apk", "--build", "1", "--json", "--ci-branch", "pay")
     assert (ended.code, ended.err, ended.document["execution"]["ci"]["branch"]) == (OK, "", "pay")
     doctor = await project.run("doctor")
     assert (doctor.code, "PROBLEM  ci: ci\n         Give --ci-branch NAME and" in doctor.out) == (OK, True), doctor.out
@@ -161,7 +161,7 @@ async def test_a_variable_is_declared_secret(project: Shell) -> None:
         {".maestro/log-in.yaml": LOG_IN + said, "mobiletest.yaml": "env: {ROUTE: {value: x-77, secret: true}}"}
     )
     project.environ |= {"GREETING": "correct horse"}
-    ended = await project.run("run", "--app", "app.apk", "--build", "1", "-s", "GREETING", "--json", *FILES)
+    ended = await project.run("run", "--file", "app.apk", "--build", "1", "-s", "GREETING", "--json", *FILES)
     assert ended.code == OK, ended.out
     execution = ended.document["execution"]
     masked = {"value": "***", "secret": True}
@@ -184,21 +184,21 @@ async def test_a_variable_is_declared_secret(project: Shell) -> None:
 async def test_the_gate_may_let_failures_pass(project: Shell) -> None:
     other = LOG_IN.replace("name: Log in", "name: Other")
     project.write({".maestro/log-in.yaml": BROKEN, ".maestro/other.yaml": other})
-    first = await project.run("run", "--app", "app.apk", "--build", "1")
+    first = await project.run("run", "--file", "app.apk", "--build", "1")
     assert first.code == FAILED
     assert (await project.run("quarantine", "Open the basket", "--reason", "SHOP-12")).code == OK
 
     async def passes() -> bool:  # reporting learns of the quarantine from an event
-        return (await project.run("run", "--build", "1", "--app-id", "project")).code == OK
+        return (await project.run("run", "--build", "1", "--app", "project")).code == OK
 
     await eventually(passes)
-    strict = await project.run("run", "--build", "1", "--app-id", "project", "--no-gate")
+    strict = await project.run("run", "--build", "1", "--app", "project", "--no-gate")
     assert strict.code == FAILED
 
 
 async def test_tags_names_and_files_select_flows(project: Shell) -> None:
     project.write({".maestro/other.yaml": LOG_IN.replace("Log in\ntags: [smoke]", "Other")})
-    base = ["run", "--app", "app.apk", "--build", "1", "--json"]
+    base = ["run", "--file", "app.apk", "--build", "1", "--json"]
     for selection in (["--tag", "smoke"], ["--test", "Log in"], [".maestro/log-in.yaml"]):
         ended = await project.run(*base, *selection)
         assert [run["test_name"] for run in ended.document["runs"]] == ["Log in"], ended.out
@@ -216,7 +216,7 @@ async def test_two_flows_of_one_name_are_two_tests_everywhere(shell: Shell) -> N
     flow = "appId: com.example.probe\nproperties: {{team: checkout}}\n---\n- launchApp\n- assertVisible: {}\n"
     shell.write({"config.yaml": 'flows: ["**"]', "app.apk": fresh("app")})
     shell.write({"auth/login.yaml": flow.format("Log in"), "profile/login.yaml": flow.format("never there")})
-    ended = await shell.run("run", "--app", "app.apk", "--build", "1", "--retries", "0", *FILES, ".")
+    ended = await shell.run("run", "--file", "app.apk", "--build", "1", "--retries", "0", *FILES, ".")
     assert ended.code == FAILED, ended.err
     document = ElementTree.parse(shell.folder / "out.xml")  # noqa: S314 - our own
     found = {
@@ -240,7 +240,7 @@ async def test_shards_run_every_flow_once(project: Shell) -> None:
     project.write(flows)
     names = []
     for index in (1, 2):
-        ended = await project.run("run", "--app", "app.apk", "--build", "1", "--shard", f"{index}/2", "--json")
+        ended = await project.run("run", "--file", "app.apk", "--build", "1", "--shard", f"{index}/2", "--json")
         assert ended.code == OK
         names += [run["test_name"] for run in ended.document["runs"]]
     assert sorted(names) == ["Flow 0", "Flow 1", "Flow 2", "Flow 3", "Log in"]
@@ -250,7 +250,7 @@ async def test_a_shard_without_tests_writes_documents_without_tests(project: She
     """CI systems take a missing file for a lost one."""
     tests = []
     for index in (1, 2):  # of which one has the only flow
-        ended = await project.run("run", "--app", "app.apk", "--build", "1", "--shard", f"{index}/2", "--json", *FILES)
+        ended = await project.run("run", "--file", "app.apk", "--build", "1", "--shard", f"{index}/2", "--json", *FILES)
         document = JUnitXml.fromfile(str(project.folder / "out.xml"))
         assert (ended.code, document.name) == (OK, "project")
         assert [suite.tests for suite in document] == [document.tests] == [len(ended.document["runs"])]
@@ -274,12 +274,12 @@ async def test_a_workflow_and_a_named_test_run_without_a_folder(shell: Shell, wo
 async def test_infrastructure_is_no_failed_test(project: Shell) -> None:
     """A flow that the device cannot run ends without a verdict."""
     project.write({".maestro/log-in.yaml": "appId: a\n---\n- launchApp\n- tapOn: {css: '#pay'}\n"})
-    ended = await project.run("run", "--app", "app.apk", "--build", "1")
+    ended = await project.run("run", "--file", "app.apk", "--build", "1")
     assert ended.code == NO_VERDICT, ended.out
 
 
 async def test_without_waiting_the_id_is_printed(project: Shell, world: World) -> None:
-    ended = await project.run("run", "--app", "app.apk", "--build", "1", "--no-wait")
+    ended = await project.run("run", "--file", "app.apk", "--build", "1", "--no-wait")
     assert ended.code == OK
     assert (await world.ended(ended.out.strip()))["success"] is True
     status = await project.run("status", ended.out.strip())
@@ -302,7 +302,7 @@ FILES = ["--junit", "out.xml", "--report", "out.md"]
 async def test_the_wait_ends_and_the_execution_goes_on(shell: Shell, api: Api) -> None:
     """What there is then is shown and written: unfinished runs say so."""
     await slow_project(shell)
-    base = ["run", "--app", "app.apk", "--build", "1", "--timeout", "1", *FILES]
+    base = ["run", "--file", "app.apk", "--build", "1", "--timeout", "1", *FILES]
     ended = await shell.run(*base)
     assert ended.code == TIMEOUT
     execution = created_id(ended.err)
@@ -335,7 +335,7 @@ async def test_the_wait_ends_and_the_execution_goes_on(shell: Shell, api: Api) -
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, INTERRUPTED), (signal.SIGTERM, TERMINATED)])
 async def test_a_signal_cancels_the_execution(shell: Shell, world: World, number: signal.Signals, code: int) -> None:
     await slow_project(shell)
-    process = await shell.start("run", "--app", "app.apk", "--build", "1", *FILES)
+    process = await shell.start("run", "--file", "app.apk", "--build", "1", *FILES)
     execution = created_id(await when_it_runs(process))
     process.send_signal(number)
     out, rest = await process.communicate()
@@ -379,7 +379,7 @@ async def test_a_project_file_says_what_to_run(project: Shell) -> None:
     missing = await project.run("run")
     assert missing.code == NOT_FOUND
     assert (await project.run("apps", "create", "Shop", "--platform", "Android")).code == OK
-    ended = await project.run("run", "--app", "app.apk", "--build", "1", "--json", "-e", "MORE=1")
+    ended = await project.run("run", "--file", "app.apk", "--build", "1", "--json", "-e", "MORE=1")
     assert (ended.code, ended.document["gate"]) == (OK, None)
     assert ended.document["execution"]["run_config"]["env"] == {"USER": "ada", "MORE": "1"}
     project.write({"mobiletest.yaml": "ap: Shop\n"})
@@ -389,7 +389,7 @@ async def test_a_project_file_says_what_to_run(project: Shell) -> None:
 
 async def test_a_report_that_cannot_be_written_is_said_after_the_verdict(project: Shell) -> None:
     project.write({"file": ""})
-    ended = await project.run("run", "--app", "app.apk", "--build", "1", "--junit", "file/junit.xml")
+    ended = await project.run("run", "--file", "app.apk", "--build", "1", "--junit", "file/junit.xml")
     assert ended.code == INVALID_FILE
     assert "file/junit.xml: cannot be written" in ended.err
     assert "1 passed of 1 run" in ended.out
@@ -402,10 +402,10 @@ async def test_two_sets_of_variables_are_two_experiments(shell: Shell, api: Api)
     flow = "appId: com.example.gate\nname: Shop\n---\n- launchApp\n"
     flow += "- extendedWaitUntil: {visible: '${WANT}', timeout: 50}\n"
     shell.write({"app.yaml": app + screens, "flows/shop.yaml": flow})
-    started = ("--app-id", "Shop", "--retries", "0", "flows")
+    started = ("--app", "Shop", "--retries", "0", "flows")
     await shell.ok("apps", "create", "Shop", "--platform", "Android")
     for build in ("1", "2", "3"):
-        passed = await shell.run("run", "--app", "app.yaml", "--build", build, "-e", "WANT=Steady", *started)
+        passed = await shell.run("run", "--file", "app.yaml", "--build", build, "-e", "WANT=Steady", *started)
         failed = await shell.run("run", "--build", build, "-e", "WANT=Neverland", *started)
         assert (passed.code, failed.code) == (OK, FAILED), (passed.out, failed.out, failed.err)
         assert "Gate: Blocked" in failed.out

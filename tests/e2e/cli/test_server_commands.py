@@ -81,3 +81,16 @@ async def test_a_key_may_come_from_stdin(shell: Shell) -> None:
     await shell.ok("secrets", "set", "PASSWORD", "--api-key-stdin", stdin=f"{key}\nlovelace\n")
     listed = await shell.ok("secrets", "list", "--api-key-stdin", stdin=f"{key}\n")
     assert "PASSWORD" in listed.out
+
+
+async def test_a_key_without_scopes_does_what_ci_needs_and_is_no_administrator(shell: Shell) -> None:
+    created_key = await shell.ok("keys", "create", "ci")
+    assert created_key.err == "Scopes: read, write, execute. Others: --scope, once for each.\n"
+    assert (await shell.document("keys", "create", "ci"))["scopes"] == ["read", "write", "execute"]
+    admin = await shell.ok("keys", "create", "operator", "--scope", "admin", "--scope", "read")
+    assert admin.err == "Scopes: read, admin.\n"
+    ambiguous = await shell.run("keys", "delete", "ci", "--yes")
+    assert (ambiguous.code, ambiguous.err.count("mt_")) == (USAGE, 2), ambiguous.err
+    shell.environ["MOBILETEST_API_KEY"] = created_key.out.strip()
+    await shell.ok("apps", "create", "Shop", "--platform", "android")
+    assert (await shell.run("keys", "create", "more")).code == AUTHENTICATION

@@ -9,7 +9,7 @@ import pytest
 
 from mobiletest_cli.api import Api
 from mobiletest_cli.errors import USAGE, CliError
-from mobiletest_cli.lookup import app_of_file
+from mobiletest_cli.lookup import app_of_file, find_app, find_test, find_workflow
 
 FILE = Path("app.apk")
 
@@ -72,3 +72,45 @@ def test_what_may_be_a_build_of_another_app_is_asked(
     assert raised.value.exit_code == USAGE
     assert reason in raised.value.message
     assert all(name in (raised.value.hint or "") for name in apps)
+
+
+@dataclass
+class FakeCollection:
+    """Lists the same items for each collection."""
+
+    items: Sequence[Mapping[str, Any]]
+
+    def pages(self, _: str, **__: Any) -> Iterator[Any]:
+        return iter(self.items)
+
+
+@pytest.mark.parametrize(
+    ("find", "items", "candidates"),
+    [
+        (
+            find_app,
+            [{"id": "1", "name": "Shop", "platform": "Android"}, {"id": "2", "name": "Shop", "platform": "iOS"}],
+            "1 (Shop, Android), 2 (Shop, iOS)",
+        ),
+        (
+            find_test,
+            [
+                {"id": "1", "name": "Pay", "workspace": "shop", "source_path": "card/pay.yaml", "platform": None},
+                {"id": "2", "name": "Pay", "workspace": None, "source_path": None, "platform": "iOS"},
+            ],
+            "1 (Pay, shop, card/pay.yaml), 2 (Pay, iOS)",
+        ),
+        (
+            find_workflow,
+            [
+                {"id": "1", "name": "All", "test_ids": ["a"], "tags": []},
+                {"id": "2", "name": "All", "test_ids": [], "tags": ["x"]},
+            ],
+            "1 (All, 1 test), 2 (All, no tests, tag x)",
+        ),
+    ],
+)
+def test_candidates_of_an_ambiguous_name_can_be_told_apart(find: Any, items: Sequence[Any], candidates: str) -> None:
+    with pytest.raises(CliError) as raised:
+        find(cast("Api", FakeCollection(items)), items[0]["name"])
+    assert (raised.value.exit_code, raised.value.hint) == (USAGE, f"Give an id: {candidates}")
