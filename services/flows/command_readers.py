@@ -66,7 +66,9 @@ def _read_press_key(node: Node) -> BaseCommand:
 
 def _read_assert_true(node: Node) -> BaseCommand:
     argument = single_argument(node, "condition")
-    return commands.AssertTrue(argument.string(limit=VALUE_LIMIT), argument.template)
+    word = argument.typed  # `no` without quotes is false, and "no" is a text, which is true
+    condition = str(word).lower() if isinstance(word, bool) else argument.string(limit=VALUE_LIMIT)
+    return commands.AssertTrue(condition, argument.template)
 
 
 def _read_extended_wait_until(node: Node) -> BaseCommand:

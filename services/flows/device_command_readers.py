@@ -78,7 +78,8 @@ def _read_arguments(node: Node) -> tuple[tuple[str, commands.Argument], ...]:
 
 
 def _read_argument(node: Node) -> commands.Argument:
-    return node.value if isinstance(node.value, bool | int | float) else node.string(limit=VALUE_LIMIT)
+    value = node.typed
+    return value if isinstance(value, bool | int | float) else node.string(limit=VALUE_LIMIT)
 
 
 def _app_reader(command: Callable[[str | None], BaseCommand]) -> Reader:

@@ -21,7 +21,7 @@ from yaml.events import (
     SequenceStartEvent,
 )
 
-from .nodes import DocumentError, Location, Node, Scalar, scalar_text
+from .nodes import BOOLEAN_WORDS, DocumentError, Location, Node, Scalar, scalar_text
 from .yaml_mistakes import explain_mistake
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -36,6 +36,9 @@ _TOO_MANY = {
 _PLAIN_TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "seq", "map"))
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _BOOLEAN = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+_WORDS = {
+    written: truth for word, truth in BOOLEAN_WORDS.items() for written in (word, word.capitalize(), word.upper())
+}
 _INTEGER = re.compile(r"[-+]?[0-9]+")
 _EXACT_DIGITS = 15
 """Longer integers are texts: steps are stored and sent as JSON, whose numbers are exact up to 2^53."""
@@ -124,7 +127,8 @@ class _YamlReader:
         _check_plain(event, location)
         if isinstance(event, ScalarEvent):
             self._size.add_scalar(event.value, location)
-            return Node(_scalar_value(event), location, event.value, key_location)
+            word = _WORDS.get(event.value) if event.implicit[0] else None
+            return Node(_scalar_value(event), location, event.value, key_location, word=word)
         self._size.add_collection(depth, location)
         is_list = isinstance(event, SequenceStartEvent)
         value = self._read_items(path, depth + 1) if is_list else self._read_entries(path, depth + 1)

@@ -22,6 +22,7 @@ Files: TypeAlias = Mapping[str, str]
 NO_FILES: Files = MappingProxyType({})
 JSON_LIMITS = Limits(characters=512 * 1024)
 """Of the JSON values of a flow, which contain the commands of the files that it runs."""
+_ASSERTIONS = (("assertTrue",), ("assertTrue", "condition"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,14 +108,20 @@ def _storable(configuration: Node | None) -> tuple[Node, ...]:
 
 
 def _write_json(node: Node, size: SizeCounter, depth: int, path: tuple[str, ...] = ()) -> Json:
-    """What JSON would write differently (007, TRUE) becomes the text that it was, but in launch arguments."""
+    """What JSON would write differently (007, TRUE) becomes the text that it was, but in launch arguments.
+
+    What assertTrue gets is a boolean if it is a word for one: there `no` is not "no".
+    """
     match node.value:
         case tuple() as items:
             size.add_collection(depth, node.location)
             return [_write_json(item, size, depth + 1, path) for item in items]
         case str() | int() | float() | None as scalar:
             size.add_scalar(node.raw, node.location)
-            typed = isinstance(scalar, str | None) or path[-3:-1] == ("launchApp", "arguments")
+            is_argument = path[-3:-1] == ("launchApp", "arguments")
+            if node.word is not None and (is_argument or path[-1:] in _ASSERTIONS or path[-2:] in _ASSERTIONS):
+                return node.word
+            typed = isinstance(scalar, str | None) or is_argument
             written = str(scalar).lower() if isinstance(scalar, bool) else str(scalar)
             return scalar if typed or written == node.raw else node.raw
         case entries:

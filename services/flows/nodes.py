@@ -16,6 +16,9 @@ _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
 Scalar = str | int | float | bool | None
 
+BOOLEAN_WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+"""Those of YAML 1.1, which Maestro reads."""
+
 
 class DocumentError(ValueError):
     """An error at one location of a document.
@@ -77,7 +80,7 @@ class Node:
 
     `raw` is a scalar as it was written ("007"). A scalar with variables is `pending` until they are filled in, and
     until then reads as some allowed value; `template` is the text that it was filled in from. `pending_key`: the key of
-    this value in its mapping has variables.
+    this value in its mapping has variables. `word` is what a scalar without quotes, such as `no`, is as a boolean.
     """
 
     value: "Scalar | tuple[Node, ...] | Mapping[str, Node]"
@@ -87,6 +90,7 @@ class Node:
     pending: bool = False
     pending_key: bool = False
     template: str = ""
+    word: bool | None = None
 
     def error(self, message: str) -> DocumentError:
         return self.location.error(message)
@@ -141,12 +145,17 @@ class Node:
             raise self.error(f"the text is longer than {limit} characters")
         return self.raw
 
+    @property
+    def typed(self) -> "Scalar | tuple[Node, ...] | Mapping[str, Node]":
+        """The value; a word without quotes is the boolean that YAML 1.1 makes of it."""
+        return self.value if self.word is None else self.word
+
     def boolean(self) -> bool:
-        """True or false, possibly in quotes."""
+        """True or false, or another word for it, possibly in quotes."""
         if self.pending:
             return False
-        if isinstance(self.value, str) and self.value.lower() in ("true", "false"):
-            return self.value.lower() == "true"
+        if isinstance(self.value, str) and self.value.lower() in BOOLEAN_WORDS:
+            return BOOLEAN_WORDS[self.value.lower()]
         if not isinstance(self.value, bool):
             raise self.error(f"expected true or false, not {self._kind()}")
         return self.value

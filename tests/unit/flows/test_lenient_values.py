@@ -1,7 +1,7 @@
 """Values that Maestro accepts are accepted, and mean the same."""
 
-from services.flows.loader import parse_flow
-from services.flows.steps import Command
+from services.flows.loader import load_flow, parse_flow
+from services.flows.steps import Command, Flow, Repeat, Retry, RunFlow
 
 
 def test_an_element_can_mark_its_command_as_optional() -> None:
@@ -22,6 +22,12 @@ SAME: list[tuple[str, str]] = [
     ("tapOn: {traits: LONG_TEXT square}", "tapOn: {traits: long-text square}"),
     ("assertVisible: {text: a, point: '1,1', repeat: 2, retryTapIfNoChange: false}", "assertVisible: a"),
     ("launchApp: {stopApp: 'False'}", "launchApp: {stopApp: false}"),
+    ("launchApp: {stopApp: no, clearState: On}", "launchApp: {stopApp: false, clearState: true}"),
+    ("launchApp: {arguments: {a: yes, b: OFF, c: 'no'}}", "launchApp: {arguments: {a: true, b: false, c: !!str no}}"),
+    ("assertTrue: Off", "assertTrue: false"),
+    ("assertTrue: {condition: no}", "assertTrue: false"),
+    ("inputText: no", "inputText: 'no'"),
+    ("runFlow: {when: {true: no}, commands: []}", "runFlow: {when: {true: 'no'}, commands: []}"),
     ("scrollUntilVisible: {element: a, timeout: -200}", "scrollUntilVisible: {element: a}"),
     ("scrollUntilVisible: {element: a, visibilityPercentage: 150}", "scrollUntilVisible: {element: a}"),
     ("extendedWaitUntil: {visible: a, timeout: -1}", "extendedWaitUntil: {visible: a, timeout: 0}"),
@@ -41,6 +47,20 @@ def test_values_that_maestro_accepts_mean_the_same() -> None:
         return parse_flow(f"- {text}").steps[0].command
 
     assert [row for row in SAME if command(row[0]) != command(row[1])] == []
+
+
+def test_values_mean_the_same_when_they_are_read_from_what_is_stored() -> None:
+    def commands(flow: Flow) -> list[Command]:
+        return [step.command for step in flow.steps]
+
+    loaded = [load_flow(f"- {text}") for text, _ in SAME]
+    simple = [flow for flow in loaded if not isinstance(commands(flow.require())[0], RunFlow | Repeat | Retry)]
+    assert [flow.steps for flow in simple if commands(parse_flow(flow.steps)) != commands(flow.require())] == []
+
+
+def test_a_quoted_word_is_true() -> None:
+    """In Maestro, `assertTrue: "no"` passes, and `assertTrue: no` fails."""
+    assert parse_flow("- assertTrue: 'no'") != parse_flow("- assertTrue: no")
 
 
 def test_an_empty_document_at_the_end_is_ignored() -> None:

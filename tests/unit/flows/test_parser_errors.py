@@ -50,7 +50,7 @@ JSON: list[tuple[object, str, str]] = [
     ([{"tapOn": {"text": "x", "index": 1001}}], "steps[0].tapOn.index", 'from -1000 to 1000, not "1001"'),
     ([{"tapOn": {"traits": "round"}}], "steps[0].tapOn.traits", "text, long-text, square"),
     ([{"tapOn": {"text": "x", "index": 1.5}}], "steps[0].tapOn.index", "a whole number"),
-    ([{"tapOn": {"text": "x", "enabled": "yes"}}], "steps[0].tapOn.enabled", "true or false"),
+    ([{"tapOn": {"text": "x", "enabled": "perhaps"}}], "steps[0].tapOn.enabled", "true or false"),
     ([{"tapOn": {"below": {"frm": "x"}}}], "steps[0].tapOn.below.frm", "unknown field"),
     ([{"tapOn": "(?=a)"}], "steps[0].tapOn", "regular expression"),
     ([{"tapOn": "x" * 2001}], "steps[0].tapOn", "longer than 2000"),
