@@ -109,6 +109,8 @@ class BuildUpload:
 
     def _upload(self, app: App, file: Path, version: str | None) -> Build:
         fields = {"version": version} if version else {"version_suffix": (self._revision or sha256(file))[:7]}
+        if not self._output.live:
+            self._output.say(f"Uploading {file.name} ({size(file.stat().st_size)}) ...")
         with file.open("rb") as content, _progress(self._output, file) as advance:
             reader = cast("BinaryIO", _CountingReader(content, advance))
             build: Build = self._api.upload(f"apps/{app['id']}/builds", fields, (file.name, reader))

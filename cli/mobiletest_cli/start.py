@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,17 +67,37 @@ class StartBuilder:
         self._output = output
 
     def build(self, wanted: Selection) -> Start:
-        """The start. CliError: something does not exist, a file cannot be used, or no test is selected."""
+        """The start. CliError: something does not exist, a file cannot be used, or no test is selected.
+
+        All that can be refused is refused first: before an app is registered, a file uploaded, or a flow imported.
+        """
         read = {file: read_file(file) for file in wanted.app_files}
-        apps, files = self._apps(wanted, read)
+        found, files = self._apps(wanted, read)
+        prepare = self._preparation(wanted, [app for app in found.values() if app is not None], uploads=bool(files))
+        apps = {platform: app or self._register(platform) for platform, app in found.items()}
         body = self._common(wanted, self._build_config(wanted, apps, files, read))
+        return prepare(body, list(apps.values()))
+
+    def _preparation(
+        self, wanted: Selection, known: Sequence[App], *, uploads: bool
+    ) -> Callable[[Mapping[str, Any], Sequence[App]], Start]:
+        """Find what to run, on the apps that are known; what makes the start of a request and all apps."""
         if wanted.workflow:
-            workflow = find_workflow(self._api, wanted.workflow)
-            return Start("execution/api/execute_workflow_id_async", {**body, "workflow_id": workflow["id"]})
+            workflow = find_workflow(self._api, wanted.workflow)["id"]
+            path = "execution/api/execute_workflow_id_async"
+            return lambda body, _: Start(path, {**body, "workflow_id": workflow})
         if not wanted.paths:
             named = {"name": wanted.name} if wanted.name else {}
-            return Start("executions", {**body, **named, "tests": self._stored_tests(wanted, list(apps.values()))})
-        return self._of_folder(wanted, body, list(apps.values()))
+            tests = self._stored_tests(wanted, known)
+            return lambda body, _: Start("executions", {**body, **named, "tests": tests})
+        from mobiletest_cli.workspace import find_files
+        from mobiletest_cli.workspace_import import validate_folder
+
+        folder = find_files(wanted.paths)
+        if uploads:
+            answer = validate_folder(self._api, self._output, folder, _workspace(wanted, known))
+            _select(answer, folder, wanted)
+        return partial(self._of_folder, wanted, folder)
 
     def _common(self, wanted: Selection, build_config: Mapping[str, Any]) -> dict[str, Any]:
         config: dict[str, Any] = {}
@@ -91,8 +112,8 @@ class StartBuilder:
             body["shard"] = {"index": wanted.shard[0], "count": wanted.shard[1]}
         return body | ({"cancel_previous": True} if wanted.cancel_previous else {})
 
-    def _apps(self, wanted: Selection, read: Mapping[Path, AppFile]) -> tuple[dict[str, App], dict[str, Path]]:
-        """The apps, and the files, by platform: apps that are named, and those of the files.
+    def _apps(self, wanted: Selection, read: Mapping[Path, AppFile]) -> tuple[dict[str, App | None], dict[str, Path]]:
+        """The apps, and the files, by platform: apps that are named, and those of the files, None: to be registered.
 
         Else the only one, for a folder, and where a platform or a version is chosen.
         """
@@ -104,7 +125,7 @@ class StartBuilder:
                 option = f"--build {wanted.version}" if wanted.version else f"--platform {wanted.platform}"
                 raise CliError(f"{option} needs an app to be named: there is not exactly one", USAGE, NAME_APP)
             named = [only] if only else []
-        apps = {str(app["platform"]): app for app in named}
+        apps: dict[str, App | None] = {str(app["platform"]): app for app in named}
         if len(apps) < len(named):
             raise CliError("two apps of one platform are named", USAGE, "Run them one after the other")
         files: dict[str, Path] = {}
@@ -117,8 +138,7 @@ class StartBuilder:
                 if named:
                     what = f'"{named[0]["name"]}" is for {named[0]["platform"]}'
                     raise CliError(f"{file}: is for {platform}, and the app {what}", INVALID_FILE, "Name an app: --app")
-                app = app_of_file(self._api, file, platform, found.package_name)
-                apps[platform] = app or self._register(platform)
+                apps[platform] = app_of_file(self._api, file, platform, found.package_name)
         return apps, files
 
     def _register(self, platform: str) -> App:
@@ -141,22 +161,14 @@ class StartBuilder:
             chosen[f"{platform.lower()}_build"] = {"app_id": app["id"], "pinned_version": version}
         return chosen
 
-    def _of_folder(self, wanted: Selection, body: Mapping[str, Any], apps: Sequence[App]) -> Start:
+    def _of_folder(self, wanted: Selection, files: Workspace, body: Mapping[str, Any], apps: Sequence[App]) -> Start:
         """Import the folder for each app, and start the versions of the tests that it has now."""
-        from mobiletest_cli.workspace import find_files
-        from mobiletest_cli.workspace_import import import_folder, select
+        from mobiletest_cli.workspace_import import import_folder
 
-        files = find_files(wanted.paths)
         body = self._with_shell(wanted, body, files)
-        workspace = wanted.workspace or (str(apps[0]["name"])[:100] if apps else None)
         for app_id in [app["id"] for app in apps] or [None]:
-            imported = import_folder(self._api, self._output, files, workspace, app_id)
-        chosen = select(
-            imported, files.selected, names=wanted.tests, tags=wanted.tags, excluded_tags=wanted.excluded_tags
-        )
-        if len(chosen) > MOST_TESTS:
-            message = f"{len(chosen)} tests are selected, and {MOST_TESTS} can be started at once"
-            raise CliError(message, USAGE, "Select fewer by --tag or --test")
+            imported = import_folder(self._api, self._output, files, _workspace(wanted, apps), app_id)
+        chosen = _select(imported, files, wanted)
         tests = [{"test_id": test["test_id"], "version_number": test["version_number"]} for test in chosen]
         paths = {str(test["test_id"]): files.display_path(test["path"]) for test in chosen}
         name = wanted.name or imported["workspace"]
@@ -202,7 +214,23 @@ class StartBuilder:
         return [{"test_id": test_id} for test_id in chosen]
 
 
-def _platform(file: Path, read: AppFile, platform: str | None, apps: Mapping[str, App]) -> str:
+def _workspace(wanted: Selection, apps: Sequence[App]) -> str | None:
+    """The name of the folder on the server."""
+    return wanted.workspace or (str(apps[0]["name"])[:100] if apps else None)
+
+
+def _select(answer: ImportTestsResponse, files: Workspace, wanted: Selection) -> list[ImportedTest]:
+    """The tests to start. CliError: there is none, or too many."""
+    from mobiletest_cli.workspace_import import select
+
+    chosen = select(answer, files.selected, names=wanted.tests, tags=wanted.tags, excluded_tags=wanted.excluded_tags)
+    if len(chosen) > MOST_TESTS:
+        message = f"{len(chosen)} tests are selected, and {MOST_TESTS} can be started at once"
+        raise CliError(message, USAGE, "Select fewer by --tag or --test")
+    return chosen
+
+
+def _platform(file: Path, read: AppFile, platform: str | None, apps: Mapping[str, App | None]) -> str:
     """The platform of a file. CliError: it is another one than `platform`, or not known."""
     if read.platform and platform and read.platform != platform:
         raise CliError(f"{file}: is for {read.platform}, and --platform is {platform}", INVALID_FILE)

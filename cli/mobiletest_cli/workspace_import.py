@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from mobiletest_cli.api import Api
 from mobiletest_cli.errors import INVALID_FILE, NOT_FOUND, CliError, RequestRefused
@@ -20,8 +20,29 @@ def import_folder(
 ) -> ImportTestsResponse:
     """Import the files of a folder, and attach its tests to the app.
 
-    CliError with file, line and column of each problem if the server refuses a flow: then nothing is started.
+    CliError with file, line and column of each problem if the server refuses a flow: then nothing is imported.
     """
+    answer = _send(api, files, workspace, app_id, dry_run=dry_run)
+    for notice in answer["notices"]:
+        output.say(_rendered(notice, "notice", files))
+    _check(answer, files)
+    counts = (answer["created_count"], answer["changed_count"], answer["unchanged_count"])
+    output.say("Imported {}: {} new, {} changed, {} unchanged.".format(answer["workspace"], *counts))
+    return answer
+
+
+def validate_folder(api: Api, output: Output, files: Workspace, workspace: str | None) -> ImportTestsResponse:
+    """What the import would do. CliError as there."""
+    answer = _send(api, files, workspace, None, dry_run=True)
+    _check(answer, files)
+    count = answer["created_count"] + answer["changed_count"] + answer["unchanged_count"]
+    output.say(f"Validated {count} flow{'' if count == 1 else 's'}.")
+    return answer
+
+
+def _send(
+    api: Api, files: Workspace, workspace: str | None, app_id: str | None, *, dry_run: bool
+) -> ImportTestsResponse:
     try:
         response = api.call(
             "POST",
@@ -38,21 +59,16 @@ def import_folder(
         if refused.status in (413, 422):
             refused.exit_code = INVALID_FILE
         raise
-    answer: ImportTestsResponse = api.document(response)
-    _show(output, answer, files)
-    return answer
+    return cast("ImportTestsResponse", api.document(response))
 
 
-def _show(output: Output, answer: ImportTestsResponse, files: Workspace) -> None:
-    for notice in answer["notices"]:
-        output.say(_rendered(notice, "notice", files))
+def _check(answer: ImportTestsResponse, files: Workspace) -> None:
+    """CliError: a flow is refused."""
     problems = [problem for flow in answer["refused"] for problem in flow["problems"]]
     if problems:
         shown = "\n".join(_rendered(problem, "error", files) for problem in problems)
         count = answer["refused_count"]
         raise CliError(f"{count} flow{'s' if count > 1 else ''} cannot be run:\n{shown}", INVALID_FILE)
-    counts = (answer["created_count"], answer["changed_count"], answer["unchanged_count"])
-    output.say("Imported {}: {} new, {} changed, {} unchanged.".format(answer["workspace"], *counts))
 
 
 def _rendered(remark: FileRemark, severity: str, files: Workspace) -> str:

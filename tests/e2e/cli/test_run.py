@@ -363,6 +363,32 @@ async def when_it_runs(process: asyncio.subprocess.Process, test: str = "Slow") 
     return printed
 
 
+async def test_steps_of_the_command_are_said_in_their_order(project: Shell) -> None:
+    ended = await project.ok("run", "--file", "app.apk", "--build", "1")
+    said = [line.split()[0] for line in ended.err.splitlines() if line]
+    assert said[:6] == ["Validated", "Registered", "Uploading", "Uploaded", "Imported", "Queued:"], ended.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "refusal"),
+    [
+        ((), 'typo.yaml:3:3: error: unknown command "tapon"'),
+        (("--tag", "nightly", ".maestro/log-in.yaml"), "no flow has a name or tag of: nightly"),
+        (("--test", "Sign up", "--workflow", "Nightly"), "--workflow starts the tests of the workflow"),
+        (("--workflow", "Nightly"), 'no workflow is called "Nightly"'),
+    ],
+)
+async def test_what_is_refused_changes_nothing(
+    project: Shell, api: Api, arguments: tuple[str, ...], refusal: str
+) -> None:
+    """No app is registered, nothing is uploaded, and no flow is imported."""
+    project.write({".maestro/typo.yaml": "appId: a\n---\n- tapon: Log in\n"})
+    ended = await project.run("run", "--file", "app.apk", "--build", "1", *arguments)
+    assert (ended.code != OK, refusal in ended.err) == (True, True), ended.err
+    totals = [created(await api.get(path))["total"] for path in ("/apps", "/tests", "/executions")]
+    assert totals == [0, 0, 0]
+
+
 async def test_the_line_of_a_typo_is_shown(shell: Shell) -> None:
     shell.write({".maestro/typo.yaml": "appId: a\n---\n- tapon: Log in\n"})
     problem = '.maestro/typo.yaml:3:3: error: unknown command "tapon"; did you mean tapOn?'
