@@ -154,6 +154,9 @@ def _read_sentence_or_bare_command(node: Node, depth: int) -> Step:
         return _read_command(text, Node(None, node.location), depth)
     if _looks_like_a_command(text):
         raise node.error(_describe_unknown(text))
+    name, colon, argument = text.partition(":")
+    if name in COMMANDS and colon and not argument.startswith(" "):
+        raise node.error(f'a blank is missing after "{name}:"')
     if text.partition(" - ")[0] in COMMANDS and " - " in text:
         raise node.error("the next step is indented more than this one: their dashes align")
     sentence, pending = mark_pending(node)

@@ -10,6 +10,9 @@ _HEADER = re.compile(r"\w+\s*:(\s|$)")
 _FIELD = re.compile(r"\s*(?:-\s+)?(\w+)\s*:(?:\s|$)")
 _BARE_COMMAND = re.compile(r"\s*-\s+(\w+)\s*(#.*)?")
 _COMMAND_WITH_VALUE = re.compile(r"\s*-\s+(\w+)\s*:\s+[^\s#|>].*")
+_FIELD_IN_LINE = re.compile(r"\s*(?:-\s+)?([a-z]\w*)\s*:\s+([a-z]\w*)\s*:(?:\s.*)?")
+_EXPRESSION = re.compile(r".*:\s+\$\{.*")
+_QUOTED = re.compile(r"\s*(?:-\s+)?\w+\s*:\s+(['\"]).*\1\s*")
 _NOT_PLAIN = "@`%"
 
 
@@ -31,7 +34,7 @@ def explain_mistake(text: str, line: int, column: int, problem: str) -> Mistake 
         _find_tab(lines[line - 1], line, column)
         or _find_separator(lines, line)
         or _find_field(lines, line, column)
-        or _find_value(lines[line - 1], line, column)
+        or _find_value(lines[line - 1], line, column, problem)
         or _find_indentation(lines, line, column, problem)
     )
 
@@ -64,6 +67,8 @@ def _find_field(lines: list[str], line: int, column: int) -> Mistake | None:
     if field is None or field.start(1) < _indentation(command_line) + 2 or column > field.end():
         return None
     name, at = field[1], field.start(1) + 1
+    if lines[line - 1].lstrip().startswith("-") and _COMMAND_WITH_VALUE.fullmatch(command_line):
+        return Mistake(line, at, f'unexpected "{name}": its dash is indented more than that above, but steps align')
     if bare := _BARE_COMMAND.fullmatch(command_line):
         return Mistake(line, at, f'unexpected "{name}": "{bare[1]}" needs a colon before fields can follow it')
     if valued := _COMMAND_WITH_VALUE.fullmatch(command_line):
@@ -72,9 +77,25 @@ def _find_field(lines: list[str], line: int, column: int) -> Mistake | None:
     return None
 
 
-def _find_value(found: str, line: int, column: int) -> Mistake | None:
+def _find_value(found: str, line: int, column: int, problem: str) -> Mistake | None:
     if (first := found[column - 1 : column]) and first in _NOT_PLAIN:
         return Mistake(line, column, f"a value that begins with {first} has to be in quotes")
+    if "mapping values are not allowed" in problem:
+        return _find_colon(found, line, column)
+    if "did not find expected" in problem and (value := _QUOTED.fullmatch(found[: column - 1])):
+        how = "'' instead of '" if value[1] == "'" else '\\" instead of "'
+        message = f"the quotes end before this: put the whole value into quotes, and write {how} inside of them"
+        return Mistake(line, column, message)
+    return None
+
+
+def _find_colon(found: str, line: int, column: int) -> Mistake | None:
+    """A field in the line of its command, or an expression with a colon."""
+    if field := _FIELD_IN_LINE.fullmatch(found):
+        hint = f'write "{field[2]}" in a line of its own below {field[1]}:, or the whole value in quotes'
+        return Mistake(line, field.start(2) + 1, f'unexpected "{field[2]}" in the line of {field[1]}: {hint}')
+    if _EXPRESSION.fullmatch(found):
+        return Mistake(line, column, "an expression that has a colon with a blank after it has to be in quotes")
     return None
 
 

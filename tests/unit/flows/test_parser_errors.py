@@ -87,6 +87,7 @@ def test_json_is_refused_with_the_path() -> None:
 
 YAML: list[tuple[str, int, int, str]] = [
     ("- back\n- tapOnn: x", 2, 3, "did you mean tapOn?"),
+    ("- back\n- tapOn:x", 2, 3, 'a blank is missing after "tapOn:"'),
     ("- tapOn:\n    txt: x", 2, 5, "did you mean text?"),
     ("- tapOn:\n    text: x\n    index: one", 3, 12, "expected a number"),
     ("- Type: the text", 1, 3, 'unknown command "Type"'),
