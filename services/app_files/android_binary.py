@@ -63,7 +63,7 @@ def find_text(table: bytes, resource_id: int) -> str | None:
 
 
 def _read_root(content: bytes) -> tuple[str, list[Attribute]]:
-    if len(content) < 8 or struct.unpack_from("<H", content)[0] != _XML:
+    if len(content) < 8 or not _is_xml(content):
         raise UnreadableBinary("it is not a binary XML file")
     pool: _Pool | None = None
     ids: tuple[int, ...] = ()
@@ -77,6 +77,12 @@ def _read_root(content: bytes) -> tuple[str, list[Attribute]]:
                 content, chunk, pool, ids
             )
     raise UnreadableBinary("it has no element")
+
+
+def _is_xml(content: bytes) -> bool:
+    """Whether the file says so, or has texts where such a file has them: Android does not look at the first number."""
+    kind, header = struct.unpack_from("<HH", content)
+    return kind == _XML or (header == 8 and content[header : header + 2] == struct.pack("<H", _POOL))
 
 
 def _attributes(content: bytes, chunk: _Chunk, pool: "_Pool", ids: tuple[int, ...]) -> list[Attribute]:

@@ -163,7 +163,7 @@ def _ios(content: bytes) -> AppFile:
 
 
 def _apk(archive: zipfile.ZipFile, entries: dict[str, zipfile.ZipInfo]) -> AppFile:
-    content = read_entry(archive, entries[_MANIFEST])
+    content = read_entry(archive, _as_android_reads(entries[_MANIFEST]))
     if "classes.jar" in entries:
         raise NotInstallable("an Android library (.aar): send an APK of an app that uses it")
     try:
@@ -181,6 +181,14 @@ def _apk(archive: zipfile.ZipFile, entries: dict[str, zipfile.ZipInfo]) -> AppFi
         raise NotInstallable(_SPLIT)
     version = _android(attributes, _VERSION_NAME, "versionName")
     return AppFile(ANDROID, _text(plain.get("package")), _text(_resolved(version, archive, entries)))
+
+
+def _as_android_reads(entry: zipfile.ZipInfo) -> zipfile.ZipInfo:
+    """The entry without what packers write to hinder readers, and Android ignores: encryption, unknown compression."""
+    entry.flag_bits &= ~1
+    if entry.compress_type != zipfile.ZIP_DEFLATED:
+        entry.compress_type = zipfile.ZIP_STORED
+    return entry
 
 
 def _android(attributes: Iterable[Attribute], resource_id: int, name: str) -> Attribute | None:
@@ -204,7 +212,8 @@ def _resolved(attribute: Attribute | None, archive: zipfile.ZipFile, entries: di
     if _RESOURCES not in entries or entries[_RESOURCES].file_size > _MAX_RESOURCES:
         return None
     try:
-        return find_text(read_entry(archive, entries[_RESOURCES], _MAX_RESOURCES), attribute.reference)
+        table = read_entry(archive, _as_android_reads(entries[_RESOURCES]), _MAX_RESOURCES)
+        return find_text(table, attribute.reference)
     except UnreadableBinary:
         return None
 

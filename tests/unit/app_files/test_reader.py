@@ -49,6 +49,27 @@ def packed(files: Mapping[str, bytes]) -> bytes:
     return file.getvalue()
 
 
+def encrypted(content: bytes) -> bytes:
+    """An archive whose entries claim to be encrypted."""
+    changed = bytearray(content)
+    for mark, offset in ((b"PK\x01\x02", 8), (b"PK\x03\x04", 6)):
+        place = changed.find(mark)
+        while place >= 0:
+            changed[place + offset] |= 1
+            place = changed.find(mark, place + 1)
+    return bytes(changed)
+
+
+def disguised(compression: int, first: bytes = b"") -> bytes:
+    """An APK of version 5 that says something else of its manifest, in its directory or in the first bytes."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as made:
+        content = manifest(PACKAGE, "5")
+        made.writestr("AndroidManifest.xml", first + content[len(first) :])
+        made.infolist()[0].compress_type = compression
+    return file.getvalue()
+
+
 def version_by(reference: int, table: bytes) -> bytes:
     """An APK whose version is a reference to a resource."""
     return apk_of(Named("versionName", (0x01, reference), NAME), table=table)
@@ -81,6 +102,9 @@ ANDROID: dict[str, tuple[bytes, str | None]] = {
     "a reference to nothing": (version_by(0x7F010009, resources("4.5")), None),
     "a reference without resources": (apk_of(Named("versionName", (0x01, 0x7F010000), NAME)), None),
     "a reference in a broken table": (version_by(0x7F010000, resources("4.5")[:60]), None),
+    "a manifest that is called encrypted": (encrypted(apk(PACKAGE, "5")), "5"),
+    "a manifest of unknown compression": (disguised(0x5E3), "5"),
+    "a manifest with another first number": (disguised(zipfile.ZIP_STORED, b"\0\0"), "5"),
     "no splits": (apk_of(Named("versionName", "5", NAME), Named("", "", SPLIT_TYPES)), "5"),
 }
 
@@ -177,17 +201,6 @@ def test_a_manifest_that_is_cut_or_changed_anywhere_ends_in_an_error_of_ours(tmp
                 read(tmp_path, archive({"AndroidManifest.xml": changed}))
 
 
-def encrypted() -> bytes:
-    """An APK whose entries claim to be encrypted."""
-    content = bytearray(apk())
-    for mark, offset in ((b"PK\x01\x02", 8), (b"PK\x03\x04", 6)):
-        place = content.find(mark)
-        while place >= 0:
-            content[place + offset] |= 1
-            place = content.find(mark, place + 1)
-    return bytes(content)
-
-
 def linked() -> bytes:
     """An APK whose manifest is a symbolic link."""
     file = io.BytesIO()
@@ -246,7 +259,7 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
     "entries, without saying so": lambda: repeated(MAX_ENTRIES + 1),
     "declared entries": lambda: declaring(10**6, 100),
     "declared size of the directory": lambda: declaring(10, 2**40),
-    "encryption": encrypted,
+    "encryption": lambda: encrypted(ipa()),
     "symbolic link": linked,
 }
 
