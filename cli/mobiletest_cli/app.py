@@ -58,6 +58,11 @@ def main() -> None:
         sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 - as long as the process
     for unused in ("httpx._main", "trio"):  # HTTPX imports both if it can, which takes as long as everything else
         sys.modules.setdefault(unused, cast("Any", None))
+    if shell := os.environ.get("_MOBILETEST_COMPLETE"):
+        from mobiletest_cli.completion import answer
+
+        sys.stdout.buffer.write(answer(_command(), shell, sys.argv[1:]).encode(errors="replace"))
+        return
     sys.exit(run_command(sys.argv[1:]))
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mobiletest_cli.completion import complete_parameter
 from mobiletest_cli.configuration import Profiles, Project, Server, ServerFlags, find_server, profiles_of, read_project
 from mobiletest_cli.errors import NO_VERDICT, OK, USAGE, CliError
 
@@ -117,6 +118,8 @@ def command(group: typer.Typer, name: str | None = None, **options: Any) -> Call
 
         hints = {**inspect.get_annotations(function, eval_str=True)}
         own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+        for parameter in own:
+            _complete_values(parameter)
         common = [
             inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
             for key, (kind, default) in _COMMON.items()
@@ -129,6 +132,12 @@ def command(group: typer.Typer, name: str | None = None, **options: Any) -> Call
         return function
 
     return register
+
+
+def _complete_values(parameter: inspect.Parameter) -> None:
+    """Let shells complete the values of the parameter, if they know any."""
+    for described in getattr(parameter.annotation, "__metadata__", ()):
+        described.autocompletion = complete_parameter(parameter.name)
 
 
 def _run(function: Callable[..., int | None], common: dict[str, Any], values: dict[str, Any]) -> int:

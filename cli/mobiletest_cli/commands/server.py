@@ -81,5 +81,5 @@ def completion(
     """Print the script that completes this command: eval "$(mobiletest completion bash)"."""
     from mobiletest_cli.completion import script
 
-    context.output.result(script(shell))
+    sys.stdout.write(script(shell))
     return OK

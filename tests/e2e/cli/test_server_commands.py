@@ -56,11 +56,6 @@ async def test_a_key_without_a_scope_says_so(shell: Shell, api: Api) -> None:
     assert "scopes read," in (await shell.run("whoami")).out
 
 
-async def test_completion_scripts_are_for_this_command(stranger: Shell) -> None:
-    for name in ("bash", "zsh", "fish"):
-        assert "_MOBILETEST_COMPLETE" in (await stranger.ok("completion", name)).out
-
-
 async def test_a_key_is_created_shown_once_and_deleted(shell: Shell) -> None:
     made = await shell.ok("keys", "create", "ci", "--scope", "read", "--expires", "2099-01-31")
     assert made.out.startswith("mt_")
