@@ -21,6 +21,8 @@ VARIABLE = "_MOBILETEST_COMPLETE"
 SECONDS = 2.0
 """How long a Tab waits for names of the server."""
 _MOST = 100
+_Values = Callable[[Any, str], Iterable[tuple[str, str]]]
+"""From what the command line says before, and the beginning of a value: values with descriptions."""
 _END = "$"
 """Stands for the cursor: an ordinary character."""
 _SCRIPTS = {
@@ -64,7 +66,7 @@ function __mobiletest_complete
         __fish_complete_path "$current"
     end
 end
-complete --command mobiletest --no-files --arguments '(__mobiletest_complete)'
+complete -c mobiletest -f -a '(__mobiletest_complete)'
 """,
 }
 
@@ -121,7 +123,7 @@ def _split(line: str) -> tuple[list[str], str]:
         words += lexer
     except ValueError:  # the line ends inside of a quote
         words.append(lexer.token)
-        return [*words[:-1], words[-1].removesuffix(_END)], lexer.state or ""
+        return [*words[:-1], words[-1].removesuffix(_END)], str(lexer.state)  # type: ignore[attr-defined]
     return [*words[:-1], words[-1].removesuffix(_END)], ""
 
 
@@ -137,11 +139,11 @@ def complete_parameter(name: str) -> Callable[[typer.Context, str], Iterable[tup
     return complete
 
 
-def _fixed(*texts: str) -> Callable[[Any, str], Iterable[tuple[str, str]]]:
+def _fixed(*texts: str) -> _Values:
     return lambda _, __: [(text, "") for text in texts]
 
 
-def _of_server(read: Callable[[Api, Any, str], Iterable[tuple[str, str]]]) -> Callable[[Any, str], Any]:
+def _of_server(read: Callable[[Api, Any, str], Iterable[tuple[str, str]]]) -> _Values:
     """Values that the server knows. Without one, or one that answers in time, there are none."""
 
     def values(params: Any, incomplete: str) -> Iterable[tuple[str, str]]:
@@ -169,7 +171,7 @@ def _connect(params: Any) -> Api:
     return Context(ServerFlags(flags[0], None, flags[1], flags[2]), Output(quiet=True), patience=0).api
 
 
-def _named(collection: str, description: str) -> Callable[[Any, str], Any]:
+def _named(collection: str, description: str) -> _Values:
     """Names of a collection, and what they are told apart by."""
 
     def read(api: Api, _: Any, incomplete: str) -> Iterable[tuple[str, str]]:
@@ -196,7 +198,7 @@ def _executions(api: Api, _: Any, __: str) -> Iterable[tuple[str, str]]:
         yield execution["id"], f"{name}: {state(execution)}"
 
 
-_VALUES: dict[str, Callable[[Any, str], Any]] = {
+_VALUES: dict[str, _Values] = {
     "app": _named("apps", "platform"),
     "test": _named("tests", "workspace"),
     "workflow": _named("workflows", "description"),
