@@ -172,6 +172,7 @@ def _env(mongo: str, kafka: str, catalog: str) -> dict[str, str]:
         "OBJECT_STORE": "memory://",
         "LOG_LEVEL": "warning",
         "DEVICE_POOLS": str(Path(__file__).with_name("pools.yaml")),
+        "SIMULATED_DEVICES": "true",
     }
     return {f"MOBILETEST_{name}": value for name, value in values.items()}
 

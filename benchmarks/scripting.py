@@ -8,6 +8,7 @@ from time import process_time
 
 from services.executor.automation.attempt import AttemptRunner
 from services.executor.automation.attempt_request import AttemptRequest
+from services.executor.automation.devices.pools.pool import DEFAULT_POOLS
 from services.executor.automation.devices.pools.pooled_devices import PooledDevices
 from services.executor.model.run_config import FallbackTrigger, RunConfig
 
@@ -26,7 +27,7 @@ async def cpu_seconds(steps: list[object]) -> float:
     config = RunConfig(fallback_trigger=FallbackTrigger.NEVER)
     request = AttemptRequest(run_id="benchmark", attempt=1, platform="android", steps=steps, config=config)
     began = process_time()
-    result = await AttemptRunner(PooledDevices.load(None)).run(request)
+    result = await AttemptRunner(PooledDevices(DEFAULT_POOLS)).run(request)
     assert result.failure is None, result.failure
     return process_time() - began
 

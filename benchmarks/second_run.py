@@ -18,6 +18,7 @@ from examples.workspace import content, described_tests
 from services.chassis.mongo import Mongo
 from services.executor.automation.attempt import AttemptRunner
 from services.executor.automation.attempt_request import AttemptRequest
+from services.executor.automation.devices.pools.pool import DEFAULT_POOLS
 from services.executor.automation.devices.pools.pooled_devices import PooledDevices
 from services.executor.automation.devices.port import Build
 from services.executor.automation.ports import StepCache
@@ -57,7 +58,7 @@ async def run_all(cache: StepCache | None) -> int:
             build=Build(app_name="Example Shop", read=read),
             config=RunConfig(fallback_trigger=FallbackTrigger.NEVER),
         )
-        result = await AttemptRunner(PooledDevices.load(None), cache=cache).run(request)
+        result = await AttemptRunner(PooledDevices(DEFAULT_POOLS), cache=cache).run(request)
         assert result.failure is None, result.failure
         steps += len(result.steps)
     return steps

@@ -690,6 +690,7 @@ class Attempt(TypedDict):
     steps: list[StepResult]
     artifacts: list[Artifact]
     mode: Literal["usual", "uncached", "model"] | None
+    built_in_model: NotRequired[bool]
 
 
 class Question(TypedDict):
@@ -733,6 +734,7 @@ class Run(TypedDict):
     question: Question | None
     variant: NotRequired[Variant]
     source_path: NotRequired[str]
+    simulation: NotRequired[str]
 
 
 class ListRunsResponse(TypedDict):

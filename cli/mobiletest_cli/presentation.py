@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from mobiletest_cli.api_types import Attempt, BuildGate, Execution, Gate, Run
 
 COLUMNS = ("Test", "Result", "Build", "Device", "Time", "Reason")
+_ENDINGS = ("passed", "failed", "no verdict", "cancelled")
 _REASON_LENGTH = 120
 _VARIANT_LENGTH = 60
 
@@ -29,7 +30,7 @@ def device(run: Run) -> str:
     last = run["attempts"][-1] if run["attempts"] else None
     if last is None or not last["device"]:
         return "-"
-    return f"{last['device']} (simulated)" if last["simulated"] else str(last["device"])
+    return f"{last['device']} (simulated)" if is_simulated(run) else str(last["device"])
 
 
 def reason(run: Run) -> str:
@@ -91,6 +92,38 @@ def headline(execution: Execution) -> str:
     name = execution["workflow_name"] or execution.get("name") or "Execution"
     took = f" in {duration(execution['execution_time_seconds'])}" if execution["execution_time_seconds"] else ""
     return f"{name}: {state(execution)}{took}, {counts(execution)}."
+
+
+def show_headline(output: Output, execution: Execution, runs: Sequence[Run]) -> None:
+    """The sentence about an execution, and what simulated devices ran in it instead of the app."""
+    output.result(headline(execution))
+    if note := simulation(runs):
+        output.result(note)
+
+
+def simulation(runs: Sequence[Run]) -> str:
+    """What simulated devices ran instead of the app, in words; "" if all devices are real."""
+    ended = [run for run in runs if outcome(run) in _ENDINGS]
+    simulated = [run for run in ended if is_simulated(run)]
+    built_in = sum(bool(run["attempts"][-1].get("built_in_model")) for run in simulated)
+    parts = (
+        _simulated(built_in, len(ended), "which ran their built-in model instead of the build: they say nothing of it"),
+        _simulated(len(simulated) - built_in, len(ended), "which ran a model instead of the app"),
+    )
+    return " ".join(filter(None, parts))
+
+
+def _simulated(count: int, total: int, what: str) -> str:
+    """The sentence on so many of all results; "" for none."""
+    if not count:
+        return ""
+    results = "All results" if count == total else f"{count} of {total} results"
+    return f"{results} come from simulated devices, {what}."
+
+
+def is_simulated(run: Run) -> bool:
+    """Whether a simulated device gave the result."""
+    return bool(run["attempts"]) and run["attempts"][-1]["simulated"] is True
 
 
 def state(execution: Execution) -> str:
@@ -165,6 +198,8 @@ def _step(run: Run, attempt: Attempt | None) -> str:
 def show_steps(output: Output, run: Run) -> None:
     """The attempts of a run with all their steps and artifacts."""
     output.result(f"{run['test_name']}: {outcome(run)} {reason(run)}".rstrip())
+    if note := run.get("simulation"):
+        output.result(note)
     for attempt in run["attempts"]:
         where = f"{attempt['device'] or 'no device'}{' (simulated)' if attempt['simulated'] else ''}"
         output.result(f"attempt {attempt['number']} on {where}, worker {attempt['worker']}")

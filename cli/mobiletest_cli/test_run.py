@@ -213,7 +213,7 @@ class TestRun:
             except CliError as error:
                 self._output.warn(f"the steps of {failure['test_name']} cannot be shown: {error.message}")
         self._output.result()
-        self._output.result(presentation.headline(report.execution))
+        presentation.show_headline(self._output, report.execution, report.runs)
         if report.gate is not None:
             presentation.show_gate(self._output, report.gate, report.labels)
 

@@ -192,6 +192,7 @@ def _environment(state: State) -> dict[str, str]:
         "MOBILETEST_OBJECT_STORE": state.objects.as_uri(),
         "MOBILETEST_ARTIFACT_SPOOL": str(state.spool),
         "MOBILETEST_EXECUTOR_FILES_FOLDER": str(state.files),
+        "MOBILETEST_SIMULATED_DEVICES": "true",
     }
     return {name: os.environ.get(name, value) for name, value in defaults.items()}
 

@@ -132,7 +132,14 @@ def _servicers(
     quota = ArtifactQuota(ledger, limits, clock)
     rate = UploadRate(settings.organisation_upload_bytes_per_second, clock)
     uploads = UploadUseCases(
-        store, objects, quota=quota, spool=spool, rate=rate, inspector=ProcessInspector(), clock=clock
+        store,
+        objects,
+        quota=quota,
+        spool=spool,
+        rate=rate,
+        inspector=ProcessInspector(),
+        clock=clock,
+        simulated_devices=settings.simulated_devices,
     )
     builds = BuildsServicer(BuildUseCases(store, objects, clock), uploads)
     workspaces = ChildWorkspaceReader()

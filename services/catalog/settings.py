@@ -24,6 +24,8 @@ class Settings(ProcessSettings):
     """Where artifacts are stored: file:///folder, s3://bucket, gs://bucket or az://container."""
     artifact_max_bytes: int = Field(default=4 * 1024**3, ge=1)
     """The largest artifact that is accepted."""
+    simulated_devices: bool = False
+    """Whether workers have simulated devices: then any file is accepted as a build, for trying out."""
     spool_folder: Path = Field(default_factory=lambda: Path(tempfile.gettempdir()))
     """Where uploads are written while they are inspected; by default the folder for temporary files."""
     spool_bytes: int = Field(default=8 * 1024**3, ge=1)

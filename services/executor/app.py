@@ -107,7 +107,8 @@ async def _start_maintenance(shared: Resources) -> None:
     orphans = OrphanSweeper(runs, track_sessions(shared), every=ORPHANS_SECONDS if settings.works else None)
     await shared.start("orphans", orphans.run())
     lease = Lease(shared.mongo, "reaper", str(uuid4()), seconds=REAPER_LEASE_SECONDS)
-    reaper = Reaper(runs, lease, settings.limits, every=settings.poll_seconds, on_reaped=orphans.wake)
+    workers = MongoWorkers(shared.mongo, seconds=settings.lease_seconds)
+    reaper = Reaper(runs, workers, lease, settings.limits, every=settings.poll_seconds, on_reaped=orphans.wake)
     await shared.start("reaper", reaper.run())
 
 

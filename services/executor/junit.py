@@ -27,6 +27,7 @@ from junitparser.xunit2 import (
 from services.executor.model.attempts import Attempt
 from services.executor.model.executions import Execution
 from services.executor.model.failures import Failure
+from services.executor.model.reports import simulation
 from services.executor.model.runs import Run
 from services.executor.model.states import Status
 
@@ -79,7 +80,8 @@ def _testcase(execution: Execution, run: Run, classname: str, base_url: str) -> 
         case.append(element)  # type: ignore[no-untyped-call]
     if run.attempts:
         page = _page(run, base_url)
-        case.system_out = _text("\n\n".join(_attempt_text(attempt, page) for attempt in run.attempts))
+        attempts = [_attempt_text(attempt, page) for attempt in run.attempts]
+        case.system_out = _text("\n\n".join(filter(None, [simulation(run), *attempts])))
     return case
 
 
@@ -182,6 +184,7 @@ def _run_properties(execution: Execution, run: Run, base_url: str) -> dict[str, 
         "build_version": run.target.resolved_build_version,
         "device": last.device if last else None,
         "simulated": str(last.simulated).lower() if last and last.simulated is not None else None,
+        "simulation": simulation(run),
         "attempts": str(run.attempt_number),
         "flaky": "true" if run.flaky else None,
         "category": run.failure.category.value if run.failure else None,

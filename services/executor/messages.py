@@ -21,7 +21,7 @@ from services.executor.model.attempts import Artifact, Attempt, StepResult
 from services.executor.model.attribution import Ci
 from services.executor.model.executions import BuildConfig, Execution, PinnedBuild, status_message
 from services.executor.model.failures import Failure
-from services.executor.model.reports import artifact_url, metadata, report_metadata
+from services.executor.model.reports import artifact_url, metadata, report_metadata, simulation
 from services.executor.model.run_config import (
     CacheRetryMode,
     ExecutionMode,
@@ -197,6 +197,7 @@ def run_proto(execution: Execution, run: Run, *, brief: bool = False) -> runs_pb
         question=_question(run, run.open_question),
         variant=_variant(run.variant),
         source_path=target.source_path,
+        simulation=simulation(run),
     )
 
 
@@ -227,6 +228,7 @@ def _attempt(run: Run, attempt: Attempt, *, brief: bool) -> runs_pb2.Attempt:
         worker=attempt.worker,
         device=attempt.device,
         simulated=attempt.simulated,
+        built_in_model=attempt.built_in_model,
         status=to_enum_number(execution_pb2.ExecutionStatus, attempt.status),
         success=attempt.success,
         mode=to_enum_number(runs_pb2.AttemptMode, attempt.mode),

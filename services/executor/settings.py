@@ -44,7 +44,9 @@ class Settings(ProcessSettings):
     attempt_memory_bytes: int = Field(default=512 * 1024**2, ge=256 * 1024**2)
     """The memory that an attempt may allocate, about 100 MiB of its process included; beyond it the test fails."""
     device_pools: str | None = None
-    """The YAML file of device pools (docs/devices.md); without it there are simulated devices."""
+    """The YAML file of device pools (docs/devices.md); without it only simulated devices, if these are allowed."""
+    simulated_devices: bool = False
+    """Whether simulated devices may be used, which run a model instead of the app: for trying out, not for verdicts."""
     allowed_addresses: str = ""
     """Private hosts and networks that tests may open, separated by commas: shop.internal, *.internal, 10.1.0.0/16."""
     artifact_cache_bytes: int = Field(default=64 * 1024 * 1024, ge=0)
@@ -73,7 +75,8 @@ class Settings(ProcessSettings):
     If the process that looked for them is lost, another one begins at most 3 s and two such intervals later.
     """
     queue_timeout_seconds: float = Field(default=3600.0, gt=0)
-    """How long a run waits for a worker before it ends as queue_timeout."""
+    """How long a run waits for a worker before it ends as queue_timeout, or as device_unavailable if no worker
+    has devices of its platform."""
     run_timeout_seconds: float = Field(default=1800.0, gt=0)
     """The time limit of a run, over all of its attempts."""
     step_timeout_seconds: float = Field(default=30.0, gt=0)

@@ -6,7 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from uuid import uuid4
 
-from services.chassis import child_process
+from services.chassis import child_process, logs
 from services.chassis.child_process import ChildLimits
 from services.chassis.consumer import Consumer
 from services.chassis.web_addresses import AddressPolicy
@@ -44,6 +44,8 @@ from services.executor.worker.script_http import ScriptHttp
 from services.executor.worker.spool import Spool
 from services.executor.worker.variables import VariableReader
 from services.executor.worker.worker import Worker
+
+log = logs.get(__name__)
 
 SETTLE_SECONDS = 1.0
 STOP_SEARCH_SECONDS = 2.0
@@ -193,11 +195,14 @@ async def _open_pools(shared: Resources) -> PooledDevices:
     path = Path(settings.device_pools) if settings.device_pools else None
     pools = PooledDevices.load(
         path,
+        simulated=settings.simulated_devices,
         hubs=WebDriverHubs(MongoUncleanDevices(shared.mongo)),
         addresses=settings.allowed_addresses.split(","),
         files=await _open_file_server(shared),
         leases=MongoSlotLeases(shared.mongo, str(uuid4()), seconds=lease_seconds),
     )
+    if not pools.platforms:
+        log.warning("no_device_pools", hint="set MOBILETEST_DEVICE_POOLS, or MOBILETEST_SIMULATED_DEVICES to try out")
     await pools.check()
     await shared.start("slots", pools.share_slots(renewal=lease_seconds / 3))
     await shared.start("hubs", pools.watch())

@@ -27,6 +27,7 @@ from services.reporting.model.snapshots import (
     Failure,
     Quarantine,
     RunSnapshot,
+    Simulation,
     TestSnapshot,
 )
 from services.reporting.model.tables import EPOCH
@@ -84,7 +85,13 @@ def _run_snapshot(message: executor.RunChanged, event_time: datetime) -> RunSnap
         failure=_failure(run),
         list_item=list_item(run).SerializeToString(deterministic=True),  # maps in the order of their keys, everywhere
         variant=_variant(run),
+        simulation=_simulation(run),
     )
+
+
+def _simulation(run: runs_pb2.Run) -> Simulation | None:
+    last = run.attempts[-1] if run.attempts else runs_pb2.Attempt()
+    return Simulation.of(simulated=last.simulated, built_in_model=last.built_in_model)
 
 
 def _variant(run: runs_pb2.Run) -> Variant:

@@ -46,3 +46,4 @@ async def test_a_failed_step_is_three_links_away_by_keyboard(visitor: Visitor, w
     assert await picture.evaluate("image => image.naturalWidth") > 0
     await expect(page.locator(".steps .failed").first).to_contain_text("Nothing of this name")
     await expect(page.get_by_text("simulated", exact=True).first).to_be_visible()
+    await expect(page.get_by_text("A simulated device ran its built-in model instead of build 1.0.0")).to_be_visible()

@@ -10,6 +10,7 @@ from tests.e2e.world import FAILING, PASSING, World
 from tests.eventually import eventually
 
 LISTS = ("newly_failing", "never_passed", "not_run_before", "still_failing", "fixed", "flaky", "not_run")
+BUILT_IN = "Simulated devices ran their built-in model instead of the build, of which this says nothing."
 
 
 async def gate_of(api: Api, execution: Any, **params: str) -> Any:
@@ -85,7 +86,7 @@ async def test_a_pull_request_from_its_first_failure_to_the_merge(ci: Ci) -> Non
     gate = await ci.gate(execution)
     assert (gate["result"], gate["summary"]) == (
         "block",
-        'Blocked: 1 failing test that was not run before ("Search").',
+        f'Blocked: 1 failing test that was not run before ("Search"). {BUILT_IN}',
     )
     assert (gate["covers"], gate["branch"]) == ('Covers 2 tests on build 1: "Pay", "Search".', "main")
     assert (gate["total_runs"], gate["passed_runs"], gate["pending_runs"], gate["storm"]) == (2, 1, 0, False)
@@ -93,7 +94,7 @@ async def test_a_pull_request_from_its_first_failure_to_the_merge(ci: Ci) -> Non
     second, execution = await ci.run("2", "feature", pay=False, search=False)
     gate = await ci.gate(execution)
     assert gate["summary"] == (
-        'Blocked: 1 test newly broken ("Pay"); 1 failure does not block (1 known on main: "Search").'
+        f'Blocked: 1 test newly broken ("Pay"); 1 failure does not block (1 known on main: "Search"). {BUILT_IN}'
     )
     pay, search = gate["reasons"]
     assert (pay["rule"], pay["blocks"], pay["build_version"]) == ("newly_broken", True, "2")
@@ -116,7 +117,7 @@ async def test_a_pull_request_from_its_first_failure_to_the_merge(ci: Ci) -> Non
     gate = await ci.gate(execution)
     assert (gate["result"], gate["summary"]) == (
         "pass",
-        'Passed: 1 of 2 runs passed; 1 failure does not block (1 known on main: "Search").',
+        f'Passed: 1 of 2 runs passed; 1 failure does not block (1 known on main: "Search"). {BUILT_IN}',
     )
     comparison = await ci.compare(third)
     assert comparison["base"]["build_id"] == second["id"]
@@ -152,7 +153,7 @@ async def test_the_gate_of_a_build_covers_all_its_executions(ci: Ci) -> None:
     await ci.world.reported(build, 3)
     gate = await ci.build_gate(build)
     assert (gate["result"], gate["total_tests"], gate["passed_tests"]) == ("block", 3, 1)
-    assert gate["summary"] == 'Blocked: 1 test newly broken ("Search"); 1 test was not run ("Log in").'
+    assert gate["summary"] == 'Blocked: 1 test newly broken ("Search"); 1 test was not run ("Log in"). ' + BUILT_IN
     assert gate["covers"] == "Covers 2 of 3 attached tests, by the newest verdict of each on build 2."
     assert [test["test_id"] for test in gate["not_run"]] == [login["id"]]
 

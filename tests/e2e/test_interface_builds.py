@@ -33,7 +33,8 @@ async def test_runs_of_a_build_have_every_field(world: World) -> None:
     execution = await world.ended((await world.start(workflow, headers))["id"])
     page = await world.reported(build, 2)
     assert_shape(page, "BuildRuns")
-    attribution = {"system": "github", "branch": "main", "pr_number": 17, "commit_sha": "c0ffee", "simulated": True}
+    attribution = {"system": "github", "branch": "main", "pr_number": 17, "commit_sha": "c0ffee"}
+    attribution |= {"simulated": True, "built_in_model": True}
     runs = {item["test_id"]: item for item in page["items"]}
     for test, success in ((passing, True), (failing, False)):
         item = runs[test["id"]]

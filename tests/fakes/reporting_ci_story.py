@@ -7,7 +7,7 @@ from mobiletest.reporting.v1 import reports_pb2
 
 from services.reporting.model.attempts import BuildRef
 from services.reporting.model.batch import Snapshot
-from services.reporting.model.snapshots import Quarantine, RunSnapshot, Status, TestSnapshot
+from services.reporting.model.snapshots import Quarantine, RunSnapshot, Simulation, Status, TestSnapshot
 from services.reporting.model.variants import EMPTY_VARIANT, Variant
 from tests.fakes.reporting_story import APP, NOW, ORG, Story
 
@@ -17,6 +17,8 @@ class CiStory(Story):
 
     _ci: tuple[str | None, str | None] = (None, None)
     _executions = 0
+    simulation: Simulation | None = None
+    """What simulated devices run instead of the app."""
 
     def tell(self, *snapshots: Snapshot) -> None:
         super().tell(*(self._named(told) if isinstance(told, RunSnapshot) else told for told in snapshots))
@@ -88,10 +90,14 @@ class CiStory(Story):
         item = reports_pb2.BuildRunItem(test_name=run.test_name, success=bool(run.success), run_id=run.run_id)
         said = {"branch": branch, "commit_sha": commit}
         item.metadata.update({name: value for name, value in said.items() if value is not None})
+        if self.simulation:
+            built_in = self.simulation is Simulation.BUILT_IN_MODEL
+            item.metadata.update({"simulated": True, "built_in_model": built_in})
         if run.failure:
             item.report_metadata.update({"category": run.failure.category, "top_failure": run.failure.message})
         if run.build:
             item.resolved_build_version = run.build.version
         if run.completed_at and run.status is not Status.QUEUED:
             item.completed_at.FromDatetime(run.completed_at)
-        return replace(run, branch=branch, commit_sha=commit, list_item=item.SerializeToString())
+        listed = item.SerializeToString()
+        return replace(run, branch=branch, commit_sha=commit, list_item=listed, simulation=self.simulation)

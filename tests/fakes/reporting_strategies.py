@@ -15,6 +15,7 @@ from services.reporting.model.snapshots import (
     Failure,
     Quarantine,
     RunSnapshot,
+    Simulation,
     Status,
     TestSnapshot,
 )
@@ -146,6 +147,7 @@ def _run(
         "commit_sha": draw(st.sampled_from([None, "c0ffee", "decade"])),
         "created_at": draw(st.sampled_from([None, start - timedelta(seconds=90)])),
         "variant": draw(st.sampled_from(VARIANTS)),
+        "simulation": draw(st.sampled_from([None, *Simulation])),
     }
     return _life(common, start, ending, Failure(message[0], message[1], "tapOn", draw(st.integers(0, 3))))
 

@@ -30,7 +30,7 @@ class Project:
         return f"http://{self('port', 'gateway', '8080').stdout.strip()}"
 
     def __call__(self, *arguments: str, check: bool = True) -> Result:
-        settings = {**TOKENS, "MOBILETEST_PORT": "0"}
+        settings = {**TOKENS, "MOBILETEST_PORT": "0", "MOBILETEST_SIMULATED_DEVICES": "true"}
         prefix = (self.binary, "--project-name", "mobiletest-suite", "--progress", "quiet", "--file", str(FILE))
         return run(*prefix, *arguments, env=settings, check=check)
 

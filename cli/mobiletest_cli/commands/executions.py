@@ -88,7 +88,7 @@ def status(context: Context, execution: ExecutionArgument) -> None:
         context.output.document({"execution": found, "runs": runs})
         return
     presentation.show_runs(context.output, runs)
-    context.output.result(presentation.headline(found))
+    presentation.show_headline(context.output, found, runs)
 
 
 def wait(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
@@ -12,6 +12,9 @@ from mobiletest_cli.api import Api
 from mobiletest_cli.errors import INVALID_FILE, CliError
 from mobiletest_cli.mcp_server import summaries
 from mobiletest_cli.mcp_server.project_files import ProjectFiles
+
+if TYPE_CHECKING:
+    from mobiletest_cli.api_types import Run
 
 AppName = Annotated[str, Field(description="Name or id of an app", max_length=200)]
 TestName = Annotated[str, Field(description="Name or id of a test", max_length=200)]
@@ -155,11 +158,13 @@ class ReadTools:
 
 
 def describe_execution(api: Api, execution: str, limit: int = 20) -> Answer:
-    """An execution, and its runs that did not pass, at most `limit`."""
+    """An execution, what simulated devices ran in it, and its runs that did not pass, at most `limit`."""
     found = api.get(f"executions/{execution}")
-    runs = [run for run in api.pages(f"executions/{execution}/runs") if presentation.outcome(run) != "passed"]
-    not_passed = _answer("not_passed", (summaries.run_summary(api, run) for run in runs), limit)
-    return {**summaries.execution_summary(api, found), **not_passed}
+    runs: list[Run] = list(api.pages(f"executions/{execution}/runs"))
+    not_passed = [run for run in runs if presentation.outcome(run) != "passed"]
+    note = {"simulation": text} if (text := presentation.simulation(runs)) else {}
+    shown = _answer("not_passed", (summaries.run_summary(api, run) for run in not_passed), limit)
+    return {**summaries.execution_summary(api, found), **note, **shown}
 
 
 def _answer(name: str, items: Iterable[Any], limit: int) -> Answer:

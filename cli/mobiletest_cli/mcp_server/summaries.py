@@ -41,7 +41,8 @@ def execution_summary(api: Api, execution: Execution) -> dict[str, Any]:
 
 
 def run_summary(api: Api, run: Run) -> dict[str, Any]:
-    """A run: the test, how it ended, on what, and why, and its page."""
+    """A run: the test, how it ended, on what, why, its page, and what a simulated device ran instead of the app."""
+    simulation = run.get("simulation")
     return {
         "run_id": run["id"],
         "test": run["test_name"],
@@ -52,6 +53,7 @@ def run_summary(api: Api, run: Run) -> dict[str, Any]:
         "attempts": run["attempt_number"],
         "reason": presentation.reason(run),
         "page": api.page_url(presentation.run_path(run)),
+        **({"simulation": simulation} if simulation else {}),
     }
 
 

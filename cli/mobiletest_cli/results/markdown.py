@@ -8,8 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from mobiletest_cli.output import duration
-from mobiletest_cli.presentation import counts, outcome, state
-from mobiletest_cli.results.report import ENDED, Report, cause, earlier_failures, is_simulated, shorten
+from mobiletest_cli.presentation import counts, is_simulated, outcome, simulation, state
+from mobiletest_cli.results.report import ENDED, Report, cause, earlier_failures, shorten
 
 if TYPE_CHECKING:
     from mobiletest_cli.api_types import Execution, Gate, GateReason, Run
@@ -78,7 +78,7 @@ def _heading(report: Report) -> str:
         f"{counts(execution)}{f' in {duration(took)}' if took else ''}. [Execution {execution['id']}](<{report.link}>)",
     ]
     lines += [escape(gate["summary"], _TEXT_LENGTH)] if gate else []
-    lines += [f"**{note}**" for note in (_unfinished(report.runs), _simulation(report.runs)) if note]
+    lines += [f"**{note}**" for note in (_unfinished(report.runs), simulation(report.runs)) if note]
     return "\n\n".join(lines) + "\n\n"
 
 
@@ -93,17 +93,6 @@ def _verdict(execution: Execution, gate: Gate | None) -> str:
 def _unfinished(runs: Sequence[Run]) -> str:
     count = sum(run["status"] not in ENDED for run in runs)
     return f"{count} of {len(runs)} runs {'has' if count == 1 else 'have'} not ended." if count else ""
-
-
-def _simulation(runs: Sequence[Run]) -> str:
-    simulated = sum(map(is_simulated, runs))
-    if not simulated:
-        return ""
-    if simulated == len(runs):
-        return "All results come from simulated devices, which run a model of the app instead of the app."
-    return (
-        f"{simulated} of {len(runs)} results come from simulated devices, which run a model of the app instead of it."
-    )
 
 
 def _row(report: Report, run: Run) -> str:

@@ -97,8 +97,3 @@ def earlier_failures(run: Run) -> list[str]:
     """Why the earlier attempts of a run failed."""
     failures = [attempt["failure"] for attempt in run["attempts"][:-1]]
     return [failure["message"] or failure["reason"] for failure in failures if failure]
-
-
-def is_simulated(run: Run) -> bool:
-    """Whether a simulated device gave the result."""
-    return bool(run["attempts"]) and run["attempts"][-1]["simulated"] is True

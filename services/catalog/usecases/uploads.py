@@ -16,7 +16,7 @@ from services.catalog.model.builds import (
     validate_metadata,
 )
 from services.catalog.model.text import validate_version
-from services.catalog.model.values import InvalidValue, Json
+from services.catalog.model.values import InvalidValue, Json, Platform
 from services.catalog.ports import Change, DuplicateValue, Store
 from services.catalog.reader_ports import Inspector
 from services.catalog.spool import Spool
@@ -59,7 +59,9 @@ class UploadUseCases:
         rate: UploadRate,
         inspector: Inspector,
         clock: Clock,
+        simulated_devices: bool = False,
     ) -> None:
+        """`simulated_devices`: whether workers have some, for which any file may be a build."""
         self._store = store
         self._objects = objects
         self._quota = quota
@@ -67,6 +69,7 @@ class UploadUseCases:
         self._rate = rate
         self._inspector = inspector
         self._clock = clock
+        self._simulated_devices = simulated_devices
         self._large_turns = FairTurns(4, per_org=1, waiting_per_org=1000, waiting=10_000)
         """For files that are stored in more than one part: an organisation's uploads often end at the same moment."""
 
@@ -137,6 +140,8 @@ class UploadUseCases:
         if found.platform not in (None, app.platform):
             message = f"this is an app for {found.platform}, and the app {app.name!r} is for {app.platform}"
             raise InvalidValue("file", f"{message}: name the app that it is a build of", "wrong_platform")
+        if found.platform is None and app.static_url is None and not self._simulated_devices:
+            raise InvalidValue("file", _not_an_app(app, found), "not_installable")
         build = self._build(new, new.version or _own_version(found))
         return replace(
             build,
@@ -186,6 +191,17 @@ class UploadUseCases:
 def _validate(new: NewBuild) -> NewBuild:
     validate_metadata(new.metadata)
     return new if new.version is None else replace(new, version=validate_version(new.version))
+
+
+_FILES = {Platform.ANDROID: "an .apk", Platform.IOS: "an .ipa, or the .app of a simulator build as an archive"}
+
+
+def _not_an_app(app: App, found: Inspection) -> str:
+    return (
+        f"no device can install this file ({found.error or 'it is not an archive'}): send {_FILES[app.platform]}; app "
+        "models and other files are for simulated devices, which this server does not have "
+        "(MOBILETEST_SIMULATED_DEVICES)"
+    )
 
 
 def _own_version(found: Inspection) -> str:

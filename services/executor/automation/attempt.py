@@ -122,6 +122,7 @@ class AttemptRunner:
                 failure=failure and _masked(failure, secrets),
                 device=device.info.name if device is not None else None,
                 simulated=device.info.simulated if device is not None else None,
+                built_in_model=device.info.built_in_model if device is not None else None,
                 steps=tuple(recorder.steps),
                 artifacts=tuple(recorder.artifacts),
                 cache_failed=recorder.cache_failed,

@@ -8,6 +8,8 @@ from services.chassis import logs
 from services.chassis.retry import log_transient
 from services.executor import telemetry
 from services.executor.model.runs import RunLimits
+from services.executor.model.workers import Fleet
+from services.executor.ports.queue import Workers
 from services.executor.ports.runs import Lease, OverdueRuns, RunKey
 
 BATCH = 50
@@ -28,6 +30,7 @@ class Reaper:
     def __init__(
         self,
         runs: OverdueRuns,
+        workers: Workers,
         lease: Lease,
         limits: RunLimits,
         *,
@@ -36,6 +39,7 @@ class Reaper:
     ) -> None:
         """`every` is in seconds; `on_reaped` is called after each pass."""
         self._runs = runs
+        self._workers = workers
         self._lease = lease
         self._recovery_seconds = limits.lease_ttl.total_seconds()
         self._every = every
@@ -69,11 +73,12 @@ class Reaper:
     async def reap(self) -> int:
         """Expire a batch of runs that are due; returns how many there were."""
         due = await self._runs.due(BATCH)
-        await asyncio.gather(*(self._expire(key) for key in due))
+        fleet = Fleet(await self._workers.all() if due else ())
+        await asyncio.gather(*(self._expire(key, fleet) for key in due))
         return len(due)
 
-    async def _expire(self, key: RunKey) -> None:
+    async def _expire(self, key: RunKey, fleet: Fleet) -> None:
         """A run that cannot be written now stays due for the next pass and does not delay the others."""
         with log_transient(log, "run_not_reaped", execution_id=key.execution_id, run_id=key.run_id):
-            await self._runs.expire(key)
+            await self._runs.expire(key, fleet)
             log.info("run_was_due", execution_id=key.execution_id, run_id=key.run_id)

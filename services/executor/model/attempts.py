@@ -105,13 +105,14 @@ class StepResult:
 class AttemptResult:
     """What a worker reports at the end of an attempt, which passed when there is no failure.
 
-    `simulated` is None without a device. `cache_failed`: an action from the step cache failed. `human_helped`: a
-    person's answer let a step continue.
+    `simulated` is None without a device, and `built_in_model` unless a simulated one has an app. `cache_failed`: an
+    action from the step cache failed. `human_helped`: a person's answer let a step continue.
     """
 
     failure: Failure | None = None
     device: str | None = None
     simulated: bool | None = None
+    built_in_model: bool | None = None
     steps: tuple[StepResult, ...] = ()
     artifacts: tuple[Artifact, ...] = ()
     cache_failed: bool = False
@@ -133,6 +134,7 @@ class Attempt:
     completed_at: datetime | None = None
     device: str | None = None
     simulated: bool | None = None
+    built_in_model: bool | None = None
     failure: Failure | None = None
     handed_back: bool = False
     mode: AttemptMode = AttemptMode.USUAL
@@ -177,6 +179,7 @@ def close_attempt(attempt: Attempt, result: AttemptResult, now: datetime) -> Att
         failure=result.failure,
         device=result.device or attempt.device,
         simulated=attempt.simulated if result.simulated is None else result.simulated,
+        built_in_model=result.built_in_model,
         steps=result.steps,
         artifacts=result.artifacts,
         cache_failed=result.cache_failed,

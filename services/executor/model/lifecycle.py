@@ -12,6 +12,7 @@ from services.executor.model.failures import Category, Failure, Fault, cancellat
 from services.executor.model.retries import final_failure, next_mode
 from services.executor.model.runs import Orphan, Question, QuestionPrompt, Run, RunLease, RunLimits, close_question
 from services.executor.model.states import Status, advance
+from services.executor.model.workers import Fleet
 
 ORPHANS_LIMIT = 8
 """At most this many are tracked per run; hubs end idle sessions by themselves anyway."""
@@ -86,13 +87,16 @@ def request_cancel(run: Run, now: datetime, superseded_by: str | None = None) ->
     return asked if run.lease is not None else end(asked, cancellation(asked.superseded_by), now)
 
 
-def expire(run: Run, now: datetime, limits: RunLimits) -> Run:
-    """After `due_at`, revoke the run's lease or end the run; before, return it unchanged."""
+def expire(run: Run, now: datetime, limits: RunLimits, fleet: Fleet | None = None) -> Run:
+    """After `due_at`, revoke the run's lease or end the run; before, return it unchanged.
+
+    `fleet` (None: not known) tells whether a run that nobody took waited for devices that nobody has.
+    """
     due = run.due_at(limits)
     if due is None or now < due:
         return run
     if run.lease is None:
-        return end(run, _timeout_failure(run, limits), now)
+        return end(run, _timeout_failure(run, limits, fleet), now)
     return _close(_orphan_session(run, now), AttemptResult(failure=_lost_failure(run, now)), now, limits)
 
 
@@ -166,9 +170,12 @@ def _lost_failure(run: Run, now: datetime) -> Failure:
     return Failure(Category.EXECUTOR_LOST, message, reason="The worker was lost.")
 
 
-def _timeout_failure(run: Run, limits: RunLimits) -> Failure:
+def _timeout_failure(run: Run, limits: RunLimits, fleet: Fleet | None) -> Failure:
     if run.status is Status.QUEUED:
-        seconds = limits.queue_timeout.total_seconds()
+        seconds, platform = limits.queue_timeout.total_seconds(), run.target.platform
+        if fleet is not None and platform is not None and not fleet.has_devices(platform, run.org_id):
+            message = f"It waited for {seconds:.0f} s, and no worker has {platform} devices: ask the operator for some."
+            return Failure(Category.DEVICE_UNAVAILABLE, message, reason=f"No worker has {platform} devices.")
         message = (
             f"No worker was available for {seconds:.0f} s, or the organisation had as many running runs as it may "
             "(limit concurrent_runs)."

@@ -20,8 +20,23 @@ def metadata(execution: Execution, run: Run) -> Document:
         "platform": run.target.platform,
         "device": last.device if last else None,
         "simulated": last.simulated if last else None,
+        "built_in_model": last.built_in_model if last else None,
     }
     return {name: value for name, value in fields.items() if value is not None}
+
+
+def simulation(run: Run) -> str | None:
+    """What a simulated device ran instead of the app, in a sentence; None if the last attempt had no such device."""
+    last = run.attempts[-1] if run.attempts else None
+    if last is None or not last.simulated:
+        return None
+    version = run.target.resolved_build_version
+    build = f"build {version}" if version else "the build"
+    if last.built_in_model is None:
+        return f"A simulated device runs a model instead of the app ({build})."
+    if last.built_in_model:
+        return f"A simulated device ran its built-in model instead of {build}: the result says nothing about {build}."
+    return f"A simulated device ran a model of the app instead of the app ({build})."
 
 
 def artifact_url(run: Run, artifact: Artifact) -> str:

@@ -72,7 +72,10 @@ def sentence(reason: WaitReason, platform: Platform, capacity: Capacity, use: Ru
         case WaitReason.RETRY_PAUSE:
             return "It pauses before its next attempt, after a failure of the infrastructure."
         case WaitReason.NO_WORKER:
-            return f"No worker has {platform} devices: ask the operator to start one, or cancel the execution."
+            return (
+                f"No worker has {platform} devices: ask the operator for some (MOBILETEST_DEVICE_POOLS, or "
+                "MOBILETEST_SIMULATED_DEVICES to try out), or cancel the execution."
+            )
         case WaitReason.DEVICES_UNAVAILABLE:
             return f"No hub of {platform} devices answers: the run starts as soon as one does."
         case WaitReason.RUN_LIMIT:

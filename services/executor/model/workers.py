@@ -129,6 +129,11 @@ class Fleet:
         visible = [view for view in views if view.pools]
         return sorted(visible, key=lambda view: (order.index(view.worker.state), view.worker.report.name))
 
+    def has_devices(self, platform: Platform, org_id: str) -> bool:
+        """Whether any worker, even a lost one, has devices of the platform that the organisation may use."""
+        pools = (pool for worker in self._workers for pool in worker.report.pools)
+        return any(pool.platform is platform and pool.accepts(org_id) for pool in pools)
+
     def _view(self, worker: KnownWorker, org_id: str) -> WorkerView:
         own = [pool for pool in worker.report.pools if pool.accepts(org_id)]
         return WorkerView(worker, tuple(self._pool_view(worker, pool) for pool in own))

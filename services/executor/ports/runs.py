@@ -11,6 +11,7 @@ from services.chassis.byte_ranges import FilePart
 from services.executor.model.attempts import Artifact, AttemptResult, StepResult
 from services.executor.model.executions import Execution
 from services.executor.model.runs import Platform, Question, QuestionPrompt, Run, RunPlan, Session
+from services.executor.model.workers import Fleet
 
 AcceptsOrg = Callable[[str], bool]
 """Whether runs of an organisation, by its id, are wanted."""
@@ -124,8 +125,8 @@ class OverdueRuns(Protocol):
     async def due(self, limit: int) -> list[RunKey]:
         """Runs whose lease has expired or whose time limit is over."""
 
-    async def expire(self, key: RunKey) -> None:
-        """Release or end a run that is due; does nothing if it is no longer due."""
+    async def expire(self, key: RunKey, fleet: Fleet | None = None) -> None:
+        """Release or end a run that is due; does nothing if it is no longer due. `fleet`: see lifecycle.expire."""
 
     async def backlog(self) -> Backlog:
         """How long the queue is."""

@@ -17,6 +17,7 @@ from services.executor.model.attempts import ArtifactGone, AttemptResult
 from services.executor.model.changes import Change
 from services.executor.model.lifecycle import Fenced, NotClaimable
 from services.executor.model.runs import Platform, Question, QuestionPrompt, Run, RunPlan, Session
+from services.executor.model.workers import Fleet
 from services.executor.ports.runs import AcceptsOrg, Backlog, Claim, OrphanedSession, RunKey, StopReason, accept_all
 from services.executor.storage.fair_queue import FairQueue
 from services.executor.storage.leased_runs import LeasedRuns, LimitOf, OrgAtLimit, OrgRunLimit
@@ -162,9 +163,9 @@ class MongoRuns:
         stuck = await self._runs.count_documents({"due_at": {"$lt": now - STUCK_AFTER}}, limit=1000)
         return Backlog(max(0.0, (now - since).total_seconds()), stuck)
 
-    async def expire(self, key: RunKey) -> None:
+    async def expire(self, key: RunKey, fleet: Fleet | None = None) -> None:
         def expire(run: Run, now: datetime) -> Run:
-            return lifecycle.expire(run, now, self._limits)
+            return lifecycle.expire(run, now, self._limits, fleet)
 
         change = await self._transactions.change_run(key.execution_id, key.run_id, expire)
         telemetry.lease_expired.inc(sum(_was_lost(run) for run in change.runs))

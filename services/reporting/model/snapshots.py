@@ -40,6 +40,20 @@ class Outcome(StrEnum):
         return self in (Outcome.PASSED, Outcome.FAILED)
 
 
+class Simulation(StrEnum):
+    """What a simulated device ran instead of the app: a model of it, or the device's own, of any build."""
+
+    MODEL = "model"
+    BUILT_IN_MODEL = "built_in_model"
+
+    @classmethod
+    def of(cls, *, simulated: bool, built_in_model: bool) -> "Simulation | None":
+        """From what the executor says of a run's last attempt; None for a real device, or none."""
+        if not simulated:
+            return None
+        return cls.BUILT_IN_MODEL if built_in_model else cls.MODEL
+
+
 @dataclass(slots=True, unsafe_hash=True)
 class Failure:
     """Why a run or attempt did not pass; step_index is None when no step was reached.
@@ -90,6 +104,7 @@ class RunSnapshot:
     failure: Failure | None = None
     list_item: bytes = b""
     variant: Variant = EMPTY_VARIANT
+    simulation: Simulation | None = None
 
     @property
     def subject(self) -> Subject:

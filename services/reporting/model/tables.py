@@ -16,6 +16,7 @@ from services.reporting.model.snapshots import (
     AttachmentSnapshot,
     BuildSnapshot,
     Outcome,
+    Simulation,
     Status,
     TestSnapshot,
 )
@@ -106,6 +107,7 @@ class LastRun:
     execution_id: str
     outcome: Outcome
     seconds: float | None
+    simulation: Simulation | None = None
 
     @property
     def recency(self) -> tuple[datetime, str]:

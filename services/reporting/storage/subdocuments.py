@@ -12,13 +12,14 @@ from services.reporting.model.attempts import Attempt, BuildRef
 from services.reporting.model.evidence import Evidence
 from services.reporting.model.flaky import Assessment, Classification
 from services.reporting.model.reports.breakage import AttemptQuery, BuildVerdict
-from services.reporting.model.snapshots import Outcome, Status
+from services.reporting.model.snapshots import Outcome, Simulation, Status
 from services.reporting.model.tables import EPOCH, Active, LastRun, NamedVerdict, SourceRevision
 
 Document = dict[str, Any]
 
 _MILLISECOND = timedelta(milliseconds=1)
 _STATUSES = {status.value: status for status in Status}
+_SIMULATIONS: dict[str | None, Simulation | None] = {None: None, **{each.value: each for each in Simulation}}
 _OUTCOMES = {outcome.value: outcome for outcome in Outcome}
 _EVIDENCE_BUILDS = ("since_build", "last_passed_build", "last_failed_build")
 
@@ -70,6 +71,7 @@ def decode_last_run(document: Document | None) -> LastRun | None:
         document["execution_id"],
         _OUTCOMES[document["outcome"]],
         document["seconds"],
+        _SIMULATIONS[document.get("simulation")],
     )
 
 

@@ -16,7 +16,7 @@ from services.reporting.model.attempts import Attempt
 from services.reporting.model.fingerprint import normalise
 from services.reporting.model.reports.breakage import AttemptQuery, BuildVerdict, SearchSide, VerdictQuery
 from services.reporting.model.reports.gate import ExecutionProgress, GateRun
-from services.reporting.model.snapshots import BuildSnapshot, Outcome, Status
+from services.reporting.model.snapshots import BuildSnapshot, Outcome, Simulation, Status
 from services.reporting.model.tables import CellKey, HistoryKey
 from services.reporting.storage import documents as d
 from services.reporting.storage.generations import ServingGeneration, collection_name
@@ -255,12 +255,23 @@ def gate_run(document: Document) -> GateRun:
         failure_reason=(normalise(failure) or category) if failure is not None else category,
         expired=expired,
         variant=document.get("variant", ""),
+        simulation=_simulation(item.metadata),
     )
 
 
 def _text(struct: Struct, name: str) -> str | None:
     value = struct.fields.get(name)
     return (value.string_value or None) if value is not None else None
+
+
+def _simulation(metadata: Struct) -> Simulation | None:
+    simulated, built_in_model = (_flag(metadata, name) for name in ("simulated", "built_in_model"))
+    return Simulation.of(simulated=simulated, built_in_model=built_in_model)
+
+
+def _flag(struct: Struct, name: str) -> bool:
+    value = struct.fields.get(name)
+    return value is not None and value.bool_value
 
 
 def _ended_at(item: reports_pb2.BuildRunItem) -> datetime | None:

@@ -74,7 +74,15 @@ class BuildGates:
         return BuildGate(
             tested.build,
             result,
-            gate_summary(result, reasons, counts, base_branch, BUILD, [name for _, name in not_run]),
+            gate_summary(
+                result,
+                reasons,
+                counts,
+                base_branch,
+                BUILD,
+                [name for _, name in not_run],
+                simulations=[run.simulation for cell in tested.judged.values() if (run := _deciding(cell))],
+            ),
             build_coverage(tested.build.version, judged, counts.total, others),
             base_branch,
             reasons,
@@ -104,7 +112,7 @@ class BuildGates:
         deciding = {
             subject: (cell, run)
             for subject, cell in tested.judged.items()
-            if not _passed(cell) and (run := cell.verdict or cell.last_run)
+            if not _passed(cell) and (run := _deciding(cell))
         }
         stored = {run.run_id: run for run in await self._verdicts.runs([run.run_id for _, run in deciding.values()])}
         return [
@@ -118,6 +126,11 @@ class BuildGates:
 def _covers(attachment: AttachmentSnapshot, build: BuildSnapshot, ran: Collection[str]) -> bool:
     """Whether the test is meant for the build, or ran on it nevertheless."""
     return attachment.pinned_version in (None, build.version) or attachment.test_id in ran
+
+
+def _deciding(cell: Cell) -> LastRun | None:
+    """The run that the test is judged by."""
+    return cell.verdict or cell.last_run
 
 
 def _passed(cell: Cell) -> bool:

@@ -56,7 +56,7 @@ class Gates:
         return Gate(
             request.execution_id,
             result,
-            gate_summary(result, reasons, counts, request.base_branch),
+            gate_summary(result, reasons, counts, request.base_branch, simulations=[run.simulation for run in ended]),
             execution_coverage(runs, total),
             request.base_branch,
             next((run.branch for run in runs if run.branch), None),

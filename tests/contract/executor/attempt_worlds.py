@@ -9,6 +9,7 @@ import pytest
 
 from services.chassis.child_process import ChildLimits, ChildProcess, start_child
 from services.executor.automation.attempt_request import AttemptRequest
+from services.executor.automation.devices.pools.pool import DEFAULT_POOLS
 from services.executor.automation.devices.pools.pooled_devices import PooledDevices
 from services.executor.automation.devices.port import NO_BUILD, Build, Seed
 from services.executor.automation.llm.budget import ModelBudget
@@ -72,7 +73,7 @@ class AttemptWorld:
     """One simulated device, and what attempts use besides."""
 
     processes: AttemptProcesses
-    devices: PooledDevices = field(default_factory=lambda: PooledDevices.load(None))
+    devices: PooledDevices = field(default_factory=lambda: PooledDevices(DEFAULT_POOLS))
     evidence: FakeEvidence = field(default_factory=FakeEvidence)
     limits: AttemptLimits = LIMITS
     services: dict[str, Any] = field(default_factory=dict)

@@ -7,6 +7,7 @@ import pytest
 from services.chassis.errors import NotFound, Unavailable
 from services.reporting.model.attempts import BuildRef
 from services.reporting.model.reports.gate import BuildGate, GateCounts, GateResult, GateRule
+from services.reporting.model.snapshots import Simulation
 from tests.contract.reporting.store import MongoStore, StoredCiStory, expire
 from tests.fakes.reporting_story import NOW
 
@@ -60,6 +61,19 @@ async def test_names_the_attached_tests_that_were_not_run(story: StoredCiStory) 
         "Covers 1 of 3 attached tests, by the newest verdict of each on build 2; "
         "1 test that ran on it is not attached and not judged."
     )
+
+
+async def test_says_what_simulated_devices_ran_instead_of_the_build(story: StoredCiStory) -> None:
+    build = story.on("feature", "1", pay="passed")
+    story.simulation = Simulation.BUILT_IN_MODEL
+    story.ci(build, "feature", go="passed")
+    gate = await gate_of(story, build, "pay", "go")
+    assert gate.summary == (
+        "Passed: all 2 attached tests passed. In 1 of 2 runs simulated devices ran their built-in model instead of the "
+        "build, of which this says nothing."
+    )
+    await expire(story.store.projections, [run_id for run_id, _ in story.tables.runs.rows()])
+    assert (await gate_of(story, build)).summary == gate.summary
 
 
 async def test_runs_without_a_verdict_block_unless_the_test_has_an_earlier_one(story: StoredCiStory) -> None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from services.chassis.context import Caller, bind
 from services.reporting.model.reports.gate import Gate, GateCounts, GateResult, GateRule
+from services.reporting.model.snapshots import Simulation
 from tests.contract.reporting.store import MongoStore, StoredCiStory
 from tests.fakes.reporting_attempts import NO_DEADLINE
 from tests.fakes.reporting_story import NOW, ORG
@@ -114,6 +115,20 @@ class TestAResult:
         assert gate.branch == "feature"
         assert gate.covers == 'Covers 2 tests on build 1.0: "Old name of go", "Old name of pay"; 1 run has not begun.'
         assert (await story.gate(story.ci(story.build("2"), pay="passed"))).branch is None
+
+    async def test_says_what_simulated_devices_ran_instead_of_the_build(self, story: StoredCiStory) -> None:
+        story.simulation = Simulation.BUILT_IN_MODEL
+        execution = story.ci(story.build("1"), "feature", total=2, pay="passed", go="passed")
+        assert (await story.gate(execution)).summary == (
+            "Passed: all 2 runs passed. Simulated devices ran their built-in model instead of the build, of which this "
+            "says nothing."
+        )
+        story.simulation = Simulation.MODEL
+        story.run("pay", story.build("1"), "passed", execution=execution, app="ios")
+        assert (await story.gate(execution)).summary.endswith(
+            "In 2 of 3 runs simulated devices ran their built-in model instead of the build, of which this says "
+            "nothing. In 1 of 3 runs simulated devices ran a model instead of the app."
+        )
 
     async def test_counts_a_test_once_and_names_the_first_three(self, story: StoredCiStory) -> None:
         build = story.build("1")

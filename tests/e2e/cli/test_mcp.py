@@ -101,7 +101,9 @@ async def test_an_agent_runs_flows_and_reads_the_failure(project: Shell) -> None
         execution: Any = answer.structured_content
         assert seen[-1] == (2, 2)
         assert "1 passed, 1 failed of 2 runs" in execution["summary"]
+        assert "which ran their built-in model instead of the build" in execution["simulation"]
         [run] = execution["not_passed"]
+        assert run["simulation"].startswith("A simulated device ran its built-in model instead of build ")
         assert (run["test"], run["outcome"], "(simulated)" in run["device"]) == ("Open the basket", "failed", True)
         failure = await agent.client.call_tool("read_failure", {"execution": execution["id"]})
         text, picture = failure.content

@@ -49,7 +49,8 @@ async def test_a_new_user_gets_a_verdict_with_one_command(project: Shell, api: A
     assert 'Registered the Android app "project".' in ended.err
     assert "Imported project: 1 new, 0 changed, 0 unchanged." in ended.err
     assert "(simulated)" in ended.out
-    assert "Gate: Passed: the only run passed." in ended.out
+    assert "All results come from simulated devices, which ran their built-in model instead of the build" in ended.out
+    assert "Gate: Passed: the only run passed. Simulated devices ran their built-in model" in ended.out
     [app] = created(await api.get("/apps"))["items"]
     assert (app["name"], app["platform"], app["versions_count"], app["attached_tests"]) == ("project", "Android", 1, 1)
     again = await project.ok("run", "--file", "app.apk", "--build", "1.0.0")

@@ -97,6 +97,7 @@ async def service(
         artifact_max_bytes=8 * 1024 * 1024,
         spool_bytes=32 * PORTION_BYTES,
         shutdown_grace_seconds=1,
+        simulated_devices=True,
     )
     async with AsyncExitStack() as stack:
         stack.callback(mongo_client.drop_database, settings.mongo_database)

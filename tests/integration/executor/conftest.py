@@ -83,6 +83,7 @@ def make_settings(**changes: Any) -> Settings:
         "instance": f"worker-{uuid4()}",
         "shutdown_grace_seconds": 5.0,
         "poll_seconds": 0.25,
+        "simulated_devices": True,
     }
     return Settings(**{**values, **changes})
 

@@ -1,13 +1,16 @@
 """Runs on the simulated device: models from the catalog, time limits, handovers, and many runs at once."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog.testing
 from mobiletest.executor.v1 import executions_pb2 as pb
 from mobiletest.executor.v1 import runs_pb2
 from mobiletest.types.v1 import execution_pb2
 
 from services.chassis.mongo import Driver
+from services.executor.automation.devices.pools.config import PoolFileError
 from services.executor.model.attempts import AttemptResult
 from services.executor.model.failures import Category, Failure
 from tests.fakes.executor import FakeAttempts
@@ -32,6 +35,8 @@ async def test_a_test_passes_on_the_build_from_the_catalog(served: Served) -> No
     [run] = await served.client.runs(execution_id)
     [attempt] = run.attempts
     assert (attempt.simulated, run.metadata["simulated"]) == (True, True)
+    assert (attempt.built_in_model, run.metadata["built_in_model"]) == (False, False)
+    assert run.simulation.startswith("A simulated device ran a model of the app instead of the app")
     assert [step.text for step in attempt.steps] == [GOOD, SEE]
     assert {step.status for step in attempt.steps} == {runs_pb2.STEP_STATUS_PASSED}
 
@@ -52,13 +57,49 @@ async def test_a_run_ends_at_its_time_limit(executor: Any, connect: Any, shelf: 
         assert execution.failure.category == execution_pb2.FAILURE_CATEGORY_RUN_TIMEOUT
 
 
-async def test_a_run_that_nobody_serves_ends_after_the_queue_timeout(executor: Any, connect: Any, shelf: Shelf) -> None:
+@in_module
+async def test_a_pass_of_an_app_file_on_a_simulated_device_says_that_the_built_in_model_ran(served: Served) -> None:
+    build_id = served.shelf.build(b"PK\x03\x04 an app file")
+    workflow_id = served.shelf.workflow(served.shelf.planned({"assertVisible": "Log in"}, build_id=build_id))
+    execution_id = await served.client.start(workflow_id)
+    await served.client.ended(execution_id)
+    [run] = await served.client.runs(execution_id)
+    assert (run.attempts[0].built_in_model, run.metadata["built_in_model"]) == (True, True)
+    assert run.simulation.startswith("A simulated device ran its built-in model instead of build")
+
+
+async def test_without_device_pools_a_run_waits_and_ends_as_device_unavailable(
+    executor: Any, connect: Any, shelf: Shelf
+) -> None:
     workflow_id = shelf.workflow(shelf.planned(GOOD))
-    async with (
-        executor(executor_role="api", queue_timeout_seconds=0.5) as app,
-        connect(app.grpc_address) as client,
-    ):
-        execution = await client.ended(await client.start(workflow_id))
+    with structlog.testing.capture_logs() as logged:
+        async with (
+            executor(simulated_devices=False, queue_timeout_seconds=1.0) as app,
+            connect(app.grpc_address) as client,
+        ):
+            execution_id = await client.start(workflow_id)
+            execution = await client.ended(execution_id)
+            assert [run.attempt_number for run in await client.runs(execution_id)] == [0]
+    assert execution.failure.category == execution_pb2.FAILURE_CATEGORY_DEVICE_UNAVAILABLE
+    assert "no_device_pools" in {entry["event"] for entry in logged}
+
+
+async def test_simulated_pools_are_refused_at_start_without_the_setting(executor: Any, tmp_path: Path) -> None:
+    pools = tmp_path / "pools.yaml"
+    pools.write_text("pools:\n  - {platform: ios, kind: simulated}")
+    with pytest.raises(PoolFileError, match="MOBILETEST_SIMULATED_DEVICES=true"):
+        async with executor(simulated_devices=False, device_pools=str(pools)):
+            pass
+
+
+async def test_a_run_that_waits_for_busy_devices_ends_after_the_queue_timeout(
+    executor: Any, connect: Any, shelf: Shelf
+) -> None:
+    planned = shelf.planned(GOOD, *[SEE] * 100, build_id=shelf.build(model(step_ms=100)))
+    workflow_id = shelf.workflow(planned, shelf.planned(GOOD))
+    async with executor(executor_slots=1, queue_timeout_seconds=1.0) as app, connect(app.grpc_address) as client:
+        execution_id = await client.start(workflow_id)
+        execution = await client.ended(execution_id)
         assert execution.failure.category == execution_pb2.FAILURE_CATEGORY_QUEUE_TIMEOUT
 
 

@@ -12,6 +12,7 @@ from examples.workspace import FOLDER as EXAMPLES
 from examples.workspace import described_tests
 from services.executor.automation.attempt import AttemptRunner
 from services.executor.automation.attempt_request import AttemptRequest
+from services.executor.automation.devices.pools.pool import DEFAULT_POOLS
 from services.executor.automation.devices.pools.pooled_devices import PooledDevices
 from services.executor.automation.ports import NoStepCache, StepCache
 from services.executor.automation.step_cache.cache import StoredStepCache
@@ -66,7 +67,7 @@ async def attempt(
         config=NEVER if cache is None else REFLECTING,
     )
     model = None if cache is None else ApprovingModel()
-    result = await AttemptRunner(PooledDevices.load(None), cache=cache, model=model).run(request)
+    result = await AttemptRunner(PooledDevices(DEFAULT_POOLS), cache=cache, model=model).run(request)
     return (str(result.failure.category) if result.failure is not None else None), result.steps
 
 

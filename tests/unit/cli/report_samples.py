@@ -19,10 +19,18 @@ def run_id(name: str) -> str:
     return str(uuid5(NAMESPACE_URL, repr(name)))
 
 
-def attempt(message: str | None = None, *, device: str | None = "Pixel 9", simulated: bool | None = False) -> Attempt:
+def attempt(
+    message: str | None = None,
+    *,
+    device: str | None = "Pixel 9",
+    simulated: bool | None = False,
+    built_in_model: bool | None = None,
+) -> Attempt:
     """An attempt, which passed without a `message`."""
     failure = {"message": message, "reason": "", "category": "assertion_failed"} if message is not None else None
-    return cast("Attempt", {"number": 1, "device": device, "simulated": simulated, "failure": failure})
+    known = {"number": 1, "device": device, "simulated": simulated, "failure": failure}
+    built_in = {} if built_in_model is None else {"built_in_model": built_in_model}
+    return cast("Attempt", {**known, **built_in})
 
 
 def passed(name: str = "Log in", *attempts: Attempt, **fields: Any) -> Run:

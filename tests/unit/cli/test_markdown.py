@@ -116,6 +116,14 @@ def test_only_simulated_devices_are_called_simulated() -> None:
     assert "All results come from simulated devices" in shown(render_markdown(report(simulated)))
 
 
+def test_results_of_the_built_in_model_are_no_results_of_the_build() -> None:
+    built_in = passed("Any file", attempt(simulated=True, built_in_model=True))
+    model = passed("On a model", attempt(simulated=True, built_in_model=False))
+    said = shown(render_markdown(report(passed(), built_in, model)))
+    assert "1 of 3 results come from simulated devices, which ran their built-in model instead of the build" in said
+    assert "1 of 3 results come from simulated devices, which ran a model instead of the app" in said
+
+
 def test_the_last_attempt_decides_whether_a_device_was_simulated() -> None:
     moved = passed("Moved", attempt("Lost", simulated=True), attempt(simulated=False))
     assert "simulated" not in render_markdown(report(moved))

@@ -152,6 +152,14 @@ def test_properties_name_test_build_device_and_category() -> None:
         assert "simulated" not in metadata(execution_of(without_device), without_device)
 
 
+def test_what_a_simulated_device_ran_stands_in_words_in_property_and_output() -> None:
+    run = finish(claimed_run(), replace(passing(), simulated=True, built_in_model=True))
+    said = properties(run)["simulation"] or ""
+    assert "its built-in model instead of" in said
+    assert (case(run).findtext("system-out") or "").startswith(f"{said}\n\n")
+    assert "simulation" not in properties(finish(claimed_run(), replace(passing(), simulated=False)))
+
+
 @pytest.mark.parametrize(
     ("message", "shown"),
     [
@@ -180,6 +188,8 @@ def test_every_attempt_lists_its_steps_its_artifacts_and_its_page() -> None:
     told = case(run).findtext("system-out")
     assert told is not None
     assert told.splitlines() == [
+        "A simulated device runs a model instead of the app (the build).",
+        "",
         "attempt 1 on phone-1, worker worker-1",
         "1. retry [failed]",
         "  2. Tap Pay [failed]",

@@ -27,6 +27,7 @@ from services.reporting.model.snapshots import (
     Failure,
     Quarantine,
     RunSnapshot,
+    Simulation,
     Status,
     TestSnapshot,
 )
@@ -129,6 +130,25 @@ def test_a_run_becomes_a_list_item_of_the_contract() -> None:
     assert (item.success, item.execution_time_seconds, item.resolved_build_version) == (False, 12.5, "1.4")
     assert item.completed_at.ToDatetime(tzinfo=UTC) == ENDED
     assert dict(item.metadata) == {"branch": "main", "attempts": 2.0}
+
+
+@pytest.mark.parametrize(
+    ("said", "simulation"),
+    [
+        ({}, None),
+        ({"simulated": False}, None),
+        ({"simulated": True}, Simulation.MODEL),
+        ({"simulated": True, "built_in_model": False}, Simulation.MODEL),
+        ({"simulated": True, "built_in_model": True}, Simulation.BUILT_IN_MODEL),
+    ],
+)
+def test_the_last_attempt_says_what_a_simulated_device_ran(
+    said: dict[str, bool], simulation: Simulation | None
+) -> None:
+    first = attempt(1, execution_pb2.EXECUTION_STATUS_FAILED, simulated=True, built_in_model=True)
+    last = attempt(2, execution_pb2.EXECUTION_STATUS_COMPLETED, success=True, **said)
+    assert told_run(run_changed(attempts=[first, last])).simulation is simulation
+    assert told_run(run_changed(attempts=[])).simulation is None
 
 
 def test_a_run_in_a_variant_has_a_subject_of_its_own() -> None:

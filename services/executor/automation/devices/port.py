@@ -34,13 +34,17 @@ def script_error(message: str) -> DeviceFailure:
 
 @dataclass(frozen=True, slots=True)
 class DeviceInfo:
-    """`platform` is android or ios, also of a browser, whose pool has one. `udid` is its id at its hub."""
+    """`platform` is android or ios, also of a browser, whose pool has one. `udid` is its id at its hub.
+
+    `built_in_model`: whether a simulated device has its built-in model as the app; None before it has one.
+    """
 
     name: str
     platform: str
     simulated: bool
     browser: bool = False
     udid: str = ""
+    built_in_model: bool | None = None
 
     @property
     def flow_platform(self) -> str:

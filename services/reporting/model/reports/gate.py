@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from services.reporting.model.flaky import Assessment, Classification
 from services.reporting.model.reports.breakage import NOTHING_ON_BASE, BaseBranchStatus, Breakage
-from services.reporting.model.snapshots import BuildSnapshot, Quarantine, Status
+from services.reporting.model.snapshots import BuildSnapshot, Quarantine, Simulation, Status
 from services.reporting.model.tables import CellKey, HistoryKey
 from services.reporting.model.variants import Subject, subject_of
 
@@ -72,6 +72,7 @@ class GateRun:
     failure_reason: str | None = None
     expired: bool = False
     variant: str = ""
+    simulation: Simulation | None = None
 
     @property
     def subject(self) -> Subject:

@@ -19,7 +19,7 @@ from services.reporting.model.reports.gate import (
     GateRule,
     GateRun,
 )
-from services.reporting.model.snapshots import Status
+from services.reporting.model.snapshots import Simulation, Status
 
 Versions = Mapping[str, str]  # current versions by build
 
@@ -102,6 +102,23 @@ EXECUTION = GateUnit("run", "the execution has no runs, so nothing was tested")
 BUILD = GateUnit("attached test", "no test is attached to the app, so nothing was tested")
 
 
+_MODELS = {
+    Simulation.BUILT_IN_MODEL: "their built-in model instead of the build, of which this says nothing",
+    Simulation.MODEL: "a model instead of the app",
+}
+
+
+def simulation_note(runs: Sequence[Simulation | None]) -> str:
+    """What simulated devices ran instead of the app in these ended runs; empty if all devices are real."""
+    counted = {model: runs.count(simulation) for simulation, model in _MODELS.items()}
+    return " ".join(_simulated(count, len(runs), model) for model, count in counted.items() if count)
+
+
+def _simulated(count: int, total: int, model: str) -> str:
+    opening = "Simulated" if count == total else f"In {count} of {plural(total, 'run')} simulated"
+    return f"{opening} devices ran {model}."
+
+
 def gate_summary(
     result: GateResult,
     reasons: Sequence[GateReason],
@@ -109,8 +126,13 @@ def gate_summary(
     base: str,
     unit: GateUnit = EXECUTION,
     not_run: Sequence[str] = (),
+    *,
+    simulations: Sequence[Simulation | None] = (),
 ) -> str:
-    """One sentence for a person; `not_run` are the names of the tests of a build that did not run there."""
+    """One sentence for a person, and more if some of the `simulations`, of all ended runs that count, are not None.
+
+    `not_run` are the names of the tests of a build that did not run there.
+    """
     if not counts.total:
         return f"Blocked: {unit.none}."
     parts = [_opening(result, reasons, counts, unit)]
@@ -121,7 +143,7 @@ def gate_summary(
         parts.append(f"{plural(len(not_run), 'test was', 'tests were')} not run ({quote_names(not_run)})")
     if counts.pending and result is GateResult.BLOCK:
         parts.append(f"{plural(counts.pending, 'run has', 'runs have')} not ended")
-    return f"{'; '.join(parts)}."
+    return " ".join(filter(None, [f"{'; '.join(parts)}.", simulation_note(simulations)]))
 
 
 def _opening(result: GateResult, reasons: Sequence[GateReason], counts: GateCounts, unit: GateUnit) -> str:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from services.chassis.object_store import ObjectStore
+from services.executor.automation.devices.pools.pool import DEFAULT_POOLS
 from services.executor.automation.devices.pools.pooled_devices import PooledDevices
 from services.executor.model.failures import NO_PLATFORM
 from services.executor.model.runs import Session
@@ -31,7 +32,7 @@ async def test_a_run_without_a_platform_fails_and_says_what_to_do(world: World, 
     catalog = FakeCatalog()
     async with task_processes() as processes:
         attempts = AutomatedAttempts(
-            PooledDevices.load(None),
+            PooledDevices(DEFAULT_POOLS),
             processes,
             BuildProvider(BuildHeadCache(catalog, 0), FileCache(catalog, tmp_path, 0)),
             SessionTracker(world.runs, delete_session),

@@ -117,14 +117,21 @@ class Catalog:
             workspaces=workspaces,
             clock=self.clock,
         )
-        self.uploads = UploadUseCases(
+        self.rate = rate
+        self.quota = quota
+        self.uploads = self.make_uploads(simulated_devices=True)
+
+    def make_uploads(self, *, simulated_devices: bool) -> UploadUseCases:
+        """Those of a deployment with simulated devices, or without."""
+        return UploadUseCases(
             self.store,
             self.objects,
-            quota=quota,
+            quota=self.quota,
             spool=Spool(self.spool_folder, max_bytes=1000, capacity=1 << 30),
-            rate=rate,
+            rate=self.rate,
             inspector=self.inspector,
             clock=self.clock,
+            simulated_devices=simulated_devices,
         )
 
     async def limit(self, **limits: Any) -> None:

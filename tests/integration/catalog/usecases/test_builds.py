@@ -99,6 +99,30 @@ async def test_a_file_that_is_refused_leaves_nothing(
     assert (await catalog.artifacts(), leftovers(catalog)) == (0, [])
 
 
+@pytest.mark.parametrize(
+    "found",
+    [Inspection(), Inspection(error="it is not a readable zip archive"), Inspection(error="the inspection failed: x")],
+    ids=["no archive", "unreadable", "not inspected"],
+)
+async def test_without_simulated_devices_only_what_a_device_can_install_is_a_build(
+    catalog: Catalog, app: App, found: Inspection
+) -> None:
+    uploads = catalog.make_uploads(simulated_devices=False)
+    catalog.inspector.found = found
+    with pytest.raises(InvalidArgument, match=r"send an \.(apk|ipa).*MOBILETEST_SIMULATED_DEVICES") as refusal:
+        await uploads.upload(NewBuild(app.id, "1"), chunks(b"x"))
+    assert [v.field for v in refusal.value.violations] == ["file"]
+    assert leftovers(catalog) == []
+    catalog.inspector.found = Inspection("com.example", "1", platform=app.platform)
+    assert (await uploads.upload(NewBuild(app.id), chunks(b"x"))).version == "1"
+
+
+async def test_without_simulated_devices_a_web_build_is_any_file(catalog: Catalog, app: App) -> None:
+    await catalog.apps.update(app.id, {"static_url": "https://shop.example"})
+    uploads = catalog.make_uploads(simulated_devices=False)
+    assert (await uploads.upload(NewBuild(app.id, "1"), chunks(b"x"))).version == "1"
+
+
 async def test_an_upload_that_is_cut_leaves_nothing(catalog: Catalog, app: App) -> None:
     async def cut() -> AsyncIterator[bytes]:
         yield b"half of it"

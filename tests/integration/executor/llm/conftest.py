@@ -11,6 +11,7 @@ from pydantic import SecretStr
 
 from services.executor.automation.attempt import AttemptRunner
 from services.executor.automation.attempt_request import AttemptRequest
+from services.executor.automation.devices.pools.pool import DEFAULT_POOLS
 from services.executor.automation.devices.pools.pooled_devices import PooledDevices
 from services.executor.automation.devices.port import Build
 from services.executor.automation.llm.budget import ModelBudget
@@ -57,7 +58,7 @@ class World:
     ) -> AttemptResult:
         """An attempt at these steps; `app` is an app model, the built-in app by default."""
         models = LanguageModels(await self.client(**endpoint), budget or ModelBudget())
-        automation = AttemptRunner(PooledDevices.load(None), model=models, cache=cache)
+        automation = AttemptRunner(PooledDevices(DEFAULT_POOLS), model=models, cache=cache)
         content = (app or "").encode()
 
         async def read(limit: int) -> bytes:

@@ -8,6 +8,7 @@ import pytest
 
 from services.executor.automation.attempt import AttemptRunner
 from services.executor.automation.attempt_request import AttemptRequest
+from services.executor.automation.devices.pools.pool import DEFAULT_POOLS
 from services.executor.automation.devices.pools.pooled_devices import PooledDevices
 from services.executor.automation.devices.port import DeviceFailure
 from services.executor.automation.scripting.engine import ScriptEngine
@@ -38,7 +39,7 @@ async def run(steps: object, platform: str = "android") -> AttemptResult:
     plan = AttemptRequest(
         run_id="r", flow_name="Log in", attempt=1, platform=platform, steps=steps, config=config, step_seconds=5
     )
-    return await AttemptRunner(PooledDevices.load(None)).run(plan)
+    return await AttemptRunner(PooledDevices(DEFAULT_POOLS)).run(plan)
 
 
 @pytest.mark.parametrize("platform", ["android", "ios"])
@@ -234,7 +235,7 @@ async def test_a_file_of_a_form_that_cannot_be_read_ends_the_script(file: str, m
     source = f"http.post('https://a.b/', {{multipartForm: {{photo: {{filePath: '{file}'}}}}}})"
     step = {"runScript": {"script": source, "file": "media/send.js"}}
     request = AttemptRequest(run_id="r", attempt=1, platform="android", steps=["launchApp", step])
-    runner = AttemptRunner(PooledDevices.load(None), http=send)
+    runner = AttemptRunner(PooledDevices(DEFAULT_POOLS), http=send)
     result = await runner.run(request, files=UnreadableFiles())
     assert failure_of(result).category is Category.SCRIPT_ERROR
     assert message in failure_of(result).message

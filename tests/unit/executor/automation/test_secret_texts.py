@@ -9,6 +9,7 @@ import pytest
 
 from services.executor.automation.attempt import AttemptRunner
 from services.executor.automation.attempt_request import AttemptRequest
+from services.executor.automation.devices.pools.pool import DEFAULT_POOLS
 from services.executor.automation.devices.pools.pooled_devices import PooledDevices
 from services.executor.automation.secret_texts import SecretTexts
 from services.executor.automation.step_cache.cache import StoredStepCache
@@ -134,7 +135,7 @@ async def attempt(platform: str, *steps: Any, **options: Any) -> tuple[AttemptRe
         reports.append(repr(report))
 
     request = AttemptRequest(run_id="r", attempt=1, platform=platform, steps=list(steps), **options)
-    runner = AttemptRunner(PooledDevices.load(None))
+    runner = AttemptRunner(PooledDevices(DEFAULT_POOLS))
     result = await runner.run(request, evidence=evidence, progress=progress)
     artifacts = "".join(content.decode(errors="replace") for content in evidence.kept.values())
     return result, "\n".join([repr(result), *reports, *evidence.kept, artifacts])
@@ -225,9 +226,9 @@ async def test_the_step_cache_stores_nothing_of_a_screen_that_shows_a_secret() -
         env={"LOGIN": "Log in"},
         secrets=frozenset({"LOGIN"}),
     )
-    result = await AttemptRunner(PooledDevices.load(None), cache=StoredStepCache(store), model=ApprovingModel()).run(
-        request
-    )
+    result = await AttemptRunner(
+        PooledDevices(DEFAULT_POOLS), cache=StoredStepCache(store), model=ApprovingModel()
+    ).run(request)
     assert result.failure is None
     assert store.cached
     assert "log in" not in repr(store.cached).casefold()

@@ -9,8 +9,9 @@ from services.executor.model import lifecycle
 from services.executor.model.attempts import AttemptResult
 from services.executor.model.failures import Category, Failure
 from services.executor.model.lifecycle import Fenced, NotClaimable
-from services.executor.model.runs import Run
+from services.executor.model.runs import Platform, Run
 from services.executor.model.states import IllegalTransition, Status
+from services.executor.model.workers import Fleet, KnownWorker, PoolReport, WorkerReport
 from tests.unit.executor.model.builders import LIMITS, NOW, claimed_run, failing, later, new_run, passing, queued_run
 
 LOST = failing(Category.SESSION_LOST)
@@ -162,6 +163,22 @@ def test_a_queue_timeout_mentions_the_limit_of_the_organisation() -> None:
     failure = expire(queued_run(), 3600).failure
     assert failure is not None
     assert "(limit concurrent_runs)" in failure.message
+
+
+def test_a_run_that_waited_for_devices_that_no_worker_has_ends_as_device_unavailable() -> None:
+    """Also if others have some; a worker that is lost had some."""
+
+    def failure(*pools: PoolReport, silent: bool = False) -> Category | None:
+        report = WorkerReport(id="w", name="w", slots=1, pools=pools)
+        fleet = Fleet([KnownWorker(report, NOW, NOW, silent)])
+        ended = lifecycle.expire(queued_run(), later(3600), LIMITS, fleet)
+        return ended.failure and ended.failure.category
+
+    phones = PoolReport(name="phones", platform=Platform.IOS, slots=1)
+    assert failure() is Category.DEVICE_UNAVAILABLE
+    assert failure(replace(phones, platform=Platform.ANDROID)) is Category.DEVICE_UNAVAILABLE
+    assert failure(replace(phones, organisation="another")) is Category.DEVICE_UNAVAILABLE
+    assert failure(phones) is failure(phones, silent=True) is Category.QUEUE_TIMEOUT
 
 
 def test_the_first_cancellation_counts_and_ended_runs_cannot_be_cancelled() -> None:

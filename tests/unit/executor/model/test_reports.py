@@ -6,7 +6,7 @@ from services.executor.model import lifecycle
 from services.executor.model.attempts import Artifact, ArtifactGone
 from services.executor.model.attribution import Ci
 from services.executor.model.failures import Failure
-from services.executor.model.reports import artifact_url, metadata, report_metadata
+from services.executor.model.reports import artifact_url, metadata, report_metadata, simulation
 from services.executor.model.runs import Run
 from tests.unit.executor.model.builders import LIMITS, claimed_run, execution_of, failing, later, new_run, passing
 
@@ -38,6 +38,25 @@ def test_metadata_has_the_origin_and_device_of_a_run() -> None:
         "simulated": True,
     }
     assert metadata(execution_of(), new_run()) == {"attempts": 0, "platform": "iOS"}
+
+
+def simulated(built_in_model: bool | None) -> Run:
+    run = claimed_run()
+    result = replace(passing(), simulated=True, built_in_model=built_in_model)
+    return lifecycle.finish(run, run.fencing_token, result, later(1), LIMITS)
+
+
+def test_a_simulated_run_says_in_words_what_ran_instead_of_the_app() -> None:
+    assert simulation(simulated(True)) == (
+        "A simulated device ran its built-in model instead of the build: the result says nothing about the build."
+    )
+    assert simulation(simulated(False)) == "A simulated device ran a model of the app instead of the app (the build)."
+    assert simulation(simulated(None)) == "A simulated device runs a model instead of the app (the build)."
+    real = claimed_run()
+    real = lifecycle.finish(real, real.fencing_token, replace(passing(), simulated=False), later(1), LIMITS)
+    assert simulation(real) is simulation(claimed_run()) is None
+    assert metadata(execution_of(), simulated(True))["built_in_model"] is True
+    assert "built_in_model" not in metadata(execution_of(), real)
 
 
 def test_artifacts_that_are_gone_have_no_link() -> None:

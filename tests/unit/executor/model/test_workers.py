@@ -129,6 +129,12 @@ def test_the_reason_is_what_keeps_the_run_from_starting(
     assert sentence(reason, Platform.IOS, has, use).endswith(".")
 
 
+def test_without_devices_a_run_says_which_settings_give_some() -> None:
+    said = sentence(WaitReason.NO_WORKER, Platform.IOS, Capacity(0, 0, reachable=False), ANY)
+    assert "No worker has iOS devices" in said
+    assert "MOBILETEST_DEVICE_POOLS, or MOBILETEST_SIMULATED_DEVICES" in said
+
+
 def test_a_run_that_is_not_due_pauses() -> None:
     paused = replace(RUN, claimable_at=later(1))
     assert wait_reason(paused, 0, FULL, ANY, NOW) is WaitReason.RETRY_PAUSE

@@ -29,25 +29,25 @@ class PoolFileError(DocumentError):
     """The pools file is invalid: path, line, column and message."""
 
 
-def load_pools(path: Path | None, addresses: Sequence[str] = ()) -> tuple[Pool, ...]:
-    """The pools of a YAML file, or DEFAULT_POOLS without one. Raise PoolFileError or OSError.
+def load_pools(path: Path | None, addresses: Sequence[str] = (), *, simulated: bool = False) -> tuple[Pool, ...]:
+    """The pools of a YAML file; without one DEFAULT_POOLS if devices may be `simulated`, else none.
 
-    `addresses` are allowed on all pools, in addition to those that a pool allows.
+    `addresses` are allowed on all pools, in addition to those that a pool allows. Raise PoolFileError or OSError.
     """
     if path is None:
-        return DEFAULT_POOLS
+        return DEFAULT_POOLS if simulated else ()
     try:
-        return read_pools(path.read_text(encoding="utf-8"), addresses)
+        return read_pools(path.read_text(encoding="utf-8"), addresses, simulated=simulated)
     except DocumentError as error:
         raise PoolFileError(
             f"{path}, {error.path.removeprefix('.')}", error.line, error.column, error.message
         ) from error
 
 
-def read_pools(text: str, addresses: Sequence[str] = ()) -> tuple[Pool, ...]:
+def read_pools(text: str, addresses: Sequence[str] = (), *, simulated: bool = False) -> tuple[Pool, ...]:
     """The pools of a YAML text: `pools:` with a list. Raise DocumentError."""
     entries = read_yaml(text, "").fields(("pools",), required=("pools",))
-    pools = tuple(_pool(node, addresses) for node in entries["pools"].items())
+    pools = tuple(_pool(node, addresses, simulated=simulated) for node in entries["pools"].items())
     if not pools:
         raise entries["pools"].error("expected at least one pool")
     names = Counter(pool.name for pool in pools)
@@ -70,10 +70,14 @@ def _check_dedication(nodes: Sequence[Node], pools: Sequence[Pool]) -> None:
             )
 
 
-def _pool(node: Node, addresses: Sequence[str]) -> Pool:
+def _pool(node: Node, addresses: Sequence[str], *, simulated: bool) -> Pool:
     entries = node.fields((*_COMMON, *_SIMULATED, *_WEBDRIVER), required=("platform", "kind"))
     platform = entries["platform"].choice(PLATFORMS)
     kind = entries["kind"].choice(_OTHER_KIND)
+    if kind == "simulated" and not simulated:
+        raise entries["kind"].error(
+            "simulated devices run a model instead of the app: set MOBILETEST_SIMULATED_DEVICES=true to allow them"
+        )
     for name in _OTHER_KIND[kind]:
         if name in entries:
             raise entries[name].error_at_key(f"{name} does not apply to a pool of kind {kind}: remove it")

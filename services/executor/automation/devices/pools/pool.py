@@ -43,7 +43,7 @@ class Pool:
 
 
 DEFAULT_POOLS = tuple(Pool(name=f"simulated-{platform}", platform=platform) for platform in PLATFORMS)
-"""The pools of a worker without a pools file."""
+"""The pools of a worker with simulated devices and without a pools file."""
 
 
 class FileServing(Protocol):

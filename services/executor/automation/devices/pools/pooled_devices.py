@@ -88,13 +88,14 @@ class PooledDevices:
         cls,
         path: Path | None,
         *,
+        simulated: bool,
         hubs: Hubs = sessions,
         addresses: Sequence[str] = (),
         files: FileServing | None = None,
         leases: SlotLeases | None = None,
     ) -> "PooledDevices":
-        """The pools of a YAML file, or DEFAULT_POOLS without one. Raise PoolFileError or OSError."""
-        return cls(load_pools(path, addresses), hubs=hubs, files=files, leases=leases)
+        """The pools of `load_pools`. Raise PoolFileError or OSError."""
+        return cls(load_pools(path, addresses, simulated=simulated), hubs=hubs, files=files, leases=leases)
 
     @property
     def platforms(self) -> Sequence[str]:

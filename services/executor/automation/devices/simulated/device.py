@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 
 from services.executor.automation.devices.port import (
     LAUNCH,
@@ -79,6 +80,7 @@ class SimulatedDevice:
             model = read_artifact(content)
         except DocumentError as error:
             raise DeviceFailure(Category.ARTIFACT_INVALID, f"the build's app model cannot be used: {error}") from error
+        self.info = replace(self.info, built_in_model=model is None)
         self._any_id = model is None and build.package_name is None
         return model or built_in_model()
 

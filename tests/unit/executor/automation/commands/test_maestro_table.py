@@ -2,6 +2,7 @@
 
 import pytest
 
+from services.executor.automation.devices.pools.pool import DEFAULT_POOLS
 from services.executor.automation.devices.pools.pooled_devices import PooledDevices
 from services.flows.loader import load_flow
 from services.flows.parser import COMMANDS
@@ -28,7 +29,7 @@ def test_each_flow_is_loaded_and_has_its_command() -> None:
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.command)
 async def test_each_command_on_the_simulated_device(row: Row) -> None:
     page = "https://commands.example.com/second.html"
-    await check_cell(PooledDevices.load(None), row.command, row.simulated, build=build(MODEL), second_page=page)
+    await check_cell(PooledDevices(DEFAULT_POOLS), row.command, row.simulated, build=build(MODEL), second_page=page)
 
 
 def names(steps: tuple[Step, ...]) -> set[str]:

@@ -12,8 +12,9 @@ from services.executor.automation.devices.webdriver.hub_target import NEW_COMMAN
 from services.flows.nodes import DocumentError
 
 
-def test_without_a_file_both_platforms_have_simulated_devices() -> None:
-    assert load_pools(None) == DEFAULT_POOLS
+def test_without_a_file_both_platforms_have_simulated_devices_if_these_are_allowed() -> None:
+    assert load_pools(None) == ()
+    assert load_pools(None, simulated=True) == DEFAULT_POOLS
     assert [pool.platform for pool in DEFAULT_POOLS] == ["android", "ios"]
 
 
@@ -37,7 +38,7 @@ pools:
       appium:settings: {snapshotMaxDepth: 60, list: [1, x, null, true]}
 """
     )
-    first, second = load_pools(path)
+    first, second = load_pools(path, simulated=True)
     assert first == Pool(name="simulated-android", platform="android", slots=2, pace=Pace(0.5, 0.1))
     hub = HubTarget(
         url="https://lab.example:4723/wd/hub",
@@ -123,10 +124,17 @@ def hub(fields: str, url: str = "http://lab:4723") -> str:
 )
 def test_errors_point_to_the_wrong_field_of_the_file(text: str, line: int, column: int, message: str) -> None:
     with pytest.raises(DocumentError) as error:
-        read_pools(text)
+        read_pools(text, simulated=True)
     assert message in error.value.message
     assert "secret" not in error.value.message
     assert (error.value.line, error.value.column) == (line, column)
+
+
+def test_simulated_devices_need_a_setting() -> None:
+    text = "pools:\n  - {platform: ios, kind: simulated}"
+    with pytest.raises(DocumentError, match=r"line 2, column 27 .*set MOBILETEST_SIMULATED_DEVICES=true to allow them"):
+        read_pools(text)
+    assert len(read_pools(text, simulated=True)) == 1
 
 
 def test_errors_name_the_file(tmp_path: Path) -> None:
@@ -141,7 +149,7 @@ ROOT = Path(__file__).parents[6]
 
 def test_documented_pool_files_are_valid() -> None:
     page = (ROOT / "docs" / "devices.md").read_text()
-    shown = read_pools(page.split("```yaml\n", 1)[1].split("```", 1)[0])
+    shown = read_pools(page.split("```yaml\n", 1)[1].split("```", 1)[0], simulated=True)
     assert [pool.name for pool in shown] == ["emulators", "browser", "simulated-ios"]
     assert read_pools((ROOT / "deploy/k8s/components/devices/device-pools.yaml").read_text())
 
@@ -161,7 +169,7 @@ def test_a_pool_is_for_all_organisations_or_one_or_all_but_some() -> None:
     assert (shared.hub.dedicated, shared.hub.allowed_apps) == (False, {"com.example.a"})
     assert shared.accepts("a")
     text = hub("organisation: a") + "\n  - {platform: android, kind: simulated, not_for: [a]}"
-    dedicated, others = read_pools(text)
+    dedicated, others = read_pools(text, simulated=True)
     assert dedicated.hub is not None
     assert dedicated.hub.dedicated
     assert [pool.accepts(org_id) for pool in (dedicated, others) for org_id in "ab"] == [True, False, False, True]

@@ -238,3 +238,12 @@ async def test_a_field_takes_a_limited_number_of_characters() -> None:
     for _ in range(5):
         await device.type("x" * 9_000, name)
     assert max(len(each.text) for each in walk(await device.tree())) == 20_000
+
+
+async def test_a_device_knows_whether_its_app_is_the_built_in_model() -> None:
+    info = DeviceInfo("s", "android", simulated=True)
+    app_file = SimulatedDevice(info, build("PK"), Seed("r", 1))
+    assert app_file.info.built_in_model is None
+    await app_file.launch()
+    model = await started(f"{HEAD}screens: {{first: {{}}}}")
+    assert (app_file.info.built_in_model, model.info.built_in_model) == (True, False)
