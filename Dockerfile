@@ -22,6 +22,8 @@ RUN /opt/build/bin/python deploy/images/server_lock.py build >build.lock \
 COPY protos protos
 RUN /opt/build/bin/python protos/generate.py
 COPY services services
+COPY cli cli
+RUN cd cli && /opt/build/bin/hatchling build --target wheel --directory ../gen/wheels
 # The root file system is read-only where this runs, so the script engine and the bytecode are compiled here.
 RUN /opt/venv/bin/python -m compileall -q -j 0 --invalidation-mode unchecked-hash services gen /opt/venv \
     && /opt/venv/bin/python -m services.executor.automation.scripting.guest

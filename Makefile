@@ -115,10 +115,16 @@ venv: .venv/.ready ## Create the Python environment from the lock
 	printf '%s\n%s\n' "$(CURDIR)" "$(CURDIR)/gen" > "$$($(BIN)/python -c 'import site; print(site.getsitepackages()[0])')/mobiletest.pth"
 	touch $@
 
-proto: gen/.ready ## Generate Python code from the protos, and compile the script engine
+proto: gen/.ready gen/wheels/.ready ## Generate Python code from the protos, compile the script engine, build the command line
 gen/.ready: .venv/.ready protos/generate.py $(SCRIPTING)/guest.py $(shell find protos -name '*.proto')
 	$(BIN)/python protos/generate.py
 	$(BIN)/python -m services.executor.automation.scripting.guest
+	touch $@
+
+# The wheel of the command line, which the gateway serves.
+gen/wheels/.ready: .venv/.ready cli/README.md cli/pyproject.toml $(shell find -L cli/mobiletest_cli -name '*.py')
+	rm -rf gen/wheels
+	cd cli && ../$(BIN)/hatchling build --target wheel --directory ../gen/wheels >/dev/null
 	touch $@
 
 $(BUF):

@@ -21,6 +21,7 @@ from services.gateway.auth.api_keys import CatalogApiKeys
 from services.gateway.auth.authenticator import Authenticator
 from services.gateway.auth.key_cache import KEY_EVENTS_TOPIC, KeyCache, revoke_ended
 from services.gateway.auth.rate_limits import RateLimiter
+from services.gateway.cli_wheel import CliWheel
 from services.gateway.contract.operations import all_operations, all_services
 from services.gateway.dashboard.assets import Assets
 from services.gateway.dashboard.pages import set_up
@@ -166,7 +167,7 @@ def _application(
     rest = build_routes(settings, Upstreams(channels), health, closing, open_streams)
     reference = ReferencePage(partial(_document, settings.version), DOCUMENT_PATH)
     dashboard = dashboard_routes(channels["catalog"], authenticator, limiter, assets, reference)
-    app = build_application([*rest, *dashboard], authentication)
+    app = build_application([*rest, *dashboard, *CliWheel().routes], authentication)
     set_up(app, assets)
     if settings.public_url:
         app.on_response_prepare.append(partial(_add_public_url, settings.public_url))

@@ -1,12 +1,22 @@
-"""The distribution of the command line: installed with pip in an environment of its own, without the server."""
+"""The distribution of the command line: installed from the server with pip, in an environment without the server."""
 
+import asyncio
 import os
 import shutil
 import subprocess
 import sys
+import threading
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from aiohttp import web
+from yarl import URL
+
+from services.chassis.version import VERSION
+from services.gateway.cli_wheel import CliWheel
 
 ROOT = Path(__file__).parents[2]
 VERSIONS = [pytest.param(f"3.{minor}", marks=pytest.mark.xdist_group(f"Python 3.{minor}")) for minor in range(10, 14)]
@@ -52,12 +62,45 @@ def install(python: str, environment: Path) -> Path:
     subprocess.run([python, "-m", "venv", environment], check=True)
     programs = environment / "bin"
     pip = [str(programs / "pip"), "install", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, str(ROOT / "cli")], check=True)
+    with serve_wheel() as url:
+        code = "import sys, urllib.request as u; print(u.urlopen(sys.argv[1]).url)"
+        find = [str(programs / "python"), "-c", code, url]
+        package = subprocess.run(find, check=True, capture_output=True, text=True).stdout.strip()
+        wrong = subprocess.run([*pip, f"{package[:-4]}0000"], check=False, capture_output=True, text=True)
+        assert (wrong.returncode, "DO NOT MATCH THE HASHES" in wrong.stderr) == (1, True), wrong.stderr
+        subprocess.run([*pip, package], check=True)
     return programs
+
+
+@contextmanager
+def serve_wheel() -> Iterator[str]:
+    """The address of /cli/ of a server of our own, with the handlers of the gateway."""
+    loop = asyncio.new_event_loop()
+    application = web.Application()
+    for route in CliWheel().routes:
+        for path in (route.path, f"{route.path}/"):
+            application.router.add_route(route.method, path, route.handler)
+    runner = web.AppRunner(application)
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    try:
+        asyncio.run_coroutine_threadsafe(runner.setup(), loop).result()
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        asyncio.run_coroutine_threadsafe(site.start(), loop).result()
+        yield str(URL.build(scheme="http", host="127.0.0.1", port=runner.addresses[0][1], path="/cli/"))
+    finally:
+        asyncio.run_coroutine_threadsafe(runner.cleanup(), loop).result()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
 
 
 def run(program: Path, *arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([program, *arguments], cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_it_has_the_version_of_the_server(installed: Path, tmp_path: Path) -> None:
+    assert run(installed / "mobiletest", "--version", folder=tmp_path).stdout == f"mobiletest {VERSION}\n"
 
 
 def test_it_runs_without_the_server(installed: Path, tmp_path: Path) -> None:
@@ -84,7 +127,8 @@ def test_a_missing_server_is_said(installed: Path, tmp_path: Path) -> None:
 
 def test_the_mcp_server_says_what_to_install(installed: Path, tmp_path: Path) -> None:
     asked = run(installed / "mobiletest", "mcp", folder=tmp_path)
-    assert (asked.returncode, "pip install 'mobiletest-cli[mcp]'" in asked.stderr) == (2, True), asked.stderr
+    extra = tomllib.loads((ROOT / "cli/pyproject.toml").read_text())["project"]["optional-dependencies"]["mcp"]
+    assert (asked.returncode, f"-m pip install '{extra[0]}'" in asked.stderr) == (2, True), asked.stderr
 
 
 def test_it_validates_flows_offline(installed: Path, tmp_path: Path) -> None:

@@ -58,6 +58,11 @@ def test_nothing_is_in_it_that_only_developers_need(installed: dict[str, str]) -
     assert in_image("ls", "/app").stdout.split() == ["gen", "services"]
 
 
+def test_it_has_the_wheel_of_the_command_line_that_the_gateway_serves() -> None:
+    code = "from services.gateway.cli_wheel import FOLDER, NAME; print((FOLDER / NAME).stat().st_size > 100_000)"
+    assert in_image("python", "-c", code).stdout == "True\n"
+
+
 def test_it_is_compiled_already() -> None:
     """The file system is read-only, so a module without bytecode would be compiled at each start."""
     missing = in_image(

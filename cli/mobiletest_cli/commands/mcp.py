@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +10,9 @@ import typer
 
 from mobiletest_cli.context import Context, command
 from mobiletest_cli.errors import USAGE, CliError
+
+REQUIREMENT = "mcp>=2.3,<3"
+"""As pyproject.toml has it for the extra "mcp": the package of the command itself is in no index."""
 
 
 def register(app: typer.Typer) -> None:
@@ -30,5 +34,7 @@ def serve(
     except ModuleNotFoundError as missing:
         if missing.name not in ("anyio", "mcp", "pydantic"):
             raise
-        raise CliError("the MCP server is not installed", USAGE, "pip install 'mobiletest-cli[mcp]'") from None
+        raise CliError(
+            "the MCP server is not installed", USAGE, f"{sys.executable} -m pip install '{REQUIREMENT}'"
+        ) from None
     build_server(context.api, Path.cwd(), allow_run=allow_run).run("stdio")

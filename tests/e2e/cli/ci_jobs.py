@@ -39,7 +39,7 @@ def gitlab(_: Path, shard: tuple[int, int], **inputs: str) -> Job:
 
 
 def jenkins(folder: Path, shard: tuple[int, int]) -> Job:
-    nodes = {"SHARD": str(shard[0]), "SHARDS": str(shard[1]), "PACKAGE": "mobiletest-cli"}
+    nodes = {"SHARD": str(shard[0]), "SHARDS": str(shard[1])}
     environ = JENKINS | nodes | {"WORKSPACE_TMP": str(folder.with_name("project@tmp"))}
     return Job(("sh", "-xe"), jenkins_script(), environ, f"mobiletest-{shard[0]}.xml")
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import shutil
 import signal
 import sys
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 from junitparser import JUnitXml
 
+from mobiletest_cli import __version__
 from mobiletest_cli.errors import FAILED, OK, TERMINATED, USAGE
 from tests.e2e.cli.ci_jobs import APP, SYSTEMS, Job, System, bitrise, github, gitlab, jenkins
 from tests.e2e.cli.conftest import INHERITED, ROOT, Ended, Shell
@@ -19,6 +21,7 @@ from tests.e2e.cli.test_run import when_it_runs
 from tests.e2e.client import Api, created, fresh
 from tests.e2e.world import World
 
+WHEEL = f"mobiletest_cli-{__version__}-py3-none-any.whl"
 MODEL = """app_model: 1
 app: {id: com.example.shop}
 pace: {step: 0ms}
@@ -32,7 +35,8 @@ HOSTILE = 'it\'s "a" $(touch executed) `touch executed`; touch executed & * \\'
 PROGRAMS = {
     "mobiletest": '#!/bin/sh\nexec {python} -m mobiletest_cli "$@"\n',
     "pip": "#!/bin/sh\nfor last; do :; done\nprintf '%s\\n' \"$last\" >>{folder}/installed\n",
-    "python3": '#!/bin/bash\nfor last; do :; done\nmkdir -p "$last/bin"\ncp {folder}/{pip,mobiletest} "$last/bin"\n',
+    "python3": '#!/bin/bash\n[ "$1" = -c ] && exec {python} "$@"\n'
+    'for last; do :; done\nmkdir -p "$last/bin"\ncp {folder}/{pip,mobiletest} "$last/bin"\n',
 }
 """The command from this checkout, an installer that notes what it was asked for, and `python3 -m venv`."""
 
@@ -121,7 +125,9 @@ async def test_tests_that_pass_and_fail_end_the_job_and_leave_junit(agent: Agent
         assert (execution["ci"]["system"], execution["shard"]) == (system.__name__, f"{shard[0]}/{shard[1]}")
         [suite] = JUnitXml.fromfile(str(agent.shell.folder / job.junit))
         assert {case.is_passed for case in suite} == {code == OK}
-    assert agent.installed == ["mobiletest-cli", "mobiletest-cli"]
+    assert len(agent.installed) == 2
+    wheel = re.escape(f"{agent.shell.environ['MOBILETEST_URL']}/cli/{WHEEL}")
+    assert all(re.fullmatch(wheel + "#sha256=[0-9a-f]{64}", package) for package in agent.installed), agent.installed
 
 
 async def test_github_gets_outputs(agent: Agent, api: Api) -> None:
