@@ -7,7 +7,7 @@ import random
 import re
 import ssl
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO, cast
 
@@ -32,18 +32,29 @@ READ_SECONDS = 90.0
 DOCTOR = "Check address, network, proxy and TLS with: mobiletest doctor"
 CERTIFICATES = "If a private CA has signed the server's certificate: --ca-file FILE, or MOBILETEST_CA_FILE"
 _LONGEST_PAUSE = 10.0
+_LONG_SECONDS = 3.0
+"""Calls that take longer, because they are repeated, say so."""
 _ADDRESS = re.compile(r"https?://[!-~]+", re.ASCII)
 
 
 class Api:
     """The server's REST API with one key. `patience`: seconds for which calls that are safe to repeat are repeated.
 
-    Without a `transport` the server is reached over the network.
+    Without a `transport` the server is reached over the network. `on_wait` is told once for each call that takes
+    long, because it is repeated, why.
     """
 
-    def __init__(self, server: Server, *, patience: float, transport: httpx.BaseTransport | None = None) -> None:
+    def __init__(
+        self,
+        server: Server,
+        *,
+        patience: float,
+        transport: httpx.BaseTransport | None = None,
+        on_wait: Callable[[str], None] = lambda _: None,
+    ) -> None:
         self.server = server
         self.patience = patience
+        self._on_wait = on_wait
         self._public_url = server.url
         self._client = make_client(
             server,
@@ -128,8 +139,8 @@ class Api:
         What is repeatable is repeated after failures of the network or the server, and after the pauses that a rate
         limit asks for, for as long as the patience lasts.
         """
-        deadline = time.monotonic() + self.patience
-        attempt = 0
+        began = time.monotonic()
+        deadline, told, attempt = began + self.patience, False, 0
         while True:
             attempt += 1
             try:
@@ -149,6 +160,9 @@ class Api:
             wait = _pause(attempt) if pause is None else pause
             if time.monotonic() + wait > deadline:
                 raise refused
+            if not told and time.monotonic() + wait - began > _LONG_SECONDS:
+                told = True
+                self._on_wait(f"{refused.message}; still trying, for {self.patience:.0f} s at most")
             time.sleep(wait)
 
     def _learn_public_url(self, response: httpx.Response) -> None:

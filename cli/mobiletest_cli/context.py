@@ -63,7 +63,7 @@ class Context:
     def api(self) -> Api:
         from mobiletest_cli.api import Api
 
-        return Api(self.server, patience=self.patience)
+        return Api(self.server, patience=self.patience, on_wait=self.output.say)
 
     def find_app(self, wanted: str | None) -> App:
         """The app that is named, or that of the project, or the only one. CliError: it does not exist, or many do."""

@@ -79,7 +79,11 @@ def _test(run: Run, name: str) -> str:
 
 def counts(execution: Execution) -> str:
     """ "3 passed, 1 failed of 5 runs"."""
-    numbers: Mapping[str, Any] = execution["counts"] or {}
+    return counts_text(execution["counts"] or {})
+
+
+def counts_text(numbers: Mapping[str, Any]) -> str:
+    """As `counts`, of the numbers."""
     words = {"passed": "passed", "failed": "failed", "infra_failed": "without verdict", "cancelled": "cancelled"}
     words |= {"running": "running", "queued": "waiting"}
     parts = [f"{numbers[name]} {word}" for name, word in words.items() if numbers.get(name)]

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
-from mobiletest_cli.api import READ_SECONDS, Api, is_transient
+from mobiletest_cli.api import Api, is_transient
 from mobiletest_cli.errors import TIMEOUT, CliError
+from mobiletest_cli.presentation import outcome
 
 if TYPE_CHECKING:
     from mobiletest_cli.api_types import Execution, Run
@@ -21,10 +23,22 @@ EVENT_SECONDS = 40.0
 """The server sends a comment more often than this; a stream that is silent for longer is held back by a proxy."""
 LOOK_SECONDS = 15.0
 """How often the execution is read while its stream lasts, in case that the stream never brings the end."""
+_COUNTS = {
+    "passed": "passed",
+    "failed": "failed",
+    "no verdict": "infra_failed",
+    "cancelled": "cancelled",
+    "running": "running",
+}
+"""What an execution's counts call the states of runs; all others wait."""
 _POLL_SECONDS = 20
 _ANSWER_SECONDS = 5.0
 """How long the server may take for an answer when the wait is about to end."""
 _PAUSE_SECONDS = 0.2
+_LOOK_READ_SECONDS = 20.0
+"""How long one look at the execution may take: a server that stands still is soon asked again."""
+SILENT_SECONDS = EVENT_SECONDS / 2
+"""A stream that is silent for longer may be one of a server that is away: a comment is due."""
 
 
 class WaitEnded(CliError):
@@ -35,8 +49,35 @@ class WaitEnded(CliError):
         super().__init__(f"execution {execution_id} has not ended within {seconds:.0f} s", TIMEOUT, hint)
 
 
+class RunTally:
+    """How many runs are in which state, by their own events: an execution's counts are older."""
+
+    def __init__(self) -> None:
+        self._states: dict[str, str] = {}
+        self._total = 0
+
+    def add_run(self, run: Run) -> None:
+        """Count a run as what it is now."""
+        self._states[run["id"]] = outcome(run)
+
+    def add_execution(self, execution: Execution) -> None:
+        """Learn the number of runs."""
+        numbers: Any = execution.get("counts") or {}
+        self._total = numbers.get("total", 0)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The numbers of an execution's `counts`. A run that has not been heard of waits."""
+        found = Counter(_COUNTS.get(state, "queued") for state in list(self._states.values()))
+        total = max(self._total, found.total())
+        return {**found, "queued": found["queued"] + total - found.total(), "total": total}
+
+
 class Follower:
-    """Follows one execution. `on_run` is called with each run that changed, `on_execution` with the execution."""
+    """Follows one execution. `on_run` is called with each run that changed, `on_execution` with the execution.
+
+    `on_silence` is called with the seconds without an answer when the server is away, and with 0 when it answers again.
+    """
 
     def __init__(
         self,
@@ -45,6 +86,7 @@ class Follower:
         *,
         on_run: Callable[[Run], None],
         on_execution: Callable[[Execution], None],
+        on_silence: Callable[[float], None] = lambda _: None,
         patience: float = PATIENCE_SECONDS,
         event_seconds: float = EVENT_SECONDS,
         look_seconds: float = LOOK_SECONDS,
@@ -53,11 +95,19 @@ class Follower:
         self._id = execution_id
         self._on_run = on_run
         self._on_execution = on_execution
+        self._on_silence = on_silence
         self._patience = patience
         self._event_seconds = event_seconds
         self._look_seconds = look_seconds
         self._last_event = ""
         self._last_answer = time.monotonic()
+        self._fails = False
+
+    @property
+    def silence(self) -> float:
+        """For how many seconds the server has been away; 0 if it is not. For another thread, too."""
+        seconds = time.monotonic() - self._last_answer
+        return seconds if self._fails or seconds > SILENT_SECONDS else 0.0
 
     def wait(self, timeout: float | None = None) -> Execution:
         """The execution after its end. WaitEnded after `timeout` seconds; CliError: unreachable for too long."""
@@ -93,7 +143,6 @@ class Follower:
             ) as response:
                 for kind, sequence, content in read_events(self._until_end(deadline, quiet, response.iter_lines())):
                     received = True
-                    self._last_answer = time.monotonic()
                     self._last_event = sequence
                     self._pass_on(kind, content)
         except CliError as error:
@@ -107,6 +156,7 @@ class Follower:
         """The lines, heartbeats too, until `quiet` or until the execution has ended."""
         looked = time.monotonic()
         for line in lines:
+            self._answered()
             yield line
             if _remaining(quiet) <= 0:
                 return
@@ -129,26 +179,34 @@ class Follower:
             self._api.get(f"executions/{self._id}", seconds=left + _ANSWER_SECONDS, wait=int(left))
             for run in self._api.pages(f"executions/{self._id}/runs"):
                 self._on_run(run)
-            self._last_answer = time.monotonic()
+            self._answered()
         except CliError as error:
             self._tolerate(error)
 
     def _read(self, deadline: float | None) -> Execution | None:
         """The execution now; None if the server does not answer at the moment."""
         try:
-            seconds = max(_ANSWER_SECONDS, min(READ_SECONDS, _remaining(deadline)))
+            seconds = max(_ANSWER_SECONDS, min(_LOOK_READ_SECONDS, _remaining(deadline)))
             execution: Execution = self._api.get(f"executions/{self._id}", seconds=seconds)
         except CliError as error:
             self._tolerate(error)
             return None
-        self._last_answer = time.monotonic()
+        self._answered()
         self._on_execution(execution)
         return execution
+
+    def _answered(self) -> None:
+        self._last_answer = time.monotonic()
+        if self._fails:
+            self._fails = False
+            self._on_silence(0.0)
 
     def _tolerate(self, error: CliError) -> None:
         """Raise what will not go away; a server that is being replaced is waited for."""
         if not is_transient(error) or time.monotonic() - self._last_answer > self._patience:
             raise error
+        self._fails = True
+        self._on_silence(self.silence)
         time.sleep(_PAUSE_SECONDS)
 
 

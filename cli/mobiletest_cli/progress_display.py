@@ -2,39 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from mobiletest_cli.api import Api
 from mobiletest_cli.output import Output, duration
-from mobiletest_cli.presentation import counts, device, outcome, reason
-from mobiletest_cli.progress import ENDED, Follower
+from mobiletest_cli.presentation import counts_text, device, outcome, reason
+from mobiletest_cli.progress import Follower, RunTally
 
 if TYPE_CHECKING:
-    from rich.status import Status
+    from rich.text import Text
 
     from mobiletest_cli.api_types import Execution, Run
+
+FIRST_SILENCE_SECONDS = 10.0
+"""After how long without an answer plain lines say so; then each time that it has doubled."""
 
 
 def follow(api: Api, output: Output, execution_id: str, timeout: float | None = None) -> Execution:
     """The execution after its end. WaitEnded after `timeout` seconds; CliError: unreachable for too long."""
-    display = _Display(output)
-    follower = Follower(api, execution_id, on_run=display.show_run, on_execution=display.show_execution)
+    display = Display(output)
+    follower = Follower(
+        api,
+        execution_id,
+        on_run=display.show_run,
+        on_execution=display.tally.add_execution,
+        on_silence=display.show_silence,
+    )
     if not output.live:
         return follower.wait(timeout)
-    with output.stderr.status("Waiting for a device ...") as status:
-        display.status = status
+    with output.stderr.status(_Line(lambda: display.line(follower.silence))):
         return follower.wait(timeout)
 
 
-class _Display:
+class Display:
     """Prints each run that has ended once, and that one has started if nothing can be drawn over."""
 
     def __init__(self, output: Output) -> None:
+        self.tally = RunTally()
         self._output = output
         self._shown: dict[str, str] = {}
-        self.status: Status | None = None
+        self._next_silence = FIRST_SILENCE_SECONDS
 
     def show_run(self, run: Run) -> None:
+        """Count the run, and say how it ended."""
+        self.tally.add_run(run)
         state = outcome(run)
         if self._shown.get(run["id"]) == state or (state not in ("running", *_FINAL)):
             return
@@ -42,13 +54,42 @@ class _Display:
         if state in _FINAL:
             text = f"{_FINAL[state]} {run['test_name']}: {state} after {duration(run['execution_time_seconds'])}"
             self._output.say(f"{text}{f' - {reason(run)}' if reason(run) else ''}")
-        elif self.status is None:
+        elif not self._output.live:
             where = device(run)
             self._output.say(f"▶ {run['test_name']}: running{'' if where == '-' else f' on {where}'}")
 
-    def show_execution(self, execution: Execution) -> None:
-        if self.status is not None and execution["status"] not in ENDED:
-            self.status.update(counts(execution))
+    def show_silence(self, seconds: float) -> None:
+        """Say that the server is away, and that it has come back; seldom where the line does not say it."""
+        if self._output.live:
+            return
+        if seconds >= self._next_silence:
+            self._next_silence = 2 * seconds
+            self._output.say(_silence(seconds))
+        elif not seconds and self._next_silence > FIRST_SILENCE_SECONDS:
+            self._next_silence = FIRST_SILENCE_SECONDS
+            self._output.say("The server answers again.")
+
+    def line(self, silence: float) -> str:
+        """The line that is drawn over itself: the runs, and for how many seconds the server has been away."""
+        numbers = self.tally.counts
+        text = counts_text(numbers) if numbers["total"] else "Waiting for a device ..."
+        return f"{text}; {_silence(silence)}" if silence >= 1 else text
+
+
+class _Line:
+    """A text that is made each time that it is drawn."""
+
+    def __init__(self, read: Callable[[], str]) -> None:
+        self._read = read
+
+    def __rich__(self) -> Text:
+        from rich.text import Text
+
+        return Text(self._read())
+
+
+def _silence(seconds: float) -> str:
+    return f"no answer for {seconds:.0f} s, still trying"
 
 
 _FINAL = {"passed": "✓", "failed": "✗", "no verdict": "!", "cancelled": "-"}

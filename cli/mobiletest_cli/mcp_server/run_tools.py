@@ -20,11 +20,11 @@ from mobiletest_cli.mcp_server.failure_tools import Step
 from mobiletest_cli.mcp_server.project_files import ProjectFiles
 from mobiletest_cli.mcp_server.read_tools import Answer, ExecutionId, TestName, describe_execution
 from mobiletest_cli.output import Output
-from mobiletest_cli.progress import Follower, WaitEnded
+from mobiletest_cli.progress import Follower, RunTally, WaitEnded
 from mobiletest_cli.start import Selection, Start, StartBuilder
 
 if TYPE_CHECKING:
-    from mobiletest_cli.api_types import Execution, Test
+    from mobiletest_cli.api_types import Execution, Run, Test
 
 CHANGED = 412
 WaitSeconds = Annotated[
@@ -133,15 +133,26 @@ class RunTools:
     async def _wait(self, ctx: Context, execution: str, seconds: int) -> Answer:
         cancelled = threading.Event()
 
-        def show(found: Execution) -> None:
+        tally = RunTally()
+
+        def show_run(run: Run) -> None:
+            tally.add_run(run)
+            show()
+
+        def show_execution(found: Execution) -> None:
+            tally.add_execution(found)
+            show()
+
+        def show() -> None:
             if cancelled.is_set():
                 raise CliError("nobody waits any more", USAGE)
-            numbers: Any = found["counts"] or {}
-            ended = numbers.get("total", 0) - numbers.get("running", 0) - numbers.get("queued", 0)
-            anyio.from_thread.run(partial(ctx.report_progress, ended, numbers.get("total"), presentation.counts(found)))
+            numbers = tally.counts
+            ended = numbers["total"] - numbers.get("running", 0) - numbers["queued"]
+            text = presentation.counts_text(numbers)
+            anyio.from_thread.run(partial(ctx.report_progress, ended, numbers["total"], text))
 
         def wait() -> Answer:
-            follower = Follower(self._api, execution, on_run=lambda _: None, on_execution=show)
+            follower = Follower(self._api, execution, on_run=show_run, on_execution=show_execution)
             more = {}
             try:
                 follower.wait(seconds)

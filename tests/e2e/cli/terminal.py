@@ -31,11 +31,19 @@ class Terminal:
         deadline = time.monotonic() + SECONDS
         while text not in (shown := _ESCAPES.sub("", self._shown)):
             ready, _, _ = select.select([self._descriptor], [], [], max(0.0, deadline - time.monotonic()))
-            assert ready, f"{text} was not shown, but: {shown}"
-            self._shown += os.read(self._descriptor, 4096).decode(errors="replace")
+            read = self._read() if ready else b""
+            assert read, f"{text} was not shown, but: {shown}"
+            self._shown += read.decode(errors="replace")
         before, _, rest = shown.partition(text)
         self._shown = rest
         return before
+
+    def _read(self) -> bytes:
+        """Nothing after the end of the program."""
+        try:
+            return os.read(self._descriptor, 4096)
+        except OSError:
+            return b""
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """Servers that are not mobiletest, or not now: proxies, portals, certificates, and what is between."""
 
 import asyncio
+import json
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -14,6 +15,7 @@ from aiohttp.test_utils import TestServer
 
 from mobiletest_cli.errors import INVALID_FILE, NO_VERDICT, NOT_FOUND, RATE_LIMITED, UNREACHABLE, USAGE
 from tests.e2e.cli.conftest import Shell
+from tests.e2e.cli.terminal import terminal
 from tests.e2e.world import UNKNOWN
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -104,6 +106,43 @@ async def test_a_server_that_is_away_for_a_moment_is_asked_again(stranger: Shell
     async with answering(away) as stranger.environ["MOBILETEST_URL"]:
         assert await stranger.document("apps", "list") == {"items": []}
     assert len(asked) == 3
+
+
+async def test_a_call_that_is_repeated_for_long_says_so(stranger: Shell) -> None:
+    stranger.environ["MOBILETEST_URL"] = "http://127.0.0.1:1"
+    ended = await stranger.run("apps", "list", "--patience", "5")
+    assert ended.code == UNREACHABLE
+    assert "127.0.0.1:1 cannot be reached" in ended.err.splitlines()[0]
+    assert ended.err.splitlines()[0].endswith("; still trying, for 5 s at most")
+
+
+async def test_the_line_of_a_wait_says_that_the_server_is_away(stranger: Shell) -> None:
+    """On a terminal, as soon as it is, and the wait goes on to the end."""
+    execution = {
+        "id": UNKNOWN,
+        "status": "running",
+        "success": None,
+        "counts": {"total": 3, "passed": 3, "failed": 0},
+        "workflow_name": "Nightly",
+    }
+    is_away = asyncio.Event()
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        if is_away.is_set():
+            request.transport and request.transport.abort()
+        if request.path.endswith("/events"):
+            return await always("", 503)(request)
+        return await (NO_ITEMS if request.path.endswith("/runs") else always(json.dumps(execution)))(request)
+
+    async with answering(answer) as stranger.environ["MOBILETEST_URL"]:
+        environ = stranger.environment
+        with terminal(stranger.program("wait", UNKNOWN, "--no-gate"), stranger.folder, environ) as shown:
+            await asyncio.to_thread(shown.wait_for, "3 waiting of 3 runs")
+            is_away.set()
+            await asyncio.to_thread(shown.wait_for, "3 waiting of 3 runs; no answer for 2 s, still trying")
+            execution |= {"status": "completed", "success": True, "execution_time_seconds": 1.0}
+            is_away.clear()
+            await asyncio.to_thread(shown.wait_for, "Nightly: passed in 1.0 s")
 
 
 async def test_a_server_of_an_older_version_cannot_run_a_folder(stranger: Shell) -> None:

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import httpx
 import pytest
@@ -14,6 +14,7 @@ from mobiletest_cli.configuration import Server
 from mobiletest_cli.errors import FAILED, OK, USAGE
 from mobiletest_cli.output import Output
 from mobiletest_cli.progress import Follower, WaitEnded
+from mobiletest_cli.progress_display import Display
 from mobiletest_cli.results.files import Destinations
 from mobiletest_cli.test_run import TestRun, WaitOptions
 
@@ -64,6 +65,57 @@ def test_a_stream_that_never_brings_the_end_does_not_hide_it() -> None:
 
     assert follower(answer, look_seconds=0.05).wait()["status"] == "completed"
     assert len(asked) == 4  # three looks, and the answer
+
+
+def run_in(state: str, name: str) -> Any:
+    success = {"passed": True, "failed": False}.get(state)
+    status = "completed" if success is not None else state
+    fields = {"id": name, "test_name": name, "execution_time_seconds": 1.0, "attempt_number": 1}
+    return {**fields, "success": success, "status": status, "failure": None, "attempts": []}
+
+
+def test_the_line_counts_the_runs() -> None:
+    """An execution's own counts come seldom."""
+    display = Display(Output())
+    display.tally.add_execution(cast("Any", {"counts": {"total": 7, "queued": 6, "running": 1}}))
+    for number in range(4):
+        display.show_run(run_in("running", f"test {number}"))
+        display.show_run(run_in("passed", f"test {number}"))
+    display.show_run(run_in("running", "next"))
+    display.show_run(run_in("cancelled", "last"))
+    assert display.line(0) == "4 passed, 1 cancelled, 1 running, 1 waiting of 7 runs"
+    assert display.line(12.3).endswith("of 7 runs; no answer for 12 s, still trying")
+
+
+def test_plain_lines_say_seldom_that_the_server_is_away(capsys: pytest.CaptureFixture[str]) -> None:
+    display = Display(Output())
+    for seconds in (3.0, 10.2, 15.0, 19.9, 20.5, 40.0, 0.0, 5.0, 0.0, 11.0):
+        display.show_silence(seconds)
+    assert capsys.readouterr().err.splitlines() == [
+        "no answer for 10 s, still trying",
+        "no answer for 20 s, still trying",
+        "The server answers again.",
+        "no answer for 11 s, still trying",
+    ]
+
+
+def test_a_wait_says_when_the_server_is_away_and_when_it_is_back() -> None:
+    said: list[float] = []
+    answers = iter([RUNNING, None, None, RUNNING, ENDED])
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/events"):
+            return httpx.Response(200, text=": no event\n")
+        if (content := next(answers)) is None:
+            raise httpx.ConnectError("refused")
+        return httpx.Response(200, json=content)
+
+    following = Follower(
+        api_of(answer), "7", on_run=lambda _: None, on_execution=lambda _: None, on_silence=said.append
+    )
+    assert following.wait()["status"] == "completed"
+    assert [seconds > 0 for seconds in said] == [True, False, True, False], said
+    assert following.silence == 0
 
 
 @pytest.mark.parametrize(
