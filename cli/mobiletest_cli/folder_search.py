@@ -9,6 +9,7 @@ from pathlib import Path
 
 from mobiletest_cli.errors import INVALID_FILE, CliError
 from mobiletest_cli.flows.nodes import suggest
+from mobiletest_cli.flows.subflows import ENDINGS
 from mobiletest_cli.flows.workspace import FLOW_ENDINGS
 from mobiletest_cli.flows.workspace_files import DEPTH_LIMIT, TEXT_BYTES, is_text, normalize_path
 from mobiletest_cli.flows.workspace_media import FILE_BYTES
@@ -170,7 +171,7 @@ class NamedFiles:
         if max(map(len, path.split("/"))) > NAME_LIMIT:
             return ""
         if not is_wanted:
-            return "files whose names end like this are not sent" if file.is_file() else ""
+            return f"files whose names end like this are not sent ({ENDINGS})" if file.is_file() else ""
         actual = self._find_actual(file, path)
         if actual is None:
             return self._explain_parent(file)

@@ -15,7 +15,8 @@ from .templates import is_template
 from .variables import COMMANDS, ON_COMPLETE
 from .workspace_media import Absent, FlowMedia
 
-SCRIPT_ENDINGS = (".js", ".mjs")
+SCRIPT_ENDINGS = (".js", ".mjs", ".cjs")
+ENDINGS = f"flows end with .yaml or .yml, scripts with {', '.join(SCRIPT_ENDINGS[:-1])} or {SCRIPT_ENDINGS[-1]}"
 TYPESCRIPT_ENDINGS = (".ts", ".mts", ".cts", ".tsx")
 INCLUSIONS_LIMIT = 100
 DEPTH_LIMIT = 8
@@ -247,7 +248,7 @@ class SubflowExpander:
             stem, _ = posixpath.splitext(path)
             return f"{path}: TypeScript is not run: compile it to JavaScript, and name {posixpath.basename(stem)}.js"
         if path in self._media.paths:
-            return f"{path} is no flow or script: their names end with .yaml, .yml, .js or .mjs"
+            return f"{path} is no flow or script: {ENDINGS}"
         if self._absent is not None and (reason := self._absent(path)):
             return reason
         if self._path and path.startswith(("../", "/")):

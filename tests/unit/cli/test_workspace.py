@@ -208,7 +208,7 @@ def test_files_beside_the_folder_that_are_none_of_its_flows_are_not_sent(tmp_pat
         "../.env.yaml": "hidden files are not sent",
         "../.secret/a.yaml": "hidden files are not sent",
         "../../far.yaml": f"it lies outside of {(tmp_path / 'in').as_posix()}",
-        "../key.pem": "files whose names end like this are not sent",
+        "../key.pem": "files whose names end like this are not sent (flows end with .yaml or .yml, scripts with .js,",
         "../none.yaml": "there is no file ../none.yaml; did you mean ../nine.yaml?",
         "../link.yaml": "is a link that is not followed: it leads out of the folder",
     }
@@ -254,11 +254,12 @@ def test_error_says_that_a_link_was_checked_out_as_a_text(tmp_path: Path) -> Non
 
 
 def test_endings_of_flows_and_scripts_are_those_that_people_write(tmp_path: Path) -> None:
-    flow = "- runScript: s.JS\n- runScript: s.mjs\n- runFlow: Part.YML\n"
+    flow = "- runScript: s.JS\n- runScript: s.mjs\n- runScript: s.cjs\n- runFlow: Part.YML\n"
     files = {
         "Login.YAML": flow,
         "s.JS": "1",
         "s.mjs": "1",
+        "s.cjs": "1",
         "Part.YML": FLOW,
         "flow.txt": FLOW,
         "types.yaml": "- runScript: s.ts",
