@@ -999,7 +999,7 @@ class CoverageItem(TypedDict):
     relationship: Literal["attached", "pinned"] | None
     pinned_version: str | None
     target_build_version: str | None
-    last_status: Literal["passed", "failed", "cancelled", "running", "queued", "not_run"] | None
+    last_status: Literal["passed", "failed", "cancelled", "running", "queued", "not_run", "no_verdict"] | None
     last_execution_time: str | None
     last_execution_id: str | None
     last_duration_seconds: float | None
@@ -1071,8 +1071,8 @@ class Breakage(TypedDict):
 class ComparedTest(TypedDict):
     test_id: str
     test_name: str
-    status: Literal["passed", "failed", "cancelled", "running", "queued", "not_run"] | None
-    base_status: Literal["passed", "failed", "cancelled", "running", "queued", "not_run"] | None
+    status: Literal["passed", "failed", "cancelled", "running", "queued", "not_run", "no_verdict"] | None
+    base_status: Literal["passed", "failed", "cancelled", "running", "queued", "not_run", "no_verdict"] | None
     failure_reason: str | None
     execution_id: str | None
     breakage: Breakage | None

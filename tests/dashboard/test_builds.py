@@ -62,6 +62,30 @@ async def test_any_build_can_be_compared_with(ci: Ci, visitor: Visitor) -> None:
     await expect(page.get_by_text("Build not found")).to_be_visible()
 
 
+async def test_another_base_branch_can_be_named(ci: Ci, visitor: Visitor) -> None:
+    """Of a repository whose default branch is not called main."""
+    await ci.run("1.0.0", "master")
+    second, execution = await ci.run("1.1.0", "pay", pay=False)
+    await ci.world.reported(second, 2)
+    await open_build(visitor, second)
+    page = visitor.page
+    gate = page.locator("#gate")
+    await expect(gate).to_contain_text("No base branch was named, so main is assumed.")
+    await expect(gate.get_by_role("row").filter(has_text="Pay")).to_contain_text("not run before")
+    await expect(page.locator("#comparison")).to_contain_text("no earlier build with a verdict on this branch or main")
+    await gate.get_by_label("Base branch").fill("master")
+    await gate.get_by_role("button", name="Apply").click()
+    await expect(gate.get_by_role("row").filter(has_text="Pay")).to_contain_text("newly broken")
+    await expect(gate).not_to_contain_text("is assumed")
+    await expect(page.locator("#comparison")).to_contain_text("Since 1.0.0 of master: 1 newly broken")
+    await page.get_by_role("button", name="Compare").click()
+    await expect(gate).to_contain_text("Failures that master has too do not block.")
+    await visitor.open(f"/executions/{execution['id']}")
+    await page.get_by_label("Base branch").fill("master")
+    await page.get_by_role("button", name="Apply").click()
+    await expect(page.locator(".reasons")).to_contain_text("newly broken")
+
+
 @pytest.mark.parametrize(
     ("repository", "link"),
     [

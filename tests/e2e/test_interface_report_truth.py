@@ -88,4 +88,4 @@ async def test_a_run_without_a_verdict_is_counted_and_says_nothing_of_the_test(a
     assert newest["failure_details"][0]["category"] == "artifact_invalid"
     assert row["classification_detail"] == "1 attempt with a verdict so far, of the 3 needed."
     item = created(await api.get(f"/apps/{app['id']}/coverage"))["items"][0]
-    assert (item["last_status"], item["last_observed_build_version"]) == ("failed", "1.0.0")
+    assert (item["last_status"], item["last_observed_build_version"]) == ("no_verdict", "1.0.0")

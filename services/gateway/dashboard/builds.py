@@ -18,14 +18,14 @@ MAX_COMPARED = 100
 async def show_build(request: web.Request) -> Values:
     """A build of the app in the address. RestError."""
     app, build = (quote(request.match_info[name], safe="") for name in ("app_id", "build_id"))
-    path = f"apps/builds/{build}"
+    path, named = f"apps/builds/{build}", base_branch_of(request)
     found, workspace, builds, runs, gate, comparison = await asyncio.gather(
         read(request, path),
         read(request, f"apps/{app}/workspace"),
         read(request, f"apps/{app}/builds", page_size=MAX_BASES),
         read(request, f"{path}/runs", page=request.query.get("page"), page_size=20),
-        read_part("gate", read(request, f"{path}/gate")),
-        read_part("comparison", read(request, f"{path}/compare", base=request.query.get("base") or None)),
+        read_part("gate", read(request, f"{path}/gate", **named)),
+        read_part("comparison", read(request, f"{path}/compare", base=request.query.get("base") or None, **named)),
     )
     if found["app_id"] != workspace["app"]["id"]:
         raise RestError(404, "Build not found", "BUILD_NOT_FOUND")
@@ -39,10 +39,17 @@ async def show_build(request: web.Request) -> Values:
         "runs": runs,
         "repository": repository_url(runs["items"]),
         "base": request.query.get("base", ""),
+        "named": named,
         "most": MAX_COMPARED,
         **comparison,
         **gate,
     }
+
+
+def base_branch_of(request: web.Request) -> dict[str, str]:
+    """The parameter with the branch to compare with, if the address of the page names one."""
+    branch = request.query.get("base_branch", "").strip()
+    return {"base_branch": branch} if branch else {}
 
 
 def repository_url(runs: list[dict[str, Any]]) -> str | None:

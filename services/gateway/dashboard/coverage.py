@@ -13,7 +13,7 @@ from services.gateway.dashboard.tests import default_version, start_request
 
 STARTED_AT_ONCE = 1_000
 """The most tests that one execution may have."""
-STATES = ("never run", "stale", "failed", "cancelled", "running", "queued", "passed")
+STATES = ("never run", "stale", "no verdict", "failed", "cancelled", "running", "queued", "passed")
 """In the order in which somebody looks at them."""
 _MISSING = ("never run", "stale", "cancelled")
 
@@ -27,7 +27,7 @@ async def show_coverage(request: web.Request) -> Values:
     app, coverage = await asyncio.gather(read(request, f"apps/{app_id}"), read(request, f"apps/{app_id}/coverage"))
     items = sorted(((state_of(item), item) for item in coverage["items"]), key=lambda each: STATES.index(each[0]))
     wanted = request.query.get("state", "")
-    missing = [item for state, item in items if state in _MISSING and item["target_build_version"]]
+    missing = [item for state, item in items if is_missing(state, item) and item["target_build_version"]]
     selected = [{"test_id": item["test_id"]} for item in missing[:STARTED_AT_ONCE]]
     return {
         "app": app,
@@ -41,8 +41,14 @@ async def show_coverage(request: web.Request) -> Values:
     }
 
 
+def is_missing(state: str, item: Json) -> bool:
+    """Whether a test has no result on its target; one without a verdict there may have an older one."""
+    is_observed = item["last_observed_build_version"] == item["target_build_version"]
+    return state in _MISSING or (state == "no verdict" and not is_observed)
+
+
 def state_of(item: Json) -> str:
     """What is known of a test on its target: a verdict on another build only is stale."""
     if item["last_status"] == "not_run":
         return "stale" if item["last_observed_build_id"] else "never run"
-    return str(item["last_status"])
+    return str(item["last_status"]).replace("_", " ")

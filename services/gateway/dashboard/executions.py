@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from aiohttp import web
 
-from services.gateway.dashboard.builds import repository_url
+from services.gateway.dashboard.builds import base_branch_of, repository_url
 from services.gateway.dashboard.pages import Values, with_session
 from services.gateway.dashboard.pictures import pictures_of, step_class
 from services.gateway.dashboard.rest_reader import RestError, read, read_part
@@ -33,6 +33,7 @@ async def show_execution(request: web.Request) -> Values:
     )
     return {
         "execution": found,
+        "named": base_branch_of(request),
         "runs": runs,
         "platforms": {run["id"]: run["platform"] for run in runs["items"]},
         **(await _gate(request, execution) if found["completed_at"] else NO_GATE),
@@ -57,7 +58,7 @@ async def find_run(request: web.Request) -> str:
 
 async def _gate(request: web.Request, execution: str) -> Values:
     """Neither a gate nor a refusal if reporting does not know the execution yet."""
-    part = await read_part("gate", read(request, f"{execution}/gate"))
+    part = await read_part("gate", read(request, f"{execution}/gate", **base_branch_of(request)))
     return NO_GATE if _is_missing(part["gate_refusal"]) else part
 
 
@@ -88,7 +89,8 @@ async def _breakage(request: web.Request, run: Any) -> Values:
     nothing = {"broken": None, "broken_refusal": None}
     if run["success"] is not False or run["build_id"] is None:
         return nothing
-    part = await read_part("broken", read(request, f"apps/builds/{run['build_id']}/compare"))
+    compared = read(request, f"apps/builds/{run['build_id']}/compare", **base_branch_of(request))
+    part = await read_part("broken", compared)
     if part["broken"] is None:
         return nothing if _is_missing(part["broken_refusal"]) else part
     kinds = ("newly_failing", "never_passed", "not_run_before", "still_failing")

@@ -62,7 +62,7 @@ async def test_the_target_is_the_pin_else_the_current_else_the_newest(
     [
         ("passed", "passed"),
         ("failed", "failed"),
-        ("infra", "failed"),
+        ("infra", "no_verdict"),
         ("cancelled", "cancelled"),
         ("running", "running"),
         ("queued", "queued"),

@@ -58,6 +58,7 @@ class LastStatus(StrEnum):
     RUNNING = "running"
     QUEUED = "queued"
     NOT_RUN = "not_run"
+    NO_VERDICT = "no_verdict"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,7 @@ class Coverage:
 _BY_OUTCOME = {
     Outcome.PASSED: LastStatus.PASSED,
     Outcome.FAILED: LastStatus.FAILED,
-    Outcome.INFRA_FAILED: LastStatus.FAILED,
+    Outcome.INFRA_FAILED: LastStatus.NO_VERDICT,
     Outcome.CANCELLED: LastStatus.CANCELLED,
 }
 
@@ -156,7 +157,7 @@ def _item(attachment: AttachmentSnapshot, targets: Targets, known: CoverageInput
 
 def coverage_state(cells: Sequence[Cell]) -> CoverageState:
     """The newest running run decides, else the newest queued one, else the last finished one of each variant: a failure
-    before one that was cancelled, and that before a pass.
+    before a run without a verdict, that before one that was cancelled, and that before a pass.
     """
     active = [item for cell in cells for item in cell.active_runs.items()]
     if active:
@@ -165,7 +166,7 @@ def coverage_state(cells: Sequence[Cell]) -> CoverageState:
     return _finished_state(max(finished, key=_worst)) if finished else CoverageState()
 
 
-_BADNESS = (LastStatus.PASSED, LastStatus.CANCELLED, LastStatus.FAILED)
+_BADNESS = (LastStatus.PASSED, LastStatus.CANCELLED, LastStatus.NO_VERDICT, LastStatus.FAILED)
 
 
 def _worst(last: LastRun) -> tuple[int, tuple[datetime, str]]:
