@@ -1,11 +1,9 @@
 """How Kafka is reached: what all clients of this process have in common."""
 
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from typing import Any, Literal
 
-import aiokafka.admin.client
-import aiokafka.client
 from aiokafka.protocol.metadata import MetadataRequest
 from pydantic import SecretStr
 
@@ -51,10 +49,10 @@ def client_options(kafka: Kafka) -> dict[str, Any]:
 
 
 def _leave_topics_alone() -> None:
-    """Let no client create a topic by asking for it, for which aiokafka has no option.
+    """Let no client create a topic by asking for it: aiokafka has no option for this, so the request's default changes.
 
     The broker would choose the partitions. One that has lost its topics would have them back before `ensure_topics` can
     create them, and Tansu loses records when both happen at once.
     """
-    for module in (aiokafka.client, aiokafka.admin.client):
-        module.MetadataRequest = partial(MetadataRequest, allow_auto_topic_creation=False)
+    topics, allow_auto_topic_creation = None, False
+    MetadataRequest.__init__.__defaults__ = (topics, allow_auto_topic_creation)
