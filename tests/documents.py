@@ -1,9 +1,10 @@
-"""Runs the shell blocks of a document and compares what they print with what the document shows."""
+"""The blocks of the README and the pages: which ones a test runs, and what they print compared with what is shown."""
 
 import asyncio
 import json
 import re
 from asyncio.subprocess import PIPE
+from collections.abc import Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -15,6 +16,68 @@ VOLATILE = (
 )
 
 Block = tuple[str, str | None]
+
+ELSEWHERE = {
+    ("README.md", "make run     # start everything"): "the gate's `make run` and `make test` themselves",
+    ("README.md", "flowchart LR"): "a picture",
+    ("docs/command-line.md", "package=$(python3"): "installs; tests/deploy/test_cli_distribution.py does it",
+    ("docs/command-line.md", "app: Shop"): "tests/unit/test_document_blocks.py reads it",
+    ("docs/command-line.md", '{"mcpServers"'): "tests/unit/test_document_blocks.py reads it",
+    ("docs/app-models.md", "app_model: 1"): "tests/unit/test_document_blocks.py reads it",
+    ("docs/workspaces.md", '{"root"'): "tests/unit/test_document_blocks.py reads it",
+    ("docs/human-in-the-loop.md", '{"question"'): "tests/unit/test_document_blocks.py reads it",
+    ("docs/steps.md", '{"action"'): "tests/unit/test_document_blocks.py reads it",
+    ("docs/commands.md", "# the app"): "tests/unit/flows/test_steps_reference.py reads it",
+    ("docs/steps.md", "- Launch the app"): "tests/unit/flows/test_steps_reference.py reads it",
+    ("docs/maestro.md", "- appId: com.example.shop"): "tests/unit/flows/test_steps_reference.py reads it",
+    ("docs/devices.md", "pools:"): "tests/unit/executor/automation/devices/pools/test_config.py reads it",
+    (
+        "docs/devices.md",
+        "apiVersion: networking",
+    ): "for a cluster of the reader's own; tests/unit/test_document_blocks.py reads it",
+    ("docs/webdriver.md", ".venv/bin/python -m deploy.devices"): "starts servers; tests/devices uses both",
+    ("docs/webdriver.md", "python3 -m http.server"): "tests/devices/test_whole_stack.py runs it",
+    ("docs/faults.md", "KILLS=50"): "takes hours",
+    (
+        "docs/operating-reporting.md",
+        "python -m services.reporting verify",
+    ): "tests/integration/reporting/test_rebuild.py",
+    ("docs/operating-reporting.md", "kubectl exec -n mobiletest deploy/mobiletest-reporting"): "needs a cluster",
+    ("docs/operating-reporting.md", "python -m services.chassis.dead_letters"): "tests/integration/chassis",
+    ("docs/operating-reporting.md", "kubectl exec -n mobiletest deploy/mobiletest-catalog"): "needs a cluster",
+    ("docs/security.md", "MOBILETEST_TLS_CERTIFICATE_FILE"): "variables of a deployment",
+    ("docs/security.md", "deploy/kafka/acls.sh"): "needs a Kafka with users; tests/images/test_kafka_acls.py runs it",
+    ("docs/security.md", 'MOBILETEST_SECRET_KEYS="v1=$'): "a variable of a deployment",
+    ("docs/security.md", 'MOBILETEST_SECRET_KEYS="v2='): "replaces the keys of all organisations",
+}
+"""Blocks that tests/e2e/test_documents.py does not run: page and beginning -> why, or what else reads or runs them."""
+
+
+def pages() -> list[str]:
+    """The README and the pages of docs/, relative to the repository."""
+    return ["README.md", *(str(path.relative_to(ROOT)) for path in sorted((ROOT / "docs").glob("*.md")))]
+
+
+def block(page: str, beginning: str) -> str:
+    """The only block of a page that begins with this text."""
+    [found] = [text for _, text in all_blocks(page) if text.startswith(beginning)]
+    return found
+
+
+def all_blocks(page: str) -> list[tuple[str, str]]:
+    """Language and text of each fenced block of a page."""
+    found = BLOCK.finditer((ROOT / page).read_text())
+    return [(match["language"], re.sub(f"^{match['indent']}", "", match["text"], flags=re.M)) for match in found]
+
+
+def is_elsewhere(page: str, text: str) -> bool:
+    """Whether a block is one of ELSEWHERE."""
+    return any(page == named and text.startswith(beginning) for named, beginning in ELSEWHERE)
+
+
+def runnable_blocks(page: str) -> list[Block]:
+    """The shell blocks of a page that are run, with what they print."""
+    return [(script, shown) for script, shown in blocks_of(page, "#") if not is_elsewhere(page, script)]
 
 
 def blocks_of(document: str, heading: str) -> list[Block]:
@@ -30,20 +93,30 @@ def blocks_of(document: str, heading: str) -> list[Block]:
     return found
 
 
-async def check_blocks(blocks: list[Block], *, url: str, api_key: str, folder: Path) -> None:
+async def check_blocks(
+    blocks: list[Block],
+    *,
+    url: str,
+    api_key: str,
+    folder: Path,
+    prelude: str = "",
+    environ: Mapping[str, str] | None = None,
+) -> None:
     """Run the blocks in one shell in `folder`, beside a ready.json; AssertionError where one fails or prints another
-    output. Ids and times may differ.
+    output. Ids and times may differ. `prelude` is run before, and prints nothing.
     """
     ready = folder / ".local" / "ready.json"
     ready.parent.mkdir()
     ready.write_text(json.dumps({"url": url, "api_key": api_key}))
-    script = "set -euo pipefail\n" + "".join(f"{block}\necho '{MARK}'\n" for block, _ in blocks)
-    shell = await asyncio.create_subprocess_exec("bash", "-c", script, cwd=folder, stdout=PIPE, stderr=PIPE)
+    script = f"set -euo pipefail\n{prelude}\n" + "".join(f"{block}\necho '{MARK}'\n" for block, _ in blocks)
+    shell = await asyncio.create_subprocess_exec(
+        "bash", "-c", script, cwd=folder, stdout=PIPE, stderr=PIPE, env=environ or None
+    )
     output, errors = await shell.communicate()
     assert shell.returncode == 0, (output + errors).decode()[-3000:]
     for (block, expected), printed in zip(blocks, output.decode().split(MARK), strict=False):
         if expected is not None:
-            assert _normalized(printed) == _normalized(expected), block
+            assert _normalized(printed) == _normalized(expected), f"{block}--- printed:\n{printed}"
 
 
 def _normalized(output: str) -> str:
