@@ -77,6 +77,12 @@ class Context:
             raise CliError("no app is named", USAGE, "Name it with --app, or as app in mobiletest.yaml")
         return found
 
+    def base_branch(self, wanted: str | None) -> str | None:
+        """The branch that is named, or that of the project, or the one that CI says; None leaves it to the server."""
+        from mobiletest_cli.ci import detect
+
+        return wanted or self.project.base_branch or detect(self.environ, Path.cwd()).base_branch
+
     def flow_paths(self, paths: Sequence[Path] | None) -> Sequence[Path]:
         """The paths that are given, or the folder of the project, or the usual one. CliError: there is none."""
         if paths:

@@ -29,7 +29,9 @@ def _check_optional_id(text: str | None) -> str | None:
 ExecutionArgument = Annotated[str, typer.Argument(metavar="EXECUTION", help="Id of the execution.", callback=_check_id)]
 TimeoutOption = Annotated[int | None, typer.Option("--timeout", min=1, help="Seconds to wait at most.")]
 GateOption = Annotated[bool, typer.Option("--gate/--no-gate", help="Let the gate decide, not every failure.")]
-BaseBranchOption = Annotated[str | None, typer.Option(help="Branch that the gate compares with.")]
+BaseBranchOption = Annotated[
+    str | None, typer.Option(help="Branch that the gate compares with; without it, as in `run`.")
+]
 JunitOption = Annotated[Path | None, typer.Option(help="Write JUnit XML to this file.")]
 ReportOption = Annotated[Path | None, typer.Option(help="Write a Markdown report to this file.")]
 
@@ -106,7 +108,7 @@ def wait(
     from mobiletest_cli.test_run import TestRun, WaitOptions
 
     run = TestRun(context.api, context.output, Attribution(), Destinations(junit, report=report))
-    return run.finish(execution, WaitOptions(timeout=timeout, gate=gate, base_branch=base_branch))
+    return run.finish(execution, WaitOptions(timeout=timeout, gate=gate, base_branch=context.base_branch(base_branch)))
 
 
 def logs(
@@ -180,7 +182,7 @@ def rerun(
         return Start(path, {**body, "run_ids": [run["id"] for run in runs]})
 
     run = TestRun(context.api, context.output, Attribution(), Destinations(junit, report=report))
-    options = WaitOptions(wait=wait, timeout=timeout, gate=gate, base_branch=base_branch)
+    options = WaitOptions(wait=wait, timeout=timeout, gate=gate, base_branch=context.base_branch(base_branch))
     return run.run_start(prepare, options)
 
 
@@ -207,7 +209,7 @@ def gate(
         path, hint = f"apps/builds/{found['id']}", "mobiletest executions"
     else:
         path, hint = f"executions/{execution}", f"mobiletest wait {execution}"
-    answer = context.api.get(f"{path}/gate", base_branch=base_branch)
+    answer = context.api.get(f"{path}/gate", base_branch=context.base_branch(base_branch))
     if answer["result"] == "pending":
         raise CliError(f"{answer['pending_runs']} runs have not ended", USAGE, hint)
     if context.output.as_json:

@@ -90,10 +90,14 @@ def compare(
     build: Annotated[str, typer.Argument(help="Version (with --app) or id of the build.")],
     base: Annotated[
         str | None,
-        typer.Argument(help="Build to compare with; without it, the one before of its branch, else of main."),
+        typer.Argument(
+            help="Build to compare with; without it, the one before of its branch, else of the base branch."
+        ),
     ] = None,
     app: Annotated[str | None, app_option("App, by name or id.")] = None,
-    base_branch: Annotated[str | None, typer.Option(help="Branch of the base if none is named; main without.")] = None,
+    base_branch: Annotated[
+        str | None, typer.Option(help="Branch of the base if no build is named; without it, as in `run`.")
+    ] = None,
 ) -> None:
     """Compare the results of two builds: what is newly failing, never passed, fixed, flaky, not run."""
     from mobiletest_cli.lookup import build_by_id_or_version
@@ -102,7 +106,8 @@ def compare(
         return build_by_id_or_version(context.api, wanted, lambda: context.find_app(app))["id"]
 
     base_id = find(base) if base else None
-    answer = context.api.get(f"apps/builds/{find(build)}/compare", base=base_id, base_branch=base_branch)
+    branch = context.base_branch(base_branch)
+    answer = context.api.get(f"apps/builds/{find(build)}/compare", base=base_id, base_branch=branch)
     kinds = ("newly_failing", "never_passed", "not_run_before", "still_failing", "fixed", "flaky", "not_run")
     context.output.report(
         answer,

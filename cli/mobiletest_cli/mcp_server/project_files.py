@@ -23,6 +23,13 @@ class ProjectFiles:
     def __init__(self, folder: Path) -> None:
         self._folder = Path(os.path.realpath(folder))
 
+    @property
+    def base_branch(self) -> str | None:
+        """The branch with which the project's gate compares; None leaves it to the server. CliError."""
+        from mobiletest_cli.configuration import read_project
+
+        return read_project(self._folder).base_branch
+
     def find(self, path: str) -> Path:
         """The file or folder that a path names, from the folder of the project. CliError: it is not in this folder."""
         found = Path(os.path.realpath(self._folder / path))

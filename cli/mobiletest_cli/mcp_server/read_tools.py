@@ -104,7 +104,7 @@ class ReadTools:
         else:
             found = lookup.build_by_id_or_version(self._api, build, lambda: lookup.find_app(self._api, app or ""))
             path = f"apps/builds/{found['id']}"
-        gate = self._api.get(f"{path}/gate", base_branch=base_branch)
+        gate = self._api.get(f"{path}/gate", base_branch=base_branch or self._files.base_branch)
         reasons = [
             {
                 "test": reason["test_name"],
@@ -131,7 +131,8 @@ class ReadTools:
             found = lookup.build_by_id_or_version(self._api, wanted, lambda: lookup.find_app(self._api, app))
             return found["id"]
 
-        compared = self._api.get(f"apps/builds/{identify(build)}/compare", base=identify(base) if base else None)
+        base_id, branch = identify(base) if base else None, self._files.base_branch
+        compared = self._api.get(f"apps/builds/{identify(build)}/compare", base=base_id, base_branch=branch)
         lists = ("newly_failing", "never_passed", "not_run_before", "still_failing", "fixed", "flaky", "not_run")
         names = {name: [test["test_name"] for test in compared[name][:100]] for name in lists}
         return {"build": compared["build"]["version"], "base": compared["base"]["version"], **names}

@@ -2,7 +2,9 @@
 
 import asyncio
 import sys
+from dataclasses import replace
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -57,6 +59,21 @@ async def test_the_end_of_an_execution_is_its_exit_code(read_shop: Shell, execut
     ended = await read_shop.run("cancel", execution)
     assert (ended.code, "has ended" in ended.err) == (USAGE, True)
     assert (await read_shop.run("cancel", execution, "--json")).document["error"]["status"] == 409
+
+
+async def test_the_base_branch_is_that_of_the_project_or_of_ci(
+    read_shop: Shell, execution: str, tmp_path: Path
+) -> None:
+    """As `run` takes it, so that `wait` says what `run` would have said."""
+    ci = replace(read_shop, environ={**read_shop.environ, "GITLAB_CI": "true", "CI_DEFAULT_BRANCH": "trunk"})
+    project = replace(ci, folder=tmp_path)
+    project.write({"mobiletest.yaml": "base_branch: release\n"})
+    for shell, branch in ((ci, "trunk"), (project, "release")):
+        waited = await shell.run("wait", execution, "--json")
+        asked = await shell.run("gate", execution, "--json")
+        assert (waited.document["gate"]["base_branch"], asked.document["base_branch"]) == (branch, branch)
+        assert f"or of {branch}, has a verdict" in (await shell.run("compare", "2.0", "--app", "Shop")).err
+    assert (await project.run("gate", execution, "--json", "--base-branch", "x")).document["base_branch"] == "x"
 
 
 async def test_the_gate_of_a_build_is_asked_by_its_version(read_shop: Shell, execution: str) -> None:
