@@ -578,6 +578,12 @@ class ListExecutionsResponse(TypedDict):
     items: list[Execution]
 
 
+class SourcePosition(TypedDict):
+    file: str
+    line: int
+    column: int
+
+
 class Failure(TypedDict):
     category: (
         Literal[
@@ -611,6 +617,8 @@ class Failure(TypedDict):
     message: str
     step_index: int | None
     step_kind: str
+    position: NotRequired[SourcePosition]
+    run_from: list[SourcePosition]
 
 
 class ScreenArea(TypedDict):
@@ -666,6 +674,7 @@ class StepResult(TypedDict):
     model_calls: int
     model_tokens: int
     element_area: ScreenArea | None
+    position: NotRequired[SourcePosition]
 
 
 class Artifact(TypedDict):
@@ -946,6 +955,7 @@ class FailureGroup(TypedDict):
     example_execution_id: str
     step_index: int | None
     variant: NotRequired[str]
+    position: NotRequired[SourcePosition]
 
 
 class CellVariant(TypedDict):

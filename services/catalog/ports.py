@@ -163,6 +163,9 @@ class Tests(LiveEntities[Test], Protocol):
     async def add_version(self, version: TestVersion) -> None:
         """Store a version of a test's steps."""
 
+    async def move_steps(self, test: Test) -> None:
+        """Store the positions of the test's steps, also for their version; nothing else changes."""
+
     async def versions(self, test_id: str, page: Page, *, with_steps: bool) -> Sequence[TestVersion]:
         """One page of the test's versions, newest first; without their steps unless asked for."""
 

@@ -55,8 +55,10 @@ def parse_answer(text: bytes) -> FoundWorkspace:
         raise InvalidValue("file", found["message"], found["kind"])
     return FoundWorkspace(
         flows=tuple(
-            FoundFlow(path, name, tuple(tags), steps, tuple(MediaFile(*file) for file in files), _remarks(problems))
-            for path, name, tags, steps, files, problems in found["flows"]
+            FoundFlow(
+                path, name, tuple(tags), steps, tuple(MediaFile(*file) for file in files), _remarks(problems), positions
+            )
+            for path, name, tags, steps, files, problems, positions in found["flows"]
         ),
         notices=_remarks(found["notices"]),
         order=tuple(found["order"]),
@@ -95,8 +97,16 @@ def read_workspace(path: str) -> dict[str, Any]:
     }
 
 
-def _entry(flow: FoundFlow) -> tuple[str, str, tuple[str, ...], str, list[Any], list[Any]]:
-    return flow.path, flow.name, flow.tags, flow.steps, _values(flow.files), _values(flow.problems)
+def _entry(flow: FoundFlow) -> tuple[str, str, tuple[str, ...], str, list[Any], list[Any], str]:
+    return (
+        flow.path,
+        flow.name,
+        flow.tags,
+        flow.steps,
+        _values(flow.files),
+        _values(flow.problems),
+        flow.positions,
+    )
 
 
 def _values(rows: Iterable[Remark | MediaFile]) -> list[Any]:

@@ -76,6 +76,9 @@ class _Siblings:
         message.run.test_id = target.test_id
         message.run.test_name = target.test_name
         message.run.test_version_number = target.test_version_number
+        message.run.ClearField("source_path")
+        if target.source_path is not None:
+            message.run.source_path = target.source_path
         return message
 
     def keep(self, run: Run, message: events_pb2.RunChanged) -> events_pb2.RunChanged:

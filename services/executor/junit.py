@@ -71,7 +71,7 @@ def _testcase(execution: Execution, run: Run, classname: str, base_url: str) -> 
     case = TestCase(_text(run.target.test_name), _text(classname), seconds)
     if run.target.source_path:
         case._elem.set("file", _text(run.target.source_path))
-        case._elem.set("line", "1")
+        case._elem.set("line", str(_line(run)))
     for name, value in _run_properties(execution, run, base_url).items():
         case.add_property(name, _text(value))
     final = _final(run)
@@ -83,6 +83,13 @@ def _testcase(execution: Execution, run: Run, classname: str, base_url: str) -> 
         attempts = [_attempt_text(attempt, page) for attempt in run.attempts]
         case.system_out = _text("\n\n".join(filter(None, [simulation(run), *attempts])))
     return case
+
+
+def _line(run: Run) -> int:
+    """Of the flow's own file: the step that failed, or that runs the file in which one failed; 1 if none did."""
+    failure = None if run.success else run.failure
+    places = (failure.position, *failure.run_from) if failure is not None else ()
+    return next((place.line for place in places if place is not None and place.file == run.target.source_path), 1)
 
 
 def _element_order(element: Element) -> int:
@@ -107,8 +114,8 @@ def _final(run: Run) -> FailureElement | Error | Skipped | None:
         return Skipped(f"The run has not ended: it is {run.status}.")
     kind = FailureElement if run.status is Status.COMPLETED else Error
     element = kind(*_message_and_type(run.failure))
-    if run.attempts:
-        element.text = _text(_steps(run.attempts[-1]))
+    if trace := _trace(run.failure, run.attempts[-1:]):
+        element.text = trace
     return element
 
 
@@ -134,7 +141,7 @@ def _earlier_failures(run: Run) -> Sequence[Attempt]:
 def _interim(attempt: Attempt, *, flaky: bool) -> InterimResult:
     kinds = (FlakyFailure, FlakyError) if flaky else (RerunFailure, RerunError)
     element = kinds[0 if attempt.failed_verdict else 1](*_message_and_type(attempt.failure))
-    element.stack_trace = _text(_steps(attempt))
+    element.stack_trace = _trace(attempt.failure, [attempt])
     return element
 
 
@@ -143,6 +150,12 @@ def _message_and_type(failure: Failure | None) -> tuple[str, str]:
     if failure is None:
         return "The run ended without a reason.", "unknown"
     return _text(failure.message), failure.category.value
+
+
+def _trace(failure: Failure | None, attempts: Iterable[Attempt]) -> str:
+    """Where the failure is written, and the steps of the attempt."""
+    parts = [failure.trace if failure is not None else "", *map(_steps, attempts)]
+    return _text("\n\n".join(filter(None, parts)))
 
 
 def _steps(attempt: Attempt) -> str:

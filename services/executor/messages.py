@@ -7,7 +7,14 @@ from typing import Any
 from google.protobuf.message import Message
 from google.protobuf.struct_pb2 import Struct
 from mobiletest.executor.v1 import executions_pb2, runs_pb2
-from mobiletest.types.v1 import ci_pb2, execution_pb2, platform_pb2, run_config_pb2, variant_pb2
+from mobiletest.types.v1 import (
+    ci_pb2,
+    execution_pb2,
+    platform_pb2,
+    run_config_pb2,
+    source_position_pb2,
+    variant_pb2,
+)
 
 from services.chassis.proto_values import (
     json_to_struct,
@@ -33,6 +40,7 @@ from services.executor.model.run_config import (
 from services.executor.model.runs import Question, Run
 from services.executor.model.variants import EMPTY_VARIANT, Variant
 from services.flows.environment import mask_environment
+from services.flows.positions import SourcePosition
 
 
 def read_run_config(proto: run_config_pb2.RunConfig) -> RunConfig:
@@ -243,9 +251,16 @@ def _attempt(run: Run, attempt: Attempt, *, brief: bool) -> runs_pb2.Attempt:
 def _failure(failure: Failure | None) -> runs_pb2.Failure | None:
     if failure is None:
         return None
-    return runs_pb2.Failure(
-        **{**_fields(failure), "category": to_enum_number(execution_pb2.FailureCategory, failure.category)}
-    )
+    converted = {
+        "category": to_enum_number(execution_pb2.FailureCategory, failure.category),
+        "position": _position(failure.position),
+        "run_from": map(_position, failure.run_from),
+    }
+    return runs_pb2.Failure(**{**_fields(failure), **converted})
+
+
+def _position(position: SourcePosition | None) -> source_position_pb2.SourcePosition | None:
+    return source_position_pb2.SourcePosition(**_fields(position)) if position is not None else None
 
 
 def _step(step: StepResult) -> runs_pb2.StepResult:
@@ -255,6 +270,7 @@ def _step(step: StepResult) -> runs_pb2.StepResult:
         "started_at": to_timestamp(step.started_at),
         "category": to_enum_number(execution_pb2.FailureCategory, step.category),
         "cache": to_enum_number(runs_pb2.CacheOutcome, step.cache) or None,
+        "position": _position(step.position),
         "element_area": step.element_area and runs_pb2.ScreenArea(**_fields(step.element_area)),
     }
     return runs_pb2.StepResult(**{**_fields(step), **converted})

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .labels import NAME_LIMIT, InvalidLabel, clean_tags, clean_text
 from .workspace import InvalidWorkspace, Workspace, WorkspaceFlow, repeated_names
@@ -14,11 +14,16 @@ PROBLEMS_LIMIT = 20
 NOTICES_LIMIT = 1_000
 STEPS_BYTES = 8 * 2**20
 """Of all flows together, as JSON."""
+POSITIONS_LENGTH = 4 * 2**20
+"""Of the positions of all flows together; those of further flows are left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundFlow:
-    """A flow of a workspace, its steps as JSON text, with the `files` that they need; or its problems."""
+    """A flow of a workspace, its steps as JSON text, with the `files` that they need; or its problems.
+
+    `positions` are those of the steps, as `positions.write_positions` writes them.
+    """
 
     path: str
     name: str
@@ -26,6 +31,7 @@ class FoundFlow:
     steps: str
     files: tuple[MediaFile, ...] = ()
     problems: tuple[Remark, ...] = ()
+    positions: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +50,15 @@ class FoundWorkspace:
 
 def find_flows(workspace: Workspace) -> FoundWorkspace:
     """Read the flows that a workspace selects. InvalidWorkspace: they are too large together."""
-    notices, flows, size = [*workspace.config.notices], [], 0
+    notices, flows, size, positions = [*workspace.config.notices], [], 0, 0
     for flow in workspace.flows():
         found = _find_flow(flow)
         size += len(found.steps)
         if size > STEPS_BYTES:
             message = f"the steps of the flows, with the files that they run, have more than {STEPS_BYTES} bytes"
             raise InvalidWorkspace(Remark(flow.path, None, None, f"{message}: import the folder in parts"))
-        flows.append(found)
+        positions += len(found.positions)
+        flows.append(found if positions <= POSITIONS_LENGTH else replace(found, positions=""))
         notices += flow.notices
     names = [(flow.path, flow.name) for flow in flows if not flow.problems]
     order, missing = workspace.order(names, [flow.name for flow in flows if flow.problems])
@@ -62,7 +69,7 @@ def find_flows(workspace: Workspace) -> FoundWorkspace:
 def _find_flow(flow: WorkspaceFlow) -> FoundFlow:
     problems = flow.problems[:PROBLEMS_LIMIT] or _label_problems(flow)
     steps = json.dumps(flow.steps, ensure_ascii=False)
-    return FoundFlow(flow.path, flow.name, flow.tags, steps, flow.files, problems)
+    return FoundFlow(flow.path, flow.name, flow.tags, steps, flow.files, problems, flow.positions)
 
 
 def _label_problems(flow: WorkspaceFlow) -> tuple[Remark, ...]:

@@ -11,6 +11,7 @@ from .documents import Limits, SizeCounter, read_documents, read_json
 from .nodes import DocumentError, Node, Notice
 from .parser import COMMANDS, read_flow, split_steps
 from .patterns import limit_compile_cost
+from .positions import write_positions
 from .steps import Flow
 from .subflows import SubflowExpander, split_file
 from .workspace_media import Absent, FlowMedia, MediaFile, WorkspaceMedia
@@ -30,7 +31,7 @@ class LoadedFlow:
     """A flow with the JSON values of its steps, the configuration first; or its problems.
 
     `notices` are about what is kept, but has no effect, and about conditions that are always true. `files` are the
-    pictures and videos that it needs.
+    pictures and videos that it needs, `positions` where its steps are (see `positions`), "" if its path is unknown.
     """
 
     steps: list[Json]
@@ -38,6 +39,7 @@ class LoadedFlow:
     problems: tuple[DocumentError, ...] = ()
     notices: tuple[Notice, ...] = ()
     files: tuple[MediaFile, ...] = ()
+    positions: str = ""
 
     def require(self) -> Flow:
         """The flow. Raise DocumentError for the first problem."""
@@ -81,7 +83,9 @@ def load_flow(
         problems.append(error)
     unique = tuple({str(problem): problem for problem in problems}.values())
     noted, used = tuple(dict.fromkeys(notices)), flow_media.files
-    return LoadedFlow([], None, unique, noted) if unique else LoadedFlow(steps, flow, (), noted, used)
+    if unique or flow is None:
+        return LoadedFlow([], None, unique, noted)
+    return LoadedFlow(steps, flow, (), noted, used, write_positions(flow) if path else "")
 
 
 def parse_flow(source: object, root: str = "steps") -> Flow:

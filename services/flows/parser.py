@@ -167,7 +167,7 @@ def _read_sentence(node: Node) -> Step:
     text = node.string(limit=SENTENCE_LIMIT).strip()
     if not text:
         raise node.error("the sentence is empty")
-    return Step(path=node.location.path, name="sentence", command=Sentence(text))
+    return Step(path=node.location.path, name="sentence", command=Sentence(text), location=node.location)
 
 
 def _looks_like_a_command(text: str) -> bool:
@@ -190,7 +190,14 @@ def _read_arguments(name: str, node: Node, inside: StepsReader) -> Step:
         label = read_optional(node.mapping(), "label", lambda value: value.string(limit=SENTENCE_LIMIT))
         optional = is_optional(node.mapping()) or (optional and "optional" not in node.mapping())
     command = BLOCK_READERS[name](node, inside) if name in BLOCK_READERS else _READERS[name](node)
-    return Step(path=node.location.path, name=name, command=cast("Command", command), label=label, optional=optional)
+    return Step(
+        path=node.location.path,
+        name=name,
+        command=cast("Command", command),
+        label=label,
+        optional=optional,
+        location=node.key_location or node.location,
+    )
 
 
 def _read_run_flow(node: Node, inside: StepsReader) -> Command:

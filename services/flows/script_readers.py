@@ -18,7 +18,7 @@ def with_named_argument(name: str, node: Node) -> Node:
     """The arguments as a mapping, also where only one is written."""
     if name not in ARGUMENTS or node.is_mapping or node.is_null:
         return node
-    return Node({ARGUMENTS[name]: node}, node.location)
+    return Node({ARGUMENTS[name]: node}, node.location, key_location=node.key_location)
 
 
 def _read_eval_script(node: Node) -> BaseCommand:

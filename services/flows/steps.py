@@ -7,7 +7,7 @@ from typing import TypeAlias
 from . import commands, device_commands
 from .capture_commands import AiCommand, CaptureCommand, InputRandom
 from .commands import BaseCommand
-from .nodes import Node
+from .nodes import Location, Node
 from .script_commands import EvalScript, RunScript
 from .selectors import ALWAYS, Condition
 
@@ -112,9 +112,9 @@ Command: TypeAlias = (
 class Step:
     """A command with its label and whether it is optional.
 
-    `path` leads to it from the root ("steps[3].repeat.commands[0]"); `name` is that of the command, or "sentence". If
-    an `optional` step fails, the test continues. `pending` is the node of a step with variables, from which `fill_step`
-    makes the command to run; until then `command` has placeholders for them.
+    `path` leads to it from the root ("steps[3].repeat.commands[0]"), and `location` is where it is written; `name` is
+    that of the command, or "sentence". If an `optional` step fails, the test continues. `pending` is the node of a step
+    with variables, from which `fill_step` makes the command to run; until then `command` has placeholders for them.
     """
 
     path: str
@@ -123,6 +123,7 @@ class Step:
     label: str | None = None
     optional: bool = False
     pending: Node | None = field(default=None, compare=False, repr=False)
+    location: Location | None = field(default=None, compare=False, repr=False)
 
     @property
     def title(self) -> str:

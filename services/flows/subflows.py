@@ -146,7 +146,8 @@ class SubflowExpander:
         if name == "runFlow" and "file" in entries:
             return self._include(node, entries["file"], stack)
         if name == "retry" and "file" in entries and COMMANDS not in entries:
-            flow = self._include(Node({}, node.location), entries["file"], stack)
+            file = entries["file"]
+            flow = self._include(Node({}, node.location, key_location=file.key_location), file, stack)
             commands = Node((Node({"runFlow": flow}, node.location),), node.location)
             return replace(node, value={**_without(entries, "file"), COMMANDS: commands})
         if COMMANDS not in entries:
@@ -313,7 +314,7 @@ def _add_variables(node: Node, configuration: Mapping[str, Node], contents: Mapp
             "env": Node(own, file.location),
             **contents,
         }
-        run = Node({"runFlow": Node(inner, file.location)}, file.location)
+        run = Node({"runFlow": Node(inner, file.location, key_location=node.key_location)}, file.location)
         contents, own = {COMMANDS: Node((run,), file.location)}, {}
     env = {"env": Node({**given, **own}, file.location)} if own or given else {}
     return replace(node, value={**entries, **env, **contents})

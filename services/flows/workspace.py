@@ -34,7 +34,10 @@ class InvalidWorkspace(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceFlow:
-    """A flow that the workspace selects: with its steps as JSON values and the `files` they need, or with problems."""
+    """A flow that the workspace selects: with its steps as JSON values and the `files` they need, or with problems.
+
+    `positions` are those of its steps, as `positions.write_positions` writes them.
+    """
 
     path: str
     name: str
@@ -43,6 +46,7 @@ class WorkspaceFlow:
     problems: tuple[Remark, ...] = ()
     notices: tuple[Remark, ...] = ()
     files: tuple[MediaFile, ...] = ()
+    positions: str = ""
 
 
 NO_OTHERS: Mapping[str, bytes] = MappingProxyType({})
@@ -146,6 +150,7 @@ class Workspace:
             loaded.steps,
             notices=tuple(map(_remark, loaded.notices)),
             files=loaded.files,
+            positions=loaded.positions,
         )
 
     def _read_refused(self, path: str, text: str, problems: Sequence[DocumentError]) -> WorkspaceFlow | None:

@@ -10,7 +10,7 @@ from mobiletest.catalog.v1 import events_pb2 as catalog
 from mobiletest.executor.v1 import events_pb2 as executor
 from mobiletest.executor.v1 import runs_pb2
 from mobiletest.reporting.v1 import reports_pb2
-from mobiletest.types.v1 import execution_pb2
+from mobiletest.types.v1 import execution_pb2, source_position_pb2
 
 from services.chassis import logs, metrics
 from services.chassis.events import Event, InvalidMessage
@@ -28,6 +28,7 @@ from services.reporting.model.snapshots import (
     Quarantine,
     RunSnapshot,
     Simulation,
+    SourcePosition,
     TestSnapshot,
 )
 from services.reporting.model.tables import EPOCH
@@ -162,7 +163,12 @@ def _failure(holder: runs_pb2.Run | runs_pb2.Attempt) -> Failure | None:
         step_kind=failure.step_kind[:_NAME_LENGTH],
         step_index=read_optional(failure, "step_index"),
         reason=failure.reason,
+        position=_position(failure.position) if failure.HasField("position") else None,
     )
+
+
+def _position(position: source_position_pb2.SourcePosition) -> SourcePosition:
+    return position.file[:_NAME_LENGTH], position.line, position.column
 
 
 def _build_ref(message: executor.RunChanged) -> BuildRef | None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from mobiletest.catalog.v1 import tests_pb2
 from mobiletest.reporting.v1 import reports_pb2
-from mobiletest.types.v1 import quarantine_pb2
+from mobiletest.types.v1 import quarantine_pb2, source_position_pb2
 
 from services.chassis.proto_values import to_enum_number, to_timestamp
 from services.reporting.model.cells import GROUPS_SHOWN
@@ -12,7 +12,7 @@ from services.reporting.model.reports.apps import AppStats, BuildHealth, TrendPo
 from services.reporting.model.reports.coverage import Coverage, CoverageItem
 from services.reporting.model.reports.matrix import Matrix, MatrixCell, MatrixRow
 from services.reporting.model.reports.worst_variant import VariantCell
-from services.reporting.model.snapshots import Outcome, Quarantine
+from services.reporting.model.snapshots import Outcome, Quarantine, SourcePosition
 from services.reporting.model.tables import Cell, Group
 from services.reporting.proto_enums import CATEGORY_NUMBER, CLASSIFICATION, PLATFORM
 from services.reporting.usecases.classified_tests import ClassifiedQuery
@@ -173,7 +173,13 @@ def _failure_group(group: Group, label: str) -> reports_pb2.FailureGroup:
         example_execution_id=group.execution_id,
         step_index=group.step_index,
         variant=label or None,
+        position=_position(group.position) if group.position else None,
     )
+
+
+def _position(position: SourcePosition) -> source_position_pb2.SourcePosition:
+    file, line, column = position
+    return source_position_pb2.SourcePosition(file=file, line=line, column=column)
 
 
 def coverage_message(app_id: str, coverage: Coverage) -> reports_pb2.AppCoverage:

@@ -12,6 +12,7 @@ from tests.dashboard.proxy import Proxy
 from tests.e2e.client import Api, created
 from tests.e2e.test_human_in_the_loop import ASKING, TWO_BUTTONS
 from tests.e2e.world import FAILING, World, paced_app_model
+from tests.fakes.workspaces import zip_files
 
 ONE_SCREEN = b"""app_model: 1
 app: {id: com.example.shop}
@@ -135,6 +136,28 @@ async def test_the_element_of_a_failed_step_is_marked_and_its_screen_enlarged(me
     assert await marked.get_attribute("width") == "0"
     await page.locator(".steps").get_by_role("link", name="is enabled").click()
     await expect(viewer.locator("figcaption")).to_contain_text("Step 3")
+
+
+async def test_a_failure_of_an_imported_flow_says_where_it_is_written(member: Visitor, world: World) -> None:
+    """On the page of the run with the steps that run its file, and in the group of its failure."""
+    files = {"config.yaml": "flows: main.yaml", "main.yaml": "- launchApp\n- runFlow: parts/pay.yaml\n"}
+    files["parts/pay.yaml"] = "# Pays.\n- assertVisible: never there\n"
+    app = await world.app()
+    build = await world.build(app, "1.0.0")
+    sent = {"data": zip_files(files), "headers": {"Content-Type": "application/zip"}}
+    imported = created(await world.api.post("/tests/import", params={"app_id": app["id"]}, **sent))
+    tests = [{"test_id": imported["created"][0]["test_id"]}]
+    body = {"tests": tests, "run_config": {"execution_mode": {"retries": 0}}}
+    execution = await world.ended((await world.api.post("/executions", json=body)).body["id"])
+    run = await world.only_run(execution)
+    page = member.page
+    await member.open(f"/executions/{execution['id']}/runs/{run['id']}")
+    await expect(page.get_by_role("note")).to_contain_text(re.compile(r"parts/pay.yaml:2:3,\s+run from main.yaml:2:3"))
+    await expect(page.locator(".steps .failed .message").last).to_contain_text("parts/pay.yaml:2:3")
+    await world.reported(build, 1)
+    await member.open(f"/apps/{app['id']}/matrix")
+    group = page.get_by_role("region", name="Failures on these builds").get_by_role("row").nth(1)
+    await expect(group.get_by_role("rowheader")).to_contain_text("parts/pay.yaml:2:3")
 
 
 async def test_a_filter_keeps_the_others(member: Visitor, world: World) -> None:

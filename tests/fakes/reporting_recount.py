@@ -208,6 +208,7 @@ def _together(groups: Sequence[Group]) -> Group:
         execution_id=newest.execution_id,
         sample_message=newest.sample_message,
         step_index=newest.step_index,
+        position=newest.position,
     )
 
 

@@ -157,6 +157,7 @@ def _run(run: PlannedRun) -> resolution_pb2.PlannedRun:
         env=env_message(run.test.env),
         files=file_messages(run.test.files),
         source_path=run.test.source_path or "",
+        step_positions=run.test.positions,
     )
 
 

@@ -40,7 +40,8 @@ class Test:
 
     `version_number` rises by one with each edit of the steps, `revision` with every write. `quarantine` may be over.
     A test that was imported has the name of its `workspace` and the path of its flow there, which no other test has,
-    and the pictures and videos of the workspace that its steps need.
+    and the pictures and videos of the workspace that its steps need. `positions` are where its steps are in the files
+    of the workspace (`flows.positions`), "" if that is not known: moved lines make no other test.
     """
 
     __test__ = False  # not a pytest class
@@ -63,11 +64,15 @@ class Test:
     workspace: str | None = None
     source_path: str | None = None
     files: tuple[MediaFile, ...] = ()
+    positions: str = field(default="", compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class TestVersion:
-    """The steps of a test, and the files that they need, as they were from one edit to the next."""
+    """The steps of a test, and the files that they need, as they were from one edit to the next.
+
+    `positions` are those of the latest import of these steps.
+    """
 
     __test__ = False
 
@@ -77,13 +82,20 @@ class TestVersion:
     steps: tuple[Step, ...]
     created_at: datetime
     files: tuple[MediaFile, ...] = ()
+    positions: str = field(default="", compare=False, repr=False)
 
 
 def at_version(test: Test, version: TestVersion | None) -> Test:
     """The test as it was in the version; None: as it is."""
     if version is None:
         return test
-    return replace(test, version_number=version.version_number, steps=version.steps, files=version.files)
+    return replace(
+        test,
+        version_number=version.version_number,
+        steps=version.steps,
+        files=version.files,
+        positions=version.positions,
+    )
 
 
 @dataclass(frozen=True, slots=True)

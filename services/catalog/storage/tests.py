@@ -31,6 +31,7 @@ TESTS = "tests"
 TEST_VERSIONS = "test_versions"
 
 NO_STEPS = "[]"
+WITHOUT_STEPS: Document = {"steps": 0, "positions": 0}
 MOST_BYTES_WITH_STEPS = 2 * 1024**2
 """Of tests in one message: each mebibyte of steps costs a third of a second of CPU."""
 _BY_NAME = [("name_folded", 1), ("_id", 1)]
@@ -86,7 +87,7 @@ class MongoTests(MongoLiveEntities[Test]):
 
     async def elsewhere(self, workspace: str, paths: Collection[str], most: int) -> Sequence[Test]:
         condition = {"workspace": workspace, "source_path": {"$type": "string", "$nin": list(paths)}}
-        return await self._find(condition, _BY_SOURCE, Page(1, most), projection={"steps": 0, "env": 0})
+        return await self._find(condition, _BY_SOURCE, Page(1, most), projection={"env": 0, **WITHOUT_STEPS})
 
     async def stored_files(self, workspace: str, sha256s: Collection[str]) -> Collection[str]:
         condition = {"workspace": workspace, "source_path": {"$type": "string"}, "files.sha256": {"$in": list(sha256s)}}
@@ -100,6 +101,11 @@ class MongoTests(MongoLiveEntities[Test]):
     async def add_version(self, version: TestVersion) -> None:
         document = asdict(version) | {"_id": f"{version.test_id}/{version.version_number}"}
         await self._versions.put(document | {"steps": _encode_steps(version.steps)})
+
+    async def move_steps(self, test: Test) -> None:
+        moved = {"$set": {"positions": test.positions}}
+        await self._rows.update({"_id": test.id, **IS_LIVE}, moved)
+        await self._versions.update({"_id": f"{test.id}/{test.version_number}"}, moved)
 
     async def versions(self, test_id: str, page: Page, *, with_steps: bool) -> Sequence[TestVersion]:
         condition, newest_first = {"test_id": test_id}, [("version_number", -1)]
@@ -121,7 +127,7 @@ class MongoTests(MongoLiveEntities[Test]):
 
 def _with(steps: bool) -> Document:
     """The options of a read with steps, or without."""
-    return {"most": MOST_BYTES_WITH_STEPS} if steps else {"projection": {"steps": 0, **WITHOUT_SUFFIXES}}
+    return {"most": MOST_BYTES_WITH_STEPS} if steps else {"projection": {**WITHOUT_STEPS, **WITHOUT_SUFFIXES}}
 
 
 def _index_of(filter: TestFilter) -> str | None:
@@ -168,12 +174,13 @@ def from_document(document: Document) -> Test:
         steps=_decode_steps(document.get("steps", NO_STEPS)),
         quarantine=Quarantine(**quarantine) if quarantine else None,
         files=_files(document),
+        positions=document.get("positions", ""),
     )
 
 
 def _version(document: Document) -> TestVersion:
     steps = _decode_steps(document.get("steps", NO_STEPS))
-    return load(TestVersion, document, steps=steps, files=_files(document))
+    return load(TestVersion, document, steps=steps, files=_files(document), positions=document.get("positions", ""))
 
 
 def _files(document: Document) -> tuple[MediaFile, ...]:

@@ -180,6 +180,7 @@ def _new_test(flow: FoundFlow, workspace: str, org_id: str, now: datetime) -> Te
         workspace=workspace,
         source_path=flow.path,
         files=flow.files,
+        positions=flow.positions,
     )
 
 
@@ -192,10 +193,17 @@ async def _tests_before(records: Records, planned: Sequence[Test]) -> Mapping[st
 
 
 def _compare(before: Test | None, planned: Test) -> _Result:
-    """What becomes of the test of a flow: only its name, tags, steps and files are those of the flow."""
+    """What becomes of the test of a flow: only its name, tags, steps with their positions and files are the flow's."""
     if before is None:
         return _Result(CREATED, planned)
-    after = replace(before, name=planned.name, tags=planned.tags, steps=planned.steps, files=planned.files)
+    after = replace(
+        before,
+        name=planned.name,
+        tags=planned.tags,
+        steps=planned.steps,
+        files=planned.files,
+        positions=planned.positions,
+    )
     return _Result(UNCHANGED if after == before else CHANGED, after)
 
 
@@ -205,6 +213,8 @@ async def _store_test(change: Change, before: Test | None, planned: Test, now: d
         await add_test(change, planned)
     elif result.outcome == CHANGED:
         return replace(result, test=await apply_change(change, before, result.test, now))
+    elif result.test.positions != before.positions:
+        await change.tests.move_steps(result.test)
     return result
 
 

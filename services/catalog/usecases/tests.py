@@ -215,9 +215,9 @@ class TestUseCases:
             raise InvalidValue("flow", "a test has either steps or a flow")
         else:
             read = await self._load_flow(flow, files)
-            return {**values, "steps": read.steps}, _sentences(read)
+            return {**values, "steps": read.steps, "positions": ""}, _sentences(read)
         if "steps" in values:
-            values["steps"] = tuple(values["steps"] or ())
+            values |= {"steps": tuple(values["steps"] or ()), "positions": ""}
             return values, await self._validate_steps(values["steps"])
         return values, ()
 
@@ -276,6 +276,8 @@ async def apply_change(change: Change, before: Test, after: Test, now: datetime)
     await change.tests.replace(kept)
     if edited:
         await _add_version(change, kept, now)
+    elif kept.positions != before.positions:
+        await change.tests.move_steps(kept)
     if kept.name != before.name:
         await change.attachments.rename_test(kept.id, kept.name)
     change.announce(kept)
@@ -295,4 +297,5 @@ async def _add_version(change: Change, test: Test, now: datetime) -> None:
     if test.files:
         for sha256 in {file.sha256 for file in test.files} - await change.tests.kept_files(test.id):
             await change.artifacts.use(sha256, 1)
-    await change.tests.add_version(TestVersion(test.id, test.org_id, test.version_number, test.steps, now, test.files))
+    version = TestVersion(test.id, test.org_id, test.version_number, test.steps, now, test.files, test.positions)
+    await change.tests.add_version(version)

@@ -35,6 +35,7 @@ from services.executor.model.failures import Category, Failure
 from services.executor.model.run_config import Grounder, RunConfig, with_defaults
 from services.flows.loader import parse_flow
 from services.flows.nodes import DocumentError
+from services.flows.positions import read_positions
 from services.flows.variables import BuiltInVariables, Scope
 
 RELEASE_SECONDS = 1.5
@@ -98,6 +99,7 @@ class AttemptRunner:
                 now=self._clock.now,
                 progress=progress,
                 secrets=secrets,
+                source=read_positions(request.positions, flow),
             )
             capture = FailureCapture(recorder, request.run_seconds)
             transcripts = TranscriptRecorder(recorder, session)

@@ -10,7 +10,8 @@ from services.executor.model.run_config import DEFAULTS, RunConfig
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptRequest:
-    """What to run. `steps` are as stored (JSON values); `run_seconds` is what is left of the run's time.
+    """What to run. `steps` are as stored (JSON values), `positions` where they are written (`flows.positions`);
+    `run_seconds` is what is left of the run's time.
 
     `org_id` and `app` (its id) select the entries of the step cache. `env` are variables from outside of the flow, of
     which those named in `secrets` have values that nobody may read, and so have those whose names say so.
@@ -25,6 +26,7 @@ class AttemptRequest:
     attempt: int
     platform: str
     steps: object
+    positions: str = ""
     build: Build = NO_BUILD
     config: RunConfig = DEFAULTS
     env: Mapping[str, str] = field(default_factory=dict, repr=False)

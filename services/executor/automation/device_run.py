@@ -169,7 +169,9 @@ class DeviceRun:
                     await self.transcripts.store(index)
         message = f"the run did not end within its {self.request.run_seconds:g} s"
         captured = await self.capture.capture_screen(index, late=True)
-        failed = StepFailed(Category.RUN_TIMEOUT, message)
+        failed = StepFailed(Category.RUN_TIMEOUT, message, reason="the run took too long")
+        failure = (
+            recorder.failure(index, failed) if index is not None else Failure(failed.category, message, failed.reason)
+        )
         await recorder.interrupt(failed, screenshot=captured.screenshot, tree=captured.tree)
-        kind = recorder.steps[index].kind if index is not None else ""
-        return Failure(Category.RUN_TIMEOUT, message, "the run took too long", index, kind)
+        return failure

@@ -71,7 +71,8 @@ class StepFailed(Exception):
     """A step did not do what it says.
 
     `message` is for a person; `reason` is its short form, which is the same for failures of the same kind; `element` is
-    the element concerned, if it was found. `pictures` are PNGs that show why, by their names.
+    the element concerned, if it was found. `pictures` are PNGs that show why, by their names. `path` is that of the
+    text in the flow whose expression is at fault, if one is.
     """
 
     def __init__(
@@ -82,6 +83,7 @@ class StepFailed(Exception):
         reason: str = "",
         element: Element | None = None,
         pictures: Mapping[str, bytes] | None = None,
+        path: str = "",
     ) -> None:
         super().__init__(message)
         self.category = category
@@ -89,13 +91,14 @@ class StepFailed(Exception):
         self.reason = reason or message
         self.element = element
         self.pictures = pictures or {}
+        self.path = path
 
 
 class ScriptFailed(StepFailed):
     """A script threw an error or was ended. Neither `optional` nor `retry` tolerates it, as in Maestro."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__(Category.SCRIPT_ERROR, message)
+    def __init__(self, message: str, path: str = "") -> None:
+        super().__init__(Category.SCRIPT_ERROR, message, path=path)
 
 
 @asynccontextmanager

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from services.executor.model.failures import CANCELLATIONS, Category, Failure, Fault
 from services.executor.model.states import Status, advance
+from services.flows.positions import SourcePosition
 
 
 class StepStatus(StrEnum):
@@ -78,7 +79,8 @@ class ScreenArea:
 class StepResult:
     """What one step of a test did. `index` and `depth` count from 0; `screenshot` and `tree` are names of artifacts.
 
-    `element_area` is where the element is on the screenshot. `cache` is None when the step cache was not used.
+    `element_area` is where the element is on the screenshot, `position` where the step is written. `cache` is None when
+    the step cache was not used.
     """
 
     index: int
@@ -99,6 +101,7 @@ class StepResult:
     cache: CacheOutcome | None = None
     model_calls: int = 0
     model_tokens: int = 0
+    position: SourcePosition | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, StrEnum, auto
 
+from services.flows.positions import SourcePosition
+
 
 class Category(StrEnum):
     """What went wrong, as spelled in the API."""
@@ -76,7 +78,8 @@ class Failure:
     """Why an attempt, a run or an execution did not pass.
 
     `message` is for people; `reason` is the first failing step's message in a form that equal failures share.
-    `step_index` counts from 0; it is None, and `step_kind` empty, when no step failed.
+    `step_index` counts from 0; it is None, and `step_kind` empty, when no step failed. `position` is where the step is
+    written, None if that is not known, and `run_from` the steps that run its file, innermost first.
     """
 
     category: Category
@@ -84,6 +87,15 @@ class Failure:
     reason: str = ""
     step_index: int | None = None
     step_kind: str = ""
+    position: SourcePosition | None = None
+    run_from: tuple[SourcePosition, ...] = ()
+
+    @property
+    def trace(self) -> str:
+        """The position with the message, and below it where its file is run from; "" if the position is not known."""
+        if self.position is None:
+            return ""
+        return "\n".join((f"{self.position}: {self.message}", *(f"  run from {each}" for each in self.run_from)))
 
 
 NO_PLATFORM = Failure(

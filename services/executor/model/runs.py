@@ -79,7 +79,8 @@ class TestFile:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPlan:
     """One run to start. `steps` are free-form JSON. `config_error` says why it cannot start and what to do about it;
-    empty when it can. `env` are the variables of the test.
+    empty when it can. `env` are the variables of the test. `step_positions` are where the steps are written
+    (`flows.positions`), "" if that is not known.
     """
 
     target: RunTarget
@@ -91,6 +92,7 @@ class RunPlan:
     config_error: str = ""
     env: Environment = field(default_factory=dict)
     files: tuple[TestFile, ...] = ()
+    step_positions: str = ""
 
     @property
     def flow_name(self) -> str:

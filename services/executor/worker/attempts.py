@@ -166,6 +166,7 @@ class AutomatedAttempts:
             ask_model=may_ask_model(claim.run),
             platform=platform.lower(),
             steps=list(plan.steps),
+            positions=plan.step_positions,
             build=replace(build, read=None, file=None),
             config=replace(claim.execution.run_config, env={}),
             app_prompt=plan.system_prompt,

@@ -79,7 +79,8 @@ def group_failures(tests: Iterable[Json]) -> Sequence[Json]:
                 known["tests"][test["test_id"]] = test["test_name"]
                 known["builds"][cell["build_id"]] = cell["build_version"]
                 if failure["last_seen_at"] >= known["last_seen_at"]:
-                    known.update({name: failure[name] for name in ("last_seen_at", "example_execution_id")})
+                    newest = ("last_seen_at", "example_execution_id", "position")
+                    known.update({name: failure.get(name) for name in newest})
                 known["first_seen_at"] = min(known["first_seen_at"], failure["first_seen_at"])
     return sorted(groups.values(), key=lambda group: (-group["count"], group["reason"]))
 

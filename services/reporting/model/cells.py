@@ -92,6 +92,7 @@ def failure_group(run: RunSnapshot) -> Group | None:
         execution_id=run.execution_id,
         sample_message=failure.message[:SAMPLE_LENGTH],
         step_index=failure.step_index,
+        position=failure.position,
     )
 
 

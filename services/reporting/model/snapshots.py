@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import TypeAlias
 
 from services.reporting.model.attempts import BuildRef
 from services.reporting.model.variants import EMPTY_VARIANT, Subject, Variant, subject_of
@@ -40,6 +41,10 @@ class Outcome(StrEnum):
         return self in (Outcome.PASSED, Outcome.FAILED)
 
 
+SourcePosition: TypeAlias = tuple[str, int, int]
+"""A file, a line and a column."""
+
+
 class Simulation(StrEnum):
     """What a simulated device ran instead of the app: a model of it, or the device's own, of any build."""
 
@@ -58,6 +63,7 @@ class Simulation(StrEnum):
 class Failure:
     """Why a run or attempt did not pass; step_index is None when no step was reached.
 
+    `position` is where that step is written, None if it is not known: a step that moved fails in the same way.
     `reason` is the message without its context (what else was on the screen), empty when it was not given separately.
     """
 
@@ -66,6 +72,7 @@ class Failure:
     step_kind: str = ""
     step_index: int | None = None
     reason: str = ""
+    position: SourcePosition | None = None
 
 
 @dataclass(slots=True, unsafe_hash=True)

@@ -17,6 +17,7 @@ from services.reporting.model.snapshots import (
     BuildSnapshot,
     Outcome,
     Simulation,
+    SourcePosition,
     Status,
     TestSnapshot,
 )
@@ -162,7 +163,7 @@ class NamedVerdict:
 
 @dataclass(slots=True, unsafe_hash=True)
 class Group:
-    """Failures of a cell with the same fingerprint; sample, step and execution are those of the newest."""
+    """Failures of a cell with the same fingerprint; sample, step, position and execution are those of the newest."""
 
     org_id: str
     fingerprint: str
@@ -175,6 +176,7 @@ class Group:
     execution_id: str
     sample_message: str
     step_index: int | None
+    position: SourcePosition | None = None
 
     @property
     def recency(self) -> tuple[datetime, str]:

@@ -137,14 +137,19 @@ def decode_cell(document: Document) -> tuple[CellKey, Cell]:
         decode_source_revision(document["source_revision"]),
         decode_named_verdict(document.get("named_verdict")),
         decode_active(document["active_runs"]) if "active_runs" in document else {},
-        tuple(decode_fields(Group, group) for group in groups) if groups else (),
+        tuple(map(_decode_group_fields, groups)) if groups else (),
     )
     return (document["app_id"], document["test_id"], document["build_id"]), cell
 
 
 def _decode_group(document: Document) -> tuple[GroupKey, Group]:
     app_id, subject, build_id, fingerprint = document["_id"].split(":")
-    return (app_id, subject, build_id, fingerprint), decode_fields(Group, document)
+    return (app_id, subject, build_id, fingerprint), _decode_group_fields(document)
+
+
+def _decode_group_fields(document: Document) -> Group:
+    position = document.get("position")
+    return decode_fields(Group, document, position=tuple(position) if position else None)
 
 
 def _encode_history(key: HistoryKey, history: History) -> Document:

@@ -118,6 +118,27 @@ async def test_versions_come_newest_first(store: MongoStore) -> None:
     assert await store.tests.versions("test", Page(2, 2), with_steps=True) == [kept[0]]
 
 
+async def test_steps_move_in_the_test_and_in_their_version_alone(store: MongoStore) -> None:
+    test = a_test(steps=STEPS, version_number=2, positions="old")
+    await store.tests.add(test)
+    for number in (1, 2):
+        await store.tests.add_version(TestVersion("test", org(), number, STEPS, at(number), positions="old"))
+    await store.tests.move_steps(replace(test, name="not stored", positions="new"))
+    moved = await store.tests.get("test")
+    assert (moved, moved and moved.positions) == (test, "new")
+    versions = await store.tests.versions("test", Page(1, 2), with_steps=True)
+    assert [version.positions for version in versions] == ["new", "old"]
+    assert [version.positions for version in await store.tests.versions("test", Page(1, 2), with_steps=False)] == [
+        "",
+        "",
+    ]
+    with foreign():
+        await store.tests.move_steps(replace(test, positions="theirs"))
+    moved = await store.tests.get("test")
+    assert moved is not None
+    assert moved.positions == "new"
+
+
 async def test_files_of_all_versions_of_a_test(store: MongoStore) -> None:
     other = replace(FILE, sha256="cd" * 32)
     for number, files in enumerate(((), (FILE,), (FILE, other)), start=1):

@@ -87,7 +87,7 @@ async def test_the_most_frequent_failure_wins_then_the_newest(story: StoredStory
     build = story.build("1.0")
     failures = ["once, long ago", "twice", "twice", "once, lately"]
     for hour, message in enumerate(failures):
-        failure = Failure("assertion_failed", message, "assertVisible", hour)
+        failure = Failure("assertion_failed", message, "assertVisible", hour, position=("main.yaml", 1 + hour, 3))
         story.run("t", build, "failed", at=NOW - timedelta(hours=9 - hour), failure=failure)
     groups = (await row_of(story)).cells[0].variants[0].cell.groups
     assert [(group.reason, group.count) for group in groups] == [
@@ -97,6 +97,7 @@ async def test_the_most_frequent_failure_wins_then_the_newest(story: StoredStory
     ]
     assert (groups[0].first_seen_at, groups[0].last_seen_at) == (NOW - timedelta(hours=8), NOW - timedelta(hours=7))
     assert (groups[0].step_index, groups[0].sample_message, groups[0].category) == (2, "twice", "assertion_failed")
+    assert groups[0].position == ("main.yaml", 3, 3)
 
 
 async def test_exactly_the_five_largest_groups_are_shown(story: StoredStory) -> None:

@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Any
 
 import pytest
-from mobiletest.catalog.v1 import apps_pb2, limits_pb2, tests_pb2
+from mobiletest.catalog.v1 import apps_pb2, limits_pb2, resolution_pb2, tests_pb2
 
 from services.catalog.storage.artifacts import KEPT_UNUSED, ArtifactSweeper
 from services.chassis.errors import Aborted, InvalidArgument, NotFound
@@ -51,6 +51,16 @@ async def test_folder_becomes_tests_once(service: Service) -> None:
     with foreign():
         assert (await send(service, files)).created_count == 1
     assert list(service.spool.iterdir()) == []
+
+
+async def test_a_plan_says_where_its_steps_are_written(service: Service) -> None:
+    imported = await send(
+        service, {"main.yaml": "- runFlow: a.yaml\n", "a.yaml": "# a\n- launchApp\n", "config.yaml": "flows: main.yaml"}
+    )
+    resolved = await service.resolution.ResolveRuns(
+        resolution_pb2.ResolveRunsRequest(test_id=imported.created[0].test_id)
+    )
+    assert resolved.runs[0].step_positions == '[["main.yaml","a.yaml"],[[0,1,3],[1,2,3]]]'
 
 
 async def download(service: Service, sha256: str) -> bytes:

@@ -180,7 +180,7 @@ def imported(workspace: Workspace, folder: Path) -> dict[str, list[str]]:
     archive = folder / "sent.zip"
     archive.write_bytes(workspace.zip())
     found = read_workspace(str(archive))
-    return {path: [problem[3] for problem in problems] for path, _, _, _, _, problems in found["flows"]}
+    return {path: [problem[3] for problem in problems] for path, _, _, _, _, problems, _ in found["flows"]}
 
 
 def test_flow_in_a_folder_below_is_run_alone(tmp_path: Path) -> None:

@@ -53,6 +53,7 @@ def test_runs_that_start_together_have_the_messages_that_each_would_have_alone(o
     runs += [a_run("rebuilt", resolved_build_version="1.1", build_uploaded_at=None)]
     runs += [a_run("on iOS", **elsewhere), replace(waiting, id=new_id()), a_run("ccc")]
     german = Variant("1", {"LOCALE": "de"})
+    runs += [a_run("imported", source_path=path) for path in ("a.yaml", "b.yaml", None)]
     runs += [replace(a_run(variant.label), variant=variant) for variant in (german, german, Variant("2"))]
     change = a_start(*runs)
     alone = [run_changed_message(change.execution, fact.run, fact.sequence) for fact in change.facts]

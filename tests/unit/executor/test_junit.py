@@ -14,6 +14,7 @@ from services.executor.model.failures import Category, Failure
 from services.executor.model.reports import metadata
 from services.executor.model.runs import Run
 from services.executor.model.variants import Variant
+from services.flows.positions import SourcePosition
 from tests.unit.executor.model.builders import LIMITS, NOW, claimed_run, execution_of, failing, later, new_run, passing
 
 
@@ -68,6 +69,35 @@ def test_tests_of_one_name_are_told_apart_and_name_their_files() -> None:
         *(f"Shop.iOS.x/a.{run.target.test_id}" for run in runs[2:4]),
         *(f"Shop.iOS.{run.target.test_id}" for run in runs[4:]),
     ]
+
+
+AT = SourcePosition("shared/pay.yaml", 12, 3)
+
+
+def a_failure_at(position: SourcePosition | None, *run_from: SourcePosition) -> ElementTree.Element:
+    """The testcase of a flow of which every attempt failed there."""
+    result = failing()
+    assert result.failure is not None
+    result = replace(result, failure=replace(result.failure, position=position, run_from=run_from))
+    run = finish(claim(finish(claimed_run(retries=1), result)), result)
+    return case(replace(run, target=replace(run.target, source_path="main.yaml")))
+
+
+def test_a_failure_names_its_step_and_where_its_file_is_run_from() -> None:
+    failed = a_failure_at(AT, SourcePosition("cart.yaml", 4, 5), SourcePosition("main.yaml", 7, 3))
+    said = (
+        "shared/pay.yaml:12:3: It was assertion_failed.\n  run from cart.yaml:4:5\n  run from main.yaml:7:3\n\nattempt "
+    )
+    assert (failed.get("file"), failed.get("line")) == ("main.yaml", "7")
+    assert (failed.findtext("failure") or "").startswith(f"{said}2")
+    assert (failed.findtext("rerunFailure/stackTrace") or "").startswith(f"{said}1")
+
+
+@pytest.mark.parametrize(
+    ("position", "line"), [(SourcePosition("main.yaml", 5, 3), "5"), (AT, "1"), (None, "1")], ids=str
+)
+def test_the_line_of_a_testcase_is_in_its_own_file(position: SourcePosition | None, line: str) -> None:
+    assert a_failure_at(position).get("line") == line
 
 
 def test_properties_of_the_flow_are_properties_of_the_testcase() -> None:

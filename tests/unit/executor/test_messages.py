@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mobiletest.catalog.v1 import resolution_pb2
 from mobiletest.executor.v1 import executions_pb2, runs_pb2
 from mobiletest.options.v1 import options_pb2
-from mobiletest.types.v1 import ci_pb2, execution_pb2, platform_pb2, run_config_pb2
+from mobiletest.types.v1 import ci_pb2, execution_pb2, platform_pb2, run_config_pb2, source_position_pb2
 
 from services.chassis.proto_values import struct_to_json, to_enum_member, to_enum_number
 from services.executor.messages import (
@@ -27,10 +27,10 @@ from services.executor.messages import (
     start_proto,
 )
 from services.executor.model import lifecycle
-from services.executor.model.attempts import Resolution, StepStatus
+from services.executor.model.attempts import Resolution, StepResult, StepStatus
 from services.executor.model.attribution import Ci, ExecutionSource
 from services.executor.model.executions import BuildConfig, ExecutionKind, PinnedBuild
-from services.executor.model.failures import Category
+from services.executor.model.failures import Category, Failure
 from services.executor.model.run_config import (
     DEFAULTS,
     CacheRetryMode,
@@ -43,7 +43,8 @@ from services.executor.model.run_config import (
 from services.executor.model.runs import Platform
 from services.executor.model.states import Status
 from services.executor.plan_reader import resolved_runs
-from tests.unit.executor.model.builders import LIMITS, claimed_run, execution_of, failing, later
+from services.flows.positions import SourcePosition
+from tests.unit.executor.model.builders import LIMITS, NOW, claimed_run, execution_of, failing, later
 
 ENUMS: Iterable[tuple[type[Enum], Any]] = [
     (Status, execution_pb2.ExecutionStatus),
@@ -135,6 +136,7 @@ def test_absent_fields_of_a_resolution_are_none() -> None:
                 build=resolution_pb2.PlannedBuild(id="b", version="1.0", sha256="ab", file_name="shop.yaml"),
                 timeout_seconds=60,
                 source_path="tests/log_in.yaml",
+                step_positions="[[],[]]",
             ),
             resolution_pb2.PlannedRun(test_id="u", test_name="Log out", config_error="Attach it."),
         ],
@@ -147,6 +149,7 @@ def test_absent_fields_of_a_resolution_are_none() -> None:
     assert (made.static_url, made.system_prompt, made.timeout_seconds) == ("https://shop.example", None, 60)
     assert (made.flow_name, wrong.flow_name) == ("log_in", "Log out")
     assert (made.target.source_path, wrong.target.source_path) == ("tests/log_in.yaml", None)
+    assert (made.step_positions, wrong.step_positions) == ("[[],[]]", "")
     assert (made.artifact.sha256, made.artifact.artifact_url) == ("ab", None)
     assert (wrong.target.platform, wrong.target.app_id, wrong.target.build_id) == (None, None, None)
     assert (wrong.target.build_uploaded_at, wrong.config_error) == (None, "Attach it.")
@@ -172,6 +175,20 @@ def test_a_run_says_how_it_ended() -> None:
     assert proto.metadata["platform"] == "iOS"
     assert proto.report_metadata["flaky"] is False
     assert proto.execution_time_seconds == 2.0
+
+
+def test_a_failure_and_its_steps_say_where_they_are_written() -> None:
+    at, above = SourcePosition("pay.yaml", 12, 3), SourcePosition("main.yaml", 4, 3)
+    failed = Failure(Category.ELEMENT_NOT_FOUND, "gone", "gone", 0, "tapOn", at, (above,))
+    step = StepResult(index=0, kind="tapOn", text="tapOn", status=StepStatus.FAILED, started_at=NOW, position=at)
+    run = claimed_run(retries=0)
+    run = lifecycle.finish(run, run.fencing_token, replace(failing(), failure=failed, steps=(step,)), later(2), LIMITS)
+    proto = run_proto(execution_of(run), run)
+    shown = source_position_pb2.SourcePosition(file="pay.yaml", line=12, column=3)
+    assert (proto.failure.position, proto.attempts[0].steps[0].position) == (shown, shown)
+    assert list(proto.failure.run_from) == [source_position_pb2.SourcePosition(file="main.yaml", line=4, column=3)]
+    unknown = replace(run, failure=Failure(Category.UNKNOWN, "gone"))
+    assert not run_proto(execution_of(run), unknown).failure.HasField("position")
 
 
 def test_runs_with_equal_metadata_have_their_own() -> None:

@@ -13,7 +13,7 @@ from mobiletest.catalog.v1 import events_pb2 as catalog
 from mobiletest.executor.v1 import events_pb2 as executor
 from mobiletest.executor.v1 import executions_pb2, runs_pb2
 from mobiletest.reporting.v1 import reports_pb2
-from mobiletest.types.v1 import execution_pb2, quarantine_pb2, variant_pb2
+from mobiletest.types.v1 import execution_pb2, quarantine_pb2, source_position_pb2, variant_pb2
 
 from services.chassis.events import Event, InvalidMessage
 from services.reporting.consumer import EventHandler
@@ -99,6 +99,12 @@ def test_a_run() -> None:
     assert (run.status, run.success, run.seconds) == (Status.COMPLETED, False, 12.5)
     assert (run.started_at, run.completed_at, run.event_time) == (STARTED, ENDED, TOLD_AT)
     assert run.last_failure == Failure("app_crash", "crash", "tapOn", 2)
+
+
+def test_where_a_step_is_written() -> None:
+    position = source_position_pb2.SourcePosition(file="pay.yaml", line=12, column=3)
+    run = told_run(run_changed(attempts=[], failure=runs_pb2.Failure(message="crash", position=position)))
+    assert run.last_failure == Failure("unknown", "crash", position=("pay.yaml", 12, 3))
 
 
 def test_only_attempts_with_a_verdict_are_decided() -> None:

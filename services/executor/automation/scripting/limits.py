@@ -32,11 +32,15 @@ def shorten(text: str, limit: int) -> str:
 
 
 class ScriptError(Exception):
-    """A script cannot be run, was stopped, or threw an error; the message says where."""
+    """A script cannot be run, was stopped, or threw an error; the message says where.
+
+    `path` is that of the text in the flow whose expression it is, if it is one.
+    """
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
         self.message = message
+        self.path = ""
 
 
 class ScriptLimitExceeded(ScriptError):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from services.executor.automation.scripting.engine import Script, ScriptEngine, ScriptResult
+from services.executor.automation.scripting.limits import ScriptError
 from services.executor.automation.scripting.text_expressions import evaluate_texts
 from services.flows.nodes import DocumentError, Node, quote, suggest
 from services.flows.parser import fill_step
@@ -124,6 +125,9 @@ class Templates:
             return await self.fill(scalar.raw, scope, path, _compared if _CONDITION.search(path) else rule)
         except ExpressionError as error:
             raise scalar.error(str(error)) from error
+        except ScriptError as error:
+            error.path = path
+            raise
 
     async def _evaluate(
         self, expression: Expression, scope: Scope, place: str, *, fuel: int | None = None

@@ -135,6 +135,7 @@ class StepRunner:
             await self._fail(index, step, StepFailed(failed.category, failed.message))
 
     async def _fail(self, index: int, step: Step, failed: StepFailed) -> NoReturn:
+        failure = self._recorder.failure(index, failed)
         captured = await self._capture.capture_screen(index, failed.element)
         self._recorder.add_remark(index, *captured.missing)
         await self._recorder.store_pictures(index, failed.pictures)
@@ -146,7 +147,6 @@ class StepRunner:
             tree=captured.tree,
             element_area=captured.element_area,
         )
-        failure = Failure(failed.category, failed.message, failed.reason, index, step.name)
         raise _Failed(failure, final=isinstance(failed, ScriptFailed))
 
     async def _run_with_help(self, index: int, step: Step, command: Command) -> StepOutcome | None:

@@ -77,6 +77,7 @@ def _failing_step() -> Iterator[None]:
     try:
         yield
     except DocumentError as error:
-        raise StepFailed(Category.SCRIPT_ERROR, f"{error.message} ({error.path})", reason=error.message) from error
+        message = f"{error.message} ({error.path})"
+        raise StepFailed(Category.SCRIPT_ERROR, message, reason=error.message, path=error.path) from error
     except ScriptError as error:
-        raise ScriptFailed(str(error)) from error
+        raise ScriptFailed(str(error), error.path) from error

@@ -71,6 +71,28 @@ async def test_second_import_changes_nothing(catalog: Catalog) -> None:
     assert catalog.store.facts == facts
 
 
+async def test_moved_steps_change_no_test_but_their_positions(catalog: Catalog) -> None:
+    """Of the test and of its present version; an older version keeps its own."""
+    await send(catalog, {"a.yaml": NAMED + "- back\n"})
+    (created,) = (await send(catalog, {"a.yaml": NAMED})).changed
+    facts = list(catalog.store.facts)
+    moved = await send(catalog, {"a.yaml": NAMED.replace("- tapOn", "# taps\n- tapOn")})
+    assert (outcome(moved), moved.unchanged) == ({"unchanged": ["a.yaml"]}, (created,))
+    (test,), versions = (await stored(catalog)).values(), await catalog.store.tests.of_versions({created.id: 1})
+    assert (test.positions, test.version_number) == ('[["a.yaml"],[[0,4,3],[0,6,3]]]', 2)
+    assert [version.positions for version in versions] == ['[["a.yaml"],[[0,4,3],[0,5,3],[0,6,3]]]']
+    (present,) = await catalog.store.tests.of_versions({created.id: 2})
+    assert (present.positions, catalog.store.facts) == (test.positions, facts)
+
+
+async def test_steps_from_elsewhere_have_no_positions_of_the_file(catalog: Catalog) -> None:
+    (created,) = (await send(catalog, {"a.yaml": NAMED})).created
+    for changes in ({"steps": ("back", "back")}, {"flow": "- back\n"}):
+        await send(catalog, {"a.yaml": NAMED})
+        await catalog.tests.update(created.id, changes)
+        assert (await stored(catalog))["a.yaml"].positions == ""
+
+
 async def test_changed_flow_changes_its_test(catalog: Catalog) -> None:
     """The configuration before the commands belongs to the steps, which have a new version."""
     await send(catalog, {"a.yaml": NAMED, "b.yaml": NAMED, "c.yaml": FLOW})
