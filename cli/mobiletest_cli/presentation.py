@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mobiletest_cli.api import Api
 from mobiletest_cli.output import Output, duration
 
 if TYPE_CHECKING:
-    from mobiletest_cli.api_types import Attempt, BuildGate, Execution, Gate, Run
+    from mobiletest_cli.api_types import Attempt, BuildGate, Execution, Failure, Gate, Run, SourcePosition
 
 COLUMNS = ("Test", "Result", "Build", "Device", "Time", "Reason")
 _ENDINGS = ("passed", "failed", "no verdict", "cancelled")
@@ -39,6 +39,22 @@ def reason(run: Run) -> str:
         return f"passed in attempt {run['attempt_number']}" if run["attempt_number"] > 1 else ""
     text = " ".join(run["failure"]["message"].split()) if run["failure"] else ""
     return text if len(text) <= _REASON_LENGTH else f"{text[: _REASON_LENGTH - 1]}…"
+
+
+def positions(failure: Failure | None, display: Callable[[str], str] = str) -> list[SourcePosition]:
+    """Where the failing step is written, and then the steps that run its file; [] if that is not known.
+
+    `display` is how a path of the workspace is shown.
+    """
+    if failure is None or "position" not in failure:
+        return []
+    found = [failure["position"], *failure.get("run_from", ())]
+    return [{**each, "file": display(each["file"])} for each in found]
+
+
+def place(position: SourcePosition) -> str:
+    """ "flows/pay.yaml:12:3", which editors and CI systems turn into a link."""
+    return f"{position['file']}:{position['line']}:{position['column']}"
 
 
 def labels(runs: Iterable[Run]) -> dict[str, str]:
@@ -176,14 +192,23 @@ def run_path(run: Run) -> str:
     return f"executions/{run['execution_id']}/runs/{run['id']}"
 
 
-def show_failure(api: Api, output: Output, run: Run, flow: str | None = None) -> None:
-    """The failing step of a run, its reason, and where the evidence is."""
+def show_failure(
+    api: Api, output: Output, run: Run, flow: str | None = None, display: Callable[[str], str] = str
+) -> None:
+    """The failing step of a run, its reason and where it is written, and where the evidence is.
+
+    `display` is how a path of the workspace is shown.
+    """
     whole: Run = api.get(f"executions/{run['execution_id']}/runs/{run['id']}")
     attempt = whole["attempts"][-1] if whole["attempts"] else None
     output.result()
     output.result(f"{whole['test_name']}{f' ({flow})' if flow else ''}: {outcome(whole)}{_step(whole, attempt)}")
     if whole["failure"]:
-        output.result(f"  {whole['failure']['category']}: {whole['failure']['message']}")
+        written = positions(whole["failure"], display)
+        at = f"{place(written[0])}: " if written else ""
+        output.result(f"  {at}{whole['failure']['category']}: {whole['failure']['message']}")
+        for each in written[1:]:
+            output.result(f"    run from {place(each)}")
     output.result(f"  screen and steps: {api.page_url(run_path(whole))}")
     name = whole.get("source_path") or whole["test_name"]
     output.result(f'  More: mobiletest logs {run["execution_id"]} "{name}"')
@@ -211,6 +236,7 @@ def show_steps(output: Output, run: Run) -> None:
             message = f": {step['message']}" if step["message"] else ""
             indent = "  " * (step["depth"] + 1)
             took = duration(step["duration_seconds"])
-            output.result(f"{indent}{step['index'] + 1}. {step['text']} [{step['status']}, {took}]{message}")
+            written = f" {place(step['position'])}" if message and "position" in step else ""
+            output.result(f"{indent}{step['index'] + 1}. {step['text']} [{step['status']}, {took}]{written}{message}")
         for artifact in attempt["artifacts"]:
             output.result(f"  {artifact['kind']}: {artifact['name']} {artifact['gone'] or ''}".rstrip())

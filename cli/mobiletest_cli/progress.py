@@ -6,7 +6,7 @@ import json
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from mobiletest_cli.api import Api, is_transient
@@ -74,7 +74,7 @@ class RunTally:
 
 
 class Follower:
-    """Follows one execution. `on_run` is called with each run that changed, `on_execution` with the execution.
+    """Follows one execution. `on_runs` is called with runs that may have changed, `on_execution` with the execution.
 
     `on_silence` is called with the seconds without an answer when the server is away, and with 0 when it answers again.
     """
@@ -84,7 +84,7 @@ class Follower:
         api: Api,
         execution_id: str,
         *,
-        on_run: Callable[[Run], None],
+        on_runs: Callable[[Sequence[Run]], None],
         on_execution: Callable[[Execution], None],
         on_silence: Callable[[float], None] = lambda _: None,
         patience: float = PATIENCE_SECONDS,
@@ -93,7 +93,7 @@ class Follower:
     ) -> None:
         self._api = api.impatient()
         self._id = execution_id
-        self._on_run = on_run
+        self._on_runs = on_runs
         self._on_execution = on_execution
         self._on_silence = on_silence
         self._patience = patience
@@ -168,7 +168,7 @@ class Follower:
 
     def _pass_on(self, kind: str, content: Any) -> None:
         if kind == "run":
-            self._on_run(cast("Run", content))
+            self._on_runs([cast("Run", content)])
         elif kind == "execution":
             self._on_execution(cast("Execution", content))
 
@@ -177,8 +177,7 @@ class Follower:
         try:
             left = min(_POLL_SECONDS, _remaining(deadline))
             self._api.get(f"executions/{self._id}", seconds=left + _ANSWER_SECONDS, wait=int(left))
-            for run in self._api.pages(f"executions/{self._id}/runs"):
-                self._on_run(run)
+            self._on_runs(list(self._api.pages(f"executions/{self._id}/runs")))
             self._answered()
         except CliError as error:
             self._tolerate(error)

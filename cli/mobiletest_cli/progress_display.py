@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from mobiletest_cli.api import Api
 from mobiletest_cli.output import Output, duration
-from mobiletest_cli.presentation import counts_text, device, outcome, reason
+from mobiletest_cli.presentation import counts_text, device, labels, outcome, reason
 from mobiletest_cli.progress import Follower, RunTally
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def follow(api: Api, output: Output, execution_id: str, timeout: float | None = 
     follower = Follower(
         api,
         execution_id,
-        on_run=display.show_run,
+        on_runs=display.show_runs,
         on_execution=display.tally.add_execution,
         on_silence=display.show_silence,
     )
@@ -42,21 +42,28 @@ class Display:
         self.tally = RunTally()
         self._output = output
         self._shown: dict[str, str] = {}
+        self._runs: dict[str, Run] = {}
         self._next_silence = FIRST_SILENCE_SECONDS
 
-    def show_run(self, run: Run) -> None:
-        """Count the run, and say how it ended."""
-        self.tally.add_run(run)
+    def show_runs(self, runs: Sequence[Run]) -> None:
+        """Count the runs, and say how they ended. A test whose name others have is told apart by its path."""
+        self._runs |= {run["id"]: run for run in runs}
+        for run in runs:
+            self.tally.add_run(run)
+            self._show_run(run)
+
+    def _show_run(self, run: Run) -> None:
         state = outcome(run)
         if self._shown.get(run["id"]) == state or (state not in ("running", *_FINAL)):
             return
         self._shown[run["id"]] = state
+        name = labels(self._runs.values())[run["id"]]
         if state in _FINAL:
-            text = f"{_FINAL[state]} {run['test_name']}: {state} after {duration(run['execution_time_seconds'])}"
+            text = f"{_FINAL[state]} {name}: {state} after {duration(run['execution_time_seconds'])}"
             self._output.say(f"{text}{f' - {reason(run)}' if reason(run) else ''}")
         elif not self._output.live:
             where = device(run)
-            self._output.say(f"▶ {run['test_name']}: running{'' if where == '-' else f' on {where}'}")
+            self._output.say(f"▶ {name}: running{'' if where == '-' else f' on {where}'}")
 
     def show_silence(self, seconds: float) -> None:
         """Say that the server is away, and that it has come back; seldom where the line does not say it."""

@@ -51,12 +51,16 @@ class Selection:
 
 @dataclass(frozen=True)
 class Start:
-    """A request that can be sent: its path and body, the import before it, and the flow of each test by its id."""
+    """A request that can be sent: its path and body, the import before it, and the flow of each test by its id.
+
+    `display_path` is the path here of a file of the workspace.
+    """
 
     path: str
     body: Mapping[str, Any]
     imported: ImportTestsResponse | None = None
     flow_paths: Mapping[str, str] = field(default_factory=dict)
+    display_path: Callable[[str], str] = str
 
 
 class StartBuilder:
@@ -173,7 +177,7 @@ class StartBuilder:
         paths = {str(test["test_id"]): files.display_path(test["path"]) for test in chosen}
         name = wanted.name or imported["workspace"]
         start = {**body, "tests": tests, "name": name, **self._order(wanted, imported, chosen)}
-        return Start("executions", start, imported, paths)
+        return Start("executions", start, imported, paths, files.display_path)
 
     def _order(
         self, wanted: Selection, imported: ImportTestsResponse, chosen: Sequence[ImportedTest]

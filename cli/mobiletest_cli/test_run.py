@@ -170,8 +170,9 @@ class TestRun:
         from mobiletest_cli.results.report import Report
 
         runs = list(self._api.pages(f"executions/{execution['id']}/runs"))
-        paths = start.flow_paths if start else {}
-        return Report(execution, runs, gate, paths, self._api.page_url("executions"))
+        start = start or Start("", {})
+        url = self._api.page_url("executions")
+        return Report(execution, runs, gate, start.flow_paths, url, start.display_path)
 
     def _gate(self, execution: Execution, options: WaitOptions) -> tuple[Gate | None, CliError | None]:
         """The gate's answer; None if it was not asked, or cannot answer: then every failure counts.
@@ -209,7 +210,8 @@ class TestRun:
         failure = presentation.first_failure(report.runs)
         if failure is not None and not self._output.as_json:
             try:
-                presentation.show_failure(self._api, self._output, failure, report.path_of(failure))
+                path = report.path_of(failure)
+                presentation.show_failure(self._api, self._output, failure, path, report.display_of(failure))
             except CliError as error:
                 self._output.warn(f"the steps of {failure['test_name']} cannot be shown: {error.message}")
         self._output.result()

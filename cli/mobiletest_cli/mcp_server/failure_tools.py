@@ -26,7 +26,7 @@ Step = Annotated[
     Any, Field(description='A sentence ("Tap on Log in"), or an object with one command ({"tapOn": "Log in"})')
 ]
 TestInExecution = Annotated[
-    str | None, Field(description="Name or id of a test of the execution; the first that did not pass without it")
+    str | None, Field(description="Name, path or id of a test of the execution; the first that did not pass without it")
 ]
 
 
@@ -46,7 +46,13 @@ class FailureTools:
         shown = {
             **run_summary(self._api, run),
             "failure": run["failure"] and {**run["failure"], "message": cut(run["failure"]["message"])},
-            "failed_step": step and {"index": step["index"], "step": step["text"], "message": cut(step["message"])},
+            "failed_step": step
+            and {
+                "index": step["index"],
+                "step": step["text"],
+                "message": cut(step["message"]),
+                **({"written_at": presentation.place(step["position"])} if "position" in step else {}),
+            },
             "steps_before": [_step(each) for each in attempt["steps"] if step and each["index"] < step["index"]][
                 -STEPS_BEFORE:
             ],
@@ -87,14 +93,15 @@ class FailureTools:
             "proposed_step": step,
             "resolves": resolved["reason"] is None,
             **resolved,
-            "test": self._place(run),
+            "test": self._place(run, failed),
         }
 
-    def _place(self, run: Run) -> Answer:
+    def _place(self, run: Run, failed: StepResult) -> Answer:
         """Where the steps of the test are changed."""
         test = self._api.get(f"tests/{run['test_id']}")
         if test["source_path"]:
-            place = f"Change the flow file {test['source_path']} of the folder, and run it: run_flow"
+            written = presentation.place(failed["position"]) if "position" in failed else test["source_path"]
+            place = f"Change the flow file {written} of the folder, and run it: run_flow"
         else:
             place = "apply_fix with the position of the step, which get_test shows"
         return {"id": test["id"], "version_number": run["test_version_number"], "how_to_change": place}
@@ -104,7 +111,10 @@ class FailureTools:
         if test is None:
             found = presentation.first_failure(runs)
         else:
-            found = next((run for run in runs if test in (run["test_name"], run["test_id"], run["id"])), None)
+            found = next(
+                (run for run in runs if test in (run["test_name"], run.get("source_path"), run["test_id"], run["id"])),
+                None,
+            )
         if found is None:
             what = f'the execution has no test "{test}"' if test else "every run of the execution passed"
             raise CliError(what, NOT_FOUND, "get_execution lists the runs that did not pass")
@@ -153,4 +163,5 @@ def _failing(run: Run) -> tuple[Attempt, StepResult | None]:
 
 
 def _step(step: StepResult) -> str:
-    return f"{step['index']}. {step['text']} [{step['status']}] {step['element']}".rstrip()
+    written = f" at {presentation.place(step['position'])}" if "position" in step else ""
+    return f"{step['index']}. {step['text']} [{step['status']}] {step['element']}".rstrip() + written

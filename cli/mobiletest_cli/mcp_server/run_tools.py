@@ -135,8 +135,9 @@ class RunTools:
 
         tally = RunTally()
 
-        def show_run(run: Run) -> None:
-            tally.add_run(run)
+        def show_runs(runs: Sequence[Run]) -> None:
+            for run in runs:
+                tally.add_run(run)
             show()
 
         def show_execution(found: Execution) -> None:
@@ -152,7 +153,7 @@ class RunTools:
             anyio.from_thread.run(partial(ctx.report_progress, ended, numbers["total"], text))
 
         def wait() -> Answer:
-            follower = Follower(self._api, execution, on_run=show_run, on_execution=show_execution)
+            follower = Follower(self._api, execution, on_runs=show_runs, on_execution=show_execution)
             more = {}
             try:
                 follower.wait(seconds)

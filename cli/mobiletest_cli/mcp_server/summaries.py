@@ -41,17 +41,22 @@ def execution_summary(api: Api, execution: Execution) -> dict[str, Any]:
 
 
 def run_summary(api: Api, run: Run) -> dict[str, Any]:
-    """A run: the test, how it ended, on what, why, its page, and what a simulated device ran instead of the app."""
+    """A run: the test, how it ended, on what, why and where, its page, and what a simulated device ran instead of the
+    app.
+    """
     simulation = run.get("simulation")
+    written = [presentation.place(each) for each in presentation.positions(run["failure"])]
     return {
         "run_id": run["id"],
         "test": run["test_name"],
         "test_id": run["test_id"],
+        **({"flow": run["source_path"]} if run.get("source_path") else {}),
         "outcome": presentation.outcome(run),
         "build": run["resolved_build_version"],
         "device": presentation.device(run),
         "attempts": run["attempt_number"],
         "reason": presentation.reason(run),
+        **({"failed_at": written[0], "run_from": written[1:]} if written else {}),
         "page": api.page_url(presentation.run_path(run)),
         **({"simulation": simulation} if simulation else {}),
     }

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mobiletest_cli.presentation import outcome
+from mobiletest_cli.presentation import outcome, place
 from mobiletest_cli.results.markdown import SIZE_LIMIT, render_markdown
-from mobiletest_cli.results.report import Report, cause, repository_path
+from mobiletest_cli.results.report import Report, repository_path
 
 if TYPE_CHECKING:
     from mobiletest_cli.api_types import Run
@@ -21,7 +21,7 @@ _PROPERTY = {**_DATA, ":": "%3A", ",": "%2C"}
 def annotate(report: Report) -> Iterator[str]:
     """Workflow commands: an error for each run that did not pass, a warning if the gate says that it does not block.
 
-    They name the file without a line, because the API does not know the lines of steps.
+    They are at the step that failed, or at the one that runs its file, in the first of these files that is here.
     """
     reasons = report.reasons
     errors: list[Run] = []
@@ -68,10 +68,17 @@ def write_output(name: str, value: str, environ: Mapping[str, str]) -> str | Non
 
 def _annotation(kind: str, run: "Run", report: Report) -> str:
     properties = {"title": f"{report.labels[run['id']]} {outcome(run)}"}
-    if path := report.path_of(run):
+    written = report.positions(run, run["failure"])
+    here = next((each for each in written if Path(each["file"]).is_file()), None)
+    if here is not None:
+        at = {"line": str(here["line"]), "col": str(here["column"])}
+        properties = {"file": repository_path(here["file"]), **at, **properties}
+    elif path := report.path_of(run):
         properties = {"file": repository_path(path), **properties}
     reason = report.reasons.get(run["id"])
-    lines = [cause(run, _MESSAGE_LENGTH) or "It ended without a reason.", reason["detail"] if reason else ""]
+    run_from = [f"  run from {place(each)}" for each in written[1:]]
+    cause = report.cause(run, _MESSAGE_LENGTH) or "It ended without a reason."
+    lines = [cause, *run_from, reason["detail"] if reason else ""]
     return _command(kind, properties, "\n".join([*filter(None, lines), report.link_of(run)]))
 
 

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 from mobiletest_cli.errors import NO_VERDICT, CliError
+from mobiletest_cli.presentation import place, positions
 from mobiletest_cli.results.report import repository_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from xml.etree.ElementTree import Element
 
+    from mobiletest_cli.api_types import Run
     from mobiletest_cli.results.report import Report
 
 _RESULTS = ("skipped", "error", "failure")
 _INTERIM = ("rerunFailure", "rerunError", "flakyFailure", "flakyError")
+_WITH_PLACES = ("error", "failure", "stackTrace")
+_PLACE = re.compile(r"^(?P<before>  run from |)(?P<place>.+?:\d+:\d+)(?P<after>: |$)")
 _OUTPUTS = ("system-out", "system-err")
 _COUNTS = frozenset({"name", "tests", "failures", "errors", "time"})
 _ATTRIBUTES = {
@@ -38,22 +43,47 @@ class _Builder(ElementTree.TreeBuilder):
 def complete(junit: bytes, report: Report) -> bytes:
     """The document with what the executor, which writes it, does not know. CliError: it cannot be read.
 
-    That is where the flow files are here (attribute and property `file`), and for each quarantined test that did not
-    pass the reason (property `quarantine`).
+    That is where the files of the flows are here (attribute and property `file`, and positions of failures), and for
+    each quarantined test that did not pass the reason (property `quarantine`).
     """
     root, quarantined = _parse(junit), report.quarantined
     if not quarantined and not report.paths:
         return junit
+    runs = {run["id"]: run for run in report.runs}
     for case in root.iterfind(".//testcase"):
         properties = {each.get("name", ""): each for each in case.iterfind("properties/property")}
         test_id = properties["test_id"].get("value", "") if "test_id" in properties else ""
         if path := report.paths.get(test_id):
-            place = repository_path(path)
-            case.attrib.update(file=place, line=case.get("line", "1"))
-            _set_property(case, properties, "file", place)
+            here = repository_path(path)
+            case.attrib.update(file=here, line=case.get("line", "1"))
+            _set_property(case, properties, "file", here)
+            if "run_id" in properties and (run := runs.get(properties["run_id"].get("value", ""))):
+                _show_places(case, _places(report, run))
         if test_id in quarantined:
             _set_property(case, properties, "quarantine", quarantined[test_id] or "in quarantine")
     return _render(root)
+
+
+def _places(report: Report, run: Run) -> Mapping[str, str]:
+    """The positions in the failures of a run: as the executor writes them, and with the paths of the files here."""
+    failures = [run["failure"], *(attempt["failure"] for attempt in run["attempts"])]
+    return {
+        place(written): place({**shown, "file": repository_path(shown["file"])})
+        for failure in failures
+        for written, shown in zip(positions(failure), report.positions(run, failure), strict=True)
+    }
+
+
+def _show_places(case: Element, places: Mapping[str, str]) -> None:
+    """Replace the positions at which the texts of failures begin, and those that their files are run from."""
+    for element in case.iter():
+        if element.tag in _WITH_PLACES and element.text:
+            lines = element.text.split("\n")
+            element.text = "\n".join(_PLACE.sub(lambda found: _shown(found, places), line) for line in lines)
+
+
+def _shown(found: re.Match[str], places: Mapping[str, str]) -> str:
+    return f"{found['before']}{places.get(found['place'], found['place'])}{found['after']}"
 
 
 def _set_property(case: Element, properties: Mapping[str, Element], name: str, value: str) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from mobiletest_cli.output import duration
 from mobiletest_cli.presentation import counts, is_simulated, outcome, simulation, state
-from mobiletest_cli.results.report import ENDED, Report, cause, earlier_failures, shorten
+from mobiletest_cli.results.report import ENDED, Report, earlier_failures, shorten
 
 if TYPE_CHECKING:
     from mobiletest_cli.api_types import Execution, Gate, GateReason, Run
@@ -104,7 +104,7 @@ def _row(report: Report, run: Run) -> str:
         escape(run["resolved_build_version"] or "-"),
         f"{device} (simulated)" if is_simulated(run) else device,
         duration(run["execution_time_seconds"]),
-        escape(cause(run, _TEXT_LENGTH), _TEXT_LENGTH) if run["status"] in ENDED else "has not ended",
+        escape(report.cause(run, _TEXT_LENGTH), _TEXT_LENGTH) if run["status"] in ENDED else "has not ended",
     ]
     return f"| {' | '.join(cells)} |\n"
 
@@ -171,7 +171,7 @@ def _not_blocking(report: Report, reason: GateReason) -> str:
 
 
 def _no_verdict(report: Report, run: Run) -> str:
-    why = escape(cause(run, _TEXT_LENGTH) or "no reason", _TEXT_LENGTH)
+    why = escape(report.cause(run, _TEXT_LENGTH) or "no reason", _TEXT_LENGTH)
     return f"{escape(report.labels[run['id']])} ({outcome(run)}): {why}"
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from mobiletest_cli.presentation import labels
+from mobiletest_cli.presentation import labels, place, positions
 
 if TYPE_CHECKING:
-    from mobiletest_cli.api_types import Execution, Gate, GateReason, Run
+    from mobiletest_cli.api_types import Execution, Failure, Gate, GateReason, Run, SourcePosition
 
 _ROOTS = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR", "BITBUCKET_CLONE_DIR", "BUILD_SOURCESDIRECTORY", "WORKSPACE")
 """Variables in which GitHub, GitLab, Bitbucket, Azure and Jenkins name the folder of the checkout."""
@@ -22,7 +22,8 @@ ENDED = frozenset({"completed", "failed", "cancelled"})
 class Report:
     """An execution, its runs, and the gate if it was asked.
 
-    `paths` are the flow files of tests by test id, relative to the repository; `url` is the page of all executions.
+    `paths` are the flow files of tests by test id, relative to the repository, and `display_path` is the path here of
+    another file of their workspace; `url` is the page of all executions.
     """
 
     execution: Execution
@@ -30,6 +31,7 @@ class Report:
     gate: Gate | None
     paths: Mapping[str, str]
     url: str
+    display_path: Callable[[str], str] = str
 
     @property
     def link(self) -> str:
@@ -48,6 +50,22 @@ class Report:
     def path_of(self, run: Run) -> str | None:
         """The flow file of a run's test: that which was sent, else its path in the workspace; None: it has none."""
         return self.paths.get(run["test_id"]) or run.get("source_path")
+
+    def positions(self, run: Run, failure: Failure | None) -> Sequence[SourcePosition]:
+        """Where a failure of the run is written, and then the steps that run its file, with the paths of the files
+        here; [] if that is not known.
+        """
+        return positions(failure, self.display_of(run))
+
+    def display_of(self, run: Run) -> Callable[[str], str]:
+        """How the paths of the run's workspace are shown: as they are here if its files were sent from here."""
+        return self.display_path if run["test_id"] in self.paths else str
+
+    def cause(self, run: Run, length: int) -> str:
+        """Why a run did not pass and where, in a line of at most `length` characters; "" if it passed."""
+        text = _message(run["failure"]) if run["failure"] and not run["success"] else ""
+        written = self.positions(run, run["failure"]) if text else ()
+        return shorten(f"{place(written[0])}: {text}" if written else text, length)
 
     @property
     def reasons(self) -> Mapping[str, GateReason]:
@@ -80,11 +98,8 @@ def repository_path(path: str) -> str:
     return (os.path.relpath(found, root) if inside else path).replace(os.sep, "/")
 
 
-def cause(run: Run, length: int) -> str:
-    """Why a run did not pass, in a line of at most `length` characters; "" if it passed."""
-    failure = run["failure"]
-    text = (failure["message"] or failure["reason"]) if failure and not run["success"] else ""
-    return shorten(text, length)
+def _message(failure: Failure) -> str:
+    return failure["message"] or failure["reason"]
 
 
 def shorten(text: str, length: int) -> str:
@@ -96,4 +111,4 @@ def shorten(text: str, length: int) -> str:
 def earlier_failures(run: Run) -> list[str]:
     """Why the earlier attempts of a run failed."""
     failures = [attempt["failure"] for attempt in run["attempts"][:-1]]
-    return [failure["message"] or failure["reason"] for failure in failures if failure]
+    return [_message(failure) for failure in failures if failure]

@@ -105,12 +105,14 @@ async def test_an_agent_runs_flows_and_reads_the_failure(project: Shell) -> None
         [run] = execution["not_passed"]
         assert run["simulation"].startswith("A simulated device ran its built-in model instead of build ")
         assert (run["test"], run["outcome"], "(simulated)" in run["device"]) == ("Open the basket", "failed", True)
+        assert (run["flow"], run["failed_at"], run["run_from"]) == ("basket.yaml", "basket.yaml:5:3", [])
         failure = await agent.client.call_tool("read_failure", {"execution": execution["id"]})
         text, picture = failure.content
         shown = json.loads(text.text)  # type: ignore[union-attr]
         assert shown["failed_step"]["index"] == 1
         assert "Nothing of this name" in shown["failed_step"]["step"]
-        assert shown["steps_before"] == ["0. launchApp [passed]"]
+        assert shown["steps_before"] == ["0. launchApp [passed] at basket.yaml:4:3"]
+        assert shown["failed_step"]["written_at"] == "basket.yaml:5:3"
         assert 'text="Log in"' in shown["screen"]
         assert (picture.type, picture.mime_type) == ("image", "image/png")  # type: ignore[union-attr]
         gate = await agent.call("get_gate", execution=execution["id"])

@@ -116,7 +116,7 @@ async def test_a_failure_is_shown_with_step_reason_and_link(project: Shell) -> N
     assert "Open the basket" in (project.folder / "out" / "report.md").read_text()
     [folder] = (project.folder / "out" / "artifacts").iterdir()  # of the run that failed, not of the other one
     assert list(folder.glob("*.png"))
-    assert "::error file=.maestro/basket.yaml,title=" in ended.out
+    assert "::error file=.maestro/basket.yaml,line=5,col=3,title=" in ended.out
     assert "Open the basket" in summary.read_text()
 
 
@@ -234,6 +234,54 @@ async def test_two_flows_of_one_name_are_two_tests_everywhere(shell: Shell) -> N
     execution = created_id(ended.err)
     one = await shell.ok("logs", execution, "profile/login.yaml", "--json")
     assert [run["source_path"] for run in one.document["items"]] == ["profile/login.yaml"]
+
+
+async def test_a_failure_names_the_line_of_its_step_wherever_it_is_read(shell: Shell, api: Api) -> None:
+    """In a file that a file runs, in a hook, and in an expression."""
+    header = "appId: com.example.probe\n"
+    shell.write(
+        {
+            "e2e/config.yaml": "flows: '*'",
+            "e2e/nested.yaml": f"{header}---\n- launchApp\n- runFlow: parts/cart.yaml\n",
+            "e2e/parts/cart.yaml": "- runFlow:\n    label: Pay\n    file: ../../shared/pay.yaml\n",
+            "shared/pay.yaml": "# The button is missing.\n- assertVisible: never there\n",
+            "e2e/hook.yaml": f"{header}onFlowStart:\n  - launchApp\n  - assertVisible: not here\n---\n- back\n",
+            "e2e/expression.yaml": f"{header}---\n- inputText:\n    text: ${{output.missing.name}}\n",
+            "app.apk": fresh("app"),
+        }
+    )
+    shell.environ |= {"CI": "true", "GITHUB_ACTIONS": "true", "GITHUB_WORKSPACE": str(shell.folder)}
+    ended = await shell.run("run", "--app", "app.apk", "--build", "1", "--retries", "0", *FILES, "e2e")
+    assert ended.code == FAILED, ended.err
+    places = {
+        "e2e/nested.yaml": ("shared/pay.yaml", 2, 3, "4"),
+        "e2e/hook.yaml": ("e2e/hook.yaml", 4, 5, "4"),
+        "e2e/expression.yaml": ("e2e/expression.yaml", 4, 11, "4"),
+    }
+    chain = "\n  run from e2e/parts/cart.yaml:1:3\n  run from e2e/nested.yaml:4:3\n"
+    document = ElementTree.parse(shell.folder / "out.xml")  # noqa: S314 - our own
+    cases = {case.get("file"): case for case in document.iter("testcase")}
+    report = (shell.folder / "out.md").read_text().replace("\\", "")
+    for flow, (file, line, column, line_of_flow) in places.items():
+        text = cases[flow].findtext("failure") or ""
+        assert (text.partition(": ")[0], cases[flow].get("line")) == (f"{file}:{line}:{column}", line_of_flow)
+        assert f"::error file={file},line={line},col={column},title=" in ended.out
+        assert f"| {file}:{line}:{column}: " in report
+        assert (chain in text) == (flow == "e2e/nested.yaml")
+    assert "run from e2e/parts/cart.yaml:1:3%0A  run from e2e/nested.yaml:4:3%0A" in ended.out
+    runs = (await api.get(f"/executions/{created_id(ended.err)}/runs")).body["items"]
+    (nested,) = [run for run in runs if run["source_path"] == "nested.yaml"]
+    assert nested["failure"]["position"] == {"file": "../shared/pay.yaml", "line": 2, "column": 3}
+    assert [place["file"] for place in nested["failure"]["run_from"]] == ["parts/cart.yaml", "nested.yaml"]
+    whole = (await api.get(f"/executions/{nested['execution_id']}/runs/{nested['id']}")).body
+    assert [(step["kind"], step["position"]["line"]) for step in whole["attempts"][-1]["steps"]] == [
+        ("launchApp", 3),
+        ("runFlow", 4),
+        ("runFlow", 1),
+        ("assertVisible", 2),
+    ]
+    shown = await shell.ok("logs", created_id(ended.err), "nested.yaml")
+    assert "] ../shared/pay.yaml:2:3: " in shown.out
 
 
 async def test_shards_run_every_flow_once(project: Shell) -> None:

@@ -44,6 +44,18 @@ def failed(name: str = "Pay", message: str = "No button", **fields: Any) -> Run:
     return _run(name, attempts, {"success": False, "failure": attempts[-1]["failure"], **fields})
 
 
+def failed_at(*positions: str, **fields: Any) -> Run:
+    """A run that failed at the first of the positions ("pay.yaml:12:3"), whose file is run from the others."""
+    written, *run_from = (
+        {"file": file, "line": int(line), "column": int(column)}
+        for file, line, column in (each.split(":") for each in positions)
+    )
+    run = failed(**fields)
+    for failure in (run["failure"], run["attempts"][-1]["failure"]):
+        cast("dict[str, Any]", failure).update(position=written, run_from=run_from)
+    return run
+
+
 def reason(run: Run, rule: str, **fields: Any) -> GateReason:
     """What the gate says of a run."""
     known = {

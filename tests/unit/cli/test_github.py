@@ -10,7 +10,7 @@ import pytest
 from mobiletest_cli.results.github import annotate, write_output, write_summary
 from mobiletest_cli.results.markdown import SIZE_LIMIT, render_markdown
 from mobiletest_cli.results.report import Report, repository_path
-from tests.unit.cli.report_samples import EXECUTION, URL, failed, passed, reason, report, run_id
+from tests.unit.cli.report_samples import EXECUTION, URL, failed, failed_at, passed, reason, report, run_id
 
 LINK = f"{URL}/{EXECUTION}"
 
@@ -53,6 +53,28 @@ def test_a_failure_is_an_error_at_the_flow_file() -> None:
             "error", {"file": ".maestro/pay.yaml", "title": "Pay failed"}, f"No button\n{LINK}/runs/{run_id('Pay')}"
         )
     ]
+
+
+@pytest.mark.parametrize(
+    ("here", "at"),
+    [
+        (["e2e/shared/pay.yaml", "e2e/main.yaml"], {"file": "e2e/shared/pay.yaml", "line": "12", "col": "3"}),
+        (["e2e/main.yaml"], {"file": "e2e/main.yaml", "line": "4", "col": "5"}),
+        ([], {"file": "e2e/main.yaml"}),
+    ],
+)
+def test_a_failure_is_an_error_at_its_step_in_the_innermost_file_that_is_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, here: list[str], at: dict[str, str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for path in here:
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text("")
+    pay = failed_at("shared/pay.yaml:12:3", "main.yaml:4:5")
+    paths = {pay["test_id"]: "e2e/main.yaml"}
+    found = replace(report(pay), paths=paths, display_path=lambda path: f"e2e/{path}")
+    message = f"e2e/shared/pay.yaml:12:3: No button\n  run from e2e/main.yaml:4:5\n{LINK}/runs/{pay['id']}"
+    assert commands(found) == [Command("error", {**at, "title": "Pay failed"}, message)]
 
 
 def test_files_are_named_from_the_root_of_the_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

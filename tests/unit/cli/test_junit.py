@@ -13,9 +13,10 @@ from mobiletest_cli.results.report import Report
 from services.executor import junit
 from services.executor.model import lifecycle
 from services.executor.model.attempts import AttemptResult
-from services.executor.model.failures import Category
+from services.executor.model.failures import Category, Failure
 from services.executor.model.runs import Run
-from tests.unit.cli.report_samples import failed, reason, report
+from services.flows.positions import SourcePosition
+from tests.unit.cli.report_samples import failed, failed_at, reason, report
 from tests.unit.executor.model.builders import (
     LIMITS,
     NOW,
@@ -154,6 +155,24 @@ def test_a_testcase_names_the_file_of_its_flow(monkeypatch: pytest.MonkeyPatch, 
         assert (case.get("file"), case.get("line"), properties(case)["file"]) == (expected, "1", expected)
         SCHEMA.assertValid(etree.fromstring(strict(document)))
         assert f"file: {expected}\n" in (cases(strict(document))[0].findtext("system-out") or "")
+
+
+def test_positions_of_failures_have_the_paths_of_the_files_here() -> None:
+    """Those at the beginning of a text, not what a message says."""
+    server = SourcePosition("pay.yaml", 12, 3), SourcePosition("main.yaml", 4, 5)
+    broken = Failure(Category.ASSERTION_FAILED, "pay.yaml:12:3: gone", "", 1, "tapOn", server[0], server[1:])
+    result = replace(failing(), failure=broken)
+    run = finish(lifecycle.claim(finish(claimed_run(retries=1), result), "worker-2", later(2), LIMITS), result)
+    run = replace(run, target=replace(run.target, source_path="main.yaml"))
+    sample = failed_at("pay.yaml:12:3", "main.yaml:4:5", test_id=run.target.test_id, id=run.id)
+    found = replace(
+        report(sample), paths={run.target.test_id: "e2e/main.yaml"}, display_path=lambda path: f"e2e/{path}"
+    )
+    (case,) = cases(complete(rendered(run), found))
+    expected = "e2e/pay.yaml:12:3: pay.yaml:12:3: gone\n  run from e2e/main.yaml:4:5\n\nattempt "
+    assert (case.get("file"), case.get("line")) == ("e2e/main.yaml", "4")
+    for path in ("failure", "rerunFailure/stackTrace"):
+        assert (case.findtext(path) or "").startswith(expected)
 
 
 def test_other_tests_are_not_in_quarantine() -> None:

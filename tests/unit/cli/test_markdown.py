@@ -2,6 +2,7 @@
 
 import html
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from mobiletest_cli.results.markdown import SIZE_LIMIT, escape, render_markdown
-from tests.unit.cli.report_samples import EXECUTION, URL, attempt, failed, passed, reason, report, run_id
+from tests.unit.cli.report_samples import EXECUTION, URL, attempt, failed, failed_at, passed, reason, report, run_id
 
 RENDERER = MarkdownIt("commonmark").enable("table")
 NASTY = [
@@ -93,6 +94,15 @@ def test_the_table_has_a_row_for_each_run() -> None:
         ["no verdict", "Basket", "1.2.0", "Pixel 9", "-", "The worker was lost"],
         ["queued", "Last", "-", "-", "4.2 s", "has not ended"],
     ]
+
+
+def test_a_reason_begins_with_where_the_step_is_written() -> None:
+    """With the path here of a file that was sent from here, else with that in its workspace."""
+    sent, stored = failed_at("pay.yaml:12:3", "main.yaml:4:5"), failed_at("pay.yaml:2:3", name="Stored")
+    paths = {sent["test_id"]: "e2e/main.yaml"}
+    found = replace(report(sent, stored), paths=paths, display_path=lambda path: f"e2e/{path}")
+    reasons = [row[5] for row in rows(render_markdown(found))[1:]]
+    assert reasons == ["e2e/pay.yaml:12:3: No button", "pay.yaml:2:3: No button"]
 
 
 def test_tests_of_one_name_are_told_apart() -> None:

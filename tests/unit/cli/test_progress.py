@@ -17,6 +17,7 @@ from mobiletest_cli.progress import Follower, WaitEnded
 from mobiletest_cli.progress_display import Display
 from mobiletest_cli.results.files import Destinations
 from mobiletest_cli.test_run import TestRun, WaitOptions
+from tests.unit.cli.report_samples import failed, passed
 
 RUNNING: dict[str, Any] = {"id": "7", "status": "running"}
 ENDED = {**RUNNING, "status": "completed", "success": False, "workflow_name": "Nightly", "execution_time_seconds": 1.0}
@@ -30,7 +31,9 @@ def api_of(handler: Handler) -> Api:
 
 
 def follower(handler: Handler, **options: float) -> Follower:
-    return Follower(api_of(handler), "7", on_run=lambda run: run["id"], on_execution=lambda _: None, **options)
+    return Follower(
+        api_of(handler), "7", on_runs=lambda runs: [run["id"] for run in runs], on_execution=lambda _: None, **options
+    )
 
 
 class Heartbeats(httpx.SyncByteStream):
@@ -70,7 +73,7 @@ def test_a_stream_that_never_brings_the_end_does_not_hide_it() -> None:
 def run_in(state: str, name: str) -> Any:
     success = {"passed": True, "failed": False}.get(state)
     status = "completed" if success is not None else state
-    fields = {"id": name, "test_name": name, "execution_time_seconds": 1.0, "attempt_number": 1}
+    fields = {"id": name, "test_id": name, "test_name": name, "execution_time_seconds": 1.0, "attempt_number": 1}
     return {**fields, "success": success, "status": status, "failure": None, "attempts": []}
 
 
@@ -79,10 +82,10 @@ def test_the_line_counts_the_runs() -> None:
     display = Display(Output())
     display.tally.add_execution(cast("Any", {"counts": {"total": 7, "queued": 6, "running": 1}}))
     for number in range(4):
-        display.show_run(run_in("running", f"test {number}"))
-        display.show_run(run_in("passed", f"test {number}"))
-    display.show_run(run_in("running", "next"))
-    display.show_run(run_in("cancelled", "last"))
+        display.show_runs([run_in("running", f"test {number}")])
+        display.show_runs([run_in("passed", f"test {number}")])
+    display.show_runs([run_in("running", "next")])
+    display.show_runs([run_in("cancelled", "last")])
     assert display.line(0) == "4 passed, 1 cancelled, 1 running, 1 waiting of 7 runs"
     assert display.line(12.3).endswith("of 7 runs; no answer for 12 s, still trying")
 
@@ -111,7 +114,7 @@ def test_a_wait_says_when_the_server_is_away_and_when_it_is_back() -> None:
         return httpx.Response(200, json=content)
 
     following = Follower(
-        api_of(answer), "7", on_run=lambda _: None, on_execution=lambda _: None, on_silence=said.append
+        api_of(answer), "7", on_runs=lambda _: None, on_execution=lambda _: None, on_silence=said.append
     )
     assert following.wait()["status"] == "completed"
     assert [seconds > 0 for seconds in said] == [True, False, True, False], said
@@ -205,3 +208,13 @@ def test_a_server_that_is_away_at_the_end_of_the_wait_changes_no_exit_code(
     else:
         assert run.finish("7", options) == OK
     assert "there is no report: " in capsys.readouterr().err
+
+
+def test_progress_tells_tests_of_one_name_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    """Also the first one that is shown."""
+    runs = [failed(id=path, test_id=path, source_path=path) for path in ("auth/pay.yaml", "shop/pay.yaml")]
+    display = Display(Output())
+    display.show_runs(runs)
+    display.show_runs([passed("Other")])
+    shown = [line.partition(": ")[0] for line in capsys.readouterr().err.splitlines()]
+    assert shown == ["✗ Pay (auth/pay.yaml)", "✗ Pay (shop/pay.yaml)", "✓ Other"]
