@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import random
 import re
 import ssl
@@ -31,6 +32,8 @@ READ_SECONDS = 90.0
 """Longer than the server holds a request that waits for a change (60 s)."""
 DOCTOR = "Check address, network, proxy and TLS with: mobiletest doctor"
 CERTIFICATES = "If a private CA has signed the server's certificate: --ca-file FILE, or MOBILETEST_CA_FILE"
+LONG = httpx.Timeout(600.0, connect=CONNECT_SECONDS)
+"""For files."""
 _LONGEST_PAUSE = 10.0
 _LONG_SECONDS = 3.0
 """Calls that take longer, because they are repeated, say so."""
@@ -133,14 +136,16 @@ class Api:
                 return
             page += 1
 
-    def call(self, method: str, path: str, *, repeatable: bool = True, **options: Any) -> httpx.Response:
+    def call(
+        self, method: str, path: str, *, repeatable: bool = True, slow: bool = False, **options: Any
+    ) -> httpx.Response:
         """A successful response. CliError says why there is none.
 
         What is repeatable is repeated after failures of the network or the server, and after the pauses that a rate
-        limit asks for, for as long as the patience lasts.
+        limit asks for, for as long as the patience lasts; for a `slow` request, from its first failure on.
         """
-        began = time.monotonic()
-        deadline, told, attempt = began + self.patience, False, 0
+        began = None if slow else time.monotonic()
+        told, attempt = False, 0
         while True:
             attempt += 1
             try:
@@ -157,8 +162,9 @@ class Api:
                 refused, pause = self.refusal(response), retry_after(response)
             if not (repeatable and is_transient(refused)):
                 raise refused
+            began = time.monotonic() if began is None else began
             wait = _pause(attempt) if pause is None else pause
-            if time.monotonic() + wait > deadline:
+            if time.monotonic() + wait > began + self.patience:
                 raise refused
             if not told and time.monotonic() + wait - began > _LONG_SECONDS:
                 told = True
@@ -186,9 +192,31 @@ class Api:
         """The JSON of the answer to a form with fields and one file."""
         name, content = file
         parts = {"file": (name, content, "application/octet-stream")}
-        timeout = httpx.Timeout(600.0, connect=CONNECT_SECONDS)
+        with self._judging_a_file():
+            return self.document(self.call("POST", path, data=fields, files=parts, timeout=LONG, repeatable=False))
+
+    def start_upload(self, path: str, sha256: str, size: int) -> Any:
+        """The upload of the file in parts, which may be under way."""
+        with self._judging_a_file():
+            return self.document(self.call("POST", path, json={"sha256": sha256, "size_bytes": size}))
+
+    def put_part(self, upload_id: str, number: int, content: bytes) -> None:
+        """Store a part of the file; repeated, as all that is safe to repeat."""
+        digest = hashlib.sha256(content).hexdigest()
+        path = f"uploads/{upload_id}/parts/{number}"
+        headers = {"Content-Type": "application/octet-stream"}
+        self.call("PUT", path, params={"sha256": digest}, content=content, headers=headers, timeout=LONG, slow=True)
+
+    def complete_upload(self, upload_id: str, body: Mapping[str, str]) -> Any:
+        """The build of the parts; repeated, the same build."""
+        with self._judging_a_file():
+            return self.document(self.call("POST", f"uploads/{upload_id}/build", json=body, timeout=LONG, slow=True))
+
+    @contextmanager
+    def _judging_a_file(self) -> Iterator[None]:
+        """Inside the block, a refusal of the content is one of the file."""
         try:
-            return self.document(self.call("POST", path, data=fields, files=parts, timeout=timeout, repeatable=False))
+            yield
         except RequestRefused as refused:
             if refused.status in (413, 422) and refused.exit_code == USAGE:
                 refused.exit_code = INVALID_FILE

@@ -80,6 +80,30 @@ class CreateBuildRequest(TypedDict):
     package_name: NotRequired[str | None]
 
 
+class PartUpload(TypedDict):
+    id: str
+    app_id: str
+    sha256: str
+    size_bytes: int
+    part_bytes: int
+    part_count: int
+    missing_parts: list[int]
+    expires_at: str | None
+
+
+class StartUploadRequest(TypedDict):
+    sha256: str
+    size_bytes: int
+
+
+class CompleteUploadRequest(TypedDict):
+    version: NotRequired[str | None]
+    metadata: NotRequired[dict[str, Any] | None]
+    package_name: NotRequired[str | None]
+    file_name: NotRequired[str]
+    version_suffix: NotRequired[str | None]
+
+
 class ListBuildsResponse(TypedDict):
     total: int
     page: int

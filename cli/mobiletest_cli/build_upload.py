@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import io
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
@@ -26,11 +27,13 @@ from mobiletest_cli.errors import INVALID_FILE, CliError, RequestRefused
 from mobiletest_cli.output import Output, size
 
 if TYPE_CHECKING:
-    from mobiletest_cli.api_types import App, Build
+    from mobiletest_cli.api_types import App, Build, PartUpload
 
 _ENDINGS = {".apk": ANDROID, ".ipa": IOS}
 _APP_ENDINGS = (*_ENDINGS, ".aab", ".apkm", ".apks", ".tar.gz", ".tgz", ".xapk", ".zip")
 _CHUNK = 1 << 20
+LARGE_BYTES = 16 * 1024 * 1024
+"""Larger files are sent in parts, so that a broken connection costs one part."""
 
 
 def is_app_file(path: Path) -> bool:
@@ -100,24 +103,62 @@ class BuildUpload:
         if version is None and read.version is None:
             raise CliError(f"{file}: has no version in it", INVALID_FILE, "Give one: --build VERSION")
         try:
-            return self._upload(app, file, version)
+            return self._upload(app, file, version, digest)
         except RequestRefused as refused:
             if refused.code == "VERSION_EXISTS" and version is not None:
                 refused.exit_code = INVALID_FILE
                 refused.hint = "It has another content; give another --build"
             raise
 
-    def _upload(self, app: App, file: Path, version: str | None) -> Build:
-        fields = {"version": version} if version else {"version_suffix": (self._revision or sha256(file))[:7]}
+    def _upload(self, app: App, file: Path, version: str | None, digest: str) -> Build:
+        fields = {"version": version} if version else {"version_suffix": (self._revision or digest)[:7]}
         if not self._output.live:
             self._output.say(f"Uploading {file.name} ({size(file.stat().st_size)}) ...")
+        upload = self._start_parts(app, file, digest) if file.stat().st_size > LARGE_BYTES else None
         with file.open("rb") as content, _progress(self._output, file) as advance:
-            reader = cast("BinaryIO", _CountingReader(content, advance))
-            build: Build = self._api.upload(f"apps/{app['id']}/builds", fields, (file.name, reader))
+            if upload is not None:
+                build = self._send_parts(upload, content, advance, {**fields, "file_name": file.name})
+            else:
+                reader = cast("BinaryIO", _CountingReader(content, advance))
+                build = self._api.upload(f"apps/{app['id']}/builds", fields, (file.name, reader))
         self._output.say(
             f"Uploaded {file.name} ({size(file.stat().st_size)}) as build {build['version']} of {app['name']}."
         )
         return build
+
+    def _start_parts(self, app: App, file: Path, digest: str) -> PartUpload | None:
+        """The upload of the file in parts, perhaps one that was broken off; None if the server has no such uploads."""
+        try:
+            upload: PartUpload = self._api.start_upload(f"apps/{app['id']}/uploads", digest, file.stat().st_size)
+        except RequestRefused as refused:
+            if refused.code != "PATH_UNKNOWN":
+                raise
+            return None
+        if stored := upload["part_count"] - len(upload["missing_parts"]):
+            self._output.say(f"Going on with {file.name}: the server has {stored} of {upload['part_count']} parts.")
+        return upload
+
+    def _send_parts(
+        self, upload: PartUpload, content: BinaryIO, advance: Callable[[int], None], fields: Mapping[str, str]
+    ) -> Build:
+        stored = upload["size_bytes"] - sum(_part_size(upload, number) for number in upload["missing_parts"])
+        for number in upload["missing_parts"]:
+            advance(stored)
+            content.seek((number - 1) * upload["part_bytes"])
+            part = content.read(_part_size(upload, number))
+            try:
+                self._api.put_part(upload["id"], number, part)
+            except RequestRefused as refused:
+                if refused.status != HTTPStatus.NOT_FOUND:
+                    raise
+                break  # another command has sent the same file meanwhile: it has a build
+            stored += len(part)
+        advance(stored)
+        return cast("Build", self._api.complete_upload(upload["id"], fields))
+
+
+def _part_size(upload: PartUpload, number: int) -> int:
+    return min(upload["part_bytes"], upload["size_bytes"] - (number - 1) * upload["part_bytes"])
 
 
 class _CountingReader(io.BufferedIOBase):

@@ -50,6 +50,7 @@ from services.catalog.storage.facts import MongoFacts
 from services.catalog.storage.keys import MongoKeyRing
 from services.catalog.storage.limits import MongoLimits
 from services.catalog.storage.migrations import MIGRATIONS
+from services.catalog.storage.part_uploads import PartUploadSweeper
 from services.catalog.storage.secrets import MongoSecrets
 from services.catalog.storage.store import MongoStore
 from services.catalog.upload_rate import UploadRate
@@ -60,6 +61,7 @@ from services.catalog.usecases.builds import BuildUseCases
 from services.catalog.usecases.imports import ImportUseCases
 from services.catalog.usecases.keys import KeyUseCases
 from services.catalog.usecases.limits import LimitUseCases
+from services.catalog.usecases.part_uploads import PartUploadUseCases
 from services.catalog.usecases.quarantine import QuarantineUseCases
 from services.catalog.usecases.resolution import ResolutionUseCases
 from services.catalog.usecases.secrets import SecretUseCases
@@ -107,6 +109,8 @@ async def start_app(settings: Settings) -> AsyncIterator[CatalogService]:
         objects = ObjectStore.open(settings.object_store)
         sweeper = ArtifactSweeper(mongo, objects, SystemClock())
         await stack.enter_async_context(background.run("sweeper", sweeper.run()))
+        parts = PartUploadSweeper(mongo, objects, SystemClock())
+        await stack.enter_async_context(background.run("part uploads", parts.run()))
         flows = ChildFlowReader()
         stack.push_async_callback(flows.close)
         servicers = _servicers(settings, mongo, outbox, objects, flows)
@@ -141,7 +145,17 @@ def _servicers(
         clock=clock,
         simulated_devices=settings.simulated_devices,
     )
-    builds = BuildsServicer(BuildUseCases(store, objects, clock), uploads)
+    parts = PartUploadUseCases(
+        store,
+        objects,
+        uploads,
+        quota=quota,
+        spool=spool,
+        rate=rate,
+        max_bytes=settings.artifact_max_bytes,
+        clock=clock,
+    )
+    builds = BuildsServicer(BuildUseCases(store, objects, clock), uploads, parts)
     workspaces = ChildWorkspaceReader()
     files = WorkspaceFileStore(store, objects, quota=quota, workspaces=workspaces)
     tests = TestsServicer(

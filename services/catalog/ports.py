@@ -12,6 +12,7 @@ from services.catalog.model.attachments import Attachment
 from services.catalog.model.builds import ALL_BUILDS, Build, BuildFilter
 from services.catalog.model.keys import ApiKey, Organisation, Session
 from services.catalog.model.limits import ArtifactBytes, OrganisationLimits
+from services.catalog.model.part_uploads import PartUpload
 from services.catalog.model.tests import PLAN_BYTES, Quarantine, Test, TestFilter, TestVersion
 from services.catalog.model.values import Counts, Page, Platform
 from services.catalog.model.workflows import Workflow
@@ -258,13 +259,41 @@ class ArtifactBytesLedger(Protocol):
     """How many bytes the caller's organisation stores, with the uploads under way."""
 
     async def sum(self) -> ArtifactBytes:
-        """The bytes now, with all reservations."""
+        """The bytes now, with all reservations and the files that are uploaded in parts."""
 
     async def reserve(self, upload_id: str, size: int) -> None:
         """Reserve so many bytes for an upload, or renew its reservation with a new size; it lasts ten minutes."""
 
     async def release(self, upload_id: str) -> None:
         """End a reservation."""
+
+
+class PartUploads(Protocol):
+    """The uploads in parts of the caller's organisation; those that have ended or expired are not there."""
+
+    async def add(self, upload: PartUpload) -> None:
+        """Store the upload. DuplicateValue: one of the same file is under way."""
+
+    async def get(self, upload_id: str) -> PartUpload | None:
+        """The upload, if it is under way."""
+
+    async def of_file(self, app_id: str, sha256: str, size: int) -> PartUpload | None:
+        """The app's upload of the file."""
+
+    async def count(self) -> int:
+        """How many are under way."""
+
+    async def idle(self) -> Sequence[PartUpload]:
+        """Those without a new part for `IDLE`."""
+
+    async def arrived(self, upload_id: str, number: int) -> PartUpload | None:
+        """Record that a part is stored, which lets the upload live for another day; the upload."""
+
+    async def end(self, upload_id: str) -> None:
+        """End the upload; parts that are stored now are removed later."""
+
+    async def remove(self, upload_id: str) -> None:
+        """Forget an upload that has no parts yet."""
 
 
 class Records(Protocol):
@@ -278,6 +307,8 @@ class Records(Protocol):
     def builds(self) -> Builds: ...
     @property
     def artifacts(self) -> Artifacts: ...
+    @property
+    def part_uploads(self) -> PartUploads: ...
     @property
     def tests(self) -> Tests: ...
     @property

@@ -18,8 +18,9 @@ from services.gateway.contract.operations import HTTP_BODY, Operation, find_oper
 from services.gateway.encoding import item_encoder, response_encoder
 from services.gateway.handlers import reports
 from services.gateway.handlers.apps import AppInvocations
+from services.gateway.handlers.body_streams import BodyStreamHandler, ReadFile, read_body
 from services.gateway.handlers.concurrency import ConcurrencyLimit
-from services.gateway.handlers.imports import ImportHandler
+from services.gateway.handlers.imports import read_archive
 from services.gateway.handlers.invocations import (
     Invocation,
     call_in_batch,
@@ -89,7 +90,9 @@ class OperationRoutes:
         if operation.name == "CreateBuild":
             return self._upload_handler(operation)
         if operation.name == "ImportTests":
-            return self._import_handler(operation)
+            return self._body_handler(operation, read_archive)
+        if operation.name == "PutUploadPart":
+            return self._body_handler(operation, read_body)
         if operation.name == "GetLimits":
             return self._limits_handler(operation)
         return self._unary_handler(operation)
@@ -131,11 +134,12 @@ class OperationRoutes:
             settings=self._settings,
         ).handle
 
-    def _import_handler(self, operation: Operation) -> Handler:
-        return ImportHandler(
+    def _body_handler(self, operation: Operation, read: ReadFile) -> Handler:
+        return BodyStreamHandler(
             RequestReader(operation, self._settings, self._bodies),
             self._upstreams.rpc(operation.descriptor),
             self._open_streams,
+            read=read,
             limit=self._uploads,
             render=renderer(operation, response_encoder),
             settings=self._settings,

@@ -3,16 +3,21 @@
 import asyncio
 import os
 import re
+import signal
 import sys
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
+
+import aiohttp
 
 from deploy.local.stack import Stack
 from mobiletest_cli.errors import FAILED, INVALID_FILE, MEANINGS, TERMINATED
 from tests.e2e.cli.conftest import ROOT, Shell
 from tests.e2e.cli.test_run import BROKEN, LOG_IN
-from tests.e2e.client import Api
+from tests.e2e.client import Api, created
 from tests.e2e.test_limits import new_organisation
+from tests.e2e.world import World
 from tests.eventually import eventually
 from tests.fault.conftest import on_the_stack
 
@@ -98,3 +103,115 @@ async def test_a_local_server_ends_with_a_command_that_is_stopped_while_it_start
     await process.communicate()
     assert process.returncode == TERMINATED
     await eventually(lambda: not marked(mark))
+
+
+class CuttingProxy:
+    """Forwards to the gateway, and cuts each of the first connections after so many bytes from the client."""
+
+    def __init__(self, target: str, *, cuts: int, after: int) -> None:
+        self._host, _, self._port = target.removeprefix("http://").partition(":")
+        self._after = after
+        self.cuts = cuts
+
+    async def forward(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        upstream_reader, upstream = await asyncio.open_connection(self._host, int(self._port))
+        limit = self._after if self.cuts else None
+        tasks = [
+            asyncio.create_task(_copy(reader, upstream, limit)),
+            asyncio.create_task(_copy(upstream_reader, writer)),
+        ]
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        if tasks[0].done() and not tasks[0].exception() and tasks[0].result():
+            self.cuts -= 1
+        for task in tasks:
+            task.cancel()
+        for each in (writer, upstream):
+            each.transport.abort()
+
+
+async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, limit: int | None = None) -> bool:
+    """Whether it ended because the limit was reached."""
+    copied = 0
+    while chunk := await reader.read(1 << 16):
+        copied += len(chunk)
+        if limit is not None and copied > limit:
+            return True
+        writer.write(chunk)
+        await writer.drain()
+    return False
+
+
+LARGE_BYTES = 50 * 1024 * 1024
+
+
+async def large_project(stack: Stack, api: Api, folder: Path, **environment: str) -> tuple[Shell, str]:
+    """A folder with an app file of 50 MiB, and its app."""
+    app = await World(api).app()
+    shell = Shell(folder, {"MOBILETEST_URL": stack.url, "MOBILETEST_API_KEY": str(api.key), **environment})
+    (folder / "app.apk").write_bytes(os.urandom(LARGE_BYTES))
+    return shell, app["id"]
+
+
+async def is_stored(api: Api, app: str, folder: Path) -> None:
+    """The app has one build, whose file is the one in the folder."""
+    [build] = created(await api.get(f"/apps/{app}/builds"))["items"]
+    stored = await api.download(build["download_url"])
+    assert sha256(stored).digest() == sha256((folder / "app.apk").read_bytes()).digest()
+
+
+@on_the_stack
+async def test_an_upload_survives_connections_that_are_cut(own_stack: Stack, own_api: Api, tmp_path: Path) -> None:
+    proxy = CuttingProxy(own_stack.url, cuts=6, after=5 * 1024 * 1024)
+    async with await asyncio.start_server(proxy.forward, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        shell, app = await large_project(own_stack, own_api, tmp_path, MOBILETEST_URL=f"http://127.0.0.1:{port}")
+        process = await shell.start("builds", "upload", "app.apk", "--app", app, "--build", "1", "--patience", "60")
+        _, err = await process.communicate()
+    assert (process.returncode, proxy.cuts) == (0, 0), err.decode()
+    assert "Uploaded app.apk" in err.decode()
+    await is_stored(own_api, app, tmp_path)
+
+
+@on_the_stack
+async def test_an_upload_survives_gateway_and_catalog_that_are_killed(
+    own_stack: Stack, own_api: Api, tmp_path: Path
+) -> None:
+    shell, app = await large_project(own_stack, own_api, tmp_path)
+    process = await shell.start("builds", "upload", "app.apk", "--app", app, "--build", "1", "--patience", "120")
+    ended = asyncio.create_task(process.communicate())
+    for part in ("catalog", "gateway"):
+        await eventually(lambda: has_parts(own_api, tmp_path, app), every=0.05)
+        assert not ended.done()
+        await own_stack.kill(part)
+        await own_stack.start(part)
+    _, err = await ended
+    assert process.returncode == 0, err.decode()
+    await is_stored(own_api, app, tmp_path)
+
+
+@on_the_stack
+async def test_an_interrupted_upload_goes_on_when_the_command_runs_again(
+    own_stack: Stack, own_api: Api, tmp_path: Path
+) -> None:
+    shell, app = await large_project(own_stack, own_api, tmp_path)
+    command = ("builds", "upload", "app.apk", "--app", app, "--build", "1")
+    process = await shell.start(*command)
+    await eventually(lambda: has_parts(own_api, tmp_path, app), every=0.05)
+    process.send_signal(signal.SIGINT)
+    await process.communicate()
+    assert process.returncode != 0
+    again = await shell.start(*command)
+    _, err = await again.communicate()
+    assert again.returncode == 0, err.decode()
+    assert re.search(r"Going on with app\.apk: the server has [1-9] of 7 parts\.", err.decode())
+    await is_stored(own_api, app, tmp_path)
+
+
+async def has_parts(api: Api, folder: Path, app: str) -> bool:
+    """Whether parts of the file, and not all of them, have arrived; starting an upload again shows that."""
+    body = {"sha256": sha256((folder / "app.apk").read_bytes()).hexdigest(), "size_bytes": LARGE_BYTES}
+    try:
+        answer = await api.post(f"/apps/{app}/uploads", body)
+    except aiohttp.ClientError:
+        return False
+    return answer.status == 200 and 0 < len(answer.body["missing_parts"]) < answer.body["part_count"]

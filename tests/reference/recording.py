@@ -5,7 +5,14 @@ from typing import Any
 from tests.e2e.test_limits import new_organisation
 from tests.openapi_document import DOCUMENT
 from tests.reference.recorder import Recorder
-from tests.reference.side_stories import accept_baseline, answer_question, ask_service, cancel_execution, manage_keys
+from tests.reference.side_stories import (
+    accept_baseline,
+    answer_question,
+    ask_service,
+    cancel_execution,
+    manage_keys,
+    upload_in_parts,
+)
 from tests.reference.stable_values import stabilize
 from tests.reference.story import Story, delete_all, import_folder
 from tests.shared_infrastructure import SharedStack
@@ -25,6 +32,7 @@ async def record_examples(stack: SharedStack, *, step_milliseconds: int = 100) -
         await accept_baseline(story)
         await answer_question(story)
         await cancel_execution(story)
+        await upload_in_parts(story)
         await ask_service(recorder)
         await manage_keys(recorder)
         await delete_all(story)

@@ -1,6 +1,7 @@
 """The other parts of the story: keys and secrets, baselines, a question to a person, an execution that is cancelled."""
 
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from typing import Any
 
 from tests.e2e.test_human_in_the_loop import ASKING, SECOND, TWO_BUTTONS
@@ -83,6 +84,22 @@ async def cancel_execution(story: Story) -> None:
     await recorder.record("ListWorkers")
     await recorder.record("CancelExecution", execution["id"], sent=Sent(json={}))
     await story.ended(waiting["id"])
+
+
+async def upload_in_parts(story: Story) -> None:
+    """A file that is sent in parts, and one that is given up."""
+    recorder = story.recorder
+    app = await recorder.call("CreateApp", sent=Sent(json={"name": "Notes", "platform": "Android"}))
+    digest = sha256(TWO_BUTTONS).hexdigest()
+    file = {"sha256": digest, "size_bytes": len(TWO_BUTTONS)}
+    upload = await recorder.record("StartUpload", app["id"], sent=Sent(json=file))
+    part = Sent(file=File("part-1", TWO_BUTTONS), headers={"Content-Type": "application/octet-stream"})
+    await recorder.record("PutUploadPart", upload["id"], "1", sent=part, sha256=digest)
+    await recorder.record("GetUpload", upload["id"])
+    build = {"version": "1.0.0", "file_name": "notes.yaml"}
+    await recorder.record("CompleteUpload", upload["id"], sent=Sent(json=build))
+    other = await recorder.call("StartUpload", app["id"], sent=Sent(json=file))
+    await recorder.record("DeleteUpload", other["id"])
 
 
 async def _is_shown_busy(recorder: Recorder) -> bool:

@@ -13,7 +13,9 @@ from mobiletest.catalog.v1 import builds_pb2, builds_pb2_grpc
 
 from services.catalog.grpc.conversions import named_fields, page_of
 from services.catalog.model.builds import Build, BuildFilter, artifact_key
+from services.catalog.model.part_uploads import PartUpload
 from services.catalog.usecases.builds import BuildUseCases
+from services.catalog.usecases.part_uploads import PartUploadUseCases
 from services.catalog.usecases.uploads import NewBuild, UploadUseCases
 from services.chassis.byte_ranges import FilePart
 from services.chassis.errors import Aborted, InvalidArgument
@@ -27,9 +29,10 @@ _CONTENT_TYPE = "application/octet-stream"
 class BuildsServicer(builds_pb2_grpc.BuildsServicer):
     """See the proto."""
 
-    def __init__(self, usecases: BuildUseCases, uploads: UploadUseCases) -> None:
+    def __init__(self, usecases: BuildUseCases, uploads: UploadUseCases, parts: PartUploadUseCases) -> None:
         self._usecases = usecases
         self._uploads = uploads
+        self._parts = parts
 
     async def CreateBuild(self, request: builds_pb2.CreateBuildRequest, context: Any) -> builds_pb2.Build:
         return build_message(await self._uploads.refer(new_build_from_url(request)))
@@ -43,6 +46,26 @@ class BuildsServicer(builds_pb2_grpc.BuildsServicer):
         upload = _Upload(first.metadata, requests)
         new = new_build_from_upload(first.metadata)
         return build_message(await self._uploads.upload(new, upload.chunks(), final=upload.final))
+
+    async def StartUpload(self, request: builds_pb2.StartUploadRequest, context: Any) -> builds_pb2.PartUpload:
+        return part_upload_message(await self._parts.start(request.app_id, request.sha256, request.size_bytes))
+
+    async def GetUpload(self, request: builds_pb2.GetUploadRequest, context: Any) -> builds_pb2.PartUpload:
+        return part_upload_message(await self._parts.get(request.upload_id))
+
+    async def PutUploadPart(
+        self, requests: AsyncIterator[builds_pb2.PutUploadPartRequest], context: Any
+    ) -> builds_pb2.PartUpload:
+        first = await anext(requests, builds_pb2.PutUploadPartRequest())
+        chunks = read_chunks(requests)
+        return part_upload_message(await self._parts.put_part(first.upload_id, first.number, first.sha256, chunks))
+
+    async def CompleteUpload(self, request: builds_pb2.CompleteUploadRequest, context: Any) -> builds_pb2.Build:
+        return build_message(await self._parts.complete(request.upload_id, new_build_from_parts(request)))
+
+    async def DeleteUpload(self, request: builds_pb2.DeleteUploadRequest, context: Any) -> Empty:
+        await self._parts.delete(request.upload_id)
+        return Empty()
 
     async def ListBuilds(self, request: builds_pb2.ListBuildsRequest, context: Any) -> builds_pb2.ListBuildsResponse:
         page = page_of(request)
@@ -116,6 +139,20 @@ class _Upload:
             self._metadata = request.metadata
 
 
+async def read_chunks(requests: AsyncIterator[Any]) -> AsyncIterator[bytes]:
+    """The bytes of messages with a chunk each; Aborted when they stop before the end, or bytes are missing."""
+    size = 0
+    async for request in requests:
+        if request.HasField("end"):
+            if request.end.size != size:
+                raise upload_cut(f"{size} of {request.end.size} bytes arrived")
+            return
+        chunk = request.chunk  # a copy: read once
+        size += len(chunk)
+        yield chunk
+    raise upload_cut(f"it stopped after {size} bytes")
+
+
 def upload_cut(how: str) -> Aborted:
     """The error for an upload whose messages are not complete."""
     return Aborted(f"The upload was cut: {how}; send it again", reason="UPLOAD_CUT")
@@ -162,6 +199,32 @@ def new_build_from_upload(metadata: builds_pb2.UploadBuildMetadata) -> NewBuild:
         file_name=metadata.file_name or None,
         expected_bytes=metadata.expected_bytes,
         version_suffix=read_optional(metadata, "version_suffix"),
+    )
+
+
+def new_build_from_parts(request: builds_pb2.CompleteUploadRequest) -> NewBuild:
+    """The description of a build whose artifact was uploaded in parts."""
+    return NewBuild(
+        app_id="",
+        version=read_optional(request, "version"),
+        metadata=struct_to_json(request.metadata),
+        package_name=read_optional(request, "package_name"),
+        file_name=request.file_name or None,
+        version_suffix=read_optional(request, "version_suffix"),
+    )
+
+
+def part_upload_message(upload: PartUpload) -> builds_pb2.PartUpload:
+    """The upload as a message."""
+    return builds_pb2.PartUpload(
+        id=upload.id,
+        app_id=upload.app_id,
+        sha256=upload.sha256,
+        size_bytes=upload.size,
+        part_bytes=upload.part_bytes,
+        part_count=upload.count,
+        missing_parts=upload.missing,
+        expires_at=to_timestamp(upload.expires_at),
     )
 
 

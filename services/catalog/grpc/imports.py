@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator, Iterable
 
 from mobiletest.catalog.v1 import tests_pb2
 
-from services.catalog.grpc.builds import upload_cut
 from services.catalog.model.imports import ImportReport
 from services.catalog.model.tests import Test
 from services.catalog.usecases.imports import NewImport
@@ -20,19 +19,6 @@ async def read_import(requests: AsyncIterator[tests_pb2.ImportTestsRequest]) -> 
         message = "The first message of an import must have its parameters, and no chunk"
         raise InvalidArgument(message, reason="METADATA_MISSING")
     return NewImport(first.workspace, read_optional(first, "app_id"), first.dry_run, first.expected_bytes)
-
-
-async def read_chunks(requests: AsyncIterator[tests_pb2.ImportTestsRequest]) -> AsyncIterator[bytes]:
-    """The bytes of the archive; Aborted when the messages stop before the end, or bytes are missing."""
-    size = 0
-    async for request in requests:
-        if request.HasField("end"):
-            if request.end.size != size:
-                raise upload_cut(f"{size} of {request.end.size} bytes arrived")
-            return
-        size += len(request.chunk)
-        yield request.chunk
-    raise upload_cut(f"it stopped after {size} bytes")
 
 
 def report_message(report: ImportReport) -> tests_pb2.ImportTestsResponse:

@@ -9,6 +9,7 @@ from google.protobuf.empty_pb2 import Empty
 from google.protobuf.struct_pb2 import Value
 from mobiletest.catalog.v1 import tests_pb2, tests_pb2_grpc
 
+from services.catalog.grpc.builds import read_chunks
 from services.catalog.grpc.conversions import (
     env_message,
     named_fields,
@@ -17,7 +18,7 @@ from services.catalog.grpc.conversions import (
     platform_number,
     quarantine_message,
 )
-from services.catalog.grpc.imports import read_chunks, read_import, report_message
+from services.catalog.grpc.imports import read_import, report_message
 from services.catalog.model.tests import Step, TestVersion
 from services.catalog.usecases.attachments import AttachedTest, AttachmentUseCases, TargetedAttachment
 from services.catalog.usecases.imports import ImportUseCases

@@ -1,4 +1,4 @@
-"""How many bytes an organisation stores, with the uploads under way as reservations.
+"""How many bytes an organisation stores, with the uploads under way: as reservations, or whole if they are in parts.
 
 They are summed when an upload begins, so no counter can drift.
 """
@@ -7,6 +7,8 @@ from datetime import timedelta
 
 from services.catalog.model.limits import ArtifactBytes
 from services.catalog.storage.artifacts import ARTIFACTS
+from services.catalog.storage.documents import IS_LIVE
+from services.catalog.storage.part_uploads import PART_UPLOADS
 from services.chassis import context
 from services.chassis.clock import Clock
 from services.chassis.mongo import Mongo
@@ -23,11 +25,14 @@ class MongoArtifactBytes:
     def __init__(self, mongo: Mongo, clock: Clock) -> None:
         self._artifacts = OrgCollection(mongo, ARTIFACTS)
         self._reservations = OrgCollection(mongo, RESERVATIONS)
+        self._part_uploads = OrgCollection(mongo, PART_UPLOADS)
         self._clock = clock
 
     async def sum(self) -> ArtifactBytes:
         live = {"expires_at": {"$gt": self._clock.now()}}
         reserved = sum(document["bytes"] for document in await self._reservations.find(live).to_list(None))
+        uploads = self._part_uploads.find(IS_LIVE | live, {"size": 1})
+        reserved += sum(document["size"] for document in await uploads.to_list(None))
         org_id = context.current().org_id
         in_use = {"$sum": {"$cond": [{"$gt": ["$uses", 0]}, "$size", 0]}}
         found = await self._artifacts.aggregate(

@@ -156,6 +156,10 @@ class OrgRows:
         """Update the first document that fits; how many did (0 or 1)."""
         return await self._collection.update_one(filter, update, upsert=upsert, session=self._session)
 
+    async def remove(self, filter: Filter) -> None:
+        """Delete the first document that fits, if there is one."""
+        await self._collection.delete_one(filter, session=self._session)
+
     async def update_all(self, filter: Filter, update: Document) -> None:
         """Update all documents that fit."""
         await self._collection.update_many(filter, update, session=self._session)

@@ -14,6 +14,7 @@ from services.catalog.storage.attachments import ATTACHMENTS
 from services.catalog.storage.builds import BUILDS, LIST_OF_APP
 from services.catalog.storage.documents import LIST, LIST_OF_PLATFORM, LIST_OF_TAG, SUFFIXES
 from services.catalog.storage.keys import KEYS, ORGANISATIONS, SESSIONS
+from services.catalog.storage.part_uploads import PART_UPLOADS
 from services.catalog.storage.secrets import SECRETS
 from services.catalog.storage.tests import TEST_VERSIONS, TESTS
 from services.catalog.storage.workflows import WORKFLOWS
@@ -93,6 +94,16 @@ RULES: Mapping[str, Mapping[str, Any]] = {
         "live": FLAG,
     },
     RESERVATIONS: {"org_id": TEXT, "bytes": NUMBER, "expires_at": WHEN},
+    PART_UPLOADS: {
+        "org_id": TEXT,
+        "app_id": TEXT,
+        "sha256": SHA256,
+        "size": NUMBER | {"minimum": 1},
+        "part_bytes": NUMBER | {"minimum": 1},
+        "parts": {"bsonType": "array", "items": NUMBER},
+        "expires_at": WHEN,
+        "live": FLAG,
+    },
     SECRETS: {"org_id": TEXT, "name": TEXT, "value": {"bsonType": "object"}, "updated_at": WHEN},
     TEST_VERSIONS: {"org_id": TEXT, "test_id": TEXT, "version_number": NUMBER | {"minimum": 1}, "steps": TEXT},
     ATTACHMENTS: {
@@ -141,6 +152,10 @@ INDEXES: Mapping[str, Sequence[IndexModel]] = {
     ],
     ARTIFACTS: [_index("unused", [("touched_at", UP)], partialFilterExpression={"uses": 0})],
     RESERVATIONS: [_ORGANISATION, _EXPIRY],
+    PART_UPLOADS: [
+        _index("of_file", [("org_id", UP), ("app_id", UP), ("sha256", UP), ("size", UP)], unique=True, **ONLY_LIVE),
+        _index("expiry", [("expires_at", UP)]),
+    ],
     SECRETS: [_index("list", [("org_id", UP), ("name", UP)], unique=True)],
     TESTS: [
         _LIST,
@@ -188,4 +203,5 @@ MIGRATIONS = [
     outbox.MIGRATION,
     Migration("0001_schema", _make_collections),
     Migration("0002_builds_of_package", _make_collections),
+    Migration("0003_part_uploads", _make_collections),
 ]

@@ -12,6 +12,7 @@ from services.catalog.storage.attachments import ATTACHMENTS, MongoAttachments
 from services.catalog.storage.builds import BUILDS, MongoBuilds
 from services.catalog.storage.documents import OrgRows
 from services.catalog.storage.keys import KEYS, SESSIONS, MongoKeys, MongoSessions
+from services.catalog.storage.part_uploads import PART_UPLOADS, MongoPartUploads
 from services.catalog.storage.tests import TEST_VERSIONS, TESTS, MongoTests
 from services.catalog.storage.workflows import WORKFLOWS, MongoWorkflows
 from services.chassis.clock import Clock
@@ -35,6 +36,7 @@ class MongoRecords:
         self.counters: Counters = MongoCounters(rows(COUNTERS))
         self.builds = MongoBuilds(rows(BUILDS))
         self.artifacts = MongoArtifacts(rows(ARTIFACTS), clock)
+        self.part_uploads = MongoPartUploads(rows(PART_UPLOADS), clock)
         self.tests = MongoTests(rows(TESTS), rows(TEST_VERSIONS))
         self.attachments = MongoAttachments(rows(ATTACHMENTS))
         self.workflows = MongoWorkflows(rows(WORKFLOWS))

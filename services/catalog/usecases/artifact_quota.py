@@ -41,12 +41,16 @@ class ArtifactQuota:
     async def take(self, upload_id: str, size: int) -> float:
         """Reserve this size for the upload; when to renew it, by the monotonic clock. PermissionDenied."""
         await self._ledger.reserve(upload_id, size)
+        await self.check()
+        return self._clock.monotonic() + RENEWAL_SECONDS
+
+    async def check(self) -> None:
+        """PermissionDenied: with what is reserved, more is stored than may be."""
         found, limit = await self._ledger.sum(), (await self._limits.get()).artifact_bytes
         if limit is not None and found.used > limit:
             raise limit_reached("artifact_bytes", limit, DELETE)
         if limit is not None and found.stored > STORED_FACTOR * limit:
             raise limit_reached("artifact_bytes", limit, WAIT)
-        return self._clock.monotonic() + RENEWAL_SECONDS
 
     def is_due(self, at: float) -> bool:
         """Whether it is time to renew."""

@@ -44,6 +44,10 @@ class NewBuild:
     file_name: str | None = None
     expected_bytes: int = 0
     version_suffix: str | None = None
+    upload_id: str | None = None
+    """Of an upload in parts: its id, which becomes that of the build."""
+    sha256: str | None = None
+    """Of an upload in parts: that of the file."""
 
 
 class UploadUseCases:
@@ -94,14 +98,29 @@ class UploadUseCases:
         new = _validate(new)
         app = await self._check_room(new.app_id, new.version)
         async with self._received(new, chunks) as file:
-            new = _validate(final()) if final is not None else new
-            build = await self._with_free_version(await self._describe(app, new, file), new)
-            await self._check_room(build.app_id, build.version)
-            reused = await self._store.artifacts.expect(file.sha256, file.size)
-            if not reused:
-                await self._put(artifact_key(build.org_id, file.sha256), file)
-                await self._store.artifacts.stored(file.sha256)
-            return await self._save(replace(build, was_reused=reused))
+            return await self._store_build(app, _validate(final()) if final is not None else new, file)
+
+    @reports_violations
+    async def assemble(self, new: NewBuild, chunks: AsyncIterator[bytes]) -> Build:
+        """A build from the bytes of an upload in parts, which ends with it. The errors of `upload`; InvalidArgument:
+        it is not the announced file.
+        """
+        new = _validate(new)
+        app = await self._check_room(new.app_id, new.version)
+        async with self._spool.receive(chunks, expected=new.expected_bytes) as file:
+            if file.sha256 != new.sha256:
+                message = "the parts make another file than the announced one: start the upload again"
+                raise InvalidValue("file", message, "content_differs")
+            return await self._store_build(app, new, file)
+
+    async def _store_build(self, app: App, new: NewBuild, file: ReceivedFile) -> Build:
+        build = await self._with_free_version(await self._describe(app, new, file), new)
+        await self._check_room(build.app_id, build.version)
+        reused = await self._store.artifacts.expect(file.sha256, file.size)
+        if not reused:
+            await self._put(artifact_key(build.org_id, file.sha256), file)
+            await self._store.artifacts.stored(file.sha256)
+        return await self._save(replace(build, was_reused=reused), new.upload_id)
 
     @asynccontextmanager
     async def _received(self, new: NewBuild, chunks: AsyncIterator[bytes]) -> AsyncIterator[ReceivedFile]:
@@ -156,7 +175,7 @@ class UploadUseCases:
     def _build(self, new: NewBuild, version: str) -> Build:
         caller = current()
         return Build(
-            id=new_id(),
+            id=new.upload_id or new_id(),
             org_id=caller.org_id,
             app_id=new.app_id,
             version=version,
@@ -167,8 +186,9 @@ class UploadUseCases:
             package_name=new.package_name,
         )
 
-    async def _save(self, build: Build) -> Build:
-        repeated = current().idempotency_key is not None
+    async def _save(self, build: Build, upload_id: str | None = None) -> Build:
+        """`upload_id` is that of an upload in parts, which ends together with its build."""
+        repeated = upload_id is not None or current().idempotency_key is not None
 
         async def work(change: Change) -> Build:
             app = require(await change.apps.get(build.app_id), "App")
@@ -176,6 +196,8 @@ class UploadUseCases:
             if earlier is not None:
                 return earlier
             await change.builds.add(build)
+            if upload_id is not None:
+                await change.part_uploads.end(upload_id)
             if build.sha256 is not None:
                 await change.artifacts.use(build.sha256, 1)
             change.announce(build)

@@ -24,6 +24,10 @@ WAIT_MARGIN_SECONDS = 5
 """How much longer than its `wait` a long poll may take."""
 
 
+LONG = frozenset({"CompleteUpload"})
+"""Operations that read and write whole files, and take as long as an upload."""
+
+
 class RequestReader:
     """Reads the requests of one operation."""
 
@@ -34,6 +38,7 @@ class RequestReader:
         self._takes_body = operation.takes_body
         self._can_expect = operation.can_expect_revisions
         self._is_read = operation.verb == "GET"
+        self._is_long = operation.name in LONG
         self._can_wait = "wait" in operation.input.fields_by_name
         self._makes_links = "base_url" in operation.input.fields_by_name
         self._settings = settings
@@ -72,6 +77,8 @@ class RequestReader:
 
     def timeout(self, decoded: Decoded, request_context: RequestContext) -> float:
         """Seconds for the call: what the client asks for, else the default; a long poll gets its wait and a margin."""
+        if self._is_long:
+            return self.stream_timeout(request_context)
         seconds = request_context.timeout or self._settings.request_timeout_seconds
         if self._can_wait:
             seconds = max(seconds, decoded.message.wait + WAIT_MARGIN_SECONDS)  # type: ignore[attr-defined]

@@ -29,6 +29,8 @@ UPLOAD: Part = {
     "required": ["file"],
 }
 
+PART: Part = {"required": True, "content": {"application/octet-stream": {"schema": BINARY}}}
+
 IMPORT: Part = {
     "required": True,
     "content": {

@@ -10,7 +10,7 @@ from services.gateway.openapi import components, files
 from services.gateway.openapi.schemas import Schemas
 
 _UPLOAD = "CreateBuild"
-_IMPORT = "ImportTests"
+_FILES = {"ImportTests": files.IMPORT, "PutUploadPart": files.PART}
 _STATUSES = {
     code_pb2.NOT_FOUND: "404",
     code_pb2.ALREADY_EXISTS: "409",
@@ -32,8 +32,8 @@ def operation_object(operation: Operation, schemas: Schemas) -> dict[str, Any]:
         "parameters": _parameters(operation, fields, schemas),
         "responses": {**_responses(operation, schemas), **_errors(operation)},
     }
-    if operation.name == _IMPORT:
-        described["requestBody"] = files.IMPORT
+    if operation.name in _FILES:
+        described["requestBody"] = _FILES[operation.name]
     if operation.takes_body:
         described["requestBody"] = _body(operation, fields, schemas)
     return described
@@ -119,7 +119,7 @@ def _errors(operation: Operation) -> dict[str, Any]:
     statuses = {*components.ALWAYS, *(_STATUSES[code] for code in operation.errors)}
     if operation.path_fields or operation.takes_body:
         statuses |= components.WITH_PATH
-    if operation.takes_body or operation.name == _IMPORT:
+    if operation.takes_body or operation.name in _FILES:
         statuses |= components.WITH_BODY
     if operation.verb != "GET":
         statuses.add("412")

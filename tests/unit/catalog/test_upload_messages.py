@@ -30,7 +30,7 @@ async def upload(*messages: UploadBuildRequest) -> FakeUploads:
             yield message
 
     uploads = FakeUploads()
-    await BuildsServicer(cast(Any, None), cast(Any, uploads)).UploadBuild(requests(), None)
+    await BuildsServicer(cast(Any, None), cast(Any, uploads), cast(Any, None)).UploadBuild(requests(), None)
     return uploads
 
 

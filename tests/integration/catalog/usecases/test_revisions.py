@@ -1,7 +1,7 @@
 """Changes that depend on the revision of what they change: no change is lost."""
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from mobiletest.catalog.v1 import apps_pb2, builds_pb2, tests_pb2, workflows_pb2
@@ -27,7 +27,7 @@ async def an_app(catalog: Catalog) -> Any:
 async def a_build(catalog: Catalog) -> Any:
     app = await catalog.apps.create("Shop", Platform.ANDROID, None)
     build = await catalog.uploads.refer(NewBuild(app.id, "1", artifact_url="https://x.test/a.apk"))
-    return build, BuildsServicer(catalog.builds, catalog.uploads), builds_pb2
+    return build, BuildsServicer(catalog.builds, catalog.uploads, cast(Any, None)), builds_pb2
 
 
 async def a_test(catalog: Catalog) -> Any:

@@ -1,0 +1,193 @@
+"""Uploads in parts: they go on where a broken connection or a lost process left them."""
+
+import re
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+from services.catalog.model.builds import Build
+from services.catalog.model.part_uploads import KEPT, MOST_UPLOADS, PART_BYTES, PartUpload, parts_prefix
+from services.catalog.model.values import InvalidValue
+from services.catalog.ports import DuplicateValue, Store
+from services.catalog.spool import Spool
+from services.catalog.upload_rate import UploadRate
+from services.catalog.usecases.artifact_quota import ArtifactQuota
+from services.catalog.usecases.errors import reports_violations, require
+from services.catalog.usecases.uploads import NewBuild, UploadUseCases
+from services.chassis.clock import Clock
+from services.chassis.context import current
+from services.chassis.errors import AlreadyExists, FailedPrecondition, InvalidArgument, NotFound, PermissionDenied
+from services.chassis.ids import new_id
+from services.chassis.limits import limit_reached
+from services.chassis.object_store import ObjectStore
+
+UPLOADS_ADVICE = "complete or delete uploads that you have started, or wait until they end"
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_SHOWN = 10
+
+
+class PartUploadUseCases:
+    """Uploading in parts."""
+
+    def __init__(
+        self,
+        store: Store,
+        objects: ObjectStore,
+        builds: UploadUseCases,
+        *,
+        quota: ArtifactQuota,
+        spool: Spool,
+        rate: UploadRate,
+        max_bytes: int,
+        clock: Clock,
+        part_bytes: int = PART_BYTES,
+    ) -> None:
+        self._store = store
+        self._objects = objects
+        self._builds = builds
+        self._quota = quota
+        self._spool = spool
+        self._rate = rate
+        self._max_bytes = max_bytes
+        self._clock = clock
+        self._part_bytes = part_bytes
+
+    @reports_violations
+    async def start(self, app_id: str, sha256: str, size: int) -> PartUpload:
+        """The upload of the file, which may be under way. NotFound: no such app; InvalidArgument: it is too large;
+        PermissionDenied: the organisation stores as many bytes, or has as many uploads, as it may.
+        """
+        require(await self._store.apps.get(app_id), "App")
+        if size > self._max_bytes:
+            raise InvalidValue("size_bytes", f"the file is larger than {self._max_bytes} bytes", "too_large")
+        sha256 = sha256.lower()
+        if not _SHA256.fullmatch(sha256):
+            raise InvalidValue("sha256", "expected 64 hexadecimal digits", "string_pattern_mismatch")
+        under_way = await self._store.part_uploads.of_file(app_id, sha256, size)
+        return under_way or await self._add(app_id, sha256, size)
+
+    async def _add(self, app_id: str, sha256: str, size: int) -> PartUpload:
+        """As in `ArtifactQuota` limits are checked afterwards: uploads that start at once do not exceed them."""
+        upload = PartUpload(
+            id=new_id(),
+            org_id=current().org_id,
+            app_id=app_id,
+            sha256=sha256,
+            size=size,
+            part_bytes=self._part_bytes,
+            expires_at=self._clock.now() + KEPT,
+        )
+        try:
+            await self._store.part_uploads.add(upload)
+        except DuplicateValue:  # the same file was started at the same time
+            return require(await self._store.part_uploads.of_file(app_id, sha256, size), "Upload")
+        try:
+            await self._make_room()
+        except BaseException:
+            await self._store.part_uploads.remove(upload.id)
+            raise
+        return upload
+
+    async def _make_room(self) -> None:
+        """End idle uploads if limits are exceeded, as those of jobs that were killed. PermissionDenied: that is not
+        enough.
+        """
+        try:
+            await self._check_limits()
+        except PermissionDenied:
+            idle = await self._store.part_uploads.idle()
+            for upload in idle:
+                await self._end(upload)
+            await self._check_limits()
+
+    async def _check_limits(self) -> None:
+        if await self._store.part_uploads.count() > MOST_UPLOADS:
+            raise limit_reached("uploads_in_parts", MOST_UPLOADS, UPLOADS_ADVICE)
+        await self._quota.check()
+
+    async def get(self, upload_id: str) -> PartUpload:
+        """The upload. NotFound, also when it is completed."""
+        return require(await self._store.part_uploads.get(upload_id), "Upload")
+
+    @reports_violations
+    async def put_part(self, upload_id: str, number: int, sha256: str, chunks: AsyncIterator[bytes]) -> PartUpload:
+        """The upload with this part. NotFound, also when the upload ends meanwhile; InvalidArgument: the part has
+        another size or SHA-256; errors of `Spool.receive`.
+        """
+        upload = await self.get(upload_id)
+        if not 1 <= number <= upload.count:
+            raise InvalidValue("number", f"the file has {upload.count} parts, from 1", "out_of_range")
+        size = upload.size_of(number)
+        async with self._spool.receive(self._rate.limit(_at_most(chunks, size)), expected=size) as file:
+            if file.size != size:
+                sent = "more" if file.size > size else file.size
+                raise InvalidValue("size", f"part {number} has {size} bytes, not {sent}", "wrong_size")
+            if file.sha256 != sha256.lower():
+                raise InvalidValue("sha256", f"part {number} arrived with another SHA-256: send it again", "wrong_hash")
+            await self._objects.put_file(upload.key_of(number), file.path)
+        arrived = await self._store.part_uploads.arrived(upload.id, number)
+        if arrived is None:
+            await self._objects.delete(upload.key_of(number))
+        return require(arrived, "Upload")
+
+    async def complete(self, upload_id: str, new: NewBuild) -> Build:
+        """The build of the upload, once: repeated, the same build.
+
+        NotFound; FailedPrecondition: parts are missing; AlreadyExists: it is a build of another version; the errors of
+        `UploadUseCases.assemble`. The upload ends if its file can never become a build.
+        """
+        if (made := await self._made(upload_id, new)) is not None:
+            return made
+        upload = await self.get(upload_id)
+        if missing := upload.missing:
+            shown = ", ".join(map(str, missing[:_SHOWN])) + (", ..." if len(missing) > _SHOWN else "")
+            raise FailedPrecondition(f"Parts are missing: {shown}", reason="PARTS_MISSING")
+        described = replace(
+            new, app_id=upload.app_id, upload_id=upload.id, sha256=upload.sha256, expected_bytes=upload.size
+        )
+        try:
+            build = await self._builds.assemble(described, self._content(upload))
+        except (AlreadyExists, NotFound, InvalidArgument) as problem:
+            if (made := await self._made(upload_id, new)) is not None:  # another completion was faster
+                return made
+            if _is_final(problem):
+                await self._end(upload)
+            raise
+        await self._end(upload)
+        return build
+
+    async def _made(self, upload_id: str, new: NewBuild) -> Build | None:
+        made = await self._store.builds.get(upload_id)
+        if made is not None and new.version not in (None, made.version):
+            message = f"The upload is build {made.version} already; start it again for another version"
+            raise AlreadyExists(message, reason="UPLOAD_COMPLETED")
+        return made
+
+    async def delete(self, upload_id: str) -> None:
+        """End the upload. NotFound."""
+        await self._end(await self.get(upload_id))
+
+    async def _content(self, upload: PartUpload) -> AsyncIterator[bytes]:
+        for number in range(1, upload.count + 1):
+            async for chunk in self._objects.get_stream(upload.key_of(number)):
+                yield chunk
+
+    async def _end(self, upload: PartUpload) -> None:
+        await self._store.part_uploads.end(upload.id)
+        await self._objects.delete_all(parts_prefix(upload.org_id, upload.id))
+
+
+def _is_final(problem: AlreadyExists | NotFound | InvalidArgument) -> bool:
+    """Whether no other description helps: the app or a part is gone, or the file is refused."""
+    if isinstance(problem, InvalidArgument):
+        return any(violation.field == "file" for violation in problem.violations)
+    return isinstance(problem, NotFound)
+
+
+async def _at_most(chunks: AsyncIterator[bytes], size: int) -> AsyncIterator[bytes]:
+    """The chunks up to the first one that is too much."""
+    received = 0
+    async for chunk in chunks:
+        received += len(chunk)
+        yield chunk
+        if received > size:
+            return
