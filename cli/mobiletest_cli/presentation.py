@@ -10,7 +10,7 @@ from mobiletest_cli.api import Api
 from mobiletest_cli.output import Output, duration
 
 if TYPE_CHECKING:
-    from mobiletest_cli.api_types import Attempt, BuildGate, Execution, Failure, Gate, Run, SourcePosition
+    from mobiletest_cli.api_types import App, Attempt, BuildGate, Execution, Failure, Gate, Run, SourcePosition
 
 COLUMNS = ("Test", "Result", "Build", "Device", "Time", "Reason")
 _ENDINGS = ("passed", "failed", "no verdict", "cancelled")
@@ -146,11 +146,21 @@ def is_simulated(run: Run) -> bool:
     return bool(run["attempts"]) and run["attempts"][-1]["simulated"] is True
 
 
+def current_build(app: App) -> tuple[str | None, str | None]:
+    """Id and version of the current build, which is the chosen one, otherwise the newest; None without builds."""
+    if app["current_build_id"]:
+        return app["current_build_id"], app["current_version"]
+    return app["latest_build_id"], app["latest_version"]
+
+
 def state(execution: Execution) -> str:
-    """ "passed", "failed", "no verdict", "cancelled", or the status of an execution that has not ended."""
+    """ "passed", "failed", "no verdict", "cancelled", or "cancelling" or the status of one that has not ended."""
     if execution["success"] is not None:
         return "passed" if execution["success"] else "failed"
-    return "no verdict" if execution["status"] == "failed" else str(execution["status"])
+    status = str(execution["status"])
+    if execution.get("cancel_requested_at") and status not in ("completed", "failed", "cancelled"):
+        return "cancelling"
+    return "no verdict" if status == "failed" else status
 
 
 def show_runs(output: Output, runs: Iterable[Run]) -> None:

@@ -102,6 +102,7 @@ async def test_another_build_becomes_the_current_one(ci: Ci, visitor: Visitor) -
     await open_app(visitor, ci.app)
     page, old = visitor.page, row(visitor, "builds", "1.0.0")
     await expect(row(visitor, "builds", "2.0.0").get_by_text("newest")).to_be_visible()
+    await expect(row(visitor, "builds", "2.0.0").get_by_text("current", exact=True)).to_be_visible()
     await expect(old.get_by_role("cell", name="50 %").first).to_be_visible()
     await page.get_by_label("Version", exact=True).fill("3.0.0")
     await old.get_by_role("button", name="Make current").click()
@@ -215,8 +216,8 @@ async def test_hostile_names_are_only_texts(visitor: Visitor, world: World) -> N
     await open_app(visitor, app, "?attach=script")
     page = visitor.page
     await expect(page.get_by_role("heading", level=1)).to_have_text(HOSTILE)
-    await page.get_by_role("button", name="Make current").click()
     await expect(page.locator("#builds").get_by_text("current", exact=True)).to_be_visible()
+    await page.get_by_role("button", name="Keep current").click()
     await expect(page.get_by_role("status").filter(has_text=HOSTILE)).to_be_visible()
     await expect(page).to_have_title(f"{HOSTILE} - mobiletest")
     for path in ("/", f"/apps/{app['id']}?attach=script", f"/apps/{app['id']}/builds/{build['id']}"):

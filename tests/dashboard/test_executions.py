@@ -56,7 +56,7 @@ async def test_a_running_execution_is_cancelled(member: Visitor, world: World) -
     await member.open(f"/executions/{execution}")
     await page.evaluate("window.sameDocument = true")
     await page.get_by_role("button", name="Cancel").click()
-    await expect(page.get_by_role("status").filter(has_text="is being cancelled")).to_be_visible()
+    await expect(page.get_by_role("status").filter(has_text="Cancelling the execution")).to_be_visible()
     await expect(page.get_by_role("status").filter(has_text="cancelled").first).to_be_visible()
     await expect(page.locator("#execution")).to_be_focused()
     assert await page.evaluate("window.sameDocument") is True

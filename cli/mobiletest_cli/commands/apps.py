@@ -26,6 +26,7 @@ def list_apps(
 ) -> None:
     """List the apps."""
     from mobiletest_cli.output import ago, percent
+    from mobiletest_cli.presentation import current_build
 
     only = platform_name(platform) if platform else None
     apps = list(context.api.pages("apps", platform=only, search=search))
@@ -35,7 +36,7 @@ def list_apps(
         lambda app: [
             app["name"],
             app["platform"],
-            app["current_version"] or app["latest_version"] or "-",
+            current_build(app)[1] or "-",
             str(app["versions_count"]),
             str(app["attached_tests"]),
             percent(app["rolling_pass_rate"]),
@@ -71,9 +72,10 @@ def show(context: Context, app: AppArgument) -> None:
         context.output.document(workspace)
         return
     context.output.result(f"{found['name']} ({found['platform']}), {found['id']}")
+    chosen, newest = workspace["current_build_version"], workspace["latest_build_version"]
+    kind = f"chosen; newest {newest}" if chosen else "the newest" if newest else "none yet"
     context.output.result(
-        f"current build {workspace['current_build_version'] or '-'}, "
-        f"newest {workspace['latest_build_version'] or '-'}, "
+        f"current build {chosen or newest or '-'} ({kind}), "
         f"{workspace['attached_tests']} tests, pass rate {percent(workspace['rolling_pass_rate'])}"
     )
     context.output.table(

@@ -57,8 +57,10 @@ def list_builds(
 ) -> None:
     """List the builds of an app, newest first."""
     from mobiletest_cli.output import local_time
+    from mobiletest_cli.presentation import current_build
 
     found = context.find_app(app)
+    current, _ = current_build(found)
     context.output.list(
         list(context.api.pages(f"apps/{found['id']}/builds", limit=limit)),
         ("Build", "Uploaded", "Package", "Current", "Id"),
@@ -66,7 +68,7 @@ def list_builds(
             build["version"],
             local_time(build["uploaded_at"]),
             build["package_name"] or "-",
-            "current" if build["version"] == found["current_version"] else "",
+            "current" if build["id"] == current else "",
             build["id"],
         ],
         empty=f"The app has no builds: mobiletest builds upload FILE --app {shlex.quote(str(found['name']))}",
@@ -101,7 +103,7 @@ def delete(
 
 
 def set_current(context: Context, build: BuildArgument, app: AppOption = None) -> None:
-    """Make a build the current one of its app."""
+    """Choose the current build of its app, which is otherwise the newest."""
     found = _build(context, build, app)
     context.api.patch(f"apps/{found['app_id']}", {"current_version": found["version"]})
     context.output.done(f"The current build is {found['version']} now.", id=found["id"], version=found["version"])

@@ -148,7 +148,7 @@ def _selected(runs: list[Run], test: str | None) -> list[Run]:
 
 
 def cancel(context: Context, execution: ExecutionArgument) -> None:
-    """Cancel an execution."""
+    """Cancel an execution: its runs that have not ended get no verdict; those under way end within seconds."""
     found = context.api.post(f"executions/{execution}/cancel", {})
     context.output.item(found, found["message"])
 

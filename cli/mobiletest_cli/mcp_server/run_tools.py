@@ -88,7 +88,7 @@ class RunTools:
         return await self._start(ctx, lambda: start, wait_seconds)
 
     def cancel_execution(self, execution: ExecutionId) -> Answer:
-        """Cancel an execution and its runs that have not ended."""
+        """Cancel an execution: its runs that have not ended get no verdict; those under way end within seconds."""
         answer: Answer = self._api.post(f"executions/{execution}/cancel", {})
         return answer
 

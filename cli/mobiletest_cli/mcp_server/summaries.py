@@ -15,15 +15,14 @@ TEXT_LENGTH = 2000
 
 def app_summary(app: App) -> dict[str, Any]:
     """An app: id, name, platform, the version of its current build, and its numbers."""
-    return _pick(
-        app, "id", "name", "platform", "current_version", "versions_count", "attached_tests", "rolling_pass_rate"
-    )
+    shown = _pick(app, "id", "name", "platform", "versions_count", "attached_tests", "rolling_pass_rate")
+    return {**shown, "current_build": presentation.current_build(app)[1]}
 
 
 def build_summary(build: Build, app: App) -> dict[str, Any]:
     """A build: id, version, package, when it was uploaded, and whether it is the app's current one."""
     shown = _pick(build, "id", "version", "package_name", "uploaded_at")
-    return {**shown, "is_current": build["id"] == app["current_build_id"]}
+    return {**shown, "is_current": build["id"] == presentation.current_build(app)[0]}
 
 
 def test_summary(test: Test) -> dict[str, Any]:

@@ -215,6 +215,8 @@ def _state_message(execution: Execution) -> str:
     if execution.status.terminal:
         why = f" {cancellation(execution.superseded_by).message}" if execution.superseded_by else ""
         return f"{execution.status.capitalize()}: {_tally(counts)} of {runs}.{why}"
+    if execution.cancel_requested_at is not None:
+        return f"Cancelling: {counts.total - counts.open} of {runs} ended."
     if execution.status is Status.RUNNING:
         return f"Running: {counts.total - counts.open} of {runs} ended."
     return f"Queued: {runs}."

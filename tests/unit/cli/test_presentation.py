@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mobiletest_cli.output import Output
-from mobiletest_cli.presentation import show_runs
+from mobiletest_cli.presentation import current_build, show_runs, state
 from tests.unit.cli.report_samples import failed, passed
 
 
@@ -29,3 +29,30 @@ def test_a_variable_that_varies_from_run_to_run_is_said_once(capsys: pytest.Capt
     err = capsys.readouterr().err
     assert err.startswith("warning: RUN varied too often")
     assert err.count("RUN") == 1
+
+
+@pytest.mark.parametrize(
+    ("chosen", "of_chosen", "expected"),
+    [
+        (None, None, ("2", "1.1")),
+        ("1.0", "1", ("1", "1.0")),
+        ("2.0", None, ("2", "1.1")),  # chosen, and not uploaded yet
+    ],
+)
+def test_the_current_build_is_the_chosen_one_or_else_the_newest(
+    chosen: str | None, of_chosen: str | None, expected: tuple[str, str]
+) -> None:
+    app: Any = {"current_version": chosen, "current_build_id": of_chosen}
+    assert current_build({**app, "latest_version": "1.1", "latest_build_id": "2"}) == expected
+
+
+def test_an_execution_that_was_cancelled_and_has_not_ended_is_said_so() -> None:
+    execution: Any = {"status": "running", "success": None, "cancel_requested_at": None, "completed_at": None}
+    assert state(execution) == "running"
+    assert state({**execution, "cancel_requested_at": "2026-11-28T04:00:00Z"}) == "cancelling"
+    ended = {
+        "status": "cancelled",
+        "cancel_requested_at": "2026-11-28T04:00:00Z",
+        "completed_at": "2026-11-28T04:00:01Z",
+    }
+    assert state({**execution, **ended}) == "cancelled"

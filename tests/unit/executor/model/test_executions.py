@@ -87,6 +87,7 @@ def test_the_message_describes_the_state() -> None:
     assert status_message(execution) == "Queued: 2 runs."
     execution, _ = finished(*claimed(execution, run))
     assert status_message(execution) == "Running: 1 of 2 runs ended."
+    assert status_message(replace(execution, cancel_requested_at=later(1))) == "Cancelling: 1 of 2 runs ended."
     done = replace(execution, status=Status.COMPLETED, counts=RunCounts(total=3, passed=1, failed=2))
     assert status_message(done) == "Completed: 1 passed, 2 failed of 3 runs."
     broken = replace(execution, status=Status.FAILED, counts=RunCounts(total=1, infra_failed=1))
