@@ -101,7 +101,10 @@ class Workspace:
             message = f"the order begins with {quote(name.raw)}, which no selected flow has as its name{hint}"
             raise InvalidWorkspace(_remark(name.error(message)))
         ends = "the order ends here, and those after it run in any order" if follows else "the order ends here"
-        message = f"no selected flow has the name {quote(name.raw)}: {ends}{hint}"
+        why = f"no selected flow has the name {quote(name.raw)}"
+        if name.raw in refused:
+            why, hint = f"the flow {quote(name.raw)} has errors", ""
+        message = f"{why}: {ends}{hint}"
         return found, (_remark(name.error(message)),)
 
     def _read_config(self) -> WorkspaceConfig:

@@ -136,6 +136,8 @@ def test_an_order_that_begins_with_a_gap_is_refused() -> None:
     assert remark.message == 'the order begins with "knead", which no selected flow has as its name'
     broken = find_flows(Workspace({"config.yaml": config, **FLOWS, "knead.yaml": "appId: a\n---\n- lunchApp\n"}))
     assert [flow.path for flow in broken.flows if flow.problems] == ["knead.yaml"]
+    (notice,) = broken.notices
+    assert notice.message.startswith('the flow "knead" has errors: the order ends here')
 
 
 def test_order_ends_at_a_name_that_no_flow_has() -> None:

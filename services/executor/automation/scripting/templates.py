@@ -31,6 +31,8 @@ _BESIDE = (
     "{0} is a variable of the same env, whose values do not see each other, as in Maestro: write the value of {0} "
     "here, or set it outside"
 )
+_OF_SHELL = "MAESTRO_"
+"""What the names of variables begin with that the environment of the command line may set."""
 _WHY_UNDEFINED = {
     COPIED: "nothing has been copied: use copyTextFrom first",
     "MAESTRO_APP_ID": "the build has no package name",
@@ -243,6 +245,12 @@ def _why_undefined(expression: Expression, result: ScriptResult, scope: Scope) -
     if not result.unknown_names:
         return f"{quote(source)} is undefined: set it before, or give a default: {source} || 'default'"
     known = sorted({COPIED, *scope.variables})
+    if name.startswith(_OF_SHELL):  # names that have only this in common are not similar
+        alike = suggest(name.removeprefix(_OF_SHELL), [each.removeprefix(_OF_SHELL) for each in known])
+        hint = (
+            alike and suggest(name, known)
+        ) or f": set it in the environment of mobiletest run, or by -e {name}=VALUE"
+        return f"there is no variable {quote(name)}{hint}"
     hint = suggest(name, known) or (
         f"; known: {', '.join(known[:20])}. Set variables under env of the flow, the test or the start"
     )

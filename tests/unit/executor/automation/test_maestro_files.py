@@ -69,6 +69,8 @@ async def test_hooks_before_and_after_the_steps() -> None:
     ("steps", "message"),
     [
         ([{"env": {"EMAIL": "a"}}, {"inputText": "${EMIAL}"}], 'there is no variable "EMIAL"; did you mean EMAIL?'),
+        ([{"inputText": "${MAESTRO_EMAIL}"}], "in the environment of mobiletest run, or by -e MAESTRO_EMAIL=VALUE"),
+        ([{"inputText": "${MAESTRO_SHRAD_ID}"}], "did you mean MAESTRO_SHARD_ID?"),
         ([{"inputText": "${maestro.copiedText}"}], "use copyTextFrom first"),
         (["pasteText"], "nothing was copied"),
         ([{"env": {"N": "many"}}, {"repeat": {"times": "${N}", "commands": ["back"]}}], "expected a number"),
