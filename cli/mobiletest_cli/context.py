@@ -67,15 +67,16 @@ class Context:
 
     def find_app(self, wanted: str | None) -> App:
         """The app that is named, or that of the project, or the only one. CliError: it does not exist, or many do."""
-        from mobiletest_cli.lookup import find_app, only_app
+        from mobiletest_cli.lookup import app_candidates, find_app
 
         name = wanted or self.project.app
         if name:
             return find_app(self.api, name)
-        found = only_app(self.api)
-        if found is None:
-            raise CliError("no app is named", USAGE, "Name it with --app, or as app in mobiletest.yaml")
-        return found
+        apps, candidates = app_candidates(self.api)
+        if len(apps) != 1:
+            hint = f"Name it with --app, or as app in mobiletest.yaml. There are {candidates or 'none yet'}"
+            raise CliError("no app is named", USAGE, hint)
+        return apps[0]
 
     def base_branch(self, wanted: str | None) -> str | None:
         """The branch that is named, or that of the project, or the one that CI says; None leaves it to the server."""

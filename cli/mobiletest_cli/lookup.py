@@ -37,6 +37,12 @@ def only_app(api: Api, platform: str | None = None) -> App | None:
     return cast("App", found[0]) if len(found) == 1 else None
 
 
+def app_candidates(api: Api) -> tuple[Sequence[App], str]:
+    """The first apps, and how they are listed for a choice."""
+    apps = list(api.pages("apps", limit=_SHOWN + 1))
+    return cast("Sequence[App]", apps), _some(apps)
+
+
 def app_of_file(api: Api, file: Path, platform: str, package_name: str | None) -> App | None:
     """The app that has builds of the file's package or bundle id, else the only one of the platform; None without any.
 

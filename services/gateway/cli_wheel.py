@@ -33,10 +33,14 @@ class CliWheel:
         """Public: the wheel holds no secret, and a client has no key before it is installed."""
         return [Route("GET", PATH, self.redirect), Route("GET", f"{PATH}/{{name}}", self.serve)]
 
-    async def redirect(self, _: web.Request) -> web.StreamResponse:
-        """Lead to the wheel, with its SHA-256 in the fragment, which pip compares with what it gets."""
+    async def redirect(self, request: web.Request) -> web.StreamResponse:
+        """Lead to the wheel, with its SHA-256 in the fragment, which pip compares with what it gets.
+
+        The location is relative: a proxy may serve all of this below a path.
+        """
         self._read()
-        location = f"{PATH}/{NAME}#sha256={self._digest}"
+        folder = "" if request.path.endswith("/") else f"{PATH[1:]}/"
+        location = f"{folder}{NAME}#sha256={self._digest}"
         headers = {hdrs.LOCATION: location, hdrs.CACHE_CONTROL: _NEWEST}
         return web.Response(status=302, text=f"{location}\n", headers=headers)
 

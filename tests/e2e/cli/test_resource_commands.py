@@ -24,6 +24,7 @@ async def test_apps_are_listed_shown_and_deleted(shop: Shell) -> None:
     assert "The app has no builds" in (await shop.ok("builds", "list", "--app", "Bank")).err
     several = await shop.run("matrix")
     assert (several.code, several.err.splitlines()[0]) == (USAGE, "error: no app is named")
+    assert f"{bank['id']} (Bank, iOS)" in several.err
     assert (await shop.document("apps", "delete", bank["id"], "--yes"))["id"] == bank["id"]
     await shop.ok("apps", "create", "Bank", "--platform", "iOS")
     assert 'Deleted the app "Bank".' in (await shop.ok("apps", "delete", "Bank", "--yes")).err

@@ -17,6 +17,7 @@ CLI = ROOT / "cli" / "mobiletest_cli"
 OTHERS = {"--keepParent"}
 """Options of other programs that hints name."""
 _CALL = re.compile(r"(^|[`>\"'(:] ?)mobiletest ([a-z][a-z-]*)((?: [a-z][a-z-]*)*)([^\n`<|]*)", re.M)
+_MODULE = re.compile(r"python -m ((?:services|deploy|benchmarks)[\w.]*\w)([^\n`|#)\"]*)")
 _OPTION = re.compile(r"(?<![\w-])--[A-Za-z][\w-]*")
 _TEXTS = ("*.md", "examples/ci/*/*", "services/**/*.html", "docs/**/*.md", "cli/*.md", "deploy/**/*.md")
 
@@ -59,6 +60,25 @@ def test_commands_in_pages_and_documents_exist(pattern: str) -> None:
     files = [path for path in ROOT.glob(pattern) if path.is_file()]
     assert files
     assert {str(path): wrong for path in files if (wrong := wrong_calls(path.read_text()))} == {}
+
+
+def module_options(module: str) -> set[str]:
+    """The options of a module that is run with `python -m`, by the texts of its parser."""
+    path = ROOT.joinpath(*module.split("."))
+    files = [*path.glob("*.py")] if path.is_dir() else [path.with_suffix(".py")]
+    return {name for file in files for name in re.findall(r'"(--[a-z][\w-]*)"', file.read_text())}
+
+
+@pytest.mark.parametrize("pattern", _TEXTS)
+def test_options_of_modules_in_documents_exist(pattern: str) -> None:
+    """Also those of `make run ARGS=...`."""
+    wrong = []
+    for path in filter(Path.is_file, ROOT.glob(pattern)):
+        text = re.sub(r'\bmake run ARGS="?', "python -m deploy.local ", path.read_text())
+        for module, rest in _MODULE.findall(text):
+            unknown = {*_OPTION.findall(rest)} - module_options(module)
+            wrong += [f"{path}: {module} {name}" for name in unknown]
+    assert wrong == []
 
 
 def messages(module: Path) -> Iterator[tuple[str, str]]:
