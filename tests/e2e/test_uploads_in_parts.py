@@ -79,8 +79,12 @@ async def test_a_part_that_arrives_changed_or_cut_is_refused(upload: Upload) -> 
     wrong = await upload.put(1, digest="0" * 64)
     assert (wrong.status, "part 1 arrived with another SHA-256" in str(wrong.body)) == (422, True)
     short = await upload.put(1, b"short")
-    assert (short.status, f"part 1 has {PART} bytes, not 5" in str(short.body)) == (422, True)
-    assert (await upload.put(4, b"x")).status == 422
+    assert (short.status, f"expected {PART} bytes of part 1, and only 5 arrived" in str(short.body)) == (422, True)
+    for number in (0, 4):
+        unknown = await upload.put(number, b"x")
+        assert (unknown.status, "the number of a part, from 1 to 3" in str(unknown.body)) == (422, True)
+    digest = await upload.put(1, digest="abc")
+    assert (digest.status, "expected 64 hexadecimal digits" in str(digest.body)) == (422, True)
     assert created(await upload.api.get(f"/uploads/{upload.id}"))["missing_parts"] == [1, 2, 3]
 
 

@@ -59,9 +59,7 @@ class PartUploadUseCases:
         require(await self._store.apps.get(app_id), "App")
         if size > self._max_bytes:
             raise InvalidValue("size_bytes", f"the file is larger than {self._max_bytes} bytes", "too_large")
-        sha256 = sha256.lower()
-        if not _SHA256.fullmatch(sha256):
-            raise InvalidValue("sha256", "expected 64 hexadecimal digits", "string_pattern_mismatch")
+        sha256 = _digest(sha256)
         under_way = await self._store.part_uploads.of_file(app_id, sha256, size)
         return under_way or await self._add(app_id, sha256, size)
 
@@ -115,19 +113,21 @@ class PartUploadUseCases:
         """
         upload = await self.get(upload_id)
         if not 1 <= number <= upload.count:
-            raise InvalidValue("number", f"the file has {upload.count} parts, from 1", "out_of_range")
-        size = upload.size_of(number)
+            raise InvalidValue("number", f"expected the number of a part, from 1 to {upload.count}", "out_of_range")
+        size, sha256 = upload.size_of(number), _digest(sha256)
         async with self._spool.receive(self._rate.limit(_at_most(chunks, size)), expected=size) as file:
             if file.size != size:
-                sent = "more" if file.size > size else file.size
-                raise InvalidValue("size", f"part {number} has {size} bytes, not {sent}", "wrong_size")
-            if file.sha256 != sha256.lower():
+                arrived = "more" if file.size > size else f"only {file.size}"
+                raise InvalidValue(
+                    "file", f"expected {size} bytes of part {number}, and {arrived} arrived", "wrong_size"
+                )
+            if file.sha256 != sha256:
                 raise InvalidValue("sha256", f"part {number} arrived with another SHA-256: send it again", "wrong_hash")
             await self._objects.put_file(upload.key_of(number), file.path)
-        arrived = await self._store.part_uploads.arrived(upload.id, number)
-        if arrived is None:
+        under_way = await self._store.part_uploads.arrived(upload.id, number)
+        if under_way is None:
             await self._objects.delete(upload.key_of(number))
-        return require(arrived, "Upload")
+        return require(under_way, "Upload")
 
     async def complete(self, upload_id: str, new: NewBuild) -> Build:
         """The build of the upload, once: repeated, the same build.
@@ -174,6 +174,13 @@ class PartUploadUseCases:
     async def _end(self, upload: PartUpload) -> None:
         await self._store.part_uploads.end(upload.id)
         await self._objects.delete_all(parts_prefix(upload.org_id, upload.id))
+
+
+def _digest(sha256: str) -> str:
+    """The digest in lower case."""
+    if not _SHA256.fullmatch(sha256.lower()):
+        raise InvalidValue("sha256", "expected 64 hexadecimal digits", "string_pattern_mismatch")
+    return sha256.lower()
 
 
 def _is_final(problem: AlreadyExists | NotFound | InvalidArgument) -> bool:
