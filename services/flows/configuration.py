@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import islice
 
 from .labels import NAME_LIMIT, TAG_LIMIT, TAGS_LIMIT
-from .nodes import Node, Notice, quote, read_optional, scalar_text, suggest
+from .nodes import Location, Node, Notice, quote, read_optional, scalar_text, suggest
 from .secret_names import is_secret_name
 from .selectors import VALUE_LIMIT
 from .steps import Flow, Step
@@ -87,9 +87,14 @@ def read_configuration(node: Node, inside: StepsReader, notices: list[Notice]) -
         name=read_optional(entries, "name", lambda value: value.string(limit=NAME_LIMIT).strip()) or None,
         tags=read_optional(entries, "tags", _read_tags) or (),
         env=read_optional(entries, "env", read_env) or (),
+        env_locations=read_optional(entries, "env", _locations) or (),
         on_start=read_optional(hooks, "onFlowStart", inside) or (),
         on_complete=read_optional(hooks, "onFlowComplete", inside) or (),
     )
+
+
+def _locations(env: Node) -> tuple[Location, ...]:
+    return tuple(value.location for value in env.mapping().values())
 
 
 def properties_of(steps: Sequence[object]) -> tuple[tuple[str, str], ...]:

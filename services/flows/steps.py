@@ -139,7 +139,8 @@ class Step:
 class Flow:
     """The steps of a test and its configuration.
 
-    `app_ids` are the ids of the app under test, `env` the variables with their templates. `on_start` runs before the
+    `app_ids` are the ids of the app under test, `env` the variables with their templates, and `env_locations` where the
+    templates are written. `on_start` runs before the
     steps, `on_complete` after them whether they passed or failed.
     """
 
@@ -148,6 +149,7 @@ class Flow:
     name: str | None = None
     tags: tuple[str, ...] = ()
     env: tuple[tuple[str, str], ...] = ()
+    env_locations: tuple[Location, ...] = field(default=(), compare=False, repr=False)
     on_start: tuple[Step, ...] = ()
     on_complete: tuple[Step, ...] = ()
 

@@ -157,7 +157,8 @@ class AttemptRunner:
                     failure = await attempt.run(device)
             except DeviceFailure as failed:
                 await capture.capture_screen(None)
-                failure = Failure(failed.category, failed.message, failed.message)
+                position, run_from = attempt.recorder.source.locate(failed.path)
+                failure = Failure(failed.category, failed.message, failed.message, position=position, run_from=run_from)
             except TimeoutError:
                 if not limit.expired():
                     raise

@@ -91,7 +91,7 @@ class DeviceRun:
         try:
             scope = await self.templates.extend(self.scope, self.flow.env)
         except (DocumentError, ScriptError) as error:
-            raise DeviceFailure(Category.SCRIPT_ERROR, wrong_steps(error)) from error
+            raise DeviceFailure(Category.SCRIPT_ERROR, wrong_steps(error), error.path) from error
         self.recorder.secrets.add_variables(scope.values)
         return scope
 

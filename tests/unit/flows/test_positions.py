@@ -8,7 +8,7 @@ import pytest
 from services.flows import found_workspace, positions
 from services.flows.found_workspace import find_flows
 from services.flows.loader import LoadedFlow, load_flow, parse_flow
-from services.flows.positions import FlowSource, SourcePosition, read_positions, run_from
+from services.flows.positions import FlowSource, SourcePosition, read_positions
 from services.flows.steps import Flow
 from services.flows.workspace import Workspace
 
@@ -133,12 +133,16 @@ def test_the_positions_of_a_workspace_are_bounded(monkeypatch: pytest.MonkeyPatc
     assert [flow.positions for flow in find_flows(workspace).flows] == [first, ""]
 
 
-def test_a_chain_names_the_steps_that_run_each_file() -> None:
-    def at(file: str, line: int) -> SourcePosition:
-        return SourcePosition(file, line, 3)
+def test_a_step_is_located_with_the_steps_that_run_each_file() -> None:
+    _, source = stored(load(FILES, "flows/main.yaml"))
+    position, run_from = source.locate("steps[3].runFlow.commands[1].runFlow.commands[0].runFlow.commands[1].stopApp")
+    assert str(position) == "shared/clean.yaml:4:3"
+    assert [*map(str, run_from)] == ["shared/pay.yaml:6:3", "flows/main.yaml:10:3"]
+    assert source.locate("steps[2]") == (SourcePosition("flows/main.yaml", 9, 3), ())
+    assert source.locate("plan[0]") == (None, ())
 
-    around = [at("b.yaml", 8), at("b.yaml", 2), at("a.yaml", 9), at("a.yaml", 4), at("main.yaml", 7)]
-    assert run_from(at("b.yaml", 9), around) == (at("a.yaml", 9), at("main.yaml", 7))
-    assert run_from(at("main.yaml", 9), []) == ()
-    assert run_from(None, around) == ()
-    assert run_from(at("b.yaml", 9), [None, *around]) == ()
+
+def test_a_variable_of_the_header_is_located() -> None:
+    text = "env:\n  A: a\n  B: ${A.b.c}\n---\n- back\n"
+    _, source = stored(load({"a.yaml": text}, "a.yaml"))
+    assert source.locate("env.B") == (SourcePosition("a.yaml", 3, 6), ())

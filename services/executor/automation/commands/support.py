@@ -23,7 +23,7 @@ def check_supported(device: Device, flow: Flow, files: FlowFiles) -> None:
     platform = device.info.flow_platform
     for step in _certain_steps((*flow.on_start, *flow.steps, *flow.on_complete), platform):
         if reason := unsupported(device, step.command) or _missing_files(step, files):
-            raise DeviceFailure(Category.CONFIG_INVALID, f"{step.path}: {reason}")
+            raise DeviceFailure(Category.CONFIG_INVALID, f"{step.path}: {reason}", step.path)
 
 
 def unsupported(device: Device, command: BaseCommand) -> str:

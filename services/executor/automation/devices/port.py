@@ -19,12 +19,16 @@ NO_FOCUS = "no editable field has the focus"
 
 
 class DeviceFailure(Exception):
-    """A device, or the app on it, failed to carry out an operation. `category` says whose fault it is."""
+    """A device, or the app on it, failed to carry out an operation. `category` says whose fault it is.
 
-    def __init__(self, category: Category, message: str) -> None:
+    `path` is that of the step, or the variable, in the flow that cannot be carried out, if there is one.
+    """
+
+    def __init__(self, category: Category, message: str, path: str = "") -> None:
         super().__init__(message)
         self.category = category
         self.message = message
+        self.path = path
 
 
 def script_error(message: str) -> DeviceFailure:

@@ -16,7 +16,7 @@ from services.executor.automation.sentences.intents import Action
 from services.executor.model.attempts import Artifact, Resolution, ScreenArea, StepResult, StepStatus
 from services.executor.model.failures import Category, Failure
 from services.flows import steps as flows
-from services.flows.positions import UNKNOWN_SOURCE, FlowSource, run_from
+from services.flows.positions import UNKNOWN_SOURCE, FlowSource
 
 STEPS_LIMIT = 2_000
 """How many steps of an attempt are recorded; of long repetitions only some rounds are."""
@@ -45,7 +45,8 @@ class StepRecorder:
     ) -> None:
         """`secrets` are masked in everything that is recorded; `source` says where the steps are written."""
         self.secrets = SecretTexts() if secrets is None else secrets
-        self._source = source
+        self.source = source
+        self._paths: dict[int, str] = {}
         self._masked_texts = 0
         self._attempt = attempt
         self._evidence = evidence
@@ -91,24 +92,19 @@ class StepRecorder:
                 started_at=self._now(),
                 message="not finished",
                 depth=depth,
-                position=self._source.steps.get(step.path),
+                position=self.source.steps.get(step.path),
             )
         )
+        self._paths[index] = step.path
         self._began[index] = monotonic()
         self.open.append(index)
         return index
 
     def failure(self, index: int, failed: StepFailed) -> Failure:
-        """Why the attempt fails, unless something tolerates that this step did: the last one that is open.
-
-        The position is that of the text that has no value, if it is in the file of the step.
-        """
-        step = self.steps[index]
-        position, text = step.position, self._source.texts.get(failed.path)
-        if position is not None and text is not None and text.file == position.file:
-            position = text
-        around = run_from(position, (self.steps[outer].position for outer in reversed(self.open)))
-        return Failure(failed.category, failed.message, failed.reason, index, step.kind, position, around)
+        """Why the attempt fails, unless something tolerates that this step did."""
+        position, run_from = self.source.locate(self._paths[index], failed.path)
+        kind = self.steps[index].kind
+        return Failure(failed.category, failed.message, failed.reason, index, kind, position, run_from)
 
     def add_cost(self, index: int, cost: ResolutionCost) -> None:
         """What finding the step's action has cost; the costs of a step that is tried again are added up."""

@@ -81,6 +81,9 @@ class Templates:
                 without_value[name] = error
             except ExpressionError as error:
                 raise DocumentError(f"env.{name}", None, None, str(error)) from error
+            except ScriptError as error:
+                error.path = f"env.{name}"
+                raise
         for name, undefined in without_value.items():
             beside = next((each for each in undefined.names if each in filled), None)
             if beside is not None or not undefined.is_all:

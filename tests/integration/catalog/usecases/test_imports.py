@@ -79,8 +79,8 @@ async def test_moved_steps_change_no_test_but_their_positions(catalog: Catalog) 
     moved = await send(catalog, {"a.yaml": NAMED.replace("- tapOn", "# taps\n- tapOn")})
     assert (outcome(moved), moved.unchanged) == ({"unchanged": ["a.yaml"]}, (created,))
     (test,), versions = (await stored(catalog)).values(), await catalog.store.tests.of_versions({created.id: 1})
-    assert (test.positions, test.version_number) == ('[["a.yaml"],[[0,4,3],[0,6,3]]]', 2)
-    assert [version.positions for version in versions] == ['[["a.yaml"],[[0,4,3],[0,5,3],[0,6,3]]]']
+    assert (test.positions, test.version_number) == ('[["a.yaml"],[[0,4,3],[0,6,3]],[]]', 2)
+    assert [version.positions for version in versions] == ['[["a.yaml"],[[0,4,3],[0,5,3],[0,6,3]],[]]']
     (present,) = await catalog.store.tests.of_versions({created.id: 2})
     assert (present.positions, catalog.store.facts) == (test.positions, facts)
 

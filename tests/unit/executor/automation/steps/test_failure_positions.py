@@ -2,7 +2,9 @@
 
 from services.executor.model.failures import Category
 from services.flows.loader import load_flow
+from services.flows.workspace_media import WorkspaceMedia
 from tests.fakes.devices import FakeDevice, button, screen
+from tests.fakes.workspaces import PNG
 from tests.unit.executor.automation.attempts import failure_of, run
 
 MAIN = "main.yaml"
@@ -58,6 +60,28 @@ async def test_a_condition_and_variables_that_cannot_be_evaluated() -> None:
     assert await trace_of(files) == ["main.yaml:2:18"]
     files = {MAIN: "- runFlow: pay.yaml\n", "pay.yaml": "env:\n  X: ${a.b}\n---\n- back\n"}
     assert await trace_of(files) == ["main.yaml:1:3"]
+
+
+async def test_a_variable_of_the_header_that_cannot_be_evaluated() -> None:
+    assert await trace_before_the_first_step("env:\n  A: a\n  X: ${A.b.c}\n---\n- back\n") == ["main.yaml:3:6"]
+    assert await trace_before_the_first_step("env:\n  A: a\n  X: ${JSON.parse(A)}\n---\n- back\n") == ["main.yaml:3:6"]
+
+
+async def test_a_step_that_the_device_cannot_carry_out() -> None:
+    """Found before the first step, in a file that the flow runs."""
+    text = "- back\n- runFlow: media.yaml\n"
+    assert await trace_before_the_first_step(text, media="- back\n- addMedia: [cat.png]\n") == [
+        "media.yaml:2:3",
+        "main.yaml:2:3",
+    ]
+
+
+async def trace_before_the_first_step(text: str, media: str = "") -> list[str]:
+    pictures = WorkspaceMedia({"cat.png": PNG})
+    loaded = load_flow(text, {"media.yaml": media}, MAIN, path=MAIN, media=pictures)
+    failure = failure_of(await run(FakeDevice(), *loaded.steps, positions=loaded.positions))
+    assert failure.step_index is None
+    return [*map(str, filter(None, [failure.position])), *map(str, failure.run_from)]
 
 
 async def test_a_text_that_its_command_refuses_once_it_is_filled_in() -> None:
