@@ -14,7 +14,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m deploy.local", description=__doc__)
     commands = parser.add_subparsers(required=True)
     run = commands.add_parser("run", help="start all services and serve until Ctrl-C")
-    run.add_argument("--no-examples", action="store_true", help="do not load the example workspace")
+    run.add_argument(
+        "--no-examples", action="store_true", help="do not load the example workspace (MOBILETEST_EXAMPLES=false)"
+    )
     run.add_argument("--once", action="store_true", help="stop after the examples, with exit code 1 if they failed")
     run.add_argument(
         "--without", action="append", default=[], metavar="SERVICE", help="do not start SERVICE, but wait until you do"
@@ -22,16 +24,18 @@ def main() -> int:
     run.add_argument("--reload", action="store_true", help="restart the services whose files change")
     arguments = parser.parse_args()
     try:
-        chosen = replace(settings.from_environment(), without=frozenset(arguments.without), reload=arguments.reload)
+        chosen = settings.from_environment()
+        chosen = replace(chosen, without=frozenset(arguments.without), reload=arguments.reload)
+        chosen = replace(chosen, examples=chosen.examples and not arguments.no_examples)
         settings.check_service_names(chosen)
     except settings.InvalidSetting as error:
         parser.error(str(error))
-    return asyncio.run(until_signal(chosen, examples=not arguments.no_examples, once=arguments.once))
+    return asyncio.run(until_signal(chosen, once=arguments.once))
 
 
-async def until_signal(chosen: settings.StackSettings, *, examples: bool, once: bool) -> int:
+async def until_signal(chosen: settings.StackSettings, *, once: bool) -> int:
     """Serve until SIGINT or SIGTERM; a second signal cancels the shutdown."""
-    serving = asyncio.create_task(serve(chosen, examples=examples, once=once))
+    serving = asyncio.create_task(serve(chosen, once=once))
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, serving.cancel)
     try:

@@ -1,10 +1,20 @@
 """TCP ports of the loopback interface for child processes."""
 
 import asyncio
+import os
 import socket
 import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 
 LOOPBACK = "127.0.0.1"
+_LISTENS = "0A"
+"""The state of a socket that listens, in /proc/net/tcp."""
+
+
+class PortTaken(Exception):
+    """The port that was asked for is in use; the message says who uses it."""
 
 
 class Ports:
@@ -41,6 +51,12 @@ class Ports:
         candidates = range(start, min(start + 100, 65536)) if start else range(0)
         return next((port for port in candidates if can_listen(port)), 0) or self.take()
 
+    def exactly(self, port: int) -> int:
+        """This port, or any free one for 0. PortTaken."""
+        if port and not can_listen(port):
+            raise PortTaken(f"port {port} is in use by {listener(port)}")
+        return port or self.take()
+
 
 def can_listen(port: int) -> bool:
     """Whether a server can listen on `port` now, even with lingering connections of an earlier one."""
@@ -52,6 +68,25 @@ def can_listen(port: int) -> bool:
         except OSError:
             return False
         return True
+
+
+def listener(port: int) -> str:
+    """Who listens on the port, for people; only Linux says it, and only of processes that this user may look at."""
+    sockets = {f"socket:[{inode}]" for inode in _listening_inodes(port)}
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if any(os.readlink(entry.path) in sockets for entry in os.scandir(process / "fd")):
+                return f"{(process / 'comm').read_text().strip()} (pid {process.name})"
+    return "another process"
+
+
+def _listening_inodes(port: int) -> Iterator[str]:
+    for table in ("tcp", "tcp6"):
+        with suppress(OSError):
+            for line in (Path("/proc/net") / table).read_text().splitlines()[1:]:
+                fields = line.split()
+                if fields[3] == _LISTENS and int(fields[1].rpartition(":")[2], 16) == port:
+                    yield fields[9]
 
 
 async def accepts(port: int) -> bool:

@@ -7,26 +7,26 @@ from collections.abc import Coroutine
 from deploy.local.binaries import BinaryMissing
 from deploy.local.child import ChildDied
 from deploy.local.commands import CommandFailed, ExamplesFailed, load_examples
+from deploy.local.ports import PortTaken
 from deploy.local.reload import reload_on_change
 from deploy.local.settings import StackSettings
 from deploy.local.stack import Stack, run_stack
-from deploy.local.state import AlreadyRunning
+from deploy.local.state import AlreadyRunning, UnusableState, explain, full_disk
 from deploy.local.supervisor import keep_alive
 
-_EXPECTED = (AlreadyRunning, BinaryMissing, CommandFailed, ChildDied, TimeoutError)
+_EXPECTED = (AlreadyRunning, BinaryMissing, CommandFailed, ChildDied, PortTaken, UnusableState, TimeoutError)
 
 
-async def serve(settings: StackSettings, *, examples: bool, once: bool) -> int:
+async def serve(settings: StackSettings, *, once: bool) -> int:
     """Run the stack until it is cancelled or a child dies too often; with `once`, stop after the examples. Return the
     exit code.
-
-    `examples`: load the example workspace and run its workflow.
     """
     _print(f"starting mobiletest on {settings.state_dir}")
     try:
         async with run_stack(
             settings.state_dir,
             port=settings.port,
+            next_port=settings.next_port,
             workers=settings.workers,
             mongo_uri=settings.mongo_uri,
             kafka_bootstrap=settings.kafka_bootstrap,
@@ -35,9 +35,20 @@ async def serve(settings: StackSettings, *, examples: bool, once: bool) -> int:
             package=settings.package,
         ) as stack:
             _print_addresses(stack, settings)
-            return await _run_supervised(stack, _work(stack, examples=examples, once=once), reload=settings.reload)
+            return await _run_supervised(
+                stack, _work(stack, examples=settings.examples, once=once), reload=settings.reload
+            )
     except _EXPECTED as error:
-        return _report_failure(error)
+        return _report_failure(_cause(settings, error))
+    except OSError as error:
+        return _report_failure(explain(settings.state_dir, error))
+
+
+def _cause(settings: StackSettings, error: Exception) -> Exception:
+    """What is wrong, with what to do: processes that die because the disk is full say so nowhere else."""
+    if isinstance(error, PortTaken):
+        return PortTaken(f"{error}: stop that, or choose another port by MOBILETEST_PORT (0: any free one)")
+    return full_disk(settings.state_dir) or error
 
 
 async def _work(stack: Stack, *, examples: bool, once: bool) -> int:
@@ -85,8 +96,8 @@ def _report_failure(error: Exception) -> int:
 def _print_addresses(stack: Stack, settings: StackSettings) -> None:
     for name, part in stack.parts.items():
         _print(f"{name:<10} pid {part.child.pid:<8} {part.origin}")
-    _print(f"API                {stack.url}")
-    _print(f"address and key    {settings.state_dir / 'ready.json'}")
+    _print(f"dashboard and API  {stack.url}")
+    _print(f"API key            in {settings.state_dir / 'ready.json'} (api_key): sign in to the dashboard with it")
     _print(f"logs               {settings.state_dir / 'logs'}")
 
 

@@ -155,6 +155,7 @@ async def run_stack(
     state_dir: Path,
     *,
     port: int = 0,
+    next_port: bool = True,
     workers: int = 1,
     mongo_uri: str | None = None,
     kafka_bootstrap: str | None = None,
@@ -165,21 +166,23 @@ async def run_stack(
 ) -> AsyncIterator[Stack]:
     """A stack with its state in `state_dir`, which serves inside the block and is stopped at its end.
 
-    `port` is the first to try for the gateway (0: any). Without addresses, mongod and the broker are embedded.
+    `port` is that of the gateway (0: any), or with `next_port` the first to try. Without addresses, mongod and the
+    broker are embedded.
     It waits for the services in `without`, which somebody else starts as `report` is told.
     `package` is the Python package of the services.
-    AlreadyRunning if another stack uses the folder; ChildDied, TimeoutError or CommandFailed if it does not start.
+    AlreadyRunning if another stack uses the folder; UnusableState; PortTaken; ChildDied, TimeoutError or CommandFailed
+    if it does not start.
     """
     state = State(state_dir)
+    state.check()
     with state.locked(), Ports() as ports:
         state.prepare()
         async with AsyncExitStack() as closing:
             servers = Servers.choose(state, ports, mongo_uri, kafka_bootstrap)
             environment = {**_environment(state), **servers.environment, **(extra_env or {})}
             tokens = {caller: state.token(caller) for caller in CALLERS}
-            layout = plan_layout(
-                ports, ports.first_from(port), environment, tokens, package, secret_keys=state.secret_keys()
-            )
+            http_port = ports.first_from(port) if next_port else ports.exactly(port)
+            layout = plan_layout(ports, http_port, environment, tokens, package, secret_keys=state.secret_keys())
             stack = Stack(state, layout, closing)
             await stack.start_all(servers, workers, without, report)
             _announce(stack, state, closing)

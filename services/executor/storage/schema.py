@@ -9,6 +9,8 @@ from services.executor.model.states import Status
 
 EXECUTIONS = "executions"
 RUNS = "runs"
+RUNS_OF_EXECUTION = "of_execution"
+"""The index of the runs of an execution."""
 PLANS = "plans"
 STEPS = "steps"
 DURATIONS = "durations"
@@ -74,7 +76,7 @@ _EXECUTION_INDEXES = [
 ]
 
 _RUN_INDEXES = [
-    _index("of_execution", ("execution_id", ASCENDING), ("position", ASCENDING)),
+    _index(RUNS_OF_EXECUTION, ("execution_id", ASCENDING), ("position", ASCENDING)),
     _index("due", ("due_at", ASCENDING), only_with="due_at"),
     _index("orphans", ("orphans.id", ASCENDING), only_with="orphans.id"),
     _index("with_artifacts", (ARTIFACTS_KEPT_SINCE, ASCENDING), only_with=ARTIFACTS_KEPT_SINCE),

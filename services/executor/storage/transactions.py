@@ -33,7 +33,7 @@ from services.executor.storage.records import (
     steps_document,
 )
 from services.executor.storage.run_changes import Guard, RunChange, RunChangeGroups, Transition, fail
-from services.executor.storage.schema import EXECUTIONS, RUNS, STEPS
+from services.executor.storage.schema import EXECUTIONS, RUNS, RUNS_OF_EXECUTION, STEPS
 
 Decision = Callable[[Session], Awaitable[Change]]
 """Reads inside the transaction and decides what changes."""
@@ -221,7 +221,8 @@ class ExecutionTransactions:
         query = {"execution_id": execution.id, "status": Status.INITIALIZED.value}
         not_yet = {"_id": {"$nin": list(snapshot.changed)}}
         in_turn = [("claim_order", 1), ("position", 1)]
-        found = await self.mongo.collection(RUNS).find_one({**query, **not_yet}, sort=in_turn, session=session)
+        runs = self.mongo.collection(RUNS)  # which the planner would rather read in the order of all ids
+        found = await runs.find_one({**query, **not_yet}, sort=in_turn, hint=RUNS_OF_EXECUTION, session=session)
         if found is None:
             return []
         run = run_of(found)

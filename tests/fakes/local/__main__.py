@@ -8,5 +8,5 @@ from deploy.local.__main__ import until_signal
 from deploy.local.settings import from_environment
 
 if __name__ == "__main__":
-    chosen = replace(from_environment(), package="tests.fakes.local")
-    sys.exit(asyncio.run(until_signal(chosen, examples=False, once="--once" in sys.argv)))
+    chosen = replace(from_environment(), package="tests.fakes.local", examples=False)
+    sys.exit(asyncio.run(until_signal(chosen, once="--once" in sys.argv)))

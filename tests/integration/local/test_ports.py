@@ -1,11 +1,14 @@
 """Ports: held for their child, not given out twice, and the next free one when the wanted one is taken."""
 
+import os
+import re
 import socket
 import sys
+from pathlib import Path
 
 import pytest
 
-from deploy.local.ports import LOOPBACK, Ports, accepts, can_listen
+from deploy.local.ports import LOOPBACK, Ports, PortTaken, accepts, can_listen
 
 
 def listener(port: int = 0) -> socket.socket:
@@ -40,3 +43,15 @@ def test_the_next_port_is_used_when_the_requested_one_is_in_use() -> None:
 def test_zero_means_any_port() -> None:
     with Ports() as ports:
         assert can_listen(ports.first_from(0))
+        assert can_listen(ports.exactly(0))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux says who listens")
+def test_a_port_that_is_in_use_names_its_user() -> None:
+    with Ports() as ports, listener() as busy:
+        port = busy.getsockname()[1]
+        name = Path("/proc/self/comm").read_text().strip()
+        with pytest.raises(PortTaken, match=rf"port {port} is in use by {re.escape(name)} \(pid {os.getpid()}\)"):
+            ports.exactly(port)
+    with Ports() as ports:
+        assert ports.exactly(port) == port

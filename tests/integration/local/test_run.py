@@ -5,6 +5,7 @@ import json
 import os
 import shlex
 import signal
+import socket
 import stat
 import sys
 from collections.abc import AsyncIterator
@@ -33,11 +34,13 @@ class Run:
         self.state_dir = state_dir
         self.ready_file = state_dir / "ready.json"
         self.pids: dict[str, int] = {}
+        self.said: list[str] = []
 
     async def serving(self) -> dict[str, Any]:
         """Wait until it serves, and read the pids of its children from its output; what is in its ready file."""
         while "serving" not in (line := await self.line()):
             assert line, "it ended before it served"
+            self.said.append(line)
             name, word, value = (*line.split(), "", "", "")[:3]
             if word == "pid":
                 self.pids[name] = int(value)
@@ -99,6 +102,8 @@ async def test_a_run_keeps_its_children_alive_and_its_state_over_a_second_run(tm
     async with started(tmp_path) as run:
         document = await run.serving()
         check_ready_file(run.ready_file, document)
+        assert f"dashboard and API  {document['url']}" in run.said
+        assert f"API key            in {run.ready_file} (api_key): sign in to the dashboard with it" in run.said
         assert run.republished() == []
         async with run.apps() as client:
             await client.catalog.apps.insert_one({"_id": "a"})
@@ -160,6 +165,27 @@ async def ends_with_its_children(run: Run) -> None:
     run.process.kill()
     await run.process.wait()
     await eventually(lambda: not alive(*run.pids.values()), every=0.1)
+
+
+async def test_a_port_that_was_set_is_not_replaced(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as busy:
+        port = busy.getsockname()[1]
+        async with started(tmp_path, MOBILETEST_PORT=str(port)) as run:
+            code, output = await run.ended()
+    assert code == 1
+    [_, problem] = output.splitlines()
+    assert problem.startswith(f"mobiletest failed: port {port} is in use by ")
+    assert problem.endswith("choose another port by MOBILETEST_PORT (0: any free one)")
+
+
+async def test_a_state_folder_that_cannot_be_used_is_one_line(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    async with started(file) as run:
+        code, output = await run.ended()
+    assert code == 1
+    [_, problem] = output.splitlines()
+    assert problem.startswith(f"mobiletest failed: {file} is a file, not a folder: remove it, or choose another")
 
 
 async def test_a_run_can_be_stopped_while_it_starts(tmp_path: Path) -> None:

@@ -28,13 +28,24 @@ def test_given_servers_are_used() -> None:
         ("MOBILETEST_PORT", "http"),
         ("MOBILETEST_PORT", "-1"),
         ("MOBILETEST_PORT", "65536"),
+        ("MOBILETEST_EXAMPLES", "none"),
         ("MOBILETEST_WORKERS", "0"),
         ("MOBILETEST_WORKERS", "65"),
     ],
 )
-def test_an_invalid_number_names_its_variable(name: str, value: str) -> None:
+def test_an_invalid_value_names_its_variable(name: str, value: str) -> None:
     with pytest.raises(InvalidSetting, match=f"{name}={value}"):
         from_environment({name: value})
+
+
+def test_a_port_that_is_set_is_taken_or_none() -> None:
+    assert from_environment({}).next_port
+    assert not from_environment({"MOBILETEST_PORT": "8080"}).next_port
+
+
+@pytest.mark.parametrize(("value", "loads"), [("", True), ("true", True), ("False", False)])
+def test_examples_can_be_switched_off(value: str, loads: bool) -> None:
+    assert from_environment({"MOBILETEST_EXAMPLES": value}).examples is loads
 
 
 @pytest.mark.parametrize("value", ["0", "65535"])

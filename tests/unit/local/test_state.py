@@ -1,14 +1,21 @@
 """The state folder: who holds it, what it keeps, who may read it."""
 
+import errno
 import json
+import os
 import stat
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
 
 from deploy.local.child import Child, ChildSpec
-from deploy.local.state import AlreadyRunning, Organisation, State
+from deploy.local.state import AlreadyRunning, Organisation, State, UnusableState, explain
+from services.chassis.version import VERSION
+
+NOBODY = 65534
 
 
 @pytest.fixture
@@ -63,6 +70,64 @@ def test_the_folder_is_private(tmp_path: Path) -> None:
     state.folder.mkdir(mode=0o755)
     with state.locked():
         assert stat.S_IMODE(state.folder.stat().st_mode) == 0o700
+
+
+@contextmanager
+def another_user() -> Iterator[None]:
+    """Somebody who is not root, and not the owner of what was there before."""
+    if os.geteuid():
+        pytest.skip("only root can become somebody else")
+    os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+def test_a_folder_that_can_hold_the_state_is_accepted(state: State) -> None:
+    state.check()
+    State(state.folder / "new" / "folder").check()
+
+
+def test_a_file_is_no_folder(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    for folder in (file, file / "state"):
+        with pytest.raises(UnusableState, match=rf"{file} is a file, not a folder: remove it, .*MOBILETEST_STATE_DIR"):
+            State(folder).check()
+
+
+def test_a_folder_of_somebody_else_names_both() -> None:
+    with another_user():
+        with pytest.raises(UnusableState, match=r"^/usr belongs to root, not to nobody: start it as the owner, or"):
+            State(Path("/usr")).check()
+        with pytest.raises(UnusableState, match=r"^/usr cannot be written: change its permissions, or choose"):
+            State(Path("/usr/state-of-mobiletest")).check()
+
+
+@pytest.mark.parametrize(("version", "is_newer"), [("0.1.9", False), (VERSION, False), ("99.0.0", True), ("", False)])
+def test_the_state_of_a_newer_version_is_left_alone(state: State, version: str, is_newer: bool) -> None:
+    (state.folder / "version").write_text(version)
+    with pytest.raises(UnusableState, match="newer than this one") if is_newer else nullcontext():
+        state.check()
+
+
+def test_a_start_leaves_its_version(state: State) -> None:
+    assert (state.folder / "version").read_text() == VERSION
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), "the disk of /state is full: free some space, or choose"),
+        (OSError(errno.EDQUOT, "Disk quota exceeded"), "the disk of /state is full: free some space, or choose"),
+        (OSError(errno.EROFS, "Read-only file system", "/state/a"), "/state/a cannot be used (Read-only file system)"),
+    ],
+)
+def test_errors_of_the_system_are_one_line(error: OSError, text: str) -> None:
+    said = str(explain(Path("/state"), error))
+    assert said.startswith(text)
+    assert "\n" not in said
 
 
 async def test_logs_are_private(state: State) -> None:
