@@ -67,8 +67,8 @@ release-state: venv proto ## Record the state of the example workspace, on which
 protos-release: venv proto ## Release the protos: buf breaking compares with these from now on
 	$(BIN)/python protos/generate.py --baseline
 
-api: venv proto ## Run schemathesis against the stack: the service does what its OpenAPI document says
-	$(BIN)/pytest tests/api
+api: venv proto ## Hold stack and OpenAPI document together: schemathesis, and clients that generators make
+	PATH="$$PATH:$(dir $(GO))" $(BIN)/pytest tests/api
 
 dashboard: venv proto ## Run the dashboard's tests in headless Chromium
 	$(BIN)/pytest -n $(WORKERS) tests/dashboard
@@ -139,7 +139,7 @@ include deploy/deploy.mk
 maestro: venv proto $(MAESTRO) ## Run small flows in Maestro itself and here, which must do the same (docs/maestro.md)
 	$(BIN)/pytest -n 0 -q tests/maestro
 
-tools: $(BUF) $(REDOCLY) $(AXE) $(APPIUM)/.ready $(MAESTRO) $(TOOLS)/kustomize $(TOOLS)/docker-compose $(PROMTOOL) $(CI_LINTERS)
+tools: $(BUF) $(REDOCLY) $(AXE) $(APPIUM)/.ready $(MAESTRO) $(CLIENTS) $(TOOLS)/kustomize $(TOOLS)/docker-compose $(PROMTOOL) $(CI_LINTERS)
 tools: ## Install the tools of all suites, each of which otherwise installs its own
 
 clean: ## Remove generated files, but not the state of `make run`

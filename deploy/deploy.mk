@@ -18,6 +18,9 @@ WITH_DOCKER := deploy/images/with-docker.sh
 # Maestro's jars.
 MAESTRO := $(TOOLS)/maestro/.ready
 
+# Generators of clients and what their clients need; tests/api/clients has versions and hashes.
+CLIENTS := $(TOOLS)/clients/.ready
+
 CI_LINTERS := $(TOOLS)/actionlint $(SHELLCHECK) $(TOOLS)/groovy.jar
 
 deploy-check: venv proto $(TOOLS)/kustomize $(PROMTOOL) $(CI_LINTERS) ## Check the manifests, the Compose file and examples/ci
@@ -41,6 +44,18 @@ $(MAESTRO): tests/maestro/judge/pom.xml tests/maestro/judge/jars.sha256
 	rm -rf $(@D) && mkdir -p $(@D)
 	mvn --quiet --batch-mode --file $< dependency:copy-dependencies -DincludeTypes=jar -DoutputDirectory=$(@D)
 	diff <(cd $(@D) && sha256sum *.jar | sort) <(sort tests/maestro/judge/jars.sha256)
+	touch $@
+
+api: $(CLIENTS)
+
+$(CLIENTS): tests/api/clients/java/pom.xml tests/api/clients/java/jars.sha256 tests/api/clients/go/go.sum \
+		tests/api/clients/typescript/package-lock.json $(GO)
+	rm -rf $(@D) && mkdir -p $(@D)/typescript
+	mvn --quiet --batch-mode --file $< dependency:copy-dependencies -DincludeTypes=jar -DoutputDirectory=$(@D)/java
+	diff <(cd $(@D)/java && sha256sum *.jar | sort) <(sort tests/api/clients/java/jars.sha256)
+	cp tests/api/clients/typescript/package*.json $(@D)/typescript
+	npm ci --silent --no-fund --no-audit --ignore-scripts --prefix $(@D)/typescript
+	cd tests/api/clients/go && $(GO) build -o $(@D)/oapi-codegen github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen
 	touch $@
 
 $(TOOLS)/shellcheck:

@@ -37,6 +37,7 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"services/executor/(worker|maintenance|usecases)/.*|services/reporting/(rebuild|consumer).*", ("fault",)),
     (r"services/executor/automation/.*|services/flows/.*", ("devices", "maestro")),
     (r"docs/maestro\.md|examples/flows/.*|deploy/deploy\.mk", ("maestro",)),
+    (r"deploy/deploy\.mk", ("api",)),
     (r"services/app_files/.*", ("tests/e2e/cli",)),
     (r"services/gateway/.*", ("api", "attack", "tests/integration/test_api_types.py")),
     (r"services/gateway/(dashboard|http|handlers)/.*", ("dashboard",)),

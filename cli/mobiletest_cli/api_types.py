@@ -41,7 +41,7 @@ class AppPlatformCounts(TypedDict):
     android: int
 
 
-class ListAppsResponse(TypedDict):
+class ListAppsResult(TypedDict):
     total: int
     page: int
     page_size: int
@@ -104,7 +104,7 @@ class CompleteUploadRequest(TypedDict):
     version_suffix: NotRequired[str | None]
 
 
-class ListBuildsResponse(TypedDict):
+class ListBuildsResult(TypedDict):
     total: int
     page: int
     page_size: int
@@ -180,7 +180,7 @@ class CreateTestRequest(TypedDict):
     env: NotRequired[dict[str, Any] | None]
 
 
-class ListTestsResponse(TypedDict):
+class ListTestsResult(TypedDict):
     total: int
     page: int
     page_size: int
@@ -210,7 +210,7 @@ class RefusedFlow(TypedDict):
     problems: list[FileRemark]
 
 
-class ImportTestsResponse(TypedDict):
+class ImportTestsResult(TypedDict):
     workspace: str
     dry_run: bool
     created_count: int
@@ -247,7 +247,7 @@ class TestVersion(TypedDict):
     files: list[TestFile]
 
 
-class ListTestVersionsResponse(TypedDict):
+class ListTestVersionsResult(TypedDict):
     total: int
     page: int
     page_size: int
@@ -276,7 +276,7 @@ class QuarantineTestRequest(TypedDict):
     until: NotRequired[str | None]
 
 
-class ListAttachmentsResponse(TypedDict):
+class ListAttachmentsResult(TypedDict):
     total: int
     page: int
     page_size: int
@@ -384,7 +384,7 @@ class CreateWorkflowRequest(TypedDict):
     env: NotRequired[dict[str, Any] | None]
 
 
-class ListWorkflowsResponse(TypedDict):
+class ListWorkflowsResult(TypedDict):
     total: int
     page: int
     page_size: int
@@ -414,7 +414,7 @@ class PutSecretRequest(TypedDict):
     value: str
 
 
-class ListSecretsResponse(TypedDict):
+class ListSecretsResult(TypedDict):
     total: int
     page: int
     page_size: int
@@ -442,7 +442,7 @@ class CreateApiKeyRequest(TypedDict):
     expires_at: NotRequired[str | None]
 
 
-class ListApiKeysResponse(TypedDict):
+class ListApiKeysResult(TypedDict):
     total: int
     page: int
     page_size: int
@@ -458,7 +458,7 @@ class Limit(TypedDict):
     used: int | None
 
 
-class GetLimitsResponse(TypedDict):
+class GetLimitsResult(TypedDict):
     limits: list[Limit]
     allowed_models: list[str]
 
@@ -592,7 +592,7 @@ class Execution(TypedDict):
     shard: str | None
 
 
-class ListExecutionsResponse(TypedDict):
+class ListExecutionsResult(TypedDict):
     total: int
     page: int
     page_size: int
@@ -770,7 +770,7 @@ class Run(TypedDict):
     simulation: NotRequired[str]
 
 
-class ListRunsResponse(TypedDict):
+class ListRunsResult(TypedDict):
     total: int
     page: int
     page_size: int
@@ -807,7 +807,7 @@ class AnswerRunRequest(TypedDict):
     answer: str
 
 
-class ListBaselinesResponse(TypedDict):
+class ListBaselinesResult(TypedDict):
     total: int
     page: int
     page_size: int
@@ -817,7 +817,7 @@ class ListBaselinesResponse(TypedDict):
     items: list[Baseline]
 
 
-class ResolveStepResponse(TypedDict):
+class ResolveStepResult(TypedDict):
     action: str
     element: dict[str, Any] | None
     value: str | None
@@ -846,7 +846,7 @@ class QueuedRun(TypedDict):
     message: str
 
 
-class ListQueuedRunsResponse(TypedDict):
+class ListQueuedRunsResult(TypedDict):
     total: int
     page: int
     page_size: int
@@ -884,7 +884,7 @@ class Worker(TypedDict):
     pools: list[DevicePool]
 
 
-class ListWorkersResponse(TypedDict):
+class ListWorkersResult(TypedDict):
     total: int
     page: int
     page_size: int
@@ -1068,7 +1068,7 @@ class BuildRunItem(TypedDict):
     variant: NotRequired[Variant]
 
 
-class ListBuildRunsResponse(TypedDict):
+class ListBuildRunsResult(TypedDict):
     total: int
     page: int
     page_size: int
@@ -1078,7 +1078,7 @@ class ListBuildRunsResponse(TypedDict):
     items: list[BuildRunItem]
 
 
-class ListTestRunsResponse(TypedDict):
+class ListTestRunsResult(TypedDict):
     total: int
     page: int
     page_size: int
@@ -1185,6 +1185,11 @@ class BuildGate(TypedDict):
     storm: bool
 
 
+class Error(TypedDict):
+    detail: str
+    code: str
+
+
 class AuthenticationError(TypedDict, closed=True):
     detail: str
 
@@ -1195,6 +1200,9 @@ class ValidationError(TypedDict):
     type: str
 
 
-class Error(TypedDict):
-    detail: str | list[ValidationError]
+class ValidationErrors(TypedDict):
+    detail: list[ValidationError]
     code: str
+
+
+InvalidRequestError: TypeAlias = ValidationErrors | Error

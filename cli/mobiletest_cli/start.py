@@ -17,7 +17,7 @@ from mobiletest_cli.lookup import app_of_file, find_app, find_build, find_test, 
 from mobiletest_cli.output import Output
 
 if TYPE_CHECKING:
-    from mobiletest_cli.api_types import App, ImportedTest, ImportTestsResponse
+    from mobiletest_cli.api_types import App, ImportedTest, ImportTestsResult
     from mobiletest_cli.flows.environment import VariableValue
     from mobiletest_cli.workspace import Workspace
 
@@ -58,7 +58,7 @@ class Start:
 
     path: str
     body: Mapping[str, Any]
-    imported: ImportTestsResponse | None = None
+    imported: ImportTestsResult | None = None
     flow_paths: Mapping[str, str] = field(default_factory=dict)
     display_path: Callable[[str], str] = str
 
@@ -180,7 +180,7 @@ class StartBuilder:
         return Start("executions", start, imported, paths, files.display_path)
 
     def _order(
-        self, wanted: Selection, imported: ImportTestsResponse, chosen: Sequence[ImportedTest]
+        self, wanted: Selection, imported: ImportTestsResult, chosen: Sequence[ImportedTest]
     ) -> Mapping[str, Any]:
         """The order of executionOrder in config.yaml, as far as it is one of the tests to start."""
         ordered = frozenset(imported["flows_order"])
@@ -223,7 +223,7 @@ def _workspace(wanted: Selection, apps: Sequence[App]) -> str | None:
     return wanted.workspace or (str(apps[0]["name"])[:100] if apps else None)
 
 
-def _select(answer: ImportTestsResponse, files: Workspace, wanted: Selection) -> list[ImportedTest]:
+def _select(answer: ImportTestsResult, files: Workspace, wanted: Selection) -> list[ImportedTest]:
     """The tests to start. CliError: there is none, or too many."""
     from mobiletest_cli.workspace_import import select
 

@@ -12,12 +12,12 @@ from mobiletest_cli.validation import Problem, render
 from mobiletest_cli.workspace import Workspace
 
 if TYPE_CHECKING:
-    from mobiletest_cli.api_types import FileRemark, ImportedTest, ImportTestsResponse
+    from mobiletest_cli.api_types import FileRemark, ImportedTest, ImportTestsResult
 
 
 def import_folder(
     api: Api, output: Output, files: Workspace, workspace: str | None, app_id: str | None, *, dry_run: bool = False
-) -> ImportTestsResponse:
+) -> ImportTestsResult:
     """Import the files of a folder, and attach its tests to the app.
 
     CliError with file, line and column of each problem if the server refuses a flow: then nothing is imported.
@@ -31,7 +31,7 @@ def import_folder(
     return answer
 
 
-def validate_folder(api: Api, output: Output, files: Workspace, workspace: str | None) -> ImportTestsResponse:
+def validate_folder(api: Api, output: Output, files: Workspace, workspace: str | None) -> ImportTestsResult:
     """What the import would do. CliError as there."""
     answer = _send(api, files, workspace, None, dry_run=True)
     _check(answer, files)
@@ -40,9 +40,7 @@ def validate_folder(api: Api, output: Output, files: Workspace, workspace: str |
     return answer
 
 
-def _send(
-    api: Api, files: Workspace, workspace: str | None, app_id: str | None, *, dry_run: bool
-) -> ImportTestsResponse:
+def _send(api: Api, files: Workspace, workspace: str | None, app_id: str | None, *, dry_run: bool) -> ImportTestsResult:
     try:
         response = api.call(
             "POST",
@@ -59,10 +57,10 @@ def _send(
         if refused.status in (413, 422):
             refused.exit_code = INVALID_FILE
         raise
-    return cast("ImportTestsResponse", api.document(response))
+    return cast("ImportTestsResult", api.document(response))
 
 
-def _check(answer: ImportTestsResponse, files: Workspace) -> None:
+def _check(answer: ImportTestsResult, files: Workspace) -> None:
     """CliError: a flow is refused."""
     problems = [problem for flow in answer["refused"] for problem in flow["problems"]]
     if problems:
@@ -77,7 +75,7 @@ def _rendered(remark: FileRemark, severity: str, files: Workspace) -> str:
 
 
 def select(
-    answer: ImportTestsResponse,
+    answer: ImportTestsResult,
     selected: frozenset[str],
     *,
     names: Sequence[str] = (),

@@ -53,7 +53,7 @@ class MessageSchemas:
         """The object of a response, for the document only. Every field is there, null if it is not set."""
         return core_schema.typed_dict_schema(
             {field.name: self._response_property(field) for field in rest_fields(message)},
-            ref=message.name,
+            ref=response_name(message),
             metadata=json_schema_updates(description=self.comment(message.full_name)),
         )
 
@@ -112,6 +112,14 @@ class MessageSchemas:
         elif _is_value(field):
             return value
         return core_schema.nullable_schema(value) if field.null_when_absent else value
+
+
+def response_name(message: Descriptor) -> str:
+    """The name of a response in the document. "ListAppsResponse" becomes "ListAppsResult", because oapi-codegen makes
+    a type of the first name itself for the operation ListApps.
+    """
+    name = message.name
+    return f"{name.removesuffix('Response')}Result" if name.endswith("Response") else name
 
 
 def _is_value(field: Field) -> bool:

@@ -54,17 +54,34 @@ PUBLIC = ("400", "414", "422", "431", "500")
 WITH_PATH = frozenset(("404",))
 WITH_BODY = frozenset(("408", "409", "413", "415", "501"))
 
+_CODE: Part = {"type": "string", "description": "The reason, for programs: VERSION_EXISTS."}
 ERROR_BODY: Part = {
     "type": "object",
     "description": "An error: what is wrong and what to do about it, and a code for programs.",
     "properties": {
-        "detail": {
-            "description": "A sentence that says what is wrong and what to do, or every error of an invalid request.",
-            "anyOf": [{"type": "string"}, {"type": "array", "items": {"$ref": "#/components/schemas/ValidationError"}}],
-        },
-        "code": {"type": "string", "description": "The reason, for programs: VERSION_EXISTS."},
+        "detail": {"type": "string", "description": "A sentence that says what is wrong and what to do."},
+        "code": _CODE,
     },
     "required": ["detail", "code"],
+}
+FIELD_ERRORS: Part = {
+    "type": "object",
+    "description": "The errors of a request that is not valid.",
+    "properties": {
+        "detail": {
+            "type": "array",
+            "items": {"$ref": "#/components/schemas/ValidationError"},
+            "description": "Every error.",
+        },
+        "code": _CODE,
+    },
+    "required": ["detail", "code"],
+}
+# Generators make classes of a choice between objects. Of one between a text and an array openapi-generator makes Java
+# that does not compile, and oapi-codegen nothing.
+INVALID_REQUEST: Part = {
+    "description": "The request is not valid: every error that the gateway finds, or what a service says of it.",
+    "anyOf": [{"$ref": "#/components/schemas/ValidationErrors"}, {"$ref": "#/components/schemas/Error"}],
 }
 AUTHENTICATION_ERROR: Part = {
     "type": "object",
@@ -139,7 +156,7 @@ HEADERS: Part = {
 }
 RATE_LIMIT = ("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
 """The headers of every response to a request with a valid API key and valid headers."""
-_ERROR_SCHEMAS = {"401": "AuthenticationError"}
+_ERROR_SCHEMAS = {"401": "AuthenticationError", "422": "InvalidRequestError"}
 _ERROR_HEADERS = {
     "401": ("WWW-Authenticate",),
     "403": RATE_LIMIT,

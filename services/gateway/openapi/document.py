@@ -63,6 +63,8 @@ def _components(schemas: Schemas) -> dict[str, Any]:
             "Error": components.ERROR_BODY,
             "AuthenticationError": components.AUTHENTICATION_ERROR,
             "ValidationError": components.FIELD_ERROR,
+            "ValidationErrors": components.FIELD_ERRORS,
+            "InvalidRequestError": components.INVALID_REQUEST,
         },
         "responses": components.error_responses(),
         "parameters": components.PARAMETERS,

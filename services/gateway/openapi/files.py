@@ -34,7 +34,6 @@ PART: Part = {"required": True, "content": {"application/octet-stream": {"schema
 IMPORT: Part = {
     "required": True,
     "content": {
-        "application/zip": {"schema": BINARY},
         "multipart/form-data": {
             "schema": {
                 "type": "object",
@@ -49,5 +48,6 @@ IMPORT: Part = {
                 },
             }
         },
+        "application/zip": {"schema": BINARY},
     },
 }

@@ -62,8 +62,8 @@ def _parameter(place: str, name: str, field: Field, schemas: Schemas) -> dict[st
 
 def _body(operation: Operation, fields: RequestFields, schemas: Schemas) -> dict[str, Any]:
     content: dict[str, Any] = {"application/json": {"schema": schemas.body(operation.input, fields.content)}}
-    if operation.name == _UPLOAD:
-        content["multipart/form-data"] = {"schema": files.UPLOAD}
+    if operation.name == _UPLOAD:  # first, because openapi-generator makes a method of the first type only
+        content = {"multipart/form-data": {"schema": files.UPLOAD}, **content}
     return {"required": any(field.required for field in fields.content), "content": content}
 
 

@@ -7,7 +7,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import CoreSchema, core_schema
 
 from services.gateway.contract.fields import Field
-from services.gateway.decoding.core_schemas import MessageSchemas
+from services.gateway.decoding.core_schemas import MessageSchemas, response_name
 from services.gateway.decoding.scalar_schemas import default_value, scalar_schema
 
 Schema = dict[str, Any]
@@ -24,14 +24,15 @@ class Schemas:
 
     def response(self, message: Descriptor) -> Schema:
         """A reference to the body of a response."""
-        if message.name not in self._collected:
-            self._collected[message.name] = self._messages.response(message)
-        return _reference(message)
+        name = response_name(message)
+        if name not in self._collected:
+            self._collected[name] = self._messages.response(message)
+        return _reference(name)
 
     def body(self, message: Descriptor, sent: tuple[Field, ...]) -> Schema:
         """A reference to the body of a request, which has these fields of the message."""
         self._collected[message.name] = self._messages.request(message, sent, message.name)
-        return _reference(message)
+        return _reference(message.name)
 
     def parameter(self, field: Field) -> Schema:
         """The schema of a query, path or header parameter."""
@@ -51,8 +52,8 @@ class Schemas:
         return {str(name): schema for name, schema in definitions.items()}
 
 
-def _reference(message: Descriptor) -> Schema:
-    return {"$ref": _REFERENCE.format(model=message.name)}
+def _reference(name: str) -> Schema:
+    return {"$ref": _REFERENCE.format(model=name)}
 
 
 class _Generator(GenerateJsonSchema):

@@ -40,9 +40,9 @@ def test_an_entry_has_its_parameters_bodies_and_errors() -> None:
     assert "If-None-Match" in entry.shared
     assert {"401", "429"} <= set(entry.errors)
     (found,) = entry.successes[0].bodies
-    assert (found.media_type, found.shape, found.fields[0].name) == ("application/json", "ListAppsResponse", "total")
+    assert (found.media_type, found.shape, found.fields[0].name) == ("application/json", "ListAppsResult", "total")
     upload = ENTRIES["createBuild"]
-    assert [body.media_type for body in upload.request] == ["application/json", "multipart/form-data"]
+    assert [body.media_type for body in upload.request] == ["multipart/form-data", "application/json"]
     assert "-F version=" in upload.curl
 
 
