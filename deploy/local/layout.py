@@ -82,7 +82,8 @@ def plan_layout(
     addresses = {f"MOBILETEST_{name.upper()}_ADDRESS": address for name, address in grpc.items()}
     callers = ",".join(f"{caller}={token_digest(token)}" for caller, token in tokens.items())
     python = {"PYTHONPATH": python_path(), "PYTHONUNBUFFERED": "1"}
-    shared = {**addresses, **python, "MOBILETEST_CALLERS": callers, **environment}
+    reflection = {"MOBILETEST_REFLECTION": "true"}  # for grpcurl and its like, on a machine of one's own
+    shared = {**addresses, **python, **reflection, "MOBILETEST_CALLERS": callers, **environment}
     return Layout(f"{LOOPBACK}:{http_port}", grpc, shared, tokens, package, ports, secret_keys)
 
 
