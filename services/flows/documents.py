@@ -34,6 +34,8 @@ _TOO_MANY = {
     2: "a flow has a configuration and a list of commands: remove what comes after this ---",
 }
 _PLAIN_TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "seq", "map"))
+_RESOLVED_TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("int", "float", "bool"))
+"""A scalar with one of them is read as it would be without."""
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _BOOLEAN = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 _WORDS = {
@@ -127,7 +129,7 @@ class _YamlReader:
         _check_plain(event, location)
         if isinstance(event, ScalarEvent):
             self._size.add_scalar(event.value, location)
-            word = _WORDS.get(event.value) if event.implicit[0] else None
+            word = _WORDS.get(event.value) if _is_plain(event) else None
             return Node(_scalar_value(event), location, event.value, key_location, word=word)
         self._size.add_collection(depth, location)
         is_list = isinstance(event, SequenceStartEvent)
@@ -198,10 +200,15 @@ def _check_plain(event: Event, location: Location) -> None:
         raise location.error(f"tags ({tag}) are not allowed")
 
 
+def _is_plain(event: ScalarEvent) -> bool:
+    """Whether the text of a scalar decides what it is: it has no quotes, or is said to be a number or a boolean."""
+    return bool(event.implicit[0]) or event.tag in _RESOLVED_TAGS
+
+
 def _scalar_value(event: ScalarEvent) -> Scalar:
     """The value of a scalar in the core schema of YAML 1.2; quoted and block scalars are texts."""
     text: str = event.value
-    if not event.implicit[0]:
+    if not _is_plain(event):
         return text
     if text in _NULL:
         return None

@@ -12,8 +12,10 @@ Value: TypeAlias = str | int | float | bool | None
 
 TEXT_LIMIT = 10_000
 
-_ZERO = re.compile(r"[+-]?(?:0+(?:\.0*)?|\.0+)(?:e[+-]?\d+)?[fd]?", re.ASCII)
-"""What Java reads as the number 0."""
+_ZERO = re.compile(
+    r"[+-]?(?:(?:0[0_]*(?:\.0*)?|\.0+)(?:e[+-]?\d+)?[fd]?|0[xb][0_]+|0x0+(?:\.0*)?p[+-]?\d+[fd]?)", re.ASCII
+)
+"""What Java or YAML 1.1 reads as the number 0."""
 _NUMBER = re.compile(r"\s*-?\d+(\.\d+)?\s*", re.ASCII)
 
 

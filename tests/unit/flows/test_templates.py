@@ -59,10 +59,11 @@ def test_an_expression_without_an_end_is_refused(text: str, message: str, positi
 
 FALSE: list[Value] = [
     *("", " ", "false", "False", "null", "undefined", "0", "0.0", "-0", "+0", ".0", "0.", "0e5", "0f"),
+    *("0x0", "-0x00", "0b0", "0_0", "0x0p0"),
     *(False, None, 0.0),
 ]
 TRUE: list[Value] = [
-    *("x", "true", "1", "no", "'false'", "00x", "0x", ".", "e5", "0e", "NaN", "{}"),
+    *("x", "true", "1", "no", "'false'", "00x", "0x", "0x0f", "0b1", "0o0", "0:0", ".", "e5", "0e", "NaN", "{}"),
     *(True, 1.0, -1.0),
 ]
 
