@@ -20,7 +20,7 @@ from mobiletest_cli.app_files.reader import (
     AppFile,
     NotInstallable,
     UnreadableAppFile,
-    is_archive,
+    is_known_kind,
     read_app_file,
 )
 from mobiletest_cli.errors import INVALID_FILE, CliError, RequestRefused
@@ -50,7 +50,7 @@ def read_file(file: Path) -> AppFile:
     """
     _check_readable(file)
     try:
-        found = read_app_file(file) if is_archive(file) else AppFile()
+        found = read_app_file(file) if is_known_kind(file) else AppFile()
     except NotInstallable as problem:
         raise CliError(f"{file}: this is {problem}", INVALID_FILE) from None
     except HostileArchive as problem:

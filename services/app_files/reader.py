@@ -25,7 +25,7 @@ from .archive_limits import (
 
 ANDROID, IOS = "Android", "iOS"
 
-_ZIP_MAGIC, _GZIP_MAGIC = b"PK", b"\x1f\x8b"
+_ZIP_MAGIC, _GZIP_MAGIC, _LFS_MAGIC = b"PK", b"\x1f\x8b", b"version https://git-lfs.github.com/spec/"
 _MANIFEST, _RESOURCES = "AndroidManifest.xml", "resources.arsc"
 _MAX_RESOURCES = 32 * MIB
 _PLIST = re.compile(r"(?P<folders>(?:[^/]+/)*)(?P<app>[^/]+\.app)/Info\.plist")
@@ -46,6 +46,7 @@ _SET = (
     "a set of split APKs, which no device installs as it is: send a universal APK "
     "(bundletool build-apks --mode=universal)"
 )
+_LFS_POINTER = "a pointer of Git LFS instead of the file: fetch this with git lfs pull, and send it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +66,19 @@ class NotInstallable(Exception):
     """A file of a known kind that no phone installs as an app; the message says what it is and what to send instead."""
 
 
-def is_archive(path: str | Path) -> bool:
-    """Whether the file may be an archive, by its first bytes; an app model, for example, is not."""
+def is_known_kind(path: str | Path) -> bool:
+    """Whether the first bytes are those of what `read_app_file` reads; those of an app model, for example, are not."""
     with open(path, "rb") as file:
-        return file.read(2) in (_ZIP_MAGIC, _GZIP_MAGIC)
+        return file.read(len(_LFS_MAGIC)).startswith((_ZIP_MAGIC, _GZIP_MAGIC, _LFS_MAGIC))
 
 
 def read_app_file(path: str | Path) -> AppFile:
-    """What the archive at the path is. UnreadableAppFile, NotInstallable and HostileArchive."""
+    """What the file of a known kind at the path is. UnreadableAppFile, NotInstallable and HostileArchive."""
     with open(path, "rb") as file:
-        if file.read(2) == _GZIP_MAGIC:
+        start = file.read(len(_LFS_MAGIC))
+        if start == _LFS_MAGIC:
+            raise NotInstallable(_LFS_POINTER)
+        if start.startswith(_GZIP_MAGIC):
             return _read_tar(file)
         try:
             check_directory(file)

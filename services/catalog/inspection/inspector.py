@@ -28,7 +28,7 @@ class ProcessInspector:
 
     async def inspect(self, path: Path) -> Inspection | RejectedArtifact:
         """See the port. ResourceExhausted and Unavailable when too many artifacts wait."""
-        if not reader.is_archive(path):
+        if not reader.is_known_kind(path):
             return Inspection()
         try:
             found = json.loads(await self._children.call(current().org_id, os.fsencode(path)))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from services.app_files.archive_limits import MAX_ENTRIES, MAX_MANIFEST_BYTES, HostileArchive
-from services.app_files.reader import AppFile, NotInstallable, UnreadableAppFile, read_app_file
+from services.app_files.reader import AppFile, NotInstallable, UnreadableAppFile, is_known_kind, read_app_file
 from tests.fakes.artifacts import Named, apk, archive, ipa, manifest, resources
 
 PACKAGE = "com.example.shop"
@@ -157,6 +157,7 @@ NOT_INSTALLABLE: dict[str, tuple[bytes, str]] = {
     "the base of splits by type": (apk_of(Named("", "base__abi", SPLIT_TYPES)), "one APK of a set"),
     "library": (archive({"AndroidManifest.xml": b"<manifest/>", "classes.jar": b""}), "an Android library"),
     "a macOS app": (archive({"Shop.app/Contents/Info.plist": b""}), "a macOS app"),
+    "a pointer": (b"version https://git-lfs.github.com/spec/v1\noid sha256:0f\nsize 9\n", "git lfs pull"),
 }
 
 
@@ -165,6 +166,7 @@ def test_what_no_device_installs_says_what_to_send(tmp_path: Path, name: str) ->
     content, advice = NOT_INSTALLABLE[name]
     with pytest.raises(NotInstallable, match=advice):
         read(tmp_path, content)
+    assert is_known_kind(tmp_path / "artifact")
 
 
 UNREADABLE: list[tuple[bytes, str]] = [
