@@ -12,7 +12,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
-from mobiletest_cli.api import Api
+from mobiletest_cli.api import Api, is_transient
 from mobiletest_cli.app_files.archive_limits import HostileArchive
 from mobiletest_cli.app_files.reader import (
     ANDROID,
@@ -117,7 +117,8 @@ class BuildUpload:
         upload = self._start_parts(app, file, digest) if file.stat().st_size > LARGE_BYTES else None
         with file.open("rb") as content, _progress(self._output, file) as advance:
             if upload is not None:
-                build = self._send_parts(upload, content, advance, {**fields, "file_name": file.name})
+                with self._telling_what_stays():
+                    build = self._send_parts(upload, content, advance, {**fields, "file_name": file.name})
             else:
                 reader = cast("BinaryIO", _CountingReader(content, advance))
                 build = self._api.upload(f"apps/{app['id']}/builds", fields, (file.name, reader))
@@ -137,6 +138,16 @@ class BuildUpload:
         if stored := upload["part_count"] - len(upload["missing_parts"]):
             self._output.say(f"Going on with {file.name}: the server has {stored} of {upload['part_count']} parts.")
         return upload
+
+    @contextmanager
+    def _telling_what_stays(self) -> Iterator[None]:
+        """Say that nothing is lost if the upload is broken off, but not if the server refuses it."""
+        try:
+            yield
+        except (CliError, KeyboardInterrupt) as ended:
+            if not isinstance(ended, RequestRefused) or is_transient(ended):
+                self._output.say("The server keeps the parts that it has for a day: the same command goes on there.")
+            raise
 
     def _send_parts(
         self, upload: PartUpload, content: BinaryIO, advance: Callable[[int], None], fields: Mapping[str, str]

@@ -27,6 +27,7 @@ class FakeServer:
         self.missing = missing
         self.broken = set(broken)
         self.completed = False
+        self.interrupted = 0
         self.seconds = 0.0
         """What time it is; a part that breaks takes a minute."""
         self.parts: dict[int, bytes] = {}
@@ -54,6 +55,8 @@ class FakeServer:
         if number in self.broken:
             self.broken.remove(number)
             self.seconds += 60
+            if number == self.interrupted:
+                raise KeyboardInterrupt
             raise httpx.WriteError("cut", request=request)
         self.parts[number] = request.read()
         return httpx.Response(200, json={})
@@ -90,6 +93,14 @@ def test_an_upload_goes_on_with_what_is_missing(file: Path, capsys: pytest.Captu
     upload(server, file)
     assert "Going on with app.apk: the server has 2 of 3 parts." in capsys.readouterr().err
     assert server.parts == {2: b"def"}
+
+
+def test_an_upload_that_is_interrupted_says_how_it_goes_on(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    server = FakeServer(has_parts=True, broken=(2,))
+    server.interrupted = 2
+    with pytest.raises(KeyboardInterrupt):
+        upload(server, file)
+    assert "the same command goes on there" in capsys.readouterr().err
 
 
 def test_an_upload_that_another_command_has_completed_is_its_build(
