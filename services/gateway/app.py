@@ -139,7 +139,7 @@ def build_routes(
         open_streams=open_streams,
         objects=ObjectStore.open(settings.object_store, create=False) if settings.object_store else None,
     )
-    return [*routes.build(), *service_routes(health, partial(_document, settings.version))]
+    return [*routes.build(), *service_routes(health, partial(_document, settings.version), _descriptors)]
 
 
 @cache
@@ -148,6 +148,13 @@ def _document(version: str) -> bytes:
     from services.gateway.openapi.document import document_json
 
     return document_json(all_operations(), version)
+
+
+def _descriptors() -> bytes:
+    """The descriptors of the protos; the module that reads them is as large as the document."""
+    from services.gateway.openapi.document import descriptors
+
+    return descriptors()
 
 
 async def _add_public_url(url: str, _: web.Request, response: web.StreamResponse) -> None:

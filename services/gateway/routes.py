@@ -39,7 +39,7 @@ from services.gateway.http.application import Route
 from services.gateway.http.authentication import AccessRule
 from services.gateway.http.json_responses import json_response
 from services.gateway.http.open_streams import OpenStreams
-from services.gateway.http.representations import entity_tag
+from services.gateway.http.representations import ETAG, entity_tag
 from services.gateway.http.request_body import BodyMemory
 from services.gateway.settings import Settings
 from services.gateway.upstream.app_stats import AppStatsClient
@@ -48,6 +48,7 @@ from services.gateway.upstream.downloads import DownloadCalls
 from services.gateway.upstream.rpcs import BatchReader, Upstreams, batch_method
 
 DOCUMENT_PATH = "/api/v1/openapi.json"
+DESCRIPTORS_PATH = "/api/v1/descriptors.binpb"
 
 
 class OperationRoutes:
@@ -203,8 +204,8 @@ class OperationRoutes:
         return find_operation(self._operations, name).path_fields[0]
 
 
-def service_routes(health: Health, document: Callable[[], bytes]) -> list[Route]:
-    """/healthz, /readyz and the OpenAPI document, which is made when it is first requested."""
+def service_routes(health: Health, document: Callable[[], bytes], descriptors: Callable[[], bytes]) -> list[Route]:
+    """/healthz, /readyz, the OpenAPI document and the descriptors of the protos."""
 
     async def healthz(_: web.Request) -> web.StreamResponse:
         return _report_response(await health.liveness())
@@ -212,18 +213,28 @@ def service_routes(health: Health, document: Callable[[], bytes]) -> list[Route]
     async def readyz(_: web.Request) -> web.StreamResponse:
         return _report_response(await health.readiness())
 
+    return [
+        Route("GET", "/healthz", healthz),
+        Route("GET", "/readyz", readyz),
+        Route("GET", DOCUMENT_PATH, _contract(document, "application/json")),
+        Route("GET", DESCRIPTORS_PATH, _contract(descriptors, "application/x-protobuf")),
+    ]
+
+
+def _contract(read: Callable[[], bytes], content_type: str) -> Handler:
+    """Serves a description of the interface, which is made when it is first requested."""
+
     @cache
     def tagged() -> tuple[bytes, str]:
-        content = document()
+        content = read()
         return content, entity_tag(content)
 
-    async def openapi(_: web.Request) -> web.StreamResponse:
+    async def handle(_: web.Request) -> web.StreamResponse:
         content, tag = await asyncio.to_thread(tagged)
-        response = json_response(content, etag=tag)
-        response.headers["Cache-Control"] = "max-age=300"
-        return response
+        headers = {ETAG: tag, "Cache-Control": "max-age=300"}
+        return web.Response(body=content, content_type=content_type, headers=headers)
 
-    return [Route("GET", "/healthz", healthz), Route("GET", "/readyz", readyz), Route("GET", DOCUMENT_PATH, openapi)]
+    return handle
 
 
 def _report_response(report: HealthReport) -> web.Response:

@@ -18,6 +18,7 @@ async def ask_service(recorder: Recorder) -> None:
     for name in ("Healthz", "Readyz", "GetLimits", "GetCurrentApiKey"):
         await recorder.record(name)
     await recorder.record("OpenApi", limit=400)
+    await recorder.record("Descriptors", limit=400)
     await recorder.record("ResolveStep", sent=Sent(json={"step": 'Tap "Log in"', "source": SCREEN}))
 
 

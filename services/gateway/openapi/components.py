@@ -268,13 +268,19 @@ def error_references(*statuses: str) -> Part:
 def service_paths() -> Part:
     """The paths of the gateway itself."""
     document = _open("OpenApi", "This document.", {"type": "object"})
-    document["parameters"] = [{"$ref": "#/components/parameters/IfNoneMatch"}]
-    document["responses"] |= {"304": NOT_MODIFIED}
-    document["responses"]["200"]["headers"] = headers("ETag")
+    descriptors = _open("Descriptors", "The descriptors of the protos with their imports, for gRPC clients.", {})
+    descriptors["responses"]["200"]["content"] = {
+        "application/x-protobuf": {"schema": {"type": "string", "format": "binary"}}
+    }
+    for contract in (document, descriptors):
+        contract["parameters"] = [{"$ref": "#/components/parameters/IfNoneMatch"}]
+        contract["responses"] |= {"304": NOT_MODIFIED}
+        contract["responses"]["200"]["headers"] = headers("ETag")
     return {
         "/healthz": {"get": _open("Healthz", "Whether the process is alive.", HEALTH, "503")},
         "/readyz": {"get": _open("Readyz", "Whether the process is ready for requests.", HEALTH, "503")},
         "/api/v1/openapi.json": {"get": document},
+        "/api/v1/descriptors.binpb": {"get": descriptors},
     }
 
 

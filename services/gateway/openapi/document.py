@@ -75,9 +75,13 @@ def _components(schemas: Schemas) -> dict[str, Any]:
 
 def load_comments() -> dict[str, str]:
     """Comments by full name ("mobiletest.catalog.v1.App.name"), from the image that is generated with the modules."""
-    image = Path(options_pb2.__file__).parents[2] / "descriptors.binpb"
-    files = FileDescriptorSet.FromString(image.read_bytes())
+    files = FileDescriptorSet.FromString(descriptors())
     return {name: text for file in files.file for name, text in _of_file(file)}
+
+
+def descriptors() -> bytes:
+    """The FileDescriptorSet of all protos with their imports and comments."""
+    return (Path(options_pb2.__file__).parents[2] / "descriptors.binpb").read_bytes()
 
 
 def _of_file(file: FileDescriptorProto) -> Iterator[tuple[str, str]]:

@@ -16,7 +16,7 @@ from mobiletest.executor.v1 import executions_pb2
 from services.chassis.errors import NotFound
 from services.gateway.app import App
 from services.gateway.contract.operations import HTTP_BODY, all_operations, all_services
-from services.gateway.routes import DOCUMENT_PATH
+from services.gateway.routes import DESCRIPTORS_PATH, DOCUMENT_PATH
 from tests.fakes.gateway import FakeBackends
 from tests.integration.gateway.conftest import Client
 
@@ -58,7 +58,7 @@ def answering_backends(backends: FakeBackends, client: Client) -> FakeBackends:
 
 @pytest.mark.usefixtures("answering_backends")
 async def test_head_answers_as_get_without_a_body(client: Client) -> None:
-    for path in [*GET_PATHS, "/healthz", "/readyz", DOCUMENT_PATH]:
+    for path in [*GET_PATHS, "/healthz", "/readyz", DOCUMENT_PATH, DESCRIPTORS_PATH]:
         url = re.sub(r"\{\w+\}", lambda _: str(uuid4()), path)
         get, head = await client("GET", url), await client("HEAD", url)
         assert (get.status, head.status, head.body) == (200, 200, b""), path

@@ -13,7 +13,7 @@ from mobiletest.reporting.v1 import reports_pb2
 
 from services.chassis.byte_ranges import FilePart, find_part
 from services.chassis.errors import Aborted
-from services.gateway.routes import DOCUMENT_PATH
+from services.gateway.routes import DESCRIPTORS_PATH, DOCUMENT_PATH
 from tests.eventually import eventually
 from tests.fakes.gateway import FakeBackends, script_apps
 from tests.integration.gateway.conftest import Answer, Client
@@ -89,6 +89,7 @@ async def test_other_statistics_are_another_representation_of_the_same_revision(
         ("/api/v1/tests", "ListTests", tests_pb2.ListTestsResponse(total=1, page=1)),
         (f"/api/v1/executions/{AN_ID}/junit.xml", "GetJUnit", httpbody_pb2.HttpBody(data=b"<testsuites/>")),
         (DOCUMENT_PATH, "", None),
+        (DESCRIPTORS_PATH, "", None),
     ],
 )
 async def test_everything_that_is_read_has_a_tag(

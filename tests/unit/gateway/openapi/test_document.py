@@ -199,7 +199,7 @@ def test_every_shared_component_is_used() -> None:
 
 
 def test_the_paths_of_the_gateway_list_what_a_bad_request_gets() -> None:
-    for path in ("/healthz", "/readyz", "/api/v1/openapi.json"):
+    for path in ("/healthz", "/readyz", "/api/v1/openapi.json", "/api/v1/descriptors.binpb"):
         assert {"200", "400", "414", "422", "431"} <= DOCUMENT["paths"][path]["get"]["responses"].keys()
 
 

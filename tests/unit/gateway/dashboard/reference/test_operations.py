@@ -19,7 +19,12 @@ def test_every_operation_has_an_entry_in_its_group() -> None:
 def test_scopes_are_those_of_the_protos() -> None:
     scopes = {op.name[:1].lower() + op.name[1:]: op.rpc.required_scope for op in all_operations()}
     assert {anchor: entry.text.scope for anchor, entry in ENTRIES.items() if not entry.public} == scopes
-    assert {anchor for anchor, entry in ENTRIES.items() if entry.public} == {"healthz", "readyz", "openApi"}
+    assert {anchor for anchor, entry in ENTRIES.items() if entry.public} == {
+        "healthz",
+        "readyz",
+        "openApi",
+        "descriptors",
+    }
 
 
 def test_causes_are_errors_that_the_operation_lists() -> None:
