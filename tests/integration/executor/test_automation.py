@@ -95,12 +95,14 @@ async def test_simulated_pools_are_refused_at_start_without_the_setting(executor
 async def test_a_run_that_waits_for_busy_devices_ends_after_the_queue_timeout(
     executor: Any, connect: Any, shelf: Shelf
 ) -> None:
-    planned = shelf.planned(GOOD, *[SEE] * 100, build_id=shelf.build(model(step_ms=100)))
-    workflow_id = shelf.workflow(planned, shelf.planned(GOOD))
+    long = shelf.workflow(shelf.planned(GOOD, *[SEE] * 200, build_id=shelf.build(model(step_ms=300))))
+    waiting = shelf.workflow(shelf.planned(GOOD))
     async with executor(executor_slots=1, queue_timeout_seconds=1.0) as app, connect(app.grpc_address) as client:
-        execution_id = await client.start(workflow_id)
-        execution = await client.ended(execution_id)
+        busy = await client.start(long)
+        await client.running(busy)
+        execution = await client.ended(await client.start(waiting))
         assert execution.failure.category == execution_pb2.FAILURE_CATEGORY_QUEUE_TIMEOUT
+        await client.stub.CancelExecution(pb.CancelExecutionRequest(execution_id=busy))
 
 
 async def test_a_draining_worker_hands_its_run_to_another_at_once(executor: Any, connect: Any, shelf: Shelf) -> None:
