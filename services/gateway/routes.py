@@ -217,7 +217,7 @@ def service_routes(health: Health, document: Callable[[], bytes], descriptors: C
         Route("GET", "/healthz", healthz),
         Route("GET", "/readyz", readyz),
         Route("GET", DOCUMENT_PATH, _contract(document, "application/json")),
-        Route("GET", DESCRIPTORS_PATH, _contract(descriptors, "application/x-protobuf")),
+        Route("GET", DESCRIPTORS_PATH, _contract(descriptors, "application/octet-stream")),
     ]
 
 

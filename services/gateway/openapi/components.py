@@ -270,7 +270,7 @@ def service_paths() -> Part:
     document = _open("OpenApi", "This document.", {"type": "object"})
     descriptors = _open("Descriptors", "The descriptors of the protos with their imports, for gRPC clients.", {})
     descriptors["responses"]["200"]["content"] = {
-        "application/x-protobuf": {"schema": {"type": "string", "format": "binary"}}
+        "application/octet-stream": {"schema": {"type": "string", "format": "binary"}}
     }
     for contract in (document, descriptors):
         contract["parameters"] = [{"$ref": "#/components/parameters/IfNoneMatch"}]
