@@ -3,7 +3,7 @@
 import re
 
 # ruff: noqa: N802 (gRPC names the methods)
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 from urllib.parse import quote
 
@@ -113,36 +113,33 @@ class _Upload:
         self._metadata = metadata
         self._requests = requests
 
-    async def chunks(self) -> AsyncIterator[bytes]:
-        """The bytes of the artifact; Aborted when the messages stop before the end, or bytes are missing."""
-        size = 0
-        async for request in self._requests:
-            if request.HasField("end"):
-                self._finish(request, size)
-                return
-            if request.HasField("metadata"):
-                message = "Only the first and the last message of an upload may have metadata"
-                raise InvalidArgument(message, reason="METADATA_REPEATED")
-            chunk = request.chunk  # a copy: read once
-            size += len(chunk)
-            yield chunk
-        raise upload_cut(f"it stopped after {size} bytes")
+    def chunks(self) -> AsyncIterator[bytes]:
+        """The bytes of the artifact, as `read_chunks` gives them."""
+        return read_chunks(self._requests, self._read_metadata)
 
     def final(self) -> NewBuild:
         """The complete description; only after the last chunk."""
         return new_build_from_upload(self._metadata)
 
-    def _finish(self, request: builds_pb2.UploadBuildRequest, size: int) -> None:
-        if request.end.size != size:
-            raise upload_cut(f"{size} of {request.end.size} bytes arrived")
-        if request.HasField("metadata"):
-            self._metadata = request.metadata
+    def _read_metadata(self, request: builds_pb2.UploadBuildRequest) -> None:
+        if not request.HasField("metadata"):
+            return
+        if not request.HasField("end"):
+            message = "Only the first and the last message of an upload may have metadata"
+            raise InvalidArgument(message, reason="METADATA_REPEATED")
+        self._metadata = request.metadata
 
 
-async def read_chunks(requests: AsyncIterator[Any]) -> AsyncIterator[bytes]:
-    """The bytes of messages with a chunk each; Aborted when they stop before the end, or bytes are missing."""
+async def read_chunks(
+    requests: AsyncIterator[Any], look: Callable[[Any], None] = lambda _: None
+) -> AsyncIterator[bytes]:
+    """The bytes of messages with a chunk each; Aborted when they stop before the end, or bytes are missing.
+
+    `look` is called with each message before its bytes are given.
+    """
     size = 0
     async for request in requests:
+        look(request)
         if request.HasField("end"):
             if request.end.size != size:
                 raise upload_cut(f"{size} of {request.end.size} bytes arrived")
@@ -191,26 +188,25 @@ def new_build_from_url(request: builds_pb2.CreateBuildRequest) -> NewBuild:
 
 def new_build_from_upload(metadata: builds_pb2.UploadBuildMetadata) -> NewBuild:
     """The description of a build whose artifact is uploaded."""
-    return NewBuild(
-        app_id=metadata.app_id,
-        version=read_optional(metadata, "version"),
-        metadata=struct_to_json(metadata.metadata),
-        package_name=read_optional(metadata, "package_name"),
-        file_name=metadata.file_name or None,
-        expected_bytes=metadata.expected_bytes,
-        version_suffix=read_optional(metadata, "version_suffix"),
-    )
+    return _new_build(metadata, app_id=metadata.app_id, expected_bytes=metadata.expected_bytes)
 
 
 def new_build_from_parts(request: builds_pb2.CompleteUploadRequest) -> NewBuild:
-    """The description of a build whose artifact was uploaded in parts."""
+    """The description of a build whose artifact was uploaded in parts; the upload knows app and size."""
+    return _new_build(request, app_id="", expected_bytes=0)
+
+
+def _new_build(
+    described: builds_pb2.UploadBuildMetadata | builds_pb2.CompleteUploadRequest, *, app_id: str, expected_bytes: int
+) -> NewBuild:
     return NewBuild(
-        app_id="",
-        version=read_optional(request, "version"),
-        metadata=struct_to_json(request.metadata),
-        package_name=read_optional(request, "package_name"),
-        file_name=request.file_name or None,
-        version_suffix=read_optional(request, "version_suffix"),
+        app_id=app_id,
+        version=read_optional(described, "version"),
+        metadata=struct_to_json(described.metadata),
+        package_name=read_optional(described, "package_name"),
+        file_name=described.file_name or None,
+        expected_bytes=expected_bytes,
+        version_suffix=read_optional(described, "version_suffix"),
     )
 
 
