@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import copy
-import hashlib
 import random
 import re
 import ssl
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Any, BinaryIO, cast
+from typing import Any, cast
 
 import httpx
 
@@ -188,40 +187,6 @@ class Api:
         except httpx.RequestError as error:
             raise self.unreachable(error) from None
 
-    def upload(self, path: str, fields: Mapping[str, str], file: tuple[str, BinaryIO]) -> Any:
-        """The JSON of the answer to a form with fields and one file."""
-        name, content = file
-        parts = {"file": (name, content, "application/octet-stream")}
-        with self._judging_a_file():
-            return self.document(self.call("POST", path, data=fields, files=parts, timeout=LONG, repeatable=False))
-
-    def start_upload(self, path: str, sha256: str, size: int) -> Any:
-        """The upload of the file in parts, which may be under way."""
-        with self._judging_a_file():
-            return self.document(self.call("POST", path, json={"sha256": sha256, "size_bytes": size}))
-
-    def put_part(self, upload_id: str, number: int, content: bytes) -> None:
-        """Store a part of the file; repeated, as all that is safe to repeat."""
-        digest = hashlib.sha256(content).hexdigest()
-        path = f"uploads/{upload_id}/parts/{number}"
-        headers = {"Content-Type": "application/octet-stream"}
-        self.call("PUT", path, params={"sha256": digest}, content=content, headers=headers, timeout=LONG, slow=True)
-
-    def complete_upload(self, upload_id: str, body: Mapping[str, str]) -> Any:
-        """The build of the parts; repeated, the same build."""
-        with self._judging_a_file():
-            return self.document(self.call("POST", f"uploads/{upload_id}/build", json=body, timeout=LONG, slow=True))
-
-    @contextmanager
-    def _judging_a_file(self) -> Iterator[None]:
-        """Inside the block, a refusal of the content is one of the file."""
-        try:
-            yield
-        except RequestRefused as refused:
-            if refused.status in (413, 422) and refused.exit_code == USAGE:
-                refused.exit_code = INVALID_FILE
-            raise
-
     def refusal(self, response: httpx.Response) -> RequestRefused:
         """What a response that is no success means."""
         detail, code = _detail(response)
@@ -286,6 +251,17 @@ def make_client(server: Server, **options: Any) -> httpx.Client:
     except (ValueError, ImportError, httpx.InvalidURL) as error:
         hint = "Check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY: such as http://proxy.example.com:3128"
         raise CliError(f"the proxy of the environment cannot be used: {error}", USAGE, hint) from None
+
+
+@contextmanager
+def judging_a_file() -> Iterator[None]:
+    """Inside the block, a refusal of the content is one of the file."""
+    try:
+        yield
+    except RequestRefused as refused:
+        if refused.status in (413, 422):
+            refused.exit_code = INVALID_FILE
+        raise
 
 
 def is_transient(error: CliError) -> bool:

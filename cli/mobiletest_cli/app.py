@@ -12,6 +12,7 @@ import typer
 
 from mobiletest_cli import __version__
 from mobiletest_cli.commands import apps, builds, executions, keys, mcp, reports, run, server, tests, workflows
+from mobiletest_cli.completion import VARIABLE, answer
 from mobiletest_cli.errors import INTERRUPTED, MEANINGS, USAGE, CliError
 
 _WRONG_USAGE: type[BaseException] = typer.BadParameter.__mro__[2]
@@ -58,9 +59,7 @@ def main() -> None:
         sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 - as long as the process
     for unused in ("httpx._main", "trio"):  # HTTPX imports both if it can, which takes as long as everything else
         sys.modules.setdefault(unused, cast("Any", None))
-    if shell := os.environ.get("_MOBILETEST_COMPLETE"):
-        from mobiletest_cli.completion import answer
-
+    if shell := os.environ.get(VARIABLE):
         sys.stdout.buffer.write(answer(_command(), shell, sys.argv[1:]).encode(errors="replace"))
         return
     sys.exit(run_command(sys.argv[1:]))

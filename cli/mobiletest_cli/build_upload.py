@@ -12,7 +12,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
-from mobiletest_cli.api import Api, is_transient
+from mobiletest_cli.api import LONG, Api, is_transient, judging_a_file
 from mobiletest_cli.app_files.archive_limits import HostileArchive
 from mobiletest_cli.app_files.reader import (
     ANDROID,
@@ -120,17 +120,26 @@ class BuildUpload:
                 with self._telling_what_stays():
                     build = self._send_parts(upload, content, advance, {**fields, "file_name": file.name})
             else:
-                reader = cast("BinaryIO", _CountingReader(content, advance))
-                build = self._api.upload(f"apps/{app['id']}/builds", fields, (file.name, reader))
+                build = self._send_form(
+                    f"apps/{app['id']}/builds", fields, file.name, _CountingReader(content, advance)
+                )
         self._output.say(
             f"Uploaded {file.name} ({size(file.stat().st_size)}) as build {build['version']} of {app['name']}."
         )
         return build
 
+    def _send_form(self, path: str, fields: Mapping[str, str], name: str, content: _CountingReader) -> Build:
+        parts = {"file": (name, cast("BinaryIO", content), "application/octet-stream")}
+        with judging_a_file():
+            answer = self._api.call("POST", path, data=fields, files=parts, timeout=LONG, repeatable=False)
+            return cast("Build", self._api.document(answer))
+
     def _start_parts(self, app: App, file: Path, digest: str) -> PartUpload | None:
         """The upload of the file in parts, perhaps one that was broken off; None if the server has no such uploads."""
+        body = {"sha256": digest, "size_bytes": file.stat().st_size}
         try:
-            upload: PartUpload = self._api.start_upload(f"apps/{app['id']}/uploads", digest, file.stat().st_size)
+            with judging_a_file():
+                upload: PartUpload = self._api.document(self._api.call("POST", f"apps/{app['id']}/uploads", json=body))
         except RequestRefused as refused:
             if refused.code != "PATH_UNKNOWN":
                 raise
@@ -158,14 +167,21 @@ class BuildUpload:
             content.seek((number - 1) * upload["part_bytes"])
             part = content.read(_part_size(upload, number))
             try:
-                self._api.put_part(upload["id"], number, part)
+                self._put_part(f"uploads/{upload['id']}/parts/{number}", part)
             except RequestRefused as refused:
                 if refused.status != HTTPStatus.NOT_FOUND:
                     raise
                 break  # another command has sent the same file meanwhile: it has a build
             stored += len(part)
         advance(stored)
-        return cast("Build", self._api.complete_upload(upload["id"], fields))
+        path = f"uploads/{upload['id']}/build"
+        with judging_a_file():
+            return cast("Build", self._api.document(self._api.call("POST", path, json=fields, timeout=LONG, slow=True)))
+
+    def _put_part(self, path: str, content: bytes) -> None:
+        digest = {"sha256": hashlib.sha256(content).hexdigest()}
+        headers = {"Content-Type": "application/octet-stream"}
+        self._api.call("PUT", path, params=digest, content=content, headers=headers, timeout=LONG, slow=True)
 
 
 def _part_size(upload: PartUpload, number: int) -> int:

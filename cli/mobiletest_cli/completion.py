@@ -84,9 +84,9 @@ def answer(command: Any, shell: str, arguments: Sequence[str]) -> str:
     Whatever goes wrong, there are none: a Tab says no errors.
     """
     with suppress(Exception):
-        words, quote = _split(arguments[0]) if shell == "bash" else ([*arguments], "")
+        words, quote = [*arguments], ""
         if shell == "bash":
-            words = words[1:]
+            (_, *words), quote = _split(arguments[0])
         return "".join(f"{line}\n" for line in _lines(command, shell, words, quote))
     return ""
 

@@ -19,6 +19,7 @@ from mobiletest_cli.errors import NO_VERDICT, OK, USAGE, CliError
 if TYPE_CHECKING:
     from mobiletest_cli.api import Api
     from mobiletest_cli.api_types import App
+    from mobiletest_cli.ci.attribution import Attribution
     from mobiletest_cli.output import Output
 
 DEFAULT_FOLDER = Path(".maestro")
@@ -78,11 +79,15 @@ class Context:
             raise CliError("no app is named", USAGE, hint)
         return apps[0]
 
-    def base_branch(self, wanted: str | None) -> str | None:
-        """The branch that is named, or that of the project, or the one that CI says; None leaves it to the server."""
+    def base_branch(self, wanted: str | None, detected: Attribution | None = None) -> str | None:
+        """The branch that is named, or that of the project, or the one that CI says; None leaves it to the server.
+
+        `detected` is what CI says, if that is known already.
+        """
         from mobiletest_cli.ci import detect
 
-        return wanted or self.project.base_branch or detect(self.environ, Path.cwd()).base_branch
+        named = wanted or self.project.base_branch
+        return named or (detected or detect(self.environ, Path.cwd())).base_branch
 
     def flow_paths(self, paths: Sequence[Path] | None) -> Sequence[Path]:
         """The paths that are given, or the folder of the project, or the usual one. CliError: there is none."""

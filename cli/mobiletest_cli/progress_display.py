@@ -50,14 +50,21 @@ class Display:
         self._runs |= {run["id"]: run for run in runs}
         for run in runs:
             self.tally.add_run(run)
-            self._show_run(run)
+        changed = [run for run in runs if self._is_news(run)]
+        names = labels(self._runs.values()) if changed else {}
+        for run in changed:
+            self._show_run(run, names[run["id"]])
 
-    def _show_run(self, run: Run) -> None:
+    def _is_news(self, run: Run) -> bool:
+        """Whether the state of the run is one to show, and has not been asked for before."""
         state = outcome(run)
-        if self._shown.get(run["id"]) == state or (state not in ("running", *_FINAL)):
-            return
+        if self._shown.get(run["id"]) == state or state not in ("running", *_FINAL):
+            return False
         self._shown[run["id"]] = state
-        name = labels(self._runs.values())[run["id"]]
+        return True
+
+    def _show_run(self, run: Run, name: str) -> None:
+        state = outcome(run)
         if state in _FINAL:
             text = f"{_FINAL[state]} {name}: {state} after {duration(run['execution_time_seconds'])}"
             self._output.say(f"{text}{f' - {reason(run)}' if reason(run) else ''}")

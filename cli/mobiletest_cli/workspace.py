@@ -102,8 +102,9 @@ class Workspace:
         """Why the flows are not known."""
         return self._flows if isinstance(self._flows, InvalidWorkspace) else None
 
-    def zip(self) -> bytes:
-        """The archive to send; the same files have the same bytes."""
+    @cached_property
+    def archive(self) -> bytes:
+        """The archive to send, made once: what was validated is imported. The same files have the same bytes."""
         target = io.BytesIO()
         sent, manifest = self._sent()
         with zipfile.ZipFile(target, "w") as archive:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
-from mobiletest_cli.api import Api
-from mobiletest_cli.errors import INVALID_FILE, NOT_FOUND, CliError, RequestRefused
+from mobiletest_cli.api import Api, judging_a_file
+from mobiletest_cli.errors import INVALID_FILE, NOT_FOUND, CliError
 from mobiletest_cli.output import Output
 from mobiletest_cli.validation import Problem, render
 from mobiletest_cli.workspace import Workspace
@@ -41,7 +41,7 @@ def validate_folder(api: Api, output: Output, files: Workspace, workspace: str |
 
 
 def _send(api: Api, files: Workspace, workspace: str | None, app_id: str | None, *, dry_run: bool) -> ImportTestsResult:
-    try:
+    with judging_a_file():
         response = api.call(
             "POST",
             "tests/import",
@@ -50,13 +50,9 @@ def _send(api: Api, files: Workspace, workspace: str | None, app_id: str | None,
                 **({"app_id": app_id} if app_id else {}),
                 **({"dry_run": "true"} if dry_run else {}),
             },
-            content=files.zip(),
+            content=files.archive,
             headers={"Content-Type": "application/zip"},
         )
-    except RequestRefused as refused:
-        if refused.status in (413, 422):
-            refused.exit_code = INVALID_FILE
-        raise
     return cast("ImportTestsResult", api.document(response))
 
 

@@ -127,7 +127,7 @@ def run(
         wait=wait,
         timeout=timeout or project.timeout,
         gate=gate if gate is not None else project.gate is not False,
-        base_branch=base_branch or project.base_branch or attribution.base_branch,
+        base_branch=context.base_branch(base_branch, attribution),
         fail_on_timeout=fail_on_timeout,
         fail_on_cancellation=fail_on_cancellation,
         open_browser=open_,

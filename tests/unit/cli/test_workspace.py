@@ -37,7 +37,7 @@ def grow(file: Path, size: int) -> None:
 
 
 def packed(workspace: Workspace) -> dict[str, bytes]:
-    with zipfile.ZipFile(io.BytesIO(workspace.zip())) as archive:
+    with zipfile.ZipFile(io.BytesIO(workspace.archive)) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
@@ -75,7 +75,7 @@ def test_same_files_are_the_same_bytes(tmp_path: Path) -> None:
     other = write(tmp_path / "other", dict(reversed(files.items())))
     os.utime(other / "a.yaml", (0, 0))
     (other / "b.yaml").chmod(0o755)
-    assert find_files([one]).zip() == find_files([other]).zip()
+    assert find_files([one]).archive == find_files([other]).archive
 
 
 def test_links_inside_are_sent_as_files_and_others_are_left_out(tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_paths_that_are_no_flows_are_refused(tmp_path: Path) -> None:
 def imported(workspace: Workspace, folder: Path) -> dict[str, list[str]]:
     """The messages about each flow that the server makes of the files as they are sent."""
     archive = folder / "sent.zip"
-    archive.write_bytes(workspace.zip())
+    archive.write_bytes(workspace.archive)
     found = read_workspace(str(archive))
     return {path: [problem[3] for problem in problems] for path, _, _, _, _, problems, _ in found["flows"]}
 
@@ -306,7 +306,7 @@ def test_archive_that_is_too_large_is_refused(tmp_path: Path) -> None:
         grow(tmp_path / f"{number}.png", FILE_BYTES)
     workspace = find_files([tmp_path])
     with pytest.raises(CliError, match=f"the folder has more than {ARCHIVE_BYTES} bytes"):
-        workspace.zip()
+        _ = workspace.archive
 
 
 def test_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
@@ -318,7 +318,7 @@ def test_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     write(tmp_path, {"a.yaml": FLOW})
     (tmp_path / "p.png").unlink()
     with pytest.raises(CliError, match=r"p\.png: cannot be read: No such file"):
-        workspace.zip()
+        _ = workspace.archive
 
 
 def test_accents_are_part_of_their_letters(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ async def answer(catalog: Catalog, folder: Path) -> set[Problem] | str:
     """What the server says of a folder: its problems and notices, or why it refuses the folder as a whole."""
 
     async def chunks() -> AsyncIterator[bytes]:
-        yield find_files([folder]).zip()
+        yield find_files([folder]).archive
 
     try:
         report = await catalog.imports.run(NewImport("w"), chunks())
