@@ -140,8 +140,7 @@ class Flow:
     """The steps of a test and its configuration.
 
     `app_ids` are the ids of the app under test, `env` the variables with their templates, and `env_locations` where the
-    templates are written. `on_start` runs before the
-    steps, `on_complete` after them whether they passed or failed.
+    templates are written. `on_start` runs before the steps, `on_complete` after them whether they passed or failed.
     """
 
     steps: tuple[Step, ...]
