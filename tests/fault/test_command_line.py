@@ -5,7 +5,8 @@ import os
 import re
 import signal
 import sys
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 
@@ -113,11 +114,14 @@ class CuttingProxy:
         self._after = after
         self.cuts = cuts
 
+    async def may_pass(self, copied: int, size: int) -> bool:
+        """Whether `size` more bytes go on, with which the connection has had `copied`; False cuts it."""
+        return not (self.cuts and copied > self._after)
+
     async def forward(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         upstream_reader, upstream = await asyncio.open_connection(self._host, int(self._port))
-        limit = self._after if self.cuts else None
         tasks = [
-            asyncio.create_task(_copy(reader, upstream, limit)),
+            asyncio.create_task(_copy(reader, upstream, self.may_pass)),
             asyncio.create_task(_copy(upstream_reader, writer)),
         ]
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -129,12 +133,35 @@ class CuttingProxy:
             each.transport.abort()
 
 
-async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, limit: int | None = None) -> bool:
-    """Whether it ended because the limit was reached."""
+class HoldingProxy(CuttingProxy):
+    """Holds what clients send after so many bytes of all connections together, until it is released."""
+
+    def __init__(self, target: str, *, after: int) -> None:
+        super().__init__(target, cuts=0, after=after)
+        self.released = asyncio.Event()
+        self._total = 0
+
+    async def may_pass(self, copied: int, size: int) -> bool:
+        self._total += size
+        if self._total > self._after:
+            await self.released.wait()
+        return True
+
+
+async def _always(copied: int, size: int) -> bool:
+    return True
+
+
+async def _copy(
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    may_pass: Callable[[int, int], Awaitable[bool]] = _always,
+) -> bool:
+    """Whether it ended because bytes may not pass."""
     copied = 0
     while chunk := await reader.read(1 << 16):
         copied += len(chunk)
-        if limit is not None and copied > limit:
+        if not await may_pass(copied, len(chunk)):
             return True
         writer.write(chunk)
         await writer.drain()
@@ -142,14 +169,18 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, limi
 
 
 LARGE_BYTES = 50 * 1024 * 1024
+SOME_BYTES = 20 * 1024 * 1024
+"""Two parts of the file and a half."""
 
 
-async def large_project(stack: Stack, api: Api, folder: Path, **environment: str) -> tuple[Shell, str]:
-    """A folder with an app file of 50 MiB, and its app."""
+@asynccontextmanager
+async def large_project(proxy: CuttingProxy, api: Api, folder: Path) -> AsyncIterator[tuple[Shell, str]]:
+    """A folder with an app file of 50 MiB, whose commands reach the server through the proxy, and its app."""
     app = await World(api).app()
-    shell = Shell(folder, {"MOBILETEST_URL": stack.url, "MOBILETEST_API_KEY": str(api.key), **environment})
     (folder / "app.apk").write_bytes(os.urandom(LARGE_BYTES))
-    return shell, app["id"]
+    async with await asyncio.start_server(proxy.forward, "127.0.0.1", 0) as server:
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        yield Shell(folder, {"MOBILETEST_URL": url, "MOBILETEST_API_KEY": str(api.key)}), app["id"]
 
 
 async def is_stored(api: Api, app: str, folder: Path) -> None:
@@ -162,9 +193,7 @@ async def is_stored(api: Api, app: str, folder: Path) -> None:
 @on_the_stack
 async def test_an_upload_survives_connections_that_are_cut(own_stack: Stack, own_api: Api, tmp_path: Path) -> None:
     proxy = CuttingProxy(own_stack.url, cuts=6, after=5 * 1024 * 1024)
-    async with await asyncio.start_server(proxy.forward, "127.0.0.1", 0) as server:
-        port = server.sockets[0].getsockname()[1]
-        shell, app = await large_project(own_stack, own_api, tmp_path, MOBILETEST_URL=f"http://127.0.0.1:{port}")
+    async with large_project(proxy, own_api, tmp_path) as (shell, app):
         process = await shell.start("builds", "upload", "app.apk", "--app", app, "--build", "1", "--patience", "60")
         _, err = await process.communicate()
     assert (process.returncode, proxy.cuts) == (0, 0), err.decode()
@@ -176,15 +205,17 @@ async def test_an_upload_survives_connections_that_are_cut(own_stack: Stack, own
 async def test_an_upload_survives_gateway_and_catalog_that_are_killed(
     own_stack: Stack, own_api: Api, tmp_path: Path
 ) -> None:
-    shell, app = await large_project(own_stack, own_api, tmp_path)
-    process = await shell.start("builds", "upload", "app.apk", "--app", app, "--build", "1", "--patience", "120")
-    ended = asyncio.create_task(process.communicate())
-    for part in ("catalog", "gateway"):
-        await eventually(lambda: has_parts(own_api, tmp_path, app), every=0.05)
-        assert not ended.done()
-        await own_stack.kill(part)
-        await own_stack.start(part)
-    _, err = await ended
+    proxy = HoldingProxy(own_stack.url, after=SOME_BYTES)
+    async with large_project(proxy, own_api, tmp_path) as (shell, app):
+        process = await shell.start("builds", "upload", "app.apk", "--app", app, "--build", "1", "--patience", "120")
+        ended = asyncio.create_task(process.communicate())
+        for part in ("catalog", "gateway"):
+            await eventually(lambda: has_parts(own_api, tmp_path, app), every=0.05)
+            assert not ended.done()
+            await own_stack.kill(part)
+            await own_stack.start(part)
+        proxy.released.set()
+        _, err = await ended
     assert process.returncode == 0, err.decode()
     await is_stored(own_api, app, tmp_path)
 
@@ -193,15 +224,17 @@ async def test_an_upload_survives_gateway_and_catalog_that_are_killed(
 async def test_an_interrupted_upload_goes_on_when_the_command_runs_again(
     own_stack: Stack, own_api: Api, tmp_path: Path
 ) -> None:
-    shell, app = await large_project(own_stack, own_api, tmp_path)
-    command = ("builds", "upload", "app.apk", "--app", app, "--build", "1")
-    process = await shell.start(*command)
-    await eventually(lambda: has_parts(own_api, tmp_path, app), every=0.05)
-    process.send_signal(signal.SIGINT)
-    await process.communicate()
-    assert process.returncode != 0
-    again = await shell.start(*command)
-    _, err = await again.communicate()
+    proxy = HoldingProxy(own_stack.url, after=SOME_BYTES)
+    async with large_project(proxy, own_api, tmp_path) as (shell, app):
+        command = ("builds", "upload", "app.apk", "--app", app, "--build", "1")
+        process = await shell.start(*command)
+        await eventually(lambda: has_parts(own_api, tmp_path, app), every=0.05)
+        process.send_signal(signal.SIGINT)
+        await process.communicate()
+        assert process.returncode != 0
+        proxy.released.set()
+        again = await shell.start(*command)
+        _, err = await again.communicate()
     assert again.returncode == 0, err.decode()
     assert re.search(r"Going on with app\.apk: the server has [1-9] of 7 parts\.", err.decode())
     await is_stored(own_api, app, tmp_path)
