@@ -17,16 +17,16 @@ from .arguments import (
 from .capture_readers import CAPTURE_READERS
 from .commands import BaseCommand
 from .device_commands import ClearKeychain
-from .nodes import Node, quote, read_optional, suggest
+from .nodes import Node, quote, read_optional, scalar_text, suggest
 from .selectors import (
     COMMON_FIELDS,
     CRITERIA,
-    VALUE_LIMIT,
     Selector,
     read_direction,
     read_element,
     read_position,
     read_selector,
+    read_truth,
 )
 
 _REMOTE = (
@@ -66,9 +66,9 @@ def _read_press_key(node: Node) -> BaseCommand:
 
 def _read_assert_true(node: Node) -> BaseCommand:
     argument = single_argument(node, "condition")
-    word = argument.typed  # `no` without quotes is false, and "no" is a text, which is true
-    condition = str(word).lower() if isinstance(word, bool) else argument.string(limit=VALUE_LIMIT)
-    return commands.AssertTrue(condition, argument.template)
+    value = argument.typed  # `no` without quotes is false, and "no" is a text, which is true
+    text = scalar_text(value) if isinstance(value, bool | int | float) else read_truth(argument)
+    return commands.AssertTrue(text, argument.template)
 
 
 def _read_extended_wait_until(node: Node) -> BaseCommand:

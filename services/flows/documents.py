@@ -4,10 +4,8 @@ YAML is restricted to plain data: no aliases, no duplicate keys, only the usual 
 and dates are texts). Depth is checked before each descent, so deep documents are refused and do not overflow the stack.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from math import isfinite
 
 import yaml
 from yaml.events import (
@@ -21,7 +19,8 @@ from yaml.events import (
     SequenceStartEvent,
 )
 
-from .nodes import BOOLEAN_WORDS, DocumentError, Location, Node, Scalar, scalar_text
+from .nodes import DocumentError, Location, Node, quote, scalar_text
+from .plain_scalars import is_unreadable, old_value, plain_value
 from .yaml_mistakes import explain_mistake
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -36,15 +35,6 @@ _TOO_MANY = {
 _PLAIN_TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "seq", "map"))
 _RESOLVED_TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("int", "float", "bool"))
 """A scalar with one of them is read as it would be without."""
-_NULL = frozenset({"", "~", "null", "Null", "NULL"})
-_BOOLEAN = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
-_WORDS = {
-    written: truth for word, truth in BOOLEAN_WORDS.items() for written in (word, word.capitalize(), word.upper())
-}
-_INTEGER = re.compile(r"[-+]?[0-9]+")
-_EXACT_DIGITS = 15
-"""Longer integers are texts: steps are stored and sent as JSON, whose numbers are exact up to 2^53."""
-_FLOAT = re.compile(r"[-+]?(\.[0-9]{1,40}|[0-9]{1,40}(\.[0-9]{0,40})?)([eE][-+]?[0-9]{1,3})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +119,7 @@ class _YamlReader:
         _check_plain(event, location)
         if isinstance(event, ScalarEvent):
             self._size.add_scalar(event.value, location)
-            word = _WORDS.get(event.value) if _is_plain(event) else None
-            return Node(_scalar_value(event), location, event.value, key_location, word=word)
+            return _read_scalar(event, location, key_location)
         self._size.add_collection(depth, location)
         is_list = isinstance(event, SequenceStartEvent)
         value = self._read_items(path, depth + 1) if is_list else self._read_entries(path, depth + 1)
@@ -205,18 +194,14 @@ def _is_plain(event: ScalarEvent) -> bool:
     return bool(event.implicit[0]) or event.tag in _RESOLVED_TAGS
 
 
-def _scalar_value(event: ScalarEvent) -> Scalar:
-    """The value of a scalar in the core schema of YAML 1.2; quoted and block scalars are texts."""
+def _read_scalar(event: ScalarEvent, location: Location, key_location: Location | None) -> Node:
+    """A scalar with quotes, and a block, is a text."""
     text: str = event.value
     if not _is_plain(event):
-        return text
-    if text in _NULL:
-        return None
-    if text in _BOOLEAN:
-        return _BOOLEAN[text]
-    if _INTEGER.fullmatch(text):
-        return int(text) if len(text.lstrip("+-")) <= _EXACT_DIGITS else text
-    return float(text) if _FLOAT.fullmatch(text) and isfinite(float(text)) else text
+        return Node(text, location, text, key_location)
+    if is_unreadable(text):
+        raise location.error(f"put {quote(text)} into quotes: without them YAML reads it as a number that has no use")
+    return Node(plain_value(text), location, text, key_location, old_value=old_value(text))
 
 
 def _syntax_error(root: str, text: str, error: yaml.MarkedYAMLError) -> DocumentError:

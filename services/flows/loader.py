@@ -123,8 +123,8 @@ def _write_json(node: Node, size: SizeCounter, depth: int, path: tuple[str, ...]
         case str() | int() | float() | None as scalar:
             size.add_scalar(node.raw, node.location)
             is_argument = path[-3:-1] == ("launchApp", "arguments")
-            if node.word is not None and (is_argument or path[-1:] in _ASSERTIONS or path[-2:] in _ASSERTIONS):
-                return node.word
+            if is_argument or path[-1:] in _ASSERTIONS or path[-2:] in _ASSERTIONS:
+                return scalar if node.old_value is None else node.old_value
             typed = isinstance(scalar, str | None) or is_argument
             written = str(scalar).lower() if isinstance(scalar, bool) else str(scalar)
             return scalar if typed or written == node.raw else node.raw

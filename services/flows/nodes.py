@@ -12,6 +12,7 @@ _DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)\s*(ms|s|m)?")
 WIDE = 1e6
 """Bounds of numbers from here on are no help in a message."""
 
+_WHOLE = re.compile(r"[+-]?[0-9]+")
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
 Scalar = str | int | float | bool | None
@@ -80,7 +81,8 @@ class Node:
 
     `raw` is a scalar as it was written ("007"). A scalar with variables is `pending` until they are filled in, and
     until then reads as some allowed value; `template` is the text that it was filled in from. `pending_key`: the key of
-    this value in its mapping has variables. `word` is what a scalar without quotes, such as `no`, is as a boolean.
+    this value in its mapping has variables. `old_value` is what YAML 1.1, which Maestro reads, makes of a scalar
+    without quotes, if `value` differs or is a number or a boolean: `no` is false, 0x0F is 15, and 08 is "08".
     """
 
     value: "Scalar | tuple[Node, ...] | Mapping[str, Node]"
@@ -90,7 +92,7 @@ class Node:
     pending: bool = False
     pending_key: bool = False
     template: str = ""
-    word: bool | None = None
+    old_value: Scalar = None
 
     def error(self, message: str) -> DocumentError:
         return self.location.error(message)
@@ -147,15 +149,17 @@ class Node:
 
     @property
     def typed(self) -> "Scalar | tuple[Node, ...] | Mapping[str, Node]":
-        """The value; a word without quotes is the boolean that YAML 1.1 makes of it."""
-        return self.value if self.word is None else self.word
+        """The value; without quotes, what YAML 1.1 makes of it."""
+        return self.value if self.old_value is None else self.old_value
 
     def boolean(self) -> bool:
-        """True or false, or another word for it, possibly in quotes."""
+        """True or false, or another word for it, possibly in quotes; a whole number is false if it is 0."""
         if self.pending:
             return False
         if isinstance(self.value, str) and self.value.lower() in BOOLEAN_WORDS:
             return BOOLEAN_WORDS[self.value.lower()]
+        if _WHOLE.fullmatch(self.raw):
+            return any(digit not in "+-0" for digit in self.raw)
         if not isinstance(self.value, bool):
             raise self.error(f"expected true or false, not {self._kind()}")
         return self.value

@@ -204,8 +204,14 @@ def read_condition(node: Node) -> Condition:
         visible=read_optional(entries, "visible", read_element),
         not_visible=read_optional(entries, "notVisible", read_element),
         platform=read_optional(entries, "platform", lambda value: value.choice(("android", "ios", "web"))),
-        truth=read_optional(entries, "true", lambda value: value.string(limit=VALUE_LIMIT)),
+        truth=read_optional(entries, "true", read_truth),
     )
+
+
+def read_truth(node: Node) -> str:
+    """A text that must count as true. Spaces around what is written are no part of it, those in values are."""
+    text = node.string(limit=VALUE_LIMIT)
+    return text if node.template else text.strip()
 
 
 def read_element(node: Node) -> Selector:

@@ -12,10 +12,11 @@ Value: TypeAlias = str | int | float | bool | None
 
 TEXT_LIMIT = 10_000
 
-_ZERO = re.compile(
-    r"[+-]?(?:(?:0[0_]*(?:\.0*)?|\.0+)(?:e[+-]?\d+)?[fd]?|0[xb][0_]+|0x0+(?:\.0*)?p[+-]?\d+[fd]?)", re.ASCII
+_JAVA_NUMBER = re.compile(
+    r"[\0- ]*([+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?"
+    r"|(0x)(?:[\da-f]+(?:\.[\da-f]*)?|\.[\da-f]+)p[+-]?\d+))[fd]?[\0- ]*",
+    re.ASCII | re.IGNORECASE,
 )
-"""What Java or YAML 1.1 reads as the number 0."""
 _NUMBER = re.compile(r"\s*-?\d+(\.\d+)?\s*", re.ASCII)
 
 
@@ -32,11 +33,22 @@ class ExpressionError(ValueError):
 
 
 def is_true(value: Value) -> bool:
-    """Whether a value counts as true: it is not empty, "false", "null", "undefined" or zero."""
+    """Whether a value counts as true in Maestro: it is not empty, "false" in any case, "null", "undefined" or zero."""
     if isinstance(value, str):
-        text = value.strip().lower()
-        return text not in ("", "false", "null", "undefined") and _ZERO.fullmatch(text) is None
+        is_word = value in ("null", "undefined") or value.upper() == "FALSE"
+        return bool(value.strip()) and not is_word and not _is_zero(value)
     return bool(value)
+
+
+def _is_zero(text: str) -> bool:
+    """Whether Java reads the text as the number 0."""
+    number = _JAVA_NUMBER.fullmatch(text)
+    if number is None:
+        return False
+    try:
+        return (float.fromhex(number[1]) if number[2] else float(number[1])) == 0
+    except OverflowError:
+        return False
 
 
 def to_text(value: Value) -> str:

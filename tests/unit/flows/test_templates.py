@@ -58,12 +58,26 @@ def test_an_expression_without_an_end_is_refused(text: str, message: str, positi
 
 
 FALSE: list[Value] = [
-    *("", " ", "false", "False", "null", "undefined", "0", "0.0", "-0", "+0", ".0", "0.", "0e5", "0f"),
-    *("0x0", "-0x00", "0b0", "0_0", "0x0p0"),
+    *("", " ", "false", "False", "null", "undefined", "0", "0.0", "-0", "+0", ".0", "0.", "0e5", "0f", " 0\n"),
+    *("0x0p0", "0X.0P1d", "0x1p-9999", "1e-400", "-2e-324f"),
     *(False, None, 0.0),
 ]
 TRUE: list[Value] = [
     *("x", "true", "1", "no", "'false'", "00x", "0x", "0x0f", "0b1", "0o0", "0:0", ".", "e5", "0e", "NaN", "{}"),
+    *(
+        "0x0",
+        "0b0",
+        "0_0",
+        "NULL",
+        " null",
+        "Undefined",
+        "false ",
+        "1e999",
+        "0x1p9999",
+        "3e-324",
+        "0x.p0",
+        "1" * 9_999 + "x",
+    ),
     *(True, 1.0, -1.0),
 ]
 

@@ -126,8 +126,10 @@ class Templates:
 
     async def _fill_scalar(self, scalar: Node, scope: Scope, rule: "Rule") -> str:
         path = scalar.location.path
+        is_condition = _CONDITION.search(path) is not None
+        text = scalar.raw.strip() if is_condition else scalar.raw
         try:
-            return await self.fill(scalar.raw, scope, path, _compared if _CONDITION.search(path) else rule)
+            return await self.fill(text, scope, path, _compared if is_condition else rule)
         except ExpressionError as error:
             raise scalar.error(str(error)) from error
         except ScriptError as error:
