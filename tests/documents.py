@@ -96,18 +96,16 @@ def blocks_of(document: str, heading: str) -> list[Block]:
 async def check_blocks(
     blocks: list[Block],
     *,
-    url: str,
-    api_key: str,
+    ready: Mapping[str, object],
     folder: Path,
     prelude: str = "",
     environ: Mapping[str, str] | None = None,
 ) -> None:
-    """Run the blocks in one shell in `folder`, beside a ready.json; AssertionError where one fails or prints another
-    output. Ids and times may differ. `prelude` is run before, and prints nothing.
+    """Run the blocks in one shell in `folder`, beside a ready.json with `ready`; AssertionError where one fails or
+    prints another output. Ids and times may differ. `prelude` is run before, and prints nothing.
     """
-    ready = folder / ".local" / "ready.json"
-    ready.parent.mkdir()
-    ready.write_text(json.dumps({"url": url, "api_key": api_key}))
+    (folder / ".local").mkdir()
+    (folder / ".local" / "ready.json").write_text(json.dumps(ready))
     script = f"set -euo pipefail\n{prelude}\n" + "".join(f"{block}\necho '{MARK}'\n" for block, _ in blocks)
     shell = await asyncio.create_subprocess_exec(
         "bash", "-c", script, cwd=folder, stdout=PIPE, stderr=PIPE, env=environ or None

@@ -79,6 +79,7 @@ from services.chassis.lifecycle import Background
 from services.chassis.migrations import open_migrated
 from services.chassis.mongo import Mongo
 from services.chassis.object_store import ObjectStore
+from services.chassis.organisations import KnownOrganisations
 from services.chassis.outbox import Outbox
 from services.chassis.outbox_relay import OutboxRelay
 from services.chassis.producer import Producer
@@ -114,7 +115,10 @@ async def start_app(settings: Settings) -> AsyncIterator[CatalogService]:
         flows = ChildFlowReader()
         stack.push_async_callback(flows.close)
         servicers = _servicers(settings, mongo, outbox, objects, flows)
-        serving = grpc_server.serve(settings, servicers, health=health, idempotency=Idempotency(mongo))
+        organisations = KnownOrganisations(MongoLimits(mongo, SystemClock(), settings.limits).overrides)
+        serving = grpc_server.serve(
+            settings, servicers, health=health, organisations=organisations, idempotency=Idempotency(mongo)
+        )
         address = await stack.enter_async_context(serving)
         await stack.enter_async_context(health.mark_ready(background))
         yield CatalogService(address, admin.address, background)

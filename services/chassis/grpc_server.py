@@ -14,6 +14,7 @@ from services.chassis.grpc_channel import FLOW_OPTIONS, MAX_MESSAGE_BYTES, Chann
 from services.chassis.health import Health
 from services.chassis.idempotency import Idempotency
 from services.chassis.method_options import describe_methods
+from services.chassis.organisations import KnownOrganisations
 from services.chassis.request_interceptor import RequestInterceptor
 from services.chassis.settings import ProcessSettings
 from services.chassis.tls import server_credentials
@@ -45,6 +46,7 @@ async def serve(
     servicers: Sequence[Servicer],
     *,
     health: Health,
+    organisations: KnownOrganisations,
     idempotency: Idempotency | None = None,
     interceptors: Sequence[grpc.aio.ServerInterceptor] = (),
 ) -> AsyncIterator[str]:
@@ -59,6 +61,7 @@ async def serve(
     interceptor = RequestInterceptor(
         describe_methods(descriptors),
         callers,
+        organisations=organisations,
         idempotency=idempotency,
         unavailable=lambda: health.unavailable,
     )

@@ -1,7 +1,7 @@
 """What happens to every incoming gRPC call around its servicer.
 
-In this order: metrics, log and error mapping; token, organisation and scope; deadline; validation and defaults;
-idempotency; the servicer.
+In this order: metrics, log and error mapping; token, organisation and scope; deadline; whether the organisation exists;
+validation and defaults; idempotency; the servicer.
 """
 
 import asyncio
@@ -15,10 +15,12 @@ from google.protobuf.message import Message
 
 from services.chassis import call_together, error_status, logs, metrics
 from services.chassis import context as calling
+from services.chassis.context import Caller
 from services.chassis.errors import Unavailable
 from services.chassis.grpc_channel import REPLAYED
 from services.chassis.idempotency import Idempotency
 from services.chassis.method_options import Method
+from services.chassis.organisations import KnownOrganisations
 from services.chassis.service_token import Callers, authorize, read_metadata
 from services.chassis.validation import validate_and_default
 
@@ -43,12 +45,14 @@ class RequestInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc, unus
         methods: Mapping[str, Method],
         callers: Callers,
         *,
+        organisations: KnownOrganisations,
         idempotency: Idempotency | None = None,
         unavailable: Callable[[], Unavailable | None] = lambda: None,
     ) -> None:
         """`unavailable()`: the error to answer every call with, while the service's database is away."""
         self._methods = methods
         self._callers = callers
+        self._organisations = organisations
         self._idempotency = idempotency
         self._unavailable = unavailable
         self._wrapped: dict[str, Any] = {}
@@ -94,7 +98,8 @@ class RequestInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc, unus
     def _unary(self, method: Method, servicer: Callable[[Message, Context], Awaitable[Message]]) -> Any:
         async def handle(request: Message, context: Context) -> Message:
             async with ErrorMapper(method, context), self._limited(method, context):
-                with self._admitted(method, context):
+                with self._admitted(method, context) as caller:
+                    await self._organisations.check(caller)
                     validate_and_default(request)
                     return await self._run_idempotently(method, request, context, servicer)
 
@@ -117,7 +122,8 @@ class RequestInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc, unus
     def _download(self, method: Method, servicer: Callable[[Message, Context], AsyncIterator[Message]]) -> Any:
         async def handle(request: Message, context: Context) -> None:
             async with ErrorMapper(method, context):
-                with self._admitted(method, context):
+                with self._admitted(method, context) as caller:
+                    await self._organisations.check(caller)
                     validate_and_default(request)
                     async with aclosing(servicer(request, context)) as responses:  # type: ignore[type-var]
                         async for response in responses:
@@ -128,18 +134,19 @@ class RequestInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc, unus
     def _upload(self, method: Method, servicer: Callable[[AsyncIterator[Message], Context], Awaitable[Message]]) -> Any:
         async def handle(requests: AsyncIterator[Message], context: Context) -> Message:
             async with ErrorMapper(method, context):
-                with self._admitted(method, context):
+                with self._admitted(method, context) as caller:
+                    await self._organisations.check(caller)
                     return await servicer(_validate_each(requests), context)
 
         return handle
 
     @contextmanager
-    def _admitted(self, method: Method, context: Context) -> Iterator[None]:
+    def _admitted(self, method: Method, context: Context) -> Iterator[Caller]:
         caller = authorize(method, read_metadata(context.invocation_metadata()), self._callers)
         if (unavailable := self._unavailable()) is not None:
             raise unavailable
         with calling.bind(caller), calling.limit_time(context.time_remaining()):
-            yield
+            yield caller
 
     async def _run_idempotently(
         self,

@@ -98,7 +98,8 @@ class ProcessSettings(KafkaSettings):
     """Says to other services which one this is."""
     callers: str = ""
     """The services that may call this one: NAME=DIGEST entries, the hexadecimal SHA-256 of each one's token, separated
-    by commas. The protos say which methods each may call."""
+    by commas. The protos say which methods each may call. What follows a digest of `operator` restricts that token:
+    `:org=ID` to one organisation, `:scopes=read` to reading (several scopes with `+`)."""
     shutdown_grace_seconds: float = Field(default=10.0, ge=0)
     """How long calls, and runs of a worker, may continue after SIGTERM."""
     reflection: bool = False

@@ -123,7 +123,13 @@ async def _serve(shared: Resources) -> str:
     await shared.start("deleted_tests", DeletedTests(stored, shared.catalog, lease).run())
     servicers = _servicers(shared, notifier, stored, await _open_resolver(shared))
     idempotency = Idempotency(shared.mongo)
-    server = grpc_server.serve(shared.settings, servicers, health=shared.health, idempotency=idempotency)
+    server = grpc_server.serve(
+        shared.settings,
+        servicers,
+        health=shared.health,
+        organisations=shared.catalog.organisations,
+        idempotency=idempotency,
+    )
     address = await shared.stack.enter_async_context(server)
     shared.stack.callback(notifier.stop)
     return address

@@ -21,6 +21,7 @@ from services.chassis import grpc_server, logs
 from services.chassis.context import Caller, bind, current
 from services.chassis.errors import Unavailable
 from services.chassis.grpc_server import Channel
+from services.chassis.organisations import KnownOrganisations
 from services.chassis.tls import TlsFiles
 from services.executor.limits import OrganisationLimitsCache
 from services.executor.model.executions import BuildConfig, StartSubject
@@ -56,6 +57,7 @@ class RemoteCatalog:
         self._limits = limits_pb2_grpc.LimitsStub(to)  # type: ignore[no-untyped-call]
         self._secrets = secrets_pb2_grpc.SecretsStub(to)  # type: ignore[no-untyped-call]
         self.limits = OrganisationLimitsCache(self._load_limits, default_limits)
+        self.organisations = KnownOrganisations(self._load_limits)
         self._plans = PlanReader(to, self.limits)
 
     def is_reachable(self) -> bool:

@@ -5,6 +5,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from dataclasses import dataclass
 from uuid import uuid4
 
+from mobiletest.catalog.v1 import limits_pb2, limits_pb2_grpc
 from mobiletest.reporting.v1 import operations_pb2, operations_pb2_grpc, reports_pb2, reports_pb2_grpc
 
 from services.chassis import grpc_server
@@ -18,6 +19,7 @@ from services.chassis.leases import Lease
 from services.chassis.lifecycle import Background
 from services.chassis.migrations import open_migrated
 from services.chassis.mongo import Mongo
+from services.chassis.organisations import KnownOrganisations
 from services.chassis.producer import Producer
 from services.reporting.consumer import CATALOG_EVENTS, EXECUTION_EVENTS, TOPICS, EventHandler
 from services.reporting.rebuild.facts import CATALOG_SERVICES, EXECUTOR_SERVICES, RemoteFactHistory
@@ -41,6 +43,7 @@ from services.reporting.usecases.retention import RetentionSweeper
 from services.reporting.usecases.run_lists import RunLists
 
 OPERATION_LEASE_SECONDS = 15.0
+CATALOG_SECONDS = 2.0
 FETCH_WAIT_MS = 100
 """How long a fetch waits for events: Tansu may answer half of that late."""
 QUIET_FETCH_WAIT_MS = 400
@@ -68,7 +71,9 @@ async def start_app(settings: Settings) -> AsyncIterator[App]:
         health.register("mongodb", mongo.ping)
         new_job = await stack.enter_async_context(open_rebuild_jobs(settings, mongo))
         await stack.enter_async_context(background.run("operation", export_metrics(lambda: newest_state(mongo))))
-        serving = grpc_server.serve(settings, [_reports(mongo), _operations(new_job)], health=health)
+        organisations = await stack.enter_async_context(_open_organisations(settings))
+        servicers = [_reports(mongo), _operations(new_job)]
+        serving = grpc_server.serve(settings, servicers, health=health, organisations=organisations)
         address = await stack.enter_async_context(serving)
         consumer = ConsumerThread(lambda: _open_consumer(settings))
         health.register("consumer", consumer.check, affects="liveness")
@@ -101,6 +106,17 @@ async def open_rebuild_jobs(settings: Settings, mongo: Mongo) -> AsyncIterator[C
             return RebuildJob(history, MongoRebuildStore(mongo, settings.rules), consumers, lease, timings)
 
         yield new_job
+
+
+@asynccontextmanager
+async def _open_organisations(settings: Settings) -> AsyncIterator[KnownOrganisations]:
+    """The organisations of the catalog, which only callers other than the gateway wait for."""
+    services = [limits_pb2.DESCRIPTOR.services_by_name["Limits"]]
+    opened = grpc_server.open_channel(settings.catalog_address, settings.token, services=services, tls=settings.tls)
+    async with opened as channel:
+        stub = limits_pb2_grpc.LimitsStub(channel)  # type: ignore[no-untyped-call]
+        request = limits_pb2.GetOrganisationLimitsRequest()
+        yield KnownOrganisations(lambda: stub.GetOrganisationLimits(request, timeout=CATALOG_SECONDS))
 
 
 def _operations(new_job: Callable[[], RebuildJob]) -> grpc_server.Servicer:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from services.chassis.service_token import parse_callers, token_digest
+from services.chassis.service_token import Grant, parse_callers, token_digest
 from tests.callers import ALL
 from tests.deploy.kustomize import ROOT, SERVICES
 from tests.deploy.variables import known, loaded, needed, variables
@@ -69,7 +69,7 @@ def test_each_service_gets_its_own_token_and_no_other(named: tuple[str, Service]
 def test_the_callers_are_those_of_the_tokens() -> None:
     accepted = parse_callers(GIVEN["MOBILETEST_CALLERS"])
     names = {name: f"MOBILETEST_TOKEN_{name.upper().replace('-', '_')}" for name in ALL}
-    assert accepted == {token_digest(GIVEN[variable]): frozenset({name}) for name, variable in names.items()}
+    assert accepted == {token_digest(GIVEN[variable]): Grant(frozenset({name})) for name, variable in names.items()}
 
 
 def test_services_listen_at_the_addresses_that_others_use(service: Service) -> None:

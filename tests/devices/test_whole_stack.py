@@ -128,4 +128,6 @@ async def test_the_blocks_of_the_documentation_print_what_it_shows(shop: Shop, t
     calls = calls.replace("http://127.0.0.1:8090/", shop.page.removesuffix("index.html"))
     assert expected is not None
     assert shop.api.key is not None
-    await check_blocks([(prelude, None), (calls, expected)], url=shop.api.url, api_key=shop.api.key, folder=tmp_path)
+    await check_blocks(
+        [(prelude, None), (calls, expected)], ready={"url": shop.api.url, "api_key": shop.api.key}, folder=tmp_path
+    )

@@ -37,7 +37,12 @@ async def test_every_block_prints_what_the_document_shows(
     blocks = blocks_of(name, heading)
     assert len(blocks) >= 5
     key = await fresh_key(stack, "bootstrap")
-    await check_blocks(blocks, url=stack.url, api_key=key, folder=tmp_path)
+    await check_blocks(blocks, ready=_ready(stack, key), folder=tmp_path)
+
+
+def _ready(stack: SharedStack, key: str) -> dict[str, object]:
+    """What `make run` writes for other programs."""
+    return {"url": stack.url, "api_key": key, "grpc": stack.grpc, "grpc_token": stack.grpc_token}
 
 
 async def _variables(world: World, _: Path) -> Sequence[Names]:
@@ -110,10 +115,19 @@ async def _organisation(world: World, _: Path) -> Sequence[Names]:
     return [{"ORG_ID": (await world.app())["org_id"]}]
 
 
+async def _internal_caller(world: World, _: Path) -> Sequence[Names]:
+    app = await world.app(name="Shop")
+    await world.build(app, "1.0.0")
+    organisation = {"ORG_ID": app["org_id"]}
+    workflow = await world.workflow(await world.test(app=app))
+    return [organisation, {**organisation, "WORKFLOW": workflow["id"]}, organisation]
+
+
 WORLDS: dict[str, Callable[[World, Path], Awaitable[Sequence[Names]]]] = {
     "docs/command-line.md": _project,
     "docs/commands.md": _baseline,
     "docs/gate.md": _pull_request,
+    "docs/grpc-callers.md": _internal_caller,
     "docs/human-in-the-loop.md": _question,
     "docs/limits.md": _organisation,
     "docs/quarantine.md": _broken_test,
@@ -146,5 +160,9 @@ async def test_every_other_shell_block_runs_as_written(page: str, stack: SharedS
         "MOBILETEST_CALLERS": f"gateway={'0' * 64}",
     }
     await check_blocks(
-        [*prelude, *named], url=stack.url, api_key=key, folder=tmp_path, prelude=STRICT, environ=INHERITED | environ
+        [*prelude, *named],
+        ready=_ready(stack, key),
+        folder=tmp_path,
+        prelude=STRICT,
+        environ=INHERITED | environ,
     )

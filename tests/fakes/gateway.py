@@ -23,7 +23,7 @@ from services.chassis.service_token import read_metadata
 from services.chassis.settings import ProcessSettings
 from services.gateway.auth.api_keys import KeyHolder, checksum, invalid_api_key
 from services.gateway.contract.operations import all_services
-from tests.callers import callers
+from tests.callers import any_organisation, callers
 
 TOKEN = "a service token for tests"
 
@@ -130,7 +130,8 @@ class FakeBackends:
             shutdown_grace_seconds=0.1,
         )
         mine = [(self._adder(s), object(), s) for s in all_services() if s.file.package.split(".")[1] == name]
-        self.addresses[name] = await stack.enter_async_context(grpc_server.serve(settings, mine, health=Health()))
+        serving = grpc_server.serve(settings, mine, health=Health(), organisations=any_organisation())
+        self.addresses[name] = await stack.enter_async_context(serving)
 
     async def stop(self, name: str) -> None:
         await self._stops.pop(name).aclose()

@@ -27,7 +27,7 @@ OPERATIONS = {"Verify", "Rebuild", "SetOrganisationLimits"}
 ONLY = {
     "executor-api": {"ListTests"} | PLANS | LIMITS,
     "executor-worker": {"DownloadBuild"} | LIMITS | VALUES,
-    "reporting": FACTS,
+    "reporting": FACTS | LIMITS,
 }
 NOT = {
     "gateway": FACTS | OPERATIONS | PLANS | LIMITS | VALUES,

@@ -40,15 +40,20 @@ class MongoLimits:
         org_id = context.current().org_id
         written = await self._organisations.update_one({"_id": org_id}, {"$set": {"limits": limits.as_set()}})
         if not written.matched_count:
-            raise NotFound("Organisation not found", reason="ORGANISATION_NOT_FOUND")
+            raise _not_found(org_id)
         self._read.pop(org_id, None)
 
     async def overrides(self) -> OrganisationLimits:
         """The limits that were set, without defaults. NotFound."""
-        found: Document | None = await self._organisations.find_one({"_id": context.current().org_id}, {"limits": 1})
+        org_id = context.current().org_id
+        found: Document | None = await self._organisations.find_one({"_id": org_id}, {"limits": 1})
         if found is None:
-            raise NotFound("Organisation not found", reason="ORGANISATION_NOT_FOUND")
+            raise _not_found(org_id)
         return _from_document(found.get("limits", {}))
+
+
+def _not_found(org_id: str) -> NotFound:
+    return NotFound(f"There is no organisation {org_id}", reason="ORGANISATION_NOT_FOUND")
 
 
 def _from_document(document: Document) -> OrganisationLimits:

@@ -99,7 +99,7 @@ async def test_limits_are_set_and_shown(commands: Commands) -> None:
     code, _, err = await commands.run("limits", org_id, "--set", "speed=3")
     assert (code, "unknown limit 'speed'; the limits are requests_per_second" in err) == (1, True)
     code, _, err = await commands.run("limits", "nobody")
-    assert (code, "Organisation not found" in err) == (1, True)
+    assert (code, "There is no organisation" in err) == (1, True)
 
 
 async def test_secrets_are_rotated(commands: Commands) -> None:

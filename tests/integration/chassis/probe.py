@@ -15,8 +15,10 @@ from services.chassis.grpc_channel import Channel
 from services.chassis.health import Health
 from services.chassis.idempotency import Idempotency
 from services.chassis.ids import new_id
+from services.chassis.organisations import KnownOrganisations
 from services.chassis.settings import ProcessSettings
 from services.chassis.tls import TlsFiles
+from tests.callers import any_organisation
 from tests.unit.chassis.samples import TOKEN, process_settings
 
 APPS = apps_pb2.DESCRIPTOR.services_by_name["Apps"]
@@ -114,6 +116,7 @@ class Probe:
 async def serving(
     settings: ProcessSettings | None = None,
     *,
+    organisations: KnownOrganisations | None = None,
     idempotency: Idempotency | None = None,
     health: Health | None = None,
     tls: TlsFiles | None = None,
@@ -126,7 +129,13 @@ async def serving(
     ]
     async with AsyncExitStack() as stack:
         address = await stack.enter_async_context(
-            grpc_server.serve(settings or process_settings(), servicers, health=health, idempotency=idempotency)
+            grpc_server.serve(
+                settings or process_settings(),
+                servicers,
+                health=health,
+                organisations=organisations or any_organisation(),
+                idempotency=idempotency,
+            )
         )
         channel = await stack.enter_async_context(
             grpc_server.open_channel(address, TOKEN, services=[APPS, BUILDS], timeout=5.0, tls=tls)

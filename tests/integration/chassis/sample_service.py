@@ -14,6 +14,7 @@ from services.chassis.migrations import open_migrated
 from services.chassis.outbox_relay import OutboxRelay
 from services.chassis.producer import Producer
 from services.chassis.settings import ProcessSettings
+from tests.callers import any_organisation
 from tests.eventually import eventually
 
 
@@ -68,7 +69,8 @@ async def start_app(settings: Settings) -> AsyncIterator[App]:
             Apps(settings.sample_folder, background),
             apps_pb2.DESCRIPTOR.services_by_name["Apps"],
         )
-        address = await stack.enter_async_context(grpc_server.serve(settings, [servicer], health=health))
+        serving = grpc_server.serve(settings, [servicer], health=health, organisations=any_organisation())
+        address = await stack.enter_async_context(serving)
         (settings.sample_folder / "grpc").write_text(address)
         await stack.enter_async_context(health.mark_ready(background))
         yield App(background)

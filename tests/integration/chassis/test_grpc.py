@@ -1,5 +1,6 @@
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import grpc
 import pytest
@@ -13,6 +14,7 @@ from services.chassis.context import Caller, bind
 from services.chassis.error_status import MOST_VIOLATIONS, to_domain_error
 from services.chassis.errors import DomainError, Violation
 from services.chassis.grpc_channel import MAX_MESSAGE_BYTES
+from services.chassis.organisations import KnownOrganisations
 from tests.eventually import eventually
 from tests.integration.chassis.probe import APPS, Probe, raising, serving
 from tests.integration.chassis.proxies import copy_bytes
@@ -121,6 +123,30 @@ async def test_a_wrong_token_is_refused(probe: Probe) -> None:
             await call(apps_pb2.ListAppsRequest())
     assert error.value.code() is grpc.StatusCode.UNAUTHENTICATED
     assert probe.apps.callers == []
+
+
+async def test_an_organisation_that_does_not_exist_is_refused_before_anything_is_read_or_written() -> None:
+    async def find() -> None:
+        asked.append(context.current().org_id)
+        if asked[-1] != CALLER.org_id:
+            raise errors.NotFound("There is no such organisation", reason="ORGANISATION_NOT_FOUND")
+
+    asked: list[str] = []
+    async with serving(organisations=KnownOrganisations(find)) as probe:
+        with bind(replace(CALLER, org_id="nobody")):
+            for call in (
+                probe.stub.CreateApp(apps_pb2.CreateAppRequest(name="a", platform=1)),
+                probe.builds_stub.UploadBuild(iter([builds_pb2.UploadBuildRequest(chunk=b"x")])),
+                probe.builds_stub.DownloadBuild(builds_pb2.DownloadBuildRequest(version_id="b")).read(),
+            ):
+                received = await failure(call)
+                assert (type(received), received and received.reason) == (errors.NotFound, "ORGANISATION_NOT_FOUND")
+        assert (probe.apps.callers, probe.builds.closed.is_set()) == ([], False)
+        asked.clear()
+        with bind(CALLER):
+            for _ in range(2):
+                await probe.stub.ListApps(apps_pb2.ListAppsRequest())
+        assert asked == [CALLER.org_id]
 
 
 async def test_every_call_has_its_caller_and_a_deadline(probe: Probe) -> None:

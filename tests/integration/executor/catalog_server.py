@@ -14,6 +14,8 @@ from google.protobuf.struct_pb2 import Value
 from mobiletest.catalog.v1 import (
     builds_pb2,
     builds_pb2_grpc,
+    limits_pb2,
+    limits_pb2_grpc,
     resolution_pb2,
     resolution_pb2_grpc,
     secrets_pb2,
@@ -21,6 +23,7 @@ from mobiletest.catalog.v1 import (
     tests_pb2,
     tests_pb2_grpc,
 )
+from mobiletest.types.v1 import limits_pb2 as types_pb2
 from mobiletest.types.v1 import platform_pb2
 from pydantic import SecretStr
 
@@ -30,7 +33,7 @@ from services.chassis.errors import InvalidArgument, NotFound
 from services.chassis.health import Health
 from services.chassis.proto_values import json_to_struct
 from services.chassis.settings import ProcessSettings
-from tests.callers import callers
+from tests.callers import any_organisation, callers
 
 TOKEN = "t" * 20
 TOKEN_OF_GATEWAY = "g" * 20
@@ -167,6 +170,13 @@ class _Secrets(secrets_pb2_grpc.SecretsServicer):
         return secrets_pb2.GetSecretValuesResponse(secrets=[make(name=n, value=value) for n, value in known.items()])
 
 
+class _Limits(limits_pb2_grpc.LimitsServicer):
+    """Every organisation exists, with the default limits."""
+
+    async def GetOrganisationLimits(self, request: Any, context: Any) -> types_pb2.OrganisationLimits:  # noqa: N802
+        return types_pb2.OrganisationLimits()
+
+
 @asynccontextmanager
 async def serving(shelf: Shelf, listen: str = "127.0.0.1:0") -> AsyncIterator[Shelf]:
     """Serve the shelf inside the block; its address is set."""
@@ -196,7 +206,12 @@ async def serving(shelf: Shelf, listen: str = "127.0.0.1:0") -> AsyncIterator[Sh
             _Secrets(shelf),
             secrets_pb2.DESCRIPTOR.services_by_name["Secrets"],
         ),
+        (
+            limits_pb2_grpc.add_LimitsServicer_to_server,
+            _Limits(),
+            limits_pb2.DESCRIPTOR.services_by_name["Limits"],
+        ),
     ]
-    async with grpc_server.serve(settings, servicers, health=Health()) as address:
+    async with grpc_server.serve(settings, servicers, health=Health(), organisations=any_organisation()) as address:
         shelf.address = address
         yield shelf

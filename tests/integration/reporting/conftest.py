@@ -87,7 +87,7 @@ def settings(mongo_uri: str, kafka_bootstrap: str, mongo_client: MongoClient[dic
     name = f"test_{uuid4().hex}"
     yield Settings(
         service_token=SecretStr(TOKEN),
-        callers=callers(TOKEN, "operator"),
+        callers=callers(TOKEN, "gateway", "operator"),
         mongo_uri=mongo_uri,
         mongo_database=name,
         kafka_bootstrap=kafka_bootstrap,

@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from services.chassis.kafka_cluster import client_options
+from services.chassis.service_token import Grant
 from services.chassis.settings import ProcessSettings, load
 
 
@@ -27,7 +28,7 @@ def test_unknown_variables_are_ignored(environment: pytest.MonkeyPatch) -> None:
 
 def test_callers_are_known_by_the_digests_of_their_tokens(environment: pytest.MonkeyPatch) -> None:
     environment.setenv("MOBILETEST_CALLERS", f"gateway={'a' * 64}, gateway={'b' * 64}")
-    assert load(Settings).accepted_callers == {each * 64: frozenset({"gateway"}) for each in "ab"}
+    assert load(Settings).accepted_callers == {each * 64: Grant(frozenset({"gateway"})) for each in "ab"}
 
 
 def test_unreadable_callers_are_named(environment: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
