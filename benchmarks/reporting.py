@@ -101,7 +101,7 @@ def _settings(servers: Servers, name: str, admin: str) -> dict[str, str]:
         "KAFKA_IDEMPOTENCE": "false",
         "KAFKA_SESSION_SECONDS": "2",
         "SERVICE_TOKEN": TOKEN,
-        "CALLERS": f"operator={token_digest(TOKEN)}",
+        "CALLERS": ",".join(f"{name}={token_digest(TOKEN)}" for name in ("gateway", "operator")),
         "ADMIN_LISTEN": admin,
         "REPORTING_DATABASE": f"reporting_{name}",
         "REPORTING_GROUP": name,
