@@ -7,6 +7,7 @@ is checked as the first request.
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from urllib.parse import urljoin, urlsplit
 
 import aiohttp
@@ -37,6 +38,7 @@ REDIRECTS_LIMIT = 5
 METHODS = ("GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS")
 _OURS = frozenset(("host", "content-length", "transfer-encoding", "connection", "upgrade", "proxy-authorization", "te"))
 _REDIRECTS = (301, 302, 303, 307, 308)
+_SAME_METHOD = (307, 308)
 _CREDENTIALS = frozenset(("authorization", "cookie", "x-api-key"))
 
 
@@ -60,6 +62,7 @@ class ScriptHttp:
         self._left -= 1
         _check_size(request)
         try:
+            request = replace(request, url=_encode_blanks(request.url))
             host = self._check(request.url, hosts)
         except AddressRefused as error:
             raise HttpFailed(str(error)) from None
@@ -87,16 +90,21 @@ class ScriptHttp:
         method, url, has_body = request.method.upper(), request.url, True
         ours = _OURS | {"content-type"} if request.form else _OURS
         headers = {name: value for name, value in request.headers.items() if name.lower() not in ours}
+        unsaid = ("Accept",) if request.form else ("Accept", "Content-Type")
         for _ in range(REDIRECTS_LIMIT + 1):
             self._check(url, hosts)
             data = _data_of(request) if has_body else None
-            async with session.request(method, url, headers=headers, data=data, allow_redirects=False) as response:
+            sent = session.request(
+                method, url, headers=headers, data=data, allow_redirects=False, skip_auto_headers=unsaid
+            )
+            async with sent as response:
                 location = response.headers.get("Location")
                 if response.status not in _REDIRECTS or location is None:
                     return await _read(response)
-            before, url = url, urljoin(url, location)
-            if response.status == 303 or (response.status in (301, 302) and method == "POST"):
+            before, url = url, _encode_blanks(urljoin(url, location))
+            if response.status not in _SAME_METHOD and method != "HEAD":
                 method, has_body = "GET", False
+                headers = {name: value for name, value in headers.items() if name.lower() != "content-type"}
             if _origin(url) != _origin(before):
                 headers = {name: value for name, value in headers.items() if name.lower() not in _CREDENTIALS}
         raise HttpFailed(f"{web_host(request.url)} redirects more than {REDIRECTS_LIMIT} times")
@@ -140,6 +148,11 @@ def _check_size(request: HttpRequest) -> None:
         raise HttpFailed(f"a request has at most {HEADERS_LIMIT} headers of {HEADER_BYTES} bytes together")
 
 
+def _encode_blanks(url: str) -> str:
+    """As Maestro does."""
+    return url.strip(" ").replace(" ", "%20")
+
+
 def _origin(url: str) -> tuple[str, str]:
     """What credentials are for: the scheme, and the host with its port."""
     parts = urlsplit(url)
@@ -178,7 +191,7 @@ async def _read(response: aiohttp.ClientResponse) -> HttpResponse:
         text = body.decode(response.charset or "utf-8", errors="replace")
     except LookupError:
         text = body.decode(errors="replace")
-    return HttpResponse(status=response.status, body=text, headers=headers)
+    return HttpResponse(status=response.status, body=text.removeprefix("\ufeff"), headers=headers)
 
 
 def _cause(error: Exception) -> str:

@@ -32,10 +32,22 @@
   };
 
   const say = (...values) => { ask('log', values.map(show).join(' ')); };
-  fix('console', freeze({log: say, info: say, warn: say, error: say, debug: say}));
+  const counts = {__proto__: null}, timers = {__proto__: null}, now = Date.now, nothing = () => {};
+  const count = (label = 'default') => { say(`${label}: ${counts[label] = (counts[label] ?? 0) + 1}`); };
+  const sayTime = (label = 'default', ...values) => {
+    if (label in timers) say(`${label}: ${now() - timers[label]}ms`, ...values);
+  };
+  fix('console', freeze({
+    log: say, info: say, warn: say, error: say, debug: say, dir: say, group: say, groupCollapsed: say,
+    groupEnd: nothing, clear: nothing, count, timeLog: sayTime,
+    assert: (holds, ...values) => { if (!holds) say('Assertion failed:', ...values); },
+    countReset: (label = 'default') => { delete counts[label]; },
+    time: (label = 'default') => { timers[label] = now(); },
+    timeEnd: (label = 'default') => { sayTime(label); delete timers[label]; },
+  }));
   const texts = (headers) => {
     const all = {};
-    for (const name of ownKeys(headers ?? {})) all[name] = text(headers[name]);
+    for (const name of ownKeys(headers ?? {})) all[name] = text(headers[name] ?? null);
     return all;
   };
   const fieldOf = (name, value) => {
@@ -65,7 +77,9 @@
     return new Proxy({}, {get: (_, name) => drawn(`${kind}.${text(name)}`)});
   };
   fix('faker', new Proxy({}, {get: (_, kind) => kinds(text(kind))}));
-  fix('output', {});
+  let output = {};
+  fixed.add('output');
+  define(globalThis, 'output', {get: () => output, set: (value) => { output = value; }, configurable: false, enumerable: false});
   const maestro = {copiedText: undefined, platform: undefined};
   fix('maestro', maestro);
   fix('json', (source) => parse(source));
@@ -140,7 +154,8 @@
 
   // In the global scope, not in this one; strict, as in Maestro. The host takes off the first line again. Without
   // `undefined`, the directive would be the value of a script that only declares something.
-  const run = (source) => evaluate('"use strict"; undefined;\n' + source);
+  // A hashbang is one only at the very beginning.
+  const run = (source) => evaluate('"use strict"; undefined;\n' + (source[0] === '#' && source[1] === '!' ? '//' : '') + source);
   return (order) => {
     if (order === '') return '0 ' + settled;
     const {source, values, copied, platform} = parse(order);

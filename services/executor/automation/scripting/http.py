@@ -9,6 +9,8 @@ from pydantic import TypeAdapter, ValidationError
 REQUEST_BYTES = 2**20
 """Of a body, or of the fields and files of a form."""
 FIELDS_LIMIT = 100
+_NEED_A_BODY = ("POST", "PUT", "PATCH")
+_TAKE_NO_BODY = ("GET", "HEAD")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,10 +68,16 @@ _REQUEST = TypeAdapter(HttpRequest)
 def parse_request(text: str) -> HttpRequest:
     """The request that environment.js wrote. Raise HttpFailed."""
     try:
-        return _REQUEST.validate_json(text)
+        request = _REQUEST.validate_json(text)
     except ValidationError as error:
         place = ".".join(map(str, error.errors()[0]["loc"]))
         raise HttpFailed(f"{place or 'the request'} is not valid: headers and body are texts") from error
+    method, has_body = request.method.upper(), request.body is not None or bool(request.form)
+    if method in _NEED_A_BODY and not has_body:
+        raise HttpFailed(f"{method} needs a body, which is a text: JSON.stringify makes one of an object, '' is empty")
+    if method in _TAKE_NO_BODY and has_body:
+        raise HttpFailed(f"{method} takes no body")
+    return request
 
 
 async def load_files(request: HttpRequest, folder: str, read: ReadFile) -> HttpRequest:

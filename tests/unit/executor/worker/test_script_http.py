@@ -1,6 +1,7 @@
 """Scripts reach the hosts that their organisation may call, at public addresses, and nothing else."""
 
 import asyncio
+import json
 import socket
 from collections.abc import AsyncIterator
 
@@ -38,6 +39,14 @@ async def redirect(request: web.Request) -> web.Response:
     return web.Response(status=int(request.query.get("status", 302)), headers={"Location": request.query["to"]})
 
 
+async def received(request: web.Request) -> web.Response:
+    """What arrived, apart from what every client sends."""
+    said = {name.lower(): value for name, value in request.headers.items()}
+    headers = {name: said[name] for name in ("accept", "content-type", "x-name") if name in said}
+    body = {"method": request.method, "query": dict(request.query), "headers": headers, "body": await request.text()}
+    return web.Response(text="\ufeff" + json.dumps(body), content_type="application/json")
+
+
 async def form(request: web.Request) -> web.Response:
     def describe(value: object) -> str:
         if isinstance(value, web.FileField):
@@ -63,6 +72,7 @@ async def credentials(request: web.Request) -> web.Response:
 async def server() -> AsyncIterator[TestServer]:
     app = web.Application()
     app.router.add_route("*", "/echo", echo)
+    app.router.add_route("*", "/received", received)
     app.router.add_route("*", "/redirect", redirect)
     app.router.add_post("/form", form)
     app.router.add_get("/loop", loop)
@@ -218,6 +228,49 @@ async def test_scripts_have_the_http_module_of_maestro(server: TestServer) -> No
         ):
             with pytest.raises(ScriptError, match=message):
                 await run(source)
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        ("post(URL, {body: 'x'})", {"method": "POST", "body": "x"}),
+        ("post(URL, {body: ''})", {"method": "POST"}),
+        ("get(` ${URL}?name=Ada L ö `)", {"query": {"name": "Ada L ö"}}),
+        ("get(URL, {headers: {'X-Name': undefined}})", {"headers": {"x-name": "null"}}),
+        ("delete(URL, {body: 'x'})", {"method": "DELETE", "body": "x"}),
+        ("put(MOVED, {body: 'x', headers: {'Content-Type': 'a/b'}})", {}),
+        ("delete(MOVED)", {}),
+    ],
+)
+async def test_what_is_sent_is_what_maestro_sends(server: TestServer, call: str, expected: dict[str, object]) -> None:
+    """No header that the script does not name; what is moved is asked for by GET; and no byte-order mark comes back."""
+    there = url(server, "/received")
+    async with ScriptEngine(http=http("api.example.test").send) as engine:
+        variables = {"URL": there, "MOVED": url(server, f"/redirect?to={there}")}
+        script = Script(source=f"http.{call}.body", place="a.js", fuel=10**9, variables=variables)
+        body = (await engine.evaluate(script)).text
+    assert json.loads(body) == {"method": "GET", "query": {}, "headers": {}, "body": ""} | expected
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ("post(URL)", "POST needs a body, which is a text"),
+        ("post(URL, {body: {name: 'Ada'}})", "POST needs a body, which is a text: JSON.stringify makes one"),
+        ("put(URL, {body: 5})", "PUT needs a body"),
+        ("request(URL, {method: 'PATCH'})", "PATCH needs a body"),
+        ("get(URL, {body: 'x'})", "GET takes no body"),
+        ("request(URL, {body: 'x'})", "GET takes no body"),
+        ("get(URL, {multipartForm: {a: 'x'}})", "GET takes no body"),
+    ],
+)
+async def test_a_body_that_would_get_lost_is_an_error(server: TestServer, call: str, message: str) -> None:
+    """Otherwise a server that takes an empty body makes the test pass."""
+    async with ScriptEngine(http=http("api.example.test").send) as engine:
+        variables = {"URL": url(server, "/received")}
+        script = Script(source=f"http.{call}.body", place="a.js", fuel=10**9, variables=variables)
+        with pytest.raises(ScriptError, match=message):
+            await engine.evaluate(script)
 
 
 async def test_a_form_has_texts_and_files_of_the_flow(server: TestServer) -> None:
