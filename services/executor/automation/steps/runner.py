@@ -238,9 +238,8 @@ class StepRunner:
                 return await self._run_flow(command, depth)
             case Repeat():
                 return await self._repeat(step, depth)
-            case Retry(commands, retries, env):
-                async with self._scripts.inner_flow(env):
-                    return await self._retry(commands, retries, depth)
+            case Retry():
+                return await self._retry(command, depth)
 
     async def _run_flow(self, flow: RunFlow, depth: int) -> str:
         if not await self._commands.condition_holds(flow.when):
@@ -273,16 +272,19 @@ class StepRunner:
         return f"{rounds} rounds{shown}" if rounds else ""
 
     async def _next_round(self, step: Step, rounds: int) -> Repeat | None:
-        """The repetition with the present values of its variables, which it has in the first round; None at its end."""
-        if rounds:
-            step = await self._scripts.fill(step)
+        """The repetition with the present values of its condition, but its first `times`; None at its end."""
         command = step.command
-        return command if isinstance(command, Repeat) and (command.times is None or rounds < command.times) else None
+        if not isinstance(command, Repeat) or (command.times is not None and rounds >= command.times):
+            return None
+        filled = (await self._scripts.fill(step)).command if rounds else command
+        return filled if isinstance(filled, Repeat) else None
 
-    async def _retry(self, commands: Sequence[Step], retries: int, depth: int) -> str:
-        for number in range(1, retries + 2):
-            with self._tolerating(when=number <= retries) as failures:
-                await self._run_steps(commands, depth)
+    async def _retry(self, command: Retry, depth: int) -> str:
+        """The variables of its `env` have other values in each try."""
+        for number in range(1, command.max_retries + 2):
+            with self._tolerating(when=number <= command.max_retries) as failures:
+                async with self._scripts.inner_flow(command.env):
+                    await self._run_steps(command.commands, depth)
             if not failures:
                 break
         return f"passed at try {number}"
