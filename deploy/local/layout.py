@@ -77,10 +77,13 @@ def plan_layout(
     *,
     secret_keys: str = "",
 ) -> Layout:
-    """Assign ports to a stack; all its services get `environment` and each other's addresses."""
+    """Assign ports to a stack; all its services get `environment` and each other's addresses, and accept the callers
+    of the user's environment too.
+    """
     grpc = {name: f"{LOOPBACK}:{ports.take()}" for name in GRPC_SERVICES}
     addresses = {f"MOBILETEST_{name.upper()}_ADDRESS": address for name, address in grpc.items()}
-    callers = ",".join(f"{caller}={token_digest(token)}" for caller, token in tokens.items())
+    known = [f"{caller}={token_digest(token)}" for caller, token in tokens.items()]
+    callers = ",".join([*known, os.environ.get("MOBILETEST_CALLERS", "")])
     python = {"PYTHONPATH": python_path(), "PYTHONUNBUFFERED": "1"}
     reflection = {"MOBILETEST_REFLECTION": "true"}  # for grpcurl and its like, on a machine of one's own
     shared = {**addresses, **python, **reflection, "MOBILETEST_CALLERS": callers, **environment}

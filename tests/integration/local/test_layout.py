@@ -7,6 +7,7 @@ import pytest
 from deploy.local.layout import CALLERS, Layout, plan_layout, service_names
 from deploy.local.ports import Ports
 from deploy.local.service import ServiceSpec
+from services.chassis.service_token import parse_callers, token_digest
 from tests.callers import ALL
 
 TOKENS = {caller: f"the token of {caller}" for caller in CALLERS}
@@ -40,6 +41,15 @@ def test_the_gateway_listens_on_the_requested_port(layout: Layout, services: dic
 
 def test_every_caller_has_a_token() -> None:
     assert sorted(CALLERS) == sorted(ALL)
+
+
+def test_callers_of_the_user_s_environment_are_accepted_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = f"operator={token_digest('mine')}:scopes=read"
+    monkeypatch.setenv("MOBILETEST_CALLERS", given)
+    with Ports() as ports:
+        accepted = parse_callers(plan_layout(ports, 8080, {}, TOKENS, "services").shared["MOBILETEST_CALLERS"])
+    assert accepted[token_digest("mine")] == parse_callers(given)[token_digest("mine")]
+    assert len(accepted) == len(TOKENS) + 1
 
 
 def test_each_service_gets_its_own_token_and_no_other(services: dict[str, ServiceSpec]) -> None:
