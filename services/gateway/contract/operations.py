@@ -42,7 +42,7 @@ class Operation:
     """One RPC as REST shows it: `verb` GET on `template` "/api/v1/apps/{app_id}".
 
     `errors` are google.rpc codes that do not follow from the request's shape. `chooses_runs`: unknown fields that would
-    choose what runs are not ignored.
+    choose what runs are not ignored. `handles_files`: a call may take as long as an upload.
     """
 
     verb: str
@@ -55,6 +55,7 @@ class Operation:
     location: str
     errors: frozenset[int]
     chooses_runs: bool
+    handles_files: bool
 
     @property
     def name(self) -> str:
@@ -134,6 +135,7 @@ def _operation(descriptor: MethodDescriptor, rpc: Method, verb: str, template: s
         location=contract.location,
         errors=frozenset(contract.errors),
         chooses_runs=contract.chooses_runs,
+        handles_files=contract.handles_files,
     )
 
 

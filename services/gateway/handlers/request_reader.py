@@ -24,10 +24,6 @@ WAIT_MARGIN_SECONDS = 5
 """How much longer than its `wait` a long poll may take."""
 
 
-LONG = frozenset({"CompleteUpload"})
-"""Operations that read and write whole files, and take as long as an upload."""
-
-
 class RequestReader:
     """Reads the requests of one operation."""
 
@@ -38,7 +34,7 @@ class RequestReader:
         self._takes_body = operation.takes_body
         self._can_expect = operation.can_expect_revisions
         self._is_read = operation.verb == "GET"
-        self._is_long = operation.name in LONG
+        self._is_long = operation.handles_files
         self._can_wait = "wait" in operation.input.fields_by_name
         self._makes_links = "base_url" in operation.input.fields_by_name
         self._settings = settings
