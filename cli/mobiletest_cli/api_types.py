@@ -196,6 +196,7 @@ class ImportedTest(TypedDict):
     name: str
     tags: list[str]
     version_number: int
+    positions_digest: str | None
 
 
 class FileRemark(TypedDict):
@@ -496,6 +497,7 @@ class StartTestRequest(TypedDict):
 class TestSelectionInput(TypedDict):
     test_id: str
     version_number: NotRequired[int | None]
+    positions_digest: NotRequired[str | None]
 
 
 class StartTestsRequest(TypedDict):

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mobiletest_cli.workspace import Workspace
 
 MOST_TESTS = 1000
+_OF_TEST = ("test_id", "version_number", "positions_digest")
 NAME_APP = "Name it: --app; mobiletest apps list shows them"
 
 
@@ -173,7 +174,7 @@ class StartBuilder:
         for app_id in [app["id"] for app in apps] or [None]:
             imported = import_folder(self._api, self._output, files, _workspace(wanted, apps), app_id)
         chosen = _select(imported, files, wanted)
-        tests = [{"test_id": test["test_id"], "version_number": test["version_number"]} for test in chosen]
+        tests = [{name: value for name, value in test.items() if name in _OF_TEST and value} for test in chosen]
         paths = {str(test["test_id"]): files.display_path(test["path"]) for test in chosen}
         name = wanted.name or imported["workspace"]
         start = {**body, "tests": tests, "name": name, **self._order(wanted, imported, chosen)}

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import grpc
 from mobiletest.catalog.v1 import resolution_pb2 as pb
@@ -120,7 +120,7 @@ def _set_subject(request: pb.ResolveRunsRequest, subject: StartSubject) -> None:
         setattr(request, f"{subject.kind.value}_id", subject.id)
         return
     for test in subject.tests:
-        request.tests.items.add(test_id=test.test_id, version_number=test.version_number)
+        request.tests.items.add(**asdict(test))
 
 
 def resolved_runs(proto: pb.ResolveRunsResponse) -> ResolvedRuns:

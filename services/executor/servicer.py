@@ -76,7 +76,12 @@ class ExecutionsServicer(executions_pb2_grpc.ExecutionsServicer):
         return start_proto(await self._starter.start(wanted))
 
     async def StartTests(self, request: pb.StartTestsRequest, context: Any) -> pb.ExecutionStart:
-        tests = tuple(TestSelection(t.test_id.lower(), read_optional(t, "version_number")) for t in request.tests)
+        tests = tuple(
+            TestSelection(
+                test.test_id.lower(), read_optional(test, "version_number"), read_optional(test, "positions_digest")
+            )
+            for test in request.tests
+        )
         subject = StartSubject(ExecutionKind.TEST, tests=tests, shard=_shard(request))
         wanted = _start_request(subject, request, request.cancel_previous)
         wanted = replace(

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 
 from .nodes import Location
 from .steps import Flow, Step
@@ -52,6 +53,11 @@ class FlowSource:
             if self.steps[outer].file != file:
                 file = self.steps[outer].file
                 yield self.steps[outer]
+
+
+def digest_positions(positions: str) -> str | None:
+    """What tells the positions of one import from those of another; None if they are not known."""
+    return sha256(positions.encode()).hexdigest()[:16] if positions else None
 
 
 UNKNOWN_SOURCE = FlowSource()

@@ -23,6 +23,7 @@ _TAG = re.compile(r"(?<=-)[0-9a-f]{8}(?=\\\")")
 _TIME = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?=Z|\b)")
 _MINUTE = re.compile(r"\b\d{4}-\d\d-\d\d \d\d:\d\d(?= UTC)")
 _DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b(?![T ])")
+_ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+")
 _SECONDS = re.compile(r"((?:_seconds|time)\\*\"?(?:: ?|=\\\"))(\d+\.\d+)")
 
 
@@ -30,6 +31,7 @@ def stabilize(recorded: dict[str, Any]) -> dict[str, Any]:
     """The recording with stable values. Durations are rounded, from a second on to half seconds."""
     text = json.dumps(_sort_free_form(recorded))
     text = _replace(_UUID, text, lambda number, _: str(UUID(int=_random(number).getrandbits(128), version=4)))
+    text = _ADDRESS.sub("https://mobiletest.example.com", text)
     text = _KEY.sub(_masked_key(), text)
     text = _replace(_HASH, text, lambda number, found: _hexadecimal(number, len(found)))
     text = _replace(_TAG, text, lambda number, found: _hexadecimal(1000 + number, len(found)))

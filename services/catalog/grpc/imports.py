@@ -9,6 +9,7 @@ from services.catalog.model.tests import Test
 from services.catalog.usecases.imports import NewImport
 from services.chassis.errors import InvalidArgument
 from services.chassis.proto_values import read_optional
+from services.flows.positions import digest_positions
 from services.flows.workspace_config import Remark
 
 
@@ -51,6 +52,7 @@ def _test_message(test: Test, *, is_stored: bool = True) -> tests_pb2.ImportedTe
         name=test.name,
         tags=test.tags,
         version_number=test.version_number,
+        positions_digest=digest_positions(test.positions),
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from mobiletest.catalog.v1 import resolution_pb2, resolution_pb2_grpc
+from mobiletest.types.v1 import selection_pb2
 
 from services.catalog.grpc.conversions import env_message, platform_number
 from services.catalog.grpc.limits import limits_message
@@ -98,11 +99,16 @@ class ResolutionServicer(resolution_pb2_grpc.ResolutionServicer):
         requested, override = build_config(request.build_config), request.override_build_config
         if subject == "tests":
             shard = _shard(request)
-            wanted = [TestSelection(i.test_id, read_optional(i, "version_number")) for i in request.tests.items]
+            wanted = [_test_selection(item) for item in request.tests.items]
             return await self._usecases.of_tests(
                 wanted, requested, override=override, shard=shard, most_bytes=most_bytes
             )
         return await self._usecases.of_test(request.test_id, requested, override=override)
+
+
+def _test_selection(message: selection_pb2.TestSelection) -> TestSelection:
+    version, digest = read_optional(message, "version_number"), read_optional(message, "positions_digest")
+    return TestSelection(message.test_id, version, digest)
 
 
 def _workflow_start(request: resolution_pb2.ResolveRunsRequest) -> WorkflowStart:

@@ -16,15 +16,16 @@ Errors in the request are refused; an error in stored settings gives the affecte
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
 from services.catalog.model.apps import App
 from services.catalog.model.attachments import Attachment
 from services.catalog.model.builds import Build
-from services.catalog.model.tests import Test
+from services.catalog.model.tests import Test, TestVersion, at_version
 from services.catalog.model.values import InvalidValue, Platform
 from services.catalog.model.workflows import NO_BUILD_CONFIG, AppChoice, BuildConfig, build_config_field
+from services.flows.positions import digest_positions
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +71,22 @@ class PlannedRun:
 
 @dataclass(frozen=True, slots=True)
 class TestSelection:
-    """A test to start, and the version of its steps; None: the newest."""
+    """A test to start, and the version of its steps; None: the newest.
+
+    `positions_digest` is that of the import that is meant; None: of whichever was the latest.
+    """
 
     __test__ = False
 
     test_id: str
     version_number: int | None = None
+    positions_digest: str | None = None
+
+    def of(self, test: Test, version: TestVersion | None) -> Test:
+        """The test as it was in the version (None: as it is), without the positions of another import."""
+        selected = at_version(test, version)
+        is_other = self.positions_digest not in (None, digest_positions(selected.positions))
+        return replace(selected, positions="") if is_other else selected
 
 
 @dataclass(frozen=True, slots=True)

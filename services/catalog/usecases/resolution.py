@@ -18,7 +18,7 @@ from services.catalog.model.resolution import (
     plan_runs,
     suitable_tests,
 )
-from services.catalog.model.tests import PLAN_BYTES, Test, at_version
+from services.catalog.model.tests import PLAN_BYTES, Test
 from services.catalog.model.values import InvalidValue, Platform
 from services.catalog.model.workflows import NO_BUILD_CONFIG, AppChoice, BuildConfig, Workflow
 from services.catalog.ports import Store
@@ -143,7 +143,7 @@ class ResolutionUseCases:
         if missing := [test_id for test_id in earlier if test_id not in versions]:
             fields = [f"tests[{positions[test_id]}].version_number" for test_id in missing]
             raise invalid_argument([InvalidValue(field, "No such version", "not_found") for field in fields])
-        return [at_version(found[test_id], versions.get(test_id)) for test_id in chosen]
+        return [wanted[positions[i]].of(found[i], versions.get(i)) for i in chosen]
 
     @reports_violations
     async def of_test(self, test_id: str, requested: BuildConfig, *, override: bool) -> Resolved:

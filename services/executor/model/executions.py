@@ -96,12 +96,16 @@ class Shard:
 
 @dataclass(frozen=True, slots=True)
 class TestSelection:
-    """A test to start, and the version of its steps; None: the newest."""
+    """A test to start, and the version of its steps; None: the newest.
+
+    `positions_digest` is that of the import that is meant; None: of whichever was the latest.
+    """
 
     __test__ = False
 
     test_id: str
     version_number: int | None = None
+    positions_digest: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

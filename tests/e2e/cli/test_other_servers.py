@@ -10,14 +10,17 @@ from typing import Any
 
 import pytest
 import trustme
-from aiohttp import web
+from aiohttp import ClientSession, web
 from aiohttp.test_utils import TestServer
 
-from mobiletest_cli.errors import INVALID_FILE, NO_VERDICT, NOT_FOUND, RATE_LIMITED, UNREACHABLE, USAGE
-from tests.e2e.cli.conftest import Shell
+from mobiletest_cli.errors import FAILED, INVALID_FILE, NO_VERDICT, NOT_FOUND, RATE_LIMITED, UNREACHABLE, USAGE
+from tests.e2e.cli.conftest import BROKEN, Shell
 from tests.e2e.cli.terminal import terminal
+from tests.e2e.client import Api, created, fresh
 from tests.e2e.world import UNKNOWN
+from tests.fakes.workspaces import zip_files
 
+ZIP = {"Content-Type": "application/zip"}
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -94,6 +97,34 @@ async def test_success_of_something_else_is_none(stranger: Shell, body: str) -> 
             ended = await stranger.run(*line.split(), "--json", "--patience", "0", stdin="value")
             assert (ended.code, "Traceback" in ended.err) == (UNREACHABLE, False), (line, ended.out, ended.err)
             assert FOREIGN in ended.document["error"]["message"]
+
+
+async def test_lines_that_another_import_moves_before_the_start_are_not_shown(shell: Shell, api: Api) -> None:
+    """Another job imports the same steps from another commit, where they are in other lines."""
+    shell.write({"e2e/a.yaml": BROKEN, "app.apk": fresh("app")})
+    server, others = shell.environ["MOBILETEST_URL"], [{"a.yaml": "# moved\n" + BROKEN}]
+
+    async def forward(request: web.Request) -> web.StreamResponse:
+        if request.path.endswith("/executions") and others:
+            moved, params = zip_files(others.pop()), {"workspace": "shop"}
+            imported = created(await api.post("/tests/import", data=moved, headers=ZIP, params=params))
+            assert imported["unchanged_count"] == 1
+        headers = {name: value for name, value in request.headers.items() if name != "Host"}
+        async with (
+            ClientSession(server, auto_decompress=False) as session,
+            session.request(request.method, request.rel_url, headers=headers, data=await request.read()) as answer,
+        ):
+            forwarded = web.StreamResponse(status=answer.status, headers=answer.headers)
+            await forwarded.prepare(request)
+            async for chunk in answer.content.iter_any():
+                await forwarded.write(chunk)
+            return forwarded
+
+    async with answering(forward) as shell.environ["MOBILETEST_URL"]:
+        for line in ("Open the basket", "e2e/a.yaml:5:3"):
+            ended = await shell.run("run", "--file", "app.apk", "--build", "1", "--workspace", "shop", "e2e")
+            assert (ended.code, line in ended.out) == (FAILED, True), ended.err
+            assert ("a.yaml:" in ended.out) == ("a.yaml:" in line)
 
 
 async def test_a_server_that_is_away_for_a_moment_is_asked_again(stranger: Shell) -> None:
