@@ -50,7 +50,7 @@ lint: venv proto ## Check style (ruff) and imports (import-linter)
 
 types: venv proto ## Check types (mypy --strict; the command line also as Python 3.10)
 	$(BIN)/mypy services deploy examples benchmarks protos cli/mobiletest_cli tests/*.py tests/fakes tests/deploy tests/images \
-		tests/maestro
+		tests/maestro tests/fault
 	$(BIN)/mypy --python-version 3.10 cli/mobiletest_cli
 
 protos-check: venv proto $(BUF) ## Check the protos: buf lint, and buf breaking against the released ones

@@ -8,6 +8,7 @@ from functools import cache
 import pytest
 from pymongo import MongoClient
 
+from deploy.local.stack import Stack
 from services.catalog.commands import bootstrap_organisation
 from services.catalog.usecases.keys import IssuedKey
 from services.chassis.mongo import Mongo
@@ -31,13 +32,13 @@ def _catalog(mongo_uri: str) -> Mongo:
     return asyncio.run_coroutine_threadsafe(Mongo.connect(mongo_uri, "catalog"), _operator_loop()).result()
 
 
-async def new_organisation_key(stack: SharedStack, name: str) -> IssuedKey:
+async def new_organisation_key(stack: SharedStack | Stack, name: str) -> IssuedKey:
     """The first key of a new organisation, made as `python -m services.catalog bootstrap` makes it."""
     work = bootstrap_organisation(_catalog(stack.mongo_uri), name)
     return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, _operator_loop()))
 
 
-async def fresh_key(stack: SharedStack, name: str) -> str:
+async def fresh_key(stack: SharedStack | Stack, name: str) -> str:
     """The key of a new organisation with every scope."""
     return (await new_organisation_key(stack, name)).value
 

@@ -11,6 +11,7 @@ from aiohttp.test_utils import TestServer
 from mobiletest.catalog.v1 import limits_pb2, limits_pb2_grpc
 from mobiletest.types.v1 import limits_pb2 as types_pb2
 
+from deploy.local.stack import Stack
 from services.chassis import grpc_server
 from services.chassis.context import Caller, bind
 from tests.e2e.client import Answer, Api, created, fresh
@@ -22,7 +23,7 @@ from tests.shared_infrastructure import SharedStack
 Limited = Callable[..., Awaitable[Api]]
 
 
-async def new_organisation(stack: SharedStack, **limits: Any) -> str:
+async def new_organisation(stack: SharedStack | Stack, **limits: Any) -> str:
     """The key of a new organisation, for which an operator has set these limits."""
     issued = await new_organisation_key(stack, "Limited")
     services = [limits_pb2.DESCRIPTOR.services_by_name["Limits"]]

@@ -19,7 +19,8 @@ SHORT = {"MOBILETEST_LEASE_SECONDS": "3", "MOBILETEST_EXECUTOR_SLOTS": "4", "MOB
 
 def on_the_stack(test: Callable[..., Any]) -> Callable[..., Any]:
     """One process runs these tests, one after the other, in the event loop of the stack."""
-    return pytest.mark.xdist_group("stack")(pytest.mark.asyncio(loop_scope="session")(test))
+    marked: Callable[..., Any] = pytest.mark.xdist_group("stack")(pytest.mark.asyncio(loop_scope="session")(test))
+    return marked
 
 
 @pytest.fixture(scope="session")

@@ -53,7 +53,7 @@ async def _has_come_to(api: Api, execution_id: str, ended_runs: int) -> bool:
     execution = created(await api.get(f"/executions/{execution_id}"))
     counts = execution["counts"]
     open_runs = counts["queued"] + counts["running"]
-    return execution["status"] != "queued" and counts["total"] - open_runs >= ended_runs
+    return bool(execution["status"] != "queued" and counts["total"] - open_runs >= ended_runs)
 
 
 async def count_end_events(api: Api, execution_id: str) -> Counter[str]:

@@ -14,8 +14,7 @@ import aiohttp
 
 from deploy.local.stack import Stack
 from mobiletest_cli.errors import FAILED, INVALID_FILE, MEANINGS, TERMINATED
-from tests.e2e.cli.conftest import ROOT, Shell
-from tests.e2e.cli.test_run import BROKEN, LOG_IN
+from tests.e2e.cli.conftest import BROKEN, LOG_IN, ROOT, Shell
 from tests.e2e.client import Api, created
 from tests.e2e.test_limits import new_organisation
 from tests.e2e.world import World

@@ -85,7 +85,7 @@ async def test_killed_workers_lose_and_double_nothing(own_stack: Stack, own_api:
 
 def thrice_lost(run: Any) -> bool:
     """Whether a run ended without a verdict because three of its workers in a row were killed, as documented."""
-    return run["failure"]["category"] == "executor_lost" and run["attempt_number"] >= 3
+    return bool(run["failure"]["category"] == "executor_lost" and run["attempt_number"] >= 3)
 
 
 async def _some_run_is_running(api: Api) -> bool:

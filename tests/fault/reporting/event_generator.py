@@ -4,7 +4,7 @@
 they can be recounted separately. `event_delivery.py` repeats and shuffles them on the way to the broker.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from random import Random
@@ -89,14 +89,13 @@ class Organisation:
 
     def _some_change(self) -> Event:
         app, build, test = self._chance.randrange(APPS), self._chance.randrange(BUILDS), self._chance.randrange(TESTS)
-        return self._chance.choice(
-            [
-                lambda: self._app(app),
-                lambda: self._build_event(app, build),
-                lambda: self._attachment(app, test),
-                lambda: self._test(test),
-            ]
-        )()
+        changes: list[Callable[[], Event]] = [
+            lambda: self._app(app),
+            lambda: self._build_event(app, build),
+            lambda: self._attachment(app, test),
+            lambda: self._test(test),
+        ]
+        return self._chance.choice(changes)()
 
     def _app(self, app: int) -> Event:
         message = catalog.AppChanged(
