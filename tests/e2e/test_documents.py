@@ -111,6 +111,11 @@ async def _project(world: World, folder: Path) -> Sequence[Names]:
     return []
 
 
+async def _app_file(_: World, folder: Path) -> Sequence[Names]:
+    (folder / "app.apk").write_bytes(apk(version="1.0"))
+    return []
+
+
 async def _organisation(world: World, _: Path) -> Sequence[Names]:
     return [{"ORG_ID": (await world.app())["org_id"]}]
 
@@ -131,6 +136,7 @@ WORLDS: dict[str, Callable[[World, Path], Awaitable[Sequence[Names]]]] = {
     "docs/human-in-the-loop.md": _question,
     "docs/limits.md": _organisation,
     "docs/quarantine.md": _broken_test,
+    "docs/rest-clients.md": _app_file,
     "docs/variables.md": _variables,
     "docs/workspaces.md": _folder,
 }
