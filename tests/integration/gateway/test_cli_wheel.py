@@ -1,13 +1,19 @@
 """The command line, as the server hands it to clients that have no key yet."""
 
+import asyncio
 import io
+import os
+import re
+import sys
 import zipfile
+from asyncio.subprocess import PIPE
 from hashlib import sha256
 from pathlib import Path
 
 import aiohttp
 import pytest
-from aiohttp.test_utils import make_mocked_request
+from aiohttp import web
+from aiohttp.test_utils import TestServer, make_mocked_request
 from yarl import URL
 
 from services.chassis.version import VERSION
@@ -17,6 +23,7 @@ from services.gateway.http.json_responses import HttpError
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
+ROOT = Path(__file__).parents[3]
 WHEEL = f"/cli/mobiletest_cli-{VERSION}-py3-none-any.whl"
 
 
@@ -37,6 +44,29 @@ async def test_anyone_gets_the_wheel_of_the_version_of_the_server(gateway: App, 
     assert (location.path, location.fragment) == (WHEEL, f"sha256={sha256(content).hexdigest()}")
     files = zipfile.ZipFile(io.BytesIO(content)).namelist()
     assert {"mobiletest_cli/app.py", "mobiletest_cli/flows/parser.py", "mobiletest_cli/app_files/reader.py"} <= {*files}
+
+
+def lookups() -> set[str]:
+    """The programs by which the page and the files for CI systems find the wheel."""
+    files = [ROOT / "docs/command-line.md", *(ROOT / "examples/ci").rglob("*")]
+    texts = [file.read_text() for file in files if file.is_file()]
+    return {program for text in texts for program in re.findall(r"python3 -c '(import os, urllib[^']*)'", text)}
+
+
+@pytest.mark.parametrize("path", ["", "/", "/api/v1", "/api/v1/"])
+@pytest.mark.parametrize("below", ["", "/tests"])
+async def test_the_wheel_is_found_by_every_address_that_the_command_takes(path: str, below: str) -> None:
+    [program] = lookups()
+    application = web.Application()
+    for route in CliWheel().routes:
+        for ending in ("", "/"):
+            application.router.add_route(route.method, f"{below}{route.path}{ending}", route.handler)
+    async with TestServer(application) as server:
+        url = str(server.make_url(below)).rstrip("/")
+        environ = {**os.environ, "MOBILETEST_URL": url + path}
+        process = await asyncio.create_subprocess_exec(sys.executable, "-c", program, env=environ, stdout=PIPE)
+        found, _ = await process.communicate()
+    assert found.decode().partition("#")[0] == url + WHEEL
 
 
 async def test_another_version_is_not_there_and_the_answer_names_the_one_that_is(gateway: App) -> None:
