@@ -32,7 +32,7 @@ def judge(flows: Iterable[JudgedFlow], folder: Path) -> dict[str, Outcome]:
     )
     if ended.returncode:
         raise AssertionError(ended.stderr.decode())
-    answers = map(json.loads, ended.stdout.decode().splitlines())
+    answers = map(json.loads, ended.stdout.decode().strip().split("\n"))
     return {answer["id"]: Outcome(answer["verdict"], tuple(answer["actions"]), answer["message"]) for answer in answers}
 
 

@@ -111,7 +111,14 @@ async def test_texts_of_a_language_are_english(engine: ScriptEngine, source: str
     [
         ("(1234.5).toLocaleString('de-DE')", "toLocaleString: only en-US is available here, not de-de"),
         ("(1).toLocaleString('en', {style: 'unit'})", "toLocaleString: unit  is not available here"),
-        ("new Date(0).toLocaleDateString('en', {month: 'long'})", "the option month is not available here"),
+        ("new Date(0).toLocaleDateString('en', {month: 'narrow'})", "the option month: narrow is not available here"),
+        ("new Date(0).toLocaleDateString('ja-JP')", "toLocaleDateString: only en-US is available here, not ja-jp"),
+        ("new Date(0).toLocaleTimeString('de-DE')", "toLocaleTimeString: only en-US is available here, not de-de"),
+        ("new Date(0).toLocaleDateString('de-DE', {month: 'long'})", "a date of month is not available here"),
+        (
+            "new Date(0).toLocaleTimeString('en', {timeZone: 'Europe/Paris'})",
+            "the option timeZone: Europe/Paris is not",
+        ),
         ("'TITLE'.toLocaleLowerCase('tr')", "toLocaleLowerCase: tr is not available here"),
     ],
 )
