@@ -18,7 +18,7 @@ WITH_DOCKER := deploy/images/with-docker.sh
 # Maestro's jars.
 MAESTRO := $(TOOLS)/maestro/.ready
 
-# Generators of clients and what their clients need; tests/api/clients has versions and hashes.
+# Generators of clients and what their clients need, plugins of protoc too; tests/api/clients has versions and hashes.
 CLIENTS := $(TOOLS)/clients/.ready
 
 CI_LINTERS := $(TOOLS)/actionlint $(SHELLCHECK) $(TOOLS)/groovy.jar
@@ -46,16 +46,17 @@ $(MAESTRO): tests/maestro/judge/pom.xml tests/maestro/judge/jars.sha256
 	diff <(cd $(@D) && sha256sum *.jar | sort) <(sort tests/maestro/judge/jars.sha256)
 	touch $@
 
-api: $(CLIENTS)
+api: $(CLIENTS) $(BUF)
 
 $(CLIENTS): tests/api/clients/java/pom.xml tests/api/clients/java/jars.sha256 tests/api/clients/go/go.sum \
-		tests/api/clients/typescript/package-lock.json $(GO)
+		tests/api/clients/grpc/go.sum tests/api/clients/typescript/package-lock.json $(GO)
 	rm -rf $(@D) && mkdir -p $(@D)/typescript
 	mvn --quiet --batch-mode --file $< dependency:copy-dependencies -DincludeTypes=jar -DoutputDirectory=$(@D)/java
 	diff <(cd $(@D)/java && sha256sum *.jar | sort) <(sort tests/api/clients/java/jars.sha256)
 	cp tests/api/clients/typescript/package*.json $(@D)/typescript
 	npm ci --silent --no-fund --no-audit --ignore-scripts --prefix $(@D)/typescript
 	cd tests/api/clients/go && $(GO) build -o $(@D)/oapi-codegen github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen
+	cd tests/api/clients/grpc && GOBIN=$(@D) $(GO) install tool
 	touch $@
 
 $(TOOLS)/shellcheck:

@@ -35,6 +35,8 @@ ELSEWHERE = {
         "docs/devices.md",
         "apiVersion: networking",
     ): "for a cluster of the reader's own; tests/unit/test_document_blocks.py reads it",
+    ("docs/grpc-callers.md", "version: v2"): "tests/api/test_protos.py uses it",
+    ("docs/grpc-callers.md", "protoc -I protos"): "tests/unit/test_protos.py runs it",
     ("docs/webdriver.md", ".venv/bin/python -m deploy.devices"): "starts servers; tests/devices uses both",
     ("docs/webdriver.md", "python3 -m http.server"): "tests/devices/test_whole_stack.py runs it",
     ("docs/faults.md", "KILLS=50"): "takes hours",
