@@ -38,6 +38,8 @@ def split_file(documents: Sequence[Node]) -> tuple[Node | None, Node]:
     if commands.is_mapping and set(commands.mapping()) & set(CONFIGURATION_KEYS):
         raise commands.error("the commands are missing: after the configuration comes ---, and then their list")
     _check_commands(commands, is_alone=len(documents) == 1)
+    if (name := documents[0].raw.partition(":")[0]) in CONFIGURATION_KEYS:
+        raise documents[0].error(f'a blank is missing after "{name}:"')
     if len(documents) > 1 and not documents[0].is_empty:
         return documents[0], commands
     return split_steps(commands)
@@ -48,7 +50,8 @@ def _check_commands(node: Node, *, is_alone: bool) -> None:
     if node.is_null:
         where = "the file has no commands" if is_alone else "the commands are missing after ---"
         raise node.error(f"{where}: write a list of them, such as - launchApp")
-    if isinstance(node.value, str) and node.raw.startswith("-"):
+    first = next(iter(node.mapping()), "") if node.is_mapping else node.raw
+    if first.startswith("-"):
         raise node.error("a space is missing after the dash of a command, such as - launchApp")
     if node.is_mapping or (isinstance(node.value, str) and node.raw in COMMANDS_OF_FLOWS):
         raise node.error("the commands are a list: begin each with a dash, such as - launchApp")

@@ -11,6 +11,7 @@ _FIELD = re.compile(r"\s*(?:-\s+)?(\w+)\s*:(?:\s|$)")
 _BARE_COMMAND = re.compile(r"\s*-\s+(\w+)\s*(#.*)?")
 _COMMAND_WITH_VALUE = re.compile(r"\s*-\s+(\w+)\s*:\s+[^\s#|>].*")
 _FIELD_IN_LINE = re.compile(r"\s*(?:-\s+)?([a-z]\w*)\s*:\s+([a-z]\w*)\s*:(?:\s.*)?")
+_EXPRESSION_WITHIN = re.compile(r"""[^'"]*[\[{]\s*(?:[^'"]*[:,]\s+)?\$\{.*""")
 _EXPRESSION = re.compile(r".*:\s+\$\{.*")
 _QUOTED = re.compile(r"\s*(?:-\s+)?\w+\s*:\s+(['\"]).*\1\s*")
 _NOT_PLAIN = "@`%"
@@ -82,6 +83,12 @@ def _find_value(found: str, line: int, column: int, problem: str) -> Mistake | N
         return Mistake(line, column, f"a value that begins with {first} has to be in quotes")
     if "mapping values are not allowed" in problem:
         return _find_colon(found, line, column)
+    if "unknown escape character" in problem:
+        message = "in double quotes a backslash is written \\\\; in single quotes, or without any, it is one as it is"
+        return Mistake(line, column, message)
+    if "did not find expected ','" in problem and (within := _EXPRESSION_WITHIN.fullmatch(found)):
+        at = within.group().index("${") + 1
+        return Mistake(line, at, "an expression within {...} or [...] has to be in quotes")
     if "did not find expected" in problem and (value := _QUOTED.fullmatch(found[: column - 1])):
         how = "'' instead of '" if value[1] == "'" else '\\" instead of "'
         message = f"the quotes end before this: put the whole value into quotes, and write {how} inside of them"
