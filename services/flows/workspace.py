@@ -2,7 +2,7 @@
 
 import posixpath
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -10,6 +10,7 @@ from .documents import read_documents
 from .labels import TAG_LIMIT, TAGS_LIMIT
 from .loader import Json, load_flow
 from .nodes import DocumentError, Node, Notice, quote, suggest
+from .parser import split_steps
 from .workspace_config import (
     CONFIG_FILES,
     Remark,
@@ -157,11 +158,15 @@ class Workspace:
         )
 
     def _read_refused(self, path: str, text: str, problems: Sequence[DocumentError]) -> WorkspaceFlow | None:
-        tags = _read_tags(path, text)
+        """A flow with problems; None if it is not selected. One whose tags cannot be read might be, so it is."""
+        refused = WorkspaceFlow(path, _stem(path), problems=tuple(map(_remark, problems)))
+        try:
+            tags = _read_tags(path, text)
+        except DocumentError:
+            return refused
         if not self.named and (tags is None or not self.config.takes_tags(tags)):
             return None
-        tags = tags or ()
-        return WorkspaceFlow(path, _stem(path), tags, problems=tuple(map(_remark, problems)))
+        return replace(refused, tags=tags or ())
 
 
 def may_be_flow(path: str) -> bool:
@@ -193,14 +198,12 @@ def repeated_names(flows: Names) -> Iterator[Remark]:
 
 
 def _read_tags(path: str, text: str) -> tuple[str, ...] | None:
-    """The tags of a file that has problems, as far as they can be read; None if it is a configuration, so no flow."""
-    try:
-        documents = read_documents(text, path, limit=2)
-        if len(documents) == 1:
-            return None if is_config_shaped(documents[0]) else ()
-        return _texts_of(documents[0].mapping().get("tags"))
-    except DocumentError:
-        return ()
+    """The tags of a file that has problems; None if it is a configuration, so no flow. Raise DocumentError."""
+    first, *commands = read_documents(text, path, limit=2)
+    if not commands and is_config_shaped(first):
+        return None
+    header = split_steps(first)[0] if isinstance(first.value, tuple) else first
+    return _texts_of(header.mapping().get("tags")) if header is not None and header.is_mapping else ()
 
 
 def _texts_of(node: Node | None) -> tuple[str, ...]:

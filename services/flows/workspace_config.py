@@ -1,7 +1,7 @@
 """The configuration of a workspace (config.yaml): which files are flows, by path and tags, and what runs first."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from .documents import read_documents
@@ -115,7 +115,7 @@ def _read_names(node: Node) -> tuple[Node, ...]:
     names = _items(node, ORDER_LIMIT)
     for name in names:
         name.string(limit=NAME_LIMIT)
-    return names
+    return tuple(replace(name, raw=name.raw.strip()) for name in names)
 
 
 def _read_rules(node: Node) -> tuple[PathRule, ...]:

@@ -236,6 +236,31 @@ def test_tags_of_a_flow_with_problems_still_exclude_it() -> None:
     assert not by_path(Workspace({"config.yaml": "excludeTags: wip", "a.yaml": wrong}))
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "appId: x\ntags: smoke\n---\n- back\n",
+        "appId: x\ntags: [smoke]\n---\n- tapOn:\n\tid: x\n",
+        "appId: x\ntags: [smoke]\n- back\n",
+        "appId: x\ntags: [smoke]\n",
+        "tags: [smoke]\n---\n- tapp: x\n",
+        "- tags: [smoke]\n- tapp: x\n",
+    ],
+)
+def test_flow_with_problems_is_not_left_out_because_its_tags_cannot_be_read(wrong: str) -> None:
+    """Otherwise the other flows pass, and nobody is told that it did not run."""
+    texts = {"config.yaml": "includeTags: smoke", "a.yaml": wrong, "b.yaml": "appId: x\ntags: [smoke]\n---\n- back\n"}
+    flows = by_path(Workspace(texts))
+    assert flows["a.yaml"].problems
+    assert not flows["b.yaml"].problems
+
+
+def test_names_in_the_order_are_those_of_flows_without_blanks_around() -> None:
+    texts = {"config.yaml": "executionOrder: {flowsOrder: [' Log in ', b]}", "b.yaml": FLOW}
+    found = find_flows(Workspace({**texts, "a.yaml": "appId: x\nname: ' Log in '\n---\n- back\n"}))
+    assert (found.order, found.notices) == (("a.yaml", "b.yaml"), ())
+
+
 def test_order_of_named_flows_is_that_of_those_among_them() -> None:
     texts = {"config.yaml": "executionOrder: {flowsOrder: [z, b, a]}", "a.yaml": FLOW, "b.yaml": FLOW, "z.yaml": FLOW}
     found = find_flows(Workspace(texts, named=["a.yaml", "b.yaml"]))
