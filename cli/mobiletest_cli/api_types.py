@@ -521,6 +521,7 @@ class CiAttribution(TypedDict):
     run_url: str | None
     run_id: str | None
     repository: str | None
+    base_branch: str | None
 
 
 class RunCounts(TypedDict):

@@ -12,7 +12,7 @@ from mobiletest_cli.api import Api
 from mobiletest_cli.errors import NOT_FOUND, USAGE, CliError
 
 if TYPE_CHECKING:
-    from mobiletest_cli.api_types import App, Build, Test, Workflow
+    from mobiletest_cli.api_types import App, Build, Execution, Test, Workflow
 
 _ID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _SHOWN = 5
@@ -127,3 +127,9 @@ def _described(item: Mapping[str, Any]) -> list[str]:
         count = len(item["test_ids"])
         told_apart += [f"{count or 'no'} test{'' if count == 1 else 's'}", *(f"tag {tag}" for tag in item["tags"])]
     return [str(text) for text in told_apart if text]
+
+
+def base_branch_of(execution: Execution) -> str | None:
+    """The branch that the start of the execution named for its gate."""
+    ci = execution.get("ci")
+    return ci.get("base_branch") if ci else None

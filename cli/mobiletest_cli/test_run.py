@@ -13,6 +13,7 @@ from mobiletest_cli import ci, presentation
 from mobiletest_cli.api import Api, is_transient
 from mobiletest_cli.errors import OK, CliError, RequestRefused
 from mobiletest_cli.interruption import Interrupted, Interruption, interruption
+from mobiletest_cli.lookup import base_branch_of
 from mobiletest_cli.output import Output, error_document
 from mobiletest_cli.progress import WaitEnded
 from mobiletest_cli.progress_display import follow
@@ -31,12 +32,13 @@ _CANCELLED_SECONDS = 3.0
 
 @dataclass(frozen=True)
 class WaitOptions:
-    """How to wait, and what decides. `timeout` is in seconds."""
+    """How to wait, and what decides. `timeout` is in seconds; `usual_base_branch` is for executions that name none."""
 
     wait: bool = True
     timeout: float | None = None
     gate: bool = True
     base_branch: str | None = None
+    usual_base_branch: str | None = None
     fail_on_timeout: bool = True
     fail_on_cancellation: bool = True
     open_browser: bool = False
@@ -182,7 +184,8 @@ class TestRun:
         if not options.gate or execution["status"] == "cancelled":
             return None, None
         try:
-            return self._api.get(f"executions/{execution['id']}/gate", base_branch=options.base_branch), None
+            branch = options.base_branch or base_branch_of(execution) or options.usual_base_branch
+            return self._api.get(f"executions/{execution['id']}/gate", base_branch=branch), None
         except CliError as error:
             if not is_transient(error):
                 return None, error

@@ -24,7 +24,7 @@ from services.reporting.usecases.apps import AppReports
 from services.reporting.usecases.build_gate import BuildGates
 from services.reporting.usecases.classified_tests import ClassifiedTests, Quarantines
 from services.reporting.usecases.compare import Comparisons
-from services.reporting.usecases.gate import GateRequest, Gates
+from services.reporting.usecases.gate import USUAL_BASE_BRANCH, GateRequest, Gates
 from services.reporting.usecases.run_lists import RunLists, RunsPage
 
 ANSWER_SECONDS = 20.0
@@ -103,7 +103,7 @@ class ReportsServicer(reports_pb2_grpc.ReportsServicer):
     async def GetGate(self, request: reports_pb2.GetGateRequest, context: Any) -> reports_pb2.Gate:
         gate_request = GateRequest(
             request.execution_id.lower(),
-            request.base_branch,
+            request.base_branch or USUAL_BASE_BRANCH,
             min_ended=read_optional(request, "min_ended_runs"),
             total=read_optional(request, "total_runs"),
         )

@@ -46,7 +46,13 @@ class Ci:
         return self
 
     async def run(
-        self, version: str, branch: str | None = None, *, pay: bool = True, search: bool = True
+        self,
+        version: str,
+        branch: str | None = None,
+        *,
+        pay: bool = True,
+        search: bool = True,
+        base_branch: str = "",
     ) -> tuple[Any, Any]:
         """A build, and an execution of both tests on it, each meant to pass or not: (build, execution)."""
         build = await self.world.build(self.app, version)
@@ -55,6 +61,7 @@ class Ci:
         run_config = {"execution_mode": {"retries": 0}}
         workflow = await self.world.workflow(self.pay, self.search, run_config=run_config)
         headers = {"X-CI-System": "ci", "X-CI-Branch": branch, "X-CI-Commit-SHA": f"c{version}"} if branch else {}
+        headers |= {"X-CI-Base-Branch": base_branch} if base_branch else {}
         started = await self.world.start(workflow, headers=headers)
         return build, await self.world.ended(started["id"])
 

@@ -31,6 +31,7 @@ async def test_all_ci_headers_reach_the_execution(api: Api, world: World) -> Non
         "X-CI-Run-URL": "https://ci.example/1",
         "X-CI-Run-ID": "r-1",
         "X-CI-Repository": "team/app",
+        "X-CI-Base-Branch": "develop",
     }
     execution = created(await api.get(f"/executions/{(await world.start(workflow, headers))['id']}"))
     assert (execution["service_client"], execution["source"]) == ("pipeline", "ci")
@@ -42,6 +43,7 @@ async def test_all_ci_headers_reach_the_execution(api: Api, world: World) -> Non
         "run_url": "https://ci.example/1",
         "run_id": "r-1",
         "repository": "team/app",
+        "base_branch": "develop",
     }
 
 

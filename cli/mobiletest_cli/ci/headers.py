@@ -10,6 +10,7 @@ from mobiletest_cli.ci.attribution import Attribution, repository_name
 LENGTH_LIMIT = 1000
 """Bytes in UTF-8, so that neither the limit in characters nor that of a header line is exceeded."""
 URL_LENGTH_LIMIT = 4000
+BRANCH_LENGTH_LIMIT = 300
 _LAST_NUMBER = 2**31 - 1
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _WEB_ADDRESS = re.compile(r"https?://[^\x00-\x20\x7f/]\S*", re.IGNORECASE)
@@ -29,6 +30,7 @@ def headers(attribution: Attribution) -> dict[str, str]:
         "X-CI-Run-URL": _url(attribution.run_url),
         "X-CI-Run-ID": _text(attribution.run_id),
         "X-CI-Repository": _text(repository_name(attribution.repository)),
+        "X-CI-Base-Branch": _text(attribution.base_branch, BRANCH_LENGTH_LIMIT),
     }
     return {name: value for name, value in values.items() if value}
 

@@ -108,7 +108,10 @@ def wait(
     from mobiletest_cli.test_run import TestRun, WaitOptions
 
     run = TestRun(context.api, context.output, Attribution(), Destinations(junit, report=report))
-    return run.finish(execution, WaitOptions(timeout=timeout, gate=gate, base_branch=context.base_branch(base_branch)))
+    usual = context.base_branch(None)
+    return run.finish(
+        execution, WaitOptions(timeout=timeout, gate=gate, base_branch=base_branch, usual_base_branch=usual)
+    )
 
 
 def logs(
@@ -182,7 +185,8 @@ def rerun(
         return Start(path, {**body, "run_ids": [run["id"] for run in runs]})
 
     run = TestRun(context.api, context.output, Attribution(), Destinations(junit, report=report))
-    options = WaitOptions(wait=wait, timeout=timeout, gate=gate, base_branch=context.base_branch(base_branch))
+    usual = context.base_branch(None)
+    options = WaitOptions(wait=wait, timeout=timeout, gate=gate, base_branch=base_branch, usual_base_branch=usual)
     return run.run_start(prepare, options)
 
 
@@ -198,7 +202,7 @@ def gate(
     base_branch: BaseBranchOption = None,
 ) -> int:
     """Ask the gate whether CI may continue after an execution, or with a build; the exit code says it."""
-    from mobiletest_cli.lookup import build_by_id_or_version
+    from mobiletest_cli.lookup import base_branch_of, build_by_id_or_version
     from mobiletest_cli.presentation import show_gate
     from mobiletest_cli.verdict import of_gate
 
@@ -209,6 +213,7 @@ def gate(
         path, hint = f"apps/builds/{found['id']}", "mobiletest executions"
     else:
         path, hint = f"executions/{execution}", f"mobiletest wait {execution}"
+        base_branch = base_branch or base_branch_of(context.api.get(path))
     answer = context.api.get(f"{path}/gate", base_branch=context.base_branch(base_branch))
     if answer["result"] == "pending":
         raise CliError(f"{answer['pending_runs']} runs have not ended", USAGE, hint)

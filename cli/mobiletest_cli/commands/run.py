@@ -104,6 +104,7 @@ def run(
     files, apps, paths = app_files(context.output, file or (), app or (), paths or ())
     found = detect(os.environ, *paths[:1], Path.cwd())
     attribution = replace(found, **{name: value for name, value in said.items() if value is not None})
+    attribution = replace(attribution, base_branch=context.base_branch(base_branch, attribution))
     wanted = Selection(
         app_files=files,
         apps=apps or ([project.app] if project.app else ()),
@@ -127,7 +128,7 @@ def run(
         wait=wait,
         timeout=timeout or project.timeout,
         gate=gate if gate is not None else project.gate is not False,
-        base_branch=context.base_branch(base_branch, attribution),
+        base_branch=attribution.base_branch,
         fail_on_timeout=fail_on_timeout,
         fail_on_cancellation=fail_on_cancellation,
         open_browser=open_,

@@ -101,6 +101,7 @@ class ReadTools:
             raise CliError("give either execution or build", INVALID_FILE)
         if build is None:
             path = f"executions/{execution}"
+            base_branch = base_branch or lookup.base_branch_of(self._api.get(path))
         else:
             found = lookup.build_by_id_or_version(self._api, build, lambda: lookup.find_app(self._api, app or ""))
             path = f"apps/builds/{found['id']}"

@@ -1,7 +1,7 @@
 """Where an execution came from: its source, and the CI attribution of the change under test."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 
@@ -19,7 +19,7 @@ class ExecutionSource(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Ci:
-    """The X-CI headers of a start; None for an absent header."""
+    """The X-CI headers of a start; None for an absent header. A base branch alone says nothing of a change."""
 
     system: str | None = None
     commit_sha: str | None = None
@@ -28,9 +28,10 @@ class Ci:
     run_url: str | None = None
     run_id: str | None = None
     repository: str | None = None
+    base_branch: str | None = None
 
     def __bool__(self) -> bool:
-        return self != Ci()
+        return replace(self, base_branch=None) != Ci()
 
 
 def is_run_url(text: str) -> bool:

@@ -33,7 +33,7 @@ async def show_execution(request: web.Request) -> Values:
     )
     return {
         "execution": found,
-        "named": base_branch_of(request),
+        "named": _base_branch(request, found),
         "runs": runs,
         "platforms": {run["id"]: run["platform"] for run in runs["items"]},
         **(await _gate(request, execution) if found["completed_at"] else NO_GATE),
@@ -54,6 +54,12 @@ async def find_run(request: web.Request) -> str:
         if not runs["has_next"]:
             break
     return execution
+
+
+def _base_branch(request: web.Request, execution: Any) -> dict[str, str]:
+    """The branch to compare with that the address of the page names, or else CI for the execution."""
+    branch = (execution["ci"] or {}).get("base_branch")
+    return base_branch_of(request) or ({"base_branch": branch} if branch else {})
 
 
 async def _gate(request: web.Request, execution: str) -> Values:
@@ -77,19 +83,19 @@ async def show_run(request: web.Request) -> Values:
     return {
         "execution": found,
         "run": run,
-        **await _breakage(request, run),
+        **await _breakage(request, run, _base_branch(request, found)),
         "repository": repository_url([run]),
         "pictures_of": pictures_of,
         "step_class": step_class,
     }
 
 
-async def _breakage(request: web.Request, run: Any) -> Values:
+async def _breakage(request: web.Request, run: Any, named: dict[str, str]) -> Values:
     """The failing test in the comparison of the run's build with the one before, if there is one and it fails there."""
     nothing = {"broken": None, "broken_refusal": None}
     if run["success"] is not False or run["build_id"] is None:
         return nothing
-    compared = read(request, f"apps/builds/{run['build_id']}/compare", **base_branch_of(request))
+    compared = read(request, f"apps/builds/{run['build_id']}/compare", **named)
     part = await read_part("broken", compared)
     if part["broken"] is None:
         return nothing if _is_missing(part["broken_refusal"]) else part

@@ -89,11 +89,13 @@ def build_comparison(builds: BatchReader, apps: BatchReader, report: Invocation)
 
 
 def execution_gate(executions: BatchReader, gate: Invocation) -> Invocation:
-    """A gate with `execution_id`, `min_ended_runs` and `total_runs` in its request."""
+    """A gate with `execution_id`, `min_ended_runs`, `total_runs` and the `base_branch` of the start in its request."""
 
     async def invoke(message: Any, context: RequestContext, timeout: float) -> Any:
         execution = await executions.get(context.caller, message.execution_id, timeout)
         message.min_ended_runs, message.total_runs = count_ended_runs(execution.counts), execution.counts.total
+        if not message.HasField("base_branch") and execution.ci.base_branch:
+            message.base_branch = execution.ci.base_branch
         return await gate(message, context, timeout)
 
     return invoke

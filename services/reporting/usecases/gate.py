@@ -15,6 +15,7 @@ ENDED_WAIT_SECONDS = 5.0
 ANSWER_SECONDS = 1.0
 """How much of the caller's deadline is left for computing the answer."""
 RETRY_AFTER_SECONDS = 2.0
+USUAL_BASE_BRANCH = "main"
 EXPIRED = "Runs of this execution have expired, so its gate can no longer be computed"
 RUNS_UNKNOWN = "Reporting has not received all runs of this execution yet; try again"
 

@@ -10,6 +10,7 @@ import pytest
 
 from mobiletest_cli.errors import FAILED, INVALID_FILE, NOT_FOUND, OK, USAGE
 from tests.e2e.cli.conftest import LOG_IN, Shell
+from tests.e2e.client import Api, created
 from tests.eventually import eventually
 
 COMMIT = "a" * 40
@@ -74,6 +75,20 @@ async def test_the_base_branch_is_that_of_the_project_or_of_ci(
         assert (waited.document["gate"]["base_branch"], asked.document["base_branch"]) == (branch, branch)
         assert f"or of {branch}, has a verdict" in (await shell.run("compare", "2.0", "--app", "Shop")).err
     assert (await project.run("gate", execution, "--json", "--base-branch", "x")).document["base_branch"] == "x"
+
+
+async def test_later_gates_of_a_run_have_its_base_branch(shop: Shell, api: Api, tmp_path: Path) -> None:
+    """Also where neither the project nor CI says it, and by the API."""
+    ended = await shop.run("run", "--file", "app.apk", "--build", "1.0", "--base-branch", "release", "--json")
+    path = f"executions/{ended.document['execution']['id']}"
+    elsewhere = replace(
+        shop, folder=tmp_path, environ={**shop.environ, "GITLAB_CI": "true", "CI_DEFAULT_BRANCH": "trunk"}
+    )
+    asked = await elsewhere.run("gate", path.partition("/")[2], "--json")
+    waited = await elsewhere.run("wait", path.partition("/")[2], "--json")
+    answers = (ended.document["gate"], asked.document, waited.document["gate"], created(await api.get(f"/{path}/gate")))
+    assert [answer["base_branch"] for answer in answers] == ["release"] * 4
+    assert created(await api.get(f"/{path}"))["ci"]["base_branch"] == "release"
 
 
 async def test_the_gate_of_a_build_is_asked_by_its_version(read_shop: Shell, execution: str) -> None:

@@ -6,6 +6,7 @@ import pytest
 from mobiletest.catalog.v1 import apps_pb2, builds_pb2, tests_pb2
 from mobiletest.executor.v1 import executions_pb2
 from mobiletest.reporting.v1 import reports_pb2
+from mobiletest.types.v1.ci_pb2 import CiAttribution
 
 from tests.fakes.gateway import FakeBackends, script_apps
 from tests.integration.gateway.conftest import Client
@@ -101,9 +102,9 @@ async def test_runs_of_a_test_need_the_test(client: Client, backends: FakeBacken
     assert (answer.status, answer.json["detail"]) == (404, "Test not found")
 
 
-def script_execution(backends: FakeBackends, **counts: int) -> str:
+def script_execution(backends: FakeBackends, ci: CiAttribution | None = None, **counts: int) -> str:
     """An execution that the executor knows, with runs in these states; gives its id."""
-    execution = executions_pb2.Execution(id=str(uuid4()), counts=executions_pb2.RunCounts(**counts))
+    execution = executions_pb2.Execution(id=str(uuid4()), counts=executions_pb2.RunCounts(**counts), ci=ci)
     backends.on(
         "BatchGetExecutions",
         lambda request: executions_pb2.BatchGetExecutionsResponse(
@@ -133,13 +134,14 @@ async def test_a_gate_covers_every_run_that_has_ended(client: Client, backends: 
     )
 
 
-async def test_the_default_base_branch_is_main(client: Client, backends: FakeBackends) -> None:
-    execution = script_execution(backends, total=1)
+async def test_the_default_base_branch_is_that_of_the_start(client: Client, backends: FakeBackends) -> None:
+    execution = script_execution(backends, CiAttribution(base_branch="develop"), total=1)
     backends.on(
         "GetGate", lambda request: reports_pb2.Gate(base_branch=request.base_branch, result="GATE_RESULT_PENDING")
     )
-    answer = await client("GET", f"/api/v1/executions/{execution}/gate")
-    assert (answer.json["base_branch"], answer.json["result"]) == ("main", "pending")
+    for query, branch in (("", "develop"), ("?base_branch=main", "main")):
+        answer = await client("GET", f"/api/v1/executions/{execution}/gate{query}")
+        assert (answer.json["base_branch"], answer.json["result"]) == (branch, "pending")
 
 
 async def test_a_gate_on_an_unknown_execution_is_a_404(client: Client, backends: FakeBackends) -> None:

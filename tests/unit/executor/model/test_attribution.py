@@ -18,6 +18,7 @@ NO_CI = Ci()
         (NO_CI, "mobiletest-ui/3", True, ExecutionSource.UI),
         (NO_CI, "click-bot", True, ExecutionSource.API),
         (NO_CI, "acme/9", False, ExecutionSource.INTERNAL),
+        (Ci(base_branch="main"), "CLI", True, ExecutionSource.CLI),
         (Ci(pr_number=7), None, True, ExecutionSource.CI),
         (Ci(branch=""), None, True, ExecutionSource.CI),
         (Ci(branch="main"), "mobiletest-cli", True, ExecutionSource.CI),

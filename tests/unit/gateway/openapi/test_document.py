@@ -91,6 +91,7 @@ def test_attribution_headers_are_parameters_of_the_start() -> None:
         "X-CI-Run-URL",
         "X-CI-Run-ID",
         "X-CI-Repository",
+        "X-CI-Base-Branch",
     }
     assert found["X-CI-PR-Number"]["schema"]["type"] == "integer"
 
