@@ -521,7 +521,7 @@ class CiAttribution(TypedDict):
     run_url: str | None
     run_id: str | None
     repository: str | None
-    base_branch: str | None
+    base_branch: NotRequired[str]
 
 
 class RunCounts(TypedDict):
