@@ -22,7 +22,7 @@ def github(env: Environment) -> Attribution:
     event, name = _read_event(env["GITHUB_EVENT_PATH"]), env["GITHUB_EVENT_NAME"]
     known = _run(env)
     if read_run := _ABOUT_OTHERS.get(name or ""):
-        return _of_triggering_run(known, read_run(event))
+        return _of_triggering_run(known, read_run(event), _text(_object(event, "repository"), "default_branch"))
     pull_request = _object(event, "pull_request") or _object(_object(event, "client_payload"), "pull_request")
     if pull_request or env["GITHUB_BASE_REF"]:
         return _of_pull_request(known, pull_request, env)
@@ -83,23 +83,32 @@ def _of_pull_request(known: Attribution, pull_request: Event, env: Environment) 
     )
 
 
-def _of_triggering_run(known: Attribution, run: Event) -> Attribution:
+def _of_triggering_run(known: Attribution, run: Event, default: str | None) -> Attribution:
     """A workflow that runs after another one, or a check, tests the change of that.
 
-    Its variables name the default branch. Checks of forks have no branch.
+    Its variables name the default branch. Checks of forks have no branch. A run that was itself of another run, or of a
+    comment, names the default branch, too, whatever it built.
     """
     pull_requests = run.get("pull_requests")
+    is_about_others = run.get("event") in {*_ABOUT_OTHERS, "issue_comment"}
     first = pull_requests[0] if isinstance(pull_requests, list) and pull_requests else {}
     number = first.get("number") if isinstance(first, dict) else None
-    source = _text(_object(run, "head_repository"), "full_name")
     return replace(
         known,
-        commit_sha=_text(run, "head_sha"),
-        branch=head_branch(_text(run, "head_branch"), source=source, target=known.repository),
+        commit_sha=None if is_about_others else _text(run, "head_sha"),
+        branch=None if is_about_others else _branch_of_run(run, known.repository),
         pr_number=number if isinstance(number, int) else None,
-        base_branch=_text(_object(first, "base"), "ref") if isinstance(first, dict) else None,
+        base_branch=(_text(_object(first, "base"), "ref") if isinstance(first, dict) else None) or default,
         trigger_sha=known.commit_sha,
     )
+
+
+def _branch_of_run(run: Event, target: str | None) -> str | None:
+    """The branch of a run; of a fork that was deleted, its owner is not known."""
+    branch = _text(run, "head_branch")
+    if branch and run.get("head_repository", {}) is None:
+        return f"fork:{branch}"
+    return head_branch(branch, source=_text(_object(run, "head_repository"), "full_name"), target=target)
 
 
 def _status(event: Event) -> Event:

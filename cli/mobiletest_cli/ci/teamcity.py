@@ -20,15 +20,20 @@ def teamcity(env: Environment) -> Attribution:
     known = _read_properties(build.get("teamcity.configuration.properties.file"))
     branch = known.get("teamcity.build.branch")
     number = read_number(known.get("teamcity.pullRequest.number"))
+    base = branch_name(known.get("teamcity.pullRequest.target.branch"))
+    commit, is_personal = env["BUILD_VCS_NUMBER"], env.is_true("BUILD_IS_PERSONAL")
+    head = branch_name(known.get("teamcity.pullRequest.source.branch") or (None if branch == _MAIN else branch))
+    is_fork = number is not None and head is not None and head == base  # nothing names the repository of the head
     return Attribution(
         system="teamcity",
-        commit_sha=env["BUILD_VCS_NUMBER"],
-        branch=branch_name(known.get("teamcity.pullRequest.source.branch") or (None if branch == _MAIN else branch)),
+        commit_sha=None if is_personal else commit,
+        branch=None if is_personal else f"fork:{head}" if is_fork else head,
         pr_number=number,
         run_url=env["BUILD_URL"],
         run_id=known.get("teamcity.build.id") or env["BUILD_NUMBER"],
         repository=repository_name(known.get("vcsroot.url")),
-        base_branch=branch_name(known.get("teamcity.pullRequest.target.branch")),
+        base_branch=base,
+        trigger_sha=commit if is_personal else None,  # checked out, with changes that are not committed
     )
 
 

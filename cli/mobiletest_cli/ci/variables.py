@@ -26,10 +26,19 @@ def is_on(env: Environment, marker: str) -> bool:
 
 
 def read_system(system: System, env: Environment, remotes: Mapping[str, str]) -> Attribution:
-    """What the variables say. `remotes` are those of the git checkout, addresses by names; empty if not known."""
+    """What the variables say. `remotes` are those of the git checkout, addresses by names; empty if not known.
+
+    A pipeline of GitLab that another project's started is on the default branch, whatever that project's was on.
+    """
     if env["GERRIT_EVENT_TYPE"] == "change-merged":  # a build of the branch, whose change is over
         system = replace(system, number="", branch=f"{system.branch} GERRIT_BRANCH")
+    if alias := env["RESOURCES_TRIGGERINGALIAS"]:  # Azure: the pipeline whose build is tested
+        resource = f"RESOURCES_PIPELINE_{re.sub('[ .]', '_', alias).upper()}"
+        row = replace(system, commit=f"{resource}_SOURCECOMMIT", branch=f"{resource}_SOURCEBRANCH", checkout="")
+        return replace(_SystemRow(row, env, remotes).attribution(), trigger_sha=env["BUILD_SOURCEVERSION"])
     known = _SystemRow(system, env, remotes).attribution()
+    if env["CI_PIPELINE_SOURCE"] == "pipeline" and known.branch in (None, known.base_branch):
+        return replace(known, commit_sha=None, branch=None, trigger_sha=known.commit_sha)
     return replace(known, commit_sha=None, branch=None) if _is_batch(env) else known
 
 
@@ -65,7 +74,7 @@ class _SystemRow:
 
     def _number(self, ref: str | None) -> int | None:
         texts = [self._value(name) for name in self.system.number.split()]
-        numbers = (read_number(text.partition(",")[0]) for text in texts if text)
+        numbers = (_read_change(text.partition(",")[0]) for text in texts if text)
         return next((number for number in numbers if number is not None), None) or change_number(ref)
 
     def _commit(self) -> str | None:
@@ -73,7 +82,10 @@ class _SystemRow:
         return None if commit == "HEAD" else commit  # Buildkite, until the agent resolves it
 
     def _head(self, repository: str | None, base: str | None) -> str | None:
-        """The branch of a pull request. One that is called as its target is in a fork, which may not be named."""
+        """The branch of a pull request. One that is called as its target is in a fork, which may not be named.
+
+        Where nothing tells forks, the default branch of one looks like that of the repository.
+        """
         branch = branch_name(self._first(self.system.head))
         source, fork = self._first(self.system.source), self._first(self.system.fork)
         if not self.system.fork or (fork is None and source):
@@ -81,7 +93,10 @@ class _SystemRow:
         elif branch and fork and fork.lower() not in ("false", "0"):
             name = repository_name(source) or ("" if fork.lower() in ("true", "1") else fork)
             branch = f"{name.rpartition('/')[0] or name or 'fork'}:{branch}"
-        return f"fork:{branch}" if branch and branch == base else branch
+        own = {base}
+        if self.system.base and not (self.system.source or self.system.fork):
+            own.add(branch_name(self._first(self.system.default)) or "main")
+        return f"fork:{branch}" if branch and branch in own else branch
 
     def _first(self, names: str, *, safe: str | None = None) -> str | None:
         return next((value for name in names.split() if (value := self._value(name, safe))), None)
@@ -96,6 +111,11 @@ class _SystemRow:
         if not all(values.values()):
             return None
         return name.format(**values if safe is None else {key: quote(values[key], safe=safe) for key in values})
+
+
+def _read_change(text: str) -> int | None:
+    """The number of a pull request; of a ref, only one that is made for a pull request."""
+    return change_number(text) if text.startswith("refs/") else read_number(text)
 
 
 def _is_batch(env: Environment) -> bool:

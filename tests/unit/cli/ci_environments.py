@@ -176,6 +176,26 @@ GITHUB_CASES = [
         {"workflow_run": {"head_sha": SHA, "head_branch": "main", "head_repository": {"full_name": "ada/app"}}},
     ),
     Case(
+        "github workflow_run after a pull request of a deleted fork",
+        GITHUB | pairs("GITHUB_EVENT_NAME=workflow_run GITHUB_REF=refs/heads/main"),
+        GITHUB_RUN | pairs(f"Branch=fork:main Commit-SHA={SHA}"),
+        "develop",
+        {
+            "workflow_run": {"event": "pull_request", "head_sha": SHA, "head_branch": "main", "head_repository": None},
+            "repository": {"default_branch": "develop"},
+        },
+    ),
+    *(
+        Case(
+            f"github workflow_run after a run of {event}",
+            GITHUB | pairs("GITHUB_EVENT_NAME=workflow_run GITHUB_REF=refs/heads/main"),
+            GITHUB_RUN,
+            None,
+            {"workflow_run": {"event": event, "head_sha": MERGE, "head_branch": "main", "head_repository": TEAM}},
+        )
+        for event in ("workflow_run", "issue_comment", "status")
+    ),
+    Case(
         "github workflow_run after a pull request",
         GITHUB | pairs("GITHUB_EVENT_NAME=workflow_run GITHUB_REF=refs/heads/main"),
         GITHUB_RUN | pairs(f"Branch=pay Commit-SHA={SHA} PR-Number=12"),
@@ -231,6 +251,18 @@ GITLAB_CASES = [
         ),
         GITLAB_RUN | pairs("Branch=pay PR-Number=12"),
         "trunk",
+    ),
+    Case(
+        "gitlab pipeline of another project's",
+        GITLAB | pairs("CI_PIPELINE_SOURCE=pipeline CI_COMMIT_BRANCH=main"),
+        {name: value for name, value in GITLAB_RUN.items() if name != "Commit-SHA"},
+        "main",
+    ),
+    Case(
+        "gitlab pipeline of another project's, on a branch",
+        GITLAB | pairs("CI_PIPELINE_SOURCE=pipeline CI_COMMIT_BRANCH=pay"),
+        GITLAB_RUN | pairs("Branch=pay"),
+        "main",
     ),
     Case("gitlab tag", GITLAB | pairs("CI_COMMIT_TAG=v1 CI_COMMIT_REF_NAME=v1"), GITLAB_RUN, "main"),
 ]
@@ -298,6 +330,22 @@ JENKINS_CASES = [
         {**JENKINS, "GIT_URL": ""}
         | pairs("GIT_URL_1=git@hub:team/app GIT_URL_2=git@hub:ada/app GIT_BRANCH=origin/main"),
         JENKINS_RUN | pairs("Branch=main"),
+    ),
+    Case(
+        "jenkins with the GitHub integration plugin",
+        JENKINS
+        | pairs("GIT_BRANCH=origin/main GITHUB_PR_NUMBER=12 GITHUB_PR_SOURCE_BRANCH=pay")
+        | pairs(f"GITHUB_PR_TARGET_BRANCH=main GITHUB_PR_HEAD_SHA={SHA}"),
+        JENKINS_RUN | pairs("Branch=pay PR-Number=12"),
+        "main",
+    ),
+    Case(
+        "jenkins with the Bitbucket plugin",
+        JENKINS
+        | pairs("GIT_BRANCH=origin/main BITBUCKET_PULL_REQUEST_ID=12 BITBUCKET_SOURCE_BRANCH=pay")
+        | pairs("BITBUCKET_TARGET_BRANCH=main"),
+        JENKINS_RUN | pairs("Branch=pay PR-Number=12"),
+        "main",
     ),
     Case("jenkins merge ref", JENKINS | pairs("GIT_BRANCH=origin/pr/12/merge"), JENKINS_RUN | pairs("PR-Number=12")),
     Case(
@@ -480,6 +528,13 @@ AZURE_CASES = [
         AZURE | pairs("BUILD_SOURCEBRANCH=refs/pull/12/merge"),
         AZURE_RUN | pairs("PR-Number=12"),
     ),
+    Case(
+        "azure pipeline that another one triggered",
+        AZURE
+        | pairs("BUILD_REASON=ResourceTrigger BUILD_SOURCEBRANCH=refs/heads/main RESOURCES_TRIGGERINGALIAS=app.ci")
+        | pairs(f"RESOURCES_PIPELINE_APP_CI_SOURCEBRANCH=refs/heads/pay RESOURCES_PIPELINE_APP_CI_SOURCECOMMIT={SHA}"),
+        AZURE_RUN | pairs(f"Branch=pay Commit-SHA={SHA}"),
+    ),
     Case("azure tag", AZURE | pairs("BUILD_SOURCEBRANCH=refs/tags/v1"), AZURE_RUN),
 ]
 BITBUCKET = pairs(f"CI=true BITBUCKET_BUILD_NUMBER=6 BITBUCKET_COMMIT={SHA} BITBUCKET_REPO_FULL_NAME=team/app")
@@ -574,6 +629,18 @@ TABLE_CASES = [
         DRONE_RUN + "Branch=fork:main PR-Number=7",
         "main",
     ),
+    row(
+        "drone pull from main of a fork, to another branch",
+        DRONE + "DRONE_PULL_REQUEST=7 DRONE_SOURCE_BRANCH=main DRONE_TARGET_BRANCH=release DRONE_REPO_BRANCH=main",
+        DRONE_RUN + "Branch=fork:main PR-Number=7",
+        "release",
+    ),
+    row(
+        "drone promotes a pull",
+        DRONE + "DRONE_BUILD_EVENT=promote DRONE_COMMIT_REF=refs/pull/7/head",
+        DRONE_RUN + "PR-Number=7",
+        "main",
+    ),
     row("drone pull without its branch", DRONE + "DRONE_PULL_REQUEST=7", DRONE_RUN + "PR-Number=7", "main"),
     row(
         "harness pull",
@@ -589,6 +656,7 @@ TABLE_CASES = [
         COMMIT + "Branch=a PR-Number=7",
         "release",
     ),
+    row("woodpecker deploys a pull", WOODPECKER + "CI_COMMIT_REF=refs/pull/7/head", COMMIT + "PR-Number=7", "main"),
     row("semaphore push", SEMAPHORE + "SEMAPHORE_GIT_WORKING_BRANCH=main", COMMIT + "Branch=main"),
     row("semaphore tag", SEMAPHORE + "SEMAPHORE_GIT_TAG_NAME=v1", COMMIT),
     row(

@@ -69,6 +69,13 @@ def test_teamcity_names_the_change_in_its_properties_files(tmp_path: Path) -> No
     )
 
 
+def test_teamcity_main_of_a_fork_is_not_main(tmp_path: Path) -> None:
+    file = tmp_path / "all.properties"
+    change = "number=12\nteamcity.pullRequest.source.branch=main\nteamcity.pullRequest.target.branch=main\n"
+    file.write_text(f"teamcity.configuration.properties.file={file}\nteamcity.pullRequest.{change}")
+    assert ci.detect({"TEAMCITY_VERSION": "1", "TEAMCITY_BUILD_PROPERTIES_FILE": str(file)}).branch == "fork:main"
+
+
 @pytest.mark.parametrize(("written", "branch"), [("<default>", None), ("refs/heads/main", "main"), ("a/b", "a/b")])
 def test_teamcity_branch(written: str, branch: str | None, tmp_path: Path) -> None:
     file = tmp_path / "all.properties"

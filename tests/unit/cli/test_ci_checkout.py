@@ -373,6 +373,12 @@ def test_workflow_that_runs_after_another_tests_the_build_of_that(checkouts: Che
     assert checkouts.found("main", environ) == ("pay", "ada:main", None)
 
 
+def test_personal_build_of_teamcity_is_of_no_branch(checkouts: Checkouts) -> None:
+    environ = {"TEAMCITY_VERSION": "1", "BUILD_IS_PERSONAL": "true", "BUILD_VCS_NUMBER": checkouts.origin.main}
+    assert checkouts.found("main", environ) == (None, None, None)
+    assert checkouts.found("main", environ | {"BUILD_IS_PERSONAL": ""}) == ("main", "main", None)
+
+
 def test_checkout_of_another_repository_says_nothing(checkouts: Checkouts, tmp_path: Path) -> None:
     environ = github("push", "f" * 40, REPOSITORY, tmp_path, GITHUB_REPOSITORY="team/flows")
     assert checkouts.found("pay", environ) == ("f" * 40, "main", None)
