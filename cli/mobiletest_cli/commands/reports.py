@@ -8,7 +8,8 @@ import typer
 
 from mobiletest_cli.context import Context, app_option, command
 
-AppArgument = Annotated[str | None, typer.Argument(metavar="[APP]", help="App, by name or id.")]
+AppArgument = Annotated[str | None, typer.Argument(metavar="[APP]", help="App, by name or id; --app names it, too.")]
+AppOption = Annotated[str | None, app_option("App, by name or id.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -21,10 +22,11 @@ def register(app: typer.Typer) -> None:
 def matrix(
     context: Context,
     app: AppArgument = None,
+    app_name: AppOption = None,
     builds: Annotated[int, typer.Option(min=2, max=50, help="Newest builds.")] = 10,
 ) -> None:
     """Show every test on the newest builds."""
-    found = context.find_app(app)
+    found = context.find_app(app or app_name)
     answer = context.api.get(f"apps/{found['id']}/test_matrix", page_size=builds)
     versions = [build["version"] for build in answer["builds"]]
     context.output.report(
@@ -50,11 +52,11 @@ def _cell(cell: Any) -> str:
     return "passed" if passed else "failed" if failed else "no verdict" if cell["infra_failed_runs"] else "cancelled"
 
 
-def coverage(context: Context, app: AppArgument = None) -> None:
+def coverage(context: Context, app: AppArgument = None, app_name: AppOption = None) -> None:
     """Show what has been run on the version that each test targets."""
     from mobiletest_cli.output import ago, plain
 
-    found = context.find_app(app)
+    found = context.find_app(app or app_name)
     answer = context.api.get(f"apps/{found['id']}/coverage")
     context.output.report(
         answer,
@@ -69,9 +71,9 @@ def coverage(context: Context, app: AppArgument = None) -> None:
     )
 
 
-def flaky(context: Context, app: AppArgument = None) -> None:
+def flaky(context: Context, app: AppArgument = None, app_name: AppOption = None) -> None:
     """List the tests of an app that are flaky, or may be, with the reason."""
-    found = context.find_app(app)
+    found = context.find_app(app or app_name)
     answer = context.api.get(f"apps/{found['id']}/test_matrix")
     rows = [row for row in answer["tests"] if "flaky" in row["classification"]]
     context.output.report(
@@ -120,7 +122,8 @@ def compare(
 def _comparison_row(kind: str, row: Any) -> list[str]:
     breakage = row.get("breakage") or {}
     reason = " ".join((row.get("failure_reason") or "").split())
-    return [kind.replace("_", " "), row["test_name"], breakage.get("commit_range") or "-", reason]
+    name = f"{row['test_name']} ({row['variant']})" if row.get("variant") else row["test_name"]
+    return [kind.replace("_", " "), name, breakage.get("commit_range") or "-", reason]
 
 
 def quarantine(

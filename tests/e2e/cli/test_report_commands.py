@@ -136,6 +136,7 @@ async def test_reports_are_printed_for_people_and_for_programs(read_shop: Shell,
     assert (unknown.code, "or of main, has a verdict; name one with base" in unknown.err) == (NOT_FOUND, True)
     assert "Open the basket" in (await read_shop.ok("compare", "2.0", "--base-branch", "feature/ü")).out
     matrix = (await read_shop.ok("matrix", "shop")).out
+    assert (await read_shop.ok("matrix", "--app", "shop")).out == matrix
     assert all(text in matrix for text in ("1.0", "2.0", "passed", "failed"))
     assert len((await read_shop.document("matrix", "Shop", "--builds", "2"))["tests"]) == 2
     assert "Log in" in (await read_shop.ok("coverage")).out

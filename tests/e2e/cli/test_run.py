@@ -487,6 +487,7 @@ async def test_two_sets_of_variables_are_two_experiments(shell: Shell, api: Api)
         assert "Shop (WANT=Neverland)" in failed.out
         assert "WANT=Neverland: Fails here" in failed.out
     assert "1/2 (WANT=Neverland)" in (await shell.ok("matrix", "Shop")).out
+    assert "Shop (WANT=Neverland)" in (await shell.ok("compare", "3", "2")).out
     [found] = created(await api.get("/apps"))["items"]
     matrix = created(await api.get(f"/apps/{found['id']}/test_matrix"))
     [row] = matrix["tests"]
