@@ -35,7 +35,7 @@ public final class Example {
         var executions = new ExecutionsApi(client);
         var request = new StartWorkflowRequest().workflowId(workflow.getId());
         var started = executions.startWorkflow(
-                request, null, null, null, null, null, null, null, null, null, null, null, "java");
+                request, null, null, null, null, null, null, null, null, null, null, null, null, "java");
         var execution = executions.getExecution(started.getId(), 10, null, null, null, null, null);
         for (long deadline = System.nanoTime() + 60_000_000_000L;
                 execution.getCompletedAt() == null && System.nanoTime() < deadline; ) {
