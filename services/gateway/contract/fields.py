@@ -51,7 +51,6 @@ class Field:
     repeated: bool
     contract: options_pb2.FieldContract
     required: bool
-    output_only: bool
     rules: Rules
 
     @property
@@ -160,7 +159,6 @@ def _field(descriptor: FieldDescriptor) -> Field:
         repeated=descriptor.is_repeated,
         contract=option(descriptor, options_pb2.contract),
         required=field_behavior_pb2.REQUIRED in behavior,
-        output_only=field_behavior_pb2.OUTPUT_ONLY in behavior,
         rules=field_rules(descriptor),
     )
 

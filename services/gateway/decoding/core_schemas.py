@@ -95,11 +95,8 @@ class MessageSchemas:
         return known or self.request(field.message, nested, f"{field.message.name}Input")
 
     def _response_property(self, field: Field) -> core_schema.TypedDictField:
-        updates: dict[str, Any] = {"description": self.description(field)}
-        if field.output_only:
-            updates["readOnly"] = True
         shown = not field.contract.omitted_when_absent
-        metadata = json_schema_updates(**updates)
+        metadata = json_schema_updates(description=self.description(field))
         return core_schema.typed_dict_field(self._response_field(field), required=shown, metadata=metadata)
 
     def _response_field(self, field: Field) -> CoreSchema:

@@ -144,8 +144,6 @@ def _bounds(schema: Schema) -> Iterator[str]:
         yield "all different"
     if "default" in schema:
         yield f"default {_literal(schema['default'])}"
-    if schema.get("readOnly"):
-        yield "read only"
 
 
 def _range(least: float | None, most: float | None) -> str:

@@ -39,15 +39,15 @@ func main() {
 	test, err := client.CreateTestWithResponse(ctx, nil, CreateTestRequest{Name: ptr("Log in"), Steps: &steps})
 	check(err)
 	expect(test.JSON201 != nil, test.Body)
-	attached, err := client.AttachTestWithResponse(ctx, *app.JSON200.Id, *test.JSON201.Id, nil, AttachTestRequest{})
+	attached, err := client.AttachTestWithResponse(ctx, *app.JSON200.Id, test.JSON201.Id, nil, AttachTestRequest{})
 	check(err)
 	expect(attached.JSON200 != nil, attached.Body)
-	tests := []uuid.UUID{*test.JSON201.Id}
+	tests := []uuid.UUID{test.JSON201.Id}
 	workflow, err := client.CreateWorkflowWithResponse(ctx, nil, CreateWorkflowRequest{Name: "Go", TestIds: &tests})
 	check(err)
 	expect(workflow.JSON201 != nil, workflow.Body)
 	params := StartWorkflowParams{IdempotencyKey: ptr("go")}
-	started, err := client.StartWorkflowWithResponse(ctx, &params, StartWorkflowRequest{WorkflowId: *workflow.JSON201.Id})
+	started, err := client.StartWorkflowWithResponse(ctx, &params, StartWorkflowRequest{WorkflowId: workflow.JSON201.Id})
 	check(err)
 	expect(started.JSON200 != nil, started.Body)
 	for {

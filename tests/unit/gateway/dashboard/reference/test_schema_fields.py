@@ -61,7 +61,6 @@ def test_types_in_words(schema: dict[str, Any], shape: str) -> None:
         ({"type": "string", "maxLength": 10000}, ("at most 10,000 characters",)),
         ({"type": "array", "items": {}, "minItems": 1, "uniqueItems": True}, ("at least 1 items", "all different")),
         ({"type": "boolean", "default": False}, ("default false",)),
-        ({"type": "string", "readOnly": True}, ("read only",)),
     ],
 )
 def test_bounds_in_words(schema: dict[str, Any], bounds: tuple[str, ...]) -> None:
