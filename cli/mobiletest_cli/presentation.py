@@ -37,8 +37,13 @@ def reason(run: Run) -> str:
     """Why a run did not pass, in a line; that a run passed after a failed attempt."""
     if run["success"]:
         return f"passed in attempt {run['attempt_number']}" if run["attempt_number"] > 1 else ""
-    text = " ".join(run["failure"]["message"].split()) if run["failure"] else ""
+    text = _one_line(run["failure"]["message"]) if run["failure"] else ""
     return text if len(text) <= _REASON_LENGTH else f"{text[: _REASON_LENGTH - 1]}…"
+
+
+def _one_line(text: str) -> str:
+    """The text without line breaks: CI systems take lines that begin with :: or ## for commands."""
+    return " ".join(text.split())
 
 
 def positions(failure: Failure | None, display: Callable[[str], str] = str) -> list[SourcePosition]:
@@ -216,7 +221,7 @@ def show_failure(
     if whole["failure"]:
         written = positions(whole["failure"], display)
         at = f"{place(written[0])}: " if written else ""
-        output.result(f"  {at}{whole['failure']['category']}: {whole['failure']['message']}")
+        output.result(f"  {at}{whole['failure']['category']}: {_one_line(whole['failure']['message'])}")
         for each in written[1:]:
             output.result(f"    run from {place(each)}")
     output.result(f"  screen and steps: {api.page_url(run_path(whole))}")
@@ -230,7 +235,7 @@ def _step(run: Run, attempt: Attempt | None) -> str:
         return ""
     for step in attempt["steps"]:
         if step["index"] == failure["step_index"]:
-            return f" at step {step['index'] + 1}: {step['text']}"
+            return f" at step {step['index'] + 1}: {_one_line(step['text'])}"
     return f" at step {failure['step_index'] + 1}"
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mobiletest_cli.output import Output
-from mobiletest_cli.presentation import current_build, show_runs, state
+from mobiletest_cli.presentation import current_build, show_failure, show_runs, state
 from tests.unit.cli.report_samples import failed, passed
 
 
@@ -29,6 +29,30 @@ def test_a_variable_that_varies_from_run_to_run_is_said_once(capsys: pytest.Capt
     err = capsys.readouterr().err
     assert err.startswith("warning: RUN varied too often")
     assert err.count("RUN") == 1
+
+
+class OneRunApi:
+    """Answers with one run."""
+
+    def __init__(self, run: Any) -> None:
+        self._run = run
+
+    def get(self, path: str) -> Any:
+        return self._run
+
+    def page_url(self, path: str) -> str:
+        return f"https://tests.example.com/{path}"
+
+
+def test_no_line_of_a_failure_is_a_command_of_the_ci_system(capsys: pytest.CaptureFixture[str]) -> None:
+    """Selectors and texts of the screen may have several lines."""
+    step = {"index": 0, "text": 'assertVisible: "Total\n::stop-commands::x"'}
+    failure = {"category": "assertion_failed", "message": '"Total\n::stop-commands::x" did not appear', "step_index": 0}
+    run: Any = {**failed("Pay"), "execution_id": "1", "failure": failure, "attempts": [{"steps": [step]}]}
+    show_failure(OneRunApi(run), Output(), run)  # type: ignore[arg-type]
+    out = capsys.readouterr().out
+    assert out.count("Total ::stop-commands::x") == 2
+    assert not any(line.lstrip().startswith("::") for line in out.splitlines())
 
 
 @pytest.mark.parametrize(
