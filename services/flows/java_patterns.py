@@ -22,8 +22,12 @@ class UnsupportedPattern(ValueError):
     """Java gives this part of a pattern a meaning that RE2 does not have; the message says which."""
 
 
+class PlainText(ValueError):
+    """The text is no pattern in Java, but one in RE2."""
+
+
 def to_re2(source: str) -> str:
-    """The pattern for RE2. Raise UnsupportedPattern."""
+    """The pattern for RE2. Raise UnsupportedPattern and PlainText."""
     translated: list[str] = []
     position = 0
     in_class = False
@@ -37,6 +41,8 @@ def to_re2(source: str) -> str:
             continue
         if in_class:
             _check_class(part, source, position)
+        elif part == "{" and not source[position : position + 1].isdecimal() and translated[-1:] != ["\\x"]:
+            raise PlainText
         elif part.startswith("(?") and "U" in part:
             raise UnsupportedPattern(f"the flag U in {part} is not supported")
         in_class = part.startswith("[") or (in_class and part != "]")

@@ -15,7 +15,7 @@ from typing import Protocol
 
 import re2
 
-from .java_patterns import UnsupportedPattern, to_re2
+from .java_patterns import PlainText, UnsupportedPattern, to_re2
 
 MEMORY_LIMIT = 256 * 1024
 """Bytes that one compiled pattern and its matching may use; RE2 refuses patterns that need more."""
@@ -87,7 +87,7 @@ class Pattern:
     source: str
 
     def matches(self, text: str, budget: WorkBudget | None = None) -> bool:
-        """Whether the pattern matches the whole text, or is equal to it, ignoring case.
+        """Whether the pattern matches the whole text, ignoring case, or is the very text.
 
         Raise WorkBudgetExceeded when `budget` (by default one for this text) runs out.
         """
@@ -128,10 +128,24 @@ def _store_answer(key: tuple[str, str], answer: bool) -> None:
 
 def _matches(source: str, text: str, budget: WorkBudget) -> bool:
     texts = {text, text.replace("\n", " ")}
-    if any(source.casefold() == each.casefold() for each in texts):
+    if source in texts:
         return True
     regex = None if _SPECIAL.isdisjoint(source) else _compile(source)
-    return regex is not None and any(_fullmatch(regex, each, budget) for each in texts)
+    if regex is None:
+        return _fold_case(source) in map(_fold_case, texts)
+    return any(_fullmatch(regex, each, budget) for each in texts)
+
+
+def _fold_case(text: str) -> str:
+    """The text without the differences of letter case that Java's expressions ignore: "ß" is not "ss"."""
+    return text.lower() if text.isascii() else "".join(map(_fold_letter, text))
+
+
+@lru_cache(maxsize=4096)
+def _fold_letter(letter: str) -> str:
+    """By the simple mappings of Unicode, of one letter to one."""
+    upper = letter.upper()
+    return (upper if len(upper) == 1 else letter).lower()[0]
 
 
 def _fullmatch(regex: _Regex, text: str, budget: WorkBudget) -> bool:
@@ -157,6 +171,8 @@ def _compile(source: str) -> _Regex | None:
     """The compiled pattern; None for text that is not a regular expression and only matches itself."""
     try:
         regex: _Regex = re2.compile((_MULTILINE + to_re2(source)).encode(errors="surrogatepass"), _options())
+    except PlainText:
+        return None
     except UnsupportedPattern as error:
         raise PatternError(str(error)) from None
     except re2.error as error:

@@ -42,7 +42,17 @@ MATCHES: list[tuple[str, str, bool]] = [
     ("a.*?b", "axxb", True),
     ("", "", True),
     ("x|", "", True),
-    ("Straße", "STRASSE", True),
+    ("Straße", "STRASSE", False),
+    ("Straße", "STRAßE", True),
+    ("İstanbul", "istanbul", True),
+    ("\u212a", "k", True),
+    ("Sold out (now)", "Sold out (now)", True),
+    ("Sold out (now)", "SOLD OUT NOW", True),
+    ("Sold out (now)", "SOLD OUT (NOW)", False),
+    ("A|B", "a|b", False),
+    ("[X] {Y}", "[x] {y}", True),
+    ("[X] {Y}", "X {Y}", False),
+    (r"\x{41}b", "ab", True),
     ("gr(ö|o)ße", "GRÖßE", True),
     (r"\bLog\b.*", "Log in", True),
     (r"\bLog\b.*", "Login", False),
@@ -57,7 +67,13 @@ MATCHES: list[tuple[str, str, bool]] = [
     (r"\Q.*+\E", ".*+", True),
     (r"C\+\+", "C++", True),
     # After a letter, and before another one, the second plus changes nothing.
-    *(("C++", "C++", True), ("Notepad++ (new)", "notepad++ (new)", True), ("C++ x", "CC x", True), ("C++", "C", True)),
+    *(
+        ("C++", "C++", True),
+        ("Notepad++ (new)", "Notepad++ (new)", True),
+        ("C++ x", "c++ x", False),
+        ("C++ x", "CC x", True),
+        ("C++", "C", True),
+    ),
     ("C++", "D++", False),
     ("a{", "a{", True),
     (r"\p{Alpha}+", "abc", True),
@@ -153,7 +169,7 @@ PIECES = st.sampled_from(
 
 @given(st.lists(PIECES, max_size=6).map("".join), st.text(alphabet="abc1 \n", max_size=8))
 def test_patterns_agree_with_pythons_engine(source: str, text: str) -> None:
-    expected = source.casefold() == text.casefold() or re.fullmatch(source, text, FLAGS) is not None
+    expected = source == text or re.fullmatch(source, text, FLAGS) is not None
     assert compile_pattern(source).matches(text) is expected
 
 
