@@ -15,6 +15,10 @@ _EXPRESSION_WITHIN = re.compile(r"""[^'"]*[\[{]\s*(?:[^'"]*[:,]\s+)?\$\{.*""")
 _EXPRESSION = re.compile(r".*:\s+\$\{.*")
 _QUOTED = re.compile(r"\s*(?:-\s+)?\w+\s*:\s+(['\"]).*\1\s*")
 _NOT_PLAIN = "@`%"
+_CONFLICT = re.compile(r"(<{7}|>{7}|={7})( .*)?")
+_NO_DASH = re.compile(r"(-?)([a-z]\w*)\s*")
+_OPENED = re.compile(r"\s*(?:-\s+)?\w+\s*:\s+([\[{])")
+_BLOCK_TEXT = re.compile(r"( *)(?:-\s+)?\w+\s*:\s+[|>][-+]?\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +32,18 @@ class Mistake:
 
 def explain_mistake(text: str, line: int, column: int, problem: str) -> Mistake | None:
     """The mistake behind what a YAML parser says of a place; None if it is not one of the usual ones."""
-    lines = _BREAK.split(text)
+    lines = [*_BREAK.split(text), ""]  # a parser may find the end below the last line
     if line > len(lines):
         return None
     return (
-        _find_tab(lines[line - 1], line, column)
+        _find_conflict(lines, line)
+        or _find_tab(lines[line - 1], line, column)
         or _find_separator(lines, line)
+        or _find_missing_dash(lines, line)
+        or _find_configuration_below(lines, line, problem)
         or _find_field(lines, line, column)
+        or _find_text_of_block(lines, line, problem)
+        or _find_open_bracket(lines, line, problem)
         or _find_value(lines[line - 1], line, column, problem)
         or _find_indentation(lines, line, column, problem)
     )
@@ -61,6 +70,58 @@ def _find_separator(lines: list[str], line: int) -> Mistake | None:
     return None
 
 
+def _find_conflict(lines: list[str], line: int) -> Mistake | None:
+    at = next((number for number, text in enumerate(lines[:line], 1) if _CONFLICT.fullmatch(text)), None)
+    return Mistake(at, 1, "this line is of a merge conflict of git, which is not resolved") if at else None
+
+
+def _find_missing_dash(lines: list[str], line: int) -> Mistake | None:
+    """A command alone in its line, above a list: YAML reads both as one text."""
+    number = next((number for number in range(line - 1, 0, -1) if lines[number - 1].strip()), 0)
+    bare = _NO_DASH.fullmatch(lines[number - 1]) if number else None
+    if bare is None or not lines[line - 1].startswith("-"):
+        return None
+    missing = "a space is missing after the dash" if bare[1] else "a dash and a space are missing before the command"
+    return Mistake(number, 1, f"{missing}: write - {bare[2]}")
+
+
+def _find_configuration_below(lines: list[str], line: int, problem: str) -> Mistake | None:
+    if "expected '-' indicator" not in problem or not (key := _HEADER.match(lines[line - 1])):
+        return None
+    name = key.group().rstrip(": \t")
+    hint = "a command begins with a dash, and the configuration stands above ---"
+    return Mistake(line, 1, f'unexpected "{name}" among the commands: {hint}')
+
+
+def _find_text_of_block(lines: list[str], line: int, problem: str) -> Mistake | None:
+    """A text below | or > that is not indented."""
+    if "could not find expected ':'" not in problem:
+        return None
+    for number in range(line - 1, 0, -1):
+        block = _BLOCK_TEXT.fullmatch(lines[number - 1])
+        if block and _indentation(lines[number]) <= len(block[1]) + 2 * lines[number - 1].lstrip().startswith("-"):
+            return Mistake(number + 1, 1, "the text below | or > has to be indented more than the line above")
+    return None
+
+
+def _find_open_bracket(lines: list[str], line: int, problem: str) -> Mistake | None:
+    """A { or [ that nothing closes in its line or below."""
+    if not re.search(r"did not find expected (',' or|node content)", problem):
+        return None
+    for number in range(line, 0, -1):
+        text = lines[number - 1]
+        if opened := _OPENED.match(text):
+            bracket = opened[1]
+            closing = "}" if bracket == "{" else "]"
+            below = "\n".join(lines[number - 1 : line])
+            if below.count(bracket) > below.count(closing) and "${" not in below:
+                return Mistake(
+                    number, opened.start(1) + 1, f"the {bracket} that begins here is not closed by {closing}"
+                )
+            return None
+    return None
+
+
 def _find_field(lines: list[str], line: int, column: int) -> Mistake | None:
     """A field below a command that has no colon, or that has its value in the same line."""
     field = _FIELD.match(lines[line - 1])
@@ -83,7 +144,7 @@ def _find_value(found: str, line: int, column: int, problem: str) -> Mistake | N
         return Mistake(line, column, f"a value that begins with {first} has to be in quotes")
     if "mapping values are not allowed" in problem:
         return _find_colon(found, line, column)
-    if "unknown escape character" in problem:
+    if "unknown escape character" in problem or "hexdecimal number" in problem:
         message = "in double quotes a backslash is written \\\\; in single quotes, or without any, it is one as it is"
         return Mistake(line, column, message)
     if "did not find expected ','" in problem and (within := _EXPRESSION_WITHIN.fullmatch(found)):
@@ -108,6 +169,11 @@ def _find_colon(found: str, line: int, column: int) -> Mistake | None:
 
 def _find_indentation(lines: list[str], line: int, column: int, problem: str) -> Mistake | None:
     above = [text for text in lines[: line - 1] if text.strip()]
+    if "mapping values are not allowed" in problem and above and (field := _FIELD.match(lines[line - 1])):
+        within = _FIELD.match(above[-1])
+        if within and field.start(1) > within.start(1) and not above[-1].rstrip().endswith(":"):
+            message = f'"{field[1]}" is indented more than "{within[1]}" above: fields that belong together align'
+            return Mistake(line, field.start(1) + 1, message)
     if column - 1 != _indentation(lines[line - 1]) or not above or "did not find expected" not in problem:
         return None
     if column - 1 in map(_indentation, above):

@@ -215,7 +215,7 @@ def test_globs_are_those_of_maestro(globs: str, found: list[str]) -> None:
         ("executionOrder:\n  flowOrder: [a]", 'config.yaml 2:3 unknown field "flowOrder"; did you mean flowsOrder?'),
         ("executionOrder: {continueOnFailure: perhaps}", "config.yaml 1:37 expected true or false"),
         ("- a", "config.yaml 1:1 expected a mapping"),
-        ("a: [", "config.yaml 2:1 this is not valid YAML"),
+        ("a: [", "config.yaml 1:4 the [ that begins here is not closed by ]"),
     ],
 )
 def test_wrong_configuration_is_refused_with_its_place(config: str, message: str) -> None:
