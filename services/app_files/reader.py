@@ -27,6 +27,8 @@ ANDROID, IOS = "Android", "iOS"
 
 _ZIP_MAGIC, _GZIP_MAGIC, _LFS_MAGIC = b"PK", b"\x1f\x8b", b"version https://git-lfs.github.com/spec/"
 _MANIFEST, _RESOURCES = "AndroidManifest.xml", "resources.arsc"
+_APP_ENDINGS = (".apk", ".ipa", ".aab")
+_OTHER_PLATFORMS = {"watch": "watchOS", "appletv": "tvOS", "xr": "visionOS", "macos": "macOS"}
 _MAX_RESOURCES = 32 * MIB
 _PLIST = re.compile(r"(?P<folders>(?:[^/]+/)*)(?P<app>[^/]+\.app)/Info\.plist")
 _NAMESPACE = "http://schemas.android.com/apk/res/android"
@@ -104,16 +106,20 @@ def _refuse_sets(names: Iterable[str]) -> None:
     names = [name for name in names if not name.startswith("__MACOSX/")]
     if "BundleConfig.pb" in names or any(name.endswith(f"/manifest/{_MANIFEST}") for name in names):
         raise NotInstallable(_BUNDLE)
-    inside = [name for name in names if name.lower().endswith((".apk", ".ipa", ".aab"))]
+    inside = [name for name in names if name.lower().endswith(_APP_ENDINGS)]
     universal = next((name for name in inside if name.rpartition("/")[2] == "universal.apk"), None)
     if universal:
         raise NotInstallable(f"an archive with a universal APK in it: unpack it, and send {universal}")
     if len(inside) == 1 and not {"toc.pb", "manifest.json", "info.json"} & set(names):
-        raise NotInstallable(f"an archive with an app file in it: unpack it, and send {_shown(inside[0])}")
+        raise _packed(inside[0])
     if inside:
         raise NotInstallable(_SET)
     if any(re.fullmatch(r"(?:[^/]+/)*[^/]+\.app/Contents/Info\.plist", name) for name in names):
         raise NotInstallable("a macOS app: build the app for an iOS device or simulator, and send that")
+
+
+def _packed(name: str) -> NotInstallable:
+    return NotInstallable(f"an archive with an app file in it: unpack it, and send {_shown(name)}")
 
 
 def _find_app(names: Iterable[str]) -> str | None:
@@ -142,6 +148,8 @@ def _read_tar(file: BinaryIO) -> AppFile:
             for number, entry in enumerate(archive):
                 if number >= MAX_ENTRIES or entry.offset_data + entry.size > most:
                     raise HostileArchive("it has too many entries, or they unpack to too many bytes")
+                if entry.isfile() and entry.name.lower().endswith(_APP_ENDINGS) and ".app/" not in entry.name:
+                    raise _packed(entry.name)
                 content = archive.extractfile(entry) if _is_app_plist(entry) else None
                 if content is not None:
                     return _ios(content.read(MIB))
@@ -162,6 +170,10 @@ def _ios(content: bytes) -> AppFile:
         raise UnreadableAppFile(f"its Info.plist cannot be read ({type(problem).__name__})") from None
     if not isinstance(plist, dict):
         raise UnreadableAppFile("its Info.plist is not a dictionary")
+    platforms = plist.get("CFBundleSupportedPlatforms")
+    platform = str(platforms[0] if isinstance(platforms, list) and platforms else plist.get("DTPlatformName"))
+    if other := next((name for start, name in _OTHER_PLATFORMS.items() if platform.lower().startswith(start)), None):
+        raise NotInstallable(f"an app for {other}: build the app for an iOS device or simulator, and send that")
     version = _text(plist.get("CFBundleShortVersionString")) or _text(plist.get("CFBundleVersion"))
     return AppFile(IOS, _text(plist.get("CFBundleIdentifier")), version)
 

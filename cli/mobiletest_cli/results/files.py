@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mobiletest_cli.errors import OK, USAGE, CliError
+from mobiletest_cli.errors import INVALID_FILE, OK, USAGE, CliError
 from mobiletest_cli.file_replacement import replacing
 from mobiletest_cli.results import github
 
@@ -30,10 +30,17 @@ class Destinations:
     """A folder for those of runs that did not pass."""
 
     def check(self, *, wait: bool) -> None:
-        """CliError: there is something to write, and no wait for it."""
+        """CliError: there is something to write, and no wait for it; or a place for it that cannot be one."""
         if not wait and any((self.junit, self.report, self.artifacts)):
             hint = "Leave them out; later: mobiletest wait ID --junit FILE --report FILE"
             raise CliError("--no-wait ends before there is a report", USAGE, hint)
+        for option, path in (("--junit", self.junit), ("--report", self.report)):
+            if path is not None and path.is_dir():
+                raise CliError(
+                    f"{option} {path}: is a folder, not a file", INVALID_FILE, f"Such as {option} {path / 'results'}"
+                )
+        if self.artifacts is not None and self.artifacts.is_file():
+            raise CliError(f"--artifacts {self.artifacts}: is a file, not a folder", INVALID_FILE)
 
 
 class ResultFiles:

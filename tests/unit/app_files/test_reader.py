@@ -1,6 +1,7 @@
 """What app files say of themselves, what no device installs, and the limits that keep zip bombs out."""
 
 import io
+import plistlib
 import struct
 import tarfile
 import zipfile
@@ -36,6 +37,11 @@ def ios_app(path: str, version: str = "3.0") -> Mapping[str, bytes]:
     """The files of an app whose folder has this path."""
     with zipfile.ZipFile(io.BytesIO(ipa(PACKAGE, version))) as made:
         return {f"{path}/Info.plist": made.read("Payload/Shop.app/Info.plist"), f"{path}/Shop": b"code"}
+
+
+def made_for(platform: str) -> bytes:
+    """An Info.plist of an app for this platform."""
+    return plistlib.dumps({"CFBundleIdentifier": PACKAGE, "CFBundleSupportedPlatforms": [platform]})
 
 
 def packed(files: Mapping[str, bytes]) -> bytes:
@@ -157,6 +163,9 @@ NOT_INSTALLABLE: dict[str, tuple[bytes, str]] = {
     "the base of splits by type": (apk_of(Named("", "base__abi", SPLIT_TYPES)), "one APK of a set"),
     "library": (archive({"AndroidManifest.xml": b"<manifest/>", "classes.jar": b""}), "an Android library"),
     "a macOS app": (archive({"Shop.app/Contents/Info.plist": b""}), "a macOS app"),
+    "an APK in a .tar.gz": (packed({"build/app.apk": b""}), "unpack it, and send app.apk"),
+    "an app of a watch": (archive({"Wrist.app/Info.plist": made_for("WatchSimulator")}), "an app for watchOS"),
+    "an app of a television": (packed({"Shop.app/Info.plist": made_for("AppleTVOS")}), "an app for tvOS"),
     "a pointer": (b"version https://git-lfs.github.com/spec/v1\noid sha256:0f\nsize 9\n", "git lfs pull"),
 }
 

@@ -11,7 +11,7 @@ import pytest
 from mobiletest_cli.api import Api
 from mobiletest_cli.ci import Attribution
 from mobiletest_cli.configuration import Server
-from mobiletest_cli.errors import FAILED, OK, USAGE
+from mobiletest_cli.errors import FAILED, OK, USAGE, CliError
 from mobiletest_cli.output import Output
 from mobiletest_cli.progress import Follower, WaitEnded
 from mobiletest_cli.progress_display import Display
@@ -218,3 +218,12 @@ def test_progress_tells_tests_of_one_name_apart(capsys: pytest.CaptureFixture[st
     display.show_runs([passed("Other")])
     shown = [line.partition(": ")[0] for line in capsys.readouterr().err.splitlines()]
     assert shown == ["✗ Pay (auth/pay.yaml)", "✗ Pay (shop/pay.yaml)", "✓ Other"]
+
+
+def test_places_for_results_are_checked_before_anything_runs(tmp_path: Path) -> None:
+    file = tmp_path / "out.xml"
+    file.touch()
+    Destinations(junit=file, report=tmp_path / "new" / "out.md", artifacts=tmp_path).check(wait=True)
+    for wrong in (Destinations(junit=tmp_path), Destinations(report=tmp_path), Destinations(artifacts=file)):
+        with pytest.raises(CliError, match=r"is a (folder|file), not a (file|folder)"):
+            wrong.check(wait=True)

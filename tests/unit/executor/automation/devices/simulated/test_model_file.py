@@ -108,7 +108,7 @@ def test_a_model_with_every_field() -> None:
         (SMALL + "  b: {elements: [{type: button, appears: {after: soon}}]}", 7, 50, "a duration"),
         (SMALL + "pace: {step: 2h}", 7, 14, "a duration"),
         (SMALL + "first: *x", 7, 8, "aliases"),
-        ("app_model: [", 2, 1, "not valid YAML"),
+        ("app_model: [", 1, 12, "the [ that begins here is not closed"),
     ],
 )
 def test_errors_point_to_the_wrong_field(text: str, line: int, column: int, message: str) -> None:
