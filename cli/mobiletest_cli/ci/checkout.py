@@ -25,6 +25,7 @@ _REMOTES = "refs/remotes/"
 _PLACES = [f"refs/{name}" for name in ("heads", "remotes", "pull", "pull-requests", "merge-requests", "changes")]
 _FORMAT = "%(objectname)%00%(refname)%00%(symref)%00%(HEAD)"
 _FETCHED = re.compile(r"([0-9a-f]{40,64})\t[^\t]*\t(?:branch )?'([^']+)' of (\S+)")
+_MERGING = ("MERGE_HEAD", "SQUASH_MSG", "CHERRY_PICK_HEAD")
 _SHA = re.compile(r"[0-9a-f]{7,64}")
 _SECTION = re.compile(r'\s*\[\s*(\w+)(?:\s+"(.*)")?\s*\]')
 
@@ -34,7 +35,7 @@ class Checkout:
     """`head` is the commit, `current` the local branch. `refs` has commits by full names, `remotes` addresses by names.
 
     `default_refs` has what refs/remotes/<remote>/HEAD means, `fetched` what the last fetch brought: commit, ref,
-    address.
+    address. `is_merging`: files of another commit were merged, and not committed.
     """
 
     root: Path
@@ -45,6 +46,7 @@ class Checkout:
     remotes: Mapping[str, str] = field(default_factory=dict)
     default_refs: Mapping[str, str] = field(default_factory=dict)
     fetched: tuple[tuple[str, str, str], ...] = ()
+    is_merging: bool = False
     git: Git | None = field(default=None, compare=False)
 
     @cached_property
@@ -74,9 +76,16 @@ class Checkout:
         )
 
     def extends(self, branch: str | None, commit: str) -> bool:
-        """Whether the job made one commit on the local branch, such as that of a version; not by merging another."""
+        """Whether the job made one commit on the local branch, such as that of a version; not by merging another.
+
+        Neither with a commit of the merge, nor by moving the branch to the other's commit.
+        """
         merges = any(change_number(ref) is not None for _, ref, _ in self.fetched)
-        return branch is not None and self.current == branch and self.parents == (commit,) and not merges
+        others = (ref for ref in self._refs_here() if not ref.startswith("refs/heads/"))
+        moved = any(self._remote_branch(ref)[1] != branch for ref in others) or any(
+            sha == self.head and branch_name(ref) != branch for sha, ref, _ in self.fetched
+        )
+        return branch is not None and self.current == branch and self.parents == (commit,) and not (merges or moved)
 
     def has(self, commit: str) -> bool:
         """Whether the commit is one of this repository."""
@@ -141,7 +150,7 @@ class Checkout:
     def _fetched_branches(self, target: str | None) -> Iterator[str | None]:
         own = target or self.repository
         for sha, ref, address in self.fetched:
-            if sha == self.head and (repository_name(address) or address == _as_fetched(own)):
+            if sha == self.head and (own is None or repository_name(address) or address == _as_fetched(own)):
                 yield head_branch(branch_name(ref), source=address, target=own)
 
     def _is_ancestor(self, older: str, newer: str) -> bool:
@@ -240,6 +249,7 @@ def _ask_git(git: Git, root: Path, git_folder: Path) -> Checkout | None:
         remotes={name[len("remote.") : -len(".url")]: address for name, _, address in reversed(pairs)},
         default_refs={ref: target for _, ref, target, _ in rows if target},
         fetched=_read_fetched(git_folder),
+        is_merging=any((git_folder / name).exists() for name in _MERGING),
         git=git,
     )
 
@@ -267,6 +277,7 @@ def _read_files(root: Path, git_folder: Path) -> Checkout | None:
         remotes=dict(_read_remotes(shared / "config")),
         default_refs=defaults,
         fetched=_read_fetched(git_folder),
+        is_merging=any((git_folder / name).exists() for name in _MERGING),
     )
 
 

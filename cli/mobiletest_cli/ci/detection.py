@@ -56,6 +56,8 @@ def reconcile(known: Attribution, checkout: Checkout) -> Attribution:
     if not _is_same_repository(known, checkout) or checkout.head == known.trigger_sha:
         return known
     known = replace(known, base_branch=known.base_branch or checkout.default_branch)
+    if checkout.is_merging and known.pr_number is None and known.branch in (None, known.base_branch or "main"):
+        return replace(known, commit_sha=None, branch=None, source="")
     if _agrees(known, checkout):
         return _complete(known, checkout)
     if not (known.repository and checkout.repository) and not checkout.has(known.commit_sha or ""):

@@ -384,6 +384,34 @@ def test_checkout_of_another_repository_says_nothing(checkouts: Checkouts, tmp_p
     assert checkouts.found("pay", environ) == ("f" * 40, "main", None)
 
 
+def test_main_that_was_moved_to_the_commit_of_a_branch_is_that_branch(checkouts: Checkouts) -> None:
+    """A merge without a commit of its own, which looks like a commit that the job made on main."""
+    moved = checkouts.origin.clone("moved", "fix/pay")
+    git(moved, "checkout", "-q", "-B", "main")
+    environ = JENKINS | pairs(f"GIT_BRANCH=origin/main GIT_COMMIT={checkouts.origin.main}")
+    found = ci.detect(environ, moved)
+    assert (found.commit_sha, found.branch) == (checkouts.origin.pay, "fix/pay")
+
+
+@pytest.mark.parametrize("how", ["--no-commit", "--squash"])
+def test_main_with_files_of_a_merge_that_is_not_committed_is_of_no_branch(checkouts: Checkouts, how: str) -> None:
+    folder = checkouts.origin.clone(f"merging{how}", "other")
+    git(folder, "checkout", "-q", "-B", "main")
+    git(folder, "merge", "-q", how, "origin/fix/pay")
+    for environ in ({"CI": "true"}, JENKINS | pairs(f"GIT_BRANCH=origin/main GIT_COMMIT={checkouts.origin.other}")):
+        found = ci.detect(environ, folder)
+        assert (found.commit_sha, found.branch) == (None, None)
+    on_branch = JENKINS | pairs(f"GIT_BRANCH=origin/other GIT_COMMIT={checkouts.origin.other}")
+    assert ci.detect(on_branch, folder).branch == "other"
+
+
+def test_branch_that_was_fetched_by_a_path_is_no_local_branch(checkouts: Checkouts) -> None:
+    taken = checkouts.origin.empty("taken", "main")
+    git(taken, "fetch", "-q", str(checkouts.origin.path), "fix/pay")
+    git(taken, "reset", "-q", "--hard", "FETCH_HEAD")
+    assert ci.detect({"CI": "true"}, taken).branch == "fix/pay"
+
+
 def test_commit_that_is_in_no_repository_is_believed(checkouts: Checkouts) -> None:
     drone = pairs("CI=true DRONE=true DRONE_BRANCH=main DRONE_PULL_REQUEST=7 DRONE_SOURCE_BRANCH=a DRONE_COMMIT_SHA=p1")
     assert checkouts.found("alone", drone) == ("p1", "a", 7)
