@@ -30,6 +30,7 @@ CONNECT_SECONDS = 10.0
 READ_SECONDS = 90.0
 """Longer than the server holds a request that waits for a change (60 s)."""
 DOCTOR = "Check address, network, proxy and TLS with: mobiletest doctor"
+NO_TLS = "The server answers without TLS: give its address with http:// instead of https://"
 CERTIFICATES = "If a private CA has signed the server's certificate: --ca-file FILE, or MOBILETEST_CA_FILE"
 LONG = httpx.Timeout(600.0, connect=CONNECT_SECONDS)
 """For files."""
@@ -209,11 +210,18 @@ class Api:
     def unreachable(self, error: httpx.RequestError) -> CliError:
         """What a failure of the network means."""
         reason = str(error) or type(error).__name__
-        hint = CERTIFICATES if "certificate" in reason.lower() else DOCTOR
+        hint = tls_advice(reason) or DOCTOR
         return CliError(f"{self.server.url} cannot be reached: {reason}", UNREACHABLE, hint)
 
     def _foreign(self) -> CliError:
         return CliError(f"{self.server.url} does not answer as mobiletest does", UNREACHABLE, DOCTOR)
+
+
+def tls_advice(reason: str) -> str | None:
+    """What to do about a handshake that failed; None if that is not what failed."""
+    if "wrong_version_number" in reason.lower():
+        return NO_TLS
+    return CERTIFICATES if "certificate" in reason.lower() else None
 
 
 def check_key(key: str) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from mobiletest_cli import __version__
-from mobiletest_cli.api import CERTIFICATES, CONNECT_SECONDS, make_client
+from mobiletest_cli.api import CERTIFICATES, CONNECT_SECONDS, make_client, tls_advice
 from mobiletest_cli.ci import describe, detect, missing_branch
 from mobiletest_cli.errors import OK, UNREACHABLE, USAGE, CliError
 
@@ -111,7 +111,7 @@ def _advice(error: httpx.RequestError) -> str:
     """What to do about a connection that failed."""
     text = str(error).lower()
     if "certificate" in text or "ssl" in text:
-        return CERTIFICATES
+        return tls_advice(text) or CERTIFICATES
     if "name or service not known" in text or "nodename" in text or "temporary failure in name" in text:
         return "The name of the host is not known: check MOBILETEST_URL, DNS and VPN"
     if isinstance(error, httpx.ProxyError):

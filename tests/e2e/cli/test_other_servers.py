@@ -253,6 +253,14 @@ async def test_tls_goes_through_the_proxy_as_it_is(stranger: Shell) -> None:
     assert stranger.environ["MOBILETEST_API_KEY"] not in asked[0]
 
 
+async def test_a_server_without_tls_is_named_as_such(stranger: Shell) -> None:
+    async with answering(NO_ITEMS) as url:
+        stranger.environ["MOBILETEST_URL"] = url.replace("http:", "https:")
+        refused = await stranger.run("apps", "list", "--patience", "0")
+        assert (refused.code, "with http:// instead of https://" in refused.err) == (UNREACHABLE, True)
+        assert "with http:// instead of https://" in (await stranger.run("doctor")).out
+
+
 async def test_a_private_authority_is_trusted_if_it_is_named(stranger: Shell, tmp_path: Path) -> None:
     authority, other = trustme.CA(), trustme.CA()
     authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
