@@ -208,7 +208,7 @@ async def test_order_and_notices_are_reported(catalog: Catalog) -> None:
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        ({"config.yaml": "flows: [", "a.yaml": FLOW}, "config.yaml, line 2, column 1: this is not valid YAML"),
+        ({"config.yaml": "flows: [", "a.yaml": FLOW}, "config.yaml, line 1, column 8: the [ that begins here"),
         ({"README.md": "x"}, "there is no flow"),
         ({"../a.yaml": FLOW}, "leads out of the folder"),
     ],
