@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -41,7 +42,9 @@ def build_app() -> typer.Typer:
 def show_version(wanted: bool) -> None:
     """Print the version and end, if it is wanted."""
     if wanted:
-        typer.echo(f"mobiletest {__version__}")
+        from mobiletest_cli.output import Output
+
+        Output().text(f"mobiletest {__version__}\n")
         raise typer.Exit
 
 
@@ -60,7 +63,9 @@ def main() -> None:
     for unused in ("httpx._main", "trio"):  # HTTPX imports both if it can, which takes as long as everything else
         sys.modules.setdefault(unused, cast("Any", None))
     if shell := os.environ.get(VARIABLE):
-        sys.stdout.buffer.write(answer(_command(), shell, sys.argv[1:]).encode(errors="replace"))
+        from mobiletest_cli.output import write_completions
+
+        write_completions(answer(_command(), shell, sys.argv[1:]))
         return
     sys.exit(run_command(sys.argv[1:]))
 
@@ -83,10 +88,12 @@ def _command() -> Any:
 
 def _refuse(error: Any, *, as_json: bool) -> int:
     """Say what is wrong with the arguments; the exit code."""
-    if as_json:
-        from mobiletest_cli.output import Output
+    from mobiletest_cli.output import Output
 
+    if as_json:
         Output(as_json=True).error(CliError(error.format_message(), USAGE, "mobiletest --help"))
     else:
-        error.show()
+        shown = io.StringIO()
+        error.show(shown)
+        Output().usage(shown.getvalue())
     return USAGE

@@ -115,7 +115,8 @@ class BuildUpload:
         if not self._output.live:
             self._output.say(f"Uploading {file.name} ({size(file.stat().st_size)}) ...")
         upload = self._start_parts(app, file, digest) if file.stat().st_size > LARGE_BYTES else None
-        with file.open("rb") as content, _progress(self._output, file) as advance:
+        progress = self._output.progress_bar(f"Uploading {file.name}", file.stat().st_size)
+        with file.open("rb") as content, progress as advance:
             if upload is not None:
                 with self._telling_what_stays():
                     build = self._send_parts(upload, content, advance, {**fields, "file_name": file.name})
@@ -208,17 +209,3 @@ class _CountingReader(io.BufferedIOBase):
 
     def tell(self) -> int:
         return self._content.tell()
-
-
-@contextmanager
-def _progress(output: Output, file: Path) -> Iterator[Callable[[int], None]]:
-    """A bar on a terminal; nothing elsewhere. It is given the number of bytes that have been sent."""
-    if not output.live:
-        yield lambda _: None
-        return
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    with Progress(*columns, console=output.stderr, transient=True) as bar:
-        task = bar.add_task(f"Uploading {file.name}", total=file.stat().st_size)
-        yield lambda position: bar.update(task, completed=position)

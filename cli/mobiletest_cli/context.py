@@ -106,7 +106,7 @@ class Context:
             return
         if not sys.stdin.isatty():
             raise CliError("nobody can be asked to confirm this", USAGE, "Confirm it with --yes")
-        if not typer.confirm(question, err=True):
+        if not self.output.confirm(question):
             raise CliError("nothing was changed", USAGE)
 
     def close(self) -> None:
@@ -160,7 +160,7 @@ def _run(function: Callable[..., int | None], common: dict[str, Any], values: di
     try:
         context = Context(_server_flags(common), output, common["patience"])
         code = function(context, **values) or OK
-        sys.stdout.flush()
+        output.flush()
     except CliError as error:
         output.error(error)
         return error.exit_code
@@ -182,7 +182,7 @@ def _run(function: Callable[..., int | None], common: dict[str, Any], values: di
 def _defect(output: Output, error: Exception) -> int:
     """Say what went wrong inside of the command, which is no failed test; the exit code."""
     if os.environ.get("MOBILETEST_DEBUG"):
-        raise error
+        output.traceback(error)
     hint = "This is a defect of the command: report it with the traceback, which MOBILETEST_DEBUG=1 shows"
     output.error(CliError(f"{type(error).__name__}: {error}", NO_VERDICT, hint))
     return NO_VERDICT

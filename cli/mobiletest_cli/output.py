@@ -1,20 +1,27 @@
-"""What the command prints: results to stdout, progress and errors to stderr, one JSON document with --json."""
+"""What the command prints: results to stdout, progress and errors to stderr, one JSON document with --json.
+
+Nothing else writes to these streams, because here texts are made harmless (`printable`).
+"""
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from mobiletest_cli.errors import INVALID_FILE, UNREACHABLE, USAGE, CliError, RequestRefused
+from mobiletest_cli.printable import WorkflowCommand, guard_line_starts, printable, printable_json
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
 _STYLES = {
     "passed": "green",
@@ -35,17 +42,17 @@ class Output:
     quiet: bool = False
 
     @cached_property
-    def stdout(self) -> Console:
+    def _stdout(self) -> Console:
         return _console(sys.stdout)
 
     @cached_property
-    def stderr(self) -> Console:
+    def _stderr(self) -> Console:
         return _console(sys.stderr)
 
     @property
     def live(self) -> bool:
         """Whether progress may be drawn over itself."""
-        return self.shows_progress and self.stderr.is_terminal and not os.environ.get("CI")
+        return self.shows_progress and self._stderr.is_terminal and not os.environ.get("CI")
 
     @property
     def shows_progress(self) -> bool:
@@ -53,44 +60,83 @@ class Output:
 
     def document(self, value: Any) -> None:
         """The one JSON document of a command."""
-        sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+        sys.stdout.write(f"{printable_json(value)}\n")
 
     def say(self, text: str) -> None:
         """A line about progress."""
         if self.shows_progress:
-            self.stderr.print(text, markup=False, highlight=False, soft_wrap=True)
+            _print(self._stderr, text)
 
     def result(self, text: str = "") -> None:
         """A line of the result."""
         if not self.as_json:
-            self.stdout.print(text, markup=False, highlight=False, soft_wrap=True)
+            _print(self._stdout, text)
+
+    def text(self, text: str) -> None:
+        """What another program reads, as it is if it is ours; with --json too."""
+        sys.stdout.write(printable(text))
 
     def warn(self, text: str) -> None:
         """What the user should know although the command goes on; with --json too, on stderr."""
-        self.stderr.print(f"warning: {text}", markup=False, highlight=False, soft_wrap=True, style="yellow")
+        _print(self._stderr, f"warning: {text}", style="yellow")
 
     def error_line(self, text: str) -> None:
         """What went wrong although the command goes on to its end."""
-        self.stderr.print(f"error: {text}", markup=False, highlight=False, soft_wrap=True, style="red")
+        _print(self._stderr, f"error: {text}", style="red")
 
-    def annotate(self, line: str) -> None:
+    def usage(self, text: str) -> None:
+        """What is wrong with the arguments, or the help of a command that has none."""
+        sys.stderr.write(printable(text))
+
+    def annotate(self, command: WorkflowCommand) -> None:
         """A command for the CI system that reads the log; with --json on stderr, which it reads too."""
-        (sys.stderr if self.as_json else sys.stdout).write(f"{line}\n")
+        (sys.stderr if self.as_json else sys.stdout).write(f"{command}\n")
 
-    def table(self, columns: Sequence[str], rows: Iterable[Sequence[str]], *, title: str | None = None) -> None:
+    def ask(self, question: str, *, hidden: bool = False) -> str:
+        """What the user types, perhaps without being shown."""
+        answer: str = typer.prompt(printable(question), hide_input=hidden, err=True)
+        return answer
+
+    def confirm(self, question: str) -> bool:
+        """Whether the user says yes."""
+        return typer.confirm(printable(question), err=True)
+
+    def table(self, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         """A table of texts; words of a status are colored."""
         from rich import box
         from rich.table import Table
-        from rich.text import Text
 
         if self.as_json:
             return
-        table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False, show_edge=False)
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
         for column in columns:
-            table.add_column(column, overflow="fold")
+            table.add_column(_text(column), overflow="fold")
         for row in rows:
-            table.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in row))
-        self.stdout.print(table)
+            table.add_row(*(_text(cell, _STYLES.get(cell, "")) for cell in row))
+        with self._stdout.capture() as drawn:
+            self._stdout.print(table)
+        sys.stdout.write(guard_line_starts(drawn.get()))
+
+    @contextmanager
+    def status(self, read: Callable[[], str]) -> Iterator[None]:
+        """During the block, a line that is drawn over itself, with what `read` says at the moment."""
+        with self._stderr.status(_Line(read)):
+            yield
+
+    @contextmanager
+    def progress_bar(self, text: str, total: int) -> Iterator[Callable[[int], None]]:
+        """A bar on a terminal; nothing elsewhere. It is given how much of the total is done."""
+        if not self.live:
+            yield lambda _: None
+            return
+        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+        label = TextColumn("{task.description}", markup=False)
+        with Progress(
+            label, BarColumn(), DownloadColumn(), TransferSpeedColumn(), console=self._stderr, transient=True
+        ) as bar:
+            task = bar.add_task(printable(text), total=total)
+            yield lambda position: bar.update(task, completed=position)
 
     def list(
         self, items: Sequence[Any], columns: Sequence[str], row: Callable[[Any], Sequence[str]], *, empty: str
@@ -138,11 +184,21 @@ class Output:
         if self.as_json:
             self.document({"error": error_document(error)})
             return
-        self.stderr.print(f"error: {error.message}", markup=False, highlight=False, soft_wrap=True, style="red")
+        self.error_line(error.message)
         if error.hint:
-            self.stderr.print(f"  {error.hint}", markup=False, highlight=False, soft_wrap=True)
+            _print(self._stderr, f"  {error.hint}")
         if isinstance(error, RequestRefused) and error.status >= 500 and error.request_id:
-            self.stderr.print(f"  request {error.request_id}", markup=False, highlight=False, soft_wrap=True)
+            _print(self._stderr, f"  request {error.request_id}")
+
+    def traceback(self, error: Exception) -> None:
+        """Where the command has its defect."""
+        from traceback import format_exception
+
+        sys.stderr.write(printable("".join(format_exception(error))))
+
+    def flush(self) -> None:
+        """Write what is buffered. OSError: it cannot be written."""
+        sys.stdout.flush()
 
     def lose(self, error: OSError) -> int:
         """Stdout cannot be written: say so, unless it is a pipe that nobody reads any more; the exit code."""
@@ -159,6 +215,32 @@ def error_document(error: CliError) -> dict[str, Any]:
     if isinstance(error, RequestRefused):
         document |= {"status": error.status, "code": error.code, "request_id": error.request_id}
     return document
+
+
+def write_completions(lines: str) -> None:
+    """Give a shell the values of a Tab, in UTF-8 whatever the locale; `completion` leaves out what is not printable."""
+    sys.stdout.buffer.write(lines.encode(errors="replace"))
+
+
+class _Line:
+    """A text that is made each time that it is drawn."""
+
+    def __init__(self, read: Callable[[], str]) -> None:
+        self._read = read
+
+    def __rich__(self) -> Text:
+        return _text(self._read())
+
+
+def _print(console: Console, text: str, *, style: str | None = None) -> None:
+    console.print(_text(text), style=style, soft_wrap=True)
+
+
+def _text(text: str, style: str = "") -> Text:
+    """The text as rich prints it: without a meaning of brackets and colons."""
+    from rich.text import Text
+
+    return Text(printable(text), style=style)
 
 
 def _console(file: Any) -> Console:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -42,7 +43,7 @@ def reason(run: Run) -> str:
 
 
 def _one_line(text: str) -> str:
-    """The text without line breaks: CI systems take lines that begin with :: or ## for commands."""
+    """The text without line breaks, so that its lines cannot pass for others of the command."""
     return " ".join(text.split())
 
 
@@ -226,7 +227,7 @@ def show_failure(
             output.result(f"    run from {place(each)}")
     output.result(f"  screen and steps: {api.page_url(run_path(whole))}")
     name = whole.get("source_path") or whole["test_name"]
-    output.result(f'  More: mobiletest logs {run["execution_id"]} "{name}"')
+    output.result(f"  More: mobiletest logs {run['execution_id']} {shlex.quote(name)}")
 
 
 def _step(run: Run, attempt: Attempt | None) -> str:

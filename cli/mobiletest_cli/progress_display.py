@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mobiletest_cli.api import Api
@@ -11,8 +11,6 @@ from mobiletest_cli.presentation import counts_text, device, labels, outcome, re
 from mobiletest_cli.progress import Follower, RunTally
 
 if TYPE_CHECKING:
-    from rich.text import Text
-
     from mobiletest_cli.api_types import Execution, Run
 
 FIRST_SILENCE_SECONDS = 10.0
@@ -31,7 +29,7 @@ def follow(api: Api, output: Output, execution_id: str, timeout: float | None = 
     )
     if not output.live:
         return follower.wait(timeout)
-    with output.stderr.status(_Line(lambda: display.line(follower.silence))):
+    with output.status(lambda: display.line(follower.silence)):
         return follower.wait(timeout)
 
 
@@ -88,18 +86,6 @@ class Display:
         numbers = self.tally.counts
         text = counts_text(numbers) if numbers["total"] else "Waiting for a device ..."
         return f"{text}; {_silence(silence)}" if silence >= 1 else text
-
-
-class _Line:
-    """A text that is made each time that it is drawn."""
-
-    def __init__(self, read: Callable[[], str]) -> None:
-        self._read = read
-
-    def __rich__(self) -> Text:
-        from rich.text import Text
-
-        return Text(self._read())
 
 
 def _silence(seconds: float) -> str:

@@ -6,14 +6,13 @@ import re
 from dataclasses import dataclass
 
 from mobiletest_cli.flows.workspace_config import Remark
+from mobiletest_cli.printable import visible
 from mobiletest_cli.workspace import Workspace
 
 ERROR, NOTICE = "error", "notice"
 EXCERPT_CHARACTERS = 100
 _TAB = "    "
 _YAML_BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
-_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""Controls of terminals, and of the direction of text."""
 
 
 @dataclass(frozen=True)
@@ -72,4 +71,5 @@ def _excerpt(line: str, column: int) -> tuple[str, int]:
 
 
 def _printable(text: str) -> str:
-    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text.replace("\t", _TAB))
+    """The text as it is printed, in one line, so that a mark is under its column."""
+    return visible(text.replace("\t", _TAB)).replace("\n", "\N{REPLACEMENT CHARACTER}")

@@ -96,7 +96,7 @@ def list_secrets(context: Context) -> None:
 def set_secret(context: Context, name: Annotated[str, typer.Argument(help="Name, such as SHOP_PASSWORD.")]) -> None:
     """Set a secret to what stdin has, or to what is typed without being shown."""
     if sys.stdin.isatty():
-        value = typer.prompt(f"Value of {name}", hide_input=True, err=True)
+        value = context.output.ask(f"Value of {name}", hidden=True)
     else:
         value = read_text(sys.stdin.read).rstrip("\r\n")
     if not value:

@@ -23,8 +23,8 @@ def login(context: Context) -> None:
     from mobiletest_cli.api import Api
 
     flags = context.flags
-    url = flags.url or context.environ.get("MOBILETEST_URL") or _ask("Address of the server")
-    key = flags.api_key or _ask("API key", hidden=True)
+    url = flags.url or context.environ.get("MOBILETEST_URL") or _ask(context, "Address of the server")
+    key = flags.api_key or _ask(context, "API key", hidden=True)
     server = Server(check_url(url), key, flags.ca_file or context.environ.get("MOBILETEST_CA_FILE"))
     api = Api(server, patience=context.patience)
     try:
@@ -36,12 +36,11 @@ def login(context: Context) -> None:
     context.output.done(f'Logged in to {server.url} with the key "{found["name"]}".', profile=name, url=server.url)
 
 
-def _ask(question: str, *, hidden: bool = False) -> str:
+def _ask(context: Context, question: str, *, hidden: bool = False) -> str:
     if not sys.stdin.isatty():
         hint = "mobiletest login --url URL --api-key-stdin < key.txt"
         raise CliError(f"nobody can be asked for: {question}", USAGE, hint)
-    answer: str = typer.prompt(question, hide_input=hidden, err=True)
-    return answer.strip()
+    return context.output.ask(question, hidden=hidden).strip()
 
 
 def logout(context: Context) -> None:
@@ -81,5 +80,5 @@ def completion(
     """Print the script that completes this command: eval "$(mobiletest completion bash)"."""
     from mobiletest_cli.completion import script
 
-    sys.stdout.write(script(shell))
+    context.output.text(script(shell))
     return OK

@@ -1,16 +1,17 @@
-"""Runs the functions of tools in threads, few at once, with errors that an agent can read."""
+"""Runs the functions of tools in threads, few at once, with answers and errors that a terminal can show."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import cached_property, partial, wraps
-from typing import ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar, cast
 
 import anyio
 import anyio.to_thread
 from mcp.server.mcpserver.exceptions import ToolError
 
 from mobiletest_cli.errors import CliError
+from mobiletest_cli.printable import printable, printable_values
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -32,15 +33,18 @@ class Calls:
         return call
 
     async def run(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        """What the function returns. A cancelled call leaves its thread to end by itself.
+        """What the function returns, with printable texts. A cancelled call leaves its thread to end by itself.
 
-        ToolError instead of CliError: its message and what to do.
+        ToolError instead of CliError: its message and what to do; of another error, what it is.
         """
         call = partial(function, *args, **kwargs)
         try:
-            return await anyio.to_thread.run_sync(call, limiter=self._limiter, abandon_on_cancel=True)
+            answer = await anyio.to_thread.run_sync(call, limiter=self._limiter, abandon_on_cancel=True)
         except CliError as error:
-            raise ToolError(f"{error.message}. {error.hint}" if error.hint else error.message) from None
+            raise ToolError(printable(f"{error.message}. {error.hint}" if error.hint else error.message)) from None
+        except Exception as error:
+            raise ToolError(printable(f"defect of mobiletest mcp: {type(error).__name__}: {error}")) from None
+        return cast("R", printable_values(answer))
 
     @cached_property
     def _limiter(self) -> anyio.CapacityLimiter:

@@ -13,6 +13,7 @@ from mobiletest_cli.api import Api
 from mobiletest_cli.errors import NOT_FOUND, CliError
 from mobiletest_cli.mcp_server.read_tools import Answer, ExecutionId
 from mobiletest_cli.mcp_server.summaries import cut, run_summary
+from mobiletest_cli.printable import printable_values
 
 if TYPE_CHECKING:
     from mobiletest_cli.api_types import Attempt, Run, StepResult
@@ -59,7 +60,7 @@ class FailureTools:
             "screen": cut(self._source(run, step), MOST_SOURCE) if step and step["tree"] else None,
             "log": self._log(run, attempt),
         }
-        return [json.dumps(shown, ensure_ascii=False), *self._screenshot(run, attempt, step)]
+        return [json.dumps(printable_values(shown), ensure_ascii=False), *self._screenshot(run, attempt, step)]
 
     def resolve_step(
         self,
@@ -67,7 +68,9 @@ class FailureTools:
         source: Annotated[
             str | None, Field(description="Page source: XML of Appium, or HTML", max_length=4_000_000)
         ] = None,
-        execution: Annotated[str | None, Field(description="Or: of the screen where a run of this failed")] = None,
+        execution: Annotated[
+            ExecutionId | None, Field(description="Or: of the screen where a run of this failed")
+        ] = None,
         test: TestInExecution = None,
     ) -> Answer:
         """Say what a step would do on a screen: the action and the element, or why none is found. Nothing is run."""

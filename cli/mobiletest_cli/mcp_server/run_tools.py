@@ -20,6 +20,7 @@ from mobiletest_cli.mcp_server.failure_tools import Step
 from mobiletest_cli.mcp_server.project_files import ProjectFiles
 from mobiletest_cli.mcp_server.read_tools import Answer, ExecutionId, TestName, describe_execution
 from mobiletest_cli.output import Output
+from mobiletest_cli.printable import printable, printable_values
 from mobiletest_cli.progress import Follower, RunTally, WaitEnded
 from mobiletest_cli.start import Selection, Start, StartBuilder
 
@@ -149,7 +150,7 @@ class RunTools:
                 raise CliError("nobody waits any more", USAGE)
             numbers = tally.counts
             ended = numbers["total"] - numbers.get("running", 0) - numbers["queued"]
-            text = presentation.counts_text(numbers)
+            text = printable(presentation.counts_text(numbers))
             anyio.from_thread.run(partial(ctx.report_progress, ended, numbers["total"], text))
 
         def wait() -> Answer:
@@ -172,6 +173,6 @@ def _check_step(test: Test, there: Sequence[Any], current: Any) -> None:
     if test["source_path"] or test["files"]:
         place = f"the file {test['source_path']} of {test['workspace']}" if test["source_path"] else "its files"
         raise CliError(f"the steps of this test come from {place}", USAGE, "Change the file, and run it with run_flow")
-    if there != [current]:
+    if printable_values(there) != printable_values([current]):  # the agent knows it as get_test shows it
         hint = f"version {test['version_number']} has other steps: get_test shows them"
         raise CliError("the step at this position is not the one that was given", NOT_FOUND, hint)

@@ -71,8 +71,8 @@ class ResultFiles:
         """Show the results in GitHub Actions, if the command runs there."""
         if os.environ.get("GITHUB_ACTIONS") != "true":
             return
-        for line in github.annotate(report):
-            self._output.annotate(line)
+        for command in github.annotate(report):
+            self._output.annotate(command)
         if problem := github.write_summary(report, os.environ):
             self._output.warn(problem)
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mobiletest_cli.presentation import outcome, place
+from mobiletest_cli.printable import WorkflowCommand
 from mobiletest_cli.results.markdown import SIZE_LIMIT, render_markdown
 from mobiletest_cli.results.report import Report, repository_path
 
@@ -14,11 +15,9 @@ if TYPE_CHECKING:
 SHOWN = 10
 """GitHub shows ten annotations of each kind for a step."""
 _MESSAGE_LENGTH = 1000
-_DATA = {"%": "%25", "\r": "%0D", "\n": "%0A"}
-_PROPERTY = {**_DATA, ":": "%3A", ",": "%2C"}
 
 
-def annotate(report: Report) -> Iterator[str]:
+def annotate(report: Report) -> Iterator[WorkflowCommand]:
     """Workflow commands: an error for each run that did not pass, a warning if the gate says that it does not block.
 
     They are at the step that failed, or at the one that runs its file, in the first of these files that is here.
@@ -33,7 +32,8 @@ def annotate(report: Report) -> Iterator[str]:
     yield from (_annotation("warning", run, report) for run in warnings[:SHOWN])
     left = [_more(len(errors), "error"), _more(len(warnings), "warning")]
     if any(left):
-        yield _command("notice", {"title": "mobiletest"}, f"{' and '.join(filter(None, left))}: {report.link}")
+        text = f"{' and '.join(filter(None, left))}: {report.link}"
+        yield WorkflowCommand("notice", {"title": "mobiletest"}, text)
 
 
 def write_summary(report: Report, environ: Mapping[str, str]) -> str | None:
@@ -66,7 +66,7 @@ def write_output(name: str, value: str, environ: Mapping[str, str]) -> str | Non
     return None
 
 
-def _annotation(kind: str, run: "Run", report: Report) -> str:
+def _annotation(kind: str, run: "Run", report: Report) -> WorkflowCommand:
     properties = {"title": f"{report.labels[run['id']]} {outcome(run)}"}
     written = report.positions(run, run["failure"])
     here = next((each for each in written if Path(each["file"]).is_file()), None)
@@ -79,20 +79,9 @@ def _annotation(kind: str, run: "Run", report: Report) -> str:
     run_from = [f"  run from {place(each)}" for each in written[1:]]
     cause = report.cause(run, _MESSAGE_LENGTH) or "It ended without a reason."
     lines = [cause, *run_from, reason["detail"] if reason else ""]
-    return _command(kind, properties, "\n".join([*filter(None, lines), report.link_of(run)]))
+    return WorkflowCommand(kind, properties, "\n".join([*filter(None, lines), report.link_of(run)]))
 
 
 def _more(count: int, kind: str) -> str:
     more = count - SHOWN
     return f"{more} more {kind}{'' if more == 1 else 's'}" if more > 0 else ""
-
-
-def _command(kind: str, properties: Mapping[str, str], message: str) -> str:
-    written = ",".join(f"{name}={_escape(value, _PROPERTY)}" for name, value in properties.items())
-    return f"::{kind} {written}::{_escape(message, _DATA)}"
-
-
-def _escape(text: str, escapes: Mapping[str, str]) -> str:
-    """The text as the runner reads it: https://docs.github.com/actions, workflow commands; always UTF-8."""
-    readable = text.encode("utf-8", "replace").decode()
-    return "".join(escapes.get(character, character) for character in readable)

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 
 from mobiletest_cli.errors import NO_VERDICT, CliError
 from mobiletest_cli.presentation import place, positions
+from mobiletest_cli.printable import printable
 from mobiletest_cli.results.report import repository_path
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def complete(junit: bytes, report: Report) -> bytes:
     each quarantined test that did not pass the reason (property `quarantine`).
     """
     root, quarantined = _parse(junit), report.quarantined
-    if not quarantined and not report.paths:
+    if not (_make_printable(root) or quarantined or report.paths):
         return junit
     runs = {run["id"]: run for run in report.runs}
     for case in root.iterfind(".//testcase"):
@@ -157,8 +158,20 @@ def _parse(junit: bytes) -> Element:
     return root
 
 
+def _make_printable(root: Element) -> bool:
+    """Make the texts harmless for the logs and pages that show them; whether one was not."""
+    changed = False
+    for element in root.iter():
+        before = (element.text, element.tail, dict(element.attrib))
+        element.attrib.update({name: printable(value) for name, value in element.attrib.items()})
+        element.text, element.tail = (text and printable(text) for text in before[:2])
+        changed = changed or before != (element.text, element.tail, element.attrib)
+    return changed
+
+
 def _render(root: Element) -> bytes:
-    """ASCII without a declaration, as the server writes it."""
+    """ASCII without a declaration, as the server writes it, and with printable texts."""
+    _make_printable(root)
     return ElementTree.tostring(root, encoding="unicode").encode("ascii", "xmlcharrefreplace")
 
 

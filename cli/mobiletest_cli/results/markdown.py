@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from mobiletest_cli.output import duration
 from mobiletest_cli.presentation import counts, is_simulated, outcome, simulation, state
+from mobiletest_cli.printable import printable
 from mobiletest_cli.results.report import ENDED, Report, earlier_failures, shorten
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ _FAILING = {"newly_broken": "Newly broken", "never_passed": "Never passed", "not
 _NO_BLOCK = {"known_on_base": "known on the base branch", "flaky": "flaky", "quarantined": "in quarantine"}
 _HEAD = "| Result | Test | Build | Device | Time | Reason |\n| --- | --- | --- | --- | ---: | --- |\n"
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;"}
-_UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
 _MARKUP = re.compile(r"[\\`*_{}\[\]~!$#]")
 _REFERENCE = re.compile(r"@(?=\w)|#(?=\d)|(?<=GH-)(?=\d)", re.IGNORECASE)
 _LIST_MARK = re.compile(r"^(?:[-+=]|\d+(?=[.)]))")
@@ -62,7 +62,7 @@ def render_empty(name: str, message: str) -> str:
 
 def escape(text: str, length: int = _NAME_LENGTH) -> str:
     """A user's text in one line that Markdown shows as it is: no markup, HTML, mentions or references to issues."""
-    line = shorten(_UNSAFE.sub(" ", text), length)
+    line = shorten(printable(" ".join(text.split())), length)
     line = _REFERENCE.sub(lambda found: f"{found[0]}\u200b", line)
     line = _MARKUP.sub(lambda found: f"\\{found[0]}", line)
     line = _LIST_MARK.sub(lambda found: f"{found[0]}\u200b", line)
@@ -75,7 +75,8 @@ def _heading(report: Report) -> str:
     took = execution["execution_time_seconds"]
     lines = [
         f"## {name}: {_verdict(execution, gate)}",
-        f"{counts(execution)}{f' in {duration(took)}' if took else ''}. [Execution {execution['id']}](<{report.link}>)",
+        f"{counts(execution)}{f' in {duration(took)}' if took else ''}. "
+        f"[Execution {escape(execution['id'])}](<{report.link}>)",
     ]
     lines += [escape(gate["summary"], _TEXT_LENGTH)] if gate else []
     lines += [f"**{note}**" for note in (_unfinished(report.runs), simulation(report.runs)) if note]
@@ -84,10 +85,10 @@ def _heading(report: Report) -> str:
 
 def _verdict(execution: Execution, gate: Gate | None) -> str:
     """The gate's result next to the execution's: failures that are known do not block."""
-    word = state(execution)
+    word = escape(state(execution))
     if gate is None or (gate["result"] == "pass" and word == "passed"):
         return word
-    return f"{word}, gate: {gate['result']}"
+    return f"{word}, gate: {escape(str(gate['result']))}"
 
 
 def _unfinished(runs: Sequence[Run]) -> str:
@@ -97,9 +98,10 @@ def _unfinished(runs: Sequence[Run]) -> str:
 
 def _row(report: Report, run: Run) -> str:
     last = run["attempts"][-1] if run["attempts"] else None
+    result = escape(outcome(run))
     device = escape(last["device"]) if last and last["device"] else "-"
     cells = [
-        outcome(run) if run["success"] else f"[**{outcome(run)}**](<{report.link_of(run)}>)",
+        result if run["success"] else f"[**{result}**](<{report.link_of(run)}>)",
         escape(report.labels[run["id"]]),
         escape(run["resolved_build_version"] or "-"),
         f"{device} (simulated)" if is_simulated(run) else device,
@@ -172,7 +174,7 @@ def _not_blocking(report: Report, reason: GateReason) -> str:
 
 def _no_verdict(report: Report, run: Run) -> str:
     why = escape(report.cause(run, _TEXT_LENGTH) or "no reason", _TEXT_LENGTH)
-    return f"{escape(report.labels[run['id']])} ({outcome(run)}): {why}"
+    return f"{escape(report.labels[run['id']])} ({escape(outcome(run))}): {why}"
 
 
 def _retried(report: Report, run: Run) -> str:

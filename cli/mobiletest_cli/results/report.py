@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from mobiletest_cli.presentation import labels, place, positions
 
@@ -36,11 +37,11 @@ class Report:
     @property
     def link(self) -> str:
         """The page of the execution."""
-        return f"{self.url}/{self.execution['id']}"
+        return f"{self.url}/{quote(self.execution['id'], '')}"
 
     def link_of(self, run: Run) -> str:
         """The page of a run, with its steps and screens."""
-        return f"{self.link}/runs/{run['id']}"
+        return f"{self.link}/runs/{quote(run['id'], '')}"
 
     @cached_property
     def labels(self) -> Mapping[str, str]:

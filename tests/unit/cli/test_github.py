@@ -38,7 +38,7 @@ def read(line: str) -> Command:
 
 
 def commands(found: Report) -> list[Command]:
-    return [read(line) for line in annotate(found)]
+    return [read(str(command)) for command in annotate(found)]
 
 
 def test_nothing_is_said_about_runs_that_passed_or_have_not_ended() -> None:
@@ -101,9 +101,7 @@ def test_failures_that_do_not_block_are_warnings_with_the_gates_reason() -> None
     ]
 
 
-@pytest.mark.parametrize(
-    "text", ["a: b, c", "50% of 100%", "%0A", "end::error::x", "title=x,file=y", "::warning::injected", "größe 🚀"]
-)
+@pytest.mark.parametrize("text", ["a: b, c", "50% of 100%", "%0A", "end::error::x", "title=x,file=y", "größe 🚀"])
 def test_text_of_users_does_not_end_the_command(text: str) -> None:
     run = failed(text, text)
     found = replace(report(run), paths={run["test_id"]: f"flows/{text}.yaml"})
@@ -116,12 +114,12 @@ def test_line_breaks_in_names_do_not_begin_a_command() -> None:
     run = failed("one\r\n::error::two")
     found = replace(report(run, reasons=[reason(run, "flaky", detail="x\r\n::stop-commands::y")]), paths={})
     (command,) = commands(found)
-    assert command.properties["title"] == "one\r\n::error::two failed"
-    assert command.message == f"No button\nx\r\n::stop-commands::y\n{LINK}/runs/{run['id']}"
+    assert command.properties["title"] == "one\n\\::error::two failed"
+    assert command.message == f"No button\nx\n\\::stop-commands::y\n{LINK}/runs/{run['id']}"
 
 
 def test_text_that_is_not_unicode_can_be_printed() -> None:
-    assert read(next(annotate(report(failed("bad \udce9"))))).properties["title"].encode() == b"bad ? failed"
+    assert commands(report(failed("bad \udce9")))[0].properties["title"] == "bad \N{REPLACEMENT CHARACTER} failed"
 
 
 def test_ten_of_each_kind_and_a_notice_with_the_rest() -> None:

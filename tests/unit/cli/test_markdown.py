@@ -211,8 +211,8 @@ def test_mentions_and_references_lead_nowhere() -> None:
     assert shown(written).strip() == "ask @ada or @team/qa about #12 and GH-12, mail a@b.example"
 
 
-def test_lines_and_control_characters_become_spaces() -> None:
-    assert escape("one\r\ntwo\tthree\x1b[31m four\u2028five\u202esix\ud800") == "one two three \\[31m four five six"
+def test_lines_become_spaces_and_control_characters_visible() -> None:
+    assert escape("one\r\ntwo\tthree\x1b[31m four\u2028five\u202esix\ud800") == "one two three�\\[31m four five�six�"
 
 
 @given(st.text(max_size=60))
