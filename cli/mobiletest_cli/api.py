@@ -25,6 +25,7 @@ from mobiletest_cli.errors import (
     CliError,
     RequestRefused,
 )
+from mobiletest_cli.names import check_path, is_id
 
 CONNECT_SECONDS = 10.0
 READ_SECONDS = 90.0
@@ -34,6 +35,8 @@ NO_TLS = "The server answers without TLS: give its address with http:// instead 
 CERTIFICATES = "If a private CA has signed the server's certificate: --ca-file FILE, or MOBILETEST_CA_FILE"
 LONG = httpx.Timeout(600.0, connect=CONNECT_SECONDS)
 """For files."""
+_PAGE_ITEMS, _MOST_PAGES = 100, 1000
+"""Of a list; no organisation has as many items as all these pages hold."""
 _LONGEST_PAUSE = 10.0
 _LONG_SECONDS = 3.0
 """Calls that take longer, because they are repeated, say so."""
@@ -76,8 +79,12 @@ class Api:
         return f"{self._public_url}/{path}"
 
     def start(self, path: str, body: Any, *, key: str, headers: Mapping[str, str] | None = None) -> Any:
-        """The answer to a start, which the server attributes to this command."""
-        return self.post(path, body, key=key, headers={**(headers or {}), "X-Service-Client": f"cli/{__version__}"})
+        """The answer to a start, which the server attributes to this command; its id is one."""
+        named = {**(headers or {}), "X-Service-Client": f"cli/{__version__}"}
+        answer = self.post(path, body, key=key, headers=named)
+        if not is_id(answer.get("id")):
+            raise self._foreign()
+        return answer
 
     def impatient(self) -> Api:
         """The same connections, and nothing is repeated: for callers that wait by themselves."""
@@ -121,10 +128,10 @@ class Api:
         self.call("DELETE", path, repeatable=False)
 
     def pages(self, path: str, limit: int | None = None, **query: Any) -> Iterator[Any]:
-        """The items of a paged list, at most `limit`."""
-        page, count = 1, 0
-        while True:
-            answer = self.get(path, page=page, page_size=min(limit or 100, 100), **query)
+        """The items of a paged list, at most `limit`. CliError: the list has no end."""
+        count = 0
+        for page in range(1, _MOST_PAGES + 1):
+            answer = self.get(path, page=page, page_size=min(limit or _PAGE_ITEMS, _PAGE_ITEMS), **query)
             if not isinstance(answer.get("items"), list):
                 raise self._foreign()
             for item in answer["items"]:
@@ -132,18 +139,19 @@ class Api:
                     return
                 yield item
                 count += 1
-            if not answer.get("has_next"):
+            if not (answer["items"] and answer.get("has_next")):
                 return
-            page += 1
+        raise self._foreign()
 
     def call(
         self, method: str, path: str, *, repeatable: bool = True, slow: bool = False, **options: Any
     ) -> httpx.Response:
-        """A successful response. CliError says why there is none.
+        """A successful response. CliError says why there is none, or that the path has an id that is none.
 
         What is repeatable is repeated after failures of the network or the server, and after the pauses that a rate
         limit asks for, for as long as the patience lasts; for a `slow` request, from its first failure on.
         """
+        check_path(path)
         began = None if slow else time.monotonic()
         told, attempt = False, 0
         while True:
@@ -178,7 +186,8 @@ class Api:
 
     @contextmanager
     def stream(self, path: str, **options: Any) -> Iterator[httpx.Response]:
-        """A successful response whose body has not been read. CliError says why there is none."""
+        """A successful response whose body has not been read. CliError as in `call`."""
+        check_path(path)
         try:
             with self._client.stream("GET", path, **options) as response:
                 if not response.is_success:

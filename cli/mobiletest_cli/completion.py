@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from mobiletest_cli.errors import USAGE, CliError
+from mobiletest_cli.printable import printable
 
 if TYPE_CHECKING:
     from mobiletest_cli.api import Api
@@ -99,7 +100,7 @@ def _lines(command: Any, shell: str, words: Sequence[str], quote: str) -> Iterab
         incomplete = re.sub(r"\\(.)", r"\1", incomplete.lstrip("\"'"))
     prefix = incomplete.partition("=")[0] + "=" if incomplete.startswith("-") and "=" in incomplete else ""
     for item in BashComplete(command, {}, "mobiletest", VARIABLE).get_completions(completed, incomplete):
-        value, help_text = str(item.value), " ".join((item.help or "").split())
+        value, help_text = str(item.value), printable(" ".join((item.help or "").split()))
         if not value.isprintable():
             continue
         if shell == "bash":
@@ -109,9 +110,16 @@ def _lines(command: Any, shell: str, words: Sequence[str], quote: str) -> Iterab
 
 
 def _for_bash(value: str, incomplete: str, quote: str) -> str:
-    """What bash puts in the place of its word, which begins after the last colon."""
-    rest = value[incomplete.rfind(":") + 1 :] if not quote else value
-    return rest if quote else re.sub(r"([^\w@%+=:,./~^-])", r"\\\1", rest)
+    """What bash puts in the place of its word, which begins after the last colon or inside of a quote.
+
+    It stays one word, and nothing in it is run: in double quotes "$(...)" would be, and "!" is literal in single ones
+    only. Bash closes the quote, unless the word ends with one.
+    """
+    if quote:
+        doubled = re.sub(r'(["$`\\])', r"\\\1", value).replace("!", "\"'!'\"")
+        escaped = value.replace("'", r"'\''") if quote == "'" else doubled
+        return f"{escaped}{quote}" if escaped.endswith(quote) else escaped
+    return re.sub(r"([^\w@%+=:,./~^-])", r"\\\1", value[incomplete.rfind(":") + 1 :])
 
 
 def _split(line: str) -> tuple[list[str], str]:

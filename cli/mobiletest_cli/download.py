@@ -11,12 +11,13 @@ import httpx
 from mobiletest_cli.api import Api
 from mobiletest_cli.errors import INVALID_FILE, UNREACHABLE, CliError
 from mobiletest_cli.file_replacement import replacing
+from mobiletest_cli.names import file_name, is_id
 from mobiletest_cli.output import Output
 
 if TYPE_CHECKING:
     from mobiletest_cli.api_types import Run
 
-_NAME = re.compile(r'filename="([^"/\\]+)"')
+_NAME = re.compile(r'filename="([^"]+)"')
 
 
 def download_to(api: Api, path: str, file: Path | None = None, *, name: str = "download") -> Path:
@@ -26,7 +27,7 @@ def download_to(api: Api, path: str, file: Path | None = None, *, name: str = "d
     """
     with api.stream(path) as response:
         found = _NAME.search(response.headers.get("Content-Disposition", ""))
-        target = file or Path(found.group(1) if found else name)
+        target = file or Path(file_name(found[1] if found else name, name))
         if file is None and target.exists():
             raise CliError(f"{target}: exists already", INVALID_FILE, "Name another file with --output")
         try:
@@ -41,11 +42,13 @@ def download_to(api: Api, path: str, file: Path | None = None, *, name: str = "d
 def download_artifacts(api: Api, output: Output, run: Run, folder: Path) -> None:
     """Download the artifacts of all attempts to a folder in `folder` that is named after the run.
 
-    CliError: one cannot be downloaded or written.
+    CliError: one cannot be downloaded or written, or the id of the run is none, so that the folder may be another one.
     """
+    if not is_id(run["id"]):
+        raise CliError(f'the server calls a run "{run["id"]}", which is not an id', UNREACHABLE, "mobiletest doctor")
     for attempt in run["attempts"]:
         for artifact in attempt["artifacts"]:
             if artifact["url"]:
                 path = f"executions/{run['execution_id']}/runs/{run['id']}/artifacts/{artifact['name']}"
-                target = folder / run["id"] / Path(artifact["name"]).name
+                target = folder / run["id"] / file_name(artifact["name"], "artifact")
                 output.say(f"Wrote {download_to(api, path, target)}.")

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from mobiletest_cli.errors import INVALID_FILE, CliError
 from mobiletest_cli.file_replacement import replacing
+from mobiletest_cli.folder_search import FLOW_FOLDER
+from mobiletest_cli.names import file_name
 
 if TYPE_CHECKING:
     from mobiletest_cli.api_types import Test
@@ -39,18 +41,20 @@ def _contents(folder: Path, tests: Iterable[Test]) -> dict[Path, bytes]:
     for test in tests:
         path = folder / _relative(test)
         if path in contents:
-            path = path.with_name(f"{path.stem}-{test['id'][:8]}{path.suffix}")
+            path = path.with_name(file_name(f"{path.stem}-{test['id'][:8]}{path.suffix}", path.name))
         contents[path] = flow_text(test).encode()
     return contents
 
 
 def _relative(test: Test) -> PurePosixPath:
-    """A path that stays inside of the folder."""
-    path = PurePosixPath(test.get("source_path") or "")
-    if path.name and not path.is_absolute() and ".." not in path.parts:
-        return path
+    """The path of the test's file, if every part of it is a plain name, so that it stays inside of the folder, is not
+    hidden, and is the same on every system; otherwise one made of the test's name.
+    """
+    parts = (test.get("source_path") or "").split("/")
+    if all(part == FLOW_FOLDER or file_name(part, "") == part != "" for part in parts):
+        return PurePosixPath(*parts)
     name = re.sub(r"[^\w-]+", "-", test["name"].lower()).strip("-") or test["id"]
-    return PurePosixPath(f"{name}.yaml")
+    return PurePosixPath(file_name(f"{name}.yaml", "flow.yaml"))
 
 
 def flow_text(test: Test) -> str:

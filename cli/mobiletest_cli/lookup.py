@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -10,17 +9,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 from mobiletest_cli.api import Api
 from mobiletest_cli.errors import NOT_FOUND, USAGE, CliError
+from mobiletest_cli.names import is_id
 
 if TYPE_CHECKING:
     from mobiletest_cli.api_types import App, Build, Execution, Test, Workflow
 
-_ID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _SHOWN = 5
-
-
-def is_id(text: str) -> bool:
-    """Whether the text is a UUID."""
-    return _ID.fullmatch(text) is not None
 
 
 def find_app(api: Api, wanted: str, platform: str | None = None) -> App:

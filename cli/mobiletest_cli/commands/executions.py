@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def _check_id(text: str) -> str:
-    from mobiletest_cli.lookup import is_id
+    from mobiletest_cli.names import is_id
 
     if not is_id(text):
         raise typer.BadParameter(f'"{text}" is not the id of an execution: mobiletest executions')
@@ -228,7 +228,7 @@ def open_execution(context: Context, execution: ExecutionArgument) -> None:
     """Open an execution in the browser."""
     from mobiletest_cli.test_run import execution_page, open_page
 
-    found = context.api.get(f"executions/{execution}")
-    address = execution_page(context.api, found["id"])
+    context.api.get(f"executions/{execution}")
+    address = execution_page(context.api, execution)
     open_page(address)
     context.output.item({"url": address}, address)

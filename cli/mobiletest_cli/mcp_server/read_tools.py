@@ -5,20 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from mobiletest_cli import lookup, presentation
 from mobiletest_cli.api import Api
 from mobiletest_cli.errors import INVALID_FILE, CliError
 from mobiletest_cli.mcp_server import summaries
 from mobiletest_cli.mcp_server.project_files import ProjectFiles
+from mobiletest_cli.names import is_id
 
 if TYPE_CHECKING:
     from mobiletest_cli.api_types import Run
 
 AppName = Annotated[str, Field(description="Name or id of an app", max_length=200)]
 TestName = Annotated[str, Field(description="Name or id of a test", max_length=200)]
-ExecutionId = Annotated[str, Field(description="Id of an execution", max_length=100)]
+
+
+def _check_id(text: str) -> str:
+    if not is_id(text):
+        raise ValueError("this is not the id of an execution: list_executions shows them")
+    return text
+
+
+ExecutionId = Annotated[str, Field(description="Id of an execution", max_length=100), AfterValidator(_check_id)]
 Limit = Annotated[int, Field(ge=1, le=100, description="At most so many")]
 Answer = dict[str, Any]
 
@@ -90,7 +99,7 @@ class ReadTools:
 
     def get_gate(
         self,
-        execution: Annotated[str | None, Field(description="Id of an execution", max_length=100)] = None,
+        execution: ExecutionId | None = None,
         build: Annotated[str | None, Field(description="Version or id of a build, instead of an execution")] = None,
         app: Annotated[str | None, Field(description="App of the build, by name or id")] = None,
         base_branch: Annotated[str | None, Field(description="Branch to compare with")] = None,

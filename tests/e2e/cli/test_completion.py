@@ -68,12 +68,18 @@ async def test_tab_completes_commands_options_values_and_files(read_shop: Shell,
 
 @pytest.mark.parametrize("name", SHELLS)
 async def test_names_that_are_no_plain_words_stay_one_word(shell: Shell, api: Api, tmp_path: Path, name: str) -> None:
-    names = ["Pay: card & $HOME's", "Größe"]
+    names = ["Pay: card & $HOME's", "Größe", 'Buy "$(touch attacked)" `touch attacked` \\now!', "It's 'a'", 'As "b"']
     for each in names:
         created(await api.post("/tests", {"name": each, "steps": ["launchApp"]}))
     with shell_of(name, shell, tmp_path) as shown:
         entered(shown, "mobiletest tests show Pay\t", f"tests|show|{names[0]}")
         entered(shown, "mobiletest tests show Gr\t", f"tests|show|{names[1]}")
+        for quote in ("", '"', "'"):
+            entered(shown, f"mobiletest tests show {quote}Pa\t", f"tests|show|{names[0]}")
+            entered(shown, f"mobiletest tests show {quote}Bu\t", f"tests|show|{names[2]}")
+            entered(shown, f"mobiletest tests show {quote}It\t", f"tests|show|{names[3]}")
+            entered(shown, f"mobiletest tests show {quote}As\t", f"tests|show|{names[4]}")
+    assert not (shell.folder / "attacked").exists()
 
 
 @pytest.mark.parametrize("name", SHELLS)

@@ -1,10 +1,14 @@
 """The client of the REST interface, with a server that answers as it likes."""
 
+from collections.abc import Callable
+from typing import Any
+
 import httpx
 import pytest
 
 from mobiletest_cli.api import Api
 from mobiletest_cli.configuration import Server
+from mobiletest_cli.errors import CliError
 
 
 @pytest.mark.parametrize(
@@ -22,3 +26,34 @@ def test_pages_are_below_the_public_address_if_the_server_names_one(public_url: 
     api = Api(server, patience=0, transport=httpx.MockTransport(lambda _: answer))
     api.get("executions/7")
     assert api.page_url("executions/7") == page
+
+
+def listing(answer: Callable[[int], Any]) -> tuple[Api, list[int]]:
+    """A client of a server that answers each page so, and the pages that were asked for."""
+    asked: list[int] = []
+
+    def respond(request: httpx.Request) -> httpx.Response:
+        asked.append(int(request.url.params["page"]))
+        return httpx.Response(200, json=answer(asked[-1]))
+
+    return Api(Server("http://10.0.0.7", "mt_key"), patience=0, transport=httpx.MockTransport(respond)), asked
+
+
+def test_pages_end_at_the_last_one_or_at_the_limit() -> None:
+    api, asked = listing(lambda page: {"items": [page, page], "has_next": page < 3})
+    assert list(api.pages("apps")) == [1, 1, 2, 2, 3, 3]
+    assert list(api.pages("apps", limit=3)) == [1, 1, 2]
+    assert asked == [1, 2, 3, 1, 2]
+
+
+def test_pages_end_at_an_empty_one_whatever_the_server_says() -> None:
+    api, asked = listing(lambda page: {"items": [page] if page == 1 else [], "has_next": True})
+    assert list(api.pages("apps")) == [1]
+    assert asked == [1, 2]
+
+
+def test_a_list_without_an_end_is_no_answer_of_ours() -> None:
+    api, asked = listing(lambda page: {"items": [page], "has_next": True})
+    with pytest.raises(CliError, match="does not answer as mobiletest does"):
+        list(api.pages("apps"))
+    assert len(asked) == 1000

@@ -1,0 +1,40 @@
+"""Ids and names of files that come from elsewhere, checked before they become part of an address or a path."""
+
+from __future__ import annotations
+
+import re
+
+from mobiletest_cli.errors import USAGE, CliError
+from mobiletest_cli.printable import visible
+
+_ID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.ASCII)
+_UNUSABLE = re.compile(r"[\t\n<>:\"/\\|?*\ufffd]")
+"""What a name of a file cannot have on one system or another, of what is printable."""
+_RESERVED = re.compile(r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³])(?:[ .].*)?", re.ASCII | re.IGNORECASE)
+"""Devices of Windows, whatever their ending."""
+_NAME_BYTES, _ENDING_LENGTH = 200, 10
+_SEGMENT = re.compile(r"[^\x00-\x20\x7f-\xa0%?#\\\ud800-\udfff]+")
+
+
+def is_id(text: object) -> bool:
+    """Whether the value is a UUID."""
+    return isinstance(text, str) and _ID.fullmatch(text) is not None
+
+
+def check_path(path: str) -> str:
+    """The path of a resource of the API. CliError: an id in it is none, and would lead to another resource."""
+    if all(_SEGMENT.fullmatch(segment) and segment.strip(".") for segment in path.split("/")):
+        return path
+    raise CliError(f'"{path}" is not a path of the API: one of its parts is not an id', USAGE)
+
+
+def file_name(text: str, fallback: str) -> str:
+    """The text as the name of a visible file in its folder on every system; `fallback` if nothing is left of it."""
+    name = _UNUSABLE.sub("_", visible(text)).strip(". ")
+    if _RESERVED.fullmatch(name):
+        name = f"_{name}"
+    stem, dot, ending = name.rpartition(".")
+    if not dot or len(ending) > _ENDING_LENGTH:
+        stem, ending = name, ""
+    kept = stem.encode()[:_NAME_BYTES].decode(errors="ignore")
+    return f"{kept}.{ending}" if ending else kept.rstrip(". ") or fallback
