@@ -23,6 +23,8 @@ from deploy.local.stack import Stack, run_stack
 from tests.containers import kafka_container, mongo_container
 from tests.query_plans import Client, profile
 
+PATIENT = {"MOBILETEST_STATS_TIMEOUT_SECONDS": "5"}
+"""A busy machine would get apps without their statistics."""
 ADDRESSES = {"mongo": "MOBILETEST_MONGO_URI", "kafka": "MOBILETEST_KAFKA_BOOTSTRAP"}
 _FOLDER_PREFIX = "mobiletest-test-"
 _MEMORY = Path("/dev/shm")
@@ -122,7 +124,9 @@ class Infrastructure:
     async def _start_stack(self) -> Stack:
         mongo_uri = None if self._embeds("mongo") else await self.mongo()
         kafka_bootstrap = None if self._embeds("kafka") else await self.kafka()
-        start = run_stack(self.folder / "stack", mongo_uri=mongo_uri, kafka_bootstrap=kafka_bootstrap)
+        start = run_stack(
+            self.folder / "stack", mongo_uri=mongo_uri, kafka_bootstrap=kafka_bootstrap, extra_env=PATIENT
+        )
         try:
             stack = await self._closing.enter_async_context(start)
         except binaries.BinaryMissing as missing:

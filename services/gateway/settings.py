@@ -32,7 +32,7 @@ class Settings(ProcessSettings):
     """The longest X-Request-Timeout; also ends a connection whose client does not read its response."""
     stream_timeout_seconds: float = Field(default=3600, gt=0)
     """The time limit of uploads, downloads and event streams without X-Request-Timeout."""
-    stats_timeout_seconds: float = Field(default=1, gt=0)
+    stats_timeout_seconds: float = Field(default=0.1, gt=0)
     """How long an app's response waits for its statistics before it is sent without them."""
     keepalive_timeout_seconds: float = Field(default=75, gt=0)
     """Ends an idle connection, and one that sends half a header."""
