@@ -6,6 +6,9 @@ from enum import StrEnum
 
 from services.catalog.model.apps import App
 
+ATTACHED_LIMIT = 10_000
+"""Tests of an app: a report on it shows all of them."""
+
 
 class Relationship(StrEnum):
     """How a test belongs to an app."""

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from services.catalog.model.apps import App, AppFilter, mark_deleted, raise_revision
-from services.catalog.model.attachments import Attachment, detach, update_test_counts
+from services.catalog.model.attachments import ATTACHED_LIMIT, Attachment, detach, update_test_counts
 from services.catalog.model.text import search_pattern, validate_name, validate_version
 from services.catalog.model.values import Counts, ListPage, Page, Platform, app_counts
 from services.catalog.ports import Change, Store
@@ -15,6 +15,7 @@ from services.catalog.usecases.errors import reports_violations, require, requir
 from services.chassis.clock import Clock
 from services.chassis.context import current
 from services.chassis.ids import new_id
+from services.chassis.limits import limit_reached
 
 AppChanges = Mapping[str, str | None]
 """New values of name, static_url, current_version, description, system_prompt; None clears, but leaves a name."""
@@ -141,10 +142,15 @@ async def update_app_builds(change: Change, app: App, *, added: int, at: datetim
 async def update_app_attachment(
     change: Change, app: App, before: Attachment | None, after: Attachment, at: datetime
 ) -> App:
-    """Write and announce the attachment, and the app with its counts as they are now."""
+    """Write and announce the attachment, and the app with its counts as they are now. PermissionDenied: the app has as
+    many tests as it may.
+    """
+    counted = update_test_counts(app, before, after)
+    if counted.attached_tests > max(app.attached_tests, ATTACHED_LIMIT):
+        raise limit_reached("attached_tests", ATTACHED_LIMIT, "detach tests from this app, or register another app")
     await change.attachments.put([after])
     change.announce(after)
-    return await _write_revision(change, update_test_counts(app, before, after), at)
+    return await _write_revision(change, counted, at)
 
 
 async def _write_revision(change: Change, app: App, at: datetime) -> App:

@@ -36,7 +36,8 @@ class AttachmentUseCases:
     async def attach(self, app_id: str, test_id: str, pinned_version: str | None) -> TargetedAttachment:
         """Attach the test to the app, or change its pin; None lets it follow the app.
 
-        NotFound: no such app or test; InvalidArgument: their platforms differ.
+        NotFound: no such app or test; InvalidArgument: their platforms differ; PermissionDenied: the app has as many
+        tests as it may.
         """
         pin = validate_version(pinned_version, "pinned_version") if pinned_version is not None else None
         now = self._clock.now()
@@ -83,7 +84,9 @@ class AttachmentUseCases:
 
 
 async def attach_unless_attached(change: Change, app: App, test: Test, now: datetime) -> App:
-    """The app, to which the test is attached from now on; a pin is kept. InvalidValue: their platforms differ."""
+    """The app, to which the test is attached from now on; a pin is kept. InvalidValue: their platforms differ;
+    PermissionDenied: the app has as many tests as it may.
+    """
     before = await change.attachments.get(app.id, test.id)
     if before is not None and before.attached:
         return app

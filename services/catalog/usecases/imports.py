@@ -89,7 +89,7 @@ class ImportUseCases:
 
         Flows with problems are refused and do not stop the others. NotFound: no such app; InvalidArgument: the archive
         or its configuration is not accepted; Aborted: another import of the workspace was faster; PermissionDenied: the
-        organisation stores as many bytes as it may.
+        organisation stores as many bytes, or the app has as many tests, as it may.
         """
         if new.app_id is not None:
             require(await self._store.apps.get(new.app_id), "App")

@@ -1,19 +1,25 @@
-"""The limits that the catalog enforces: bytes of artifacts, keys, models."""
+"""The limits that the catalog enforces: bytes of artifacts, keys, models, tests of an app."""
 
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import pytest_asyncio
 
 from services.catalog.model.apps import App
+from services.catalog.model.attachments import ATTACHED_LIMIT
 from services.catalog.model.values import Platform
+from services.catalog.ports import Change
 from services.catalog.storage.artifact_bytes import RESERVATIONS
+from services.catalog.usecases.imports import NewImport
+from services.catalog.usecases.tests import NewTest
 from services.catalog.usecases.uploads import NewBuild
 from services.catalog.usecases.workflows import NewWorkflow
 from services.chassis.errors import PermissionDenied
 from services.chassis.limits import refusals
-from tests.fakes.catalog_samples import org
+from tests.fakes.catalog_samples import chunks, org
+from tests.fakes.workspaces import FLOW, zip_files
 from tests.integration.catalog.usecases.conftest import Catalog
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -123,3 +129,25 @@ class TestModels:
     async def test_any_model_without_a_list(self, catalog: Catalog, allowed: tuple[str, ...]) -> None:
         await catalog.limit(allowed_models=allowed)
         await catalog.workflows.create(NewWorkflow("W", run_config={"llm_config": {"primary_model": "large"}}))
+
+
+class TestAttachedTests:
+    async def test_an_app_with_as_many_tests_as_it_may_have_takes_no_other(self, catalog: Catalog, app: App) -> None:
+        async def fill(change: Change) -> None:
+            await change.apps.replace(replace(app, attached_tests=ATTACHED_LIMIT - 1))
+
+        await catalog.store.change(fill, of=app.id)
+        last, other = [(await catalog.tests.create(NewTest(name, ("Tap it",)))).test for name in ("last", "other")]
+        await catalog.attachments.attach(app.id, last.id, None)
+        before = counted("attached_tests")
+        for refused in (
+            catalog.attachments.attach(app.id, other.id, None),
+            catalog.imports.run(NewImport("w", app.id), chunks(zip_files({"a.yaml": FLOW}))),
+        ):
+            with pytest.raises(PermissionDenied, match=r"attached_tests \(10000\): detach tests") as refusal:
+                await refused
+            assert refusal.value.reason == "LIMIT_REACHED"
+        assert counted("attached_tests") == before + 2
+        await catalog.attachments.attach(app.id, last.id, "1.0")
+        await catalog.attachments.detach(app.id, last.id)
+        await catalog.attachments.attach(app.id, other.id, None)
