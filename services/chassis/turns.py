@@ -2,16 +2,19 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
+from time import monotonic
 from typing import TypeVar
 
 T = TypeVar("T")
 
-ITEMS_AT_ONCE = 200
+TURN_SECONDS = 0.002
 
 
-async def in_turns(items: Iterable[T], at_once: int = ITEMS_AT_ONCE) -> AsyncIterator[T]:
-    """The items; after each `at_once` of them others have a turn."""
-    for number, item in enumerate(items, start=1):
+async def in_turns(items: Iterable[T], seconds: float = TURN_SECONDS) -> AsyncIterator[T]:
+    """The items; others have a turn whenever making and using them has taken so long."""
+    until = monotonic() + seconds
+    for item in items:
         yield item
-        if not number % at_once:
+        if monotonic() >= until:
             await asyncio.sleep(0)
+            until = monotonic() + seconds

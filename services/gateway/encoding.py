@@ -2,13 +2,13 @@
 
 An encoder copies a template with the default of every field, then writes the fields that ListFields returns, which are
 the ones that are set. This takes half the time of reading each field. The JSON of list items is cached by their bytes,
-which determine it.
+which determine it, and lists of a response are encoded in slices that let other requests have their turns.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from datetime import datetime, timedelta
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
@@ -17,12 +17,13 @@ from google.protobuf.message_factory import GetMessageClass
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from services.chassis.proto_values import enum_spellings, list_to_json, struct_to_json, value_to_json
+from services.chassis.turns import in_turns
 from services.gateway.contract.fields import Field, rest_fields
 
 Encode = Callable[[Any], Any]
 """From the value of a set field to a value that orjson takes."""
 
-ToJson = Callable[[Any], bytes]
+ToJson = Callable[[Any], Coroutine[Any, Any, bytes]]
 
 CACHED_ITEMS = 4096
 CACHED_ITEM_BYTES = 4096
@@ -99,28 +100,53 @@ def cached_encoder(message: Descriptor) -> Encode:
     """As `encoder`, with the JSON of the most recently used messages."""
     encode, make = encoder(message), GetMessageClass(message)
 
-    @lru_cache(CACHED_ITEMS)
-    def to_fragment(raw: bytes) -> orjson.Fragment:
-        return orjson.Fragment(orjson.dumps(encode(make.FromString(raw))))
+    def to_fragment(value: Message) -> orjson.Fragment:
+        return orjson.Fragment(orjson.dumps(encode(value)))
 
-    def encode_cached(value: Message) -> Any:
+    @lru_cache(CACHED_ITEMS)
+    def to_cached_fragment(raw: bytes) -> orjson.Fragment:
+        return to_fragment(make.FromString(raw))
+
+    def encode_cached(value: Message) -> orjson.Fragment:
         raw = value.SerializeToString()
-        return to_fragment(raw) if len(raw) <= CACHED_ITEM_BYTES else encode(value)
+        return to_cached_fragment(raw) if len(raw) <= CACHED_ITEM_BYTES else to_fragment(value)
 
     return encode_cached
 
 
+class _Items(NamedTuple):
+    """The items of a list that are still to be encoded."""
+
+    encode: Encode
+    items: Any
+
+
 def response_encoder(message: Descriptor) -> ToJson:
     """An encoder for responses of this type; their repeated messages are cached."""
-    encode = compile_encoder(message, _cached_list_encoder)
-    return lambda response: orjson.dumps(encode(response))
+    encode = compile_encoder(message, _items_encoder)
+
+    async def to_json(response: Any) -> bytes:
+        values = encode(response)
+        for name, value in values.items():
+            if isinstance(value, _Items):
+                values[name] = [value.encode(item) async for item in in_turns(value.items)]
+        return orjson.dumps(values)
+
+    return to_json
 
 
 def item_encoder(message: Descriptor) -> ToJson:
     """An encoder for single messages of a type that lists hold too."""
     encode = cached_encoder(message)
-    return lambda response: orjson.dumps(encode(response))
+
+    async def to_json(response: Any) -> bytes:
+        return orjson.dumps(encode(response))
+
+    return to_json
 
 
-def _cached_list_encoder(item: Encode, message: Descriptor) -> Encode:
-    return list_encoder(item if message.full_name in _WELL_KNOWN else cached_encoder(message), message)
+def _items_encoder(item: Encode, message: Descriptor) -> Encode:
+    if message.full_name in _WELL_KNOWN:
+        return list_encoder(item, message)
+    encode = cached_encoder(message)
+    return lambda items: _Items(encode, items)

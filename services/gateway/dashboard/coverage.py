@@ -1,7 +1,8 @@
 """The page of the coverage: which attached tests have a result on the build that they target."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from math import ceil
 from typing import Any
 from urllib.parse import quote
 
@@ -13,6 +14,8 @@ from services.gateway.dashboard.tests import default_version, start_request
 
 STARTED_AT_ONCE = 1_000
 """The most tests that one execution may have."""
+TESTS = 200
+"""Tests on a page."""
 STATES = ("never run", "stale", "no verdict", "failed", "cancelled", "running", "queued", "passed")
 """In the order in which somebody looks at them."""
 _MISSING = ("never run", "stale", "cancelled")
@@ -22,22 +25,36 @@ Json = Mapping[str, Any]
 
 @with_session
 async def show_coverage(request: web.Request) -> Values:
-    """The attached tests of an app, those without a result first."""
+    """A page of the attached tests of an app, those without a result first."""
     app_id = quote(request.match_info["app_id"], safe="")
     app, coverage = await asyncio.gather(read(request, f"apps/{app_id}"), read(request, f"apps/{app_id}/coverage"))
     items = sorted(((state_of(item), item) for item in coverage["items"]), key=lambda each: STATES.index(each[0]))
     wanted = request.query.get("state", "")
+    shown = [(state, item) for state, item in items if wanted in ("", state)]
     missing = [item for state, item in items if is_missing(state, item) and item["target_build_version"]]
     selected = [{"test_id": item["test_id"]} for item in missing[:STARTED_AT_ONCE]]
     return {
         "app": app,
         "coverage": coverage,
-        "items": [(state, item) for state, item in items if wanted in ("", state)],
+        "tests": paginate(shown, request.query.get("page", "")),
         "counts": {name: sum(state == name for state, _ in items) for name in STATES},
         "state": wanted,
         "missing": len(missing),
         "started": len(selected),
         "start": start_request(app, default_version(app), selected, name=f"What was missing of {app['name']}"),
+    }
+
+
+def paginate(items: Sequence[Any], page: str) -> Json:
+    """The items of a page and where it stands; another text than the number of a page is the first or the last."""
+    last = max(1, ceil(len(items) / TESTS))
+    number = min(last, max(1, int(page[:9]))) if page.isdecimal() else 1
+    return {
+        "items": items[(number - 1) * TESTS : number * TESTS],
+        "page": number,
+        "total_pages": last,
+        "has_previous": number > 1,
+        "has_next": number < last,
     }
 
 

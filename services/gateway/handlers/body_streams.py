@@ -54,7 +54,7 @@ class BodyStreamHandler:
                 with self._reader.call_scope(context, timeout):
                     call = self._rpc(None, timeout=timeout)
                     try:
-                        return self._render(await upload(call, _messages(first, chunks)))
+                        return await self._render(await upload(call, _messages(first, chunks)))
                     finally:
                         call.cancel()
 

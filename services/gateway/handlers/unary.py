@@ -1,7 +1,8 @@
 """RPCs with a single response: JSON, nothing, or a body as it is."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 from aiohttp import web
@@ -16,7 +17,7 @@ from services.gateway.http.json_responses import json_response
 from services.gateway.http.representations import REVALIDATE, entity_tag
 from services.gateway.http.request_context import REQUEST_CONTEXT
 
-Render = Callable[[Any], web.StreamResponse]
+Render = Callable[[Any], Awaitable[web.StreamResponse]]
 """response message -> HTTP response"""
 
 _NAME = re.compile(r"\{(\w+)\}")
@@ -36,23 +37,23 @@ class UnaryHandler:
         timeout = self._reader.timeout(decoded, request_context)
         with self._reader.call_scope(request_context, timeout):
             message = await self._invoke(decoded.message, request_context, timeout)
-        return self._render(message)
+        return await self._render(message)
 
 
 def renderer(operation: Operation, make_encoder: Callable[[Descriptor], ToJson]) -> Render:
     """How responses of this operation are sent."""
     if operation.output.full_name == EMPTY:
-        return lambda _: web.Response(status=204)
+        return _empty_response
     if operation.output.full_name == HTTP_BODY:
-        return lambda body: _body_response(body, operation.status)
+        return partial(_body_response, status=operation.status)
     return _json_renderer(operation, make_encoder(operation.output))
 
 
 def _json_renderer(operation: Operation, encode: ToJson) -> Render:
     status, location, is_tagged = operation.status, operation.location, operation.is_tagged
 
-    def render(message: Message) -> web.StreamResponse:
-        body = encode(message)
+    async def render(message: Message) -> web.StreamResponse:
+        body = await encode(message)
         response = json_response(body, status, etag=entity_tag(body, message) if is_tagged else "")
         if location:
             response.headers["Location"] = _NAME.sub(lambda name: str(getattr(message, name[1])), location)
@@ -61,7 +62,11 @@ def _json_renderer(operation: Operation, encode: ToJson) -> Render:
     return render
 
 
-def _body_response(body: Any, status: int) -> web.Response:
+async def _empty_response(_: Any) -> web.Response:
+    return web.Response(status=204)
+
+
+async def _body_response(body: Any, *, status: int) -> web.Response:
     """A google.api.HttpBody as it is."""
     content_type = body.content_type or "application/octet-stream"
     headers = {"Content-Type": content_type, "ETag": entity_tag(body.data, body), "Cache-Control": REVALIDATE}

@@ -59,7 +59,7 @@ class UploadHandler:
                 file = await form.next_file()
                 if file is None:
                     raise InvalidRequest([known_error(("body", FILE), "missing")])
-                return self._render(await self._upload(form, file, request))
+                return await self._render(await self._upload(form, file, request))
 
     async def _upload(self, form: MultipartForm, file: BodyPartReader, request: web.Request) -> Any:
         metadata = self._decode_fields(form, file, request)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.gateway.dashboard.coverage import STATES, is_missing, state_of
+from services.gateway.dashboard.coverage import STATES, TESTS, is_missing, paginate, state_of
 
 
 @pytest.mark.parametrize(
@@ -29,3 +29,24 @@ def test_a_run_without_a_verdict_is_no_failure_and_no_result(
     }
     assert (state_of(item), is_missing(state_of(item), item)) == (state, missing)
     assert state in STATES
+
+
+@pytest.mark.parametrize(
+    ("page", "number"),
+    [("", 1), ("1", 1), ("2", 2), ("3", 3), ("4", 3), ("9" * 5000, 3), ("0", 1), ("-1", 1), ("²", 1)],
+)
+def test_a_page_has_what_one_screen_shows(page: str, number: int) -> None:
+    shown = paginate(range(2 * TESTS + 1), page)
+    assert (shown["page"], shown["total_pages"]) == (number, 3)
+    assert list(shown["items"]) == list(range((number - 1) * TESTS, min(number * TESTS, 2 * TESTS + 1)))
+    assert (shown["has_previous"], shown["has_next"]) == (number > 1, number < 3)
+
+
+def test_nothing_is_one_page() -> None:
+    assert paginate([], "7") == {
+        "items": [],
+        "page": 1,
+        "total_pages": 1,
+        "has_previous": False,
+        "has_next": False,
+    }

@@ -1,5 +1,6 @@
 """Encoding of messages, compared with json_format."""
 
+import asyncio
 from typing import Any
 
 import orjson
@@ -10,16 +11,21 @@ from google.protobuf.message import Message
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mobiletest.catalog.v1 import apps_pb2, builds_pb2
+from mobiletest.reporting.v1 import reports_pb2
 
 from services.chassis.proto_values import enum_spellings
 from services.gateway.contract.fields import rest_fields
-from services.gateway.encoding import encoder, item_encoder, response_encoder, timestamp_to_json
+from services.gateway.encoding import ToJson, encoder, item_encoder, response_encoder, timestamp_to_json
 from tests.examples import examples
 from tests.unit.gateway.strategies import RESPONSES, response_messages
 
 
 def ours(message: Message) -> Any:
     return orjson.loads(orjson.dumps(encoder(message.DESCRIPTOR)(message)))
+
+
+def sent(encode: ToJson, message: Message) -> Any:
+    return orjson.loads(asyncio.run(encode(message)))
 
 
 def theirs(message: Message) -> Any:
@@ -64,7 +70,7 @@ def test_encoders_agree_with_json_format(name: str, descriptor: Descriptor, data
     expected = theirs(message)
     assert ours(message) == expected, name
     for make in (response_encoder, item_encoder, item_encoder):
-        assert orjson.loads(make(descriptor)(message)) == expected, name
+        assert sent(make(descriptor), message) == expected, name
 
 
 def test_empty_app_has_every_key_but_internal_ones() -> None:
@@ -104,9 +110,21 @@ def test_changed_message_is_not_answered_from_the_cache() -> None:
     descriptor: Any = apps_pb2.App.DESCRIPTOR
     encode = item_encoder(descriptor)
     app = apps_pb2.App(name="old")
-    assert orjson.loads(encode(app))["name"] == "old"
+    assert sent(encode, app)["name"] == "old"
     app.name = "new"
-    assert orjson.loads(encode(app))["name"] == "new"
+    assert sent(encode, app)["name"] == "new"
+
+
+async def test_others_have_turns_while_a_long_list_is_encoded() -> None:
+    descriptor: Any = reports_pb2.AppCoverage.DESCRIPTOR
+    items = [reports_pb2.CoverageItem(test_id=str(number)) for number in range(5_000)]
+    encoding = asyncio.create_task(response_encoder(descriptor)(reports_pb2.AppCoverage(items=items)))
+    turns = 0
+    while not encoding.done():
+        await asyncio.sleep(0)
+        turns += 1
+    assert [item["test_id"] for item in orjson.loads(encoding.result())["items"]] == [item.test_id for item in items]
+    assert turns > 3
 
 
 def test_message_types_that_json_cannot_show_are_refused() -> None:
