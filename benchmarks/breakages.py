@@ -152,7 +152,7 @@ class History:
         self._newest, self._tests = newest, tests
 
     async def compare(self) -> None:
-        found = comparison_message(await self._comparisons.compare(self._newest))
+        found = await comparison_message(await self._comparisons.compare(self._newest))
         found.SerializeToString()
         self._check(len(found.still_failing))
 

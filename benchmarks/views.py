@@ -81,11 +81,11 @@ class Views:
         return workspace_message(await self._apps.workspace(self._app.id, TREND_DAYS)).SerializeToString()
 
     async def coverage(self) -> bytes:
-        return coverage_message(self._app.id, await self._apps.coverage(self._app.id)).SerializeToString()
+        return (await coverage_message(self._app.id, await self._apps.coverage(self._app.id))).SerializeToString()
 
     async def matrix(self, skip: int = 0) -> bytes:
         found = await self._apps.matrix(self._app.id, Page(skip, BUILDS_A_PAGE))
-        return matrix_message(self._app.id, found, 1, BUILDS_A_PAGE).SerializeToString()
+        return (await matrix_message(self._app.id, found, 1, BUILDS_A_PAGE)).SerializeToString()
 
     async def deep_matrix(self) -> bytes:
         return await self.matrix(40)

@@ -1,9 +1,11 @@
 """A MongoDB collection limited to one organisation: every query filters by the caller's org_id."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from services.chassis.context import current
+from services.chassis.error_status import TOO_LARGE
+from services.chassis.errors import InvalidArgument
 from services.chassis.mongo import Collection, Document, Mongo, Session
 
 Filter = Mapping[str, Any]
@@ -64,6 +66,21 @@ class OrgCollection:
     async def aggregate(self, pipeline: Sequence[Mapping[str, Any]], **options: Any) -> list[Document]:
         """The pipeline over the organisation's documents. A $lookup in it must filter its own org_id."""
         return await self._mongo.aggregate(self._name, [{"$match": _own_filter(None)}, *pipeline], **options)
+
+
+def split_batch(batch: bytes) -> Iterator[bytes]:
+    """The documents of a batch of BSON: each begins with its length."""
+    start = 0
+    while start < len(batch):
+        end = start + int.from_bytes(batch[start : start + 4], "little")
+        yield batch[start:end]
+        start = end
+
+
+def read_too_large(most: int) -> InvalidArgument:
+    """The error for what would read more than so many bytes."""
+    message = f"This would read more than {most // 1024**2} MiB: ask for less at once, such as a smaller page_size"
+    return InvalidArgument(message, reason=TOO_LARGE)
 
 
 def _own_filter(filter: Filter | None) -> Document:

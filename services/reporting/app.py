@@ -39,6 +39,7 @@ from services.reporting.usecases.classified_tests import ClassifiedTests, Quaran
 from services.reporting.usecases.compare import Comparisons
 from services.reporting.usecases.gate import Gates
 from services.reporting.usecases.projector import Projector
+from services.reporting.usecases.report_turns import ReportTurns
 from services.reporting.usecases.retention import RetentionSweeper
 from services.reporting.usecases.run_lists import RunLists
 
@@ -127,14 +128,15 @@ def _operations(new_job: Callable[[], RebuildJob]) -> grpc_server.Servicer:
 def _reports(mongo: Mongo) -> grpc_server.Servicer:
     read_models = MongoReadModels(mongo)
     tests, verdicts, clock = MongoCatalogTests(mongo), MongoVerdicts(mongo), SystemClock()
+    turns = ReportTurns()
     servicer = ReportsServicer(
-        AppReports(read_models, clock),
+        AppReports(read_models, clock, turns=turns),
         RunLists(read_models),
-        classified=ClassifiedTests(read_models, tests, clock),
+        classified=ClassifiedTests(read_models, tests, clock, turns=turns),
         quarantines=Quarantines(tests, clock),
-        comparisons=Comparisons(read_models, verdicts, clock),
-        gates=Gates(read_models, verdicts, clock),
-        build_gates=BuildGates(read_models, verdicts, clock),
+        comparisons=Comparisons(read_models, verdicts, clock, turns=turns),
+        gates=Gates(read_models, verdicts, clock, turns=turns),
+        build_gates=BuildGates(read_models, verdicts, clock, turns=turns),
     )
     descriptor = reports_pb2.DESCRIPTOR.services_by_name["Reports"]
     return reports_pb2_grpc.add_ReportsServicer_to_server, DeadlineGuard(servicer), descriptor

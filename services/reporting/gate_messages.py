@@ -13,21 +13,26 @@ from services.reporting.model.reports.compare import ComparedTest, Comparison
 from services.reporting.model.reports.gate import BuildGate, Gate, GateReason
 
 
-def comparison_message(comparison: Comparison) -> reports_pb2.BuildComparison:
-    return reports_pb2.BuildComparison(
+async def comparison_message(comparison: Comparison) -> reports_pb2.BuildComparison:
+    message = reports_pb2.BuildComparison(
         app_id=comparison.app_id,
         build=_compared_build(comparison.build),
         base=_compared_build(comparison.base),
-        newly_failing=map(_compared_test, comparison.newly_failing),
-        never_passed=map(_compared_test, comparison.never_passed),
-        not_run_before=map(_compared_test, comparison.not_run_before),
-        still_failing=map(_compared_test, comparison.still_failing),
-        fixed=map(_compared_test, comparison.fixed),
-        flaky=map(_compared_test, comparison.flaky),
-        not_run=map(_compared_test, comparison.not_run),
         passing=comparison.passing,
         total=comparison.total,
     )
+    for tests, found in (
+        (message.newly_failing, comparison.newly_failing),
+        (message.never_passed, comparison.never_passed),
+        (message.not_run_before, comparison.not_run_before),
+        (message.still_failing, comparison.still_failing),
+        (message.fixed, comparison.fixed),
+        (message.flaky, comparison.flaky),
+        (message.not_run, comparison.not_run),
+    ):
+        async for test in in_turns(found):
+            tests.append(_compared_test(test))
+    return message
 
 
 def _compared_build(build: ComparedBuild) -> reports_pb2.ComparedBuild:
@@ -94,12 +99,13 @@ async def build_gate_message(gate: BuildGate) -> reports_pb2.BuildGate:
         summary=gate.summary,
         covers=gate.covers,
         base_branch=gate.base_branch,
-        not_run=[reports_pb2.GateTest(test_id=test_id, test_name=name) for test_id, name in gate.not_run],
         total_tests=gate.counts.total,
         passed_tests=gate.counts.passed,
         pending_runs=gate.counts.pending,
         storm=gate.storm,
     )
+    async for test_id, name in in_turns(gate.not_run):
+        message.not_run.add(test_id=test_id, test_name=name)
     await _add_reasons(message, gate.reasons)
     return message
 

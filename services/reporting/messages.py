@@ -7,6 +7,7 @@ from mobiletest.reporting.v1 import reports_pb2
 from mobiletest.types.v1 import quarantine_pb2, source_position_pb2
 
 from services.chassis.proto_values import to_enum_number, to_timestamp
+from services.chassis.turns import in_turns
 from services.reporting.model.cells import GROUPS_SHOWN
 from services.reporting.model.reports.apps import AppStats, BuildHealth, TrendPoint, Workspace
 from services.reporting.model.reports.coverage import Coverage, CoverageItem
@@ -71,8 +72,8 @@ def _build_health(health: BuildHealth) -> reports_pb2.AppBuildHealthItem:
     )
 
 
-def matrix_message(app_id: str, matrix: Matrix, page: int, page_size: int) -> reports_pb2.TestMatrix:
-    return reports_pb2.TestMatrix(
+async def matrix_message(app_id: str, matrix: Matrix, page: int, page_size: int) -> reports_pb2.TestMatrix:
+    message = reports_pb2.TestMatrix(
         app_id=app_id,
         builds=[
             reports_pb2.MatrixBuild(
@@ -80,13 +81,15 @@ def matrix_message(app_id: str, matrix: Matrix, page: int, page_size: int) -> re
             )
             for build in matrix.builds
         ],
-        tests=map(_matrix_row, matrix.rows),
         build_count=len(matrix.builds),
         test_count=len(matrix.rows),
         total_builds=matrix.total_builds,
         page=page,
         page_size=page_size,
     )
+    async for row in in_turns(matrix.rows):
+        message.tests.append(_matrix_row(row))
+    return message
 
 
 def _matrix_row(row: MatrixRow) -> reports_pb2.MatrixTest:
@@ -182,14 +185,16 @@ def _position(position: SourcePosition) -> source_position_pb2.SourcePosition:
     return source_position_pb2.SourcePosition(file=file, line=line, column=column)
 
 
-def coverage_message(app_id: str, coverage: Coverage) -> reports_pb2.AppCoverage:
-    return reports_pb2.AppCoverage(
+async def coverage_message(app_id: str, coverage: Coverage) -> reports_pb2.AppCoverage:
+    message = reports_pb2.AppCoverage(
         app_id=app_id,
         current_build_version=coverage.current.version if coverage.current else None,
         latest_build_version=coverage.newest.version if coverage.newest else None,
         total=len(coverage.items),
-        items=map(_coverage_item, coverage.items),
     )
+    async for item in in_turns(coverage.items):
+        message.items.append(_coverage_item(item))
+    return message
 
 
 def _coverage_item(item: CoverageItem) -> reports_pb2.CoverageItem:

@@ -67,12 +67,11 @@ class ReportsServicer(reports_pb2_grpc.ReportsServicer):
 
     async def GetTestMatrix(self, request: reports_pb2.GetTestMatrixRequest, context: Any) -> reports_pb2.TestMatrix:
         matrix = await self._apps.matrix(request.app_id.lower(), _page(request), _revision(request))
-        return matrix_message(request.app_id.lower(), matrix, request.page, request.page_size)
+        return await matrix_message(request.app_id.lower(), matrix, request.page, request.page_size)
 
     async def GetAppCoverage(self, request: reports_pb2.GetAppCoverageRequest, context: Any) -> reports_pb2.AppCoverage:
-        return coverage_message(
-            request.app_id.lower(), await self._apps.coverage(request.app_id.lower(), _revision(request))
-        )
+        coverage = await self._apps.coverage(request.app_id.lower(), _revision(request))
+        return await coverage_message(request.app_id.lower(), coverage)
 
     async def ListBuildRuns(
         self, request: reports_pb2.ListBuildRunsRequest, context: Any
@@ -98,7 +97,7 @@ class ReportsServicer(reports_pb2_grpc.ReportsServicer):
         comparison = await self._comparisons.compare(
             request.version_id.lower(), request.base.lower() or None, _revision(request), request.base_branch
         )
-        return comparison_message(comparison)
+        return await comparison_message(comparison)
 
     async def GetGate(self, request: reports_pb2.GetGateRequest, context: Any) -> reports_pb2.Gate:
         gate_request = GateRequest(

@@ -6,16 +6,17 @@ import sys
 from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from functools import partial
 from itertools import count
 from typing import Any
 
 from tests.e2e.client import Api, created, fresh
 from tests.e2e.world import World
-from tests.fakes.workspaces import zip_files
+from tests.eventually import eventually
+from tests.fakes.workspaces import FLOW, zip_files
 
 Attack = Callable[[World], Awaitable[None]]
 BEGUN = "begun"
+FLOWS_AT_ONCE = 1_000
 
 
 async def repeat(attack: Attack, world: World, at_once: int) -> None:
@@ -134,10 +135,35 @@ async def run_workflow(world: World, workflow_id: str) -> None:
     await world.run({"id": workflow_id})
 
 
+async def large_app(world: World, tests: int) -> tuple[Any, Any]:
+    """An app with so many attached tests, which reporting knows, and its build."""
+    app = await world.app()
+    build = await world.build(app, "1.0.0")
+    for number in range(0, tests, FLOWS_AT_ONCE):
+        names = range(number, min(tests, number + FLOWS_AT_ONCE))
+        archive = zip_files({f"{name:05}.yaml": FLOW for name in names})
+        params, headers = {"workspace": f"part-{number}", "app_id": app["id"]}, {"Content-Type": "application/zip"}
+        created(await world.api.post("/tests/import", data=archive, headers=headers, params=params))
+
+    async def reported() -> bool:
+        return bool(created(await world.api.get(f"/apps/{app['id']}/coverage"))["total"] == tests)
+
+    await eventually(reported)
+    return app, build
+
+
+async def reports(world: World, app_id: str, build_id: str) -> None:
+    """Reports on an app, the gate of its build, and the page of its coverage."""
+    for path in ("coverage", "workspace", "test_matrix"):
+        await world.api.get(f"/apps/{app_id}/{path}")
+    await world.api.get(f"/apps/builds/{build_id}/gate")
+    with suppress(AssertionError):  # refused
+        await world.api.download(f"/apps/{app_id}/coverage")
+
+
 async def main(url: str, key: str, name: str, at_once: str, *arguments: str) -> None:
-    attack = partial(globals()[name], **dict(zip(("workflow_id",), arguments, strict=False)))
     async with Api(url, key) as api:
-        await repeat(attack, World(api), int(at_once))
+        await repeat(lambda world: globals()[name](world, *arguments), World(api), int(at_once))
 
 
 if __name__ == "__main__":

@@ -97,6 +97,11 @@ async def test_repeated_calls_do_not_slow_a_neighbour(
     await compare(name, attacked, bench, lambda: attacking(attack, attacker, at_once))
 
 
+async def test_reports_on_a_large_app_do_not_slow_a_neighbour(attacked: Stack, attacker: World, bench: Bench) -> None:
+    app, build = await attacks.large_app(attacker, 4_000)
+    await compare("A7 reports", attacked, bench, lambda: attacking("reports", attacker, 8, app["id"], build["id"]))
+
+
 @pytest.mark.parametrize("elements", [12_000, 2_000])
 async def test_heavy_runs_do_not_slow_the_runs_of_a_neighbour(
     attacked: Stack, attacker: World, bench: Bench, elements: int

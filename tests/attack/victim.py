@@ -36,7 +36,7 @@ class Measured:
 
 
 class Victim:
-    """Reads, resolves a sentence, uploads a small build and runs a test, over and over."""
+    """Reads an app and its report, resolves a sentence, uploads a small build and runs a test, over and over."""
 
     def __init__(self, world: World, app: Any, workflow: Any) -> None:
         self._world = world
@@ -55,6 +55,7 @@ class Victim:
         measured, end = Measured(), monotonic() + seconds
         await asyncio.gather(
             self._repeat(measured, "read", self._read, READ_EVERY, end),
+            self._repeat(measured, "report", self._report, READ_EVERY, end),
             self._repeat(measured, "resolve", self._resolve, READ_EVERY, end),
             self._repeat(measured, "upload", self._upload, UPLOAD_EVERY, end),
             self._repeat(measured, "run", self._run, 0, end),
@@ -74,6 +75,9 @@ class Victim:
 
     async def _read(self) -> str:
         return _failure(await self._world.api.get(f"/apps/{self._app['id']}"))
+
+    async def _report(self) -> str:
+        return _failure(await self._world.api.get(f"/apps/{self._app['id']}/workspace"))
 
     async def _resolve(self) -> str:
         request = {"step": 'Tap "Log in"', "source": SCREEN, "platform": "Android"}

@@ -1,7 +1,7 @@
 """Entities as documents: a field each, with the entity's id as `_id`; and the collections of one organisation."""
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, fields
 from datetime import UTC
 from functools import cache
@@ -15,10 +15,8 @@ from pymongo.errors import DuplicateKeyError
 from services.catalog.model.text import fold_case, name_suffixes, suffix_of
 from services.catalog.model.values import Page
 from services.catalog.ports import DuplicateValue
-from services.chassis.error_status import TOO_LARGE
-from services.chassis.errors import InvalidArgument
 from services.chassis.mongo import Document, Session
-from services.chassis.org_collection import Filter, OrgCollection
+from services.chassis.org_collection import Filter, OrgCollection, read_too_large, split_batch
 
 E = TypeVar("E")
 
@@ -131,8 +129,8 @@ class OrgRows:
         async for batch in cursor:
             batches.append(batch)
             if sum(map(len, batches)) > most:
-                raise _too_large(most)
-        return [document for batch in batches for document in _split_batch(batch)]
+                raise read_too_large(most)
+        return [document for batch in batches for document in split_batch(batch)]
 
     async def count(self, filter: Filter) -> int:
         """How many documents fit."""
@@ -163,20 +161,6 @@ class OrgRows:
     async def update_all(self, filter: Filter, update: Document) -> None:
         """Update all documents that fit."""
         await self._collection.update_many(filter, update, session=self._session)
-
-
-def _too_large(most: int) -> InvalidArgument:
-    message = f"This would read more than {most // 1024**2} MiB: ask for less at once, such as a smaller page_size"
-    return InvalidArgument(message, reason=TOO_LARGE)
-
-
-def _split_batch(batch: bytes) -> Iterator[bytes]:
-    """The documents of a batch: each begins with its length."""
-    start = 0
-    while start < len(batch):
-        end = start + int.from_bytes(batch[start : start + 4], "little")
-        yield batch[start:end]
-        start = end
 
 
 class MongoLiveEntities(Generic[E]):

@@ -1,6 +1,8 @@
-"""Documents as last decoded, by their bytes: a report that is read again has changed in few of them."""
+"""Decodes what is found in slices, between which others have their turns, and keeps documents as last decoded, by their
+bytes: a report that is read again has changed in few of them.
+"""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from datetime import UTC
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
@@ -8,7 +10,14 @@ from typing import Any, Generic, TypeVar
 import bson
 from bson.codec_options import CodecOptions
 
+from services.chassis.org_collection import OrgCollection, read_too_large, split_batch
+from services.chassis.turns import in_turns
 from services.reporting.storage.subdocuments import Document
+
+BATCH_SIZE = 1000
+"""Documents that MongoDB sends at once."""
+MOST_BYTES = 32 * 1024**2
+"""Of one lookup: decoded it takes some four times as much memory. An answer has at most half of that."""
 
 DOCUMENTS_KEPT, LARGEST_KEPT = 4096, 2048
 """Together they bound the bytes that are kept to 8 MiB, and the values to some three times as much."""
@@ -24,15 +33,36 @@ class DecodedDocuments(Generic[T]):
         self._decode = decode
         self._kept = lru_cache(maxsize=DOCUMENTS_KEPT)(self._decoded)
 
-    def read(self, batch: bytes) -> Iterator[T]:
-        """The values of a batch of BSON. Equal documents may give one value, which nobody may change."""
-        start = 0
-        while start < len(batch):
-            end = start + int.from_bytes(batch[start : start + 4], "little")
-            raw = batch[start:end]
-            yield self._kept(raw) if len(raw) <= LARGEST_KEPT else self._decoded(raw)
-            start = end
+    def decode(self, raw: bytes) -> T:
+        """The value of a document. Equal documents may give one value, which nobody may change."""
+        return self._kept(raw) if len(raw) <= LARGEST_KEPT else self._decoded(raw)
 
     def _decoded(self, raw: bytes) -> T:
-        document: dict[str, Any] = bson.decode(raw, _CODEC)
-        return self._decode(document)
+        return self._decode(decode_document(raw))
+
+
+async def find_decoded(
+    rows: OrgCollection, query: Mapping[str, Any], projection: Any, decode: Callable[[bytes], T]
+) -> list[T]:
+    """What `decode` makes of the documents. The driver would decode thousands of them without a pause for others.
+
+    InvalidArgument: they are larger than MOST_BYTES.
+    """
+    found: list[T] = []
+    size = 0
+    async for batch in rows.find_raw_batches(query, projection, batch_size=BATCH_SIZE):
+        size += len(batch)
+        if size > MOST_BYTES:
+            raise read_too_large(MOST_BYTES)
+        found += [decode(raw) async for raw in in_turns(split_batch(batch))]
+    return found
+
+
+async def find_documents(rows: OrgCollection, query: Mapping[str, Any], projection: Any = None) -> list[Document]:
+    """See `find_decoded`."""
+    return await find_decoded(rows, query, projection, decode_document)
+
+
+def decode_document(raw: bytes) -> Document:
+    document: Document = bson.decode(raw, _CODEC)
+    return document

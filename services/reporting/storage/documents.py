@@ -213,7 +213,17 @@ def decode_test(document: Document) -> tuple[str, TestSnapshot]:
 
 
 def decode_attachment(document: Document) -> tuple[tuple[str, str], AttachmentSnapshot]:
-    return (document["app_id"], document["test_id"]), decode_fields(AttachmentSnapshot, document)
+    """Without `decode_fields`, because an app may have thousands of tests."""
+    attachment = AttachmentSnapshot(
+        document["app_id"],
+        document["test_id"],
+        document["org_id"],
+        document["revision"],
+        document["attached"],
+        document["pinned_version"],
+        document["test_name"],
+    )
+    return (attachment.app_id, attachment.test_id), attachment
 
 
 RUNS: TableCodec[str, RunRow] = TableCodec("runs", "runs", _encode_run, _decode_run)

@@ -1,7 +1,7 @@
 """Lookups of the read models in MongoDB for the caller's organisation, by `_id` or an index."""
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeVar
 
 from services.chassis.context import current
@@ -23,15 +23,18 @@ from services.reporting.model.tables import Cell, CellKey
 from services.reporting.model.variants import MARK, KnownVariants, Subject, Values, is_variant, test_of
 from services.reporting.ports import Counts, Page, TestFilter
 from services.reporting.storage import documents as d
-from services.reporting.storage.decoded_documents import DecodedDocuments
+from services.reporting.storage.decoded_documents import (
+    DecodedDocuments,
+    decode_document,
+    find_decoded,
+    find_documents,
+)
 from services.reporting.storage.generations import FRESH_SECONDS, ServingGeneration
 from services.reporting.storage.subdocuments import Document, decode_assessment, decode_fields, decode_optional
 
 K = TypeVar("K")
 V = TypeVar("V")
 
-DECODED_AT_ONCE = 1000
-"""Documents that are decoded without a pause for others."""
 TESTS_BY_NAME = 200
 """The variants of more tests are found among those of their app."""
 _WORST_OF_TEST = {
@@ -76,8 +79,8 @@ class MongoReadModels:
         return await self._by_ids(d.TESTS, test_ids)
 
     async def attachments(self, app_id: str) -> Sequence[AttachmentSnapshot]:
-        found = await self._find(d.ATTACHMENTS.collection, {"app_id": app_id, "attached": True})
-        return [d.decode_attachment(document)[1] for document in found]
+        query = {"app_id": app_id, "attached": True}
+        return await self._find_decoded(d.ATTACHMENTS.collection, query, None, _decode_attachment)
 
     async def variants(self, app_id: str, test_ids: Collection[str]) -> KnownVariants:
         """Most tests have none, so that a look into the index is all."""
@@ -117,7 +120,7 @@ class MongoReadModels:
 
     async def cells_of_builds(self, app_id: str, build_ids: Collection[str]) -> Mapping[CellKey, Cell]:
         query = {"app_id": app_id, "build_id": {"$in": list(build_ids)}}
-        return dict(await self._find_decoded(d.CELLS.collection, query, {"active_runs": 0}, self._cells))
+        return dict(await self._find_decoded(d.CELLS.collection, query, {"active_runs": 0}, self._cells.decode))
 
     async def cells(self, keys: Collection[CellKey]) -> Mapping[CellKey, Cell]:
         return await self._by_ids(d.CELLS, keys, {"groups": 0})
@@ -132,16 +135,14 @@ class MongoReadModels:
         if only is not None:
             query = {"classification": only.value, "test_id": {"$in": list(subjects)}, "app_id": app_id}
         fields = dict.fromkeys(("test_id", "flaky_score", "classification", "evidence"), 1)
-        return dict(await self._find_decoded(d.HISTORIES.collection, query, fields, self._assessments))
+        return dict(await self._find_decoded(d.HISTORIES.collection, query, fields, self._assessments.decode))
 
     async def observed(self, app_id: str, subjects: Collection[Subject]) -> Mapping[Subject, BuildRef]:
         if not subjects:
             return {}
-        found = await self._find(
-            d.HISTORIES.collection, _histories(app_id, subjects), ("test_id", "last_observed_build")
-        )
-        builds = {document["test_id"]: decode_optional(BuildRef, document["last_observed_build"]) for document in found}
-        return {subject: build for subject, build in builds.items() if build}
+        fields, query = ("test_id", "last_observed_build"), _histories(app_id, subjects)
+        found = await self._find_decoded(d.HISTORIES.collection, query, fields, _decode_observed)
+        return {subject: build for subject, build in found if build}
 
     async def runs_of_build(self, build_id: str, page: Page) -> Sequence[bytes]:
         return await self._page_of_runs({"build_id": build_id}, page)
@@ -156,9 +157,13 @@ class MongoReadModels:
     async def _by_ids(
         self, kind: d.TableCodec[K, V], keys: Collection[K], projection: Document | None = None
     ) -> Mapping[K, V]:
+        if not keys:
+            return {}
         names: Collection[Any] = keys
         query = {"_id": {"$in": [d.document_id(key) for key in names]}}
-        return dict(map(kind.decode, await self._find(kind.collection, query, projection))) if keys else {}
+        decode = kind.decode
+        found = self._find_decoded(kind.collection, query, projection, lambda raw: decode(decode_document(raw)))
+        return dict(await found)
 
     async def _page(
         self, collection: str, query: Document, page: Page, projection: Document | None = None, *, newest: str
@@ -173,23 +178,30 @@ class MongoReadModels:
     async def _find(
         self, collection: str, query: Document, projection: Document | Sequence[str] | None = None
     ) -> list[Document]:
-        rows = await self._serving.org_collection(collection)
-        found: list[Document] = await rows.find(query, projection).to_list(None)
-        return found
+        return await self._find_decoded(collection, query, projection, decode_document)
 
     async def _find_decoded(
-        self, collection: str, query: Document, projection: Document, decoded: DecodedDocuments[V]
+        self,
+        collection: str,
+        query: Document,
+        projection: Document | Sequence[str] | None,
+        decode: Callable[[bytes], V],
     ) -> list[V]:
-        rows = await self._serving.org_collection(collection)
-        found: list[V] = []
-        async for batch in rows.find_raw_batches(query, projection, batch_size=DECODED_AT_ONCE):
-            found += decoded.read(batch)
-        return found
+        return await find_decoded(await self._serving.org_collection(collection), query, projection, decode)
 
 
 def _histories(app_id: str, subjects: Collection[Subject]) -> Document:
     """The query for the histories of these subjects on an app."""
     return {"_id": {"$in": [d.document_id((app_id, subject)) for subject in subjects]}}
+
+
+def _decode_attachment(raw: bytes) -> AttachmentSnapshot:
+    return d.decode_attachment(decode_document(raw))[1]
+
+
+def _decode_observed(raw: bytes) -> tuple[Subject, BuildRef | None]:
+    document = decode_document(raw)
+    return document["test_id"], decode_optional(BuildRef, document["last_observed_build"])
 
 
 def _decode_assessment_of_test(document: Document) -> tuple[str, Assessment]:
@@ -206,7 +218,7 @@ class MongoCatalogTests:
         """Answered from the index alone, except for tests with variants, of which each app's worst one counts."""
         query = {} if classification is None else {"classification": classification.value}
         histories = await self._serving.org_collection(d.HISTORIES.collection)
-        found = await histories.find(query, {"_id": 0, "test_id": 1}).to_list(None)
+        found = await find_documents(histories, query, {"_id": 0, "test_id": 1})
         tests = {test_of(document["test_id"]) for document in found}
         if classification is None:
             return frozenset(tests)
@@ -216,11 +228,11 @@ class MongoCatalogTests:
     async def _worst_classes(self, histories: OrgCollection) -> Mapping[str, Collection[Classification]]:
         """By test that has variants, its class on each app."""
         fields = {"_id": 0, "app_id": 1, "test_id": 1, "classification": 1}
-        found = await histories.find({"variant_of": {"$gt": ""}}, fields).to_list(None)
+        found = await find_documents(histories, {"variant_of": {"$gt": ""}}, fields)
         tests = {test_of(document["test_id"]) for document in found}
         if tests:
             empty = {"classification": {"$gt": ""}, "test_id": {"$in": list(tests)}}
-            found += await histories.find(empty, fields).to_list(None)
+            found += await find_documents(histories, empty, fields)
         by_app: defaultdict[tuple[str, str], set[Classification]] = defaultdict(set)
         for document in found:
             key = (document["app_id"], test_of(document["test_id"]))

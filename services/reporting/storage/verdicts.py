@@ -19,6 +19,7 @@ from services.reporting.model.reports.gate import ExecutionProgress, GateRun
 from services.reporting.model.snapshots import BuildSnapshot, Outcome, Simulation, Status
 from services.reporting.model.tables import CellKey, HistoryKey
 from services.reporting.storage import documents as d
+from services.reporting.storage.decoded_documents import decode_document, find_decoded, find_documents
 from services.reporting.storage.generations import ServingGeneration, collection_name
 from services.reporting.storage.subdocuments import Document, decode_attempts, decode_build_verdict, holds_attempt
 from services.reporting.storage.verdict_rows import CELLS_AT_ONCE, VERDICT_FIELDS
@@ -95,7 +96,7 @@ class MongoVerdicts:
             return await self._search(keys, query, generation)
         cells = self._of(d.CELLS.collection, generation)
         if uploads is None:
-            read = await cells.find(_by_id(keys), ["app_id", "test_id", "build_id", "uploaded_at"]).to_list(None)
+            read = await find_documents(cells, _by_id(keys), ["app_id", "test_id", "build_id", "uploaded_at"])
             uploads = {_cell_key(document): document["uploaded_at"] for document in read}
         places = {key: uploads[key] for key in keys if key in uploads}
         found, undecided = await self._scans.find(cells, places, query)
@@ -136,7 +137,7 @@ class MongoVerdicts:
     ) -> Mapping[HistoryKey, Sequence[Attempt]]:
         ids = {d.document_id(key): key for key in keys}
         histories = await self._serving.org_collection(d.HISTORIES.collection)
-        read = await histories.find({"_id": {"$in": list(ids)}}, {"attempts": 1}).to_list(None)
+        read = await find_documents(histories, {"_id": {"$in": list(ids)}}, {"attempts": 1})
         found: dict[HistoryKey, Sequence[Attempt]] = {}
         async for document in in_turns(read):
             key, text = ids[document["_id"]], document["attempts"]
@@ -160,14 +161,14 @@ class MongoVerdicts:
         return ExecutionProgress(found["total"], found["finished"], found["storm"]) if found else None
 
     async def runs(self, run_ids: Collection[str]) -> Sequence[GateRun]:
-        runs = await self._serving.org_collection(d.RUNS.collection)
-        found = await runs.find({"_id": {"$in": sorted(run_ids)}}, RUN_FIELDS).to_list(None) if run_ids else []
-        return [gate_run(document) async for document in in_turns(found)]
+        return await self._runs({"_id": {"$in": sorted(run_ids)}}) if run_ids else []
 
     async def runs_of_execution(self, execution_id: str) -> Sequence[GateRun]:
+        return await self._runs({"execution_id": execution_id})
+
+    async def _runs(self, query: Document) -> Sequence[GateRun]:
         runs = await self._serving.org_collection(d.RUNS.collection)
-        found = await runs.find({"execution_id": execution_id}, RUN_FIELDS).to_list(None)
-        return [gate_run(document) async for document in in_turns(found)]
+        return await find_decoded(runs, query, RUN_FIELDS, lambda raw: gate_run(decode_document(raw)))
 
     def _of(self, collection: str, generation: int) -> OrgCollection:
         return OrgCollection(self._mongo, collection_name(collection, generation))

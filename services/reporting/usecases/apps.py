@@ -6,19 +6,28 @@ from dataclasses import dataclass, replace
 
 from services.chassis.clock import Clock
 from services.chassis.errors import NotFound
+from services.chassis.turns import in_turns
 from services.reporting.model import counters
 from services.reporting.model.flaky import Assessment
 from services.reporting.model.list_positions import position_by_day
-from services.reporting.model.reports import apps, matrix
+from services.reporting.model.reports import apps
 from services.reporting.model.reports.coverage import (
     Coverage,
     CoverageInputs,
     Targets,
-    coverage,
+    coverage_items,
     newest_observed,
     resolve_targets,
+    sort_items,
     target_cells,
     targeted_versions,
+)
+from services.reporting.model.reports.matrix import (
+    Matrix,
+    evidence_builds,
+    finished_cells,
+    matrix_rows,
+    row_names,
 )
 from services.reporting.model.snapshots import (
     AppSnapshot,
@@ -32,6 +41,7 @@ from services.reporting.model.tables import Cell, CellKey
 from services.reporting.model.variants import KnownVariants, Subject, test_of
 from services.reporting.ports import Page, ReadModels
 from services.reporting.usecases.poll import REVISION_WAIT_SECONDS, poll_until
+from services.reporting.usecases.report_turns import ReportTurns
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +63,17 @@ class AppReports:
     A caller that knows a revision knows that the app exists: it gets an empty report while the app is not known yet.
     """
 
-    def __init__(self, read_models: ReadModels, clock: Clock, *, revision_wait: float = REVISION_WAIT_SECONDS) -> None:
+    def __init__(
+        self,
+        read_models: ReadModels,
+        clock: Clock,
+        *,
+        turns: ReportTurns | None = None,
+        revision_wait: float = REVISION_WAIT_SECONDS,
+    ) -> None:
         self._read = read_models
         self._clock = clock
+        self._turns = turns or ReportTurns()
         self._revision_wait = revision_wait
 
     async def stats(self, app_ids: Collection[str]) -> list[apps.AppStats]:
@@ -68,6 +86,10 @@ class AppReports:
     async def workspace(self, app_id: str, trend_days: int, min_revision: int | None = None) -> apps.Workspace:
         """Stats, the trend of exactly `trend_days` days, and the health of the newest 50 builds. NotFound."""
         app = await self._app(app_id, min_revision)
+        async with self._turns.take():
+            return await self._workspace(app_id, app, trend_days)
+
+    async def _workspace(self, app_id: str, app: AppSnapshot | None, trend_days: int) -> apps.Workspace:
         today = self._clock.now().date()
         days = counters.last_days(today, trend_days)
         builds, attached = await asyncio.gather(
@@ -85,9 +107,13 @@ class AppReports:
         health = apps.build_health(builds, counted, verdicts, attachments=attached.attachments, targets=app_targets)
         return apps.Workspace(apps.app_stats(fields, app_id, today), apps.trend(fields, app_id, days), health)
 
-    async def matrix(self, app_id: str, page: Page, min_revision: int | None = None) -> matrix.Matrix:
+    async def matrix(self, app_id: str, page: Page, min_revision: int | None = None) -> Matrix:
         """A page of builds, with a row for each test attached or seen on them. NotFound."""
         await self._app(app_id, min_revision)
+        async with self._turns.take():
+            return await self._matrix(app_id, page)
+
+    async def _matrix(self, app_id: str, page: Page) -> Matrix:
         total = counters.app_all(app_id)
         (builds, cells), (attached, (variants, assessments)), fields = await asyncio.gather(
             self._builds_with_cells(app_id, page),
@@ -101,20 +127,24 @@ class AppReports:
             attached.tests.update(tests)
             assessments.update(assessed)
             variants = variants.with_others(more)
-        rows = matrix.matrix_rows(
-            matrix.row_names(attached.attachments, cells, attached.tests),
+        rows = matrix_rows(
+            row_names(attached.attachments, cells, attached.tests),
             builds,
             cells,
             variants=variants,
             assessments=assessments,
-            versions=await self._versions(matrix.evidence_builds(assessments.values()), builds),
+            versions=await self._versions(evidence_builds(assessments.values()), builds),
             quarantines=self._quarantines(attached.tests),
         )
-        return matrix.Matrix(builds, rows, fields.get(total, {}).get("builds", 0))
+        return Matrix(builds, [row async for row in in_turns(rows)], fields.get(total, {}).get("builds", 0))
 
     async def coverage(self, app_id: str, min_revision: int | None = None) -> Coverage:
         """The state of each attached test on its target build. NotFound."""
         app = await self._app(app_id, min_revision)
+        async with self._turns.take():
+            return await self._coverage(app_id, app)
+
+    async def _coverage(self, app_id: str, app: AppSnapshot | None) -> Coverage:
         builds, attached = await asyncio.gather(self._read.builds(app_id, Page(0, 1)), self._attached(app_id))
         ids = _test_ids(attached.attachments)
         app_targets, variants = await asyncio.gather(
@@ -129,7 +159,8 @@ class AppReports:
         known = CoverageInputs(
             names, newest_observed(observed, versions), cells, self._quarantines(attached.tests), variants
         )
-        return coverage(attached.attachments, app_targets, known)
+        items = [item async for item in in_turns(coverage_items(attached.attachments, app_targets, known))]
+        return Coverage(app_targets.current, app_targets.newest, sort_items(items))
 
     async def _app(self, app_id: str, min_revision: int | None) -> AppSnapshot | None:
         if min_revision is not None:
@@ -158,7 +189,7 @@ class AppReports:
     ) -> tuple[Sequence[BuildSnapshot], Mapping[CellKey, Cell]]:
         builds = await self._builds(app_id, page)
         cells = await self._read.cells_of_builds(app_id, [build.build_id for build in builds])
-        return builds, matrix.finished_cells(cells)
+        return builds, finished_cells(cells)
 
     async def _attached(self, app_id: str) -> AttachedTests:
         attachments = await self._read.attachments(app_id)

@@ -15,6 +15,7 @@ from services.reporting.ports import ReadModels, Verdicts
 from services.reporting.usecases.gate_reasons import GateReasons
 from services.reporting.usecases.known_builds import KnownBuilds
 from services.reporting.usecases.poll import REVISION_WAIT_SECONDS
+from services.reporting.usecases.report_turns import ReportTurns
 
 _STATUSES = {Outcome.INFRA_FAILED: Status.FAILED, Outcome.CANCELLED: Status.CANCELLED}
 _RUN_COUNTS = ("runs", *(outcome.value for outcome in Outcome))
@@ -52,8 +53,15 @@ class BuildGates:
     """The gate of each build of the caller's organisation."""
 
     def __init__(
-        self, read_models: ReadModels, verdicts: Verdicts, clock: Clock, *, revision_wait: float = REVISION_WAIT_SECONDS
+        self,
+        read_models: ReadModels,
+        verdicts: Verdicts,
+        clock: Clock,
+        *,
+        turns: ReportTurns | None = None,
+        revision_wait: float = REVISION_WAIT_SECONDS,
     ) -> None:
+        self._turns = turns or ReportTurns()
         self._read = read_models
         self._verdicts = verdicts
         self._reasons = GateReasons(read_models, verdicts, clock)
@@ -61,7 +69,12 @@ class BuildGates:
 
     async def of(self, build_id: str, base_branch: str, min_revision: int | None = None) -> BuildGate:
         """The gate of all attached tests by their newest verdict on the build; the errors of `KnownBuilds.get`."""
-        tested = await self._tested(await self._builds.get(build_id, min_revision))
+        build = await self._builds.get(build_id, min_revision)
+        async with self._turns.take():
+            return await self._of(build, base_branch)
+
+    async def _of(self, build: BuildSnapshot, base_branch: str) -> BuildGate:
+        tested = await self._tested(build)
         failing = {test_of(subject) for subject, cell in tested.judged.items() if not _passed(cell)}
         passed = len(set(map(test_of, tested.judged)) - failing)
         runs = await self._not_passed(tested)

@@ -5,11 +5,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from services.chassis.clock import Clock
+from services.chassis.turns import in_turns
 from services.reporting.model.flaky import Classification
 from services.reporting.model.reports.worst_variant import worst_assessment
 from services.reporting.model.snapshots import Quarantine, active_quarantines
 from services.reporting.model.text_search import search_pattern
 from services.reporting.ports import CatalogTests, Page, ReadModels, TestFilter
+from services.reporting.usecases.report_turns import ReportTurns
 
 NO_HISTORY = Classification.INSUFFICIENT_DATA
 """The class of a test without a history."""
@@ -43,7 +45,10 @@ class TestsPage:
 class ClassifiedTests:
     """Lists tests by classification; the cost grows with the number of tests, not of runs."""
 
-    def __init__(self, read_models: ReadModels, tests: CatalogTests, clock: Clock) -> None:
+    def __init__(
+        self, read_models: ReadModels, tests: CatalogTests, clock: Clock, *, turns: ReportTurns | None = None
+    ) -> None:
+        self._turns = turns or ReportTurns()
         self._read = read_models
         self._tests = tests
         self._clock = clock
@@ -53,6 +58,10 @@ class ClassifiedTests:
         pattern = search_pattern(query.search) if query.search else None
         if query.search and pattern is None:
             return TestsPage((), 0)
+        async with self._turns.take():
+            return await self._list(query, pattern, page)
+
+    async def _list(self, query: ClassifiedQuery, pattern: str | None, page: Page) -> TestsPage:
         only, without = await self._candidates(query)
         moment = self._clock.now() if query.quarantined else None
         filter = TestFilter(query.platform, query.tag, pattern, quarantined_at=moment, only=only, without=without)
@@ -74,8 +83,12 @@ class ClassifiedTests:
         attached = [attachment.test_id for attachment in await self._read.attachments(app_id)]
         variants = await self._read.variants(app_id, attached)
         known = await self._read.assessments(app_id, variants.of_tests(attached))
-        found = {test_id: worst_assessment(test_id, variants, known).assessment for test_id in attached}
-        return frozenset(test_id for test_id in attached if found[test_id].classification is classification)
+        found = {
+            test_id
+            async for test_id in in_turns(attached)
+            if worst_assessment(test_id, variants, known).assessment.classification is classification
+        }
+        return frozenset(found)
 
 
 class Quarantines:

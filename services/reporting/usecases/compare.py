@@ -7,6 +7,7 @@ from datetime import datetime
 
 from services.chassis.clock import Clock
 from services.chassis.errors import InvalidArgument, NotFound, Violation
+from services.chassis.turns import in_turns
 from services.reporting.model import counters
 from services.reporting.model.reports.breakage import (
     ANY,
@@ -20,9 +21,9 @@ from services.reporting.model.reports.breakage import (
 from services.reporting.model.reports.compare import (
     Comparison,
     ComparisonInputs,
+    add_test,
     build_verdicts,
     cells_by_subject,
-    compare,
     with_source_revision,
 )
 from services.reporting.model.reports.matrix import finished_cells, row_names
@@ -33,6 +34,7 @@ from services.reporting.ports import ReadModels, Verdicts
 from services.reporting.usecases.breakages import Breakages
 from services.reporting.usecases.known_builds import KnownBuilds
 from services.reporting.usecases.poll import REVISION_WAIT_SECONDS
+from services.reporting.usecases.report_turns import ReportTurns
 
 BUILDS_SEARCHED = 50
 DELETED_BUILDS_SKIPPED = 10
@@ -64,8 +66,10 @@ class Comparisons:
         verdicts: Verdicts,
         clock: Clock,
         *,
+        turns: ReportTurns | None = None,
         revision_wait: float = REVISION_WAIT_SECONDS,
     ) -> None:
+        self._turns = turns or ReportTurns()
         self._read = read_models
         self._verdicts = verdicts
         self._breakages = Breakages(read_models, verdicts)
@@ -82,12 +86,11 @@ class Comparisons:
         known yet, although a caller that knows a revision knows that both exist.
         """
         build = await self._builds.get(build_id, min_revision)
-        side = await self._side(build)
-        if base_id:
-            base = await self._requested_base(build, base_id, exists=min_revision is not None)
-        else:
-            base = await self._default_base(side, base_branch)
-        return await self._compare(side, side if base.build_id == build_id else await self._side(base))
+        requested = await self._requested_base(build, base_id, exists=min_revision is not None) if base_id else None
+        async with self._turns.take():
+            side = await self._side(build)
+            base = requested or await self._default_base(side, base_branch)
+            return await self._compare(side, side if base.build_id == build_id else await self._side(base))
 
     async def _requested_base(self, build: BuildSnapshot, base_id: str, *, exists: bool) -> BuildSnapshot:
         base = await self._builds.find(base_id, exists=exists)
@@ -173,7 +176,10 @@ class Comparisons:
             breakages=breakages,
         )
         names = _test_names(attachments, cells, tests)
-        return compare(side.compared, base.compared, names, inputs, app_id=app_id, now=self._clock.now())
+        comparison, now = Comparison(app_id, side.compared, base.compared), self._clock.now()
+        async for test_id, name in in_turns(names):
+            add_test(comparison, test_id, name, inputs, now)
+        return comparison
 
     async def _find_breakages(self, side: _ComparedSide, base: _ComparedSide) -> dict[Subject, Breakage]:
         """By subject, the breakage of its failure on the build, else of its failure on the base."""

@@ -10,6 +10,7 @@ from services.reporting.model.reports.gate_sentences import execution_coverage, 
 from services.reporting.ports import ReadModels, Verdicts
 from services.reporting.usecases.gate_reasons import GateReasons
 from services.reporting.usecases.poll import poll_until
+from services.reporting.usecases.report_turns import ReportTurns
 
 ENDED_WAIT_SECONDS = 5.0
 ANSWER_SECONDS = 1.0
@@ -34,8 +35,15 @@ class Gates:
     """The gate of each execution of the caller's organisation."""
 
     def __init__(
-        self, read_models: ReadModels, verdicts: Verdicts, clock: Clock, *, ended_wait: float = ENDED_WAIT_SECONDS
+        self,
+        read_models: ReadModels,
+        verdicts: Verdicts,
+        clock: Clock,
+        *,
+        turns: ReportTurns | None = None,
+        ended_wait: float = ENDED_WAIT_SECONDS,
     ) -> None:
+        self._turns = turns or ReportTurns()
         self._verdicts = verdicts
         self._reasons = GateReasons(read_models, verdicts, clock)
         self._ended_wait = ended_wait
@@ -46,6 +54,10 @@ class Gates:
         NotFound: no such execution. FailedPrecondition: its runs expired. Unavailable: some runs are not known yet.
         """
         progress, total = await self._progress(request)
+        async with self._turns.take():
+            return await self._of(request, progress, total)
+
+    async def _of(self, request: GateRequest, progress: ExecutionProgress, total: int) -> Gate:
         runs = await self._verdicts.runs_of_execution(request.execution_id)
         if any(run.expired for run in runs):
             raise FailedPrecondition(EXPIRED, reason="RUNS_EXPIRED")

@@ -23,6 +23,7 @@ from services.reporting.usecases.classified_tests import ClassifiedTests, Quaran
 from services.reporting.usecases.compare import Comparisons
 from services.reporting.usecases.gate import GateRequest, Gates
 from services.reporting.usecases.projector import Projector
+from services.reporting.usecases.report_turns import ReportTurns
 from services.reporting.usecases.run_lists import RunLists
 from tests.contract.reporting.tables import read_tables
 from tests.fakes.chassis import FakeClock
@@ -74,9 +75,11 @@ async def expire(projections: Projections, run_ids: Collection[str]) -> int:
 
 
 class StoredStory(Story):
-    """A story that is folded into MongoDB before each lookup of a report."""
+    """A story that is folded into MongoDB before each lookup of a report, which waits `wait` seconds for events."""
 
-    def __init__(self, store: MongoStore, clock: FakeClock | None = None) -> None:
+    def __init__(
+        self, store: MongoStore, clock: FakeClock | None = None, *, turns: ReportTurns | None = None, wait: float = 0.05
+    ) -> None:
         super().__init__()
         self.store = store
         self.clock = clock or FakeClock(NOW)
@@ -85,14 +88,14 @@ class StoredStory(Story):
         read: Any = _UpToDate(store.read_models, self)
         tests: Any = _UpToDate(store.tests, self)
         verdicts: Any = _UpToDate(store.verdicts, self)
-        self.apps = AppReports(read, self.clock, revision_wait=0.05)
+        self.apps = AppReports(read, self.clock, turns=turns, revision_wait=wait)
         self.runs = RunLists(read)
-        self.classified = ClassifiedTests(read, tests, self.clock)
+        self.classified = ClassifiedTests(read, tests, self.clock, turns=turns)
         self.quarantines = Quarantines(tests, self.clock)
-        self.comparisons = Comparisons(read, verdicts, self.clock, revision_wait=0.05)
+        self.comparisons = Comparisons(read, verdicts, self.clock, turns=turns, revision_wait=wait)
         self.breakages = Breakages(read, verdicts)
-        self.gates = Gates(read, verdicts, self.clock, ended_wait=0.05)
-        self.build_gates = BuildGates(read, verdicts, self.clock, revision_wait=0.05)
+        self.gates = Gates(read, verdicts, self.clock, turns=turns, ended_wait=wait)
+        self.build_gates = BuildGates(read, verdicts, self.clock, turns=turns, revision_wait=wait)
 
     async def fold(self) -> None:
         """Apply what was told since."""

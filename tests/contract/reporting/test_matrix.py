@@ -168,11 +168,11 @@ async def test_messages_show_what_changed_since_the_last_one(story: StoredStory)
     matrix = await matrix_of(story)
     renamed = [replace(shown, version="2.0") for shown in matrix.builds]
     cells = [replace(shown, build=renamed[0]) for shown in matrix.rows[0].cells]
-    again = matrix_message(APP, replace(matrix, rows=[replace(matrix.rows[0], cells=cells)]), 1, 10)
+    again = await matrix_message(APP, replace(matrix, rows=[replace(matrix.rows[0], cells=cells)]), 1, 10)
     assert again.tests[0].cells[0].build_version == "2.0"
     story.run("t", build)
     assert (await cell_message(story)).total_runs == 2
 
 
 async def cell_message(story: StoredStory) -> reports_pb2.MatrixCell:
-    return matrix_message(APP, await matrix_of(story), 1, 10).tests[0].cells[0]
+    return (await matrix_message(APP, await matrix_of(story), 1, 10)).tests[0].cells[0]

@@ -71,7 +71,7 @@ async def test_a_new_variant_hides_nothing_that_is_known(story: StoredStory) -> 
 async def test_a_cell_counts_all_runs_and_says_which_variant_failed(story: StoredStory) -> None:
     (build,) = builds(story, 1)
     story.run("t", build, "infra", variant=STEADY, failure=Failure("network_error", "offline"))
-    message = matrix_message(APP, await story.apps.matrix(APP, FIRST), 1, 10).tests[0].cells[0]
+    message = (await matrix_message(APP, await story.apps.matrix(APP, FIRST), 1, 10)).tests[0].cells[0]
     counts = (message.total_runs, message.passed_runs, message.failed_runs, message.infra_failed_runs)
     assert counts == (3, 1, 1, 1)
     assert message.top_failure_reason == "gone"
@@ -88,7 +88,7 @@ async def test_a_cell_counts_all_runs_and_says_which_variant_failed(story: Store
 async def test_a_test_in_a_single_variant_looks_as_without(story: StoredStory) -> None:
     story.run("t", story.build("1.0"), "failed", variant=NEVERLAND)
     matrix = await story.apps.matrix(APP, FIRST)
-    cell = matrix_message(APP, matrix, 1, 10).tests[0].cells[0]
+    cell = (await matrix_message(APP, matrix, 1, 10)).tests[0].cells[0]
     assert (len(cell.variants), cell.failure_details[0].HasField("variant")) == (0, False)
     assert matrix.rows[0].classification_detail == "1 attempt with a verdict so far, of the 3 needed."
 

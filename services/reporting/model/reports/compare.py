@@ -82,27 +82,16 @@ def with_source_revision(build: BuildSnapshot, cells: Iterable[Cell]) -> Compare
     return ComparedBuild(build.build_id, build.version, build.uploaded_at, branch, commit)
 
 
-def compare(
-    build: ComparedBuild,
-    base: ComparedBuild,
-    names: Iterable[tuple[str, str]],
-    known: ComparisonInputs,
-    *,
-    app_id: str,
-    now: datetime,
-) -> Comparison:
-    """The comparison of the tests in `names`: (id, name), by name. Of several variants the worst one counts."""
-    comparison = Comparison(app_id, build, base)
-    for test_id, name in names:
-        rows = [_row(subject, name, known, now) for subject in known.variants.subjects(test_id)]
-        row = rows[0] if len(rows) == 1 else min(rows, key=lambda row: (_badness(comparison, row), row.variant))
-        comparison.total += 1
-        found = _list_of(comparison, row)
-        if found is None:
-            comparison.passing += 1
-        else:
-            found.append(row)
-    return comparison
+def add_test(comparison: Comparison, test_id: str, name: str, known: ComparisonInputs, now: datetime) -> None:
+    """Add a test to the list that it belongs to. Tests come by name. Of several variants the worst one counts."""
+    rows = [_row(subject, name, known, now) for subject in known.variants.subjects(test_id)]
+    row = rows[0] if len(rows) == 1 else min(rows, key=lambda row: (_badness(comparison, row), row.variant))
+    comparison.total += 1
+    found = _list_of(comparison, row)
+    if found is None:
+        comparison.passing += 1
+    else:
+        found.append(row)
 
 
 def _list_of(comparison: Comparison, row: ComparedTest) -> list[ComparedTest] | None:

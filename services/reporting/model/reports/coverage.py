@@ -1,6 +1,6 @@
 """Coverage: the build that each attached test targets, and its state there."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -102,7 +102,7 @@ _BY_OUTCOME = {
 
 
 def target_cells(attachments: Sequence[AttachmentSnapshot], targets: Targets, variants: KnownVariants) -> list[CellKey]:
-    """The cells that `coverage` reads."""
+    """The cells that `coverage_items` reads."""
     pairs = [(attachment, targets.build(attachment)) for attachment in attachments]
     return [key for attachment, build in pairs if build for key in _cells(attachment, build, variants)]
 
@@ -133,11 +133,16 @@ def newest_observed(observed: Mapping[Subject, BuildRef], versions: Mapping[str,
     return {test: replace(build, version=versions.get(build.id, build.version)) for test, build in newest.items()}
 
 
-def coverage(attachments: Sequence[AttachmentSnapshot], targets: Targets, known: CoverageInputs) -> Coverage:
+def coverage_items(
+    attachments: Iterable[AttachmentSnapshot], targets: Targets, known: CoverageInputs
+) -> Iterator[CoverageItem]:
     """One item for each of the attachments."""
-    items = [_item(attachment, targets, known) for attachment in attachments]
-    items.sort(key=lambda item: (item.test_name.casefold(), item.test_id))
-    return Coverage(targets.current, targets.newest, items)
+    return (_item(attachment, targets, known) for attachment in attachments)
+
+
+def sort_items(items: Iterable[CoverageItem]) -> list[CoverageItem]:
+    """The items by name."""
+    return sorted(items, key=lambda item: (item.test_name.casefold(), item.test_id))
 
 
 def _item(attachment: AttachmentSnapshot, targets: Targets, known: CoverageInputs) -> CoverageItem:

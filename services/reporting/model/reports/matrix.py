@@ -1,6 +1,6 @@
 """The test x build matrix."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from services.reporting.model.classification_detail import classification_detail
@@ -81,27 +81,23 @@ def matrix_rows(
     assessments: Mapping[Subject, Assessment],
     versions: Mapping[str, str],
     quarantines: Mapping[str, Quarantine],
-) -> list[MatrixRow]:
+) -> Iterator[MatrixRow]:
     """A row for each name; `versions` are the current versions of the builds that sentences name, by id, and
     `quarantines` the active ones by test.
     """
-    found: list[MatrixRow] = []
     for test_id, name in names:
         worst = worst_assessment(test_id, variants, assessments)
         on_builds = ((build, _on_build(test_id, build, cells, variants)) for build in builds)
         detail = classification_detail(worst.assessment, versions)
-        found.append(
-            MatrixRow(
-                test_id=test_id,
-                test_name=name,
-                cells=[MatrixCell(build, variant_cells) for build, variant_cells in on_builds if variant_cells],
-                flaky_score=worst.assessment.score,
-                classification=worst.assessment.classification,
-                classification_detail=with_label(worst.label, detail),
-                quarantine=quarantines.get(test_id),
-            )
+        yield MatrixRow(
+            test_id=test_id,
+            test_name=name,
+            cells=[MatrixCell(build, variant_cells) for build, variant_cells in on_builds if variant_cells],
+            flaky_score=worst.assessment.score,
+            classification=worst.assessment.classification,
+            classification_detail=with_label(worst.label, detail),
+            quarantine=quarantines.get(test_id),
         )
-    return found
 
 
 def _on_build(
