@@ -50,7 +50,13 @@ class Settings(ProcessSettings):
     max_upload_bytes: int = Field(default=2 * 1024 * MEBIBYTE, gt=0)
     """The largest upload."""
     max_connections: int = Field(default=10_000, gt=0)
-    """For a connection beyond this number an idle one is closed; without an idle one it is closed at once."""
+    """For a connection beyond this number one is closed: an idle one, one that has sent no key for a second, or one
+    whose client does not read; if there is none, it is closed at once."""
+    organisation_unread_bytes: int = Field(default=32 * MEBIBYTE, gt=0)
+    """How many bytes the answers may have that an organisation's clients do not read; beyond, the connection that
+    has waited longest is closed."""
+    unread_bytes: int = Field(default=128 * MEBIBYTE, gt=0)
+    """The same for all organisations together; the one with the most loses its connection."""
     organisation_requests_per_second: int = Field(default=500, ge=1)
     """The requests of one organisation per second. This and the following are defaults of limits that hold in each
     process: N replicas allow up to N times as much."""

@@ -4,6 +4,8 @@ import asyncio
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from enum import IntEnum
 from http import HTTPStatus
 from typing import Any
 from uuid import uuid4
@@ -14,6 +16,8 @@ from aiohttp.http_exceptions import BadHttpMethod, HttpProcessingError, LineTooL
 from services.chassis import logs
 from services.gateway.http.json_responses import HttpError, error_response, map_error
 from services.gateway.http.middlewares import FIXED_HEADERS, REQUEST_ID_HEADER, map_http_exception
+from services.gateway.http.request_context import REQUEST_CONTEXT
+from services.gateway.http.unread_answers import PIECE_BYTES, PUBLIC, Pieces, UnreadAnswers
 from services.gateway.settings import Settings
 
 MAX_URL_BYTES = 8190
@@ -22,6 +26,9 @@ MAX_HEADER_BYTES = 8192
 MAX_HEADERS = 128
 LINGER_SECONDS = 30.0
 """How long the rest of a refused body is read: a client that only writes would get a reset instead of the answer."""
+
+PATIENCE_SECONDS = 1.0
+"""How long a client without a key may be served, or a client not read, when others wait for a place."""
 
 _REQUEST_LINE = re.compile(r"b['\"]([A-Za-z0-9!#$%&*+.^_`|~-]{1,32}) ", re.ASCII)
 
@@ -43,15 +50,33 @@ async def serve(app: web.Application, settings: Settings) -> AsyncIterator[str]:
         await runner.cleanup()
 
 
-class _Connection(web.RequestHandler):
-    """One connection. It is closed after a request that is not HTTP, and when the client does not read a response
-    within `answer_seconds`; streams have limits of their own.
+class Uselessness(IntEnum):
+    """Which connections give way first. Idle are those without a request, with half a header, or with the rest of a
+    body that was refused.
     """
 
-    def __init__(self, manager: web.Server, *, answer_seconds: float, **options: Any) -> None:
+    IDLE = 0
+    ANONYMOUS = 1
+    UNREAD = 2
+    KNOWN_IDLE = 3
+
+
+class _Connection(web.RequestHandler):
+    """One connection. It is closed after a request that is not HTTP, and when the client does not read a response
+    within `answer_seconds`, or others need what it holds; streams have limits of their own.
+    """
+
+    def __init__(self, manager: web.Server, *, answer_seconds: float, unread: UnreadAnswers, **options: Any) -> None:
         super().__init__(manager, **options)
         self._answer_seconds = answer_seconds
-        self._is_finishing = False
+        self._unread = unread
+        self._answer: _Answer | None = None
+        self._began = self._paused_since = 0.0
+        self._was_authenticated = False
+
+    async def _handle_request(self, request: web.BaseRequest, *arguments: Any) -> tuple[web.StreamResponse, bool]:
+        self._began = self._loop.time()
+        return await super()._handle_request(request, *arguments)
 
     async def finish_response(
         self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
@@ -61,24 +86,47 @@ class _Connection(web.RequestHandler):
             resp = _standalone_response(map_http_exception(resp), str(uuid4()))
         if resp.status == HTTPStatus.REQUEST_TIMEOUT:
             self._lingering_time = 0.0  # the rest of the body has been waited for
-        self._is_finishing = True
+        self._answer = _Answer(_organisation(request), _in_pieces(resp), self._loop.time() + self._answer_seconds)
+        self._was_authenticated |= self._answer.org_id != PUBLIC
         try:
             return await super().finish_response(request, resp, start_time)
         except TimeoutError:
             log.warning("answer_not_taken", seconds=self._answer_seconds)
-            if self.transport is not None:
-                self.transport.abort()
+            self.abort()
             return resp, True
         finally:
-            self._is_finishing = False
+            self._answer = None
 
     async def _drain_helper(self) -> None:
         """Wait until the client has read enough. A timer for each response would cost more than what it guards."""
-        if self._paused and self._is_finishing:
-            async with asyncio.timeout(self._answer_seconds):
-                await super()._drain_helper()
-        else:
+        answer = self._answer
+        if not self._paused or answer is None:
             await super()._drain_helper()
+            return
+        self._paused_since = self._loop.time()
+        self._unread.hold(self, answer.org_id, answer.size)
+        try:
+            async with asyncio.timeout_at(answer.deadline):
+                await super()._drain_helper()
+        finally:
+            self._paused_since = 0.0
+            self._unread.release(self)
+
+    def abort(self) -> None:
+        """Close the connection at once."""
+        if self.transport is not None:
+            self.transport.abort()
+
+    def uselessness(self, now: float) -> Uselessness | None:
+        """Why the connection may give way to another one; None while a client is served by it."""
+        is_known = self._was_authenticated or _organisation(self._current_request) != PUBLIC
+        if self._paused_since and now - self._paused_since >= PATIENCE_SECONDS:
+            return Uselessness.UNREAD
+        if not (self._request_in_progress or self._messages or self._force_close):
+            return Uselessness.KNOWN_IDLE if is_known else Uselessness.IDLE
+        if not is_known and now - self._began >= PATIENCE_SECONDS:
+            return Uselessness.ANONYMOUS
+        return None
 
     def handle_error(
         self, request: web.BaseRequest, status: int = 500, exc: BaseException | None = None, message: str | None = None
@@ -93,6 +141,30 @@ class _Connection(web.RequestHandler):
             )
         log.debug("request_unparsable", error=repr(exc))
         return _standalone_response(_map_parser_error(exc), request_id)
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """Of which organisation a response is, how many bytes it has, and until when (of the loop) it is waited for."""
+
+    org_id: str
+    size: int
+    deadline: float
+
+
+def _organisation(request: web.BaseRequest | None) -> str:
+    context = request.get(REQUEST_CONTEXT) if request is not None else None
+    return context.caller.org_id if context is not None else PUBLIC
+
+
+def _in_pieces(response: web.StreamResponse) -> int:
+    """Let a long body be sent in pieces; gives its length."""
+    body = response.body if isinstance(response, web.Response) else None
+    if not isinstance(body, bytes):
+        return 0
+    if len(body) > PIECE_BYTES and isinstance(response, web.Response):
+        response.body = Pieces(body)
+    return len(body)
 
 
 def _map_parser_error(error: HttpProcessingError) -> HttpError:
@@ -130,19 +202,21 @@ class _Runner(web.AppRunner):
 class _Server(web.Server):
     """Makes hardened connections, up to a limit.
 
-    For one beyond it the oldest idle one is closed, so that clients without a request keep no others out; without an
-    idle one, it is closed itself.
+    For one beyond it the most useless one is closed, the oldest of several, so that clients without a request, without
+    a key, or that do not read keep no others out; if all are of use, it is closed itself.
     """
 
     def __init__(self, made: web.Server, settings: Settings) -> None:
         super().__init__(made.request_handler, request_factory=made.request_factory, handler_cancellation=True)
         self._settings = settings
+        self._unread = UnreadAnswers(settings.organisation_unread_bytes, settings.unread_bytes)
 
     def __call__(self) -> web.RequestHandler:
         return _Connection(
             self,
             loop=self._loop,
             answer_seconds=self._settings.max_request_timeout_seconds,
+            unread=self._unread,
             keepalive_timeout=self._settings.keepalive_timeout_seconds,
             max_line_size=MAX_URL_BYTES,
             max_field_size=MAX_HEADER_BYTES,
@@ -156,14 +230,24 @@ class _Server(web.Server):
         super().connection_made(handler, transport)
         if len(self._connections) <= self._settings.max_connections:
             return
-        idle = next((each for each in self._connections if _is_idle(each)), handler)
-        if idle is not handler:
-            idle.force_close()
-        else:
+        useless = self._most_useless(handler)
+        if useless is None:
             log.warning("connection_refused", connections=len(self._connections))
             transport.abort()
+        elif useless._request_in_progress:
+            useless.abort()
+        else:
+            useless.force_close()
 
-
-def _is_idle(connection: web.RequestHandler) -> bool:
-    """Whether it has no request that is being answered: none at all, half a header, or the rest of a refused body."""
-    return not (connection._request_in_progress or connection._messages or connection._force_close)
+    def _most_useless(self, newest: web.RequestHandler) -> _Connection | None:
+        now, least = self._loop.time(), len(Uselessness)
+        found: _Connection | None = None
+        for each in self._connections:
+            if not isinstance(each, _Connection) or each is newest:
+                continue
+            why = each.uselessness(now)
+            if why is not None and why < least:
+                found, least = each, why
+                if why is Uselessness.IDLE:
+                    break
+        return found

@@ -114,6 +114,7 @@ async def test_a_chunked_body_that_is_broken_is_a_400(client: Client, gateway: A
 
 
 HEALTH = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+ONE_REQUEST = b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 
 
 async def test_idle_connections_give_way_to_new_ones_the_oldest_first(backends: FakeBackends) -> None:
@@ -159,6 +160,59 @@ async def test_connections_beyond_the_limit_are_closed_at_once_while_all_have_re
         for reader, writer in busy:
             assert (await asyncio.wait_for(reader.readuntil(b"\r\n"), 30)).startswith(b"HTTP/1.1 200")
             writer.close()
+
+
+def not_reading(gateway: App, request: bytes) -> socket.socket:
+    """A connection that has sent the request and reads nothing, with as small buffers as there are."""
+    slow = socket.socket()
+    slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    slow.connect(("127.0.0.1", int(gateway.http_address.split(":")[1])))
+    slow.sendall(request)
+    return slow
+
+
+def listing(key: str) -> bytes:
+    head = f"GET /api/v1/apps HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer {key}\r\n\r\n"
+    return head.encode()
+
+
+LONG_PAGE = apps_pb2.ListAppsResponse(items=[apps_pb2.App(description="x" * 30_000) for _ in range(450)])
+DOCUMENT = b"GET /api/v1/openapi.json HTTP/1.1\r\nHost: x\r\n\r\n"
+FORM = b"POST /session HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 99\r\n"
+
+
+@pytest.mark.parametrize("kind", ["list", "document", "half body"])
+async def test_a_client_that_does_not_read_or_has_no_key_gives_way_to_others(
+    client: Client, backends: FakeBackends, kind: str
+) -> None:
+    backends.on("ListApps", lambda _: LONG_PAGE)
+    half_body = FORM + b"Expect: 100-continue\r\n\r\n{"
+    request = {"list": listing(client.key), "document": DOCUMENT * 50, "half body": half_body}[kind]
+    async with run_gateway(backends, max_connections=1) as gateway:
+        with not_reading(gateway, request) as held:
+            assert await asyncio.to_thread(held.recv, 1) == b"H"  # its answer has begun
+
+            async def served() -> bool:
+                with suppress(ConnectionError):
+                    return (await send_raw(gateway, ONE_REQUEST)).startswith(b"HTTP/1.1 200")
+                return False
+
+            assert await eventually(served)
+
+
+async def test_answers_that_are_not_read_are_bounded_for_each_organisation(backends: FakeBackends) -> None:
+    backends.on("ListApps", lambda _: LONG_PAGE)
+    size = sum(len(app.description) for app in LONG_PAGE.items)
+    attacker, other = script_api_key(backends), script_api_key(backends, org_id="another")
+    async with run_gateway(backends, organisation_unread_bytes=3 * size) as gateway:
+        patient = not_reading(gateway, listing(other))
+        held = [not_reading(gateway, listing(attacker)) for _ in range(5)]
+        with structlog.testing.capture_logs() as logs:
+            await eventually(lambda: [line["event"] for line in logs].count("answer_given_up") == 3)
+        for slow in held[:3]:
+            assert await asyncio.to_thread(count_received, slow) < size
+        for slow in (patient, *held[3:]):
+            assert await asyncio.to_thread(count_received, slow) > size
 
 
 async def test_pipelined_requests_are_answered_in_order(client: Client, gateway: App) -> None:

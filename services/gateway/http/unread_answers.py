@@ -1,0 +1,80 @@
+"""Answers that wait until their clients read them: sent in pieces, and bounded for each organisation and for all."""
+
+from collections import Counter
+from typing import Protocol
+
+from aiohttp.abc import AbstractStreamWriter
+from aiohttp.payload import Payload
+
+from services.chassis import logs, metrics
+
+PIECE_BYTES = 64 * 1024
+PUBLIC = ""
+"""The organisation of answers without one. They are the same documents for everybody, so that only pieces count."""
+
+log = logs.get(__name__)
+
+_evicted = metrics.counter(
+    "mobiletest_unread_answers_evicted_total", "Connections closed because answers were not read"
+)
+
+
+class Reader(Protocol):
+    """The connection of a client."""
+
+    def abort(self) -> None:
+        """Close it at once, and forget what was not sent."""
+
+
+class Pieces(Payload):
+    """A long body. The connection gets the next piece only when the client has read most of the one before."""
+
+    _value: bytes
+    _autoclose = True
+
+    def __init__(self, value: bytes) -> None:
+        super().__init__(value, content_type="application/octet-stream")
+        self._size = len(value)
+
+    def decode(self, encoding: str = "utf-8", errors: str = "strict") -> str:
+        return self._value.decode(encoding, errors)
+
+    async def write(self, writer: AbstractStreamWriter) -> None:
+        whole = memoryview(self._value)
+        for start in range(0, len(whole), PIECE_BYTES):
+            await writer.write(whole[start : start + PIECE_BYTES])
+
+
+class UnreadAnswers:
+    """The answers whose clients have not read what was sent. Beyond a limit, those that wait longest are given up."""
+
+    def __init__(self, organisation_bytes: int, process_bytes: int) -> None:
+        self._organisation_bytes = organisation_bytes
+        self._process_bytes = process_bytes
+        self._waiting: dict[Reader, tuple[str, int]] = {}
+        self._of: Counter[str] = Counter()
+
+    def hold(self, reader: Reader, org_id: str, size: int) -> None:
+        """The client of this organisation does not read now; `size` is that of the whole answer."""
+        self.release(reader)
+        held = min(size, 2 * PIECE_BYTES) if org_id == PUBLIC else size
+        self._waiting[reader] = org_id, held
+        self._of[org_id] += held
+        while self._of[org_id] > self._organisation_bytes:
+            self._give_up_oldest(org_id)
+        while self._of.total() > self._process_bytes:
+            self._give_up_oldest(max(self._of, key=self._of.__getitem__))
+
+    def release(self, reader: Reader) -> None:
+        """The client has read on, or has gone."""
+        org_id, held = self._waiting.pop(reader, (PUBLIC, 0))
+        self._of[org_id] -= held
+        if not self._of[org_id]:
+            del self._of[org_id]
+
+    def _give_up_oldest(self, org_id: str) -> None:
+        reader = next(each for each, (owner, _) in self._waiting.items() if owner == org_id)
+        self.release(reader)
+        _evicted.inc()
+        log.warning("answer_given_up", org_id=org_id)
+        reader.abort()
