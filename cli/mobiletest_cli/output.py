@@ -94,12 +94,12 @@ class Output:
 
     def ask(self, question: str, *, hidden: bool = False) -> str:
         """What the user types, perhaps without being shown."""
-        answer: str = typer.prompt(printable(question), hide_input=hidden, err=True)
+        answer: str = typer.prompt(printable(f"{question}: "), prompt_suffix="", hide_input=hidden, err=True)
         return answer
 
     def confirm(self, question: str) -> bool:
         """Whether the user says yes."""
-        return typer.confirm(printable(question), err=True)
+        return typer.confirm(printable(f"{question} [y/N]: "), prompt_suffix="", show_default=False, err=True)
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         """A table of texts; words of a status are colored."""
