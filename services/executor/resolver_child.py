@@ -14,6 +14,7 @@ from services.executor.model.runs import Platform
 from services.executor.resolver_pool import REFUSED, RESOLVED, VALUE_LIMIT
 from services.executor.usecases.last_screen import LastScreen
 from services.executor.usecases.step_resolver import resolve_step
+from services.flows.texts import shorten
 
 _screen = LastScreen()
 
@@ -46,5 +47,4 @@ def _response(found: Grounding) -> pb.ResolveStepResponse:
 
 
 def _attributes(element: Element) -> dict[str, str]:
-    shortened = {name: value[:VALUE_LIMIT] + "..." for name, value in element.attributes.items() if value[VALUE_LIMIT:]}
-    return {**element.attributes, **shortened}
+    return {name: shorten(value, VALUE_LIMIT) for name, value in element.attributes.items()}

@@ -10,6 +10,7 @@ from .secret_names import is_secret_name
 from .selectors import VALUE_LIMIT
 from .steps import Flow, Step
 from .templates import is_template
+from .texts import cut
 from .variables import check_template, mark_pending
 
 CONFIGURATION_KEYS = ("appId", "url", "name", "tags", "env", "onFlowStart", "onFlowComplete")
@@ -104,7 +105,7 @@ def properties_of(steps: Sequence[object]) -> tuple[tuple[str, str], ...]:
     if not isinstance(entries, Mapping):
         return ()
     scalars = ((name, value) for name, value in entries.items() if isinstance(value, str | int | float | bool))
-    shortened = ((str(name)[:NAME_LIMIT], scalar_text(value)[:PROPERTY_LIMIT]) for name, value in scalars)
+    shortened = ((cut(str(name), NAME_LIMIT), cut(scalar_text(value), PROPERTY_LIMIT)) for name, value in scalars)
     return tuple(islice(shortened, PROPERTIES_LIMIT))
 
 

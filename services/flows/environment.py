@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from .secret_names import is_secret_name
+from .texts import cut
 
 VariableValue: TypeAlias = str | dict[str, str | bool]
 Environment: TypeAlias = Mapping[str, VariableValue]
@@ -87,7 +88,7 @@ def check_environment(values: Mapping[str, object], field: str, stored: Environm
         value = _restored(name, given, stored.get(name))
         problem = _name_problem(name) or _value_problem(name, value)
         if problem:
-            problems.append((f"{field}.{name[:100]}" if _NAME.fullmatch(name) else field, problem))
+            problems.append((f"{field}.{name}" if _NAME.fullmatch(name) else field, problem))
         elif isinstance(value, str):
             checked[name] = value
         elif isinstance(value, Mapping):
@@ -165,7 +166,7 @@ def secret_name_problem(name: str) -> str:
 
 def _name_problem(name: str) -> str:
     if not _NAME.fullmatch(name):
-        shown = name if len(name) <= 100 else f"{name[:100]}…"
+        shown = name if len(name) <= 100 else f"{cut(name, 100)}…"
         return (
             f'"{shown}" is not a name for a variable: use 1 to 100 letters (A to Z), digits and _, not beginning '
             "with a digit"

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
+from .texts import cut, shorten
+
 T = TypeVar("T")
 
 _DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)\s*(ms|s|m)?")
@@ -243,14 +245,13 @@ def read_optional(entries: Mapping[str, Node], key: str, read: Callable[[Node], 
 
 def quote(text: str, limit: int = 60) -> str:
     """The text in quotes, in one line and shortened to fit into a message."""
-    flat = " ".join(text.split())
-    return f'"{flat}"' if len(flat) <= limit else f'"{flat[:limit]}..."'
+    return f'"{shorten(" ".join(text.split()), limit)}"'
 
 
 def suggest(word: str, known: Iterable[str]) -> str:
     """The hint "; did you mean X?" with the most similar known word, or an empty text; words that begin alike win."""
     by_folded = {candidate.casefold(): candidate for candidate in known}
-    folded = word[:100].casefold()
+    folded = cut(word, 100).casefold()
     found = difflib.get_close_matches(folded, by_folded, n=3, cutoff=0.6)
     alike = [candidate for candidate in found if candidate[:2] == folded[:2]] or found
     return f"; did you mean {by_folded[alike[0]]}?" if alike else ""

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from .commands import BaseCommand
 from .selectors import ALWAYS, Condition
+from .texts import cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +15,7 @@ class EvalScript(BaseCommand):
 
     @property
     def subject(self) -> str:
-        return " ".join(self.script.split())[:100]
+        return cut(" ".join(self.script.split()), 100)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 
+from pydantic import SecretStr
+
+from services.executor.automation.llm.budget import BudgetTracker
+from services.executor.automation.llm.chat_protocol import ChatRequest, Reply, ToolCall
+from services.executor.automation.llm.endpoint import ModelEndpoint
 from services.executor.automation.model_ports import (
     ActionDialog,
     CannotContinue,
@@ -21,6 +26,7 @@ from services.executor.automation.model_ports import (
 from services.executor.automation.ports import CacheLookup, ChosenAction, GetScreen, StepCacheKey, StoredSteps
 from services.executor.automation.screen.elements import Element
 from services.executor.model.attempts import CacheOutcome
+from services.executor.model.run_config import LlmConfig
 
 
 class FakeModel:
@@ -122,3 +128,19 @@ class FakeCache:
 
     async def discard(self, key: StepCacheKey, tree: Element) -> None:
         self.kept.pop(key.sentence, None)
+
+
+class ScriptedModel:
+    """The client of a model that calls the tools in turn; `asked` are the requests."""
+
+    def __init__(self, *calls: tuple[str, str]) -> None:
+        self.endpoint = ModelEndpoint(
+            base_url="http://model", key=SecretStr("k"), models=LlmConfig(primary_model="sees")
+        )
+        self.calls = list(calls)
+        self.asked: list[ChatRequest] = []
+
+    async def ask(self, request: ChatRequest, budget: BudgetTracker) -> Reply:
+        self.asked.append(request)
+        name, arguments = self.calls.pop(0)
+        return Reply("", (ToolCall("1", name, arguments),), 10)

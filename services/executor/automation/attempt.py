@@ -36,6 +36,7 @@ from services.executor.model.run_config import Grounder, RunConfig, with_default
 from services.flows.loader import parse_flow
 from services.flows.nodes import DocumentError
 from services.flows.positions import read_positions
+from services.flows.texts import splitting_no_secret
 from services.flows.variables import BuiltInVariables, Scope
 
 RELEASE_SECONDS = 1.5
@@ -81,10 +82,31 @@ class AttemptRunner:
         When it is cancelled, the device is closed before CancelledError comes out, or after `release_seconds` in the
         background.
         """
-        files = files or NoFlowFiles()
+        secrets = secret_texts_of(request)
+        with splitting_no_secret(secrets):
+            return await self._run(
+                request,
+                secrets,
+                evidence=evidence or NoEvidenceStore(),
+                progress=progress,
+                human=human,
+                files=files or NoFlowFiles(),
+                baselines=baselines or NoBaselines(),
+            )
+
+    async def _run(
+        self,
+        request: AttemptRequest,
+        secrets: SecretTexts,
+        *,
+        evidence: EvidenceStore,
+        progress: OnProgress | None,
+        human: Human | None,
+        files: FlowFiles,
+        baselines: AcceptedBaselines,
+    ) -> AttemptResult:
         async with ScriptEngine(seed=request.run_id, http=self._http, read_file=partial(_read, files)) as engine:
             config = with_defaults(request.config)
-            secrets = secret_texts_of(request)
             try:
                 flow = parse_flow(request.steps)
             except DocumentError as error:
@@ -95,7 +117,7 @@ class AttemptRunner:
                 return AttemptResult(failure=Failure(Category.CONFIG_INVALID, why, why))
             recorder = StepRecorder(
                 attempt=request.attempt,
-                evidence=evidence or NoEvidenceStore(),
+                evidence=evidence,
                 now=self._clock.now,
                 progress=progress,
                 secrets=secrets,
@@ -116,7 +138,7 @@ class AttemptRunner:
                 capture,
                 human,
                 files,
-                baselines or NoBaselines(),
+                baselines,
             )
             failure = await self._run_on_device(attempt)
             device = capture.device

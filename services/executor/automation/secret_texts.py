@@ -6,6 +6,7 @@ import traceback
 from collections.abc import Iterator, Mapping
 from html import escape
 from typing import Any
+from unicodedata import normalize
 from urllib.parse import quote, quote_plus
 
 from services.executor.automation.devices.port import Device
@@ -17,8 +18,8 @@ MIN_LENGTH = 3
 """Shorter texts are in every other text, and are not masked."""
 LINE_LENGTH = 8
 """From this length, lines of a secret are masked on their own."""
-SHORTENED_LIMIT = 20_000
-"""In longer texts, which are no messages, nothing was shortened."""
+SHORTENED_LIMIT = 100_000
+"""In longer texts, which are neither messages nor lists of elements, nothing was shortened."""
 LEAST_BEFORE_ELLIPSIS, LEAST_BEFORE_END = 4, 24
 """How many characters of a secret are recognised where a text was shortened."""
 _ELLIPSIS, _END = re.compile(r"\.\.\.|…"), re.compile(r'"|$')
@@ -89,7 +90,25 @@ class SecretTexts:
             text = re.sub("|".join(map(re.escape, longest_first)), lambda found: self._spellings[found[0]], text)
         return self._mask_shortened(text) if len(text) <= SHORTENED_LIMIT else text
 
+    def find_across(self, text: str, position: int) -> tuple[int, int] | None:
+        """Where a secret begins and ends of which this position is inside: the text must not be cut there."""
+        for spelling in self._spellings:
+            size = len(spelling)
+            begin = text.find(spelling, max(0, position - size + 1), position + size - 1)
+            if begin >= 0:
+                return begin, begin + size
+        return None
+
+    def find_begun(self, text: str) -> int | None:
+        """Where a secret begins of which the text ends with a part; None if there is none."""
+        sizes = (_size_begun(text, spelling) for spelling in self._spellings)
+        begun = max(sizes, default=0)
+        return len(text) - begun if begun else None
+
     def _mask_shortened(self, text: str) -> str:
+        """Beginnings that `cut` of flows.texts could not prevent: an app or a driver has shortened the text, or
+        what it shows is known to be secret only since then.
+        """
         for spelling, shown in self._spellings.items():
             for end, least in ((_ELLIPSIS, LEAST_BEFORE_ELLIPSIS), (_END, LEAST_BEFORE_END)):
                 if len(spelling) > least and spelling[:least] in text:
@@ -140,14 +159,17 @@ class SecretTexts:
 
 
 def _spellings(text: str) -> Iterator[str]:
-    """The text, it in one line, and each of its longer lines, as logs, JSON, XML, HTML and URLs spell them."""
+    """The text, it in one line and composed as in sentences, and each of its longer lines, as logs, JSON, XML, HTML and
+    URLs spell them.
+    """
     lines = [line.strip() for line in text.splitlines()] if "\n" in text else []
-    for each in (text, " ".join(text.split()), *(line for line in lines if len(line) >= LINE_LENGTH)):
+    flat = " ".join(text.split())
+    for each in (text, flat, normalize("NFC", flat), *(line for line in lines if len(line) >= LINE_LENGTH)):
         if len(each) < MIN_LENGTH:
             continue
         yield each
-        yield json.dumps(each)[1:-1]
-        yield json.dumps(each, ensure_ascii=False)[1:-1]
+        for quoted in (json.dumps(each), json.dumps(each, ensure_ascii=False)):
+            yield from (quoted[1:-1], quoted[1:-1].replace("<", "\\u003c").replace(">", "\\u003e"))
         yield repr(each)[1:-1]
         for encoded in _percent_encoded(each):
             yield from (encoded, _PERCENT.sub(lambda code: code[0].lower(), encoded))
@@ -160,6 +182,13 @@ def _percent_encoded(text: str) -> tuple[str, ...]:
     """As Python, encodeURIComponent and the forms of browsers write it."""
     in_script, in_form = quote(text, safe="!'()*"), quote_plus(text, safe="*").replace("~", "%7E")
     return quote(text), quote(text, safe=""), quote_plus(text), in_script, in_form
+
+
+def _size_begun(text: str, spelling: str) -> int:
+    """How much of the spelling is at the end of the text; 0 if all of it is."""
+    sizes = range(min(len(spelling), len(text)), 0, -1)
+    size = next((size for size in sizes if text.endswith(spelling[:size])), 0)
+    return size if size < len(spelling) else 0
 
 
 def _without_beginnings(text: str, spelling: str, shown: str, ends: re.Pattern[str], least: int) -> str:

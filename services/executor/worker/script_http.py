@@ -24,8 +24,8 @@ from services.executor.automation.scripting.http import (
     HttpRequest,
     HttpResponse,
 )
-from services.executor.automation.scripting.limits import shorten
 from services.executor.ports.limits import OrganisationLimitsSource
+from services.flows.texts import shorten
 
 SECONDS = 30.0
 """For a request with its redirects."""
@@ -139,7 +139,7 @@ class _CheckedResolver(AbstractResolver):
 
 def _check_size(request: HttpRequest) -> None:
     if request.method.upper() not in METHODS:
-        raise HttpFailed(f"unknown method {request.method[:20]!r}; known: {', '.join(METHODS)}")
+        raise HttpFailed(f"unknown method {shorten(request.method, 20)!r}; known: {', '.join(METHODS)}")
     if len(request.body or "") > REQUEST_BYTES:
         raise HttpFailed(f"the body of a request has at most {REQUEST_BYTES} bytes")
     if len(request.form) > FIELDS_LIMIT or sum(each.size for each in request.form) > REQUEST_BYTES:

@@ -13,6 +13,7 @@ from services.flows.css_selectors import css_selectors_of
 from services.flows.nodes import quote
 from services.flows.selectors import Condition
 from services.flows.steps import AppCommand, AssertionCommand, Command, SwipeCommand, TapCommand, TextCommand
+from services.flows.texts import cut
 
 
 class CommandExecutor:
@@ -61,7 +62,7 @@ async def _perform_text(context: CommandContext, command: TextCommand) -> StepOu
         case InputRandom():
             text = context.random_texts.draw(command)
             await context.keyboard.type(text)
-            return command_outcome(command, message=f'typed "{text[:200]}"')
+            return command_outcome(command, message=f'typed "{cut(text, 200)}"')
         case commands.EraseText(0):
             pass
         case commands.EraseText(characters):

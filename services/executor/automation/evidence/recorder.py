@@ -17,6 +17,7 @@ from services.executor.model.attempts import Artifact, Resolution, ScreenArea, S
 from services.executor.model.failures import Category, Failure
 from services.flows import steps as flows
 from services.flows.positions import UNKNOWN_SOURCE, FlowSource
+from services.flows.texts import cut
 
 STEPS_LIMIT = 2_000
 """How many steps of an attempt are recorded; of long repetitions only some rounds are."""
@@ -269,7 +270,7 @@ def _describe(element: Element | None) -> str:
 
 def _safe_filename(name: str) -> str:
     """The name with other characters than letters, digits, "-" and "_" replaced."""
-    return "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in name)[:60].strip("-")
+    return "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in cut(name, 60)).strip("-")
 
 
 JSON_LINES = "application/x-ndjson"

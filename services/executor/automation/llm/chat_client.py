@@ -26,6 +26,7 @@ from services.executor.automation.llm.chat_protocol import (
 from services.executor.automation.llm.endpoint import ModelEndpoint
 from services.executor.automation.model_ports import ModelFailed
 from services.executor.model.failures import Category
+from services.flows.texts import cut
 
 log = logs.get(__name__)
 
@@ -140,7 +141,7 @@ class ChatClient:
     def _raise_for_status(self, status: int, headers: Mapping[str, str], body: bytes, model: str) -> None:
         if status >= 500 or status in _RETRYABLE_STATUSES:
             raise _RetryableError(f"it answers {status}", after=_retry_after(headers))
-        said = self._masked(_error_text(body))[:ERROR_TEXT_LIMIT]
+        said = cut(self._masked(_error_text(body)), ERROR_TEXT_LIMIT)
         match status:
             case 401 | 403:
                 raise self._misconfigured(f"{status}: check MOBILETEST_LLM_API_KEY. {said}")

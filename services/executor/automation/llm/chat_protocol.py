@@ -6,6 +6,8 @@ from typing import Any
 
 import orjson
 
+from services.flows.texts import cut
+
 JsonObject = dict[str, Any]
 TEXT_LIMIT = 2_000
 CALLS_LIMIT = 16
@@ -165,7 +167,7 @@ def read_message(completion: Mapping[str, Any]) -> tuple[str, tuple[ToolCall, ..
         raise MalformedReply("its first choice has no message")
     content, calls = message.get("content"), message.get("tool_calls")
     read = [_read_call(call, number) for number, call in enumerate(calls)] if isinstance(calls, list) else []
-    return (content[:TEXT_LIMIT] if isinstance(content, str) else ""), tuple(read[:CALLS_LIMIT])
+    return (cut(content, TEXT_LIMIT) if isinstance(content, str) else ""), tuple(read[:CALLS_LIMIT])
 
 
 def _read_call(call: object, number: int) -> ToolCall:
@@ -197,10 +199,10 @@ def validate_call(call: ToolCall, tools: Sequence[Tool]) -> ValidToolCall:
     tool = next((tool for tool in tools if tool.name == call.name), None)
     if tool is None:
         raise InvalidToolCall(
-            f"there is no tool {call.name[:60]!r}; there are: {', '.join(tool.name for tool in tools)}"
+            f"there is no tool {cut(call.name, 60)!r}; there are: {', '.join(tool.name for tool in tools)}"
         )
     arguments = _parse_arguments(call.arguments)
-    unexpected = sorted(str(name)[:60] for name in arguments.keys() - tool.parameters.keys())
+    unexpected = sorted(cut(str(name), 60) for name in arguments.keys() - tool.parameters.keys())
     if unexpected:
         raise InvalidToolCall(
             f"{tool.name} has no argument {', '.join(unexpected)}; it has: {', '.join(tool.parameters)}"

@@ -9,6 +9,7 @@ import orjson
 
 from services.executor.automation.screen.elements import Element
 from services.executor.automation.screen.outline import Outline
+from services.flows.texts import cut
 
 ELEMENTS_LIMIT = 200
 TEXT_LIMIT = 160
@@ -62,7 +63,7 @@ def _line(number: int, element: Element) -> dict[str, Any]:
     box = element.bounds
     texts = {"text": element.text, "label": element.label, "hint": element.hint, "id": element.id}
     line: dict[str, Any] = {"n": number, "role": str(element.role)}
-    line |= {name: text[:TEXT_LIMIT] for name, text in texts.items() if text}
+    line |= {name: cut(text, TEXT_LIMIT) for name, text in texts.items() if text}
     states = _states(element)
     if states:
         line["state"] = states

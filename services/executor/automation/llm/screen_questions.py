@@ -9,6 +9,7 @@ from services.executor.automation.llm.chat_protocol import InvalidToolCall, Json
 from services.executor.automation.llm.conversation import Conversation, ModelChannel
 from services.executor.automation.llm.element_list import delimit, list_elements
 from services.executor.automation.model_ports import Judgement, ScreenView
+from services.flows.texts import cut
 
 T = TypeVar("T")
 
@@ -60,7 +61,7 @@ async def check_assertion(channel: ModelChannel, assertion: str, view: ScreenVie
 
 async def find_defects(channel: ModelChannel, view: ScreenView) -> Sequence[str]:
     def read(called: ValidToolCall) -> Sequence[str]:
-        defects = [str(defect).strip()[:TEXT_LIMIT] for defect in called.arguments["defects"]]
+        defects = [cut(str(defect).strip(), TEXT_LIMIT) for defect in called.arguments["defects"]]
         if not all(defects):
             raise InvalidToolCall("a defect has no text; report an empty list if there are none")
         return defects

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import TypeVar, dataclass_transform
 
 from services.flows.nodes import quote
+from services.flows.texts import cut
 
 
 class Role(StrEnum):
@@ -194,7 +195,7 @@ class Element:
     def describe(self) -> str:
         """Its role and name, for messages."""
         named = f"{self.role} {quote(self.name)}" if self.name else str(self.role)
-        return f"{named} (id {self.id[:ID_SHOWN]})" if self.id and self.name != self.id and not self.text else named
+        return f"{named} (id {cut(self.id, ID_SHOWN)})" if self.id and self.name != self.id and not self.text else named
 
 
 def walk(root: Element) -> Iterator[Element]:

@@ -5,7 +5,9 @@ import json
 import re
 from collections.abc import Mapping
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -28,8 +30,8 @@ from services.executor.automation.scripting.limits import (
     ScriptError,
     ScriptLimitExceeded,
     ScriptLimits,
-    shorten,
 )
+from services.flows.texts import shorten
 
 _ENVIRONMENT = tuple(Path(__file__).with_name(name) for name in ("locale.js", "environment.js"))
 _KINDS = {"s": "text", "n": "number", "b": "boolean", "u": "undefined", "0": "null", "o": "object"}
@@ -100,7 +102,8 @@ class ScriptEngine:
         """The value of the script. Raise ScriptError."""
         self._started = True
         self._loop = asyncio.get_running_loop()
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self._evaluate, script)
+        evaluate = partial(copy_context().run, self._evaluate, script)
+        return await asyncio.get_running_loop().run_in_executor(self._thread, evaluate)
 
     def take_log(self) -> tuple[str, ...]:
         """What scripts have written with console.log since the last call."""

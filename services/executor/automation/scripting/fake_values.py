@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 from services.executor.automation.scripting.fake_words import WORDS
 from services.executor.automation.scripting.text_patterns import InvalidPattern, fitting_text, replace_signs
+from services.flows.texts import cut
 
 if TYPE_CHECKING:
     from datetime import date
@@ -249,7 +250,7 @@ def format_date(day: "date", pattern: str) -> str:
             raise InvalidPattern(f'"{part}" is no part of a date here; known: d, M, {", ".join(_DATE_PARTS)}')
         return day.strftime(_DATE_PARTS[part])
 
-    return re.sub(r"'[^']*'|([A-Za-z])\1*", write, pattern[:LENGTH_LIMIT])
+    return re.sub(r"'[^']*'|([A-Za-z])\1*", write, cut(pattern, LENGTH_LIMIT))
 
 
 def _price(faker: "Faker", arguments: Arguments) -> str:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, replace
 
 from pydantic import TypeAdapter, ValidationError
 
+from services.flows.texts import cut
+
 REQUEST_BYTES = 2**20
 """Of a body, or of the fields and files of a form."""
 FIELDS_LIMIT = 100
@@ -98,6 +100,6 @@ async def _load(field: FormField, file: str, folder: str, read: ReadFile) -> For
         if content is not None:
             return replace(field, file=posixpath.basename(path), content=content)
     raise HttpFailed(
-        f"the file {file[:200]} was not sent along: multipartForm sends files of the imported folder that a script "
+        f"the file {cut(file, 200)} was not sent along: multipartForm sends files of the imported folder that a script "
         "names in quotes, or that addMedia and assertScreenshot use"
     )

@@ -26,11 +26,6 @@ class ScriptLimits:
 DEFAULT_LIMITS = ScriptLimits()
 
 
-def shorten(text: str, limit: int) -> str:
-    """At most `limit` characters of the text, and dots, before which the beginning of a secret is recognised."""
-    return text if len(text) <= limit else f"{text[:limit]}..."
-
-
 class ScriptError(Exception):
     """A script cannot be run, was stopped, or threw an error; the message says where.
 

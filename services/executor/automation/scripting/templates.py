@@ -12,6 +12,7 @@ from services.flows.nodes import DocumentError, Node, quote, suggest
 from services.flows.parser import fill_step
 from services.flows.steps import Sentence, Step
 from services.flows.templates import Expression, parse_template
+from services.flows.texts import cut
 from services.flows.values import ExpressionError
 from services.flows.variables import Scope, pending_scalars
 
@@ -143,7 +144,7 @@ class Templates:
         known = _known_value(source, scope)
         if known is not None:
             return known
-        place = f"{place}, in ${{{' '.join(source.split())[:80]}}}"
+        place = f"{place}, in ${{{cut(' '.join(source.split()), 80)}}}"
         return await self._engine.evaluate(_script(source, scope, place, fuel or self._engine.limits.expression_fuel))
 
 

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import repeat
 from random import Random
 
+from services.flows.texts import cut, cut_beginning
+
 LENGTH_LIMIT = 1_000
 """Of a pattern, and of its text."""
 _DEPTH_LIMIT = 20
@@ -175,4 +177,5 @@ class _Generator:
 
     def _error(self, what: str) -> InvalidPattern:
         place = max(self._position - 1, 0)
-        return InvalidPattern(f'"{self._pattern[place : place + 10]}" at {place} of the pattern {what}')
+        excerpt = cut(cut_beginning(self._pattern, len(self._pattern) - place), 10)
+        return InvalidPattern(f'"{excerpt}" at {place} of the pattern {what}')

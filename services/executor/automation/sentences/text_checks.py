@@ -66,7 +66,7 @@ def ground_text(intent: Intent, outline: Outline) -> Grounding:
 def _doubt(intent: Intent, element: Element) -> str | None:
     """Why the text may be as the sentence says although it is not the same."""
     shown, expected = as_typed(text_of(element)), as_typed(intent.value or "")
-    what = f"{element.describe()} shows {quote(shown[:SHOWN])}"
+    what = f"{element.describe()} shows {quote(shown)}"
     if shown == expected or intent.comparison is Comparison.CONTAINS:
         return None
     if shown.casefold() == expected.casefold():
@@ -76,7 +76,7 @@ def _doubt(intent: Intent, element: Element) -> str | None:
     others = (as_typed(each) for each in (element.label, element.attributes.get("value", "")))
     other = next((each for each in others if expected and each != shown and _has_words(each, expected)), None)
     if other is not None:
-        return f"{what}, but also has {quote(other[:SHOWN])}, which may be meant"
+        return f"{what}, but also has {quote(other)}, which may be meant"
     if intent.target is not None and element.role in TEXT_ROLES and is_named_by_kind(intent.target, element):
         return f"{what}, but the sentence does not say which text it means: name it"
     if element.role in (Role.SLIDER, Role.PROGRESS):
@@ -103,10 +103,6 @@ def _doubt_in_row(intent: Intent, value: Element, found: list[Element], labels: 
     if other is None:
         return None
     return f"{value.describe()} and {other.describe()} may both be meant: name the element that shows it"
-
-
-SHOWN = 100
-"""Characters of a text in messages."""
 
 
 def _value(intent: Intent, element: Element, labels: RowLabels, outline: Outline) -> Element | None:

@@ -8,6 +8,7 @@ from services.executor.automation.steps.screen_reader import ScreenReader
 from services.executor.model.attempts import Resolution
 from services.executor.model.failures import Category
 from services.flows.capture_commands import AiCommand, AssertNoDefectsWithAI, AssertWithAI, ExtractTextWithAI
+from services.flows.texts import cut
 
 
 class ScreenQuestions:
@@ -53,5 +54,5 @@ async def _ask(session: ModelSession, command: AiCommand, view: ScreenView) -> S
             if text is None:
                 raise StepFailed(Category.ASSERTION_FAILED, f'the model does not see "{query}" on the screen')
             variables[output] = text
-            message = f'{output} is "{text[:200]}"'
+            message = f'{output} is "{cut(text, 200)}"'
     return StepOutcome(action=action_of(command), resolution=Resolution.MODEL, message=message, variables=variables)

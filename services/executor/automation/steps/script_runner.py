@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager, contextmanager
 
 from services.executor.automation.commands.context import command_outcome
 from services.executor.automation.outcome import ScriptFailed, StepFailed, StepOutcome
-from services.executor.automation.scripting.limits import ScriptError, shorten
+from services.executor.automation.scripting.limits import ScriptError
 from services.executor.automation.scripting.templates import Templates
 from services.executor.automation.secret_texts import SecretTexts
 from services.executor.model.failures import Category
@@ -13,6 +13,7 @@ from services.flows.nodes import DocumentError
 from services.flows.script_commands import EvalScript, RunScript
 from services.flows.steps import ScriptCommand, Step
 from services.flows.templates import is_template
+from services.flows.texts import shorten
 from services.flows.variables import Scope
 
 NOTHING_EVALUATED = "nothing was evaluated, because the text has no ${...}"

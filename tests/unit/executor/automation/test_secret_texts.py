@@ -1,6 +1,7 @@
 """What is masked in an attempt, and what a model may type although it is not shown it."""
 
 import json
+from collections.abc import Callable
 from html import escape
 from typing import Any
 from urllib.parse import quote
@@ -11,11 +12,23 @@ from services.executor.automation.attempt import AttemptRunner
 from services.executor.automation.attempt_request import AttemptRequest
 from services.executor.automation.devices.pools.pool import DEFAULT_POOLS
 from services.executor.automation.devices.pools.pooled_devices import PooledDevices
+from services.executor.automation.devices.port import VirtualTimer
+from services.executor.automation.devices.simulated.app_model import FILLED_LIMIT, TextTemplate
+from services.executor.automation.devices.simulated.running_app import LINE_LIMIT, DeviceLog
+from services.executor.automation.devices.webdriver.page_snapshot import CUT_AT, describe_node
+from services.executor.automation.llm import element_list
+from services.executor.automation.llm.budget import ModelBudget
+from services.executor.automation.llm.language_models import LanguageModels
+from services.executor.automation.screen.elements import ID_SHOWN, Bounds, Element, Role, walk
+from services.executor.automation.screen.page_source import html_contents
+from services.executor.automation.screen.page_source.reader import read_source
 from services.executor.automation.secret_texts import SecretTexts
 from services.executor.automation.step_cache.cache import StoredStepCache
 from services.executor.model.attempts import AttemptResult
 from services.flows.nodes import quote as quote_in_message
-from tests.fakes.devices import FakeEvidence
+from services.flows.texts import splitting_no_secret
+from tests.fakes.devices import FakeDevice, FakeDevices, FakeEvidence, button, screen
+from tests.fakes.models import ScriptedModel
 from tests.fakes.step_cache import FakeStepCacheStore
 from tests.unit.executor.automation.attempts import REFLECTING, ApprovingModel, failure_of
 
@@ -232,3 +245,95 @@ async def test_the_step_cache_stores_nothing_of_a_screen_that_shows_a_secret() -
     assert result.failure is None
     assert store.cached
     assert "log in" not in repr(store.cached).casefold()
+
+
+LONG = "Qz7-horse-battery-21c"
+"""A secret of 21 characters, the first two of which are nowhere else."""
+
+
+def label(text: str) -> Element:
+    return Element(role=Role.TEXT, text=text, bounds=Bounds(0, 0, 100, 20))
+
+
+def logged(text: str) -> str:
+    log = DeviceLog(VirtualTimer())
+    log.add(text)
+    return log.take()
+
+
+CUTS: dict[str, tuple[int, Callable[[str], str]]] = {
+    "model": (element_list.TEXT_LIMIT, lambda text: element_list.list_elements(screen(label(text))).json),
+    "message": (60, quote_in_message),
+    "id": (ID_SHOWN, lambda text: button("", label="Pay", id=text).describe()),
+    "app model": (FILLED_LIMIT, lambda text: TextTemplate("{a}").fill({"a": text})),
+    "device log": (LINE_LIMIT, logged),
+    "inner text": (
+        html_contents.TEXT_LIMIT,
+        lambda text: " ".join(each.text for each in walk(read_source(f"<button>{text}<b>z</b></button>"))),
+    ),
+    "node of a page": (60, lambda text: describe_node(["div", text])),
+    "cut by the page": (CUT_AT[1], lambda text: describe_node(["div", text[: CUT_AT[1]][1_940:].rjust(CUT_AT[1])])),
+}
+
+
+@pytest.mark.parametrize("kept", [1, 2, 12, 20, 21])
+@pytest.mark.parametrize("place", CUTS)
+def test_no_beginning_of_a_secret_is_shown_where_a_text_is_cut(place: str, kept: int) -> None:
+    limit, show = CUTS[place]
+    found = secrets(PASSWORD=LONG)
+    with splitting_no_secret(found):
+        shown = found.mask(show(f"{'x' * (limit - kept)}{LONG}{'y' * 2_000}"))
+    assert "x" * 20 in shown
+    assert "Q" not in shown
+
+
+@pytest.mark.parametrize("kept", [1, 3, 12, 20])
+async def test_nothing_of_a_secret_that_a_list_for_a_model_cuts_leaves_an_attempt(kept: int) -> None:
+    """Of 21 characters, 12 reached the model."""
+    model = ScriptedModel(("cannot", json.dumps({"why": "no"})))
+    shown = screen(label(f"{'x' * (160 - kept)}{LONG}"), button("Pay"))
+    request = AttemptRequest(
+        run_id="r", attempt=1, platform="android", steps=["Carefully put it there"], env={"PASSWORD": LONG}
+    )
+    runner = AttemptRunner(FakeDevices(FakeDevice(shown)), model=LanguageModels(model, ModelBudget()))
+    result = await runner.run(request)
+    assert "x" * 100 in str(model.asked)
+    assert "Q" not in "".join(map(str, (model.asked, result)))
+
+
+@pytest.mark.parametrize("kept", [1, 12, 20])
+@pytest.mark.parametrize(
+    ("limit", "step"),
+    [
+        (2_000, {"evalScript": "${console.log('x'.repeat(N - 0) + PASSWORD)}"}),
+        (1_000, {"evalScript": "${(() => { throw new Error('x'.repeat(N - 0) + PASSWORD) })()}"}),
+        (200, {"copyTextFrom": {"id": "shown"}}),
+        (60, {"assertVisible": "${'x'.repeat(N - 0) + PASSWORD + '!'}"}),
+    ],
+    ids=["log", "error", "copied", "not found"],
+)
+async def test_nothing_of_a_secret_that_a_message_cuts_leaves_an_attempt(limit: int, step: Any, kept: int) -> None:
+    before = limit - kept
+    shown = screen(label(""), Element(role=Role.TEXT, id="shown", text="x" * before + LONG, bounds=Bounds(0, 0, 9, 9)))
+    request = AttemptRequest(
+        run_id="r",
+        attempt=1,
+        platform="android",
+        steps=[{"appId": "a", "env": {}}, step],
+        env={"PASSWORD": LONG, "N": str(before)},
+        step_seconds=1,
+    )
+    result = await AttemptRunner(FakeDevices(FakeDevice(shown))).run(request)
+    (recorded,) = result.steps
+    assert "x" * min(before, 50) in recorded.message
+    assert "Q" not in repr(result)
+
+
+def test_a_secret_is_masked_as_sentences_compose_it() -> None:
+    assert secrets(PASSWORD="cafe\u0301-key").mask("caf\u00e9-key") == "${PASSWORD}"
+
+
+def test_a_secret_with_angle_brackets_is_masked_in_the_list_for_a_model() -> None:
+    """They are escaped there, so that no text on the screen can end the list."""
+    listed = element_list.list_elements(screen(label('typed a<b>"c'))).json
+    assert "${PASSWORD}" in secrets(PASSWORD='a<b>"c').mask(listed)

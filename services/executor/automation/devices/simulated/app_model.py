@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from services.executor.automation.screen.elements import Role
 from services.flows.expressions import ConditionExpression, parse_condition
+from services.flows.texts import cut
 from services.flows.values import Value, to_text
 
 State: TypeAlias = Mapping[str, Value]
@@ -49,11 +50,11 @@ class TextTemplate:
 
         def value(found: re.Match[str]) -> str:
             nonlocal room
-            text = to_text(state[found[1]])[:room] if found[1] else found[0][0]
+            text = cut(to_text(state[found[1]]), room) if found[1] else found[0][0]
             room -= len(text)
             return text
 
-        return _PLACEHOLDER.sub(value, self.source)[:FILLED_LIMIT]
+        return cut(_PLACEHOLDER.sub(value, self.source), FILLED_LIMIT)
 
 
 EMPTY = TextTemplate("")

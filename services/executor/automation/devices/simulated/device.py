@@ -30,6 +30,7 @@ from services.flows.command_readers import KEYS
 from services.flows.commands import BaseCommand
 from services.flows.device_commands import ROTATIONS, Mode, OpenBrowser, Orientation
 from services.flows.nodes import DocumentError
+from services.flows.texts import cut
 from services.flows.values import to_text
 
 _FIELD_LIMIT = 20_000
@@ -159,7 +160,7 @@ class SimulatedDevice:
 
     async def type(self, text: str, target: Element | None = None) -> None:
         app, variable = await self._field(target)
-        app.state[variable] = (to_text(app.state[variable]) + text)[:_FIELD_LIMIT]
+        app.state[variable] = cut(to_text(app.state[variable]) + text, _FIELD_LIMIT)
 
     async def clear(self, target: Element | None = None, characters: int | None = None) -> None:
         app, variable = await self._field(target)

@@ -27,6 +27,7 @@ from services.executor.automation.devices.simulated.app_model import (
 from services.executor.automation.screen.elements import Role
 from services.executor.model.failures import Category
 from services.flows.device_commands import Argument
+from services.flows.texts import cut
 from services.flows.values import Value, to_text
 
 _ANSWERS = {"always": "allow", "inuse": "allow", "limited": "allow", "never": "deny"}
@@ -43,7 +44,7 @@ class DeviceLog:
         self._lines: deque[str] = deque(maxlen=LINES_LIMIT)
 
     def add(self, line: str) -> None:
-        self._lines.append(f"{self._timer.now():10.3f} {' '.join(line.split())[:LINE_LIMIT]}")
+        self._lines.append(f"{self._timer.now():10.3f} {cut(' '.join(line.split()), LINE_LIMIT)}")
 
     def take(self) -> str:
         """Return all lines and forget them."""

@@ -27,6 +27,7 @@ from services.executor.automation.screen.elements import Bounds, Element, Point
 from services.executor.model.unclean_devices import DeviceChange
 from services.flows.commands import BaseCommand
 from services.flows.device_commands import Mode, Orientation
+from services.flows.texts import cut_beginning
 
 CLOSE_SECONDS = 15.0
 LOG_LIMIT = 256 * 1024
@@ -283,4 +284,4 @@ def _line(entry: Mapping[str, Json]) -> str:
 
 def _bounded(text: str) -> str:
     """The end of a text that is too long."""
-    return text if len(text) <= LOG_LIMIT else "[...]\n" + text[-LOG_LIMIT:]
+    return text if len(text) <= LOG_LIMIT else "[...]\n" + cut_beginning(text, LOG_LIMIT)

@@ -15,6 +15,7 @@ from services.chassis.http_body import BodyTooLarge, read_body
 from services.chassis.web_addresses import PUBLIC_ONLY, AddressRefused
 from services.executor.automation.devices.port import DeviceFailure
 from services.executor.model.failures import Category
+from services.flows.texts import cut
 
 log = logs.get(__name__)
 
@@ -119,7 +120,7 @@ class HubConnection:
             ) from error
         except (aiohttp.ClientError, OSError) as error:
             reason = str(error) or type(error).__name__
-            log.info("hub_unreachable", hub=self.display_url, error=reason[:MESSAGE_LIMIT])
+            log.info("hub_unreachable", hub=self.display_url, error=cut(reason, MESSAGE_LIMIT))
             raise HubUnreachable(f"the hub cannot be reached ({type(error).__name__})") from error
         return self._value(status, content)
 
@@ -140,7 +141,7 @@ class HubConnection:
         try:
             reply = orjson.loads(content)
         except orjson.JSONDecodeError as error:
-            start = self._without_addresses(content[:80].decode(errors="replace"))
+            start = self._without_addresses(cut(content.decode(errors="replace"), 80))
             raise HubUnreachable(f"the hub answered {status} without JSON: {start!r}") from error
         if not isinstance(reply, dict) or "value" not in reply:
             raise HubUnreachable(f"the hub answered {status} without a value: not WebDriver")
@@ -152,8 +153,9 @@ class HubConnection:
     def _driver_error(self, value: Json, status: int) -> DriverError:
         details = value if isinstance(value, dict) else {}
         code, message = details.get("error"), details.get("message")
-        lines = message.strip().splitlines() if isinstance(message, str) else []
-        shown = self._without_addresses((lines or [""])[0][:MESSAGE_LIMIT])
+        text = message.strip() if isinstance(message, str) else ""
+        first = next(iter(text.splitlines()), "")
+        shown = self._without_addresses(cut(text, min(len(first), MESSAGE_LIMIT)))
         return DriverError(code if isinstance(code, str) else f"status {status}", shown)
 
     def _without_addresses(self, text: str) -> str:

@@ -282,9 +282,10 @@ function snapshot() {
   return { token: page.token, width: innerWidth, height: innerHeight, title: document.title, url: location.href, cut, root };
 }
 
+// What it is and its name, which may be empty.
 const describe = (node) => {
-  const named = node.getAttribute?.("aria-label") || wordsOf(node).replace(/\s+/g, " ").trim().slice(0, 40) || node.id;
-  return named ? `${node.localName} "${named}"` : node.localName;
+  const named = node.getAttribute?.("aria-label") || wordsOf(node).replace(/\s+/g, " ").trim() || node.id;
+  return [node.localName, `${named}`.slice(0, LIMITS.text)];
 };
 const changed = (node) => {
   for (const type of ["input", "change"]) node.dispatchEvent(new Event(type, { bubbles: true, composed: true }));
@@ -351,8 +352,8 @@ function field() {
   if (wanted && !holds(wanted, deepestFocus())) wanted.focus();
   const node = deepestFocus();
   const typed = node?.localName === "textarea" || node?.isContentEditable || (node?.localName === "input" && !NOT_TYPED.has(node.type));
-  if (!typed || (wanted && !holds(wanted, node))) return { refused: node ? describe(node) : "nothing" };
-  if (node.disabled || node.readOnly) return { refused: `${describe(node)}, which cannot be changed` };
+  if (!typed || (wanted && !holds(wanted, node))) return { refused: node ? describe(node) : ["nothing", ""] };
+  if (node.disabled || node.readOnly) return { refused: describe(node), locked: true };
   if (PICKED_BY_VALUE.has(node.type)) return { put: numberOf(node), token: page.token };
   if (node.isContentEditable) {
     const selection = viewOf(node).getSelection();

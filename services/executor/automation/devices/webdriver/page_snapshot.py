@@ -21,9 +21,12 @@ from services.executor.automation.screen.page_source.html_semantics import (
     selected_of,
 )
 from services.flows.nodes import quote
+from services.flows.texts import cut, cut_elsewhere
 
 TEXT_LIMIT = 300
 """Characters of an element's inner text; a longer text is not a name."""
+CUT_AT = (300, 2_000)
+"""Lengths of attributes and of texts at which page.js cuts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +76,12 @@ async def take_snapshot(
     return screen, reader.nodes
 
 
+def describe_node(described: list[str]) -> str:
+    """What page.js calls a node, for messages."""
+    tag, name = described
+    return f"{tag} {quote(_whole(name))}" if name else tag
+
+
 class _Reader:
     def __init__(self, token: str, css: list[str]) -> None:
         self._token = token
@@ -81,12 +90,13 @@ class _Reader:
 
     def convert(self, seen: Mapping[str, Any]) -> tuple[Element, str]:
         """The element and its inner text."""
-        tag, attributes = seen["t"], seen["a"]
+        tag, attributes = seen["t"], {name: _whole(value) for name, value in seen["a"].items()}
         children, own, inner = self._convert_children(seen["k"])
         role = role_of(tag, attributes)
-        value = seen.get("v")
+        value = _whole(seen.get("v"))
         content = value if tag == "select" else inner if role in NAMED_BY_CONTENT or tag == "option" else own
-        names = names_of(tag, attributes, content=content or "", value=value, labels=seen.get("l", ()))
+        labels = [_whole(label) for label in seen.get("l", ())]
+        names = names_of(tag, attributes, content=content or "", value=value, labels=labels)
         element = Element(
             role=role,
             text=names.text,
@@ -115,8 +125,9 @@ class _Reader:
         inner: list[str] = []
         for item in items:
             if isinstance(item, str):
-                own.append(item)
-                inner.append(item)
+                text = _whole(item)
+                own.append(text)
+                inner.append(text)
             else:
                 child, text = self.convert(item)
                 children.append(child)
@@ -124,8 +135,13 @@ class _Reader:
         return tuple(children), _join(own), _join(inner)
 
 
+def _whole(text: Any) -> Any:
+    """A text of page.js without the beginning of a secret where it may have cut it."""
+    return cut_elsewhere(text, *CUT_AT) if isinstance(text, str) else text
+
+
 def _join(parts: list[str]) -> str:
-    return " ".join(" ".join(parts).split())[:TEXT_LIMIT]
+    return cut(" ".join(" ".join(parts).split()), TEXT_LIMIT)
 
 
 @cache

@@ -11,7 +11,12 @@ from services.executor.automation.devices.port import NO_FOCUS, DeviceFailure, P
 from services.executor.automation.devices.webdriver import actions
 from services.executor.automation.devices.webdriver.driver_session import DriverSession
 from services.executor.automation.devices.webdriver.hub_connection import OPEN_ALERT, DriverError, Json
-from services.executor.automation.devices.webdriver.page_snapshot import PageNode, query_page, take_snapshot
+from services.executor.automation.devices.webdriver.page_snapshot import (
+    PageNode,
+    describe_node,
+    query_page,
+    take_snapshot,
+)
 from services.executor.automation.screen.elements import Bounds, Element, Point, Role
 from services.executor.model.failures import Category
 
@@ -159,8 +164,9 @@ class WebView:
         if target is not None and "gone" in found:
             raise _gone_error(target)
         if "refused" in found:
-            what = target.describe() if target is not None else found["refused"]
-            raise script_error(f"{NO_FOCUS}, but {what}")
+            what = target.describe() if target is not None else describe_node(found["refused"])
+            locked = ", which cannot be changed" if target is None and "locked" in found else ""
+            raise script_error(f"{NO_FOCUS}, but {what}{locked}")
         return found
 
     async def _put(self, found: Mapping[str, Any], text: str) -> None:
@@ -208,7 +214,7 @@ def _gone_error(target: Element) -> DeviceFailure:
 
 def _unreachable_error(target: Element, answer: Mapping[str, Any]) -> DeviceFailure:
     uncovered = "was outside the screen" if "outside" in answer else "was still moving"
-    why = f"was covered by {answer['covered']}" if "covered" in answer else uncovered
+    why = f"was covered by {describe_node(answer['covered'])}" if "covered" in answer else uncovered
     return DeviceFailure(
         Category.STEP_TIMEOUT, f"{target.describe()} {why} for {UNCOVERED_WITHIN_SECONDS:g} s and was not tapped"
     )

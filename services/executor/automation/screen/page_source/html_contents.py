@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from services.executor.automation.screen.page_source.html_semantics import is_hidden
 from services.executor.automation.screen.page_source.nodes import SourceError, SourceNode
+from services.flows.texts import cut
 
 TEXT_LIMIT = 10_000
 """Characters of the inner text of an element; the text directly inside an element without others is not cut."""
@@ -60,7 +61,7 @@ class PageContents:
     def _read(self, node: SourceNode) -> Contents:
         inside = [(child, self[child]) for child in node.nodes]
         return Contents(
-            raw=_collapse("".join(map(self._piece, node.content)))[:TEXT_LIMIT],
+            raw=cut(_collapse("".join(map(self._piece, node.content))), TEXT_LIMIT),
             phrasing=all(child.tag in _PHRASING and found.phrasing for child, found in inside),
             control=_first(child if child.tag in CONTROLS else found.control for child, found in inside),
             option=_first(child if child.tag == "option" else found.option for child, found in inside),

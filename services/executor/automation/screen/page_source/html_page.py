@@ -15,6 +15,7 @@ from services.executor.automation.screen.page_source.html_semantics import (
     selected_of,
 )
 from services.executor.automation.screen.page_source.nodes import SourceNode, build_elements, walk_nodes
+from services.flows.texts import cut
 
 _LINE, _COLUMN = 20, 100
 
@@ -163,13 +164,13 @@ class _PageReader:
         texts: list[str] = []
         left = LABEL_LIMIT
         while labels and left > 0:
-            texts.append(self._label_text(labels.pop(0))[:left])
+            texts.append(cut(self._label_text(labels.pop(0)), left))
             left -= len(texts[-1]) + 1
         return texts
 
     def _label_text(self, label: SourceNode) -> str:
         if label not in self._label_texts:
-            self._label_texts[label] = self._contents.inner_text(label)[:LABEL_LIMIT]
+            self._label_texts[label] = cut(self._contents.inner_text(label), LABEL_LIMIT)
         return self._label_texts[label]
 
     def _content(self, node: SourceNode) -> str:

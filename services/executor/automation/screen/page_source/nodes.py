@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from services.executor.automation.screen.elements import Bounds, Element
+from services.flows.texts import cut
 
 BYTES_LIMIT = 4 * 1024 * 1024
 DEPTH_LIMIT = 400
@@ -55,7 +56,9 @@ class TreeBuilder:
                 f"the source is nested deeper than {DEPTH_LIMIT} levels: lower the driver's snapshot depth"
             )
         if len(attributes) > ATTRIBUTES_LIMIT:
-            raise self.error(f"<{tag[:60]}> has more than {ATTRIBUTES_LIMIT} attributes: send what the driver returned")
+            raise self.error(
+                f"<{cut(tag, 60)}> has more than {ATTRIBUTES_LIMIT} attributes: send what the driver returned"
+            )
         node = SourceNode(tag, attributes)
         (self.open[-1].content if self.open else self.roots).append(node)
         if not leaf:

@@ -11,6 +11,7 @@ from services.executor.automation.screen.page_source.html_parser import read_htm
 from services.executor.automation.screen.page_source.nodes import BYTES_LIMIT, SourceError, SourceNode, TreeBuilder
 from services.executor.automation.screen.page_source.uiautomator import read_uiautomator
 from services.executor.automation.screen.page_source.xcuitest import read_xcuitest
+from services.flows.texts import cut
 
 KINDS = "XML of XCUITest, UiAutomator2 or Appium's fake driver, or HTML"
 _PROLOG = re.compile(r"\ufeff?\s*(?:<\?xml[^>]{0,200}\?>\s*)?")
@@ -70,7 +71,7 @@ def _read(root: SourceNode, platform: str | None) -> Element:
         return read_xcuitest(root)
     if root.tag in ("AppiumAUT", "app") or root.tag.startswith(fake_driver.PREFIX):
         return read_fake(root)
-    raise SourceError(f"the source begins with <{root.tag[:60]}>, which no known driver produces: send {KINDS}")
+    raise SourceError(f"the source begins with <{cut(root.tag, 60)}>, which no known driver produces: send {KINDS}")
 
 
 def _has(root: SourceNode, prefix: str) -> bool:

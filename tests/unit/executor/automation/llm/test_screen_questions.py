@@ -3,12 +3,9 @@
 from typing import Any
 
 import pytest
-from pydantic import SecretStr
 
 from services.executor.automation.devices.simulated.renderer import draw_screen
-from services.executor.automation.llm.budget import BudgetTracker, ModelBudget
-from services.executor.automation.llm.chat_client import ModelEndpoint
-from services.executor.automation.llm.chat_protocol import ChatRequest, Reply, ToolCall
+from services.executor.automation.llm.budget import ModelBudget
 from services.executor.automation.llm.language_models import LanguageModels
 from services.executor.automation.model_ports import Judgement, ModelFailed, ModelOptions, ModelSession, ScreenView
 from services.executor.automation.screen.elements import Bounds
@@ -16,25 +13,10 @@ from services.executor.automation.secret_texts import SecretTexts
 from services.executor.model.failures import Category
 from services.executor.model.run_config import LlmConfig
 from tests.fakes.devices import button, screen
+from tests.fakes.models import ScriptedModel
 
 TREE = screen(button("Pay lovelace", bounds=Bounds(10, 10, 100, 40)))
 VIEW = ScreenView(TREE, draw_screen(TREE))
-
-
-class ScriptedModel:
-    """Calls the tools in turn."""
-
-    def __init__(self, *calls: tuple[str, str]) -> None:
-        self.endpoint = ModelEndpoint(
-            base_url="http://model", key=SecretStr("k"), models=LlmConfig(primary_model="sees")
-        )
-        self.calls = list(calls)
-        self.asked: list[ChatRequest] = []
-
-    async def ask(self, request: ChatRequest, budget: BudgetTracker) -> Reply:
-        self.asked.append(request)
-        name, arguments = self.calls.pop(0)
-        return Reply("", (ToolCall("1", name, arguments),), 10)
 
 
 def session(model: ScriptedModel) -> ModelSession:

@@ -1,0 +1,99 @@
+"""Texts of an attempt are cut by functions that split no secret."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+SERVICES = Path(__file__).parents[3] / "services"
+OF_ATTEMPTS = ("flows", "executor/automation", "executor/worker", "executor/resolver_child.py")
+
+NO_TEXTS = {
+    "executor/automation/commands/selector_search.py": {"found[:1 + _OTHERS_NAMED]", "pool[:_SIMILAR_AMONG]"},
+    "executor/automation/llm/chat_protocol.py": {"read[:CALLS_LIMIT]"},
+    "executor/automation/llm/element_list.py": {"shown[:ELEMENTS_LIMIT]"},
+    "executor/automation/outcome.py": {"named[:limit]"},
+    "executor/automation/screen/fingerprint.py": {"hashed[:FLOWING_LIMIT]"},
+    "executor/automation/scripting/fake_values.py": {
+        "[*map(faker.random.choice, used), *faker.random.choices(''.join(used), k=LENGTH_LIMIT)][:length]"
+    },
+    "executor/automation/scripting/templates.py": {"known[:20]"},
+    "executor/automation/sentences/grounding.py": {"found[:CANDIDATES_LIMIT]"},
+    "executor/automation/sentences/visibility_checks.py": {"partial[:CANDIDATES_LIMIT]"},
+    "executor/automation/steps/human_help.py": {"grounding.candidates[:CHOICES_LIMIT]"},
+    "executor/worker/processes/messages.py": {"wrong[:10]"},
+    "flows/configuration.py": {"unknown[:NOTICES_LIMIT]", "written[:NOTICES_LIMIT]"},
+    "flows/found_workspace.py": {
+        "(*notices, *repeated_names(names), *missing)[:NOTICES_LIMIT]",
+        "flow.problems[:PROBLEMS_LIMIT]",
+    },
+    "flows/workspace_media.py": {"tuple({**self._files, **self._sent}.values())[:FILES_LIMIT]"},
+}
+"""Slices of lists and tuples."""
+
+SHOWN_TO_NOBODY = {
+    "executor/automation/devices/simulated/model_file.py": {"content[:1024]", "content[:BYTES_LIMIT]"},
+    "executor/automation/devices/simulated/renderer.py": {"text[:width]"},  # pixels
+    "executor/automation/screen/fingerprint.py": {"' '.join(_WORD.findall(text.casefold()))[:80]"},  # hashed
+    "executor/automation/scripting/guest.py": {"SHA256[:16]"},
+    "executor/worker/processes/messages.py": {"received[:100]"},
+    "flows/positions.py": {"sha256(positions.encode()).hexdigest()[:16]"},
+}
+
+MASKED_BEFORE = {
+    "executor/automation/evidence/failure_capture.py": {"content[:TREE_BYTES]", "content[-LOG_BYTES:]"},
+}
+
+ERASED_BY_THE_TEST = {
+    "executor/automation/devices/simulated/device.py": {"held[:max(len(held) - characters, 0)]"},
+    "executor/automation/devices/webdriver/appium_fake.py": {"text[:max(len(text) - characters, 0)]"},
+}
+
+_LENGTHS = {"limit", "length", "room", "left", "most", "width", "characters"}
+
+
+def cuts(source: str) -> Iterator[str]:
+    """The slices that end, or begin before the end, at a limit, and the formats that do."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+            lower = node.slice.lower
+            from_end = lower if isinstance(lower, ast.UnaryOp) else None
+            if any(bound is not None and _is_limit(bound) for bound in (node.slice.upper, from_end)):
+                yield ast.unparse(node)
+        elif isinstance(node, ast.FormattedValue) and node.format_spec is not None:
+            written = "".join(
+                ast.unparse(part) for part in ast.walk(node.format_spec) if isinstance(part, ast.Constant)
+            )
+            if "." in written and written.strip("'")[-1] not in "fgeGE%":
+                yield ast.unparse(node)
+        elif isinstance(node, ast.Attribute) and ast.unparse(node) == "textwrap.shorten":
+            yield ast.unparse(node)
+
+
+def _is_limit(bound: ast.expr) -> bool:
+    for node in ast.walk(bound):
+        match node:
+            case ast.Constant(int() as value) if value >= 10:
+                return True
+            case ast.Name(name) | ast.Attribute(attr=name) if name.strip("_").isupper() or name in _LENGTHS:
+                return True
+    return False
+
+
+def test_cuts_are_found() -> None:
+    source = "a[:LIMIT], a[:x.most], a[:60], a[-_TAIL:], f'{a:.60}', a[:1], a[1:], a[:end], f'{a:.2f}', a[:LIMIT - 1]"
+    assert list(cuts(source)) == ["a[:LIMIT]", "a[:x.most]", "a[:60]", "a[-_TAIL:]", "a[:LIMIT - 1]", "{a:.60}"]
+
+
+def test_no_text_of_an_attempt_is_cut_but_by_functions_that_split_no_secret() -> None:
+    """Use `cut`, `cut_beginning` or `shorten` of services/flows/texts.py; what is no text is listed above."""
+    found: dict[str, set[str]] = {}
+    for place in OF_ATTEMPTS:
+        path = SERVICES / place
+        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+            if slices := set(cuts(file.read_text())):
+                found[str(file.relative_to(SERVICES))] = slices
+    listed: dict[str, set[str]] = {}
+    for table in (NO_TEXTS, SHOWN_TO_NOBODY, MASKED_BEFORE, ERASED_BY_THE_TEST):
+        for name, slices in table.items():
+            listed[name] = listed.get(name, set()) | slices
+    assert found == listed
