@@ -4,7 +4,6 @@ The order of elements and the time format follow Maven Surefire's schema, the st
 are in no schema, but pytest writes them too.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -30,9 +29,9 @@ from services.executor.model.failures import Failure
 from services.executor.model.reports import simulation
 from services.executor.model.runs import Run
 from services.executor.model.states import Status
+from services.executor.texts import xml_characters
 
 _ORDER = (FailureElement, RerunFailure, FlakyFailure, Skipped, Error, RerunError, FlakyError)
-_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def render(execution: Execution, runs: Iterable[Run], base_url: str = "") -> bytes:
@@ -41,12 +40,12 @@ def render(execution: Execution, runs: Iterable[Run], base_url: str = "") -> byt
     The output is ASCII, with character references and without an XML declaration, because some readers guess the
     encoding (xunit-viewer) and others reject a declaration in text (lxml).
     """
-    suite = TestSuite(_text(execution.workflow_name or execution.name or "test"))  # type: ignore[no-untyped-call]
+    suite = TestSuite(xml_characters(execution.workflow_name or execution.name or "test"))  # type: ignore[no-untyped-call]
     for name, value in _execution_properties(execution, base_url).items():
-        suite.add_property(name, _text(value))
+        suite.add_property(name, xml_characters(value))
     suite.timestamp = execution.created_at.isoformat(timespec="seconds")
     suite.add_testcases(list(_testcases(execution, tuple(runs), base_url)))
-    document = JUnitXml(_text(execution.workflow_name or execution.name or execution.id))
+    document = JUnitXml(xml_characters(execution.workflow_name or execution.name or execution.id))
     document.add_testsuite(suite)
     document.update_statistics()  # type: ignore[no-untyped-call]
     for part in (suite, document):
@@ -68,12 +67,12 @@ def _testcases(execution: Execution, runs: Sequence[Run], base_url: str) -> Sequ
 
 def _testcase(execution: Execution, run: Run, classname: str, base_url: str) -> TestCase:
     seconds = round(run.execution_time_seconds or 0.0, 3)
-    case = TestCase(_text(run.target.test_name), _text(classname), seconds)
+    case = TestCase(xml_characters(run.target.test_name), xml_characters(classname), seconds)
     if run.target.source_path:
-        case._elem.set("file", _text(run.target.source_path))
+        case._elem.set("file", xml_characters(run.target.source_path))
         case._elem.set("line", str(_line(run)))
     for name, value in _run_properties(execution, run, base_url).items():
-        case.add_property(name, _text(value))
+        case.add_property(name, xml_characters(value))
     final = _final(run)
     interim = [_interim(attempt, flaky=run.success is True) for attempt in _earlier_failures(run)]
     for element in sorted([*interim, *([final] if final is not None else [])], key=_element_order):
@@ -81,7 +80,7 @@ def _testcase(execution: Execution, run: Run, classname: str, base_url: str) -> 
     if run.attempts:
         page = _page(run, base_url)
         attempts = [_attempt_text(attempt, page) for attempt in run.attempts]
-        case.system_out = _text("\n\n".join(filter(None, [simulation(run), *attempts])))
+        case.system_out = xml_characters("\n\n".join(filter(None, [simulation(run), *attempts])))
     return case
 
 
@@ -109,7 +108,7 @@ def _final(run: Run) -> FailureElement | Error | Skipped | None:
     if run.success:
         return None
     if run.status is Status.CANCELLED:
-        return Skipped(_text(run.failure.message if run.failure else "Cancelled."))
+        return Skipped(xml_characters(run.failure.message if run.failure else "Cancelled."))
     if not run.status.terminal:
         return Skipped(f"The run has not ended: it is {run.status}.")
     kind = FailureElement if run.status is Status.COMPLETED else Error
@@ -149,13 +148,13 @@ def _message_and_type(failure: Failure | None) -> tuple[str, str]:
     """The message and type of a result element."""
     if failure is None:
         return "The run ended without a reason.", "unknown"
-    return _text(failure.message), failure.category.value
+    return xml_characters(failure.message), failure.category.value
 
 
 def _trace(failure: Failure | None, attempts: Iterable[Attempt]) -> str:
     """Where the failure is written, and the steps of the attempt."""
     parts = [failure.trace if failure is not None else "", *map(_steps, attempts)]
-    return _text("\n\n".join(filter(None, parts)))
+    return xml_characters("\n\n".join(filter(None, parts)))
 
 
 def _steps(attempt: Attempt) -> str:
@@ -208,8 +207,3 @@ def _run_properties(execution: Execution, run: Run, base_url: str) -> dict[str, 
 
 def _time(moment: datetime | None) -> str | None:
     return moment.isoformat() if moment else None
-
-
-def _text(value: str) -> str:
-    """The text with characters that XML cannot represent replaced."""
-    return _NOT_XML.sub("\ufffd", value)

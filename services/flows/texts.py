@@ -1,9 +1,10 @@
-"""Texts of attempts: shortened without leaving a part of a secret."""
+"""Texts of attempts: shortened without leaving a part of a secret, and made well-formed."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Protocol
+from typing import Any, Protocol
 
 
 class SecretPositions(Protocol):
@@ -17,6 +18,7 @@ class SecretPositions(Protocol):
 
 
 REPLACEMENT = "\ufffd"
+_ILL_FORMED = re.compile("[\0\ud800-\udfff]")
 
 _secrets: ContextVar[SecretPositions | None] = ContextVar("secrets", default=None)
 
@@ -68,3 +70,25 @@ def cut_elsewhere(text: str, *limits: int) -> str:
 def shorten(text: str, limit: int) -> str:
     """As `cut`, with dots where something is missing."""
     return text if len(text) <= limit else f"{cut(text, limit)}..."
+
+
+def well_formed(text: str) -> str:
+    """The text as UTF-8 can hold it and every reader takes it: U+FFFD for lone surrogates, no NUL."""
+    return _ILL_FORMED.sub(_replace, text) if _ILL_FORMED.search(text) else text
+
+
+def _replace(found: re.Match[str]) -> str:
+    return "" if found[0] == "\0" else REPLACEMENT
+
+
+def well_formed_json(value: Any) -> Any:
+    """A JSON value with all its texts well-formed, keys included."""
+    match value:
+        case str():
+            return well_formed(value)
+        case Mapping():
+            return {well_formed_json(key): well_formed_json(each) for key, each in value.items()}
+        case list() | tuple():
+            return [well_formed_json(each) for each in value]
+        case _:
+            return value

@@ -171,6 +171,15 @@ async def test_a_page_that_is_too_large_is_refused(browser: WebDriverDevice) -> 
         await browser.tree()
 
 
+async def test_a_page_is_read_whatever_characters_it_shows(browser: WebDriverDevice) -> None:
+    """page.js cuts attributes after 300 characters, here in the middle of an emoji."""
+    label = f"{'x' * 299}\U0001f600"
+    await browser.driver.execute("document.body.innerHTML = arguments[0]", f'<button aria-label="{label}">OK</button>')
+    await browser.driver.execute("document.querySelector('button').textContent = 'a\\ud83d\\0b'")
+    button = next(each for each in walk(await browser.tree()) if each.role is Role.BUTTON)
+    assert (button.text, button.label) == ("a\ufffdb", f"{'x' * 299}\ufffd")
+
+
 async def test_fields_of_other_kinds(browser: WebDriverDevice) -> None:
     await browser.type("25", await field(browser, "Amount"))
     assert (await field(browser, "Amount")).text == "125"

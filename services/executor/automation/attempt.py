@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from services.chassis.clock import Clock, SystemClock
-from services.executor.automation.attempt_request import AttemptRequest, secret_texts_of
+from services.executor.automation.attempt_request import AttemptRequest, secret_texts_of, well_formed_request
 from services.executor.automation.device_run import DeviceRun, wrong_steps
 from services.executor.automation.devices.port import Device, DeviceFailure, Devices, Seed
 from services.executor.automation.evidence.failure_capture import FailureCapture
@@ -82,6 +82,7 @@ class AttemptRunner:
         When it is cancelled, the device is closed before CancelledError comes out, or after `release_seconds` in the
         background.
         """
+        request = well_formed_request(request)
         secrets = secret_texts_of(request)
         with splitting_no_secret(secrets):
             return await self._run(

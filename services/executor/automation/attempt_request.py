@@ -1,11 +1,12 @@
 """What an attempt is asked to run."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from services.executor.automation.devices.port import NO_BUILD, Build
 from services.executor.automation.secret_texts import SecretTexts
 from services.executor.model.run_config import DEFAULTS, RunConfig
+from services.flows.texts import well_formed, well_formed_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +35,17 @@ class AttemptRequest:
     app_prompt: str | None = None
     step_seconds: float = 30.0
     run_seconds: float = 1800.0
+
+
+def well_formed_request(request: AttemptRequest) -> AttemptRequest:
+    """The request with its texts well-formed."""
+    return replace(
+        request,
+        steps=well_formed_json(request.steps),
+        flow_name=well_formed(request.flow_name),
+        env=well_formed_json(request.env),
+        app_prompt=well_formed_json(request.app_prompt),
+    )
 
 
 def secret_texts_of(request: AttemptRequest) -> SecretTexts:

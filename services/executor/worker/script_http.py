@@ -25,7 +25,7 @@ from services.executor.automation.scripting.http import (
     HttpResponse,
 )
 from services.executor.ports.limits import OrganisationLimitsSource
-from services.flows.texts import shorten
+from services.flows.texts import shorten, well_formed
 
 SECONDS = 30.0
 """For a request with its redirects."""
@@ -186,15 +186,20 @@ async def _read(response: aiohttp.ClientResponse) -> HttpResponse:
     headers: dict[str, str] = {}
     for name, value in response.headers.items():
         key = name.lower()
+        value = well_formed(value)  # bytes that are not UTF-8 are lone surrogates
         headers[key] = f"{headers[key]},{value}" if key in headers else value
     try:
         text = body.decode(response.charset or "utf-8", errors="replace")
     except LookupError:
         text = body.decode(errors="replace")
-    return HttpResponse(status=response.status, body=text.removeprefix("\ufeff"), headers=headers)
+    return HttpResponse(status=response.status, body=well_formed(text.removeprefix("\ufeff")), headers=headers)
 
 
 def _cause(error: Exception) -> str:
     """Why a connection failed; of a name that resolves to a refused address, that."""
     cause = error.__cause__
-    return str(cause) if isinstance(cause, AddressRefused) else shorten(str(error), 300) or type(error).__name__
+    return (
+        str(cause)
+        if isinstance(cause, AddressRefused)
+        else shorten(well_formed(str(error)), 300) or type(error).__name__
+    )

@@ -44,6 +44,17 @@ async def test_without_a_sender_scripts_have_no_network(processes: AttemptProces
     assert "http: not available here" in failure.message
 
 
+@IN_BOTH
+@pytest.mark.parametrize(
+    "thrown", ["Error('\\ud83d late')", "Object.assign(Error('late'), {stack: '<input>:' + '9'.repeat(5000) + ':1'})"]
+)
+async def test_an_error_that_no_text_can_hold_ends_in_a_verdict(processes: AttemptProcesses, thrown: str) -> None:
+    failure = (await AttemptWorld(processes).run(script(f"throw {thrown}"))).failure
+    assert failure is not None
+    assert failure.category is Category.SCRIPT_ERROR
+    assert failure.message.endswith("late")
+
+
 async def test_a_script_that_takes_too_much_costs_only_its_attempt() -> None:
     async with real_processes(Children()) as processes:
         world = AttemptWorld(processes)

@@ -1,4 +1,4 @@
-"""Texts of an attempt are cut by functions that split no secret."""
+"""Texts of an attempt are read and cut by functions that make them well-formed, and split no secret."""
 
 import ast
 from collections.abc import Iterator
@@ -82,6 +82,13 @@ def _is_limit(bound: ast.expr) -> bool:
 def test_cuts_are_found() -> None:
     source = "a[:LIMIT], a[:x.most], a[:60], a[-_TAIL:], f'{a:.60}', a[:1], a[1:], a[:end], f'{a:.2f}', a[:LIMIT - 1]"
     assert list(cuts(source)) == ["a[:LIMIT]", "a[:x.most]", "a[:60]", "a[-_TAIL:]", "a[:LIMIT - 1]", "{a:.60}"]
+
+
+def test_json_from_outside_is_read_by_one_function() -> None:
+    """`parse_json` of services/executor/texts.py makes its texts well-formed."""
+    folders = [SERVICES / "executor/automation", SERVICES / "executor/worker"]
+    files = [file for folder in folders for file in folder.rglob("*.py")]
+    assert [str(file) for file in files if "json.loads(" in file.read_text()] == []
 
 
 def test_no_text_of_an_attempt_is_cut_but_by_functions_that_split_no_secret() -> None:

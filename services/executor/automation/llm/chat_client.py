@@ -26,7 +26,8 @@ from services.executor.automation.llm.chat_protocol import (
 from services.executor.automation.llm.endpoint import ModelEndpoint
 from services.executor.automation.model_ports import ModelFailed
 from services.executor.model.failures import Category
-from services.flows.texts import cut
+from services.executor.texts import parse_json
+from services.flows.texts import cut, well_formed
 
 log = logs.get(__name__)
 
@@ -182,11 +183,11 @@ def _rejected_parameter(body: bytes, omitted: frozenset[str]) -> str | None:
 def _error_text(body: bytes) -> str:
     """The message in the body of an error."""
     try:
-        read: Any = orjson.loads(body)
+        read: Any = parse_json(body)
         error = read.get("error", read) if isinstance(read, dict) else read
         said = error.get("message", error) if isinstance(error, dict) else error
-    except orjson.JSONDecodeError:
-        said = body.decode(errors="replace")
+    except ValueError:
+        said = well_formed(body.decode(errors="replace"))
     return " ".join(str(said).split())
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 
+from services.executor.texts import parse_json
 from services.flows.texts import cut
 
 JsonObject = dict[str, Any]
@@ -149,8 +150,8 @@ class Reply:
 
 def parse_completion(body: bytes) -> JsonObject:
     try:
-        read = orjson.loads(body)
-    except orjson.JSONDecodeError as error:
+        read = parse_json(body)
+    except ValueError as error:
         raise MalformedReply(f"it is not JSON ({error})") from error
     if not isinstance(read, dict):
         raise MalformedReply("it is not a JSON object")
@@ -219,8 +220,8 @@ def _parse_arguments(written: str) -> dict[str, Any]:
     if len(written) > ARGUMENTS_LIMIT:
         raise InvalidToolCall(f"its arguments are longer than {ARGUMENTS_LIMIT} characters")
     try:
-        read = orjson.loads(written or "{}")
-    except orjson.JSONDecodeError as error:
+        read = parse_json(written or "{}")
+    except ValueError as error:
         raise InvalidToolCall(f"its arguments are not JSON: {error}") from error
     if not isinstance(read, dict):
         raise InvalidToolCall("its arguments are not a JSON object")

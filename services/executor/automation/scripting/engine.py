@@ -31,11 +31,13 @@ from services.executor.automation.scripting.limits import (
     ScriptLimitExceeded,
     ScriptLimits,
 )
-from services.flows.texts import shorten
+from services.executor.texts import parse_json
+from services.flows.texts import shorten, well_formed
 
 _ENVIRONMENT = tuple(Path(__file__).with_name(name) for name in ("locale.js", "environment.js"))
 _KINDS = {"s": "text", "n": "number", "b": "boolean", "u": "undefined", "0": "null", "o": "object"}
-_FRAME = re.compile(r"<input>:(\d+):(\d+)")
+_FRAME = re.compile(r"<input>:(\d{1,9}):(\d{1,9})", re.ASCII)
+"""The numbers are bounded: a script can set the stack of its error."""
 _MESSAGE_LIMIT = 1_000
 
 
@@ -262,7 +264,7 @@ def _split(text: str) -> tuple[tuple[str, ...], str]:
     size, _, rest = text.partition(" ")
     if not size.isdecimal():
         raise InvalidValue("the script broke what returns its value")
-    names = dict.fromkeys(map(unquote, rest[: int(size)].split()))
+    names = dict.fromkeys(well_formed(unquote(name)) for name in rest[: int(size)].split())
     return tuple(names), rest[int(size) :]
 
 
@@ -275,7 +277,7 @@ def _read_value(names: tuple[str, ...], tagged: str, place: str) -> ScriptResult
 
 def _describe_error(written: str, place: str) -> str:
     try:
-        error: dict[str, Any] = dict(json.loads(written))
+        error: dict[str, Any] = dict(parse_json(written))
     except (ValueError, TypeError):
         error = {}
     name, message = str(error.get("name") or ""), str(error.get("message") or "an error without a message")

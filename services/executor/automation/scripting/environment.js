@@ -8,6 +8,7 @@
   const text = String, stringify = JSON.stringify, parse = JSON.parse, evaluate = eval, Failure = Error, Promised = Promise;
   const ownKeys = Reflect.ownKeys, define = Object.defineProperty, freeze = Object.freeze;
   const wellFormed = Function.prototype.call.bind(String.prototype.toWellFormed);
+  const slice = Function.prototype.call.bind(String.prototype.slice);
   const append = Function.prototype.call.bind(Array.prototype.push), select = Function.prototype.call.bind(Array.prototype.filter);
   const isIn = Function.prototype.call.bind(Set.prototype.has), valueIn = Function.prototype.call.bind(Map.prototype.get);
   const isKeyOf = Function.prototype.call.bind(Map.prototype.has);
@@ -145,11 +146,15 @@
   const throwing = (error) => {
     try { return 'e' + wellFormed(stringify(describe(error))); } catch { return 'e{}'; }
   };
+  // A script can make anything of the fields of its error: an object, a getter that throws, a text of any length.
+  const said = (read) => {
+    try { return slice(text(read()), 0, 50000); } catch { return ''; }
+  };
   const describe = (error) => {
     if (error instanceof Failure) {
-      return {name: text(error.name), message: text(error.message), stack: text(error.stack)};
+      return {name: said(() => error.name), message: said(() => error.message), stack: said(() => error.stack)};
     }
-    return {name: '', message: show(error), stack: ''};
+    return {name: '', message: said(() => show(error)), stack: ''};
   };
 
   // In the global scope, not in this one; strict, as in Maestro. The host takes off the first line again. Without

@@ -1,6 +1,5 @@
 """What `faker` of scripts gives: names, addresses, numbers. Equal seeds give equal values in the same order."""
 
-import json
 import re
 import string
 from collections.abc import Callable, Mapping, Sequence
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 from services.executor.automation.scripting.fake_words import WORDS
 from services.executor.automation.scripting.text_patterns import InvalidPattern, fitting_text, replace_signs
+from services.executor.texts import parse_json
 from services.flows.texts import cut
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class FakeValues:
 
     def draw(self, call: str) -> Value:
         """The value of a call as environment.js writes it: `["name.firstName", ...arguments]`. Raise NoSuchValue."""
-        name, *arguments = json.loads(call)
+        name, *arguments = parse_json(call)
         return draw_value(self.faker, name, arguments)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from pydantic import TypeAdapter, ValidationError
 
+from services.executor.texts import parse_json
 from services.flows.texts import cut
 
 REQUEST_BYTES = 2**20
@@ -70,7 +71,7 @@ _REQUEST = TypeAdapter(HttpRequest)
 def parse_request(text: str) -> HttpRequest:
     """The request that environment.js wrote. Raise HttpFailed."""
     try:
-        request = _REQUEST.validate_json(text)
+        request = _REQUEST.validate_python(parse_json(text))
     except ValidationError as error:
         place = ".".join(map(str, error.errors()[0]["loc"]))
         raise HttpFailed(f"{place or 'the request'} is not valid: headers and body are texts") from error

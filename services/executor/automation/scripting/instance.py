@@ -16,6 +16,7 @@ from wasmtime import FuncType, ValType
 
 from services.executor.automation.scripting.guest import Guest, load_guest
 from services.executor.automation.scripting.limits import ScriptLimits
+from services.flows.texts import well_formed
 
 HostCall = Callable[[str, str], str]
 """What the global function `__host(name, request)` does; it returns JSON and must not raise."""
@@ -95,7 +96,7 @@ class Instance:
             raise ScriptStopped(self._exception_stack())
         if length == _NO_TEXT:
             raise InvalidValue("the result is not a text")
-        text = self._read(self._buffer, length).decode(errors="replace") if length >= 0 else self._take_last_text()
+        text = _decode(self._read(self._buffer, length)) if length >= 0 else self._take_last_text()
         if self.fuel_left < 0:
             raise ScriptStopped("")
         return text
@@ -210,7 +211,10 @@ class Instance:
         (exception,) = struct.unpack("<i", self._read(self._out, 4))
         if self._invoke("get_prop", exception, self._buffer, len(name), self._out) != 0:
             return ""
-        return self._text_of(*struct.unpack("<i", self._read(self._out, 4)))
+        try:
+            return self._text_of(*struct.unpack("<i", self._read(self._out, 4)))
+        except InvalidValue:  # a script decides what the stack is: Error.prepareStackTrace
+            return ""
 
     def _new_string(self, content: bytes, limit: int) -> int:
         with self._placed(content, limit) as place:
@@ -240,7 +244,7 @@ class Instance:
             raise InvalidValue(f"the value is longer than {self._limits.value_bytes} bytes")
         content = self._read(self._invoke("qjs_last_ptr"), length) if length else b""
         self._invoke("qjs_result_free")
-        return content.decode(errors="replace")
+        return _decode(content)
 
     def _put(self, content: bytes) -> int:
         place = self._allocate(len(content)) if content else 0
@@ -262,6 +266,11 @@ class Instance:
 
     def _invoke(self, name: str, *arguments: int) -> Any:
         return self._exports[name](self._store, *arguments)
+
+
+def _decode(content: bytes) -> str:
+    """A text of a script, well-formed."""
+    return well_formed(content.decode(errors="replace"))
 
 
 def _refuse_exit(_: int) -> None:

@@ -23,6 +23,7 @@ from services.executor.model.failures import Category
 from services.flows.loader import parse_flow
 from services.flows.nodes import DocumentError
 from services.flows.steps import BlockCommand, Sentence, Step
+from services.flows.texts import well_formed
 
 QUESTIONS_LIMIT = 3
 """How often a person is asked about one step."""
@@ -184,7 +185,7 @@ class HumanHelp:
             answer = asking.result()
         finally:
             asking.cancel()
-        return answer.strip() if answer is not None else None
+        return well_formed(answer).strip() if answer is not None else None
 
     async def _keep_alive(self) -> None:
         """Bounded, because an answer may come meanwhile."""

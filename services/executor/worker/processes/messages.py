@@ -6,7 +6,9 @@ Both sides validate it. So nothing that happens in an attempt's process makes th
 from dataclasses import dataclass
 from typing import Any, Final
 
+import orjson
 from pydantic import TypeAdapter, ValidationError
+from pydantic_core import PydanticSerializationError
 
 from services.chassis.metrics import Count
 from services.executor.automation.attempt_request import AttemptRequest
@@ -23,6 +25,7 @@ from services.executor.model.failures import Category
 from services.executor.model.run_config import LlmConfig
 from services.executor.model.unclean_devices import DeviceChange
 from services.executor.worker.processes.limits import CpuAllowance
+from services.flows.texts import well_formed_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,8 +288,16 @@ class RawMessage:
             raise InvalidMessage(f"invalid {self.kind.__name__}: {places}") from None
 
 
+def _dump(adapter: TypeAdapter[Any], message: Message) -> bytes:
+    """The message in JSON. Texts are made well-formed where they enter; one that was forgotten costs no verdict."""
+    try:
+        return adapter.dump_json(message)
+    except PydanticSerializationError:
+        return orjson.dumps(well_formed_json(adapter.dump_python(message, mode="json")))
+
+
 def encode(message: Message, *, number: int = 0, content: bytes = b"") -> bytes:
-    body = _ADAPTERS[type(message)].dump_json(message)
+    body = _dump(_ADAPTERS[type(message)], message)
     return b"".join((b"%d %b %d\n" % (number, type(message).__name__.encode(), len(body)), body, content))
 
 

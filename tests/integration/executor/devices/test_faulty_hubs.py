@@ -68,7 +68,6 @@ def says(content: bytes, *, status: int = 200) -> Answer:
         (b"", "without JSON"),
         (b"[1]", "without a value"),
         (b'{"status": 0}', "without a value"),
-        (b'{"value": "\xff"}', "without JSON"),
     ],
 )
 async def test_replies_that_are_not_webdriver_are_network_errors(
@@ -79,6 +78,29 @@ async def test_replies_that_are_not_webdriver_are_network_errors(
         with pytest.raises(HubUnreachable, match=message) as raised:
             await driver.source()
     assert raised.value.category is Category.NETWORK_ERROR
+
+
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        (b'"a\\ud83d"', "a\ufffd"),
+        (b'"\\ude00a"', "\ufffda"),
+        (b'"\\ud83d\\ude00"', "\U0001f600"),
+        (b'"a\\u0000b"', "ab"),
+        (b'"a\xff"', "a\ufffd"),
+        (b'"a\xf0\x9f"', "a\ufffd"),
+    ],
+)
+async def test_texts_of_a_driver_are_made_well_formed(hub: ScriptedHub, written: bytes, text: str) -> None:
+    """A page that cuts a text in the middle of an emoji is no reason to lose the session."""
+    hub.answers["GET /session/one/source"] = says(b'{"value": %b}' % written)
+    failed = b'{"value": {"error": "invalid argument", "message": %b}}' % written
+    hub.answers["GET /session/one/url"] = says(failed, status=400)
+    async with driving(hub) as driver:
+        assert await driver.source() == text
+        with pytest.raises(DriverError) as raised:
+            await driver.url()
+    assert raised.value.message == f"invalid argument: {text}"
 
 
 async def test_an_endless_reply_is_cut_off(hub: ScriptedHub) -> None:

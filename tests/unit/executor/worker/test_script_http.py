@@ -115,6 +115,19 @@ async def test_a_request_is_sent(server: TestServer) -> None:
     assert response.body == f"POST böse Ada api.example.test:{server.port}"
 
 
+async def test_bytes_that_are_no_text_are_replaced() -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nX-Name: caf\xe9\r\nContent-Length: 5\r\n\r\ncaf\xe9\0")
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as served:
+        port = served.sockets[0].getsockname()[1]
+        request = HttpRequest(method="GET", url=f"http://api.example.test:{port}/")
+        response = await http("*.example.test").send(request)
+    assert (response.headers["x-name"], response.body) == ("caf\ufffd", "caf\ufffd")
+
+
 @pytest.mark.parametrize(
     ("target", "hosts", "message"),
     [

@@ -1,6 +1,7 @@
 """Reads app models from YAML; errors have a line and column. The format: docs/app-models.md."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from services.executor.automation.devices.simulated.app_model import (
@@ -17,6 +18,7 @@ from services.executor.automation.devices.simulated.element_reader import Elemen
 from services.flows.documents import Limits, read_yaml
 from services.flows.expressions import WORDS
 from services.flows.nodes import Node, read_optional
+from services.flows.texts import well_formed
 from services.flows.values import Value
 
 MARK = "app_model"
@@ -33,7 +35,8 @@ _APP_FIELDS = ("id", "name", "version")
 
 def read_model(text: str) -> AppModel:
     """The app model in a YAML text. Raise DocumentError for the first error."""
-    return _model(read_yaml(text, "model", BOUNDS))
+    root = read_yaml(text, "model", BOUNDS)
+    return _model(_well_formed(root) if "\\" in text else root)
 
 
 def read_artifact(content: bytes) -> AppModel | None:
@@ -47,6 +50,19 @@ def read_artifact(content: bytes) -> AppModel | None:
     if not any(line.startswith(f"{MARK}:") for line in text.splitlines()):
         return None
     return read_model(text)
+
+
+def _well_formed(node: Node) -> Node:
+    """The node with its texts well-formed: escapes in YAML stand for any character."""
+    match node.value:
+        case str() as text:
+            return replace(node, value=well_formed(text), raw=well_formed(node.raw))
+        case tuple() as items:
+            return replace(node, value=tuple(map(_well_formed, items)))
+        case Mapping() as entries:
+            return replace(node, value={key: _well_formed(each) for key, each in entries.items()})
+        case _:
+            return node
 
 
 def built_in_model() -> AppModel:

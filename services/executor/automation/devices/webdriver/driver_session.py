@@ -1,7 +1,6 @@
 """A session's WebDriver commands: W3C's, and those that Appium's drivers share."""
 
 import base64
-import binascii
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Self
@@ -81,7 +80,7 @@ class DriverSession:
         """A PNG."""
         try:
             picture = base64.b64decode(_text(await self.get("/screenshot", seconds=LOOK_SECONDS)))
-        except binascii.Error as error:
+        except ValueError as error:
             raise HubUnreachable("the driver's screenshot is not Base64") from error
         if not picture.startswith(b"\x89PNG"):
             raise HubUnreachable("the driver's screenshot is not a PNG")

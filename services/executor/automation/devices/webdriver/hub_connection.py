@@ -15,7 +15,8 @@ from services.chassis.http_body import BodyTooLarge, read_body
 from services.chassis.web_addresses import PUBLIC_ONLY, AddressRefused
 from services.executor.automation.devices.port import DeviceFailure
 from services.executor.model.failures import Category
-from services.flows.texts import cut
+from services.executor.texts import parse_json
+from services.flows.texts import cut, well_formed
 
 log = logs.get(__name__)
 
@@ -139,9 +140,9 @@ class HubConnection:
 
     def _value(self, status: int, content: bytes) -> Json:
         try:
-            reply = orjson.loads(content)
-        except orjson.JSONDecodeError as error:
-            start = self._without_addresses(cut(content.decode(errors="replace"), 80))
+            reply = parse_json(content)
+        except ValueError as error:
+            start = self._without_addresses(cut(well_formed(content.decode(errors="replace")), 80))
             raise HubUnreachable(f"the hub answered {status} without JSON: {start!r}") from error
         if not isinstance(reply, dict) or "value" not in reply:
             raise HubUnreachable(f"the hub answered {status} without a value: not WebDriver")

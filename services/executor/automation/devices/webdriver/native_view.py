@@ -12,6 +12,7 @@ from services.executor.automation.screen.elements import NOWHERE, Bounds, Elemen
 from services.executor.automation.screen.page_source.nodes import SourceError
 from services.executor.automation.screen.page_source.reader import read_source
 from services.executor.model.failures import Category
+from services.executor.texts import readable_xml
 
 FOCUSED_WITHIN_SECONDS = 3.0
 _PAUSE_SECONDS = 0.1
@@ -20,9 +21,20 @@ _PAUSE_SECONDS = 0.1
 def read_tree(source: str, platform: str | None = None) -> Element:
     """The elements of a driver's page source; `platform` is Android, iOS, or None for any other."""
     try:
-        return read_source(source, platform)
+        return _read(source, platform)
     except SourceError as error:
         raise DeviceFailure(Category.DEVICE_UNAVAILABLE, f"the driver's page source cannot be read: {error}") from error
+
+
+def _read(source: str, platform: str | None) -> Element:
+    """Drivers write what an app shows, also characters that XML cannot hold."""
+    try:
+        return read_source(source, platform)
+    except SourceError:
+        readable = readable_xml(source)
+        if readable == source:
+            raise
+        return read_source(readable, platform)
 
 
 class NativeView:

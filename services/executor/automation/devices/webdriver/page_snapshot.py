@@ -6,8 +6,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from services.executor.automation.devices.port import script_error
 from services.executor.automation.devices.webdriver.driver_session import SCRIPT_TRIES, DriverSession, element_of
 from services.executor.automation.devices.webdriver.hub_connection import HubUnreachable, Json
@@ -20,6 +18,7 @@ from services.executor.automation.screen.page_source.html_semantics import (
     role_of,
     selected_of,
 )
+from services.executor.texts import parse_json
 from services.flows.nodes import quote
 from services.flows.texts import cut, cut_elsewhere
 
@@ -42,11 +41,15 @@ async def query_page(driver: DriverSession, what: str, **request: Json) -> dict[
     value: Json = None
     for _ in range(SCRIPT_TRIES):
         value = value or await driver.execute(_script(), {"what": what, **request})
-    if not (isinstance(value, list) and value and isinstance(value[0], str)):
+    written, *elements = value if isinstance(value, list) and value else [None]
+    try:
+        answer = parse_json(written) if isinstance(written, str) else None
+    except ValueError:
+        answer = None
+    if not isinstance(answer, dict):
         raise HubUnreachable("the driver's answer from the page is malformed")
-    answer: dict[str, Any] = orjson.loads(value[0])
-    if len(value) > 1:
-        answer["element"] = element_of(value[1])
+    if elements:
+        answer["element"] = element_of(elements[0])
     return answer
 
 

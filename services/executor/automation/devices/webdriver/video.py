@@ -1,7 +1,6 @@
 """Videos of phones, by the endpoint that Appium's drivers share."""
 
 import base64
-import binascii
 from collections.abc import Awaitable, Callable, Mapping
 
 from services.executor.automation.devices.port import Recording
@@ -57,6 +56,6 @@ class VideoRecorder:
         video = await self._driver.post("/appium/stop_recording_screen", {"options": {}}, seconds=STOP_SECONDS)
         try:
             content = base64.b64decode(video if isinstance(video, str) else "")
-        except binascii.Error as error:
+        except ValueError as error:
             raise HubUnreachable("the driver's video is not Base64") from error
         return Recording(content, "video/mp4") if content else None

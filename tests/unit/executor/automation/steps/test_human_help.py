@@ -1,7 +1,7 @@
 """Human in the loop: what a person is asked, and what follows from the answer."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -21,28 +21,9 @@ from services.executor.model.failures import Category
 from services.flows.steps import Sentence, Step
 from tests.eventually import eventually
 from tests.fakes.devices import FakeDevice, FakeEvidence, button, screen
+from tests.fakes.people import FakeHuman
 from tests.unit.executor.automation import attempts
 from tests.unit.executor.automation.attempts import failure_of
-
-
-class FakeHuman:
-    """Gives the answers in turn, then None; with `silent` it never answers. `questions` are those asked.
-
-    `meanwhile` happens while it thinks.
-    """
-
-    def __init__(self, *answers: str | None, silent: bool = False) -> None:
-        self._answers = list(answers)
-        self._silent = silent
-        self.questions: list[HumanQuestion] = []
-        self.meanwhile: Callable[[], None] = lambda: None
-
-    async def ask(self, question: HumanQuestion) -> str | None:
-        self.questions.append(question)
-        self.meanwhile()
-        if self._silent:
-            await asyncio.Event().wait()
-        return self._answers.pop(0) if self._answers else None
 
 
 async def run(device: FakeDevice, human: FakeHuman, *steps: object, **fields: Any) -> AttemptResult:

@@ -42,6 +42,13 @@ async def test_a_tap_goes_to_the_middle_of_the_visible_part() -> None:
     assert (move["x"], move["y"]) == (230, 400)
 
 
+async def test_a_screen_is_read_whatever_characters_the_app_shows() -> None:
+    """UiAutomator2 and XCUITest write them as they are, or as numbers."""
+    hub = FakeHub({"GET /source": HALF_VISIBLE.replace("Half", "&#55357;&#x0;\x01\uffffHalf")})
+    tree = await phone("android", hub).tree()
+    assert "\ufffd\ufffd\ufffd\ufffdHalf" in [each.text for each in walk(tree)]
+
+
 async def test_elements_outside_the_screen_are_not_tapped() -> None:
     hub = FakeHub({"GET /source": HALF_VISIBLE})
     device = phone("android", hub)
