@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mobiletest_cli.errors import INVALID_FILE, CliError
 from mobiletest_cli.file_replacement import replacing
-from mobiletest_cli.folder_search import FLOW_FOLDER
+from mobiletest_cli.folder_search import FLOW_FOLDER, find_repository, is_hidden
 from mobiletest_cli.names import file_name
 
 if TYPE_CHECKING:
@@ -21,10 +22,11 @@ _HEADER = {"appId", "url", "name", "tags", "env", "onFlowStart", "onFlowComplete
 def write_flows(folder: Path, tests: Iterable[Test], *, force: bool = False) -> list[Path]:
     """Write a file for each test: at the path that it was imported from, or one made of its name.
 
-    The files that were new or different. CliError: one differs and `force` is not set (then nothing is written), or
-    cannot be written.
+    The files that were new or different. CliError: one differs and `force` is not set, or is behind a link that leads
+    elsewhere (then nothing is written), or cannot be written.
     """
     contents = _contents(folder, tests)
+    _check_links(folder, contents)
     changed = [(path, text) for path, text in contents.items() if not path.is_file() or path.read_bytes() != text]
     existing = [str(path) for path, _ in changed if path.exists()]
     if existing and not force:
@@ -34,6 +36,19 @@ def write_flows(folder: Path, tests: Iterable[Test], *, force: bool = False) -> 
         with replacing(path) as file:
             file.write(text)
     return [path for path, _ in changed]
+
+
+def _check_links(folder: Path, paths: Iterable[Path]) -> None:
+    """CliError: a link in the folder leads out of its git repository, or of the folder without one, or to what is
+    hidden: links may come from a pull request, and what is written from the server.
+    """
+    root = Path(os.path.realpath(folder))
+    limit = find_repository(root) or root
+    for path in paths:
+        target = Path(os.path.realpath(path))
+        is_near = target.is_relative_to(limit) and not is_hidden(target.relative_to(limit).parts)
+        if not (target.is_relative_to(root) or is_near):
+            raise CliError(f"{path}: a link leads to {target}, which is not written", INVALID_FILE, "Remove the link")
 
 
 def _contents(folder: Path, tests: Iterable[Test]) -> dict[Path, bytes]:

@@ -1,6 +1,6 @@
 """Ids, paths and names of files that a server gives."""
 
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -161,6 +161,37 @@ def test_a_flow_keeps_its_path(tmp_path: Path) -> None:
     tests = [{"id": "1", "name": "a", "source_path": path, "steps": [], "tags": []} for path in paths]
     write_flows(tmp_path, cast("Any", tests))
     assert sorted(map(str, written(tmp_path))) == sorted(paths)
+
+
+@pytest.mark.parametrize(
+    ("link", "leads_to", "is_repository", "is_written"),
+    [
+        ("pay.yaml", "../../outside.yaml", False, False),
+        ("pay.yaml", "../../outside.yaml", True, False),
+        ("pay.yaml", "../.git/hooks/pre-commit", True, False),
+        ("pay.yaml", "../shared/pay.yaml", False, False),
+        ("pay.yaml", "../shared/pay.yaml", True, True),
+        ("pay.yaml", "pay.yaml", True, True),
+        ("pay", "../..", True, False),
+        ("pay", "../shared", True, True),
+    ],
+)
+def test_flows_are_not_written_through_links_that_lead_elsewhere(
+    tmp_path: Path, link: str, leads_to: str, *, is_repository: bool, is_written: bool
+) -> None:
+    folder = tmp_path / "project" / "flows"
+    folder.mkdir(parents=True)
+    (tmp_path / "project" / "shared").mkdir()
+    if is_repository:
+        (tmp_path / "project" / ".git" / "hooks").mkdir(parents=True)
+    (folder / link).symlink_to(leads_to)
+    path = link if link.endswith(".yaml") else f"{link}/card.yaml"
+    tests = [
+        {"id": EXECUTION, "name": "Pay", "source_path": each, "steps": [], "tags": []} for each in ("a.yaml", path)
+    ]
+    with nullcontext() if is_written else pytest.raises(CliError, match="a link leads to"):
+        write_flows(folder, cast("Any", tests), force=True)
+    assert (folder / "a.yaml").exists() == is_written
 
 
 @pytest.mark.parametrize("answer", [{}, {"id": None}, {"id": "../x"}, {"id": f"{EXECUTION}\nPATH=/tmp"}])
