@@ -40,7 +40,8 @@ _PAGE_ITEMS, _MOST_PAGES = 100, 1000
 _LONGEST_PAUSE = 10.0
 _LONG_SECONDS = 3.0
 """Calls that take longer, because they are repeated, say so."""
-_ADDRESS = re.compile(r"https?://[!-~]+", re.ASCII)
+_ADDRESS = re.compile(r"https?://[\w.~:/?#\[\]@!$&'()*+,;=%-]+", re.ASCII)
+"""Without what ends a link in Markdown."""
 
 
 class Api:

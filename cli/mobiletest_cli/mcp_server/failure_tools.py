@@ -13,7 +13,7 @@ from mobiletest_cli.api import Api
 from mobiletest_cli.errors import NOT_FOUND, CliError
 from mobiletest_cli.mcp_server.read_tools import Answer, ExecutionId
 from mobiletest_cli.mcp_server.summaries import cut, run_summary
-from mobiletest_cli.printable import printable_values
+from mobiletest_cli.printable import printable, printable_values
 
 if TYPE_CHECKING:
     from mobiletest_cli.api_types import Attempt, Run, StepResult
@@ -149,7 +149,7 @@ class FailureTools:
             if step and artifact["name"] == step["screenshot"] and artifact["url"]:
                 if (artifact["size_bytes"] or 0) > MOST_IMAGE_BYTES:
                     return ["The screenshot is too large to be shown here."]
-                kind = str(artifact["content_type"]).removeprefix("image/")
+                kind = printable(str(artifact["content_type"])).removeprefix("image/")
                 return [Image(data=self._artifact(run, artifact["name"]), format=kind)]
         return []
 

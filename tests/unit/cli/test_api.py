@@ -18,6 +18,7 @@ from mobiletest_cli.errors import CliError
         ("", "http://10.0.0.7:8080/tests/executions/7"),
         ("javascript:alert(1)", "http://10.0.0.7:8080/tests/executions/7"),
         ("https://a.example/ --help", "http://10.0.0.7:8080/tests/executions/7"),
+        ("https://a.example/>)![x](https://b.example/", "http://10.0.0.7:8080/tests/executions/7"),
     ],
 )
 def test_pages_are_below_the_public_address_if_the_server_names_one(public_url: str, page: str) -> None:
