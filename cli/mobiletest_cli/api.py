@@ -309,7 +309,7 @@ def _meaning(status: int, code: str) -> tuple[int, str | None]:
     """The exit code of an HTTP status, and what to do."""
     if status == 401:
         return AUTHENTICATION, "Set MOBILETEST_API_KEY to a key that is valid, or run: mobiletest login"
-    if status == 403 and code == "SCOPE_MISSING":
+    if status == 403 and code in ("SCOPE_MISSING", "SCOPE_EXCEEDED"):
         return AUTHENTICATION, "mobiletest whoami shows the scopes of the key"
     if status in (403, 429):
         return RATE_LIMITED, None

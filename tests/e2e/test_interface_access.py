@@ -1,5 +1,6 @@
 """The interface document's authentication: keys, and what other organisations see."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from tests.e2e.client import Answer, Api, created
@@ -47,6 +48,22 @@ async def test_a_key_is_shown_once_works_and_ceases_to_work_when_deleted(api: Ap
             return answer.status == 401 and bool(answer.detail == "Invalid API key")
 
         await eventually(refused)
+
+
+async def test_a_key_makes_no_key_that_may_do_more_or_lasts_longer(api: Api) -> None:
+    """An administrator's key that is lent for an hour gives nobody the right to start or to read."""
+    now = datetime.now(UTC).replace(microsecond=0)
+    end, later = ((now + timedelta(hours=hours)).isoformat().replace("+00:00", "Z") for hours in (1, 2))
+    lent = created(await api.post("/settings/api-keys", {"name": "lent", "scopes": ["admin"], "expires_at": end}))
+    async with Api(api.url, lent["key"]) as holder:
+        more = await holder.post("/settings/api-keys", {"name": "more", "scopes": ["read", "execute", "admin"]})
+        assert (more.status, more.body["code"]) == (403, "SCOPE_EXCEEDED")
+        assert more.detail.endswith("which are admin; leave out read, execute")
+        longer = await holder.post("/settings/api-keys", {"name": "longer", "expires_at": later})
+        assert (longer.status, longer.locations()) == (422, [["body", "expires_at"]])
+        assert end in longer.detail[0]["msg"]
+        child = created(await holder.post("/settings/api-keys", {"name": "child"}))
+    assert (child["scopes"], child["expires_at"]) == (["admin"], end)
 
 
 REFUSED: list[tuple[str, str, Any]] = [

@@ -1,6 +1,6 @@
 """Creating, listing, deleting and verifying API keys; creating organisations."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -23,7 +23,7 @@ from services.catalog.usecases.errors import reports_violations, require
 from services.chassis import context
 from services.chassis.clock import Clock
 from services.chassis.context import Caller, current
-from services.chassis.errors import FailedPrecondition, Unauthenticated
+from services.chassis.errors import FailedPrecondition, PermissionDenied, Unauthenticated
 from services.chassis.ids import new_id
 from services.chassis.limits import limit_reached
 
@@ -47,35 +47,40 @@ class KeyUseCases:
 
     @reports_violations
     async def create(self, name: str, scopes: Sequence[Scope], expires_at: datetime | None) -> IssuedKey:
-        """A new key; no scopes mean all.
+        """A new key that may do no more than its caller, and no longer; no scopes mean the caller's.
 
-        InvalidArgument: it would have expired already; PermissionDenied: there are as many as allowed. Every process
-        may exceed that by the keys that others create in the same moment.
+        InvalidArgument: it would have expired already, or outlive the key of the caller; PermissionDenied: the caller
+        lacks one of the scopes, or there are as many keys as allowed. Every process may exceed that by the keys that
+        others create in the same moment.
         """
         now, offered = self._clock.now(), new_secret()
         if expires_at is not None and expires_at <= now:
             raise InvalidValue("expires_at", "must be in the future")
+        allowed = _scopes_of(current())
+        if not allowed.issuperset(scopes):
+            raise _scopes_exceeded(allowed, scopes)
         key = ApiKey(
             id=new_id(),
             org_id=current().org_id,
             lookup=offered.lookup,
             secret_sha256=secret_digest(offered.secret),
             name=validate_name(name),
-            scopes=tuple(scopes) or ALL_SCOPES,
+            scopes=tuple(scopes) or tuple(scope for scope in ALL_SCOPES if scope in allowed),
             created_at=now,
             expires_at=expires_at,
         )
 
         limit = (await self._limits.get()).api_keys
 
-        async def work(change: Change) -> None:
+        async def work(change: Change) -> ApiKey:
             if limit is not None and await change.keys.count() >= limit:
                 raise limit_reached("api_keys", limit, "delete keys that you do not need")
-            await change.keys.add(key)
-            change.announce(key)
+            limited = replace(key, expires_at=_limit_expiry(expires_at, await _expiry_of_caller(change)))
+            await change.keys.add(limited)
+            change.announce(limited)
+            return limited
 
-        await self._store.change(work, of=f"api keys of {key.org_id}")
-        return IssuedKey(key, format_key(offered))
+        return IssuedKey(await self._store.change(work, of=f"api keys of {key.org_id}"), format_key(offered))
 
     async def list(self, page: Page) -> ListPage[ApiKey]:
         """A page of the keys, newest first."""
@@ -126,5 +131,40 @@ class KeyUseCases:
         """A new organisation of this name with a key that has all scopes."""
         organisation = Organisation(new_id(), validate_name(name), self._clock.now())
         await self._ring.add_organisation(organisation)
-        with context.bind(Caller(org_id=organisation.id)):
+        with context.bind(Caller(org_id=organisation.id, scopes=context.ALL_SCOPES)):
             return await self.create("bootstrap", ALL_SCOPES, None)
+
+
+def _scopes_of(caller: Caller) -> frozenset[Scope]:
+    return frozenset(scope for scope in ALL_SCOPES if scope in caller.scopes)
+
+
+def _scopes_exceeded(allowed: Collection[Scope], asked: Sequence[Scope]) -> PermissionDenied:
+    lacking = ", ".join(scope for scope in asked if scope not in allowed)
+    own = ", ".join(scope for scope in ALL_SCOPES if scope in allowed)
+    message = (
+        f"scopes: a key gets at most the scopes of the caller that creates it, which are {own}; leave out {lacking}"
+    )
+    return PermissionDenied(message, reason="SCOPE_EXCEEDED", metadata={"scopes": own})
+
+
+async def _expiry_of_caller(change: Change) -> datetime | None:
+    """When the key of the caller expires; None for one that does not, and for operators, who need no key.
+
+    PermissionDenied: the key was deleted a moment ago, and its gateway has not heard of it yet.
+    """
+    subject = current().subject
+    if subject is None:
+        return None
+    key = await change.keys.get(subject)
+    if key is None:
+        raise PermissionDenied("The API key of this call has been deleted", reason="API_KEY_DELETED")
+    return key.expires_at
+
+
+def _limit_expiry(expires_at: datetime | None, limit: datetime | None) -> datetime | None:
+    """The expiry of a key whose creator expires at the limit: by default the same. InvalidValue: it would be later."""
+    if expires_at is not None and limit is not None and expires_at > limit:
+        until = limit.isoformat(timespec="seconds").replace("+00:00", "Z")
+        raise InvalidValue("expires_at", f"must not be after {until}, when the key that creates it expires")
+    return expires_at or limit

@@ -5,16 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from aiohttp import web
-from mobiletest.catalog.v1 import api_keys_pb2
 
-from services.chassis.proto_values import enum_spellings
 from services.gateway.dashboard.pages import Values, with_session
 from services.gateway.dashboard.rest_reader import RestError, read
 
 PAGE_SIZE = 50
 NEARLY_USED = 0.8
 """From this share of a limit on, the page warns."""
-SCOPES = tuple(enum_spellings(api_keys_pb2.Scope.DESCRIPTOR).values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +50,7 @@ async def list_keys(request: web.Request) -> Values:
         if error.status != 403:
             raise
         keys = None
-    return {"keys": keys, "scopes": SCOPES}
+    return {"keys": keys}
 
 
 @with_session

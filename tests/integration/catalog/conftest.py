@@ -4,7 +4,7 @@ of their own.
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -124,6 +124,13 @@ def caller() -> Iterator[Caller]:
     """A caller of a new organisation, by an API key."""
     with context.bind(Caller(org_id=str(uuid4()), subject=str(uuid4()), scopes=ALL_SCOPES)) as caller:
         yield caller
+
+
+@pytest.fixture
+def operator(caller: Caller) -> Iterator[Caller]:
+    """The caller is an operator of the organisation, who has no API key."""
+    with context.bind(replace(caller, subject=None, scopes=ALL_SCOPES)) as operator:
+        yield operator
 
 
 def foreign() -> Any:

@@ -60,6 +60,7 @@ async def test_the_changes_of_an_app_are_announced(service: Service, events: lis
     assert (uploaded.build_id, uploaded.version, uploaded.uploaded_at) == (build.id, "1", build.uploaded_at)
 
 
+@pytest.mark.usefixtures("operator")
 async def test_the_deletion_of_a_key_is_announced(service: Service, events: list[Event]) -> None:
     """So that every gateway forgets it."""
     key = await service.keys.CreateApiKey(api_keys_pb2.CreateApiKeyRequest(name="ci"))

@@ -11,7 +11,7 @@ from services.chassis.errors import PermissionDenied, Unauthenticated
 from tests.integration.catalog.conftest import Service, foreign
 from tests.integration.catalog.test_apps_rpc import failed
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.usefixtures("operator")]
 
 
 async def test_a_key_from_creation_to_deletion(service: Service) -> None:

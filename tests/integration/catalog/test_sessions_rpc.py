@@ -13,7 +13,7 @@ from services.chassis.errors import PermissionDenied, Unauthenticated
 from tests.integration.catalog.conftest import Service, foreign
 from tests.integration.catalog.test_apps_rpc import failed
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.usefixtures("operator")]
 
 
 @contextmanager

@@ -1,18 +1,28 @@
 """Issuing, listing, deleting and verifying API keys."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from uuid import uuid4
 
 import pytest
 
 from services.catalog.model.keys import ALL_SCOPES, PresentedKey, Scope, format_key
 from services.catalog.model.values import Page
+from services.catalog.usecases.keys import IssuedKey
 from services.chassis import context
 from services.chassis.context import Caller
-from services.chassis.errors import FailedPrecondition, NotFound, Unauthenticated
+from services.chassis.errors import FailedPrecondition, InvalidArgument, NotFound, PermissionDenied, Unauthenticated
 from tests.fakes.catalog_samples import at, org
 from tests.integration.catalog.usecases.conftest import Catalog, refused_fields
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.usefixtures("operator")]
+
+
+@contextmanager
+def calling_with(issued: IssuedKey) -> Iterator[None]:
+    """Calls with this key."""
+    with context.bind(Caller(org(), issued.key.id, frozenset(issued.key.scopes))):
+        yield
 
 
 async def test_a_new_key_is_shown_once(catalog: Catalog) -> None:
@@ -86,3 +96,36 @@ async def test_a_caller_is_shown_its_own_key(catalog: Catalog) -> None:
     for nobody in (Caller(org()), Caller(str(uuid4()), issued.key.id)):
         with context.bind(nobody), pytest.raises(FailedPrecondition, match="without an API key"):
             await catalog.keys.current()
+
+
+async def test_a_key_gives_no_scope_that_it_lacks(catalog: Catalog) -> None:
+    """By default it gives those that it has; an administrator's key alone makes no key that starts or writes."""
+    with calling_with(await catalog.keys.create("admin", [Scope.ADMIN], None)):
+        assert (await catalog.keys.create("child", [], None)).key.scopes == (Scope.ADMIN,)
+        with pytest.raises(PermissionDenied, match=r"which are admin; leave out read, execute$") as refusal:
+            await catalog.keys.create("child", [Scope.READ, Scope.EXECUTE, Scope.ADMIN], None)
+    assert refusal.value.reason == "SCOPE_EXCEEDED"
+    with context.bind(Caller(org(), scopes=frozenset({"read", "admin"}))):
+        assert (await catalog.keys.create("of an operator", [], None)).key.scopes == (Scope.READ, Scope.ADMIN)
+
+
+async def test_a_key_makes_none_that_outlives_it(catalog: Catalog) -> None:
+    with calling_with(await catalog.keys.create("for an hour", [], at(60))):
+        child = await catalog.keys.create("child", [], None)
+        assert child.key.expires_at == at(60)
+        assert (await catalog.keys.create("brief", [], at(30))).key.expires_at == at(30)
+        with pytest.raises(InvalidArgument, match=r"expires_at: must not be after .*Z, when the key that creates it"):
+            await catalog.keys.create("child", [], at(61))
+        assert (await catalog.keys.list(Page(1, 20))).total == 3
+    with calling_with(child):
+        assert (await catalog.keys.create("grandchild", [], None)).key.expires_at == at(60)
+    with calling_with(await catalog.keys.create("for ever", [], None)):
+        assert (await catalog.keys.create("child", [], None)).key.expires_at is None
+
+
+async def test_a_deleted_key_makes_no_other(catalog: Catalog) -> None:
+    """Its gateway may accept it for some seconds more."""
+    issued = await catalog.keys.create("ci", [], at(5))
+    await catalog.keys.delete(issued.key.id)
+    with calling_with(issued), pytest.raises(PermissionDenied, match="has been deleted"):
+        await catalog.keys.create("child", [], None)

@@ -103,6 +103,7 @@ class TestArtifactBytes:
 
 
 class TestKeys:
+    @pytest.mark.usefixtures("operator")
     async def test_as_many_as_allowed(self, catalog: Catalog) -> None:
         await catalog.limit(api_keys=2)
         first = await catalog.keys.create("one", (), None)

@@ -32,7 +32,8 @@ async def shown(catalog: Catalog, test: Test) -> Quarantine | None:
 
 
 async def named_key(catalog: Catalog, name: str) -> str:
-    return (await catalog.keys.create(name, (), None)).key.id
+    with context.bind(Caller(org(), scopes=context.ALL_SCOPES)):
+        return (await catalog.keys.create(name, (), None)).key.id
 
 
 async def test_it_has_a_reason_an_end_a_name_and_a_beginning(catalog: Catalog, test: Test) -> None:

@@ -12,7 +12,7 @@ from services.chassis.errors import PermissionDenied, Unauthenticated
 from tests.fakes.catalog_samples import at
 from tests.integration.catalog.usecases.conftest import Catalog
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.usefixtures("operator")]
 
 ENDED = r"^The session has ended; sign in again$"
 
