@@ -1,14 +1,14 @@
 """Starts and reruns executions: stores what to run with the requests for workers. Accepted means durable."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from services.chassis import logs
 from services.chassis.context import current
-from services.chassis.errors import FailedPrecondition, InvalidArgument, Violation
+from services.chassis.errors import FailedPrecondition, InvalidArgument, PermissionDenied, Violation
 from services.chassis.fair_turns import FairTurns
 from services.chassis.ids import new_id
 from services.chassis.limits import check_models
@@ -28,7 +28,7 @@ from services.executor.model.variants import Variant
 from services.executor.ports.executions import Catalog, Executions, PageRequest, PlanTooLarge, Supersessions
 from services.executor.usecases.queue_limit import QueueLimit
 from services.executor.usecases.variants import find_variants
-from services.flows.environment import InvalidEnvironment, check_environment, check_size
+from services.flows.environment import InvalidEnvironment, check_environment, check_size, secrets_of
 
 ALL_RUNS = PageRequest(1, 100_000)
 SWEEP_SECONDS = 5.0
@@ -37,6 +37,8 @@ NO_RUN_URL = (
     "X-CI-Run-URL must be an http or https URL, such as https://ci.example/runs/1; leave it out if there is none"
 )
 NO_CHANGE = "Send X-CI-PR-Number or X-CI-Branch: cancel_previous uses it to find earlier executions of the same change"
+SECRETS_SCOPE = "write"
+"""The scope with which a start may name secrets: that which sets them and names them in tests."""
 NO_NAME = "Send a name: cancel_previous uses it to find earlier executions of the same tests"
 
 log = logs.get(__name__)
@@ -76,7 +78,8 @@ class ExecutionStarter:
         NotFound: no such workflow or test; InvalidArgument: build_config names an unknown app or version, the workflow
         has no tests, the URL of the CI run is not one, variables cannot be used, or cancel_previous is set without a
         pull request or branch;
-        PermissionDenied: llm_config names a model that is not allowed; ResourceExhausted: too many runs or starts wait.
+        PermissionDenied: llm_config names a model that is not allowed, or variables name a secret and the caller may
+        not write; ResourceExhausted: too many runs or starts wait.
         Repeated with the same idempotency key, returns the execution created before.
         """
         if not is_run_url(wanted.ci.run_url or ""):
@@ -168,9 +171,21 @@ class ExecutionStarter:
 
 
 def _with_checked_env(config: RunConfig) -> RunConfig:
-    """InvalidArgument for variables that cannot be used."""
+    """InvalidArgument for variables that cannot be used; PermissionDenied for those that the caller may not use."""
     with _reports_environment():
-        return replace(config, env=check_environment(config.env, "run_config.env"))
+        checked = replace(config, env=check_environment(config.env, "run_config.env"))
+    _check_may_name_secrets(secrets_of(checked.env))
+    return checked
+
+
+def _check_may_name_secrets(secrets: Mapping[str, str]) -> None:
+    """PermissionDenied: whoever chooses the variable of a secret chooses where a test types it, as its author does."""
+    if secrets and SECRETS_SCOPE not in current().scopes:
+        message = (
+            f"run_config.env.{min(secrets)} names a secret, for which a start needs the scope {SECRETS_SCOPE}: add it, "
+            "or name the secret in env of the test or the workflow"
+        )
+        raise PermissionDenied(message, reason="SCOPE_MISSING", metadata={"scope": SECRETS_SCOPE})
 
 
 @contextmanager

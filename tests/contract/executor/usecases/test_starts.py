@@ -230,6 +230,20 @@ async def test_a_rerun_has_the_limits_of_today(world: World, catalog: FakeCatalo
             await ExecutionStarter(catalog, world.executions).rerun(execution.id, failed_only=False)
 
 
+async def test_a_start_names_secrets_only_with_the_scope_write(world: World, catalog: FakeCatalog) -> None:
+    """With execute alone it runs with those that the workflow names, and sends texts."""
+    workflow_id = configured(catalog, RunConfig(env={"PASSWORD": {"secret": "pw"}}))
+    named = RunConfig(env={"CITY": "Rome", "USER": {"secret": "card-number", "variant": False}})
+    with bind(replace(current(), scopes=frozenset({"execute", "read"}))):
+        with pytest.raises(PermissionDenied, match=r"^run_config\.env\.USER names a secret, .* scope write") as refusal:
+            await start(world, catalog, workflow_id, config=named)
+        texts = RunConfig(env={"USER": "ada", "LOGIN": {"value": "4711", "secret": True}})
+        execution = await start(world, catalog, workflow_id, config=texts)
+    assert (refusal.value.reason, execution.run_config.env["PASSWORD"]) == ("SCOPE_MISSING", {"secret": "pw"})
+    assert await number_of_runs(world) == 1
+    await start(world, catalog, workflow_id, config=named)
+
+
 def reading(text: str, env: Environment | None = None) -> RunPlan:
     """A test with this step and these variables of its own."""
     return replace(plan(), steps=(text,), env=env or {})
