@@ -34,12 +34,20 @@ REQUESTS_LIMIT = 50
 RESPONSE_BYTES = 2**20
 HEADERS_LIMIT = 50
 HEADER_BYTES = 16 * 2**10
+RESPONSE_HEADERS_LIMIT = 100
+RESPONSE_HEADER_BYTES = 64 * 2**10
 REDIRECTS_LIMIT = 5
 METHODS = ("GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS")
 _OURS = frozenset(("host", "content-length", "transfer-encoding", "connection", "upgrade", "proxy-authorization", "te"))
 _REDIRECTS = (301, 302, 303, 307, 308)
 _SAME_METHOD = (307, 308)
-_CREDENTIALS = frozenset(("authorization", "cookie", "x-api-key"))
+_FOR_ANY_ORIGIN = frozenset(
+    (
+        *("accept", "accept-charset", "accept-encoding", "accept-language"),
+        *("cache-control", "content-encoding", "content-language", "content-type", "user-agent"),
+    )
+)
+"""Headers of a script that go along to another origin; any other one may be a credential, such as X-Shop-Key."""
 
 
 class ScriptHttp:
@@ -75,6 +83,8 @@ class ScriptHttp:
             raise HttpFailed(f"the response of {host} has more than {RESPONSE_BYTES} bytes") from None
         except AddressRefused as error:
             raise HttpFailed(str(error)) from None
+        except aiohttp.ClientResponseError as error:  # whose text has the URL
+            raise HttpFailed(f"the response of {host} cannot be read: {shorten(error.message, 300)}") from None
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise HttpFailed(f"{host} cannot be reached: {_cause(error)}") from None
 
@@ -98,6 +108,7 @@ class ScriptHttp:
                 method, url, headers=headers, data=data, allow_redirects=False, skip_auto_headers=unsaid
             )
             async with sent as response:
+                _check_headers(response)
                 location = response.headers.get("Location")
                 if response.status not in _REDIRECTS or location is None:
                     return await _read(response)
@@ -106,7 +117,7 @@ class ScriptHttp:
                 method, has_body = "GET", False
                 headers = {name: value for name, value in headers.items() if name.lower() != "content-type"}
             if _origin(url) != _origin(before):
-                headers = {name: value for name, value in headers.items() if name.lower() not in _CREDENTIALS}
+                headers = {name: value for name, value in headers.items() if name.lower() in _FOR_ANY_ORIGIN}
         raise HttpFailed(f"{web_host(request.url)} redirects more than {REDIRECTS_LIMIT} times")
 
     def _check(self, url: str, hosts: AddressPolicy) -> str:
@@ -148,13 +159,22 @@ def _check_size(request: HttpRequest) -> None:
         raise HttpFailed(f"a request has at most {HEADERS_LIMIT} headers of {HEADER_BYTES} bytes together")
 
 
+def _check_headers(response: aiohttp.ClientResponse) -> None:
+    headers = response.raw_headers
+    if len(headers) > RESPONSE_HEADERS_LIMIT or sum(len(name) + len(value) for name, value in headers) > (
+        RESPONSE_HEADER_BYTES
+    ):
+        most = f"{RESPONSE_HEADERS_LIMIT} headers of {RESPONSE_HEADER_BYTES} bytes together"
+        raise HttpFailed(f"the response of {response.url.host} has more than {most}")
+
+
 def _encode_blanks(url: str) -> str:
     """As Maestro does."""
     return url.strip(" ").replace(" ", "%20")
 
 
 def _origin(url: str) -> tuple[str, str]:
-    """What credentials are for: the scheme, and the host with its port."""
+    """What headers of a script are for: the scheme, and the host with its port."""
     parts = urlsplit(url)
     return parts.scheme, parts.netloc.lower()
 

@@ -4,6 +4,7 @@ import asyncio
 import json
 import socket
 from collections.abc import AsyncIterator
+from urllib.parse import quote
 
 import pytest
 from aiohttp import web
@@ -18,6 +19,13 @@ from services.executor.worker import script_http
 from services.executor.worker.script_http import ScriptHttp
 
 HERE = AddressPolicy.parse(["127.0.0.0/8"])
+SECRET_HEADERS = {
+    "Authorization": "Bearer x",
+    "Cookie": "a=b",
+    "X-API-Key": "x",
+    "X-Shop-Token": "x",
+    "Referer": "http://x/",
+}
 
 
 class Limits:
@@ -65,7 +73,15 @@ async def large(request: web.Request) -> web.Response:
 
 
 async def credentials(request: web.Request) -> web.Response:
-    return web.json_response({"authorization": request.headers.get("Authorization")}, status=404)
+    """What arrived, apart from what every client sends."""
+    sent = {name.lower(): value for name, value in request.headers.items()}
+    usual = ("host", "accept-encoding", "user-agent")
+    return web.json_response({name: value for name, value in sent.items() if name not in usual}, status=404)
+
+
+async def headers(request: web.Request) -> web.Response:
+    count, size = int(request.query["count"]), int(request.query["size"])
+    return web.Response(headers={f"X-{number}": "x" * size for number in range(count)})
 
 
 @pytest.fixture
@@ -78,6 +94,7 @@ async def server() -> AsyncIterator[TestServer]:
     app.router.add_get("/loop", loop)
     app.router.add_get("/large", large)
     app.router.add_get("/credentials", credentials)
+    app.router.add_get("/headers", headers)
     server = TestServer(app, host="127.0.0.1")
     await server.start_server()
     yield server
@@ -191,9 +208,25 @@ async def test_credentials_stay_with_their_host_and_port(server: TestServer) -> 
     async with TestServer(app, host="127.0.0.1") as other_port:
         for target in (url(server, "/credentials", "other.example.test"), url(other_port, "/credentials")):
             begin = url(server, f"/redirect?to={target}")
-            request = HttpRequest(method="GET", url=begin, headers={"Authorization": "Bearer x"})
+            request = HttpRequest(method="GET", url=begin, headers={**SECRET_HEADERS, "accept": "text/plain"})
             response = await http("*.example.test").send(request)
-            assert (response.ok, response.status, response.body) == (False, 404, '{"authorization": null}')
+            assert (response.ok, response.status, json.loads(response.body)) == (False, 404, {"accept": "text/plain"})
+        same = HttpRequest(method="GET", url=url(server, "/redirect?to=/credentials"), headers=SECRET_HEADERS)
+        kept = json.loads((await http("*.example.test").send(same)).body)
+        assert {name.lower(): value for name, value in SECRET_HEADERS.items()}.items() <= kept.items()
+
+
+@pytest.mark.parametrize(("count", "size"), [(101, 1), (300, 1), (20, 4000), (1, 9000)])
+async def test_the_headers_of_a_response_are_limited(server: TestServer, count: int, size: int) -> None:
+    """Also those of a redirect; the message has no part of the path."""
+    target = url(server, f"/headers?count={count}&size={size}")
+    for address in (target, url(server, f"/redirect?to={quote(target)}")):
+        with pytest.raises(HttpFailed, match=r"^the response of api\.example\.test ") as error:
+            await http("api.example.test").send(HttpRequest(method="GET", url=address))
+        assert "count" not in str(error.value)
+    assert (
+        await http("api.example.test").send(HttpRequest(method="GET", url=url(server, "/headers?count=90&size=9")))
+    ).ok
 
 
 @pytest.mark.parametrize("path", ["/large", "/loop"])
