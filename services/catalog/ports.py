@@ -105,8 +105,11 @@ class Keys(LiveEntities[ApiKey], Protocol):
 class Sessions(LiveEntities[Session], Protocol):
     """The sessions that have not been ended; lookup ids are unique. Those that have expired are deleted some time."""
 
-    async def count_of_key(self, key_id: str) -> int:
-        """How many sessions somebody has begun with this key, also those that have been ended."""
+    async def oldest_of_key(self, key_id: str, *, keep: int) -> Sequence[Session]:
+        """The sessions of this key but for the `keep` newest; those that have been ended come before the others."""
+
+    async def remove(self, session_id: str) -> None:
+        """Remove a session, also one that has been ended."""
 
 
 class KeyRing(Protocol):

@@ -33,8 +33,16 @@ class MongoSessions(MongoLiveEntities[Session]):
     def __init__(self, rows: OrgRows) -> None:
         super().__init__(rows, _session_document, partial(load, Session))
 
-    async def count_of_key(self, key_id: str) -> int:
-        return await self._rows.count({"api_key_id": key_id})
+    async def oldest_of_key(self, key_id: str, *, keep: int) -> Sequence[Session]:
+        of_key = {"api_key_id": key_id}
+        surplus = await self._rows.count(of_key) - keep
+        if surplus <= 0:
+            return ()
+        oldest = await self._rows.find(of_key, [("live", 1), ("created_at", 1), ("_id", 1)], Page(1, surplus))
+        return [load(Session, document) for document in oldest]
+
+    async def remove(self, session_id: str) -> None:
+        await self._rows.remove({"_id": session_id})
 
 
 class MongoKeyRing:

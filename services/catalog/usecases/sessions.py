@@ -19,11 +19,11 @@ from services.chassis.clock import Clock
 from services.chassis.context import bind, current
 from services.chassis.errors import Unauthenticated
 from services.chassis.ids import new_id
-from services.chassis.limits import limit_reached
 
 DURATION = timedelta(hours=12)
 SESSIONS_OF_KEY = 1_000
-"""That have not expired; one that was ended still counts, so that signing in and out stores no more."""
+"""That have not expired; one that was ended still counts, so that signing in and out stores no more. Another sign-in
+ends the oldest, so that nobody locks the owner of the key out by signing in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,9 @@ class SessionUseCases:
         self._clock = clock
 
     async def begin(self, key: str) -> IssuedSession:
-        """A new session with this key. Unauthenticated: see `KeyUseCases.verify`; PermissionDenied: it has too many."""
+        """A new session with this key; the oldest beyond as many as a key may have end. Unauthenticated: see
+        `KeyUseCases.verify`.
+        """
         holder, now, offered = await self._keys.verify(key), self._clock.now(), new_secret()
         session = Session(
             id=new_id(),
@@ -67,14 +69,16 @@ class SessionUseCases:
             created_at=now,
             expires_at=now + DURATION,
         )
+
+        async def work(change: Change) -> None:
+            for oldest in await change.sessions.oldest_of_key(holder.id, keep=SESSIONS_OF_KEY - 1):
+                await change.sessions.remove(oldest.id)
+                if oldest.deleted_at is None:
+                    change.announce(replace(oldest, deleted_at=now, revision=oldest.revision + 1))
+            await change.sessions.add(session)
+
         with bind(replace(current(), org_id=holder.org_id)):
-            if await self._store.sessions.count_of_key(holder.id) >= SESSIONS_OF_KEY:
-                raise limit_reached(
-                    "sessions",
-                    SESSIONS_OF_KEY,
-                    "wait until the oldest expire, 12 hours after their begin, or use another key",
-                )
-            await self._store.sessions.add(session)
+            await self._store.change(work, of=f"sessions of {holder.id}")
         return IssuedSession(SignedIn(session, holder), format_key(offered, SESSION_PREFIX))
 
     async def verify(self, token: str) -> SignedIn:

@@ -26,12 +26,20 @@ async def test_a_session_is_kept_as_it_is(store: MongoStore, ring: MongoKeyRing)
         await store.sessions.add(replace(begun, id="another"))
 
 
-async def test_sessions_are_counted_by_key(store: MongoStore) -> None:
-    for key_id in ("key", "key", "other"):
-        await store.sessions.add(session(new_secret(), key_id))
-    assert await store.sessions.count_of_key("key") == 2
+async def test_the_oldest_sessions_of_a_key_are_found_and_removed(store: MongoStore) -> None:
+    """Those that have been ended come first."""
+    sessions = [session(new_secret(), "key", minutes) for minutes in range(4)]
+    for each in (*sessions, session(new_secret(), "other", 0)):
+        await store.sessions.add(each)
+    ended = replace(sessions[2], deleted_at=at(9))
+    await store.sessions.replace(ended)
+    assert list(await store.sessions.oldest_of_key("key", keep=4)) == []
+    assert list(await store.sessions.oldest_of_key("key", keep=1)) == [ended, sessions[0], sessions[1]]
     with foreign():
-        assert await store.sessions.count_of_key("key") == 0
+        assert list(await store.sessions.oldest_of_key("key", keep=0)) == []
+    for each in (ended, sessions[0]):
+        await store.sessions.remove(each.id)
+    assert list(await store.sessions.oldest_of_key("key", keep=0)) == [sessions[1], sessions[3]]
 
 
 async def test_a_key_is_found_by_its_id(store: MongoStore, ring: MongoKeyRing) -> None:

@@ -8,7 +8,7 @@ import pytest
 from services.catalog.model.keys import SESSION_PREFIX, PresentedKey, format_key, new_secret
 from services.catalog.model.values import Page
 from services.catalog.usecases.sessions import SESSIONS_OF_KEY, IssuedSession, SessionUseCases
-from services.chassis.errors import PermissionDenied, Unauthenticated
+from services.chassis.errors import Unauthenticated
 from tests.fakes.catalog_samples import at
 from tests.integration.catalog.usecases.conftest import Catalog
 
@@ -90,18 +90,30 @@ async def test_nobody_ends_a_session_without_its_secret(catalog: Catalog, sessio
     await sessions.verify(issued.token)
 
 
-async def test_the_sessions_of_a_key_are_limited(catalog: Catalog, sessions: SessionUseCases) -> None:
+async def test_another_sign_in_ends_the_oldest_session(catalog: Catalog, sessions: SessionUseCases) -> None:
+    """Nobody locks the owner of a key out by signing in; whoever has been signed out is announced."""
     key = (await catalog.keys.create("ada", [], None)).value
-    issued = await sessions.begin(key)
-    await sessions.end(issued.token)
+    first = await sessions.begin(key)
+    catalog.clock.minutes = 1
+    second = await sessions.begin(key)
+    other = await begun(catalog, sessions)
     rows = catalog.mongo.collection("sessions")
-    row = await rows.find_one({"_id": issued.signed_in.session.id})
+    row = await rows.find_one({"_id": second.signed_in.session.id})
     await rows.insert_many(
-        {**row, "_id": str(uuid4()), "lookup": new_secret().lookup} for _ in range(SESSIONS_OF_KEY - 2)
+        {**row, "_id": str(uuid4()), "lookup": new_secret().lookup, "created_at": at(2)}
+        for _ in range(SESSIONS_OF_KEY - 2)
     )
-    await sessions.begin(key)
-    with pytest.raises(PermissionDenied, match="wait until the oldest expire"):
-        await sessions.begin(key)
+    catalog.store.facts.clear()
+    catalog.clock.minutes = 3
+    newest = await sessions.begin(key)
+    assert [(fact.id, fact.revision) for fact in catalog.store.facts] == [(first.signed_in.session.id, 2)]
+    with pytest.raises(Unauthenticated, match=ENDED):
+        await sessions.verify(first.token)
+    await sessions.end(newest.token)
+    again = await sessions.begin(key)
+    for kept in (second, other, again):
+        await sessions.verify(kept.token)
+    assert await rows.count_documents({"api_key_id": first.signed_in.key.id}) == SESSIONS_OF_KEY
 
 
 async def test_a_session_counts_as_a_use_of_its_key(catalog: Catalog, sessions: SessionUseCases) -> None:
