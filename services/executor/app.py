@@ -142,7 +142,7 @@ def _servicers(
     executions = MongoExecutions(shared.transactions, shared.outbox)
     starter = ExecutionStarter(shared.catalog, executions)
     control = ExecutionControl(executions, notifier, ObjectStoreArtifacts(shared.objects))
-    baselines = BaselineUseCases(control, stored, shared.catalog.limits)
+    baselines = BaselineUseCases(control, stored, shared.catalog.limits, shared.catalog)
     ledger = MongoModelUsage(shared.mongo)
     limits = LimitUseCases(executions, stored, shared.catalog.limits, ledger=ledger, clock=SystemClock())
     return [

@@ -1,11 +1,13 @@
 """The interface document's authentication: keys, and what other organisations see."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from tests.e2e.client import Answer, Api, created
 from tests.e2e.world import FAILING, UNKNOWN, World
 from tests.eventually import eventually
+from tests.openapi_document import DOCUMENT
 from tests.shared_infrastructure import SharedStack
 
 START = "/execution/api/execute_workflow_id_async"
@@ -64,6 +66,24 @@ async def test_a_key_makes_no_key_that_may_do_more_or_lasts_longer(api: Api) -> 
         assert end in longer.detail[0]["msg"]
         child = created(await holder.post("/settings/api-keys", {"name": "child"}))
     assert (child["scopes"], child["expires_at"]) == (["admin"], end)
+
+
+UNKNOWN_IDS = {"key": "home_ios-1x1_0123456789ab", "artifact_name": "a.png", "name": "unknown"}
+"""Of paths; the others are UUIDs."""
+
+
+async def test_nothing_is_read_or_deleted_below_an_unknown_id(api: Api) -> None:
+    """Every operation of the document that has an id in its path: a list of what an unknown thing has is a 404 too."""
+    paths = {
+        (method, re.sub(r"\{(\w+)\}", lambda name: UNKNOWN_IDS.get(name[1], UNKNOWN), path))
+        for path, operations in DOCUMENT["paths"].items()
+        for method in operations.keys() & {"get", "delete"}
+        if "{" in path
+    }
+    answers = {(method, path): await api.call(method.upper(), path) for method, path in sorted(paths)}
+    assert len(answers) >= 25
+    assert {place: answer.status for place, answer in answers.items() if answer.status != 404} == {}
+    assert {place for place, answer in answers.items() if not answer.detail.endswith(" not found")} == set()
 
 
 REFUSED: list[tuple[str, str, Any]] = [

@@ -9,7 +9,7 @@ from services.chassis.byte_ranges import FilePart, find_part
 from services.chassis.context import current
 from services.chassis.errors import InvalidArgument, NotFound
 from services.executor.model.baselines import BASELINE_BYTES, Baseline, is_baseline_key, key_of_artifact
-from services.executor.ports.baselines import Baselines, TestKey
+from services.executor.ports.baselines import Baselines, ExistingTests, TestKey
 from services.executor.ports.limits import OrganisationLimitsSource
 from services.executor.usecases.executions import ExecutionControl
 
@@ -26,10 +26,13 @@ class BaselineDownload:
 class BaselineUseCases:
     """The baselines of the caller's organisation."""
 
-    def __init__(self, control: ExecutionControl, baselines: Baselines, limits: OrganisationLimitsSource) -> None:
+    def __init__(
+        self, control: ExecutionControl, baselines: Baselines, limits: OrganisationLimitsSource, tests: ExistingTests
+    ) -> None:
         self._control = control
         self._baselines = baselines
         self._limits = limits
+        self._tests = tests
 
     async def accept(self, execution_id: str, run_id: str, artifact_name: str) -> Baseline:
         """From now on the run's test compares its screens with this picture, which an assertScreenshot has kept.
@@ -51,8 +54,12 @@ class BaselineUseCases:
         return await self._baselines.save(TestKey(run.org_id, run.target.test_id), key, picture, most_bytes)
 
     async def of_test(self, test_id: str) -> Sequence[Baseline]:
-        """The test's baselines by key; none for an unknown test."""
-        return await self._baselines.of_test(_own(test_id))
+        """The test's baselines by key. NotFound: there is no such test; Unavailable: that cannot be found out."""
+        test = _own(test_id)
+        found = await self._baselines.of_test(test)
+        if not found and not await self._tests.existing_tests(test.org_id, [test_id]):
+            raise NotFound("Test not found")
+        return found
 
     async def download(self, test_id: str, key: str, asked: ByteRange | None = None) -> BaselineDownload:
         """NotFound; InvalidArgument as in `find_part`."""

@@ -20,7 +20,7 @@ from services.executor.usecases.baselines import BaselineUseCases
 from services.executor.usecases.executions import ExecutionControl
 from tests.contract.executor.conftest import World
 from tests.contract.executor.executions import claimed, finish, started
-from tests.fakes.executor import FakeArtifacts, FakeLimitsSource
+from tests.fakes.executor import FakeArtifacts, FakeExistingTests, FakeLimitsSource
 
 KEY = baseline_key("home.png", "android-720x1280")
 ACTUAL = f"attempt-1-step-003-{KEY}-actual.png"
@@ -51,7 +51,8 @@ def make(world: World, notifications: ChangeNotifier, tmp_path: Path) -> Callabl
         await artifacts.put(key.run_id, 1, artifact.name, b"png")
         control = ExecutionControl(world.executions, notifications, artifacts)
         test = TestKey(run.org_id, run.target.test_id)
-        return Scene(key, test, baselines, limits, BaselineUseCases(control, baselines, limits))
+        usecases = BaselineUseCases(control, baselines, limits, FakeExistingTests(test))
+        return Scene(key, test, baselines, limits, usecases)
 
     return ended_with
 
@@ -108,6 +109,7 @@ async def test_a_baseline_is_downloaded_and_deleted(scene: Scene) -> None:
         await scene.usecases.download(test_id, KEY)
     with pytest.raises(NotFound):
         await scene.usecases.delete(test_id, KEY)
+    assert await scene.usecases.of_test(test_id) == []
 
 
 @pytest.mark.parametrize("key", ["..", "home.png", f"../{KEY}", baseline_key("home.png", "ios-720x1280")])
@@ -122,7 +124,8 @@ async def test_an_unknown_baseline_is_not_found(scene: Scene, key: str) -> None:
 async def test_another_organisation_sees_no_baseline(scene: Scene) -> None:
     await scene.accept()
     with bind(Caller(org_id="another", via_gateway=True)):
-        assert await scene.usecases.of_test(scene.test.test_id) == []
+        with pytest.raises(NotFound, match="Test not found"):
+            await scene.usecases.of_test(scene.test.test_id)
         with pytest.raises(NotFound):
             await scene.usecases.delete(scene.test.test_id, KEY)
     assert len(await scene.baselines.of_test(scene.test)) == 1
