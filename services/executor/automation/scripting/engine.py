@@ -39,6 +39,11 @@ _KINDS = {"s": "text", "n": "number", "b": "boolean", "u": "undefined", "0": "nu
 _FRAME = re.compile(r"<input>:(\d{1,9}):(\d{1,9})", re.ASCII)
 """The numbers are bounded: a script can set the stack of its error."""
 _MESSAGE_LIMIT = 1_000
+_PENDING = "p"
+"""The tag of a promise that has not ended."""
+_NEVER_SETTLES = (
+    "its promise is never resolved; call resolve or reject in every new Promise, and see that memory does not run out"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +160,7 @@ class ScriptEngine:
         self._folder = script.folder
         try:
             names, tagged = _split(instance.run(self._order(script)))
-            if tagged == "p":
+            if tagged == _PENDING:
                 _, tagged = _split(instance.run(""))
             return _read_value(names, tagged, script.place)
         finally:
@@ -269,7 +274,9 @@ def _split(text: str) -> tuple[tuple[str, ...], str]:
 
 
 def _read_value(names: tuple[str, ...], tagged: str, place: str) -> ScriptResult:
-    """Raise ScriptError for what a script threw."""
+    """Raise ScriptError for what a script threw, and for a promise that is pending after all that it could wait for."""
+    if tagged == _PENDING:
+        raise ScriptError(f"{place}: the script does not end: {_NEVER_SETTLES}")
     if tagged.startswith("e"):
         raise ScriptError(_describe_error(tagged[1:], place))
     return ScriptResult(_KINDS.get(tagged[:1], "object"), tagged[1:], names)

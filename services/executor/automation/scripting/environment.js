@@ -1,6 +1,6 @@
 // What scripts of Maestro find: output, maestro, json, relativePoint, http, faker, console and the variables.
 // The value is a function that runs one script and returns the unknown names that it read and its value, as one text.
-// Called without an order it returns how the promise has ended that was the value.
+// Called without an order it returns how the promise has ended that was the value: "p" if it has not.
 (function () {
   'use strict';
   const call = globalThis.__host;
@@ -172,9 +172,8 @@
     try {
       const value = run(source);
       if (value instanceof Promised) {
-        settled = 'u';
-        then(value, () => {}, (error) => { settled = throwing(error); });
-        result = 'p';
+        result = settled = 'p';
+        then(value, () => { settled = 'u'; }, (error) => { settled = throwing(error); });
       } else result = tag(value);
     } catch (error) {
       result = throwing(error);

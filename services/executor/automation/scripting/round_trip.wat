@@ -11,9 +11,10 @@
   (import "guest" "qjs_last_ptr" (func $last_place (result i32)))
   (import "guest" "qjs_result_free" (func $free_result))
 
-  ;; Call a function with a text of `length` bytes at `place`, and then the promises that wait. The result is the length
-  ;; of the text that it returned, or -1 if it failed, -2 if it returned no text, -3 if the text is longer than `space`.
-  ;; The text is put in `answer`; what is longer is where qjs_last_ptr says, for the caller to free.
+  ;; Call a function with a text of `length` bytes at `place`, and then the promises that wait, until none does: one call
+  ;; of execute_pending_jobs runs 100,000 of them. The result is the length of the text that the function returned, or -1
+  ;; if it failed, -2 if it returned no text, -3 if the text is longer than `space`. The text is put in `answer`; what is
+  ;; longer is where qjs_last_ptr says, for the caller to free.
   (func (export "run") (param $function i32) (param $this i32) (param $place i32) (param $length i32)
       (param $answer i32) (param $space i32) (param $words i32) (result i32)
     (local $argument i32) (local $value i32) (local $failed i32)
@@ -25,7 +26,7 @@
     (call $free_value (local.get $argument))
     (if (local.get $failed) (then (return (i32.const -1))))
     (local.set $value (i32.load offset=4 (local.get $words)))
-    (drop (call $execute_pending_jobs))
+    (loop $more (br_if $more (i32.ge_u (call $execute_pending_jobs) (i32.const 100000))))
     (local.set $failed (call $get_string (local.get $value)))
     (call $free_value (local.get $value))
     (if (local.get $failed) (then (return (i32.const -2))))

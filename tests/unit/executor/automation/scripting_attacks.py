@@ -75,5 +75,26 @@ KEPT = {
     "builtins": "JSON.parse=()=>1;Object.prototype.toJSON=()=>'no';String.prototype.toWellFormed=()=>{throw 1};1",
     "permanent": "Object.defineProperty(globalThis,'NAME',{get(){for(;;);},set(){for(;;);}});1",
     "prototype": "Object.setPrototypeOf(globalThis,null);1",
-    "promise": "new Promise(()=>{})",
+    "promise": "Promise.resolve(new Promise(resolve => resolve(1)))",
+    "floating_promise": "new Promise(()=>{}); 1",
+}
+
+PENDING = {
+    "promise": "new Promise(() => {})",
+    "await": "(async () => { await new Promise(() => {}) })()",
+    "then": "new Promise(() => {}).then(() => {})",
+    "all": "Promise.all([1, new Promise(() => {})])",
+    "race": "Promise.race([])",
+    "thenable": "(async () => { await {then() {}} })()",
+    "after_an_error": "queueMicrotask(() => { throw 1 }); new Promise(() => {})",
+}
+
+ENDLESS = {
+    "loop": "(async () => { for (;;) await null })()",
+    "beside": "(async () => { for (;;) await null })(); 1",
+    "caught": "(async () => { for (;;) try { await Promise.reject(1) } catch {} })()",
+    "chain": "const again = () => Promise.resolve().then(again); again()",
+    "generator": "(async () => { for await (const x of (async function* () { for (;;) yield 1 })()) ; })()",
+    "microtasks": "(function again() { queueMicrotask(again) })(); new Promise(() => {})",
+    "two": "(async () => { for (;;) await null })(); (async () => { for (;;) await null })()",
 }

@@ -17,7 +17,7 @@ from services.executor.automation.scripting.templates import Templates
 from services.executor.automation.secret_texts import SecretTexts
 from services.flows.nodes import DocumentError
 from services.flows.variables import Scope
-from tests.unit.executor.automation.scripting_attacks import ENDED, ENDED_AT_A_LINE, FAILED, KEPT
+from tests.unit.executor.automation.scripting_attacks import ENDED, ENDED_AT_A_LINE, ENDLESS, FAILED, KEPT, PENDING
 
 FUEL = 10**8
 LIMITS = ScriptLimits(memory_bytes=16 * 2**20, value_bytes=2**20, log_lines=3, log_bytes=100)
@@ -185,6 +185,31 @@ async def test_an_endless_script_is_ended_with_its_line(engine: ScriptEngine, so
 async def test_a_script_that_takes_too_much_is_ended(engine: ScriptEngine, source: str) -> None:
     with pytest.raises(ScriptLimitExceeded, match=r"a\.js.*: the script was ended: it "):
         await run(engine, source)
+
+
+@pytest.mark.parametrize("source", PENDING.values(), ids=PENDING)
+async def test_a_script_that_waits_for_nothing_has_not_ended(engine: ScriptEngine, source: str) -> None:
+    with pytest.raises(ScriptError, match=r"^a\.js: the script does not end: its promise is never resolved; call"):
+        await run(engine, source)
+    assert (await run(engine, "6 * 7")).text == "42"
+
+
+@pytest.mark.parametrize("source", ENDLESS.values(), ids=ENDLESS)
+async def test_an_endless_async_script_is_ended(source: str) -> None:
+    """Also after more steps than the engine takes at once."""
+    async with ScriptEngine() as engine:
+        with pytest.raises(ScriptLimitExceeded, match=r"a\.js.*: the script was ended: it "):
+            await engine.evaluate(Script(source=source, place="a.js", fuel=3 * 10**9, variables={}))
+
+
+async def test_a_long_async_script_is_waited_for() -> None:
+    source = (
+        "(async () => { for (let i = 0; i < 250_000; i++) await null; output.done = true; throw new Error('late') })()"
+    )
+    async with ScriptEngine() as engine:
+        with pytest.raises(ScriptError, match="late"):
+            await engine.evaluate(Script(source=source, place="a.js", fuel=10**10, variables={}))
+        assert (await run(engine, "output.done")).text == "true"
 
 
 @pytest.mark.parametrize("source", ["console.log('x'.repeat(2e6))", "faker.number().digits('x'.repeat(2e6))"])
