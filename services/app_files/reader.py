@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from ..flows.labels import has_controls
+from ..flows.labels import has_controls, has_visible
 from .android_binary import Attribute, UnreadableBinary, find_text, read_root
 from .archive_limits import (
     MAX_ENTRIES,
@@ -237,7 +237,8 @@ def _resolved(attribute: Attribute | None, archive: zipfile.ZipFile, entries: di
 def _text(value: object) -> str | None:
     """A value for people: not one that a build tool forgot to fill in."""
     text = str(value).strip() if isinstance(value, str | int | float) else ""
-    return text if 0 < len(text) <= _TEXT_LIMIT and not has_controls(text) and not text.startswith("$(") else None
+    is_shown = len(text) <= _TEXT_LIMIT and has_visible(text) and not has_controls(text)
+    return text if is_shown and not text.startswith("$(") else None
 
 
 def _shown(name: str) -> str:

@@ -43,7 +43,8 @@ def validate_version(version: str, field: str = "version") -> str:
 
 
 def validate_text(text: str, field: str, limit: int, *, lines: bool = False) -> str:
-    """The trimmed, normalized text; InvalidValue unless it has 1 to `limit` characters and no control characters.
+    """The trimmed, normalized text; InvalidValue unless it has 1 to `limit` characters, one of which can be
+    seen, and no control characters.
 
     Line breaks and tabs are allowed with `lines`. These are the rules of rules.proto, for texts from files.
     """

@@ -125,6 +125,7 @@ IOS: dict[str, bytes] = {
     "an IPA": ipa(PACKAGE, "3.0", build="77"),
     "only a build number": ipa(PACKAGE, None, build="3.0"),
     "a version that was not filled in": ipa(PACKAGE, "$(MARKETING_VERSION)", build="3.0"),
+    "a version that cannot be seen": ipa(PACKAGE, "\u200b\u2060", build="3.0"),
     "a zipped app": archive(ios_app("Shop.app")),
     "./Payload": archive(ios_app("./Payload/Shop.app")),
     "an app with others in it": archive(

@@ -1,10 +1,12 @@
 """Names, versions and searches: trimmed, normalised, literal."""
 
 import re
+import unicodedata
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from mobiletest.catalog.v1 import apps_pb2
 
 from services.catalog.model.builds import METADATA_LIMIT, validate_metadata
 from services.catalog.model.tests import validate_tags
@@ -17,6 +19,7 @@ from services.catalog.model.text import (
     validate_name,
 )
 from services.catalog.model.values import InvalidValue
+from services.chassis.validation import find_violations
 
 
 @pytest.mark.parametrize(
@@ -31,6 +34,69 @@ def test_a_name_out_of_bounds_is_refused(name: str) -> None:
     with pytest.raises(InvalidValue) as refusal:
         validate_name(name)
     assert refusal.value.field == "name"
+
+
+INVISIBLE = [
+    *("\u200b", "\u2060", "\u00ad", "\u3164", "\ufe0f", "\U000e0041\U000e007f", "\U000e0100", "\u034f", "\u115f\u1160"),
+    *(
+        "\u2800",
+        "\ufeff",
+        "\u202e",
+        "\u180e",
+        "\uffa0",
+        "\u061c",
+        "\u2066\u2069",
+        "\u200b \u200d",
+        "\U0001d159",
+        "\ufff9",
+    ),
+]
+VISIBLE = [
+    "\u2764\ufe0f",
+    "\U0001f469\u200d\U0001f4bb",
+    "\u200bx",
+    "\uac00",
+    "\u0600",
+    "\u0e33",
+    ".",
+    "\uf8ff",
+    "\U000f0000",
+]
+
+
+@pytest.mark.parametrize("name", INVISIBLE)
+def test_a_name_that_cannot_be_seen_is_refused(name: str) -> None:
+    with pytest.raises(InvalidValue, match="must contain a character that can be seen"):
+        validate_name(name)
+    with pytest.raises(InvalidValue, match="one that can be seen"):
+        validate_tags(["ok", name])
+    (found,) = find_violations(apps_pb2.CreateAppRequest(name=name, platform="PLATFORM_IOS"))
+    assert (found.type, found.message) == ("string.visible", "String should contain a character that can be seen")
+
+
+@pytest.mark.parametrize("name", VISIBLE)
+def test_a_name_with_something_to_see_is_taken(name: str) -> None:
+    assert validate_name(name) == name
+
+
+def test_files_and_requests_have_one_rule_for_what_can_be_seen() -> None:
+    """Tried with each character that has no width or is near one, and a sample of all others."""
+    near = {0x115F, 0x1D159, 0x2800, 0x3164, 0xFFA0, 0xE0000, 0xE0FFF}
+    near |= {code for code in range(0x110000) if unicodedata.category(chr(code)) in ("Cc", "Cf", "Zs", "Zl", "Zp")}
+    codes = {code + step for code in near for step in (-1, 0, 1) if 0 <= code + step < 0x110000} | {
+        *range(0, 0x110000, 997)
+    }
+    texts = [chr(code) for code in sorted(codes) if not 0xD800 <= code < 0xE000]
+    for text in texts:
+        request = apps_pb2.CreateAppRequest(name=text, platform="PLATFORM_IOS")
+        assert (find_violations(request) == []) == is_name(text), ascii(text)
+
+
+def is_name(text: str) -> bool:
+    try:
+        return bool(validate_name(text))
+    except InvalidValue:
+        return False
 
 
 HOSTILE = [

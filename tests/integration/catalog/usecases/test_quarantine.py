@@ -52,7 +52,7 @@ async def test_it_is_announced_with_the_next_revision(catalog: Catalog, test: Te
     assert catalog.store.facts == [test, kept]
 
 
-@pytest.mark.parametrize("reason", ["", "  ", "x" * 1001, "a\x00b"])
+@pytest.mark.parametrize("reason", ["", "  ", "x" * 1001, "a\x00b", "\u200b\n\u2060"])
 async def test_a_reason_has_1_to_1000_characters(catalog: Catalog, test: Test, reason: str) -> None:
     """And no control characters except tabs and line breaks."""
     assert await refused(catalog, test, reason, None) == ["reason"]
