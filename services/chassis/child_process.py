@@ -1,7 +1,8 @@
 """Child processes with limits, which can be killed: for work whose CPU or memory a tenant decides.
 
 A fork server (multiprocessing's) imports the modules once, and each child is a fork of it: it starts in milliseconds
-and shares their memory. The fork server is an interpreter of its own, so neither gRPC nor an event loop is ever forked.
+and shares their memory. The fork server is an interpreter of its own, so neither gRPC nor an event loop is ever forked,
+and it has none of the service's variables (`clean_environment`).
 """
 
 import asyncio
@@ -19,9 +20,9 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 from services.chassis.message_stream import MessageStream
-from services.chassis.settings import forget_settings
 
 MESSAGE_LIMIT = 8 * 1024 * 1024
+_FIRST = "services.chassis.clean_environment"
 _FORKED = multiprocessing.get_context("forkserver")
 _preloaded: dict[str, None] = {}
 _UNKNOWN_EXIT = 255
@@ -139,7 +140,6 @@ class BlockingMessages:
 def preload(*modules: str) -> None:
     """Let the fork server import these modules too. It starts with the first child; later calls have no effect."""
     _preloaded.update(dict.fromkeys(modules))
-    _FORKED.set_forkserver_preload(list(_preloaded))
 
 
 async def start_child(main: ChildMain, limits: ChildLimits, *, message_limit: int = MESSAGE_LIMIT) -> ChildProcess:
@@ -156,6 +156,7 @@ async def start_child(main: ChildMain, limits: ChildLimits, *, message_limit: in
 
 def _start(process: ForkServerProcess, theirs: socket.socket) -> None:
     """In a thread, which also ends what a cancelled caller began: a request cut off would end the fork server."""
+    _FORKED.set_forkserver_preload([_FIRST, *_preloaded])
     with theirs:
         process.start()
 
@@ -164,7 +165,6 @@ def _run(main: ChildMain, parent: socket.socket, limits: ChildLimits) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)  # sent to the whole group on Ctrl-C: the parent decides
     _die_with_parent()
-    forget_settings()
     _apply(limits)
     main(parent)
 

@@ -172,9 +172,3 @@ def _explain(error: ValidationError) -> list[str]:
 
 def _variable(name: str) -> str:
     return name if name.startswith(PREFIX) else PREFIX + name.upper()
-
-
-def forget_settings() -> None:
-    """Remove the variables from the environment: a child process gets no addresses and passwords of the service."""
-    for name in [name for name in os.environ if name.startswith(PREFIX)]:
-        del os.environ[name]

@@ -18,6 +18,11 @@ def memory_of(stack: Stack) -> Mapping[str, int]:
     }
 
 
+def descendants(pid: int) -> list[int]:
+    """The processes that a process has started, directly or through others."""
+    return list(_tree(pid, _parents()))[1:]
+
+
 def _parents() -> Mapping[int, int]:
     found = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):

@@ -34,8 +34,6 @@ def reply(message: bytes) -> bytes:
             while time.process_time() < end:
                 pass
             return b"done"
-        case [b"environment"]:
-            return " ".join(os.environ).encode()
         case [b"bytes", count]:
             return bytes(int(count))
         case [b"grow", count]:

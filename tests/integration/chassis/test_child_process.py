@@ -95,13 +95,6 @@ def _parent(pid: int) -> int:
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
-async def test_a_child_does_not_know_the_settings_of_the_service(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MOBILETEST_MONGO_URI", "mongodb://user:password@host")
-    child = await start_child(obey, ChildLimits())
-    assert b"MOBILETEST_" not in await ask(child, b"environment")
-    await child.stop()
-
-
 PARENT = """
 import asyncio
 from services.chassis.child_process import ChildLimits, start_child
