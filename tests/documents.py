@@ -49,6 +49,7 @@ ELSEWHERE = {
     ("docs/operating-reporting.md", "kubectl exec -n mobiletest deploy/mobiletest-catalog"): "needs a cluster",
     ("docs/security.md", "MOBILETEST_TLS_CERTIFICATE_FILE"): "variables of a deployment",
     ("docs/security.md", "deploy/kafka/acls.sh"): "needs a Kafka with users; tests/images/test_kafka_acls.py runs it",
+    ("docs/security.md", "// mongosh"): "needs a MongoDB with users, and asks for passwords",
     ("docs/security.md", 'MOBILETEST_SECRET_KEYS="v1=$'): "a variable of a deployment",
     ("docs/security.md", 'MOBILETEST_SECRET_KEYS="v2='): "replaces the keys of all organisations",
 }

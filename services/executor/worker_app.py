@@ -202,7 +202,10 @@ async def _open_pools(shared: Resources) -> PooledDevices:
         leases=MongoSlotLeases(shared.mongo, str(uuid4()), seconds=lease_seconds),
     )
     if not pools.platforms:
-        log.warning("no_device_pools", hint="set MOBILETEST_DEVICE_POOLS, or MOBILETEST_SIMULATED_DEVICES to try out")
+        log.warning(
+            "no_device_pools",
+            hint="name hubs in the file MOBILETEST_DEVICE_POOLS, or set MOBILETEST_SIMULATED_DEVICES to try out",
+        )
     await pools.check()
     await shared.start("slots", pools.share_slots(renewal=lease_seconds / 3))
     await shared.start("hubs", pools.watch())

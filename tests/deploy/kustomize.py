@@ -108,6 +108,12 @@ def environment(target: str, deployment: Manifest) -> dict[str, str | None]:
     return result
 
 
+def example_pools(text: str) -> str:
+    """The pools that the comments of a pools file show."""
+    lines = [line.removeprefix("#").removeprefix(" ") for line in text.splitlines() if line.startswith("#")]
+    return "\n".join(lines[lines.index("pools:") :])
+
+
 def each_deployment(targets: Iterable[str] = TARGETS) -> Iterator[tuple[str, Manifest]]:
     for target in targets:
         for deployment in of_kind(target, "Deployment"):

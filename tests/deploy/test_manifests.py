@@ -16,6 +16,7 @@ from tests.deploy.kustomize import (
     component,
     container,
     each_deployment,
+    module,
     named,
     of_kind,
     render_overlay,
@@ -71,6 +72,16 @@ def test_no_secret_is_committed(target: str) -> None:
     assert of_kind(target, "Secret") == []
 
 
+def test_services_share_no_password() -> None:
+    """Only the digests of the callers' tokens are for all that are called."""
+    readers: dict[tuple[str, str], set[str]] = {}
+    for _, deployment in each_deployment():
+        for reference in secret_references(deployment):
+            readers.setdefault((reference["name"], reference["key"]), set()).add(module(deployment))
+    shared = {key for key, services in readers.items() if len(services) > 1}
+    assert shared == {("mobiletest-service-tokens", "MOBILETEST_CALLERS")}
+
+
 @pytest.mark.parametrize("target", TARGETS)
 def test_all_services_are_deployed(target: str) -> None:
     parts = {component(deployment) for deployment in of_kind(target, "Deployment")}
@@ -95,16 +106,23 @@ def test_the_readme_makes_the_namespace_then_its_secrets_then_the_rest() -> None
     (namespace,) = named(of_kind("overlays/prod", "Namespace"))
     secrets = [re.search(r"secret generic (\S+) +--namespace (\S+)", each) for each in commands[1:3]]
     assert commands[0] == f"kubectl create namespace {namespace}"
-    assert {(found[1], found[2]) for found in secrets if found} == {(name, namespace) for name in required_secrets()}
+    required = required_secrets()
+    assert {(found[1], found[2]) for found in secrets if found} == {(name, namespace) for name in required}
+    assert set(re.findall(r"--from-literal=(\w+)=", commands[2])) == required["mobiletest-mongodb"]
     assert commands[3].startswith("kustomize build deploy/k8s/overlays/prod | kubectl apply")
 
 
-def required_secrets() -> set[str]:
-    """The Secrets without which a pod does not start."""
-    references = [
-        variable["valueFrom"]["secretKeyRef"]
-        for _, deployment in each_deployment(["overlays/prod"])
-        for variable in container(deployment)["env"]
-        if "secretKeyRef" in variable.get("valueFrom", {})
-    ]
-    return {reference["name"] for reference in references if not reference.get("optional")}
+def required_secrets() -> dict[str, set[str]]:
+    """The Secrets without which a pod does not start, with the keys that it reads."""
+    found: dict[str, set[str]] = {}
+    for _, deployment in each_deployment(["overlays/prod"]):
+        for reference in secret_references(deployment):
+            if not reference.get("optional"):
+                found.setdefault(reference["name"], set()).add(reference["key"])
+    return found
+
+
+def secret_references(deployment: Manifest) -> list[Manifest]:
+    """Which keys of which Secrets the container gets."""
+    sources = [variable.get("valueFrom", {}) for variable in container(deployment)["env"]]
+    return [source["secretKeyRef"] for source in sources if "secretKeyRef" in source]

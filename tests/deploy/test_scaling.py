@@ -17,6 +17,7 @@ from tests.deploy.kustomize import (
     container,
     deployment_of,
     environment,
+    example_pools,
     named,
     of_kind,
     pod,
@@ -49,11 +50,11 @@ def worker_slots(target: str) -> int:
 
 
 def worker_pools(target: str) -> tuple[Pool, ...]:
-    """The pools of a worker's pod: those of its ConfigMap, else the default."""
+    """The pools of a worker's pod: those that its ConfigMap shows as an example, else the default."""
     volumes = pod(deployment_of(target, WORKER))["volumes"]
     found = [volume["configMap"]["name"] for volume in volumes if volume["name"] == "device-pools"]
     configs = named(of_kind(target, "ConfigMap"))
-    return read_pools(configs[found[0]]["data"]["device-pools.yaml"]) if found else DEFAULT_POOLS
+    return read_pools(example_pools(configs[found[0]]["data"]["device-pools.yaml"])) if found else DEFAULT_POOLS
 
 
 def worker_replicas(current: int, **metrics: int) -> int:

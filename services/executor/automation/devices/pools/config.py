@@ -45,11 +45,9 @@ def load_pools(path: Path | None, addresses: Sequence[str] = (), *, simulated: b
 
 
 def read_pools(text: str, addresses: Sequence[str] = (), *, simulated: bool = False) -> tuple[Pool, ...]:
-    """The pools of a YAML text: `pools:` with a list. Raise DocumentError."""
+    """The pools of a YAML text: `pools:` with a list, empty where there are no devices. Raise DocumentError."""
     entries = read_yaml(text, "").fields(("pools",), required=("pools",))
     pools = tuple(_pool(node, addresses, simulated=simulated) for node in entries["pools"].items())
-    if not pools:
-        raise entries["pools"].error("expected at least one pool")
     names = Counter(pool.name for pool in pools)
     for node, pool in zip(entries["pools"].items(), pools, strict=True):
         if names[pool.name] > 1:
