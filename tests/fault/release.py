@@ -9,13 +9,13 @@ from typing import Any
 from deploy.local.commands import load_examples
 from deploy.local.stack import Stack, run_stack
 from tests.e2e.client import Api, created
-from tests.infrastructure import server_folder
+from tests.infrastructure import PATIENT, server_folder
 
 ARCHIVE = Path(__file__).with_name("release.tar.xz")
 ANSWERS = "answers.json"
 KEPT = ("mongod", "objects", "tokens", "organisation.json", ANSWERS)
-ENVIRONMENT = {"MOBILETEST_ARTIFACT_DAYS": "0"}
-"""The state grows old: nothing in it may expire."""
+ENVIRONMENT = {"MOBILETEST_ARTIFACT_DAYS": "0", **PATIENT}
+"""The state grows old: nothing in it may expire. Nothing may be missing from an answer because the machine is busy."""
 WINDOWED = frozenset(("recent_executions", "rolling_pass_rate", "execution_trend", "last_used_at"))
 """What is said of the last days, and of the caller."""
 
