@@ -119,7 +119,7 @@ def _for_bash(value: str, incomplete: str, quote: str) -> str:
         doubled = re.sub(r'(["$`\\])', r"\\\1", value).replace("!", "\"'!'\"")
         escaped = value.replace("'", r"'\''") if quote == "'" else doubled
         return f"{escaped}{quote}" if escaped.endswith(quote) else escaped
-    return re.sub(r"([^\w@%+=:,./~^-])", r"\\\1", value[incomplete.rfind(":") + 1 :])
+    return re.sub(r"([^\w@%+=:,./~^-])", r"\\\1", value[incomplete.rfind(":") + 1 :], flags=re.UNICODE)
 
 
 def _split(line: str) -> tuple[list[str], str]:

@@ -68,7 +68,7 @@ def _relative(test: Test) -> PurePosixPath:
     parts = (test.get("source_path") or "").split("/")
     if all(part == FLOW_FOLDER or file_name(part, "") == part != "" for part in parts):
         return PurePosixPath(*parts)
-    name = re.sub(r"[^\w-]+", "-", test["name"].lower()).strip("-") or test["id"]
+    name = re.sub(r"[^\w-]+", "-", test["name"].lower(), flags=re.UNICODE).strip("-") or test["id"]
     return PurePosixPath(file_name(f"{name}.yaml", "flow.yaml"))
 
 

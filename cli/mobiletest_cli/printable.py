@@ -24,7 +24,7 @@ _IN_LINE = (
 _AT_LINE_START = re.compile(
     r"^((?:[^\S\n]|\x1b\[[\d;]*m)*)"  # GitHub skips spaces, Buildkite the colors, which tables have
     r"(?=::|(?:---|\+\+\+|~~~)[^\S\n]|\^\^\^[^\S\n]+\+\+\+)",
-    re.MULTILINE,
+    re.MULTILINE | re.UNICODE,
 )
 _FLAGS = re.ASCII | re.IGNORECASE
 _CONTROL = re.compile(_UNPRINTABLE)

@@ -34,7 +34,7 @@ def direct_requirements(pyproject: str, groups: Iterable[str]) -> list[str]:
 
 def entries(lock: str) -> Lock:
     """Name -> entry: the line with the version and the lines with its hashes."""
-    found = re.findall(r"^\S.*\n(?:[ \t]+.*\n?)*", lock, flags=re.MULTILINE)
+    found = re.findall(r"^\S.*\n(?:[ \t]+.*\n?)*", lock, flags=re.MULTILINE | re.ASCII)
     return {normal(re.split(r"[=\[ ]", entry, maxsplit=1)[0]): entry for entry in found if not entry.startswith("#")}
 
 

@@ -176,7 +176,7 @@ def _user(number: int) -> str:
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(number) for number in re.findall(r"\d+", version))
+    return tuple(int(number) for number in re.findall(r"\d+", version, re.ASCII))
 
 
 def _write(path: Path, text: str) -> None:

@@ -13,9 +13,9 @@ from structlog.typing import FilteringBoundLogger, Processor
 from services.chassis.context import current_or_none
 
 _SECRET_TEXT = re.compile(
-    r"\bm[ts]_[A-Za-z0-9]{12}_[A-Za-z0-9]{4,}|(?i:bearer\s+)[^\s\"',]+|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)"
+    r"\bm[ts]_[A-Za-z0-9]{12}_[A-Za-z0-9]{4,}|(?i:bearer\s+)[^\s\"',]+|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)", re.ASCII
 )
-_SECRET_NAMES = re.compile(r"(?i)authorization|cookie|password|secret|token$|api_?key$")
+_SECRET_NAMES = re.compile(r"(?i)authorization|cookie|password|secret|token$|api_?key$", re.ASCII)
 _HIDDEN = "[hidden]"
 
 EventDict = MutableMapping[str, Any]

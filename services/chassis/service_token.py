@@ -43,7 +43,7 @@ def parse_callers(text: str) -> Callers:
     rotation. ValueError.
     """
     found: dict[str, Grant] = {}
-    for entry in re.split(r"[,\s]+", text.strip(", \t\n")) if text.strip() else ():
+    for entry in re.split(r"[,\s]+", text.strip(", \t\n"), flags=re.ASCII) if text.strip() else ():
         match = _CALLER.fullmatch(entry)
         if match is None:
             name = entry.partition("=")[0][:40]

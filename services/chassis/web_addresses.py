@@ -44,10 +44,10 @@ REFUSED_SCHEMES = frozenset(
 )
 """Schemes that run scripts, read files, install apps, start any app, or open a web address unseen."""
 
-_SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):", re.IGNORECASE)
-_WEB = re.compile(r"https?://(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{0,5})?(?:[/?#].*)?", re.IGNORECASE)
+_SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):", re.IGNORECASE | re.ASCII)
+_WEB = re.compile(r"https?://(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{0,5})?(?:[/?#].*)?", re.IGNORECASE | re.ASCII)
 _ODD = re.compile(r"[\x00-\x20\x7f\\]")
-_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*", re.IGNORECASE)
+_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*", re.IGNORECASE | re.ASCII)
 _PRIVATE_NAMES = frozenset(["corp", "home", "internal", "intranet", "lan", "local", "localdomain", "localhost", "svc"])
 _PLATFORM_NETWORKS = (IPv4Network("168.63.129.16/32"), IPv4Network("192.0.0.0/24"))
 """Public addresses that a cloud answers inside its machines (Azure, Oracle)."""

@@ -9,7 +9,7 @@ from .selectors import Selector
 
 RandomKind: TypeAlias = Literal["text", "number", "email", "person name", "city name", "country name", "color name"]
 
-_IMAGE = re.compile(r"\.(png|jpe?g)$", re.IGNORECASE)
+_IMAGE = re.compile(r"\.(png|jpe?g)$", re.IGNORECASE | re.ASCII)
 
 
 def picture_name(path: str) -> str:

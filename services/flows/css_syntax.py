@@ -10,7 +10,7 @@ _STRING = re.compile(r""""[^"\\\n]*(?:"|$)|'[^'\\\n]*(?:'|$)""")
 """Of a selector without escapes."""
 _ESCAPE = re.compile(r"\\.", re.DOTALL)
 _IMPOSSIBLE = re.compile(r"""[{};!@$%^?/<="'`]""")
-_UNNAMED = re.compile(r"[.#](?![-\w\u0080-\U0010ffff])|[.#]\d|:(?![-:\w\u0080-\U0010ffff])")
+_UNNAMED = re.compile(r"[.#](?![-\w\u0080-\U0010ffff])|[.#]\d|:(?![-:\w\u0080-\U0010ffff])", re.UNICODE)
 _COMBINATORS = (">", "+", "~")
 _CLOSERS = {")": "(", "]": "["}
 

@@ -20,7 +20,7 @@ MEDIA_ENDINGS = (".png", ".jpeg", ".jpg", ".gif", ".mp4")
 PERMISSIONS = get_args(commands.Permission)
 
 _APP_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}")
-_WEB_ADDRESS = re.compile(r"https?://[!-~]+", re.IGNORECASE)
+_WEB_ADDRESS = re.compile(r"https?://[!-~]+", re.IGNORECASE | re.ASCII)
 _GEO_POINT = re.compile(r"\s*(-?\d{1,3}(?:\.\d{1,15})?)\s*,\s*(-?\d{1,3}(?:\.\d{1,15})?)\s*", re.ASCII)
 _APP_FIELDS = ("appId", "url")
 _ORIENTATIONS: Mapping[str, commands.Orientation] = {

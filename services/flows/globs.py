@@ -4,7 +4,7 @@ import re
 
 import re2
 
-_ESCAPED = re.compile(r"[\W_]")
+_ESCAPED = re.compile(r"[\W_]", re.UNICODE)
 
 
 class InvalidGlob(ValueError):

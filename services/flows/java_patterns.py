@@ -13,7 +13,7 @@ _POSIX = frozenset(("ASCII", "Alpha", "Digit", "Alnum", "Punct", "Graph", "Print
 """Java's classes of ASCII characters that have a namesake in RE2; Upper and Lower depend on Java's version."""
 
 _QUOTED = re.compile(r"\\Q.*?(?:\\E|\Z)", re.DOTALL)
-_ESCAPE = re.compile(r"\\(?:([pP])\{(\w+)\}|(.))", re.DOTALL)
+_ESCAPE = re.compile(r"\\(?:([pP])\{(\w+)\}|(.))", re.DOTALL | re.UNICODE)
 _FLAGS = re.compile(r"\(\?[a-zA-Z]*-?[a-zA-Z]*[:)]")
 _BRACKET_HINT = "write \\[ for a bracket"
 
@@ -50,7 +50,7 @@ def to_re2(source: str) -> str:
     return "".join(translated)
 
 
-_PLAIN = re.compile(r"[^\W_]")
+_PLAIN = re.compile(r"[^\W_]", re.UNICODE)
 
 
 def _is_needlessly_possessive(source: str, position: int) -> bool:

@@ -10,7 +10,7 @@ from .texts import cut, shorten
 
 T = TypeVar("T")
 
-_DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)\s*(ms|s|m)?")
+_DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)\s*(ms|s|m)?", re.ASCII)
 WIDE = 1e6
 """Bounds of numbers from here on are no help in a message."""
 

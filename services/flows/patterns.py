@@ -33,7 +33,7 @@ ANSWERS_LIMIT = 8_192
 
 _SPECIAL = frozenset("\\.[](){}*+?|^$")
 _MULTILINE = "(?m)"
-_REPEAT_COUNTS = re.compile(r"\{(\d+)(?:,(\d*))?\}")
+_REPEAT_COUNTS = re.compile(r"\{(\d+)(?:,(\d*))?\}", re.ASCII)
 _answers: dict[tuple[str, str], bool] = {}
 _compile_budget: "ContextVar[_CompileBudget | None]" = ContextVar("compile_budget", default=None)
 

@@ -8,7 +8,7 @@ _ANYWHERE = re.compile(
     r"|conn(?:ection)?_?str(?:ing)?(?![a-z])"
     r"|(?:database|db|mongo(?:db)?|postgres(?:ql)?|pg|mysql|redis|amqp|rabbitmq|jdbc)_?(?:url|uri|dsn)(?![a-z])"
     r"|(?:^|_)(?:pwd|pin|otp)(?:_|\d|$)",
-    re.IGNORECASE,
+    re.IGNORECASE | re.UNICODE,
 )
 _LAST = frozenset(
     {

@@ -30,7 +30,7 @@ WITHOUT_EFFECT = (*TAP_FIELDS, "waitUntilVisible", "start", "end", *COMMON_FIELD
 """Fields that Maestro accepts in every selector, and that mean nothing there."""
 
 TRAITS = ("text", "long-text", "square")
-_POSITION = re.compile(r"\s*(-?\d{1,5}(?:\.\d{1,3})?)\s*(%?)\s*,\s*(-?\d{1,5}(?:\.\d{1,3})?)\s*(%?)\s*")
+_POSITION = re.compile(r"\s*(-?\d{1,5}(?:\.\d{1,3})?)\s*(%?)\s*,\s*(-?\d{1,5}(?:\.\d{1,3})?)\s*(%?)\s*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ OPENING = "${"
 _TOKEN = re.compile(
     r"""(?P<space>\s+|//[^\n]*|/\*.*?\*/)|(?P<comment>/\*)|(?P<text>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')"""
     r"""|(?P<word>[\w$]+)|(?P<sign>.)""",
-    re.DOTALL,
+    re.DOTALL | re.UNICODE,
 )
 _REGEX = re.compile(r"/(?:[^/\\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+/")
 _LITERAL = re.compile(r"(?:[^`\\$]|\\.|\$(?!\{))*", re.DOTALL)
@@ -18,7 +18,7 @@ _BEFORE_REGEX = frozenset(
     ("return", "typeof", "case", "in", "of", "void", "delete", "do", "else", "instanceof", "new", "throw", "await")
 )
 _REGEX_TRIES = 100
-_WORD = re.compile(r"[\w$]+")
+_WORD = re.compile(r"[\w$]+", re.UNICODE)
 
 
 @dataclass(frozen=True, slots=True)

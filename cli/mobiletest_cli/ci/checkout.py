@@ -24,10 +24,10 @@ MOST_BYTES = 16 * 2**20
 _REMOTES = "refs/remotes/"
 _PLACES = [f"refs/{name}" for name in ("heads", "remotes", "pull", "pull-requests", "merge-requests", "changes")]
 _FORMAT = "%(objectname)%00%(refname)%00%(symref)%00%(HEAD)"
-_FETCHED = re.compile(r"([0-9a-f]{40,64})\t[^\t]*\t(?:branch )?'([^']+)' of (\S+)")
+_FETCHED = re.compile(r"([0-9a-f]{40,64})\t[^\t]*\t(?:branch )?'([^']+)' of (\S+)", re.ASCII)
 _MERGING = ("MERGE_HEAD", "SQUASH_MSG", "CHERRY_PICK_HEAD")
 _SHA = re.compile(r"[0-9a-f]{7,64}")
-_SECTION = re.compile(r'\s*\[\s*(\w+)(?:\s+"(.*)")?\s*\]')
+_SECTION = re.compile(r'\s*\[\s*(\w+)(?:\s+"(.*)")?\s*\]', re.ASCII)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ URL_LENGTH_LIMIT = 4000
 BRANCH_LENGTH_LIMIT = 300
 _LAST_NUMBER = 2**31 - 1
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-_WEB_ADDRESS = re.compile(r"https?://[^\x00-\x20\x7f/]\S*", re.IGNORECASE)
+_WEB_ADDRESS = re.compile(r"(?ai:https?)://[^\x00-\x20\x7f/]\S*")
 
 
 def headers(attribution: Attribution) -> dict[str, str]:

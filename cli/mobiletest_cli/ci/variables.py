@@ -107,7 +107,7 @@ class _SystemRow:
             return _without_remote(self.env[name[1:]], self.env, self.remotes)
         if "{" not in name:
             return self.env[name]
-        values = {key: (self.env[key] or "").rstrip("/") for key in re.findall(r"\{(\w+)\}", name)}
+        values = {key: (self.env[key] or "").rstrip("/") for key in re.findall(r"\{(\w+)\}", name, re.ASCII)}
         if not all(values.values()):
             return None
         return name.format(**values if safe is None else {key: quote(values[key], safe=safe) for key in values})

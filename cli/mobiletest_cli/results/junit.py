@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _RESULTS = ("skipped", "error", "failure")
 _INTERIM = ("rerunFailure", "rerunError", "flakyFailure", "flakyError")
 _WITH_PLACES = ("error", "failure", "stackTrace")
-_PLACE = re.compile(r"^(?P<before>  run from |)(?P<place>.+?:\d+:\d+)(?P<after>: |$)")
+_PLACE = re.compile(r"^(?P<before>  run from |)(?P<place>.+?:\d+:\d+)(?P<after>: |$)", re.ASCII)
 _OUTPUTS = ("system-out", "system-err")
 _COUNTS = frozenset({"name", "tests", "failures", "errors", "time"})
 _ATTRIBUTES = {

@@ -25,8 +25,8 @@ _NO_BLOCK = {"known_on_base": "known on the base branch", "flaky": "flaky", "qua
 _HEAD = "| Result | Test | Build | Device | Time | Reason |\n| --- | --- | --- | --- | ---: | --- |\n"
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;"}
 _MARKUP = re.compile(r"[\\`*_{}\[\]~!$#]")
-_REFERENCE = re.compile(r"@(?=\w)|#(?=\d)|(?<=GH-)(?=\d)", re.IGNORECASE)
-_LIST_MARK = re.compile(r"^(?:[-+=]|\d+(?=[.)]))")
+_REFERENCE = re.compile(r"@(?=\w)|#(?=\d)|(?<=GH-)(?=\d)", re.IGNORECASE | re.UNICODE)
+_LIST_MARK = re.compile(r"^(?:[-+=]|\d+(?=[.)]))", re.UNICODE)
 
 
 _Item = TypeVar("_Item")

@@ -36,7 +36,7 @@ class Ci:
 
 def is_run_url(text: str) -> bool:
     """Whether the text can be shown as a link to a CI run: empty, or an http or https URL."""
-    return not text or re.fullmatch(r"https?://[^\x00-\x20\x7f/]\S*", text, re.IGNORECASE) is not None
+    return not text or re.fullmatch(r"(?ai:https?)://[^\x00-\x20\x7f/]\S*", text) is not None
 
 
 _UI_WORDS = frozenset({"ui", "dashboard", "web"})

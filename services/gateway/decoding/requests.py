@@ -34,7 +34,7 @@ _ATTRIBUTION = ("x-ci-", "x-service-")
 _UNKNOWN = "extra_forbidden"
 _MISSPELT = 0.8
 """How alike an unknown name and a known one are that are taken for the same."""
-_PATH_PART = re.compile(r'\["([^"]*)"\]|\[(\d+)\]|([^.\[\]]+)')
+_PATH_PART = re.compile(r'\["([^"]*)"\]|\[(\d+)\]|([^.\[\]]+)', re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)

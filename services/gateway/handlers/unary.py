@@ -20,7 +20,7 @@ from services.gateway.http.request_context import REQUEST_CONTEXT
 Render = Callable[[Any], Awaitable[web.StreamResponse]]
 """response message -> HTTP response"""
 
-_NAME = re.compile(r"\{(\w+)\}")
+_NAME = re.compile(r"\{(\w+)\}", re.ASCII)
 
 
 class UnaryHandler:

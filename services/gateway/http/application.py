@@ -20,7 +20,7 @@ from services.gateway.http.middlewares import (
 )
 from services.gateway.http.representations import negotiate
 
-_PARAMETER = re.compile(r"\{(\w+)\}")
+_PARAMETER = re.compile(r"\{(\w+)\}", re.ASCII)
 _VALUE = r"{\1:(?:[^/%]++|%2F|%25)+}"
 """Any path segment. aiohttp decodes all escapes in a path but %2F and %25; others that are left are not UTF-8."""
 

@@ -121,8 +121,10 @@ def _check_absence(text: str, tree: Element) -> ChosenAction:
     return ChosenAction(Action.ASSERT_NOT_VISIBLE, grounding.element, text)
 
 
-_LINK = re.compile(r"\b[a-z][a-z0-9+.-]{1,30}:/{1,2}[^\s\"'“”‘’<>]+|\bwww\.[^\s\"'“”‘’<>]+", re.IGNORECASE)
-_OTHER_SCHEMES = re.compile(r"\b(?:mailto|tel|sms|data|javascript|intent|file|about|market|itms\w*):\S+", re.IGNORECASE)
+_LINK = re.compile(r"\b[a-z][a-z0-9+.-]{1,30}:/{1,2}[^\s\"'“”‘’<>]+|\bwww\.[^\s\"'“”‘’<>]+", re.IGNORECASE | re.UNICODE)
+_OTHER_SCHEMES = re.compile(
+    r"\b(?:mailto|tel|sms|data|javascript|intent|file|about|market|itms\w*):\S+", re.IGNORECASE | re.UNICODE
+)
 
 
 def find_links(text: str) -> tuple[str, ...]:

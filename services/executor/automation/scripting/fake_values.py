@@ -21,7 +21,7 @@ EXPRESSIONS_LIMIT = 100
 Value: TypeAlias = str | int | float | bool | list[str]
 Arguments: TypeAlias = Sequence[object]
 
-_EXPRESSION = re.compile(r"#\{\s*([A-Za-z][\w.]*)((?:\s*,?\s*'[^']*')*)\s*\}")
+_EXPRESSION = re.compile(r"#\{\s*([A-Za-z][\w.]*)((?:\s*,?\s*'[^']*')*)\s*\}", re.ASCII)
 _QUOTED = re.compile(r"'([^']*)'")
 _WORDS = {
     "text": str,
@@ -213,7 +213,7 @@ def _called(faker: "Faker", found: re.Match[str]) -> str:
 def _read(text: str, name: str) -> object:
     if name in _OF_TEXTS:
         return {"true": True, "false": False}.get(text, text) if name != "options.option" else text
-    if re.fullmatch(r"-?\d{1,15}", text):
+    if re.fullmatch(r"-?\d{1,15}", text, re.ASCII):
         return int(text)
     return {"true": True, "false": False}.get(text, text)
 

@@ -24,9 +24,9 @@ _OURS = frozenset(("output", "maestro", "http", "faker", "json", "relativePoint"
 """Names that no variable can have."""
 _CONDITION = re.compile(r"\.(?:true|assertTrue|assertTrue\.condition)$")
 """Paths of texts that are only compared: there, undefined and null are false."""
-_WORD = re.compile(r"[\w$]+")
+_WORD = re.compile(r"[\w$]+", re.UNICODE)
 _TYPEOF = re.compile(r"typeof\s*\(?\s*([A-Za-z_$][\w$]*)", re.ASCII)
-_WITHOUT_VALUE = re.compile(r"(?:(?:const|let|var|function|class)\b|[;/{])")
+_WITHOUT_VALUE = re.compile(r"(?:(?:const|let|var|function|class)\b|[;/{])", re.UNICODE)
 """How scripts begin that declare something, or that are only a comment."""
 _BESIDE = (
     "{0} is a variable of the same env, whose values do not see each other, as in Maestro: write the value of {0} "

@@ -9,9 +9,9 @@ from services.gateway.http.json_responses import STATUSES, STATUSES_OF_REASONS
 
 _STATUS_OF_CODE = {kind.default_reason: status for kind, status in STATUSES.items()}
 _CODE = "|".join(_STATUS_OF_CODE)
-_CAUSE = re.compile(rf"\b((?:{_CODE})(?: and (?:{_CODE}))*(?: with the reason [A-Z_]+)?): ")
-_SCOPE = re.compile(r"\s*Requires the scope (\w+)\.$")
-_NAME = re.compile(r"`([^`]+)`|\b([A-Za-z]\w*(?:\.\w+)*)\b")
+_CAUSE = re.compile(rf"\b((?:{_CODE})(?: and (?:{_CODE}))*(?: with the reason [A-Z_]+)?): ", re.UNICODE)
+_SCOPE = re.compile(r"\s*Requires the scope (\w+)\.$", re.UNICODE)
+_NAME = re.compile(r"`([^`]+)`|\b([A-Za-z]\w*(?:\.\w+)*)\b", re.UNICODE)
 
 
 @dataclass(frozen=True, slots=True)

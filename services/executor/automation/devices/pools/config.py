@@ -190,7 +190,7 @@ STANDARD_CAPABILITIES = (
 )
 """Standard names (https://www.w3.org/TR/webdriver2/#capabilities); all others have a vendor prefix."""
 
-_VENDOR = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,60}:[^\s:]\S{0,100}")
+_VENDOR = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,60}:[^\s:]\S{0,100}", re.ASCII)
 _RESERVED = {
     "app": "the service passes the build under test to the hub: remove it",
     "newCommandTimeout": "set new_command_timeout, in seconds, beside capabilities",

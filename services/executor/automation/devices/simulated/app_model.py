@@ -31,7 +31,7 @@ NEVER = parse_condition("false")
 FILLED_LIMIT = 4_000
 """Characters of a filled-in text: a model may double a variable with each tap."""
 
-_PLACEHOLDER = re.compile(r"\{\{|\}\}|\{(\w+(?:\.\w+)?)\}")
+_PLACEHOLDER = re.compile(r"\{\{|\}\}|\{(\w+(?:\.\w+)?)\}", re.UNICODE)
 
 
 @dataclass(frozen=True, slots=True)

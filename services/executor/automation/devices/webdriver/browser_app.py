@@ -19,7 +19,7 @@ from services.executor.model.failures import Category
 from services.flows.device_commands import ROTATIONS, Argument, Mode, Orientation
 
 _FULL_SPEED: Mapping[str, Json] = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?!\d)")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?!\d)", re.ASCII)
 BLANK = "about:blank"
 _PERMISSIONS = {
     "camera": "videoCapture",

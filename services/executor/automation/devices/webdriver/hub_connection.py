@@ -50,18 +50,19 @@ _CATEGORIES: Mapping[str, Category] = {
 }
 """Categories of the protocol's error codes; every other error is the driver's, and so the device's."""
 
-_CRASHED = re.compile(r"tab crashed|page crash|has crashed|app.{0,40}not running", re.IGNORECASE)
+_CRASHED = re.compile(r"tab crashed|page crash|has crashed|app.{0,40}not running", re.IGNORECASE | re.ASCII)
 _SESSION_LOST = re.compile(
     r"chrome not reachable|not connected to devtools|target window already closed|instrumentation process"
     r"|socket hang up|could not proxy command|ECONNREFUSED|ECONNRESET"
     r"|session.{0,20}(terminated|not started|does not exist)",
-    re.IGNORECASE,
+    re.IGNORECASE | re.ASCII,
 )
 
 
 MASK = "(hub)"
 _ADDRESS = re.compile(
-    r"""(https?://)[^\s"'<>()]+|(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?![\w.])(?::\d{1,5})?|\[[0-9a-f:]+\](?::\d{1,5})?"""
+    r"""(https?://)[^\s"'<>()]+|(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?![\w.])(?::\d{1,5})?|\[[0-9a-f:]+\](?::\d{1,5})?""",
+    re.ASCII,
 )
 
 
@@ -163,7 +164,7 @@ class HubConnection:
         """The driver's text, which tests' authors read, without the addresses of the hub and of private networks."""
         url, text = URL(self._url), _ADDRESS.sub(_mask_private, text)
         for named in filter(None, (url.authority, url.host)):
-            text = re.sub(rf"(?<![\w.-])(?:https?://)?{re.escape(named)}(?![\w-])", MASK, text)
+            text = re.sub(rf"(?<![\w.-])(?:https?://)?{re.escape(named)}(?![\w-])", MASK, text, flags=re.ASCII)
         return text
 
 

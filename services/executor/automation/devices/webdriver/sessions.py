@@ -41,11 +41,11 @@ PAGE_TIMEOUTS: Mapping[str, Json] = {"pageLoad": 25_000, "script": 25_000}
 _NO_APP = re.compile(
     r"does not exist or is not accessible|INSTALL_FAILED|INSTALL_PARSE_FAILED|not installed|could not be installed"
     r"|failed to install|(un)?able to install|cannot install|bad app|ENOENT",
-    re.IGNORECASE,
+    re.IGNORECASE | re.ASCII,
 )
 _NO_START = re.compile(
     r"cannot start the .{0,200}application|never started|activity .{0,200}(doesn't|does not) exist|unable to launch",
-    re.IGNORECASE,
+    re.IGNORECASE | re.ASCII,
 )
 
 _unfinished: set[asyncio.Task[None]] = set()

@@ -1,0 +1,86 @@
+"""Regular expressions say whether they mean ASCII, because Unicode has other letters and digits than addresses, ids and
+names of machines: "localhoſt" matches `[a-z]+` when case is ignored, and a browser opens localhost.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LANGUAGE = (
+    "services/executor/automation/screen",
+    "services/executor/automation/sentences",
+    "services/executor/automation/step_cache",
+    "services/reporting/model",
+)
+"""Texts that people read: sentences, screens, messages of failures."""
+DEPENDS = re.compile(r"\\[dDwWsSbB]|\(\?[a-z]*i")
+"""What a pattern matches of Unicode only without re.ASCII; so does everything with re.IGNORECASE."""
+CHOSEN = {"A", "ASCII", "U", "UNICODE"}
+FUNCTIONS = {"compile", "findall", "finditer", "fullmatch", "match", "search", "split", "sub", "subn"}
+
+
+def undecided(source: str) -> Iterator[int]:
+    """The lines with a pattern that depends on Unicode and says neither re.ASCII nor re.UNICODE."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name("re"), attr=called), args=[pattern, *more], keywords=named):
+                if called not in FUNCTIONS:
+                    continue
+                flags = _attributes([*more, *(keyword.value for keyword in named)])
+                text = "".join(part for part in _constants(pattern) if isinstance(part, str))
+                depends = DEPENDS.search(text) or flags & {"I", "IGNORECASE"}
+                if depends and not flags & CHOSEN and "(?a" not in text:
+                    yield node.lineno
+
+
+def _attributes(nodes: list[ast.expr]) -> set[str]:
+    return {each.attr for node in nodes for each in ast.walk(node) if isinstance(each, ast.Attribute)}
+
+
+def _constants(node: ast.expr) -> Iterator[object]:
+    return (each.value for each in ast.walk(node) if isinstance(each, ast.Constant))
+
+
+@pytest.mark.parametrize("folder", ["cli/mobiletest_cli", "deploy", "services"])
+def test_every_pattern_says_whether_it_means_ascii(folder: str) -> None:
+    sources = ((path, path.read_text()) for path in sorted((ROOT / folder).rglob("*.py")))
+    found = [
+        f"{path.relative_to(ROOT)}:{line}: say re.ASCII, or re.UNICODE for a text that people read"
+        for path, source in sources
+        if "re." in source and not str(path.relative_to(ROOT)).startswith(LANGUAGE)
+        for line in undecided(source)
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        r're.compile(r"\d+")',
+        r're.compile("[a-z]+", re.IGNORECASE)',
+        r're.sub(r"(?i)x", "", text)',
+        r're.compile(rf"\b{word}", flags=re.I)',
+        're.compile(\n    "a"\n    r"\\w",\n)',
+    ],
+)
+def test_a_pattern_that_does_not_say_it_is_found(source: str) -> None:
+    assert list(undecided(source)) == [1]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        r're.compile("[a-z0-9]+")',
+        r're.compile(r"\d+", re.ASCII)',
+        r're.compile(r"[a-z]", re.I | re.A)',
+        r're.compile("(?ai:http)")',
+        r're.compile(rb"\d+")',
+        r're.compile(r"\w+", re.UNICODE)',
+    ],
+)
+def test_a_pattern_that_says_it_is_not(source: str) -> None:
+    assert list(undecided(source)) == []
