@@ -159,10 +159,9 @@ def _organisation(request: web.BaseRequest | None) -> str:
 
 def _in_pieces(response: web.StreamResponse) -> int:
     """Let a long body be sent in pieces; gives its length."""
-    body = response.body if isinstance(response, web.Response) else None
-    if not isinstance(body, bytes):
+    if not isinstance(response, web.Response) or not isinstance(body := response.body, bytes):
         return 0
-    if len(body) > PIECE_BYTES and isinstance(response, web.Response):
+    if len(body) > PIECE_BYTES:
         response.body = Pieces(body)
     return len(body)
 
