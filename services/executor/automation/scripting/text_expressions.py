@@ -8,6 +8,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
+from services.flows.texts import well_formed
+
 _SOURCE_LIMIT = 200
 _TEXT_LIMIT = 20_000
 _OPERAND = re.compile(
@@ -51,8 +53,8 @@ def evaluate_texts(source: str, value_of: Callable[[str], str | None]) -> str | 
 
 
 def _is_plain(text: str) -> bool:
-    """Not so long that a limit applies, and without the halves of characters that the engine replaces."""
-    return len(text) <= _TEXT_LIMIT and (text.isascii() or not any("\ud800" <= each <= "\udfff" for each in text))
+    """Not so long that a limit applies, and well-formed, as all texts from the engine are made."""
+    return len(text) <= _TEXT_LIMIT and well_formed(text) == text
 
 
 def _combine(texts: list[str], operators: tuple[str, ...]) -> str | bool | None:

@@ -88,7 +88,7 @@ def test_texts_are_compared_and_joined_without_the_engine(source: str, value: st
         *("NOBODY == 'x'", "NOBODY || 'x'", "output.user", "NAME.length", "NAME - 1", "NAME == 3", "NAME = 'x'"),
         *("NAME == true", "NAME == null", "NAME == undefined", "'\\n'", "NAME 'x'", "NAME +", "", "NAME ++ NAME"),
         *("NAME || 'x' == 'x'", "'a' == 'a' == 'true'", "NAME == /x/", "`x`", "NAME // 'x'", "NAME == N\u00c9"),
-        *("LONG", "HALF", "LONG == 'x'", "NAME" + " + NAME" * 100),
+        *("LONG", "HALF", "NAME + '\x00'", "LONG == 'x'", "NAME" + " + NAME" * 100),
     ],
 )
 def test_other_expressions_are_left_to_the_engine(source: str) -> None:
