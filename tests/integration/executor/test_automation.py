@@ -13,9 +13,10 @@ from services.chassis.mongo import Driver
 from services.executor.automation.devices.pools.config import PoolFileError
 from services.executor.model.attempts import AttemptResult
 from services.executor.model.failures import Category, Failure
+from tests.eventually import eventually
 from tests.fakes.executor import FakeAttempts
 from tests.integration.executor.catalog_server import Shelf
-from tests.integration.executor.conftest import Served
+from tests.integration.executor.conftest import TERMINAL, Client, Served
 from tests.integration.executor.models import GOOD, SEE, model
 
 in_module = pytest.mark.asyncio(loop_scope="module")
@@ -98,11 +99,22 @@ async def test_a_run_that_waits_for_busy_devices_ends_after_the_queue_timeout(
     long = shelf.workflow(shelf.planned(GOOD, *[SEE] * 200, build_id=shelf.build(model(step_ms=300))))
     waiting = shelf.workflow(shelf.planned(GOOD))
     async with executor(executor_slots=1, queue_timeout_seconds=1.0) as app, connect(app.grpc_address) as client:
-        busy = await client.start(long)
-        await client.running(busy)
+        busy = await eventually(lambda: _running(client, long))
         execution = await client.ended(await client.start(waiting))
         assert execution.failure.category == execution_pb2.FAILURE_CATEGORY_QUEUE_TIMEOUT
         await client.stub.CancelExecution(pb.CancelExecutionRequest(execution_id=busy))
+
+
+async def _running(client: Client, workflow_id: str) -> str | None:
+    """A new execution that runs; None if it has waited for too long itself, as on a slow machine."""
+    execution_id = await client.start(workflow_id)
+
+    async def left_queue() -> pb.Execution | None:
+        execution = await client.get(execution_id)
+        return execution if execution.counts.running or execution.status in TERMINAL else None
+
+    left = await eventually(left_queue)
+    return execution_id if left is not None and left.counts.running else None
 
 
 async def test_a_draining_worker_hands_its_run_to_another_at_once(executor: Any, connect: Any, shelf: Shelf) -> None:
