@@ -1,9 +1,9 @@
-"""Waiting for something to become true, without sleeping for a guessed time."""
+"""Waiting for something to become true or to end, without sleeping for a guessed time."""
 
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
-from typing import TypeVar, overload
+from typing import Any, TypeVar, overload
 
 T = TypeVar("T")
 
@@ -36,3 +36,10 @@ async def eventually(probe: Callable[[], object], *, within: float = 60.0, every
         if asyncio.get_running_loop().time() >= deadline:
             raise failure or TimeoutError(f"still {result!r} after {within} s")
         await asyncio.sleep(every)
+
+
+async def stop(task: "asyncio.Future[Any]") -> None:
+    """Cancel the task until it has ended: PyMongo Async forgets a cancellation that comes while it connects."""
+    while not task.done():
+        task.cancel()
+        await asyncio.wait({task}, timeout=1)

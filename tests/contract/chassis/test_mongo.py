@@ -6,6 +6,7 @@ from pymongo.errors import DuplicateKeyError, PyMongoError
 from services.chassis.errors import Unavailable
 from services.chassis.mongo import Document, Driver, Mongo, Session
 from services.chassis.mongo_errors import as_unavailable
+from tests.eventually import stop
 
 NOWHERE = "mongodb://127.0.0.1:9/?serverSelectionTimeoutMS=50"
 
@@ -95,8 +96,7 @@ async def test_connect_waits_for_an_absent_database(mongo_driver: Driver) -> Non
     connecting = asyncio.create_task(Mongo.connect(NOWHERE, "db", mongo_driver))
     _, pending = await asyncio.wait([connecting], timeout=0.2)
     assert pending
-    connecting.cancel()
-    await asyncio.wait([connecting])
+    await stop(connecting)
 
 
 async def test_a_data_error_is_not_unavailable(mongo: Mongo) -> None:

@@ -23,6 +23,7 @@ from services.executor.storage.supersessions import MongoSupersessions
 from services.executor.storage.transactions import ExecutionTransactions
 from services.executor.worker.processes.pool import AttemptProcesses
 from tests.contract.executor.attempt_worlds import Children, real_processes
+from tests.eventually import stop
 from tests.fakes.attempt_processes import task_processes
 
 # long, so that no lease and no pause ends by itself while the machine is busy
@@ -65,13 +66,6 @@ class World:
         await runs.update_many({"orphans.0": {"$exists": True}}, each("orphans", "since"))
         created: Any = [{"$set": {"created_at": earlier("$created_at")}}]
         await self.mongo.collection(EXECUTIONS).update_many({}, created)
-
-
-async def stop(task: "asyncio.Task[None]") -> None:
-    """Cancel the task until it has ended: PyMongo Async forgets a cancellation that comes while it connects."""
-    while not task.done():
-        task.cancel()
-        await asyncio.wait({task}, timeout=1)
 
 
 def world_on(mongo: Mongo, limits: RunLimits = LIMITS) -> World:

@@ -14,6 +14,7 @@ from services.reporting.usecases.classified_tests import ClassifiedQuery
 from services.reporting.usecases.gate import GateRequest
 from services.reporting.usecases.report_turns import ReportTurns
 from tests.contract.reporting.store import MongoStore, StoredCiStory
+from tests.eventually import stop
 from tests.fakes.reporting_story import APP
 
 LATER = 1_000_000
@@ -71,5 +72,4 @@ async def test_a_report_that_waits_for_events_holds_no_turn(
     for _ in range(3):
         assert await story.apps.workspace(APP, 14)
     assert not waiting.done()
-    waiting.cancel()
-    await asyncio.wait([waiting])
+    await stop(waiting)

@@ -9,9 +9,9 @@ from services.executor.maintenance.reaper import Reaper
 from services.executor.model.failures import Category
 from services.executor.model.states import Status
 from services.executor.model.workers import KnownWorker, WorkerReport
-from tests.contract.executor.conftest import World, stop
+from tests.contract.executor.conftest import World
 from tests.contract.executor.executions import claimed, run_of, started
-from tests.eventually import eventually
+from tests.eventually import eventually, stop
 from tests.fakes.executor import plan
 
 

@@ -13,9 +13,9 @@ from services.executor.model.runs import Orphan, Session
 from services.executor.ports.runs import RunKey
 from services.executor.storage.runs import MongoRuns
 from services.executor.worker.session_tracker import SessionTracker
-from tests.contract.executor.conftest import World, stop
+from tests.contract.executor.conftest import World
 from tests.contract.executor.executions import claimed, lose, run_of, running, started
-from tests.eventually import eventually
+from tests.eventually import eventually, stop
 from tests.fakes.executor import plan
 
 SESSION = Session("http://hub:4723", "s-1")
