@@ -46,6 +46,7 @@ from services.catalog.settings import Settings
 from services.catalog.spool import Spool
 from services.catalog.storage.artifact_bytes import MongoArtifactBytes
 from services.catalog.storage.artifacts import ArtifactSweeper
+from services.catalog.storage.deleted_tests import DeletedTestSweeper
 from services.catalog.storage.facts import MongoFacts
 from services.catalog.storage.keys import MongoKeyRing
 from services.catalog.storage.limits import MongoLimits
@@ -66,6 +67,7 @@ from services.catalog.usecases.quarantine import QuarantineUseCases
 from services.catalog.usecases.resolution import ResolutionUseCases
 from services.catalog.usecases.secrets import SecretUseCases
 from services.catalog.usecases.sessions import SessionUseCases
+from services.catalog.usecases.storage_quota import StorageQuota
 from services.catalog.usecases.tests import TestUseCases
 from services.catalog.usecases.uploads import UploadUseCases
 from services.catalog.usecases.workflows import WorkflowUseCases
@@ -112,6 +114,8 @@ async def start_app(settings: Settings) -> AsyncIterator[CatalogService]:
         await stack.enter_async_context(background.run("sweeper", sweeper.run()))
         parts = PartUploadSweeper(mongo, objects, SystemClock())
         await stack.enter_async_context(background.run("part uploads", parts.run()))
+        tests = DeletedTestSweeper(mongo, SystemClock())
+        await stack.enter_async_context(background.run("deleted tests", tests.run()))
         flows = ChildFlowReader()
         stack.push_async_callback(flows.close)
         servicers = _servicers(settings, mongo, outbox, objects, flows)
@@ -137,12 +141,13 @@ def _servicers(
     limits, ledger = MongoLimits(mongo, clock, settings.limits), MongoArtifactBytes(mongo, clock)
     spool = Spool(settings.spool_folder, max_bytes=settings.artifact_max_bytes, capacity=settings.spool_bytes)
     spool.prepare()
-    quota = ArtifactQuota(ledger, limits, clock)
+    quota, storage = ArtifactQuota(ledger, limits, clock), StorageQuota(limits, clock)
     rate = UploadRate(settings.organisation_upload_bytes_per_second, clock)
     uploads = UploadUseCases(
         store,
         objects,
         quota=quota,
+        storage=storage,
         spool=spool,
         rate=rate,
         inspector=ProcessInspector(),
@@ -163,24 +168,24 @@ def _servicers(
     workspaces = ChildWorkspaceReader()
     files = WorkspaceFileStore(store, objects, quota=quota, workspaces=workspaces)
     tests = TestsServicer(
-        TestUseCases(store, clock, flows),
+        TestUseCases(store, storage, clock, flows),
         AttachmentUseCases(store, clock),
         QuarantineUseCases(store, clock),
-        ImportUseCases(store, files, spool=spool, rate=rate, workspaces=workspaces, clock=clock),
+        ImportUseCases(store, files, storage, spool=spool, rate=rate, workspaces=workspaces, clock=clock),
         files,
     )
     ring = MongoKeyRing(mongo)
     key_usecases = KeyUseCases(store, ring, limits, clock)
     keys = ApiKeysServicer(key_usecases, limits)
     sessions = SessionsServicer(SessionUseCases(store, ring, key_usecases, clock), limits)
-    workflows = WorkflowsServicer(WorkflowUseCases(store, limits, clock))
+    workflows = WorkflowsServicer(WorkflowUseCases(store, storage, limits, clock))
     resolution = ResolutionServicer(ResolutionUseCases(store), limits)
     cipher = SecretCipher(parse_keys(settings.secret_keys.get_secret_value()))
     secrets = SecretsServicer(SecretUseCases(MongoSecrets(mongo), cipher, clock))
     shown_limits = LimitsServicer(LimitUseCases(store, limits, ledger))
     facts = CatalogFactsServicer(MongoFacts(mongo))
     services = (
-        (apps_pb2_grpc.add_AppsServicer_to_server, AppsServicer(AppUseCases(store, clock)), apps_pb2, "Apps"),
+        (apps_pb2_grpc.add_AppsServicer_to_server, AppsServicer(AppUseCases(store, storage, clock)), apps_pb2, "Apps"),
         (builds_pb2_grpc.add_BuildsServicer_to_server, builds, builds_pb2, "Builds"),
         (tests_pb2_grpc.add_TestsServicer_to_server, tests, tests_pb2, "Tests"),
         (workflows_pb2_grpc.add_WorkflowsServicer_to_server, workflows, workflows_pb2, "Workflows"),

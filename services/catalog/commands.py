@@ -1,4 +1,4 @@
-"""Commands of the catalog: migrate the database, create an organisation, set limits, rotate secrets, republish."""
+"""Commands of the catalog: migrate, create an organisation, set limits, recount, rotate secrets, republish."""
 
 import argparse
 import asyncio
@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Sequence
 from typing import Any
+from uuid import uuid4
 
 from google.protobuf.json_format import ParseDict, ParseError
 from mobiletest.types.v1 import limits_pb2
@@ -18,6 +19,7 @@ from services.catalog.secret_cipher import SecretCipher, parse_keys
 from services.catalog.settings import Settings
 from services.catalog.storage.keys import MongoKeyRing
 from services.catalog.storage.limits import MongoLimits
+from services.catalog.storage.recount import recount_all
 from services.catalog.storage.secrets import MongoSecretRotation
 from services.catalog.storage.store import MongoStore
 from services.catalog.usecases.keys import IssuedKey, KeyUseCases
@@ -25,6 +27,7 @@ from services.chassis import context, logs, republish
 from services.chassis.clock import SystemClock
 from services.chassis.context import Caller
 from services.chassis.errors import DomainError, FailedPrecondition, InvalidArgument
+from services.chassis.leases import Lease
 from services.chassis.mongo import Mongo
 from services.chassis.outbox import Outbox
 from services.chassis.settings import load
@@ -39,6 +42,8 @@ def run_command(arguments: Sequence[str]) -> int:
     bootstrap = commands.add_parser("bootstrap", help="create an organisation with an API key that has all scopes")
     bootstrap.add_argument("--name", required=True, help="the organisation's name")
     _add_limits(commands)
+    recounting = commands.add_parser("recount", help="correct the counters of organisations; shows what was missing")
+    recounting.add_argument("org_id", nargs="?", help="the id of an organisation; without it, all of them")
     commands.add_parser("rotate-secrets", help="encrypt all secrets with the first of the keys")
     republish.add_command(commands)
     parsed = parser.parse_args(arguments)
@@ -48,6 +53,8 @@ def run_command(arguments: Sequence[str]) -> int:
         return republish.run_command(settings, settings.mongo_database, TOPICS, parsed)
     if parsed.command == "limits":
         return asyncio.run(_limits(settings, parsed))
+    if parsed.command == "recount":
+        return asyncio.run(_recount(settings, parsed.org_id))
     if parsed.command == "rotate-secrets":
         return asyncio.run(_rotate_secrets(settings))
     asyncio.run(_bootstrap(settings, parsed.name) if parsed.command == "bootstrap" else _migrate(settings))
@@ -80,6 +87,7 @@ async def _limits(settings: Settings, parsed: argparse.Namespace) -> int:
     return 0
 
 
+RECOUNT_SECONDS = 3600.0
 LISTS = ("allowed_models", "script_hosts")
 """Limits whose values are separated by commas."""
 
@@ -107,6 +115,20 @@ def _check_name(name: str) -> None:
     names = limits_pb2.OrganisationLimits.DESCRIPTOR.fields_by_name
     if name not in names:
         raise InvalidArgument(f"unknown limit {name!r}; the limits are {', '.join(names)}")
+
+
+async def _recount(settings: Settings, org_id: str | None) -> int:
+    async with open_database(settings) as mongo:
+        lease = Lease(mongo, "recount", str(uuid4()), seconds=RECOUNT_SECONDS)
+        if not await lease.acquire():
+            sys.stderr.write("another process recounts; try again when it has ended\n")
+            return 1
+        try:
+            missing = await recount_all(mongo, org_id)
+        finally:
+            await lease.release()
+    sys.stdout.write(json.dumps(missing) + "\n")
+    return 0
 
 
 async def _rotate_secrets(settings: Settings) -> int:

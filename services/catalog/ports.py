@@ -53,6 +53,9 @@ class Apps(LiveEntities[App], Protocol):
     async def count(self, filter: AppFilter) -> int:
         """How many apps fit."""
 
+    async def most_attached(self) -> int:
+        """The number of tests of the app that has most."""
+
 
 class Counters(Protocol):
     """How many of what the organisation has."""
@@ -60,8 +63,22 @@ class Counters(Protocol):
     async def get(self) -> Counts:
         """The counts, as they were at most a second ago; zeros for a new organisation."""
 
-    async def add(self, change: Counts) -> None:
-        """Change the counts by these numbers."""
+    async def with_reserved(self) -> Counts:
+        """The counts as they are now, with all reservations."""
+
+    async def add(self, change: Counts, *, alone: bool = False) -> None:
+        """Change the counts by these numbers. `alone`: of the transactions that do so at the same time, one commits and
+        the others are tried again, so each sees what the others have counted.
+        """
+
+    async def reserve(self, reservation_id: str, most: Counts, until: datetime) -> None:
+        """Begin a reservation of these numbers, which lasts until then, as `alone` as in `add`."""
+
+    async def use_reserved(self, reservation_id: str, used: Counts, until: datetime) -> None:
+        """Take these numbers out of a reservation, and let it last until then."""
+
+    async def release(self, reservation_id: str) -> None:
+        """End a reservation."""
 
 
 class Builds(LiveEntities[Build], Protocol):
@@ -164,8 +181,8 @@ class Tests(LiveEntities[Test], Protocol):
     async def at_paths(self, workspace: str, paths: Collection[str]) -> Sequence[Test]:
         """The tests that were imported from these paths of the workspace, in any order."""
 
-    async def add_version(self, version: TestVersion) -> None:
-        """Store a version of a test's steps."""
+    async def add_version(self, version: TestVersion) -> int:
+        """Store a version of a test's steps; how many bytes that takes."""
 
     async def move_steps(self, test: Test) -> None:
         """Store the positions of the test's steps, also for their version; nothing else changes."""

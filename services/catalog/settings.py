@@ -36,6 +36,16 @@ class Settings(ProcessSettings):
     """The maximum number of bytes of the artifacts that one organisation's builds use."""
     organisation_api_keys: int = Field(default=100, ge=1)
     """The maximum number of API keys of one organisation."""
+    organisation_apps: int = Field(default=1_000, ge=0)
+    """The maximum number of apps of one organisation."""
+    organisation_tests: int = Field(default=100_000, ge=0)
+    """The maximum number of tests of one organisation."""
+    organisation_workflows: int = Field(default=10_000, ge=0)
+    """The maximum number of workflows of one organisation."""
+    organisation_builds: int = Field(default=100_000, ge=0)
+    """The maximum number of builds of one organisation, in all its apps."""
+    organisation_test_bytes: int = Field(default=5 * 1024**3, ge=0)
+    """The maximum number of bytes of the steps of all stored versions of one organisation's tests."""
     secret_keys: SecretStr = SecretStr("")
     """The keys that encrypt secrets, as ID=KEY separated by commas; a key is 32 random bytes in base64. The first one
     encrypts, the others only decrypt (see `rotate-secrets`). Empty: secrets cannot be stored."""
@@ -55,5 +65,10 @@ class Settings(ProcessSettings):
         return OrganisationLimits(
             artifact_bytes=self.organisation_artifact_bytes,
             api_keys=self.organisation_api_keys,
+            apps=self.organisation_apps,
+            tests=self.organisation_tests,
+            workflows=self.organisation_workflows,
+            builds=self.organisation_builds,
+            test_bytes=self.organisation_test_bytes,
             allowed_models=models,
         )

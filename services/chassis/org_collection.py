@@ -60,6 +60,9 @@ class OrgCollection:
     async def delete_one(self, filter: Filter, *, session: Session = None) -> None:
         await self._collection.delete_one(_own_filter(filter), session=session)
 
+    async def delete_many(self, filter: Filter, *, session: Session = None) -> None:
+        await self._collection.delete_many(_own_filter(filter), session=session)
+
     async def count_documents(self, filter: Filter | None = None, **options: Any) -> int:
         return int(await self._collection.count_documents(_own_filter(filter), **options))
 

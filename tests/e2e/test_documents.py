@@ -117,7 +117,7 @@ async def _app_file(_: World, folder: Path) -> Sequence[Names]:
 
 
 async def _organisation(world: World, _: Path) -> Sequence[Names]:
-    return [{"ORG_ID": (await world.app())["org_id"]}]
+    return [{"ORG_ID": (await world.app())["org_id"]}] * 2
 
 
 async def _internal_caller(world: World, _: Path) -> Sequence[Names]:

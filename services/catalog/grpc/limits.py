@@ -19,14 +19,10 @@ class LimitsServicer(limits_pb2_grpc.LimitsServicer):
         self._usecases = usecases
 
     async def GetLimits(self, request: limits_pb2.GetLimitsRequest, context: Any) -> limits_pb2.GetLimitsResponse:
-        found = await self._usecases.in_use()
-        bytes_limit, keys_limit = found.limits.artifact_bytes or 0, found.limits.api_keys or 0
+        found, limits = await self._usecases.in_use(), await self._usecases.get()
         return limits_pb2.GetLimitsResponse(
-            limits=[
-                types_pb2.Limit(name="artifact_bytes", limit=bytes_limit, used=found.artifact_bytes),
-                types_pb2.Limit(name="api_keys", limit=keys_limit, used=found.api_keys),
-            ],
-            allowed_models=found.limits.allowed_models or (ANY_MODEL,),
+            limits=[types_pb2.Limit(name=each.name, limit=each.limit, used=max(0, each.used)) for each in found],
+            allowed_models=limits.allowed_models or (ANY_MODEL,),
         )
 
     async def GetOrganisationLimits(

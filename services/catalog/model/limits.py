@@ -26,6 +26,11 @@ class OrganisationLimits:
     allowed_models: tuple[str, ...] = ()
     script_hosts: tuple[str, ...] = ()
     baseline_bytes: int | None = None
+    apps: int | None = None
+    tests: int | None = None
+    workflows: int | None = None
+    builds: int | None = None
+    test_bytes: int | None = None
 
     def over(self, defaults: "OrganisationLimits") -> "OrganisationLimits":
         """These limits, and the defaults for those that are not set."""
@@ -35,6 +40,15 @@ class OrganisationLimits:
         """Those that are set, by name."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: value for name, value in values.items() if value not in (None, ())}
+
+
+@dataclass(frozen=True, slots=True)
+class LimitUse:
+    """A limit by its name, and how much of it is used."""
+
+    name: str
+    limit: int
+    used: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 For a limited time, failures of a test in quarantine are counted and shown but do not block a gate.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TypeAlias
@@ -16,6 +16,8 @@ from services.flows.workspace_media import MediaFile
 
 Step: TypeAlias = "str | Mapping[str, Json]"
 
+VERSION_BYTES = 512
+"""What a stored version counts besides its steps and their positions; and each file that it needs."""
 PLAN_BYTES = 32 * 1024**2
 """The size of the tests of one execution."""
 DEFAULT_DAYS = 14
@@ -83,6 +85,16 @@ class TestVersion:
     created_at: datetime
     files: tuple[MediaFile, ...] = ()
     positions: str = field(default="", compare=False, repr=False)
+
+
+def version_bytes(steps: str, positions: str, files: Sequence[MediaFile]) -> int:
+    """What a stored version counts; the steps are JSON."""
+    return VERSION_BYTES * (1 + len(files)) + len(steps.encode()) + len(positions.encode())
+
+
+def has_other_steps(before: Test, after: Test) -> bool:
+    """Whether the changed test needs a new version of its steps."""
+    return (after.steps, after.files) != (before.steps, before.files)
 
 
 def at_version(test: Test, version: TestVersion | None) -> Test:

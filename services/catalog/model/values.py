@@ -41,12 +41,16 @@ class Platform(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Live apps per platform, tests and workflows; also a change of these numbers."""
+    """Live apps per platform, tests, workflows and builds, and the bytes of all stored versions of tests; also a change
+    of these numbers.
+    """
 
     ios: int = 0
     android: int = 0
     tests: int = 0
     workflows: int = 0
+    builds: int = 0
+    test_bytes: int = 0
 
     @property
     def apps(self) -> int:
@@ -60,9 +64,10 @@ class Counts:
         return self.ios if platform is Platform.IOS else self.android
 
 
-def app_counts(platform: Platform, number: int = 1) -> Counts:
-    """The change of the counts when so many apps of the platform are added."""
-    return Counts(ios=number) if platform is Platform.IOS else Counts(android=number)
+def app_counts(platform: Platform, number: int = 1, *, builds: int = 0) -> Counts:
+    """The change of the counts when so many apps of the platform, and builds of theirs, are added."""
+    ios = platform is Platform.IOS
+    return Counts(ios=number if ios else 0, android=0 if ios else number, builds=builds)
 
 
 class InvalidValue(ValueError):

@@ -2,7 +2,9 @@
 
 import itertools
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
@@ -35,7 +37,8 @@ CACHED_APPS = 5_000
 CACHED_APP_BYTES = 16 * 1024
 """Larger documents are not cached: a few thousand long prompts would fill the memory."""
 PARTS = 8
-_COUNTED = ("ios", "android", "tests", "workflows")
+RESERVED = "reserved"
+_COUNTED = tuple(field.name for field in fields(Counts))
 
 
 class MongoApps(MongoLiveEntities[App]):
@@ -51,6 +54,10 @@ class MongoApps(MongoLiveEntities[App]):
 
     async def count(self, filter: AppFilter) -> int:
         return await self._count_named(_condition(filter), filter.pattern)
+
+    async def most_attached(self) -> int:
+        found = await self._rows.find(IS_LIVE, projection={"attached_tests": 1}, index=LIST)
+        return max((document["attached_tests"] for document in found), default=0)
 
     async def _find(self, condition: Document, sort: Any = None, page: Page | None = None, **options: Any) -> list[App]:
         live = {**condition, **IS_LIVE}
@@ -83,7 +90,7 @@ _decode_cached = lru_cache(CACHED_APPS)(_decode)
 
 
 class MongoCounters:
-    """A few documents of counters per organisation, which add up.
+    """A few documents of counters per organisation, which add up, and one for each reservation.
 
     Two transactions that write one document conflict, and one has to be retried. With several documents, taken in
     turn by all transactions of the process, entities can be created concurrently.
@@ -95,13 +102,41 @@ class MongoCounters:
         self._rows = rows
 
     async def get(self) -> Counts:
-        parts = await self._rows.find({})
-        return Counts(**{name: sum(part.get(name, 0) for part in parts) for name in _COUNTED})
+        return _sum(await self._rows.find({}))
 
-    async def add(self, change: Counts) -> None:
-        changed = {name: number for name in _COUNTED if (number := getattr(change, name)) != 0}
-        part = f"{context.current().org_id}/{next(self._turns) % PARTS}"
-        await self._rows.update({"_id": part}, {"$inc": changed}, upsert=True)
+    async def with_reserved(self) -> Counts:
+        parts = await self._rows.find({})
+        return _sum([*parts, *(part.get(RESERVED, {}) for part in parts)])
+
+    async def add(self, change: Counts, *, alone: bool = False) -> None:
+        if numbers := _numbers(change):
+            part = 0 if alone else next(self._turns) % PARTS
+            await self._rows.update({"_id": _id(part)}, {"$inc": numbers}, upsert=True)
+
+    async def reserve(self, reservation_id: str, most: Counts, until: datetime) -> None:
+        await self._rows.update({"_id": _id(0)}, {"$inc": {"reservations": 1}}, upsert=True)
+        await self._rows.add({"_id": _id(reservation_id), RESERVED: _numbers(most), "expires_at": until})
+
+    async def use_reserved(self, reservation_id: str, used: Counts, until: datetime) -> None:
+        left = {f"{RESERVED}.{name}": -number for name, number in _numbers(used).items()}
+        update: Document = {"$set": {"expires_at": until}} | ({"$inc": left} if left else {})
+        await self._rows.update({"_id": _id(reservation_id)}, update)
+
+    async def release(self, reservation_id: str) -> None:
+        await self._rows.remove({"_id": _id(reservation_id)})
+
+
+def _id(part: int | str) -> str:
+    return f"{context.current().org_id}/{part}"
+
+
+def _sum(parts: Iterable[Mapping[str, int]]) -> Counts:
+    counted = list(parts)
+    return Counts(**{name: sum(part.get(name, 0) for part in counted) for name in _COUNTED})
+
+
+def _numbers(change: Counts) -> Mapping[str, int]:
+    return {name: number for name in _COUNTED if (number := getattr(change, name)) != 0}
 
 
 FRESH_SECONDS = 1.0
@@ -133,9 +168,21 @@ class RecentCounters:
             self._read[org_id] = (now, counts)
         return counts
 
-    async def add(self, change: Counts) -> None:
-        await self._counters.add(change)
+    async def with_reserved(self) -> Counts:
+        return await self._counters.with_reserved()
+
+    async def add(self, change: Counts, *, alone: bool = False) -> None:
+        await self._counters.add(change, alone=alone)
         self.changed()
+
+    async def reserve(self, reservation_id: str, most: Counts, until: datetime) -> None:
+        await self._counters.reserve(reservation_id, most, until)
+
+    async def use_reserved(self, reservation_id: str, used: Counts, until: datetime) -> None:
+        await self._counters.use_reserved(reservation_id, used, until)
+
+    async def release(self, reservation_id: str) -> None:
+        await self._counters.release(reservation_id)
 
     def changed(self) -> None:
         """A transaction of the caller's organisation has been committed."""

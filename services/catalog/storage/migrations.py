@@ -15,6 +15,7 @@ from services.catalog.storage.builds import BUILDS, LIST_OF_APP
 from services.catalog.storage.documents import LIST, LIST_OF_PLATFORM, LIST_OF_TAG, SUFFIXES
 from services.catalog.storage.keys import KEYS, ORGANISATIONS, SESSIONS
 from services.catalog.storage.part_uploads import PART_UPLOADS
+from services.catalog.storage.recount import recount_all
 from services.catalog.storage.secrets import SECRETS
 from services.catalog.storage.tests import TEST_VERSIONS, TESTS
 from services.catalog.storage.workflows import WORKFLOWS
@@ -143,7 +144,7 @@ INDEXES: Mapping[str, Sequence[IndexModel]] = {
     KEYS: [_LOOKUP, _LIST],
     SESSIONS: [_LOOKUP, _EXPIRY, _index("of_key", [("org_id", UP), ("api_key_id", UP), ("live", UP)])],
     APPS: [_LIST, _LIST_OF_PLATFORM, _SUFFIXES],
-    COUNTERS: [_ORGANISATION],
+    COUNTERS: [_ORGANISATION, _EXPIRY],
     BUILDS: [
         _index("version", [("org_id", UP), ("app_id", UP), ("version", UP)], unique=True, **ONLY_LIVE),
         _index("content", [("org_id", UP), ("app_id", UP), ("sha256", UP)], **ONLY_LIVE),
@@ -168,6 +169,11 @@ INDEXES: Mapping[str, Sequence[IndexModel]] = {
             [("org_id", UP), ("workspace", UP), ("source_path", UP)],
             unique=True,
             partialFilterExpression={"live": True, "source_path": {"$type": "string"}},
+        ),
+        _index(
+            "deleted",
+            [("swept_at", UP), ("deleted_at", UP)],
+            partialFilterExpression={"live": False},
         ),
         _index(
             "quarantined",
@@ -198,10 +204,16 @@ async def _make_collection(mongo: Mongo, name: str, *, exists: bool) -> None:
         await mongo.collection(name).create_indexes(list(indexes))
 
 
+async def _count_storage(mongo: Mongo) -> None:
+    await _make_collections(mongo)
+    await recount_all(mongo)
+
+
 MIGRATIONS = [
     idempotency.MIGRATION,
     outbox.MIGRATION,
     Migration("0001_schema", _make_collections),
     Migration("0002_builds_of_package", _make_collections),
     Migration("0003_part_uploads", _make_collections),
+    Migration("0004_storage_counts", _count_storage),
 ]

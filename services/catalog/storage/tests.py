@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from services.catalog.model.tests import PLAN_BYTES, Quarantine, Step, Test, TestFilter, TestVersion
+from services.catalog.model.tests import PLAN_BYTES, Quarantine, Step, Test, TestFilter, TestVersion, version_bytes
 from services.catalog.model.values import Page, Platform
 from services.catalog.storage.documents import (
     IS_LIVE,
@@ -98,9 +98,11 @@ class MongoTests(MongoLiveEntities[Test]):
         condition = {"workspace": workspace, "source_path": {"$type": "string", "$in": list(paths)}}
         return await self._find(condition, most=PLAN_BYTES)
 
-    async def add_version(self, version: TestVersion) -> None:
-        document = asdict(version) | {"_id": f"{version.test_id}/{version.version_number}"}
-        await self._versions.put(document | {"steps": _encode_steps(version.steps)})
+    async def add_version(self, version: TestVersion) -> int:
+        id, steps = f"{version.test_id}/{version.version_number}", _encode_steps(version.steps)
+        size = version_bytes(steps, version.positions, version.files)
+        await self._versions.put(asdict(version) | {"_id": id, "steps": steps, "bytes": size})
+        return size
 
     async def move_steps(self, test: Test) -> None:
         moved = {"$set": {"positions": test.positions}}

@@ -12,8 +12,10 @@ from services.catalog.model.text import search_pattern, validate_name, validate_
 from services.catalog.model.values import Counts, ListPage, Page, Platform, app_counts
 from services.catalog.ports import Change, Store
 from services.catalog.usecases.errors import reports_violations, require, require_revision, validate_link
+from services.catalog.usecases.storage_quota import StorageQuota
 from services.chassis.clock import Clock
 from services.chassis.context import current
+from services.chassis.errors import DomainError
 from services.chassis.ids import new_id
 from services.chassis.limits import limit_reached
 
@@ -24,13 +26,17 @@ AppChanges = Mapping[str, str | None]
 class AppUseCases:
     """Registering, listing, changing and deleting apps."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: Store, quota: StorageQuota, clock: Clock) -> None:
         self._store = store
+        self._quota = quota
         self._clock = clock
 
     @reports_violations
     async def create(self, name: str, platform: Platform, description: str | None) -> App:
-        """A new app. A repeat with the same idempotency key gives the existing app."""
+        """A new app. A repeat with the same idempotency key gives the existing app.
+
+        PermissionDenied: the organisation has as many apps as it may.
+        """
         now, caller = self._clock.now(), current()
         app = App(new_id(), caller.org_id, validate_name(name), platform, now, now, description=description)
 
@@ -39,7 +45,7 @@ class AppUseCases:
             if earlier is not None:
                 return earlier
             await change.apps.add(app)
-            await change.counters.add(app_counts(platform))
+            await self._quota.add(change, app_counts(platform))
             change.announce(app)
             return app
 
@@ -99,7 +105,7 @@ class AppUseCases:
             await change.builds.delete_all(app_id, now)
             await change.attachments.detach_all(app_id)
             await change.apps.replace(gone)
-            await change.counters.add(app_counts(app.platform, -1))
+            await change.counters.add(app_counts(app.platform, -1, builds=-len(builds)))
             await change.artifacts.release(b.sha256 for b in builds if b.sha256)
             change.announce(*builds, *ended, gone)
 
@@ -147,10 +153,15 @@ async def update_app_attachment(
     """
     counted = update_test_counts(app, before, after)
     if counted.attached_tests > max(app.attached_tests, ATTACHED_LIMIT):
-        raise limit_reached("attached_tests", ATTACHED_LIMIT, "detach tests from this app, or register another app")
+        raise attached_limit_reached()
     await change.attachments.put([after])
     change.announce(after)
     return await _write_revision(change, counted, at)
+
+
+def attached_limit_reached() -> DomainError:
+    """The error for more tests than an app may have."""
+    return limit_reached("attached_tests", ATTACHED_LIMIT, "detach tests from this app, or register another app")
 
 
 async def _write_revision(change: Change, app: App, at: datetime) -> App:

@@ -11,7 +11,7 @@ from services.catalog.model import attachments, workflows
 from services.catalog.model.apps import App
 from services.catalog.model.builds import ALL_BUILDS, Build, BuildFilter, artifact_key, validate_metadata
 from services.catalog.model.text import validate_version
-from services.catalog.model.values import ListPage, Page
+from services.catalog.model.values import Counts, ListPage, Page
 from services.catalog.ports import Change, DuplicateValue, Store
 from services.catalog.usecases.apps import update_app_builds
 from services.catalog.usecases.errors import reports_violations, require, require_revision
@@ -88,6 +88,7 @@ class BuildUseCases:
             await change.builds.replace(gone)
             if build.sha256 is not None:
                 await change.artifacts.use(build.sha256, -1)
+            await change.counters.add(Counts(builds=-1))
             change.announce(gone)
             await update_app_builds(change, app, added=-1, at=now)
 

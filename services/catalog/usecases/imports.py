@@ -6,20 +6,23 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from services.catalog.model.attachments import ATTACHED_LIMIT
 from services.catalog.model.imports import (
     MISSING_LIMIT,
     ImportReport,
     batches,
 )
-from services.catalog.model.tests import Test, validate_tags
+from services.catalog.model.tests import Test, has_other_steps, is_platform_compatible, validate_tags, version_bytes
 from services.catalog.model.text import validate_name
-from services.catalog.model.values import InvalidValue
+from services.catalog.model.values import Counts, InvalidValue
 from services.catalog.ports import Change, DuplicateValue, Records, Store
 from services.catalog.reader_ports import WorkspaceReader
 from services.catalog.spool import Spool
 from services.catalog.upload_rate import UploadRate
+from services.catalog.usecases.apps import attached_limit_reached
 from services.catalog.usecases.attachments import attach_unless_attached
 from services.catalog.usecases.errors import reports_violations, require
+from services.catalog.usecases.storage_quota import StorageCounter, StorageQuota
 from services.catalog.usecases.tests import add_test, apply_change
 from services.catalog.usecases.workspace_files import WorkspaceFileStore
 from services.chassis.clock import Clock
@@ -61,6 +64,8 @@ class _Result:
     outcome: str
     test: Test
     notices: tuple[Remark, ...] = ()
+    is_version: bool = True
+    """Whether the steps become a version of the test."""
 
 
 class ImportUseCases:
@@ -70,6 +75,7 @@ class ImportUseCases:
         self,
         store: Store,
         files: WorkspaceFileStore,
+        quota: StorageQuota,
         *,
         spool: Spool,
         rate: UploadRate,
@@ -78,6 +84,7 @@ class ImportUseCases:
     ) -> None:
         self._store = store
         self._files = files
+        self._quota = quota
         self._spool = spool
         self._rate = rate
         self._workspaces = workspaces
@@ -89,7 +96,8 @@ class ImportUseCases:
 
         Flows with problems are refused and do not stop the others. NotFound: no such app; InvalidArgument: the archive
         or its configuration is not accepted; Aborted: another import of the workspace was faster; PermissionDenied: the
-        organisation stores as many bytes, or the app has as many tests, as it may.
+        organisation has as many tests or stores as many bytes, or the app has as many tests, as it may, and nothing is
+        changed.
         """
         if new.app_id is not None:
             require(await self._store.apps.get(new.app_id), "App")
@@ -99,16 +107,53 @@ class ImportUseCases:
             found = await self._workspaces.read(file.path)
             flows = [flow for flow in found.flows if not flow.problems]
             if new.dry_run:
-                return await self._report(new, found, await self._import(new, flows))
-            async with self._files.keep(new.workspace, file.path, flows):
-                return await self._report(new, found, await self._import(new, flows))
+                return await self._report(new, found, await self._preview(new, flows))
+            await self._check_attachments(new, flows)
+            async with (
+                self._quota.reserve(self._store, _most(flows), lambda: self._measure(new, flows)) as counter,
+                self._files.keep(new.workspace, file.path, flows),
+            ):
+                return await self._report(new, found, await self._import(new, flows, counter))
 
-    async def _import(self, new: NewImport, flows: Sequence[FoundFlow]) -> _Outcomes:
+    async def _import(self, new: NewImport, flows: Sequence[FoundFlow], counter: StorageCounter) -> _Outcomes:
         outcomes = _Outcomes()
         for batch in batches(flows):
-            planned = await self._plan(new, batch)
-            outcomes.add(await self._preview(planned) if new.dry_run else await self._save(new, planned))
+            outcomes.add(await self._save(new, await self._plan(new, batch), counter))
         return outcomes
+
+    async def _preview(self, new: NewImport, flows: Sequence[FoundFlow]) -> _Outcomes:
+        outcomes = _Outcomes()
+        async for result, _ in self._compared(new, flows):
+            outcomes.add([result])
+        return outcomes
+
+    async def _measure(self, new: NewImport, flows: Sequence[FoundFlow]) -> Counts:
+        """What the import adds."""
+        tests, size = 0, 0
+        async for result, flow in self._compared(new, flows):
+            tests += result.outcome == CREATED
+            size += _version_bytes(flow) if result.is_version else 0
+        return Counts(tests=tests, test_bytes=size)
+
+    async def _check_attachments(self, new: NewImport, flows: Sequence[FoundFlow]) -> None:
+        """PermissionDenied: the import would attach more tests to the app than it may have."""
+        app = None if new.app_id is None else require(await self._store.apps.get(new.app_id), "App")
+        if app is None or app.attached_tests + len(flows) <= ATTACHED_LIMIT:
+            return
+        attached = {attachment.test_id for attachment in await self._store.attachments.of_app(app.id)}
+        added = 0
+        async for result, _ in self._compared(new, flows):
+            added += result.test.id not in attached and is_platform_compatible(result.test.platform, app.platform)
+        if added and app.attached_tests + added > ATTACHED_LIMIT:
+            raise attached_limit_reached()
+
+    async def _compared(self, new: NewImport, flows: Sequence[FoundFlow]) -> AsyncIterator[tuple["_Result", FoundFlow]]:
+        """What would become of each flow."""
+        for batch in batches(flows):
+            planned = await self._plan(new, batch)
+            before = await _tests_before(self._store, planned)
+            for test, flow in zip(planned, batch, strict=True):
+                yield _compare(before.get(test.source_path), test), flow
 
     async def _plan(self, new: NewImport, flows: Sequence[FoundFlow]) -> list[Test]:
         """The tests that the flows would be if all were new."""
@@ -118,16 +163,12 @@ class ImportUseCases:
             planned.append(_new_test(flow, new.workspace, org_id, now))
         return planned
 
-    async def _preview(self, planned: Sequence[Test]) -> Sequence[_Result]:
-        before = await _tests_before(self._store, planned)
-        return [_compare(before.get(test.source_path), test) for test in planned]
-
-    async def _save(self, new: NewImport, planned: Sequence[Test]) -> Sequence[_Result]:
+    async def _save(self, new: NewImport, planned: Sequence[Test], counter: StorageCounter) -> Sequence[_Result]:
         now = self._clock.now()
 
         async def work(change: Change) -> Sequence[_Result]:
             before = await _tests_before(change, planned)
-            results = [await _store_test(change, before.get(test.source_path), test, now) for test in planned]
+            results = [await _store_test(change, before.get(test.source_path), test, now, counter) for test in planned]
             return results if new.app_id is None else await _attach(change, new.app_id, results, now)
 
         try:
@@ -151,6 +192,15 @@ class ImportUseCases:
             missing=tuple(missing),
             notices=(*found.notices, *outcomes.notices),
         )
+
+
+def _most(flows: Sequence[FoundFlow]) -> Counts:
+    """What an import of the flows adds at most."""
+    return Counts(tests=len(flows), test_bytes=sum(map(_version_bytes, flows)))
+
+
+def _version_bytes(flow: FoundFlow) -> int:
+    return version_bytes(flow.steps, flow.positions, flow.files)
 
 
 def _check_size(size: int) -> None:
@@ -204,15 +254,17 @@ def _compare(before: Test | None, planned: Test) -> _Result:
         files=planned.files,
         positions=planned.positions,
     )
-    return _Result(UNCHANGED if after == before else CHANGED, after)
+    return _Result(UNCHANGED if after == before else CHANGED, after, is_version=has_other_steps(before, after))
 
 
-async def _store_test(change: Change, before: Test | None, planned: Test, now: datetime) -> _Result:
+async def _store_test(
+    change: Change, before: Test | None, planned: Test, now: datetime, counter: StorageCounter
+) -> _Result:
     result = _compare(before, planned)
     if before is None:
-        await add_test(change, planned)
+        await add_test(change, planned, counter)
     elif result.outcome == CHANGED:
-        return replace(result, test=await apply_change(change, before, result.test, now))
+        return replace(result, test=await apply_change(change, before, result.test, now, counter))
     elif result.test.positions != before.positions:
         await change.tests.move_steps(result.test)
     return result

@@ -1,18 +1,11 @@
 """Shows and sets the limits of an organisation."""
 
-from dataclasses import dataclass
+import asyncio
+from collections.abc import Sequence
 
-from services.catalog.model.limits import OrganisationLimits
+from services.catalog.model.attachments import ATTACHED_LIMIT
+from services.catalog.model.limits import LimitUse, OrganisationLimits
 from services.catalog.ports import ArtifactBytesLedger, Limits, Store
-
-
-@dataclass(frozen=True, slots=True)
-class LimitsInUse:
-    """The limits that the catalog enforces, and how much of them is used."""
-
-    limits: OrganisationLimits
-    artifact_bytes: int
-    api_keys: int
 
 
 class LimitUseCases:
@@ -23,10 +16,26 @@ class LimitUseCases:
         self._limits = limits
         self._ledger = ledger
 
-    async def in_use(self) -> LimitsInUse:
-        """The limits with their use."""
-        keys, stored = await self._store.keys.count(), await self._ledger.sum()
-        return LimitsInUse(await self._limits.get(), stored.used, keys)
+    async def in_use(self) -> Sequence[LimitUse]:
+        """The limits that the catalog enforces, with their use; that of `attached_tests` is of the app with most."""
+        limits, bytes_, keys, counts, attached = await asyncio.gather(
+            self._limits.get(),
+            self._ledger.sum(),
+            self._store.keys.count(),
+            self._store.counters.get(),
+            self._store.apps.most_attached(),
+        )
+        used = {
+            "artifact_bytes": bytes_.used,
+            "api_keys": keys,
+            "apps": counts.apps,
+            "tests": counts.tests,
+            "workflows": counts.workflows,
+            "builds": counts.builds,
+            "test_bytes": counts.test_bytes,
+        }
+        shown = [LimitUse(name, getattr(limits, name) or 0, number) for name, number in used.items()]
+        return [*shown, LimitUse("attached_tests", ATTACHED_LIMIT, attached)]
 
     async def get(self) -> OrganisationLimits:
         """The limits, with the catalog's defaults."""

@@ -54,13 +54,15 @@ class PartUploadUseCases:
     @reports_violations
     async def start(self, app_id: str, sha256: str, size: int) -> PartUpload:
         """The upload of the file, which may be under way. NotFound: no such app; InvalidArgument: it is too large;
-        PermissionDenied: the organisation stores as many bytes, or has as many uploads, as it may.
+        PermissionDenied: the organisation has as many builds, stores as many bytes, or has as many uploads, as it may.
         """
         require(await self._store.apps.get(app_id), "App")
         if size > self._max_bytes:
             raise InvalidValue("size_bytes", f"the file is larger than {self._max_bytes} bytes", "too_large")
         sha256 = _digest(sha256)
         under_way = await self._store.part_uploads.of_file(app_id, sha256, size)
+        if under_way is None:
+            await self._builds.check_count()
         return under_way or await self._add(app_id, sha256, size)
 
     async def _add(self, app_id: str, sha256: str, size: int) -> PartUpload:

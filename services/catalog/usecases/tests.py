@@ -14,6 +14,7 @@ from services.catalog.model.tests import (
     TestFilter,
     TestVersion,
     active_quarantine,
+    has_other_steps,
     is_platform_compatible,
     validate_tags,
 )
@@ -30,6 +31,7 @@ from services.catalog.usecases.errors import (
     require_revision,
     validate_environment,
 )
+from services.catalog.usecases.storage_quota import StorageCounter, StorageQuota
 from services.chassis.clock import Clock
 from services.chassis.context import current
 from services.chassis.ids import new_id
@@ -62,14 +64,18 @@ class TestUseCases:
 
     __test__ = False
 
-    def __init__(self, store: Store, clock: Clock, flows: FlowReader) -> None:
+    def __init__(self, store: Store, quota: StorageQuota, clock: Clock, flows: FlowReader) -> None:
         self._store = store
+        self._quota = quota
         self._clock = clock
         self._flows = flows
 
     @reports_violations
     async def create(self, new: NewTest) -> AttachedTest:
-        """A new test. A repeat with the same idempotency key gives the existing test."""
+        """A new test. A repeat with the same idempotency key gives the existing test.
+
+        PermissionDenied: the organisation has as many tests, or bytes of their steps, as it may.
+        """
         new, notices = await self._prepare(new)
         now, caller = self._clock.now(), current()
         test = Test(
@@ -90,7 +96,7 @@ class TestUseCases:
             earlier = await change.tests.get(test.id) if caller.idempotency_key else None
             if earlier is not None:
                 return earlier
-            await add_test(change, test)
+            await add_test(change, test, self._quota)
             return test
 
         kept = await self._store.change(work)
@@ -137,7 +143,7 @@ class TestUseCases:
     @reports_violations
     async def update(self, test_id: str, changes: TestChanges, expected: Collection[int] = ()) -> AttachedTest:
         """The test with the changes; other steps are a new version of them. NotFound; Aborted: its revision is not
-        expected.
+        expected; PermissionDenied: the organisation has as many bytes of steps as it may.
         """
         values, notices = await self._validate(changes)
         now = self._clock.now()
@@ -146,7 +152,7 @@ class TestUseCases:
             test = require_revision(await change.tests.get(test_id), "Test", expected)
             own = {"env": validate_environment(values["env"], "env", test.env)} if "env" in values else {}
             changed = replace(test, **{**values, **own})
-            return test if changed == test else await apply_change(change, test, changed, now)
+            return test if changed == test else await apply_change(change, test, changed, now, self._quota)
 
         [test] = await self._with_attachments([await self._store.change(work)])
         return replace(test, notices=notices)
@@ -257,25 +263,27 @@ def _refuse_missing(new: NewTest) -> None:
         raise invalid_argument([InvalidValue(name, "Field required", "missing") for name in missing])
 
 
-async def add_test(change: Change, test: Test) -> None:
-    """Store, count and announce a new test."""
+async def add_test(change: Change, test: Test, counter: StorageCounter) -> None:
+    """Store, count and announce a new test. PermissionDenied as in `StorageCounter.add`."""
     await change.tests.add(test)
-    await _add_version(change, test, test.created_at)
-    await change.counters.add(Counts(tests=1))
+    size = await _add_version(change, test, test.created_at)
+    await counter.add(change, Counts(tests=1, test_bytes=size))
     change.announce(test)
 
 
-async def apply_change(change: Change, before: Test, after: Test, now: datetime) -> Test:
-    """Store and announce the changed test; other steps or files are a new version. InvalidValue: its platform."""
+async def apply_change(change: Change, before: Test, after: Test, now: datetime, counter: StorageCounter) -> Test:
+    """Store and announce the changed test; other steps or files are a new version, which is counted. InvalidValue: its
+    platform; PermissionDenied as in `StorageCounter.add`.
+    """
     if after.platform != before.platform:
         await _check_platform(change, after)
-    edited = (after.steps, after.files) != (before.steps, before.files)
+    edited = has_other_steps(before, after)
     kept = replace(
         after, revision=before.revision + 1, version_number=before.version_number + int(edited), updated_at=now
     )
     await change.tests.replace(kept)
     if edited:
-        await _add_version(change, kept, now)
+        await counter.add(change, Counts(test_bytes=await _add_version(change, kept, now)))
     elif kept.positions != before.positions:
         await change.tests.move_steps(kept)
     if kept.name != before.name:
@@ -292,10 +300,12 @@ async def _check_platform(change: Change, test: Test) -> None:
             raise InvalidValue("platform", message)
 
 
-async def _add_version(change: Change, test: Test, now: datetime) -> None:
-    """Store the version, and note the use of each file that no earlier version of the test needs."""
+async def _add_version(change: Change, test: Test, now: datetime) -> int:
+    """Store the version, and note the use of each file that no earlier version of the test needs; the bytes that the
+    version takes.
+    """
     if test.files:
         for sha256 in {file.sha256 for file in test.files} - await change.tests.kept_files(test.id):
             await change.artifacts.use(sha256, 1)
     version = TestVersion(test.id, test.org_id, test.version_number, test.steps, now, test.files, test.positions)
-    await change.tests.add_version(version)
+    return await change.tests.add_version(version)

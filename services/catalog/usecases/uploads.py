@@ -16,7 +16,7 @@ from services.catalog.model.builds import (
     validate_metadata,
 )
 from services.catalog.model.text import validate_version
-from services.catalog.model.values import InvalidValue, Json, Platform
+from services.catalog.model.values import Counts, InvalidValue, Json, Platform
 from services.catalog.ports import Change, DuplicateValue, Store
 from services.catalog.reader_ports import Inspector
 from services.catalog.spool import Spool
@@ -25,6 +25,7 @@ from services.catalog.usecases.apps import update_app_builds
 from services.catalog.usecases.artifact_quota import ArtifactQuota
 from services.catalog.usecases.builds import version_exists
 from services.catalog.usecases.errors import reports_violations, require, validate_link
+from services.catalog.usecases.storage_quota import StorageQuota
 from services.chassis.clock import Clock
 from services.chassis.context import current
 from services.chassis.fair_turns import FairTurns
@@ -59,6 +60,7 @@ class UploadUseCases:
         objects: ObjectStore,
         *,
         quota: ArtifactQuota,
+        storage: StorageQuota,
         spool: Spool,
         rate: UploadRate,
         inspector: Inspector,
@@ -69,6 +71,7 @@ class UploadUseCases:
         self._store = store
         self._objects = objects
         self._quota = quota
+        self._storage = storage
         self._spool = spool
         self._rate = rate
         self._inspector = inspector
@@ -79,7 +82,9 @@ class UploadUseCases:
 
     @reports_violations
     async def refer(self, new: NewBuild) -> Build:
-        """A build whose artifact is stored elsewhere; the URL is never fetched. NotFound; AlreadyExists."""
+        """A build whose artifact is stored elsewhere; the URL is never fetched. NotFound; AlreadyExists;
+        PermissionDenied: the organisation has as many builds as it may.
+        """
         if new.artifact_url is not None:
             validate_link(new.artifact_url, "artifact_url")
         return await self._save(self._build(new, validate_version(new.version or "")))
@@ -92,11 +97,12 @@ class UploadUseCases:
 
         `new` is what the client has said at the start; `final` gives the description that counts, after the last chunk.
         NotFound: no such app; AlreadyExists: it has the version; InvalidArgument: no version was sent or
-        found, or the file is empty, too large or not a plausible app; PermissionDenied: the organisation stores as
-        many bytes as it may; Unavailable: the spool is full.
+        found, or the file is empty, too large or not a plausible app; PermissionDenied: the organisation has as many
+        builds, or stores as many bytes, as it may; Unavailable: the spool is full.
         """
         new = _validate(new)
         app = await self._check_room(new.app_id, new.version)
+        await self.check_count()
         async with self._received(new, chunks) as file:
             return await self._store_build(app, _validate(final()) if final is not None else new, file)
 
@@ -112,6 +118,10 @@ class UploadUseCases:
                 message = "the parts make another file than the announced one: start the upload again"
                 raise InvalidValue("file", message, "content_differs")
             return await self._store_build(app, new, file)
+
+    async def check_count(self) -> None:
+        """PermissionDenied: the organisation has as many builds as it may."""
+        await self._storage.check(self._store, Counts(builds=1))
 
     async def _store_build(self, app: App, new: NewBuild, file: ReceivedFile) -> Build:
         build = await self._with_free_version(await self._describe(app, new, file), new)
@@ -196,6 +206,7 @@ class UploadUseCases:
             if earlier is not None:
                 return earlier
             await change.builds.add(build)
+            await self._storage.add(change, Counts(builds=1))
             if upload_id is not None:
                 await change.part_uploads.end(upload_id)
             if build.sha256 is not None:

@@ -17,6 +17,7 @@ from services.catalog.usecases.errors import (
     require_revision,
     validate_environment,
 )
+from services.catalog.usecases.storage_quota import StorageQuota
 from services.chassis.clock import Clock
 from services.chassis.context import current
 from services.chassis.ids import new_id
@@ -44,8 +45,9 @@ class NewWorkflow:
 class WorkflowUseCases:
     """Making, listing, changing and deleting workflows."""
 
-    def __init__(self, store: Store, limits: Limits, clock: Clock) -> None:
+    def __init__(self, store: Store, quota: StorageQuota, limits: Limits, clock: Clock) -> None:
         self._store = store
+        self._quota = quota
         self._limits = limits
         self._clock = clock
 
@@ -54,7 +56,7 @@ class WorkflowUseCases:
         """A new workflow. A repeat with the same idempotency key gives the existing workflow.
 
         InvalidArgument: an unknown test or app; the violation names its position. PermissionDenied: a model that is not
-        allowed.
+        allowed, or the organisation has as many workflows as it may.
         """
         await self._check_models(new.run_config)
         now, caller = self._clock.now(), current()
@@ -80,7 +82,7 @@ class WorkflowUseCases:
             await _check_tests(change, workflow.test_ids)
             await _check_apps(change, workflow.build_config)
             await change.workflows.add(workflow)
-            await change.counters.add(Counts(workflows=1))
+            await self._quota.add(change, Counts(workflows=1))
             return workflow
 
         return await self._store.change(work)

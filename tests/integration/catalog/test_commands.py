@@ -18,14 +18,16 @@ from pymongo import MongoClient
 from services.catalog.model.keys import ALL_SCOPES
 from services.catalog.model.limits import OrganisationLimits
 from services.catalog.model.secrets import Secret
+from services.catalog.model.values import Counts
 from services.catalog.secret_cipher import SecretCipher
 from services.catalog.storage.keys import MongoKeyRing
 from services.catalog.storage.limits import MongoLimits
 from services.catalog.storage.secrets import MongoSecrets
 from services.catalog.storage.store import MongoStore
 from services.catalog.usecases.keys import KeyUseCases
+from services.chassis import context
 from services.chassis.clock import SystemClock
-from services.chassis.context import current
+from services.chassis.context import Caller, current
 from services.chassis.mongo import Mongo
 from services.chassis.outbox import Outbox
 from tests.callers import callers
@@ -100,6 +102,18 @@ async def test_limits_are_set_and_shown(commands: Commands) -> None:
     assert (code, "unknown limit 'speed'; the limits are requests_per_second" in err) == (1, True)
     code, _, err = await commands.run("limits", "nobody")
     assert (code, "There is no organisation" in err) == (1, True)
+
+
+async def test_counters_are_corrected(commands: Commands) -> None:
+    org_id = json.loads((await commands.run("bootstrap", "--name", "Acme"))[1])["org_id"]
+    with context.bind(Caller(org_id)):
+        await MongoStore(commands.mongo, Outbox(commands.mongo, ""), SystemClock()).counters.add(
+            Counts(builds=2, tests=-1)
+        )
+    code, out, err = await commands.run("recount")
+    assert (code, json.loads(out)[org_id]) == (0, {"tests": 1, "builds": -2}), err
+    code, out, err = await commands.run("recount", org_id)
+    assert (code, json.loads(out)) == (0, {}), err
 
 
 async def test_secrets_are_rotated(commands: Commands) -> None:

@@ -8,12 +8,14 @@ import pytest
 import pytest_asyncio
 from mobiletest.catalog.v1 import (
     api_keys_pb2,
+    apps_pb2,
     limits_pb2,
     limits_pb2_grpc,
     resolution_pb2,
     tests_pb2,
 )
 from mobiletest.types.v1 import limits_pb2 as types_pb2
+from mobiletest.types.v1.platform_pb2 import PLATFORM_IOS
 
 from services.catalog.commands import bootstrap_organisation
 from services.chassis import context, grpc_server
@@ -57,6 +59,26 @@ async def test_limits_travel_with_keys_and_plans(service: Service, organisation:
         assert (limits.script_hosts, limits.baseline_bytes) == (["api.example.com"], 5)
         assert limits.api_keys == service.settings.organisation_api_keys
         assert not limits.HasField("streams")
+
+
+async def test_limits_are_shown_with_their_use(service: Service, organisation: str) -> None:
+    """That of `attached_tests` is of the app with most."""
+    await set_limits(service, apps=7, tests=8, test_bytes=9000)
+    new = apps_pb2.CreateAppRequest(name="A", platform=PLATFORM_IOS)
+    apps = [await service.apps.CreateApp(new) for _ in range(2)]
+    test = await service.tests.CreateTest(tests_pb2.CreateTestRequest(name="T", steps=[{"string_value": "Tap x"}]))
+    await service.tests.AttachTest(tests_pb2.AttachTestRequest(app_id=apps[0].id, test_id=test.id))
+    shown = await service.limits.GetLimits(limits_pb2.GetLimitsRequest())
+    assert {each.name: (each.limit, each.used) for each in shown.limits} == {
+        "artifact_bytes": (service.settings.organisation_artifact_bytes, 0),
+        "api_keys": (service.settings.organisation_api_keys, 1),
+        "apps": (7, 2),
+        "tests": (8, 1),
+        "workflows": (10_000, 0),
+        "builds": (100_000, 0),
+        "test_bytes": (9000, 512 + len('["Tap x"]')),
+        "attached_tests": (10_000, 1),
+    }
 
 
 async def test_limits_are_for_operators(service: Service, organisation: str) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass, field
+from datetime import datetime
 from uuid import uuid4
 
 from services.catalog.model.values import Counts
@@ -25,8 +26,17 @@ class SlowCounters:
         await self.gate.wait()
         return counts
 
-    async def add(self, change: Counts) -> None:
+    async def with_reserved(self) -> Counts:
+        return await self.get()
+
+    async def add(self, change: Counts, *, alone: bool = False) -> None:
         self.counts = change
+
+    async def reserve(self, reservation_id: str, most: Counts, until: datetime) -> None: ...
+
+    async def use_reserved(self, reservation_id: str, used: Counts, until: datetime) -> None: ...
+
+    async def release(self, reservation_id: str) -> None: ...
 
 
 def recent() -> tuple[RecentCounters, SlowCounters, FakeClock]:

@@ -30,6 +30,7 @@ from services.catalog.usecases.imports import ImportUseCases
 from services.catalog.usecases.keys import KeyUseCases
 from services.catalog.usecases.quarantine import QuarantineUseCases
 from services.catalog.usecases.resolution import ResolutionUseCases
+from services.catalog.usecases.storage_quota import StorageQuota
 from services.catalog.usecases.tests import TestUseCases
 from services.catalog.usecases.uploads import NewBuild, UploadUseCases
 from services.catalog.usecases.workflows import WorkflowUseCases
@@ -97,12 +98,13 @@ class Catalog:
         self.ring = MongoKeyRing(self.mongo)
         self.limits = MongoLimits(self.mongo, self.clock, OrganisationLimits())
         self.ledger = MongoArtifactBytes(self.mongo, self.clock)
-        self.apps = AppUseCases(self.store, self.clock)
+        self.storage = storage = StorageQuota(self.limits, self.clock)
+        self.apps = AppUseCases(self.store, storage, self.clock)
         self.builds = BuildUseCases(self.store, self.objects, self.clock)
-        self.tests = TestUseCases(self.store, self.clock, FakeFlowReader())
+        self.tests = TestUseCases(self.store, storage, self.clock, FakeFlowReader())
         self.attachments = AttachmentUseCases(self.store, self.clock)
         self.quarantine = QuarantineUseCases(self.store, self.clock)
-        self.workflows = WorkflowUseCases(self.store, self.limits, self.clock)
+        self.workflows = WorkflowUseCases(self.store, storage, self.limits, self.clock)
         self.resolution = ResolutionUseCases(self.store)
         self.keys = KeyUseCases(self.store, self.ring, self.limits, self.clock)
         rate = UploadRate(1 << 30, self.clock)
@@ -112,6 +114,7 @@ class Catalog:
         self.imports = ImportUseCases(
             self.store,
             self.files,
+            storage,
             spool=Spool(self.spool_folder, max_bytes=1 << 20, capacity=1 << 30),
             rate=rate,
             workspaces=workspaces,
@@ -127,6 +130,7 @@ class Catalog:
             self.store,
             self.objects,
             quota=self.quota,
+            storage=self.storage,
             spool=Spool(self.spool_folder, max_bytes=1000, capacity=1 << 30),
             rate=self.rate,
             inspector=self.inspector,

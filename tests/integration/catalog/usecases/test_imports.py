@@ -9,7 +9,7 @@ import pytest
 
 from services.catalog.model.imports import ImportReport
 from services.catalog.model.tests import Test, TestFilter
-from services.catalog.model.values import Counts, Page, Platform
+from services.catalog.model.values import Page, Platform
 from services.catalog.usecases.imports import NewImport
 from services.chassis import context
 from services.chassis.context import Caller
@@ -57,7 +57,7 @@ async def test_each_flow_becomes_a_test(catalog: Catalog) -> None:
     tests = await stored(catalog)
     assert (tests["a.yaml"].name, tests["a.yaml"].tags, tests["a.yaml"].workspace) == ("Log in", ("smoke",), "w")
     assert (tests["b.yaml"].name, tests["b.yaml"].steps) == ("b", ({"appId": "com.example.notes"}, "launchApp"))
-    assert await catalog.store.counters.get() == Counts(tests=2)
+    assert (await catalog.store.counters.get()).tests == 2
     assert [fact.id for fact in catalog.store.facts] == [test.id for test in report.created]
     assert not any(test.steps for test in report.created)
 
@@ -194,7 +194,7 @@ async def test_test_for_another_platform_is_noticed(catalog: Catalog) -> None:
 async def test_many_flows_take_several_transactions(catalog: Catalog) -> None:
     files = {f"{number:03}.yaml": FLOW for number in range(40)}
     assert len((await send(catalog, files)).created) == 40
-    assert catalog.store.changes == 3
+    assert catalog.store.changes == 4  # the first reserves room for them
     assert len((await send(catalog, files)).unchanged) == 40
 
 

@@ -29,7 +29,7 @@ def test_scopes_are_those_of_the_protos() -> None:
 
 def test_causes_are_errors_that_the_operation_lists() -> None:
     causes = {anchor: [cause.statuses for cause in entry.text.causes] for anchor, entry in ENTRIES.items()}
-    assert causes["createBuild"] == [(404,), (409,)]
+    assert causes["createBuild"] == [(404,), (409,), (403,)]
     assert causes["getCurrentApiKey"] == []  # its only one is for callers of gRPC
 
 
