@@ -44,6 +44,7 @@ from services.reporting.storage.verdicts import MongoVerdicts
 from services.reporting.usecases.build_gate import BuildGates
 from services.reporting.usecases.compare import Comparisons
 from services.reporting.usecases.gate import GateRequest, Gates
+from services.reporting.usecases.report_turns import ReportTurns
 
 TESTS, ROUNDS, ATTEMPTS = 100, 40, 40
 FEW, MANY = 20, 2_000
@@ -147,8 +148,10 @@ class History:
 
     def __init__(self, mongo: Mongo, newest: str, tests: int = TESTS) -> None:
         models, verdicts, clock = MongoReadModels(mongo), MongoVerdicts(mongo), SystemClock()
-        self._comparisons, self._gates = Comparisons(models, verdicts, clock), Gates(models, verdicts, clock)
-        self._build_gates = BuildGates(models, verdicts, clock)
+        turns = ReportTurns()
+        self._comparisons = Comparisons(models, verdicts, clock, turns=turns)
+        self._gates = Gates(models, verdicts, clock, turns=turns)
+        self._build_gates = BuildGates(models, verdicts, clock, turns=turns)
         self._newest, self._tests = newest, tests
 
     async def compare(self) -> None:

@@ -35,6 +35,7 @@ from services.reporting.storage.expirable_runs import MongoExpirableRuns
 from services.reporting.storage.projections import MongoProjections
 from services.reporting.storage.read_models import MongoReadModels
 from services.reporting.usecases.apps import AppReports
+from services.reporting.usecases.report_turns import ReportTurns
 from services.reporting.usecases.retention import RetentionSweeper
 from services.reporting.usecases.run_lists import RunLists, RunsPage
 
@@ -64,7 +65,7 @@ class Views:
     def __init__(self, mongo: Mongo) -> None:
         self._mongo = mongo
         self._read = MongoReadModels(mongo)
-        self._apps = AppReports(self._read, SystemClock())
+        self._apps = AppReports(self._read, SystemClock(), turns=ReportTurns())
         self._lists = RunLists(self._read)
         self._app = app(0)
         self._build = self._app.builds[25].id

@@ -17,10 +17,11 @@ class FairTurns:
     """At most `at_once` turns at the same time, `per_org` of them for one organisation.
 
     The organisations that wait are served in rotation, whatever the number of their requests. An organisation has at
-    most `waiting_per_org` requests waiting, all together have at most `waiting`.
+    most `waiting_per_org` requests waiting, all together have at most `waiting`; None: what waits is part of something
+    that was admitted, and is never refused.
     """
 
-    def __init__(self, at_once: int, *, per_org: int, waiting_per_org: int, waiting: int) -> None:
+    def __init__(self, at_once: int, *, per_org: int, waiting_per_org: int | None, waiting: int | None) -> None:
         self._free = at_once
         self._per_org = per_org
         self._waiting_per_org = waiting_per_org
@@ -62,13 +63,13 @@ class FairTurns:
             raise
 
     def _check_room(self, org_id: str) -> None:
-        if len(self._queues.get(org_id, ())) >= self._waiting_per_org:
+        if self._waiting_per_org is not None and len(self._queues.get(org_id, ())) >= self._waiting_per_org:
             refusals.labels(LIMIT).inc()
             message = (
                 f"{self._waiting_per_org} such requests of this organisation are waiting already: send fewer at once"
             )
             raise ResourceExhausted(message, reason=TOO_MANY_WAITING, retry_after=RETRY_SECONDS)
-        if self.waiting >= self._waiting_limit:
+        if self._waiting_limit is not None and self.waiting >= self._waiting_limit:
             refusals.labels(LIMIT).inc()
             message = "Too many such requests are waiting: try again"
             raise Unavailable(message, reason=TOO_MANY_WAITING, retry_after=RETRY_SECONDS)

@@ -86,8 +86,8 @@ class ReadModels(Protocol):
     lookup grows with its result (and with `skip`), never with the number of runs.
     """
 
-    async def app(self, app_id: str) -> AppSnapshot | None:
-        """The copy of an app, deleted or not; None while it is not known."""
+    async def apps_by_id(self, app_ids: Collection[str]) -> Mapping[str, AppSnapshot]:
+        """The copies of these apps, deleted ones too."""
 
     async def counters(self, names: Collection[str], fields: Collection[str] = ()) -> Counts:
         """The fields of these counters (model/counters.py): the named ones, or all."""
@@ -169,8 +169,8 @@ class Verdicts(Protocol):
     async def builds_before(self, build: BuildSnapshot, limit: int) -> Sequence[BuildSnapshot]:
         """The builds of its app that were uploaded before it, newest first, without deleted ones."""
 
-    async def progress(self, execution_id: str) -> ExecutionProgress | None:
-        """The progress of an execution; None while it is not known."""
+    async def progress(self, execution_ids: Collection[str]) -> Mapping[str, ExecutionProgress]:
+        """The progress of these executions, as far as they are known."""
 
     async def runs(self, run_ids: Collection[str]) -> Sequence[GateRun]:
         """These runs, as far as they are known, also expired ones, in no order."""

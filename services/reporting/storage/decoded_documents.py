@@ -11,7 +11,7 @@ import bson
 from bson.codec_options import CodecOptions
 
 from services.chassis.org_collection import OrgCollection, read_too_large, split_batch
-from services.chassis.turns import in_turns
+from services.chassis.turns import list_in_turns
 from services.reporting.storage.subdocuments import Document
 
 BATCH_SIZE = 1000
@@ -54,7 +54,7 @@ async def find_decoded(
         size += len(batch)
         if size > MOST_BYTES:
             raise read_too_large(MOST_BYTES)
-        found += [decode(raw) async for raw in in_turns(split_batch(batch))]
+        found += await list_in_turns(map(decode, split_batch(batch)))
     return found
 
 

@@ -54,8 +54,8 @@ class MongoReadModels:
         self._cells = DecodedDocuments(d.decode_cell)
         self._assessments = DecodedDocuments(_decode_assessment_of_test)
 
-    async def app(self, app_id: str) -> AppSnapshot | None:
-        return (await self._by_ids(d.APPS, [app_id])).get(app_id)
+    async def apps_by_id(self, app_ids: Collection[str]) -> Mapping[str, AppSnapshot]:
+        return await self._by_ids(d.APPS, app_ids)
 
     async def counters(self, names: Collection[str], fields: Collection[str] = ()) -> Counts:
         ids = {d.counter_id(current().org_id, name): name for name in names}

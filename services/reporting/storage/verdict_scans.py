@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import product
 
+from services.chassis.context import current
+from services.chassis.fair_turns import FairTurns
 from services.chassis.org_collection import OrgCollection
 from services.reporting.model.reports.breakage import BuildVerdict, SearchSide, VerdictQuery
 from services.reporting.model.snapshots import Outcome
@@ -20,8 +22,6 @@ from services.reporting.storage.verdict_rows import CELLS_AT_ONCE, VERDICT_FIELD
 
 FEWEST_TESTS = 20
 """Lookups of fewer tests cost no more than a scan."""
-SCANS_AT_ONCE = 4
-"""A scan runs on one core."""
 _INDEX = ("org_id", "app_id", "test_id", "named_verdict.branch", "named_verdict.outcome")
 _INCLUSIVE = {SearchSide.BEFORE: "$lte", SearchSide.AFTER: "$gte"}
 _OF_PLACE = {SearchSide.BEFORE: Outcome.FAILED, SearchSide.AFTER: Outcome.PASSED}
@@ -70,9 +70,10 @@ Seen = dict[str, BuildVerdict]  # by test
 class VerdictScans:
     """Searches in one collection of cells at a time; see `VerdictQuery`, with storms."""
 
-    def __init__(self, fewest_tests: int) -> None:
+    def __init__(self, fewest_tests: int, turns: FairTurns) -> None:
+        """`turns`: those of the organisations at MongoDB, which runs a scan on one core."""
         self._fewest_tests = fewest_tests
-        self._slots = asyncio.Semaphore(SCANS_AT_ONCE)
+        self._turns = turns
 
     async def find(
         self, cells: OrgCollection, uploads: Mapping[CellKey, datetime], query: VerdictQuery
@@ -104,7 +105,7 @@ class VerdictScans:
         """By test, the nearest of what each branch and outcome has; and the tests that are not decided."""
         pairs = product(query.branches, query.outcomes)
         scans = [Scan(place, query.side, branch, outcome) for branch, outcome in pairs]
-        async with self._slots:
+        async with self._turns.take(current().org_id):
             answers = [await _scan(cells, scan, tests) for scan in scans]
         ties: set[str] = set().union(*(undecided for _, undecided in answers))
         best: Seen = {}

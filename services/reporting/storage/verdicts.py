@@ -9,6 +9,7 @@ from google.protobuf.struct_pb2 import Struct
 from mobiletest.reporting.v1 import reports_pb2
 
 from services.chassis.context import current
+from services.chassis.fair_turns import FairTurns
 from services.chassis.mongo import Mongo
 from services.chassis.org_collection import OrgCollection
 from services.chassis.turns import in_turns
@@ -27,8 +28,10 @@ from services.reporting.storage.verdict_scans import FEWEST_TESTS, VerdictScans
 
 STORM_BUILDS_SKIPPED = 10
 """How many builds in a row are skipped as storms, which bounds what a lookup reads."""
-PART_SIZE, PARTS_AT_ONCE = 500, 4
+PART_SIZE = 500
 """MongoDB runs a pipeline on one core and needs about 100 us per cell, so many cells are split into parts."""
+PIPELINES_AT_ONCE, PIPELINES_OF_ORG = 8, 4
+"""One organisation never keeps all the others waiting: a part and a scan are short, and the next turn is theirs."""
 _READ = ("status", "execution_id", "test_id", "app_id", "build_id", "listed_at", "list_item", "variant")
 RUN_FIELDS: Document = dict.fromkeys(_READ, 1)
 """The fields of a stored run that `gate_run` reads."""
@@ -42,8 +45,8 @@ class MongoVerdicts:
         self._mongo = mongo
         self._fewest_scanned = fewest_scanned
         self._serving = ServingGeneration(mongo)
-        self._parts = asyncio.Semaphore(PARTS_AT_ONCE)
-        self._scans = VerdictScans(fewest_scanned)
+        self._turns = FairTurns(PIPELINES_AT_ONCE, per_org=PIPELINES_OF_ORG, waiting_per_org=None, waiting=None)
+        self._scans = VerdictScans(fewest_scanned, self._turns)
 
     async def uploads(self, keys: Collection[CellKey]) -> Mapping[CellKey, datetime]:
         """By build, because a seek in the index of builds costs half of one by `_id`."""
@@ -60,7 +63,7 @@ class MongoVerdicts:
         return {key: uploaded_at for part in found for key, uploaded_at in part}
 
     async def _uploads_of(self, cells: OrgCollection, query: Document) -> list[tuple[CellKey, datetime]]:
-        async with self._parts:
+        async with self._turns.take(current().org_id):
             groups = await cells.aggregate([{"$match": query}, _TESTS_OF_BUILD])
         build = (query["app_id"], query["build_id"])
         return [((build[0], test, build[1]), group["_id"]) for group in groups for test in group["tests"]]
@@ -121,7 +124,7 @@ class MongoVerdicts:
             {"$unwind": "$found"},
             {"$project": {"found": 1}},
         ]
-        async with self._parts:
+        async with self._turns.take(current().org_id):
             found: list[Document] = await self._of(d.CELLS.collection, generation).aggregate(pipeline)
         return found
 
@@ -155,10 +158,11 @@ class MongoVerdicts:
         cursor = builds.find(query).sort([("uploaded_at", -1), ("_id", -1)]).limit(limit)
         return [d.decode_build_copy(document)[1] for document in await cursor.to_list(None)]
 
-    async def progress(self, execution_id: str) -> ExecutionProgress | None:
+    async def progress(self, execution_ids: Collection[str]) -> Mapping[str, ExecutionProgress]:
         executions = await self._serving.org_collection(d.EXECUTIONS.collection)
-        found = await executions.find_one({"_id": execution_id}, {"total": 1, "finished": 1, "storm": 1})
-        return ExecutionProgress(found["total"], found["finished"], found["storm"]) if found else None
+        fields = {"total": 1, "finished": 1, "storm": 1}
+        found = await find_documents(executions, {"_id": {"$in": list(execution_ids)}}, fields)
+        return {each["_id"]: ExecutionProgress(each["total"], each["finished"], each["storm"]) for each in found}
 
     async def runs(self, run_ids: Collection[str]) -> Sequence[GateRun]:
         return await self._runs({"_id": {"$in": sorted(run_ids)}}) if run_ids else []

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from services.chassis.clock import Clock
 from services.chassis.errors import NotFound
-from services.chassis.turns import in_turns
+from services.chassis.turns import list_in_turns
 from services.reporting.model import counters
 from services.reporting.model.flaky import Assessment
 from services.reporting.model.list_positions import position_by_day
@@ -40,7 +40,7 @@ from services.reporting.model.snapshots import (
 from services.reporting.model.tables import Cell, CellKey
 from services.reporting.model.variants import KnownVariants, Subject, test_of
 from services.reporting.ports import Page, ReadModels
-from services.reporting.usecases.poll import REVISION_WAIT_SECONDS, poll_until
+from services.reporting.usecases.poll import REVISION_WAIT_SECONDS, Polls
 from services.reporting.usecases.report_turns import ReportTurns
 
 
@@ -68,12 +68,13 @@ class AppReports:
         read_models: ReadModels,
         clock: Clock,
         *,
-        turns: ReportTurns | None = None,
+        turns: ReportTurns,
         revision_wait: float = REVISION_WAIT_SECONDS,
     ) -> None:
         self._read = read_models
         self._clock = clock
-        self._turns = turns or ReportTurns()
+        self._turns = turns
+        self._polls = Polls(read_models.apps_by_id, turns)
         self._revision_wait = revision_wait
 
     async def stats(self, app_ids: Collection[str]) -> list[apps.AppStats]:
@@ -136,7 +137,7 @@ class AppReports:
             versions=await self._versions(evidence_builds(assessments.values()), builds),
             quarantines=self._quarantines(attached.tests),
         )
-        return Matrix(builds, [row async for row in in_turns(rows)], fields.get(total, {}).get("builds", 0))
+        return Matrix(builds, await list_in_turns(rows), fields.get(total, {}).get("builds", 0))
 
     async def coverage(self, app_id: str, min_revision: int | None = None) -> Coverage:
         """The state of each attached test on its target build. NotFound."""
@@ -159,17 +160,15 @@ class AppReports:
         known = CoverageInputs(
             names, newest_observed(observed, versions), cells, self._quarantines(attached.tests), variants
         )
-        items = [item async for item in in_turns(coverage_items(attached.attachments, app_targets, known))]
+        items = await list_in_turns(coverage_items(attached.attachments, app_targets, known))
         return Coverage(app_targets.current, app_targets.newest, sort_items(items))
 
     async def _app(self, app_id: str, min_revision: int | None) -> AppSnapshot | None:
         if min_revision is not None:
-            return await poll_until(
-                lambda app: app is not None and app.revision >= min_revision,
-                lambda: self._read.app(app_id),
-                self._revision_wait,
+            return await self._polls.until(
+                app_id, lambda app: app is not None and app.revision >= min_revision, self._revision_wait
             )
-        app = await self._read.app(app_id)
+        app = (await self._read.apps_by_id([app_id])).get(app_id)
         if app is None:
             raise NotFound("App not found")
         return app

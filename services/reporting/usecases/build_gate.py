@@ -40,7 +40,8 @@ class _TestedBuild:
     @property
     def not_run(self) -> list[tuple[str, str]]:
         """The tests without a finished run, by name."""
-        missing = [(test_id, name) for test_id, name in self.names.items() if test_id not in self.tests]
+        ran = self.tests
+        missing = [(test_id, name) for test_id, name in self.names.items() if test_id not in ran]
         return sorted(missing, key=lambda test: (test[1].casefold(), test[0]))
 
     @property
@@ -58,14 +59,14 @@ class BuildGates:
         verdicts: Verdicts,
         clock: Clock,
         *,
-        turns: ReportTurns | None = None,
+        turns: ReportTurns,
         revision_wait: float = REVISION_WAIT_SECONDS,
     ) -> None:
-        self._turns = turns or ReportTurns()
+        self._turns = turns
         self._read = read_models
         self._verdicts = verdicts
         self._reasons = GateReasons(read_models, verdicts, clock)
-        self._builds = KnownBuilds(read_models, revision_wait=revision_wait)
+        self._builds = KnownBuilds(read_models, turns, revision_wait=revision_wait)
 
     async def of(self, build_id: str, base_branch: str, min_revision: int | None = None) -> BuildGate:
         """The gate of all attached tests by their newest verdict on the build; the errors of `KnownBuilds.get`."""

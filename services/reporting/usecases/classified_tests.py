@@ -45,10 +45,8 @@ class TestsPage:
 class ClassifiedTests:
     """Lists tests by classification; the cost grows with the number of tests, not of runs."""
 
-    def __init__(
-        self, read_models: ReadModels, tests: CatalogTests, clock: Clock, *, turns: ReportTurns | None = None
-    ) -> None:
-        self._turns = turns or ReportTurns()
+    def __init__(self, read_models: ReadModels, tests: CatalogTests, clock: Clock, *, turns: ReportTurns) -> None:
+        self._turns = turns
         self._read = read_models
         self._tests = tests
         self._clock = clock

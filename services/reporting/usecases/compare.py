@@ -66,15 +66,15 @@ class Comparisons:
         verdicts: Verdicts,
         clock: Clock,
         *,
-        turns: ReportTurns | None = None,
+        turns: ReportTurns,
         revision_wait: float = REVISION_WAIT_SECONDS,
     ) -> None:
-        self._turns = turns or ReportTurns()
+        self._turns = turns
         self._read = read_models
         self._verdicts = verdicts
         self._breakages = Breakages(read_models, verdicts)
         self._clock = clock
-        self._builds = KnownBuilds(read_models, revision_wait=revision_wait)
+        self._builds = KnownBuilds(read_models, turns, revision_wait=revision_wait)
 
     async def compare(
         self, build_id: str, base_id: str | None = None, min_revision: int | None = None, base_branch: str = "main"

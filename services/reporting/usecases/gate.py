@@ -9,7 +9,7 @@ from services.reporting.model.reports.gate import ExecutionProgress, Gate, GateC
 from services.reporting.model.reports.gate_sentences import execution_coverage, gate_summary
 from services.reporting.ports import ReadModels, Verdicts
 from services.reporting.usecases.gate_reasons import GateReasons
-from services.reporting.usecases.poll import poll_until
+from services.reporting.usecases.poll import Polls
 from services.reporting.usecases.report_turns import ReportTurns
 
 ENDED_WAIT_SECONDS = 5.0
@@ -40,10 +40,11 @@ class Gates:
         verdicts: Verdicts,
         clock: Clock,
         *,
-        turns: ReportTurns | None = None,
+        turns: ReportTurns,
         ended_wait: float = ENDED_WAIT_SECONDS,
     ) -> None:
-        self._turns = turns or ReportTurns()
+        self._turns = turns
+        self._polls = Polls(verdicts.progress, turns)
         self._verdicts = verdicts
         self._reasons = GateReasons(read_models, verdicts, clock)
         self._ended_wait = ended_wait
@@ -80,9 +81,9 @@ class Gates:
 
     async def _progress(self, request: GateRequest) -> tuple[ExecutionProgress, int]:
         """The progress of the execution, and how many runs it has."""
-        found = await poll_until(
+        found = await self._polls.until(
+            request.execution_id,
             lambda progress: (progress.finished if progress else 0) >= (request.min_ended or 0),
-            lambda: self._verdicts.progress(request.execution_id),
             self._wait_seconds(),
         )
         if found is None and request.min_ended is None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from services.chassis.clock import Clock
-from services.chassis.turns import in_turns
+from services.chassis.turns import in_turns, list_in_turns
 from services.reporting.model.flaky import UNKNOWN_ASSESSMENT, Assessment, Classification
 from services.reporting.model.reports.breakage import (
     NOTHING_ON_BASE,
@@ -87,7 +87,7 @@ class GateReasons:
 
     async def _reasons_of(self, runs: Sequence[GateRun], scope: _Scope) -> list[GateReason]:
         inputs = await self._look_up(runs, scope)
-        return [self._reason(run, scope.base, inputs) async for run in in_turns(runs)]
+        return await list_in_turns(self._reason(run, scope.base, inputs) for run in runs)
 
     def _reason(self, run: GateRun, base: str, inputs: _GateInputs) -> GateReason:
         test, cell, history = inputs.tests.get(run.test_id), run.cell, run.history

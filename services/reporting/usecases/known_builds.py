@@ -1,9 +1,12 @@
 """Finding the build that a report is about, which reporting may not have received yet."""
 
+from collections.abc import Collection
+
 from services.chassis.errors import NotFound, Unavailable
 from services.reporting.model.snapshots import BuildSnapshot
 from services.reporting.ports import ReadModels
-from services.reporting.usecases.poll import REVISION_WAIT_SECONDS, poll_until
+from services.reporting.usecases.poll import REVISION_WAIT_SECONDS, Polls
+from services.reporting.usecases.report_turns import ReportTurns
 
 RETRY_AFTER_SECONDS = 2.0
 BUILD_UNKNOWN = "Reporting has not heard of this build yet; try again"
@@ -12,8 +15,11 @@ BUILD_UNKNOWN = "Reporting has not heard of this build yet; try again"
 class KnownBuilds:
     """The builds of the caller's organisation that are not deleted."""
 
-    def __init__(self, read_models: ReadModels, *, revision_wait: float = REVISION_WAIT_SECONDS) -> None:
+    def __init__(
+        self, read_models: ReadModels, turns: ReportTurns, *, revision_wait: float = REVISION_WAIT_SECONDS
+    ) -> None:
         self._read = read_models
+        self._revisions = Polls(self._read_revisions, turns)
         self._revision_wait = revision_wait
 
     async def get(self, build_id: str, min_revision: int | None) -> BuildSnapshot:
@@ -22,7 +28,9 @@ class KnownBuilds:
         NotFound: no such build. Unavailable: it is not known yet, although a caller that knows a revision knows it.
         """
         if min_revision is not None:
-            await poll_until(bool, lambda: self._has_revision(build_id, min_revision), self._revision_wait)
+            await self._revisions.until(
+                build_id, lambda revision: revision is not None and revision >= min_revision, self._revision_wait
+            )
         return await self.find(build_id, exists=min_revision is not None)
 
     async def find(self, build_id: str, *, exists: bool) -> BuildSnapshot:
@@ -34,7 +42,8 @@ class KnownBuilds:
             raise NotFound("Build not found")
         return found
 
-    async def _has_revision(self, build_id: str, min_revision: int) -> bool:
-        build = (await self._read.builds_by_id([build_id])).get(build_id)
-        app = await self._read.app(build.app_id) if build and not build.deleted else None
-        return app is not None and app.revision >= min_revision
+    async def _read_revisions(self, build_ids: Collection[str]) -> dict[str, int]:
+        """By build that exists, the revision of its app."""
+        builds = [build for build in (await self._read.builds_by_id(build_ids)).values() if not build.deleted]
+        apps = await self._read.apps_by_id({build.app_id for build in builds})
+        return {build.build_id: apps[build.app_id].revision for build in builds if build.app_id in apps}

@@ -1,27 +1,43 @@
-"""Polling, for a short time, for what a caller knows to exist."""
+"""Polling, for a short time, for what callers know to exist."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from typing import TypeVar
+from typing import Generic, TypeVar
+
+from services.chassis.batcher import Batcher
+from services.chassis.context import current
+from services.reporting.usecases.report_turns import ReportTurns
 
 POLL_SECONDS = 0.02
 REVISION_WAIT_SECONDS = 2.0
 """How long to wait for an event of the catalog."""
+KEYS_AT_ONCE = 100
+"""The most that one read is about; what more callers wait for is read after it."""
 T = TypeVar("T")
 
 
-async def poll_until(is_enough: Callable[[T], bool], read: Callable[[], Awaitable[T]], seconds: float) -> T:
-    """The first result of `read` that is enough, or the last one when the time is up.
+class Polls(Generic[T]):
+    """Polls for things of one kind by their ids, once for all callers of an organisation that wait for them."""
 
-    The timeout cancels a read once, which PyMongo's asynchronous driver may ignore, so each round looks at the clock.
-    """
-    clock = asyncio.get_running_loop().time
-    found = await read()
-    until = clock() + seconds
-    with suppress(TimeoutError):
-        async with asyncio.timeout_at(until):
-            while not is_enough(found) and clock() < until:
-                await asyncio.sleep(POLL_SECONDS)
-                found = await read()
-    return found
+    def __init__(self, read: Callable[[Collection[str]], Awaitable[Mapping[str, T]]], turns: ReportTurns) -> None:
+        """`read` leaves out what is not known."""
+        self._read = read
+        self._turns = turns
+        self._shared: Batcher[str, T] = Batcher(self._read_later, max_in_flight=2, max_keys=KEYS_AT_ONCE)
+        """Two, so that a read that hangs keeps nobody waiting."""
+
+    async def until(self, key: str, is_enough: Callable[[T | None], bool], seconds: float) -> T | None:
+        """What was read first that is enough, or last when the time is up."""
+        clock = asyncio.get_running_loop().time
+        found = (await self._read([key])).get(key)
+        until = clock() + seconds
+        with suppress(TimeoutError):
+            while not is_enough(found) and (left := until - clock()) > 0:
+                found = (await self._shared.join(current(), (key,)).results(left)).get(key)
+        return found
+
+    async def _read_later(self, keys: Sequence[str]) -> Mapping[str, T]:
+        async with self._turns.poll():
+            await asyncio.sleep(POLL_SECONDS)
+            return await self._read(keys)

@@ -88,6 +88,7 @@ class StoredStory(Story):
         read: Any = _UpToDate(store.read_models, self)
         tests: Any = _UpToDate(store.tests, self)
         verdicts: Any = _UpToDate(store.verdicts, self)
+        turns = turns or ReportTurns()
         self.apps = AppReports(read, self.clock, turns=turns, revision_wait=wait)
         self.runs = RunLists(read)
         self.classified = ClassifiedTests(read, tests, self.clock, turns=turns)

@@ -11,6 +11,7 @@ from services.reporting.model.snapshots import Quarantine
 from services.reporting.ports import Page
 from services.reporting.usecases.apps import AppReports
 from services.reporting.usecases.classified_tests import ClassifiedQuery, ClassifiedTests
+from services.reporting.usecases.report_turns import ReportTurns
 from tests.contract.reporting.store import MongoStore, StoredStory
 from tests.fakes.chassis import FakeClock
 from tests.fakes.reporting_attempts import NO_DEADLINE
@@ -143,10 +144,12 @@ async def test_lists_of_an_app_agree_with_its_matrix(store: MongoStore, told: li
     await store.clear()
     await store.fold(told)
     read = store.read_models
-    classified, known = ClassifiedTests(read, store.tests, FakeClock(NOW)), Batch.of(told).tests.keys()
+    turns, known = ReportTurns(), Batch.of(told).tests.keys()
+    classified = ClassifiedTests(read, store.tests, FakeClock(NOW), turns=turns)
+    apps = AppReports(read, FakeClock(NOW), turns=turns, revision_wait=0)
     for app in (f"app-{number}" for number in range(APPS)):
         attached = {item.test_id for item in await read.attachments(app)} & known
-        matrix = await AppReports(read, FakeClock(NOW), revision_wait=0).matrix(app, Page(0, 50), min_revision=0)
+        matrix = await apps.matrix(app, Page(0, 50), min_revision=0)
         rows = {(row.test_id, row.classification) for row in matrix.rows if row.test_id in attached}
         listed = {each: await classified.list(ClassifiedQuery(each, app), Page(0, 50)) for each in Classification}
         assert {(test, each) for each, found in listed.items() for test in found.test_ids} == rows

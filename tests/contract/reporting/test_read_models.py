@@ -51,7 +51,7 @@ async def lookups(store: MongoStore, build_id: str) -> list[Any]:
     page, builds, cells = Page(0, 9), [build_id], [(APP, "pay", build_id)]
     build = BuildSnapshot("later", ORG, 1, False, APP, "9", NOW)
     return [
-        await read.app(APP),
+        await read.apps_by_id([APP]),
         await read.counters([f"build:{build_id}"]),
         await read.builds(APP, page),
         await read.builds_of_versions(APP, ["1"]),
@@ -74,7 +74,7 @@ async def lookups(store: MongoStore, build_id: str) -> list[Any]:
         await store.scanned_verdicts.find(cells, VerdictQuery(SearchSide.AFTER, ANY, ("main",))),
         await verdicts.attempts([(APP, "pay")]),
         await verdicts.builds_before(build, 9),
-        await verdicts.progress("ci-0001"),
+        await verdicts.progress(["ci-0001"]),
         await verdicts.runs_of_execution("ci-0001"),
     ]
 

@@ -167,7 +167,8 @@ async def test_an_execution_has_its_progress_and_its_runs_expired_ones_too(store
     execution = story.ci(story.build("1"), "main", "c", total=3, pay="passed", search="failed")
     await story.fold()
     verdicts = store.verdicts
-    assert await verdicts.progress(execution) == ExecutionProgress(total=3, finished=2, storm=False)
+    progress = ExecutionProgress(total=3, finished=2, storm=False)
+    assert await verdicts.progress([execution, "unknown"]) == {execution: progress}
     runs = {run.test_id: run for run in await verdicts.runs_of_execution(execution)}
     pay, search = runs["pay"], runs["search"]
     assert (pay.success, pay.branch, pay.commit_sha, pay.failure_reason) == (True, "main", "c", None)

@@ -73,7 +73,7 @@ async def variants(read: ReadModels) -> None:
 
 PAGE = Page(3, 4)
 CASES: dict[str, Case] = {
-    "ReadModels.app": Case(lambda s: s.read.app(APP)),
+    "ReadModels.apps_by_id": Case(lambda s: s.read.apps_by_id([APP])),
     "ReadModels.counters": Case(lambda s: s.read.counters([f"build:{build}" for build in SOME_BUILDS], ["runs"])),
     "ReadModels.builds": Case(lambda s: s.read.builds(APP, PAGE), besides=PAGE.skip + 2),
     "ReadModels.builds_of_versions": Case(lambda s: s.read.builds_of_versions(APP, ["1.2", "1.4", "9"])),
@@ -106,7 +106,7 @@ CASES: dict[str, Case] = {
     ),
     "Verdicts.attempts": Case(lambda s: s.verdicts.attempts([(APP, test) for test in SOME_TESTS])),
     "Verdicts.builds_before": Case(lambda s: s.verdicts.builds_before(build_copy(5), 2), besides=3),
-    "Verdicts.progress": Case(lambda s: s.verdicts.progress("execution-2")),
+    "Verdicts.progress": Case(lambda s: s.verdicts.progress(["execution-2"])),
     "Verdicts.runs_of_execution": Case(lambda s: s.verdicts.runs_of_execution("execution-2")),
     "ExpirableRuns.test_after": Case(lambda s: s.listed.test_after(ListedTest(ORG, "test-02"))),
     "ExpirableRuns.runs": Case(lambda s: s.listed.runs(ListedTest(ORG, "test-02"), PAGE), besides=PAGE.skip + 2),

@@ -87,7 +87,7 @@ async def test_events_are_applied_and_reports_served_during_a_rebuild(world: Wor
         nonlocal seen
         began = monotonic()
         with bind(Caller(world.desk.org_id, scopes=ALL_SCOPES)):
-            app = await reads.app(world.desk.app_id)
+            app = await reads.apps_by_id([world.desk.app_id])
             runs = await reads.runs_of_test("test-0", Page(0, 10))
             counted = (await reads.counters([counters.test("test-0")])).get(counters.test("test-0"), {})
         if monotonic() - began <= DROP_AFTER - FRESH_SECONDS:  # DeadlineGuard does not let out later answers

@@ -16,6 +16,7 @@ from services.reporting.storage.verdicts import MongoVerdicts
 from services.reporting.usecases.compare import Comparisons
 from services.reporting.usecases.gate import GateRequest, Gates
 from services.reporting.usecases.projector import Projector
+from services.reporting.usecases.report_turns import ReportTurns
 from tests.fakes.chassis import FakeClock
 from tests.fakes.reporting_ci_story import CiStory
 from tests.fakes.reporting_story import ORG
@@ -45,11 +46,11 @@ async def read(mongo: Mongo, tests: int, builds: int, passing: int, fewest_scann
     for start in range(0, len(story.told), 500):
         await folding.apply_events(Batch.of(story.told[start : start + 500]))
     clock, models = FakeClock(datetime.now(UTC)), MongoReadModels(mongo)
-    verdicts = MongoVerdicts(mongo, fewest_scanned=fewest_scanned)
+    verdicts, turns = MongoVerdicts(mongo, fewest_scanned=fewest_scanned), ReportTurns()
     await mongo.database.command("profile", 2)
     with bind(Caller(ORG)):
-        comparison = await Comparisons(models, verdicts, clock).compare(newest.id)
-        gate = await Gates(models, verdicts, clock).of(GateRequest(execution, "main"))
+        comparison = await Comparisons(models, verdicts, clock, turns=turns).compare(newest.id)
+        gate = await Gates(models, verdicts, clock, turns=turns).of(GateRequest(execution, "main"))
     await mongo.database.command("profile", 0)
     assert (len(comparison.still_failing), len(gate.reasons)) == (tests, tests)
     return sum(plan["keysExamined"] + plan["docsExamined"] for plan in await plans(mongo))
