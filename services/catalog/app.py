@@ -48,6 +48,7 @@ from services.catalog.storage.artifact_bytes import MongoArtifactBytes
 from services.catalog.storage.artifacts import ArtifactSweeper
 from services.catalog.storage.deleted_tests import DeletedTestSweeper
 from services.catalog.storage.facts import MongoFacts
+from services.catalog.storage.inline_steps import InlineStepsSweeper, sharing_since
 from services.catalog.storage.keys import MongoKeyRing
 from services.catalog.storage.limits import MongoLimits
 from services.catalog.storage.migrations import MIGRATIONS
@@ -114,11 +115,15 @@ async def start_app(settings: Settings) -> AsyncIterator[CatalogService]:
         await stack.enter_async_context(background.run("sweeper", sweeper.run()))
         parts = PartUploadSweeper(mongo, objects, SystemClock())
         await stack.enter_async_context(background.run("part uploads", parts.run()))
+        since = await sharing_since(mongo)
+        steps = InlineStepsSweeper(mongo, SystemClock(), since)
+        await stack.enter_async_context(background.run("inline steps", steps.run()))
         tests = DeletedTestSweeper(mongo, SystemClock())
         await stack.enter_async_context(background.run("deleted tests", tests.run()))
         flows = ChildFlowReader()
         stack.push_async_callback(flows.close)
-        servicers = _servicers(settings, mongo, outbox, objects, flows)
+        store = MongoStore(mongo, outbox, SystemClock(), sharing_since=since)
+        servicers = _servicers(settings, mongo, store, objects, flows)
         organisations = KnownOrganisations(MongoLimits(mongo, SystemClock(), settings.limits).overrides)
         serving = grpc_server.serve(
             settings, servicers, health=health, organisations=organisations, idempotency=Idempotency(mongo)
@@ -134,10 +139,9 @@ def open_database(settings: Settings) -> AbstractAsyncContextManager[Mongo]:
 
 
 def _servicers(
-    settings: Settings, mongo: Mongo, outbox: Outbox, objects: ObjectStore, flows: FlowReader
+    settings: Settings, mongo: Mongo, store: MongoStore, objects: ObjectStore, flows: FlowReader
 ) -> list[grpc_server.Servicer]:
     clock = SystemClock()
-    store = MongoStore(mongo, outbox, clock)
     limits, ledger = MongoLimits(mongo, clock, settings.limits), MongoArtifactBytes(mongo, clock)
     spool = Spool(settings.spool_folder, max_bytes=settings.artifact_max_bytes, capacity=settings.spool_bytes)
     spool.prepare()

@@ -182,7 +182,12 @@ class Tests(LiveEntities[Test], Protocol):
         """The tests that were imported from these paths of the workspace, in any order."""
 
     async def add_version(self, version: TestVersion) -> int:
-        """Store a version of a test's steps; how many bytes that takes."""
+        """Store a version of a test's steps, before the test with them; how many bytes that takes."""
+
+    async def stored_steps(self, digests: Collection[str]) -> Collection[str]:
+        """Those of the steps, by their `steps_digest`, that versions have: another version with them takes no bytes for
+        them.
+        """
 
     async def move_steps(self, test: Test) -> None:
         """Store the positions of the test's steps, also for their version; nothing else changes."""

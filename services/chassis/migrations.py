@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import uuid4
 
 import pymongo
@@ -63,6 +64,13 @@ async def migrate(mongo: Mongo, migrations: Sequence[Migration], *, wait_seconds
                 await lease.release()
         else:
             await asyncio.sleep(wait_seconds)
+
+
+async def applied_at(mongo: Mongo, id: str) -> datetime:
+    """When the migration was applied, by MongoDB's clock."""
+    row = await mongo.collection(MIGRATIONS).find_one({"_id": id})
+    at: datetime = row["applied_at"]
+    return at
 
 
 async def _apply_all(mongo: Mongo, migrations: Sequence[Migration], lease: Lease) -> None:

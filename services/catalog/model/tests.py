@@ -6,6 +6,7 @@ For a limited time, failures of a test in quarantine are counted and shown but d
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from hashlib import sha256
 from typing import TypeAlias
 
 from services.catalog.model.text import validate_text
@@ -87,9 +88,14 @@ class TestVersion:
     positions: str = field(default="", compare=False, repr=False)
 
 
-def version_bytes(steps: str, positions: str, files: Sequence[MediaFile]) -> int:
-    """What a stored version counts; the steps are JSON."""
-    return VERSION_BYTES * (1 + len(files)) + len(steps.encode()) + len(positions.encode())
+def version_bytes(positions: str, files: Sequence[MediaFile]) -> int:
+    """What a stored version counts besides its steps."""
+    return VERSION_BYTES * (1 + len(files)) + len(positions.encode())
+
+
+def steps_digest(steps: str) -> str:
+    """Of steps as JSON: equal steps are stored once."""
+    return sha256(steps.encode()).hexdigest()
 
 
 def has_other_steps(before: Test, after: Test) -> bool:

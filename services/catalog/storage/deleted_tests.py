@@ -10,7 +10,8 @@ from services.catalog.storage.apps import COUNTERS, MongoCounters
 from services.catalog.storage.artifacts import KEPT_UNUSED
 from services.catalog.storage.documents import OrgRows, id_condition
 from services.catalog.storage.recount import SIZE_OF_VERSION
-from services.catalog.storage.tests import NO_STEPS, TEST_VERSIONS, TESTS
+from services.catalog.storage.test_steps import NO_STEPS, TEST_STEPS, MongoTestSteps
+from services.catalog.storage.tests import TEST_VERSIONS, TESTS
 from services.chassis import context, logs
 from services.chassis.clock import Clock
 from services.chassis.context import Caller
@@ -63,12 +64,15 @@ class DeletedTestSweeper:
         some: list[Document] = [
             {"$match": {"test_id": test_id}},
             {"$limit": BATCH},
-            {"$project": {"bytes": SIZE_OF_VERSION}},
+            {"$project": {"bytes": SIZE_OF_VERSION, "steps_sha256": 1}},
         ]
         versions = await OrgCollection(self._mongo, TEST_VERSIONS).aggregate(some, session=session)
         if versions:
             ids = id_condition([version["_id"] for version in versions])
             await OrgCollection(self._mongo, TEST_VERSIONS).delete_many(ids, session=session)
-            freed = Counts(test_bytes=-sum(version["bytes"] for version in versions))
-            await MongoCounters(OrgRows(OrgCollection(self._mongo, COUNTERS), session)).add(freed)
+            contents = MongoTestSteps(OrgRows(OrgCollection(self._mongo, TEST_STEPS), session))
+            freed = await contents.release(v["steps_sha256"] for v in versions if "steps_sha256" in v)
+            freed += sum(version["bytes"] for version in versions)
+            counters = MongoCounters(OrgRows(OrgCollection(self._mongo, COUNTERS), session))
+            await counters.add(Counts(test_bytes=-freed))
         return len(versions)

@@ -13,10 +13,12 @@ from services.catalog.storage.artifacts import ARTIFACTS
 from services.catalog.storage.attachments import ATTACHMENTS
 from services.catalog.storage.builds import BUILDS, LIST_OF_APP
 from services.catalog.storage.documents import LIST, LIST_OF_PLATFORM, LIST_OF_TAG, SUFFIXES
+from services.catalog.storage.inline_steps import FIRST, HAS_STEPS, INLINE, SHARED
 from services.catalog.storage.keys import KEYS, ORGANISATIONS, SESSIONS
 from services.catalog.storage.part_uploads import PART_UPLOADS
 from services.catalog.storage.recount import recount_all
 from services.catalog.storage.secrets import SECRETS
+from services.catalog.storage.test_steps import TEST_STEPS
 from services.catalog.storage.tests import TEST_VERSIONS, TESTS
 from services.catalog.storage.workflows import WORKFLOWS
 from services.chassis import idempotency, outbox
@@ -106,6 +108,7 @@ RULES: Mapping[str, Mapping[str, Any]] = {
         "live": FLAG,
     },
     SECRETS: {"org_id": TEXT, "name": TEXT, "value": {"bsonType": "object"}, "updated_at": WHEN},
+    TEST_STEPS: {"org_id": TEXT, "steps": TEXT, "bytes": NUMBER, "uses": NUMBER | {"minimum": 1}},
     TEST_VERSIONS: {"org_id": TEXT, "test_id": TEXT, "version_number": NUMBER | {"minimum": 1}, "steps": TEXT},
     ATTACHMENTS: {
         "org_id": TEXT,
@@ -171,6 +174,11 @@ INDEXES: Mapping[str, Sequence[IndexModel]] = {
             partialFilterExpression={"live": True, "source_path": {"$type": "string"}},
         ),
         _index(
+            INLINE,
+            [("org_id", UP)],
+            partialFilterExpression={"live": True, **HAS_STEPS},
+        ),
+        _index(
             "deleted",
             [("swept_at", UP), ("deleted_at", UP)],
             partialFilterExpression={"live": False},
@@ -181,7 +189,11 @@ INDEXES: Mapping[str, Sequence[IndexModel]] = {
             partialFilterExpression={"quarantine.until": {"$gt": datetime(1970, 1, 1, tzinfo=UTC)}},
         ),
     ],
-    TEST_VERSIONS: [_index("list", [("org_id", UP), ("test_id", UP), ("version_number", DOWN)], unique=True)],
+    TEST_STEPS: [_ORGANISATION],
+    TEST_VERSIONS: [
+        _index("list", [("org_id", UP), ("test_id", UP), ("version_number", DOWN)], unique=True),
+        _index(INLINE, [("org_id", UP)], partialFilterExpression=HAS_STEPS),
+    ],
     ATTACHMENTS: [
         _index("of_app", [("org_id", UP), ("app_id", UP), ("attached", UP), ("name_folded", UP), ("test_id", UP)]),
         _index("of_test", [("org_id", UP), ("test_id", UP), ("created_at", UP), ("_id", UP)]),
@@ -212,8 +224,9 @@ async def _count_storage(mongo: Mongo) -> None:
 MIGRATIONS = [
     idempotency.MIGRATION,
     outbox.MIGRATION,
-    Migration("0001_schema", _make_collections),
+    Migration(FIRST, _make_collections),
     Migration("0002_builds_of_package", _make_collections),
     Migration("0003_part_uploads", _make_collections),
     Migration("0004_storage_counts", _count_storage),
+    Migration(SHARED, _make_collections),
 ]

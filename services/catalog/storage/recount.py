@@ -10,6 +10,7 @@ from services.catalog.storage.apps import APPS, COUNTERS, MongoCounters
 from services.catalog.storage.builds import BUILDS
 from services.catalog.storage.documents import IS_LIVE, OrgRows
 from services.catalog.storage.keys import ORGANISATIONS
+from services.catalog.storage.test_steps import TEST_STEPS
 from services.catalog.storage.tests import TEST_VERSIONS, TESTS
 from services.catalog.storage.workflows import WORKFLOWS
 from services.chassis import context
@@ -55,15 +56,18 @@ async def _count(mongo: Mongo, session: Session) -> Mapping[str, int]:
     async def live(name: str, condition: Mapping[str, Any] | None = None) -> int:
         return await OrgCollection(mongo, name).count_documents({**(condition or {}), **IS_LIVE}, session=session)
 
-    size = {"$group": {"_id": None, "bytes": {"$sum": SIZE_OF_VERSION}}}
-    versions = await OrgCollection(mongo, TEST_VERSIONS).aggregate([size], session=session)
+    async def size(name: str, of: Any) -> int:
+        total = {"$group": {"_id": None, "bytes": {"$sum": of}}}
+        found = await OrgCollection(mongo, name).aggregate([total], session=session)
+        return int(found[0]["bytes"]) if found else 0
+
     return {
         "ios": await live(APPS, {"platform": Platform.IOS.value}),
         "android": await live(APPS, {"platform": Platform.ANDROID.value}),
         "tests": await live(TESTS),
         "workflows": await live(WORKFLOWS),
         "builds": await live(BUILDS),
-        "test_bytes": versions[0]["bytes"] if versions else 0,
+        "test_bytes": await size(TEST_VERSIONS, SIZE_OF_VERSION) + await size(TEST_STEPS, "$bytes"),
     }
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
+from datetime import UTC, datetime
 from typing import TypeVar
 
 from services.catalog.events import make_event
@@ -13,6 +14,7 @@ from services.catalog.storage.builds import BUILDS, MongoBuilds
 from services.catalog.storage.documents import OrgRows
 from services.catalog.storage.keys import KEYS, SESSIONS, MongoKeys, MongoSessions
 from services.catalog.storage.part_uploads import PART_UPLOADS, MongoPartUploads
+from services.catalog.storage.test_steps import TEST_STEPS
 from services.catalog.storage.tests import TEST_VERSIONS, TESTS, MongoTests
 from services.catalog.storage.workflows import WORKFLOWS, MongoWorkflows
 from services.chassis.clock import Clock
@@ -23,12 +25,13 @@ from services.chassis.org_collection import OrgCollection
 from services.chassis.outbox import Outbox
 
 T = TypeVar("T")
+_ALWAYS = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class MongoRecords:
     """All collections, read and written within a session; None: outside of transactions."""
 
-    def __init__(self, mongo: Mongo, clock: Clock, session: Session = None) -> None:
+    def __init__(self, mongo: Mongo, clock: Clock, session: Session = None, *, is_sharing: bool) -> None:
         def rows(name: str) -> OrgRows:
             return OrgRows(OrgCollection(mongo, name), session)
 
@@ -37,7 +40,7 @@ class MongoRecords:
         self.builds = MongoBuilds(rows(BUILDS))
         self.artifacts = MongoArtifacts(rows(ARTIFACTS), clock)
         self.part_uploads = MongoPartUploads(rows(PART_UPLOADS), clock)
-        self.tests = MongoTests(rows(TESTS), rows(TEST_VERSIONS))
+        self.tests = MongoTests(rows(TESTS), rows(TEST_VERSIONS), rows(TEST_STEPS), is_sharing=is_sharing)
         self.attachments = MongoAttachments(rows(ATTACHMENTS))
         self.workflows = MongoWorkflows(rows(WORKFLOWS))
         self.keys = MongoKeys(rows(KEYS))
@@ -47,8 +50,8 @@ class MongoRecords:
 class MongoChange(MongoRecords):
     """One transaction, and the facts to announce with it."""
 
-    def __init__(self, mongo: Mongo, clock: Clock, session: Session) -> None:
-        super().__init__(mongo, clock, session)
+    def __init__(self, mongo: Mongo, clock: Clock, session: Session, *, is_sharing: bool) -> None:
+        super().__init__(mongo, clock, session, is_sharing=is_sharing)
         self.facts: list[Fact] = []
 
     def announce(self, *facts: Fact) -> None:
@@ -58,8 +61,10 @@ class MongoChange(MongoRecords):
 class MongoStore(MongoRecords):
     """The port `Store` on MongoDB."""
 
-    def __init__(self, mongo: Mongo, outbox: Outbox, clock: Clock) -> None:
-        super().__init__(mongo, clock)
+    def __init__(self, mongo: Mongo, outbox: Outbox, clock: Clock, *, sharing_since: datetime = _ALWAYS) -> None:
+        """`sharing_since`: as of `inline_steps.sharing_since`."""
+        super().__init__(mongo, clock, is_sharing=clock.now() >= sharing_since)
+        self._sharing_since = sharing_since
         self.counters = self._recent = RecentCounters(self.counters, clock)
         self._mongo = mongo
         self._clock = clock
@@ -76,7 +81,8 @@ class MongoStore(MongoRecords):
 
     async def _change(self, work: Callable[[Change], Awaitable[T]]) -> T:
         async def attempt(session: Session) -> tuple[T, list[Event]]:
-            change = MongoChange(self._mongo, self._clock, session)
+            is_sharing = self._clock.now() >= self._sharing_since
+            change = MongoChange(self._mongo, self._clock, session, is_sharing=is_sharing)
             result = await work(change)
             events = [make_event(self._outbox, fact) for fact in change.facts]
             await self._outbox.add(session, events)

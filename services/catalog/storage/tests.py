@@ -1,7 +1,6 @@
 """Tests and the versions of their steps as documents."""
 
 import asyncio
-import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -24,13 +23,14 @@ from services.catalog.storage.documents import (
     search_condition,
     search_fields,
 )
+from services.catalog.storage.test_steps import MongoTestSteps, encode_steps, shared_fields, steps_of
 from services.chassis.mongo import Document
 from services.flows.workspace_media import MediaFile
 
 TESTS = "tests"
 TEST_VERSIONS = "test_versions"
 
-NO_STEPS = "[]"
+NONE_SHARED: Mapping[str, tuple[Step, ...]] = {}
 WITHOUT_STEPS: Document = {"steps": 0, "positions": 0}
 MOST_BYTES_WITH_STEPS = 2 * 1024**2
 """Of tests in one message: each mebibyte of steps costs a third of a second of CPU."""
@@ -41,9 +41,27 @@ _BY_SOURCE = [("workspace", 1), ("source_path", 1)]
 class MongoTests(MongoLiveEntities[Test]):
     """The live tests, and the versions of their steps."""
 
-    def __init__(self, rows: OrgRows, versions: OrgRows) -> None:
+    def __init__(self, rows: OrgRows, versions: OrgRows, contents: OrgRows, *, is_sharing: bool) -> None:
+        """`is_sharing`: whether to write what versions of the service before it cannot read (see `test_steps`)."""
         super().__init__(rows, to_document, from_document)
         self._versions = versions
+        self._steps = MongoTestSteps(contents)
+        self._is_sharing = is_sharing
+
+    async def add(self, entity: Test) -> None:
+        await self._rows.add(await self._document(entity))
+
+    async def replace(self, entity: Test) -> None:
+        await self._rows.put(await self._document(entity))
+
+    async def _document(self, test: Test) -> Document:
+        """The test as stored: its steps are stored with its version, unless that has them itself."""
+        document = to_document(test)
+        shared = shared_fields(document["steps"])
+        version = {"_id": version_id(test.id, test.version_number), "steps_sha256": shared["steps_sha256"]}
+        if self._is_sharing and await self._versions.count(version):
+            return document | shared
+        return document
 
     async def with_deleted(self, test_ids: Collection[str], *, most_bytes: int = PLAN_BYTES) -> Sequence[Test]:
         if not test_ids:
@@ -66,11 +84,19 @@ class MongoTests(MongoLiveEntities[Test]):
 
     async def _planned(self, condition: Document, most_bytes: int, sort: Any = None) -> Sequence[Test]:
         """Tests with all their steps, which take long to decode: other requests have their turns in between."""
-        tests = []
-        for document in await self._rows.find(condition, sort, most=most_bytes):
-            tests.append(from_document(document))
+        tests, documents = [], await self._rows.find(condition, sort, most=most_bytes)
+        shared = await self._steps.load(documents, most_bytes)
+        for document in documents:
+            tests.append(from_document(document, shared))
             await asyncio.sleep(0)
         return tests
+
+    async def _find(
+        self, condition: Document, sort: Any = None, page: Page | None = None, **options: Any
+    ) -> list[Test]:
+        documents = await self._rows.find({**condition, **IS_LIVE}, sort, page, **options)
+        shared = await self._steps.load(documents, options.get("most", MOST_BYTES))
+        return [from_document(document, shared) for document in documents]
 
     async def many(self, ids: Collection[str]) -> Sequence[Test]:
         most = MOST_BYTES_WITH_STEPS if len(ids) > 1 else MOST_BYTES
@@ -99,27 +125,37 @@ class MongoTests(MongoLiveEntities[Test]):
         return await self._find(condition, most=PLAN_BYTES)
 
     async def add_version(self, version: TestVersion) -> int:
-        id, steps = f"{version.test_id}/{version.version_number}", _encode_steps(version.steps)
-        size = version_bytes(steps, version.positions, version.files)
-        await self._versions.put(asdict(version) | {"_id": id, "steps": steps, "bytes": size})
+        steps, size = encode_steps(version.steps), version_bytes(version.positions, version.files)
+        document = asdict(version) | {"_id": version_id(version.test_id, version.version_number)}
+        if self._is_sharing:
+            await self._versions.put(document | shared_fields(steps) | {"bytes": size})
+            return size + await self._steps.use(steps)
+        size += len(steps.encode())
+        await self._versions.put(document | {"steps": steps, "bytes": size})
         return size
+
+    async def stored_steps(self, digests: Collection[str]) -> Collection[str]:
+        return await self._steps.stored(digests) if digests else ()
 
     async def move_steps(self, test: Test) -> None:
         moved = {"$set": {"positions": test.positions}}
         await self._rows.update({"_id": test.id, **IS_LIVE}, moved)
-        await self._versions.update({"_id": f"{test.id}/{test.version_number}"}, moved)
+        await self._versions.update({"_id": version_id(test.id, test.version_number)}, moved)
 
     async def versions(self, test_id: str, page: Page, *, with_steps: bool) -> Sequence[TestVersion]:
         condition, newest_first = {"test_id": test_id}, [("version_number", -1)]
         documents = await self._versions.find(condition, newest_first, page, **_with(with_steps))
-        return [_version(document) for document in documents]
+        return await self._loaded(documents, MOST_BYTES_WITH_STEPS)
 
     async def of_versions(self, numbers: Mapping[str, int], *, most_bytes: int = PLAN_BYTES) -> Sequence[TestVersion]:
         if not numbers:
             return ()
-        ids = [f"{test_id}/{number}" for test_id, number in numbers.items()]
-        documents = await self._versions.find(id_condition(ids), most=most_bytes)
-        return [_version(document) for document in documents]
+        ids = [version_id(test_id, number) for test_id, number in numbers.items()]
+        return await self._loaded(await self._versions.find(id_condition(ids), most=most_bytes), most_bytes)
+
+    async def _loaded(self, documents: Sequence[Document], most: int) -> Sequence[TestVersion]:
+        shared = await self._steps.load(documents, most)
+        return [_version(document, shared) for document in documents]
 
     async def kept_files(self, test_id: str) -> frozenset[str]:
         with_files = {"test_id": test_id, "files.sha256": {"$exists": True}}
@@ -158,14 +194,14 @@ def to_document(test: Test) -> Document:
         test,
         platform=test.platform.value if test.platform else None,
         tags=list(test.tags),
-        steps=_encode_steps(test.steps),
+        steps=encode_steps(test.steps),
         live=test.deleted_at is None,
         **search_fields(test.name),
     )
 
 
-def from_document(document: Document) -> Test:
-    """The test of a stored document."""
+def from_document(document: Document, shared: Mapping[str, tuple[Step, ...]] = NONE_SHARED) -> Test:
+    """The test of a stored document; without its steps if they are shared and not given."""
     quarantine = document["quarantine"]
     return load(
         Test,
@@ -173,15 +209,15 @@ def from_document(document: Document) -> Test:
         platform=Platform(document["platform"]) if document["platform"] else None,
         tags=tuple(document["tags"]),
         env=document.get("env", {}),
-        steps=_decode_steps(document.get("steps", NO_STEPS)),
+        steps=steps_of(document, shared),
         quarantine=Quarantine(**quarantine) if quarantine else None,
         files=_files(document),
         positions=document.get("positions", ""),
     )
 
 
-def _version(document: Document) -> TestVersion:
-    steps = _decode_steps(document.get("steps", NO_STEPS))
+def _version(document: Document, shared: Mapping[str, tuple[Step, ...]]) -> TestVersion:
+    steps = steps_of(document, shared)
     return load(TestVersion, document, steps=steps, files=_files(document), positions=document.get("positions", ""))
 
 
@@ -189,9 +225,6 @@ def _files(document: Document) -> tuple[MediaFile, ...]:
     return tuple(MediaFile(**file) for file in document["files"])
 
 
-def _encode_steps(steps: tuple[Step, ...]) -> str:
-    return json.dumps(steps, ensure_ascii=False)
-
-
-def _decode_steps(text: str) -> tuple[Step, ...]:
-    return tuple(json.loads(text))
+def version_id(test_id: str, number: int) -> str:
+    """The id of a version's document."""
+    return f"{test_id}/{number}"

@@ -12,7 +12,14 @@ from services.catalog.model.imports import (
     ImportReport,
     batches,
 )
-from services.catalog.model.tests import Test, has_other_steps, is_platform_compatible, validate_tags, version_bytes
+from services.catalog.model.tests import (
+    Test,
+    has_other_steps,
+    is_platform_compatible,
+    steps_digest,
+    validate_tags,
+    version_bytes,
+)
 from services.catalog.model.text import validate_name
 from services.catalog.model.values import Counts, InvalidValue
 from services.catalog.ports import Change, DuplicateValue, Records, Store
@@ -129,11 +136,14 @@ class ImportUseCases:
 
     async def _measure(self, new: NewImport, flows: Sequence[FoundFlow]) -> Counts:
         """What the import adds."""
-        tests, size = 0, 0
+        tests, versions = 0, list[FoundFlow]()
         async for result, flow in self._compared(new, flows):
             tests += result.outcome == CREATED
-            size += _version_bytes(flow) if result.is_version else 0
-        return Counts(tests=tests, test_bytes=size)
+            versions += [flow] if result.is_version else []
+        contents = {steps_digest(flow.steps): len(flow.steps.encode()) for flow in versions}
+        stored = await self._store.tests.stored_steps(contents)
+        size = sum(size for digest, size in contents.items() if digest not in stored)
+        return Counts(tests=tests, test_bytes=size + sum(map(_version_bytes, versions)))
 
     async def _check_attachments(self, new: NewImport, flows: Sequence[FoundFlow]) -> None:
         """PermissionDenied: the import would attach more tests to the app than it may have."""
@@ -196,11 +206,12 @@ class ImportUseCases:
 
 def _most(flows: Sequence[FoundFlow]) -> Counts:
     """What an import of the flows adds at most."""
-    return Counts(tests=len(flows), test_bytes=sum(map(_version_bytes, flows)))
+    size = sum(_version_bytes(flow) + len(flow.steps.encode()) for flow in flows)
+    return Counts(tests=len(flows), test_bytes=size)
 
 
 def _version_bytes(flow: FoundFlow) -> int:
-    return version_bytes(flow.steps, flow.positions, flow.files)
+    return version_bytes(flow.positions, flow.files)
 
 
 def _check_size(size: int) -> None:

@@ -265,8 +265,8 @@ def _refuse_missing(new: NewTest) -> None:
 
 async def add_test(change: Change, test: Test, counter: StorageCounter) -> None:
     """Store, count and announce a new test. PermissionDenied as in `StorageCounter.add`."""
-    await change.tests.add(test)
     size = await _add_version(change, test, test.created_at)
+    await change.tests.add(test)
     await counter.add(change, Counts(tests=1, test_bytes=size))
     change.announce(test)
 
@@ -281,10 +281,10 @@ async def apply_change(change: Change, before: Test, after: Test, now: datetime,
     kept = replace(
         after, revision=before.revision + 1, version_number=before.version_number + int(edited), updated_at=now
     )
-    await change.tests.replace(kept)
     if edited:
         await counter.add(change, Counts(test_bytes=await _add_version(change, kept, now)))
-    elif kept.positions != before.positions:
+    await change.tests.replace(kept)
+    if not edited and kept.positions != before.positions:
         await change.tests.move_steps(kept)
     if kept.name != before.name:
         await change.attachments.rename_test(kept.id, kept.name)

@@ -64,8 +64,8 @@ class StandingClock:
 class RecordingStore(MongoStore):
     """Notes the facts that were announced by committed changes, and how many changes there were."""
 
-    def __init__(self, mongo: Mongo, clock: StandingClock) -> None:
-        super().__init__(mongo, Outbox(mongo, SOURCE), clock)
+    def __init__(self, mongo: Mongo, clock: StandingClock, sharing_since: datetime) -> None:
+        super().__init__(mongo, Outbox(mongo, SOURCE), clock, sharing_since=sharing_since)
         self.facts: list[Fact] = []
         self.changes = 0
 
@@ -92,9 +92,10 @@ class Catalog:
     clock: StandingClock = field(default_factory=StandingClock)
     objects: ObjectStore = field(default_factory=lambda: ObjectStore.open("memory:///"))
     inspector: FakeInspector = field(default_factory=FakeInspector)
+    sharing_since: datetime = START
 
     def __post_init__(self) -> None:
-        self.store = RecordingStore(self.mongo, self.clock)
+        self.store = RecordingStore(self.mongo, self.clock, self.sharing_since)
         self.ring = MongoKeyRing(self.mongo)
         self.limits = MongoLimits(self.mongo, self.clock, OrganisationLimits())
         self.ledger = MongoArtifactBytes(self.mongo, self.clock)
