@@ -17,13 +17,14 @@ from google.protobuf.message_factory import GetMessageClass
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from services.chassis.proto_values import enum_spellings, list_to_json, struct_to_json, value_to_json
-from services.chassis.turns import in_turns
+from services.chassis.turns import list_in_turns
 from services.gateway.contract.fields import Field, rest_fields
 
 Encode = Callable[[Any], Any]
 """From the value of a set field to a value that orjson takes."""
 
 ToJson = Callable[[Any], Coroutine[Any, Any, bytes]]
+ToValues = Callable[[Any], Coroutine[Any, Any, dict[str, Any]]]
 
 CACHED_ITEMS = 4096
 CACHED_ITEM_BYTES = 4096
@@ -96,20 +97,20 @@ def _field_encoder(field: Field, repeated: Callable[[Encode, Descriptor], Encode
 
 
 @cache
-def cached_encoder(message: Descriptor) -> Encode:
-    """As `encoder`, with the JSON of the most recently used messages."""
+def text_encoder(message: Descriptor) -> Callable[[Message], bytes]:
+    """As `encoder`, to JSON, with that of the most recently used messages."""
     encode, make = encoder(message), GetMessageClass(message)
 
-    def to_fragment(value: Message) -> orjson.Fragment:
-        return orjson.Fragment(orjson.dumps(encode(value)))
+    def to_text(value: Message) -> bytes:
+        return orjson.dumps(encode(value))
 
     @lru_cache(CACHED_ITEMS)
-    def to_cached_fragment(raw: bytes) -> orjson.Fragment:
-        return to_fragment(make.FromString(raw))
+    def to_cached_text(raw: bytes) -> bytes:
+        return to_text(make.FromString(raw))
 
-    def encode_cached(value: Message) -> orjson.Fragment:
+    def encode_cached(value: Message) -> bytes:
         raw = value.SerializeToString()
-        return to_cached_fragment(raw) if len(raw) <= CACHED_ITEM_BYTES else to_fragment(value)
+        return to_cached_text(raw) if len(raw) <= CACHED_ITEM_BYTES else to_text(value)
 
     return encode_cached
 
@@ -117,30 +118,49 @@ def cached_encoder(message: Descriptor) -> Encode:
 class _Items(NamedTuple):
     """The items of a list that are still to be encoded."""
 
-    encode: Encode
+    encode: Callable[[Message], bytes]
     items: Any
+
+
+@cache
+def parts_encoder(message: Descriptor) -> ToValues:
+    """An encoder for responses of this type to what their JSON has; each item of a list of messages as JSON."""
+    encode = compile_encoder(message, _items_encoder)
+
+    async def to_parts(response: Any) -> dict[str, Any]:
+        values: dict[str, Any] = encode(response)
+        for name, value in values.items():
+            if isinstance(value, _Items):
+                values[name] = await list_in_turns(map(value.encode, value.items))
+        return values
+
+    return to_parts
+
+
+def is_texts(value: Any) -> bool:
+    """Whether a value that `parts_encoder` made is a list of JSON."""
+    return isinstance(value, list) and bool(value) and isinstance(value[0], bytes)
 
 
 def response_encoder(message: Descriptor) -> ToJson:
     """An encoder for responses of this type; their repeated messages are cached."""
-    encode = compile_encoder(message, _items_encoder)
+    to_parts = parts_encoder(message)
 
     async def to_json(response: Any) -> bytes:
-        values = encode(response)
-        for name, value in values.items():
-            if isinstance(value, _Items):
-                values[name] = [value.encode(item) async for item in in_turns(value.items)]
-        return orjson.dumps(values)
+        parts = await to_parts(response)
+        return orjson.dumps(
+            {name: [*map(orjson.Fragment, value)] if is_texts(value) else value for name, value in parts.items()}
+        )
 
     return to_json
 
 
 def item_encoder(message: Descriptor) -> ToJson:
     """An encoder for single messages of a type that lists hold too."""
-    encode = cached_encoder(message)
+    encode = text_encoder(message)
 
     async def to_json(response: Any) -> bytes:
-        return orjson.dumps(encode(response))
+        return encode(response)
 
     return to_json
 
@@ -148,5 +168,5 @@ def item_encoder(message: Descriptor) -> ToJson:
 def _items_encoder(item: Encode, message: Descriptor) -> Encode:
     if message.full_name in _WELL_KNOWN:
         return list_encoder(item, message)
-    encode = cached_encoder(message)
+    encode = text_encoder(message)
     return lambda items: _Items(encode, items)

@@ -1,15 +1,18 @@
 """The page of the coverage: which attached tests have a result on the build that they target."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import ceil
 from typing import Any
 from urllib.parse import quote
 
+import orjson
 from aiohttp import web
 
+from services.chassis.turns import in_turns
 from services.gateway.dashboard.pages import Values, with_session
-from services.gateway.dashboard.rest_reader import read
+from services.gateway.dashboard.rest_reader import read, read_parts, turns_of_caller
 from services.gateway.dashboard.tests import default_version, start_request
 
 STARTED_AT_ONCE = 1_000
@@ -27,17 +30,29 @@ Json = Mapping[str, Any]
 async def show_coverage(request: web.Request) -> Values:
     """A page of the attached tests of an app, those without a result first."""
     app_id = quote(request.match_info["app_id"], safe="")
-    app, coverage = await asyncio.gather(read(request, f"apps/{app_id}"), read(request, f"apps/{app_id}/coverage"))
-    items = sorted(((state_of(item), item) for item in coverage["items"]), key=lambda each: STATES.index(each[0]))
+    app, coverage = await asyncio.gather(
+        read(request, f"apps/{app_id}"), read_parts(request, f"apps/{app_id}/coverage")
+    )
     wanted = request.query.get("state", "")
-    shown = [(state, item) for state, item in items if wanted in ("", state)]
-    missing = [item for state, item in items if is_missing(state, item) and item["target_build_version"]]
-    selected = [{"test_id": item["test_id"]} for item in missing[:STARTED_AT_ONCE]]
+    shown, missing, counts = list[tuple[str, bytes]](), list[tuple[str, str]](), Counter[str]()
+    with turns_of_caller(request):
+        async for text in in_turns(coverage["items"]):
+            item = orjson.loads(text)
+            state = state_of(item)
+            counts[state] += 1
+            if wanted in ("", state):
+                shown.append((state, text))
+            if is_missing(state, item) and item["target_build_version"]:
+                missing.append((state, item["test_id"]))
+    shown.sort(key=_by_state)
+    missing.sort(key=_by_state)
+    tests = paginate(shown, request.query.get("page", ""))
+    selected = [{"test_id": test_id} for _, test_id in missing[:STARTED_AT_ONCE]]
     return {
         "app": app,
         "coverage": coverage,
-        "tests": paginate(shown, request.query.get("page", "")),
-        "counts": {name: sum(state == name for state, _ in items) for name in STATES},
+        "tests": {**tests, "items": [(state, orjson.loads(text)) for state, text in tests["items"]]},
+        "counts": {name: counts[name] for name in STATES},
         "state": wanted,
         "missing": len(missing),
         "started": len(selected),
@@ -56,6 +71,10 @@ def paginate(items: Sequence[Any], page: str) -> Json:
         "has_previous": number > 1,
         "has_next": number < last,
     }
+
+
+def _by_state(each: tuple[str, Any]) -> int:
+    return STATES.index(each[0])
 
 
 def is_missing(state: str, item: Json) -> bool:

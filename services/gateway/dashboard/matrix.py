@@ -1,14 +1,18 @@
 """The page of the matrix: tests x builds, and the failures on them in groups."""
 
 import asyncio
+from bisect import insort
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
+import orjson
 from aiohttp import web
 
+from services.chassis.turns import in_turns
 from services.gateway.dashboard.pages import Values, with_session
-from services.gateway.dashboard.rest_reader import read
+from services.gateway.dashboard.rest_reader import read, read_parts, turns_of_caller
 
 BUILDS = (10, 20, 50)
 """How many builds can be chosen; the first is the default."""
@@ -31,17 +35,22 @@ async def show_matrix(request: web.Request) -> Values:
     size = int(chosen) if chosen in map(str, BUILDS) else BUILDS[0]
     app, matrix = await asyncio.gather(
         read(request, f"apps/{app_id}"),
-        read(request, f"apps/{app_id}/test_matrix", page=query.get("page"), page_size=size),
+        read_parts(request, f"apps/{app_id}/test_matrix", page=query.get("page"), page_size=size),
     )
+    matrix["builds"] = [*map(orjson.loads, matrix["builds"])]
     filters = {name: query.get(name, "") for name in ("search", "class", "order")}
-    tests = sort_tests(filter_tests(matrix["tests"], filters["search"], filters["class"]), filters["order"])
+    selection = Selection(filters["search"], filters["class"], filters["order"])
+    with turns_of_caller(request):
+        async for text in in_turns(matrix["tests"]):
+            selection.add(text)
+        groups = await selection.most_frequent()
     return {
         "app": app,
         "matrix": matrix,
-        "rows": [(test, align_cells(test["cells"], matrix["builds"])) for test in tests[:TESTS]],
-        "found": len(tests),
-        "groups": group_failures(tests)[:GROUPS],
-        "counts": {name: sum(test["classification"] == name for test in matrix["tests"]) for name in CLASSES},
+        "rows": [(test, align_cells(test["cells"], matrix["builds"])) for test in selection.tests()],
+        "found": selection.found,
+        "groups": groups,
+        "counts": {name: selection.classes[name] for name in CLASSES},
         "filters": filters,
         "size": size,
         "sizes": BUILDS,
@@ -49,32 +58,57 @@ async def show_matrix(request: web.Request) -> Values:
     }
 
 
-def filter_tests(tests: Iterable[Json], search: str, classification: str) -> list[Json]:
-    """The tests whose name contains the text, whatever its case, and which have the classification, if one is given."""
-    wanted = search.casefold()
-    return [
-        test
-        for test in tests
-        if wanted in test["test_name"].casefold() and classification in ("", test["classification"])
-    ]
+class Selection:
+    """The tests of a matrix that are chosen, and their failures in groups. Tests are JSON until they are shown."""
 
+    def __init__(self, search: str, classification: str, order: str) -> None:
+        """Tests whose name contains the text, whatever its case, and which have the classification, if one is given.
 
-def sort_tests(tests: Iterable[Json], order: str) -> list[Json]:
-    """By classification or by score, each with what needs attention first; otherwise as they come, by name."""
-    if order == "class":
-        return sorted(tests, key=lambda test: CLASSES.index(test["classification"] or CLASSES[-1]))
-    if order == "score":
-        return sorted(tests, key=lambda test: -float(test["flaky_score"]))
-    return list(tests)
+        `order`: by "class" or "score", each with what needs attention first; otherwise as they come, by name.
+        """
+        self._search = search.casefold()
+        self._class = classification
+        self._order = order
+        self._found: list[tuple[float, bytes]] = []
+        self._groups: dict[str, dict[str, Any]] = {}
+        self.classes: Counter[str] = Counter()
+        """All tests, by classification."""
 
+    @property
+    def found(self) -> int:
+        return len(self._found)
 
-def group_failures(tests: Iterable[Json]) -> Sequence[Json]:
-    """Failures with the same fingerprint, the most frequent first, with the `tests` and `builds` that have them."""
-    groups: dict[str, dict[str, Any]] = {}
-    for test in tests:
+    def add(self, text: bytes) -> None:
+        test = orjson.loads(text)
+        self.classes[test["classification"]] += 1
+        if self._search in test["test_name"].casefold() and self._class in ("", test["classification"]):
+            self._found.append((self._place(test), text))
+            self._group_failures(test)
+
+    def tests(self) -> Sequence[Json]:
+        """The first TESTS of those that are chosen."""
+        return [orjson.loads(text) for _, text in sorted(self._found, key=lambda each: each[0])[:TESTS]]
+
+    async def most_frequent(self) -> Sequence[Json]:
+        """The GROUPS most frequent failures: those with the same fingerprint, and the `tests` and `builds` that have
+        them.
+        """
+        most: list[Json] = []
+        async for group in in_turns(self._groups.values()):
+            insort(most, group, key=lambda group: (-group["count"], group["reason"]))
+            del most[GROUPS:]
+        return most
+
+    def _place(self, test: Json) -> float:
+        if self._order == "class":
+            return CLASSES.index(test["classification"] or CLASSES[-1])
+        return -float(test["flaky_score"]) if self._order == "score" else 0
+
+    def _group_failures(self, test: Json) -> None:
         for cell in test["cells"]:
             for failure in cell["failure_details"]:
-                known = groups.setdefault(failure["fingerprint"], {**failure, "count": 0, "tests": {}, "builds": {}})
+                new = {**failure, "count": 0, "tests": {}, "builds": {}}
+                known = self._groups.setdefault(failure["fingerprint"], new)
                 known["count"] += failure["count"]
                 known["tests"][test["test_id"]] = test["test_name"]
                 known["builds"][cell["build_id"]] = cell["build_version"]
@@ -82,7 +116,6 @@ def group_failures(tests: Iterable[Json]) -> Sequence[Json]:
                     newest = ("last_seen_at", "example_execution_id", "position")
                     known.update({name: failure.get(name) for name in newest})
                 known["first_seen_at"] = min(known["first_seen_at"], failure["first_seen_at"])
-    return sorted(groups.values(), key=lambda group: (-group["count"], group["reason"]))
 
 
 def align_cells(cells: Iterable[Json], builds: Iterable[Json]) -> list[tuple[str, str, str] | None]:

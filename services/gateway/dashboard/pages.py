@@ -10,8 +10,9 @@ import jinja2
 from aiohttp import hdrs, web
 from aiohttp.typedefs import Handler
 
+from services.chassis.turns import list_in_turns
 from services.gateway.dashboard.assets import Assets
-from services.gateway.dashboard.rest_reader import RestError, read
+from services.gateway.dashboard.rest_reader import RestError, read, turns_of_caller
 from services.gateway.http.session_cookie import csrf_token, session_token
 
 Values = Mapping[str, Any]
@@ -19,6 +20,8 @@ Load = Callable[[web.Request], Awaitable[Values]]
 """What a template shows. RestError."""
 
 SIGN_IN = "/sign-in"
+PARTS_AT_ONCE = 50
+"""Parts of a template that are rendered between two looks at the clock: each takes microseconds."""
 _POLICY = "; ".join(
     (
         "default-src 'none'",
@@ -72,7 +75,7 @@ def page(template: str, load: Load) -> Handler:
 
     async def handle(request: web.Request) -> web.StreamResponse:
         try:
-            return render(request, template, await load(request))
+            return await _render_in_turns(request, template, await load(request))
         except RestError as error:
             return _refuse(request, error)
 
@@ -93,9 +96,23 @@ def redirection(find: Callable[[web.Request], Awaitable[str]]) -> Handler:
 
 def render(request: web.Request, template: str, values: Values, status: int = 200) -> web.Response:
     """A page with these values."""
+    return _response(aiohttp_jinja2.render_string(template, request, _with_shared(request, values)), status)
+
+
+async def _render_in_turns(request: web.Request, template: str, values: Values) -> web.Response:
+    """As `render`, with pauses for other requests."""
+    parts = aiohttp_jinja2.get_env(request.app).get_template(template).stream(_with_shared(request, values))
+    parts.enable_buffering(PARTS_AT_ONCE)
+    with turns_of_caller(request):
+        return _response("".join(await list_in_turns(parts)))
+
+
+def _with_shared(request: web.Request, values: Values) -> Values:
     token = session_token(request)
-    shared = {"csrf": csrf_token(token) if token else "", "path": request.path}
-    text = aiohttp_jinja2.render_string(template, request, {**shared, **values})
+    return {"csrf": csrf_token(token) if token else "", "path": request.path, **values}
+
+
+def _response(text: str, status: int = 200) -> web.Response:
     return web.Response(status=status, text=text, content_type="text/html", headers=SECURITY_HEADERS)
 
 

@@ -1,15 +1,23 @@
 """Reads resources of the REST interface in the same process, for a page and as the caller of the page."""
 
 from collections.abc import Awaitable, Mapping
+from contextlib import AbstractContextManager
 from typing import Any
 
 import orjson
 from aiohttp import hdrs, web
 from yarl import URL
 
+from services.chassis.context import Caller, bind
+from services.chassis.turns import list_in_turns
+from services.gateway.encoding import is_texts
+from services.gateway.handlers.unary import PARTS, READ_HERE
 from services.gateway.http.representations import ETAG
+from services.gateway.http.request_context import REQUEST_CONTEXT
 from services.gateway.http.session_cookie import FORWARDED_PROTO
 
+_CALLER = web.RequestKey("caller", Caller)
+_ANYBODY = Caller("")
 _FORWARDED = (hdrs.COOKIE, hdrs.AUTHORIZATION, FORWARDED_PROTO)
 
 
@@ -28,7 +36,21 @@ async def read(request: web.Request, path: str, **query: Any) -> Any:
 
     The call takes the same way as one from outside: authentication, limits, metrics and handlers.
     """
-    return orjson.loads(_body(await _respond(request, path, query), path))
+    parts = await read_parts(request, path, **query)
+    with turns_of_caller(request):
+        return {
+            name: await list_in_turns(map(orjson.loads, value)) if is_texts(value) else value
+            for name, value in parts.items()
+        }
+
+
+async def read_parts(request: web.Request, path: str, **query: Any) -> dict[str, Any]:
+    """As `read`, with each item of a list as JSON: a page that shows few of them keeps less. RestError."""
+    response = await _respond(request, path, query, read_here=True)
+    if isinstance(response, web.Response) and PARTS in response:
+        return response[PARTS]
+    found: dict[str, Any] = orjson.loads(_body(response, path))
+    return found
 
 
 async def read_tagged(request: web.Request, path: str) -> tuple[Any, str]:
@@ -49,8 +71,20 @@ async def read_part(name: str, reading: Awaitable[Any]) -> Mapping[str, Any]:
         return {name: None, f"{name}_refusal": refusal}
 
 
-async def _respond(request: web.Request, path: str, query: Mapping[str, Any]) -> web.StreamResponse:
-    return await request.app._handle(_subrequest(request, path, query))
+def turns_of_caller(request: web.Request) -> AbstractContextManager[Caller]:
+    """Inside the block, long loops have the turns of the organisation whose resources were read for a page."""
+    return bind(request.get(_CALLER, _ANYBODY))
+
+
+async def _respond(
+    request: web.Request, path: str, query: Mapping[str, Any], *, read_here: bool = False
+) -> web.StreamResponse:
+    subrequest = _subrequest(request, path, query)
+    subrequest[READ_HERE] = read_here
+    response = await request.app._handle(subrequest)
+    if REQUEST_CONTEXT in subrequest:
+        request[_CALLER] = subrequest[REQUEST_CONTEXT].caller
+    return response
 
 
 def _body(response: web.StreamResponse, path: str) -> bytes:

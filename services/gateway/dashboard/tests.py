@@ -1,14 +1,16 @@
 """The pages of tests: all of them, a new one, and one with its steps."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 from urllib.parse import quote
 
+import orjson
 from aiohttp import web
 
+from services.chassis.turns import in_turns
 from services.gateway.dashboard.pages import Values, with_session
-from services.gateway.dashboard.rest_reader import RestError, read, read_tagged
+from services.gateway.dashboard.rest_reader import RestError, read, read_parts, read_tagged, turns_of_caller
 from services.gateway.dashboard.step_text import write_steps
 
 FILTERS = ("search", "platform", "tag", "classification", "app_id")
@@ -17,21 +19,24 @@ PAGE_SIZE, APPS = 50, 100
 STARTED_APPS = 20
 """Apps of a test that its page offers to run it on."""
 
+Json = Mapping[str, Any]
+T = TypeVar("T")
+
 
 @with_session
 async def list_tests(request: web.Request) -> Values:
     """A page of the tests that fit; of one app with their last results and classifications."""
     filters = {name: text for name in FILTERS if (text := request.query.get(name, "").strip())}
-    tests, apps, results = await asyncio.gather(
+    tests, apps, reports = await asyncio.gather(
         read(request, "tests", page=request.query.get("page"), page_size=PAGE_SIZE, **filters),
         read(request, "apps", page_size=APPS),
-        _results(request, filters.get("app_id")),
+        _read_reports(request, filters.get("app_id")),
     )
     return {
         "tests": tests,
         "apps": apps["items"],
         "filters": filters,
-        "results": results,
+        "results": await _results(request, reports, {test["id"] for test in tests["items"]}),
         "classifications": CLASSIFICATIONS,
     }
 
@@ -83,25 +88,45 @@ def test_path(request: web.Request) -> str:
     return f"tests/{quote(request.match_info['test_id'], safe='')}"
 
 
-async def read_report(request: web.Request, path: str, **query: Any) -> Any:
+async def read_report(reading: Awaitable[T]) -> T | None:
     """A resource of reporting; None while reporting does not answer, so that the rest can be shown. RestError."""
     try:
-        return await read(request, path, **query)
+        return await reading
     except RestError as error:
         if error.status < 500:
             raise
         return None
 
 
-async def _results(request: web.Request, app_id: str | None) -> Mapping[str, Mapping[str, Any]] | None:
-    """By test, on an app: the fields of its coverage and of its row of the matrix; None while there are no reports."""
+async def items_of(request: web.Request, items: Iterable[bytes], test_ids: Collection[str]) -> Mapping[str, Json]:
+    """By test, the items of a report (see `read_parts`) that are about these tests."""
+    found: dict[str, Json] = {}
+    with turns_of_caller(request):
+        async for text in in_turns(items):
+            item = orjson.loads(text)
+            if item["test_id"] in test_ids:
+                found[item["test_id"]] = item
+    return found
+
+
+async def _read_reports(request: web.Request, app_id: str | None) -> tuple[Json, Json] | None:
+    """The coverage and the matrix of an app, empty without one; None while there are no reports."""
     if app_id is None:
-        return {}
+        return {"items": ()}, {"tests": ()}
     app = f"apps/{quote(app_id, safe='')}"
     coverage, matrix = await asyncio.gather(
-        read_report(request, f"{app}/coverage"), read_report(request, f"{app}/test_matrix", page_size=2)
+        read_report(read_parts(request, f"{app}/coverage")),
+        read_report(read_parts(request, f"{app}/test_matrix", page_size=2)),
     )
-    if coverage is None or matrix is None:
+    return None if coverage is None or matrix is None else (coverage, matrix)
+
+
+async def _results(
+    request: web.Request, reports: tuple[Json, Json] | None, test_ids: Collection[str]
+) -> Mapping[str, Json] | None:
+    """By test of these that is in the coverage: its fields there and in its row of the matrix; None without reports."""
+    if reports is None:
         return None
-    rows = {row["test_id"]: row for row in matrix["tests"]}
-    return {item["test_id"]: {**rows.get(item["test_id"], {}), **item} for item in coverage["items"]}
+    items = await items_of(request, reports[0]["items"], test_ids)
+    rows = await items_of(request, reports[1]["tests"], test_ids)
+    return {test_id: {**rows.get(test_id, {}), **item} for test_id, item in items.items()}

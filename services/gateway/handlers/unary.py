@@ -9,8 +9,9 @@ from aiohttp import web
 from google.protobuf.descriptor import Descriptor
 from google.protobuf.message import Message
 
+from services.chassis.context import bind
 from services.gateway.contract.operations import EMPTY, HTTP_BODY, Operation
-from services.gateway.encoding import ToJson
+from services.gateway.encoding import ToJson, parts_encoder
 from services.gateway.handlers.invocations import Invocation
 from services.gateway.handlers.request_reader import RequestReader
 from services.gateway.http.json_responses import json_response
@@ -19,6 +20,10 @@ from services.gateway.http.request_context import REQUEST_CONTEXT
 
 Render = Callable[[Any], Awaitable[web.StreamResponse]]
 """response message -> HTTP response"""
+
+READ_HERE = web.RequestKey("read_here", bool)
+"""Of requests of this process to itself: their responses have PARTS (see `parts_encoder`) in place of a body."""
+PARTS = web.ResponseKey("parts", dict[str, Any])
 
 _NAME = re.compile(r"\{(\w+)\}", re.ASCII)
 
@@ -37,7 +42,10 @@ class UnaryHandler:
         timeout = self._reader.timeout(decoded, request_context)
         with self._reader.call_scope(request_context, timeout):
             message = await self._invoke(decoded.message, request_context, timeout)
-        return await self._render(message)
+        with bind(request_context.caller):  # a long response is encoded in the turns of its organisation
+            if request.get(READ_HERE):
+                return await _parts_response(message)
+            return await self._render(message)
 
 
 def renderer(operation: Operation, make_encoder: Callable[[Descriptor], ToJson]) -> Render:
@@ -60,6 +68,12 @@ def _json_renderer(operation: Operation, encode: ToJson) -> Render:
         return response
 
     return render
+
+
+async def _parts_response(message: Message) -> web.Response:
+    response = web.Response()
+    response[PARTS] = await parts_encoder(message.DESCRIPTOR)(message)
+    return response
 
 
 async def _empty_response(_: Any) -> web.Response:

@@ -15,7 +15,15 @@ from mobiletest.reporting.v1 import reports_pb2
 
 from services.chassis.proto_values import enum_spellings
 from services.gateway.contract.fields import rest_fields
-from services.gateway.encoding import ToJson, encoder, item_encoder, response_encoder, timestamp_to_json
+from services.gateway.encoding import (
+    ToJson,
+    encoder,
+    is_texts,
+    item_encoder,
+    parts_encoder,
+    response_encoder,
+    timestamp_to_json,
+)
 from tests.examples import examples
 from tests.unit.gateway.strategies import RESPONSES, response_messages
 
@@ -26,6 +34,12 @@ def ours(message: Message) -> Any:
 
 def sent(encode: ToJson, message: Message) -> Any:
     return orjson.loads(asyncio.run(encode(message)))
+
+
+def read(message: Message) -> Any:
+    descriptor: Any = message.DESCRIPTOR
+    parts = asyncio.run(parts_encoder(descriptor)(message))
+    return {name: [*map(orjson.loads, part)] if is_texts(part) else part for name, part in parts.items()}
 
 
 def theirs(message: Message) -> Any:
@@ -71,6 +85,7 @@ def test_encoders_agree_with_json_format(name: str, descriptor: Descriptor, data
     assert ours(message) == expected, name
     for make in (response_encoder, item_encoder, item_encoder):
         assert sent(make(descriptor), message) == expected, name
+    assert read(message) == expected, name
 
 
 def test_empty_app_has_every_key_but_internal_ones() -> None:

@@ -1,0 +1,134 @@
+"""Pages about thousands of tests are made in slices, between which other requests have their turns."""
+
+import asyncio
+from collections.abc import Awaitable
+from typing import Any
+
+import orjson
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import make_mocked_request
+
+from services.gateway.dashboard.assets import Assets
+from services.gateway.dashboard.matrix import GROUPS, TESTS, Selection
+from services.gateway.dashboard.pages import page, set_up
+from services.gateway.dashboard.rest_reader import read, read_parts
+from services.gateway.handlers.unary import PARTS, READ_HERE
+
+SEEN = "2026-11-28T12:00:00Z"
+
+
+def row(number: int, **fields: Any) -> dict[str, Any]:
+    return {
+        "test_id": str(number),
+        "test_name": f"Test {number}",
+        "classification": "stable",
+        "classification_detail": "",
+        "flaky_score": 0.0,
+        "quarantine": None,
+        "cells": [],
+        **fields,
+    }
+
+
+def failing(*fingerprints: str, build: str = "1") -> dict[str, Any]:
+    times = {"first_seen_at": SEEN, "last_seen_at": SEEN, "example_execution_id": "e"}
+    failures = [{"fingerprint": each, "reason": each, "count": 1, **times} for each in fingerprints]
+    return {"build_id": build, "build_version": build, "failure_details": failures}
+
+
+async def turns_during(work: Awaitable[Any]) -> tuple[Any, int]:
+    """The result, and how often others had a turn."""
+    task, turns = asyncio.ensure_future(work), 0
+    while not task.done():
+        await asyncio.sleep(0)
+        turns += 1
+    return task.result(), turns
+
+
+async def test_a_resource_is_decoded_in_slices() -> None:
+    rows = [row(number) for number in range(20_000)]
+
+    async def matrix(request: web.Request) -> web.StreamResponse:
+        assert request[READ_HERE]
+        response = web.Response()
+        response[PARTS] = {"page": 1, "tests": [*map(orjson.dumps, rows)]}
+        return response
+
+    app = web.Application()
+    app.router.add_get("/api/v1/matrix", matrix)
+    request = make_mocked_request("GET", "/", app=app)
+    found, turns = await turns_during(read(request, "matrix"))
+    assert found == {"page": 1, "tests": rows}
+    assert turns > 5
+    assert (await read_parts(request, "matrix"))["tests"][7] == orjson.dumps(rows[7])
+
+
+async def test_a_page_is_rendered_in_slices() -> None:
+    builds = [{"build_id": str(number), "version": str(number)} for number in range(50)]
+
+    async def load(_: web.Request) -> dict[str, Any]:
+        matrix = {"builds": builds, "tests": [1], "test_count": 1, "total_builds": 50, "page": 1, "page_size": 50}
+        return {
+            "key": {"name": "Key", "scopes": ["read"]},
+            "app": {"id": "7", "name": "Shop", "platform": "Android", "description": None},
+            "matrix": matrix,
+            "rows": [(row(number), [("passed", "1 passed", "e")] * 50) for number in range(TESTS)],
+            "found": TESTS,
+            "groups": [],
+            "counts": {},
+            "filters": {"search": "", "class": "", "order": ""},
+            "size": 50,
+            "sizes": [50],
+            "orders": {},
+        }
+
+    app = web.Application()
+    set_up(app, Assets())
+    response, turns = await turns_during(
+        page("matrix.html", load)(make_mocked_request("GET", "/apps/7/matrix", app=app))
+    )
+    assert response.text.count('class="cell passed"') == 50 * TESTS
+    assert turns > 5
+
+
+def select(rows: list[dict[str, Any]], search: str = "", classification: str = "", order: str = "") -> Selection:
+    selection = Selection(search, classification, order)
+    for each in rows:
+        selection.add(orjson.dumps(each))
+    return selection
+
+
+@pytest.mark.parametrize(
+    ("chosen", "expected"),
+    [
+        ({}, ["0", "1", "2", "3"]),
+        ({"search": "TEST 3"}, ["3"]),
+        ({"classification": "flaky"}, ["1", "3"]),
+        ({"order": "class"}, ["2", "1", "3", "0"]),
+        ({"order": "score"}, ["3", "1", "0", "2"]),
+    ],
+)
+def test_tests_are_chosen_and_sorted(chosen: dict[str, str], expected: list[str]) -> None:
+    rows = [
+        row(0),
+        row(1, classification="flaky", flaky_score=0.2),
+        row(2, classification="broken"),
+        row(3, classification="flaky", flaky_score=0.4),
+    ]
+    selection = select(rows, **chosen)
+    assert [test["test_id"] for test in selection.tests()] == expected
+    assert (selection.found, selection.classes["flaky"]) == (len(expected), 2)
+
+
+def test_a_page_has_the_tests_that_it_shows() -> None:
+    assert len(select([row(number) for number in range(TESTS + 1)]).tests()) == TESTS
+
+
+async def test_failures_of_the_chosen_tests_are_grouped_the_most_frequent_first() -> None:
+    rows = [row(number, cells=[failing(f"only-{number}", "all")]) for number in range(GROUPS + 5)]
+    groups = await select(rows).most_frequent()
+    assert len(groups) == GROUPS
+    assert (groups[0]["reason"], groups[0]["count"], len(groups[0]["tests"])) == ("all", GROUPS + 5, GROUPS + 5)
+    assert [group["reason"] for group in groups[1:3]] == ["only-0", "only-1"]
+    assert [group["count"] for group in await select(rows, search="test 3").most_frequent()] == [1, 1]
