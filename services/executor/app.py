@@ -49,7 +49,7 @@ from services.executor.storage.change_notifier import ChangeNotifier
 from services.executor.storage.executions import MongoExecutions
 from services.executor.storage.facts import MongoFacts
 from services.executor.storage.model_usage import MongoModelUsage
-from services.executor.storage.runs import MongoRetainedRuns
+from services.executor.storage.retained_runs import MongoRetainedRuns
 from services.executor.storage.supersessions import MongoSupersessions
 from services.executor.storage.waiting_runs import MongoWaitingRuns
 from services.executor.storage.workers import MongoWorkers
@@ -99,11 +99,10 @@ def _worker() -> ModuleType:
 async def _start_maintenance(shared: Resources) -> None:
     """The background jobs of both roles. Leases choose the process that does each."""
     settings, runs = shared.settings, shared.runs
-    if settings.artifact_days:
-        lease = Lease(shared.mongo, "retention", str(uuid4()), seconds=RETENTION_LEASE_SECONDS)
-        retained = MongoRetainedRuns(shared.transactions)
-        retention = Retention(retained, shared.objects, lease, days=settings.artifact_days)
-        await shared.start("retention", retention.run())
+    lease = Lease(shared.mongo, "retention", str(uuid4()), seconds=RETENTION_LEASE_SECONDS)
+    retained = MongoRetainedRuns(shared.transactions)
+    retention = Retention(retained, shared.objects, lease, shared.catalog, days=settings.artifact_days)
+    await shared.start("retention", retention.run())
     orphans = OrphanSweeper(runs, track_sessions(shared), every=ORPHANS_SECONDS if settings.works else None)
     await shared.start("orphans", orphans.run())
     lease = Lease(shared.mongo, "reaper", str(uuid4()), seconds=REAPER_LEASE_SECONDS)
@@ -144,7 +143,10 @@ def _servicers(
     control = ExecutionControl(executions, notifier, ObjectStoreArtifacts(shared.objects))
     baselines = BaselineUseCases(control, stored, shared.catalog.limits, shared.catalog)
     ledger = MongoModelUsage(shared.mongo)
-    limits = LimitUseCases(executions, stored, shared.catalog.limits, ledger=ledger, clock=SystemClock())
+    evidence = MongoRetainedRuns(shared.transactions)
+    limits = LimitUseCases(
+        executions, stored, shared.catalog.limits, ledger=ledger, evidence=evidence, clock=SystemClock()
+    )
     return [
         (
             executions_pb2_grpc.add_ExecutionsServicer_to_server,

@@ -82,6 +82,14 @@ class RemoteCatalog:
     async def organisation_limits(self) -> OrganisationLimits:
         return await self.limits.get(current().org_id)
 
+    async def confirmed_limits(self, org_id: str) -> OrganisationLimits:
+        """The port `ConfirmedLimits`."""
+        with bind(Caller(org_id=org_id)):
+            try:
+                return self.limits.put(org_id, await self._load_limits())
+            except grpc.aio.AioRpcError as error:
+                raise Unavailable("The catalog does not tell limits", retry_after=1.0) from error
+
     async def _load_limits(self) -> types_pb2.OrganisationLimits:
         request = limits_pb2.GetOrganisationLimitsRequest()
         found: types_pb2.OrganisationLimits = await self._limits.GetOrganisationLimits(request, timeout=LIMITS_SECONDS)

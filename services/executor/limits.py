@@ -23,6 +23,15 @@ MAX_REFRESHES = 4
 Load = Callable[[], Awaitable[limits_pb2.OrganisationLimits]]
 """The limits that an operator has set for the organisation of the current caller."""
 
+_NUMBERS = (
+    "queued_runs",
+    "concurrent_runs",
+    "model_calls_per_day",
+    "model_tokens_per_day",
+    "baseline_bytes",
+    "evidence_bytes",
+)
+
 log = logs.get(__name__)
 
 
@@ -84,8 +93,7 @@ class OrganisationLimitsCache:
 
 
 def _with_overrides(defaults: OrganisationLimits, message: limits_pb2.OrganisationLimits) -> OrganisationLimits:
-    names = ("queued_runs", "concurrent_runs", "model_calls_per_day", "model_tokens_per_day", "baseline_bytes")
-    given = {name: getattr(message, name) for name in names if message.HasField(name)}
+    given = {name: getattr(message, name) for name in _NUMBERS if message.HasField(name)}
     return replace(
         defaults,
         **given,

@@ -118,6 +118,8 @@ class Settings(ProcessSettings):
     """The maximum number of tokens in these calls, questions and answers together."""
     organisation_baseline_bytes: int = Field(default=1024**3, ge=0)
     """The maximum size of one organisation's accepted baselines of screenshots together."""
+    organisation_evidence_bytes: int = Field(default=100 * 1024**3, ge=0)
+    """The maximum size of the artifacts of one organisation's runs together; beyond it, the oldest are deleted."""
     infrastructure_backoff_seconds: float = Field(default=1.0, ge=0)
     """The wait before another attempt after a failure of the infrastructure, except after the loss of a worker."""
 
@@ -156,6 +158,7 @@ class Settings(ProcessSettings):
             model_calls_per_day=self.organisation_model_calls,
             model_tokens_per_day=self.organisation_model_tokens,
             baseline_bytes=self.organisation_baseline_bytes,
+            evidence_bytes=self.organisation_evidence_bytes,
         )
 
     @property

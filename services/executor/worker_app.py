@@ -23,7 +23,7 @@ from services.executor.resources import Resources, track_sessions
 from services.executor.storage.baselines import MongoBaselines
 from services.executor.storage.model_usage import MongoModelUsage
 from services.executor.storage.released_runs import MongoReleasedRuns
-from services.executor.storage.runs import MongoRetainedRuns
+from services.executor.storage.retained_runs import MongoRetainedRuns
 from services.executor.storage.slot_leases import MongoSlotLeases
 from services.executor.storage.step_cache import MongoStepCache
 from services.executor.storage.unclean_devices import MongoUncleanDevices
@@ -183,7 +183,7 @@ async def _start_uploader(shared: Resources) -> ArtifactUploader:
     settings = shared.settings
     spool = Spool(settings.spool_folder, settings.artifact_spool_bytes)
     runs = MongoRetainedRuns(shared.transactions)
-    uploader = ArtifactUploader(shared.objects, spool, runs.mark_missing, deadline=settings.artifact_spool_seconds)
+    uploader = ArtifactUploader(shared.objects, spool, runs, deadline=settings.artifact_spool_seconds)
     shared.stack.push_async_callback(uploader.flush)
     await shared.start("spool", uploader.run())
     return uploader

@@ -31,6 +31,7 @@ class OrganisationLimits:
     workflows: int | None = None
     builds: int | None = None
     test_bytes: int | None = None
+    evidence_bytes: int | None = None
 
     def over(self, defaults: "OrganisationLimits") -> "OrganisationLimits":
         """These limits, and the defaults for those that are not set."""

@@ -18,6 +18,7 @@ class OrganisationLimits:
     allowed_models: tuple[str, ...] = ()
     script_hosts: tuple[str, ...] = ()
     baseline_bytes: int | None = None
+    evidence_bytes: int | None = None
 
 
 UNLIMITED = OrganisationLimits()

@@ -12,6 +12,20 @@ class OrganisationLimitsSource(Protocol):
         """The limits; they may be half a minute old."""
 
 
+class ConfirmedLimits(Protocol):
+    """The limits of any organisation, for what cannot be undone."""
+
+    async def confirmed_limits(self, org_id: str) -> OrganisationLimits:
+        """The limits as they are now. Unavailable while that cannot be found out."""
+
+
+class EvidenceBytes(Protocol):
+    """How many bytes the evidence of organisations has."""
+
+    async def used_bytes(self, org_id: str) -> int:
+        """That of the runs that have ended, up to a minute ago or so."""
+
+
 class ModelUsageLedger(Protocol):
     """What organisations have used of language models, shared by all workers."""
 

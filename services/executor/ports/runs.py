@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from enum import Enum, auto
 from typing import Protocol
 
@@ -219,8 +219,16 @@ class StoredArtifacts(Artifacts, Protocol):
         """The key of the file in the store."""
 
 
+@dataclass(frozen=True, slots=True)
+class CountedEvidence:
+    """The organisations that have more evidence than before, and whether all runs have been counted."""
+
+    org_ids: frozenset[str] = frozenset()
+    complete: bool = True
+
+
 class RetainedRuns(Protocol):
-    """Ended runs whose artifacts are still kept."""
+    """Ended runs whose artifacts are still kept, and the bytes of these by organisation, as far as they are counted."""
 
     async def now(self) -> datetime:
         """The clock that the runs' end times refer to."""
@@ -229,7 +237,25 @@ class RetainedRuns(Protocol):
         """Ids of runs that ended before then, oldest first."""
 
     async def expire(self, run_ids: Sequence[str]) -> None:
-        """Mark their artifacts as deleted."""
+        """Mark their artifacts as deleted, and subtract them."""
+
+    async def count(self) -> CountedEvidence:
+        """Add some of the runs that have ended since the last call, in the order of their ends."""
+
+    async def organisations(self) -> Sequence[str]:
+        """Those that may have evidence."""
+
+    async def used_bytes(self, org_id: str) -> int:
+        """The bytes of the organisation's evidence."""
+
+    async def oldest(self, org_id: str, excess: int, limit: int) -> list[str]:
+        """Ids of the counted runs that ended first, as many as have together so many bytes, at most `limit`."""
+
+    async def forget(self, org_id: str) -> None:
+        """Nothing is counted for the organisation: it has no such run."""
+
+    async def forget_days_before(self, day: date) -> None:
+        """Nothing is counted for runs that ended before that day: there are none."""
 
 
 class ArtifactFiles(Protocol):

@@ -1,4 +1,4 @@
-"""Runs of all organisations, for workers and background jobs: claims, leases, results, retained artifacts."""
+"""Runs of all organisations, for workers and background jobs: claims, leases, results."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -11,9 +11,8 @@ from services.chassis.context import Caller
 from services.chassis.errors import NotFound
 from services.chassis.mongo import Document
 from services.executor import telemetry
-from services.executor.artifacts import ArtifactKey
 from services.executor.model import lifecycle
-from services.executor.model.attempts import ArtifactGone, AttemptResult
+from services.executor.model.attempts import AttemptResult
 from services.executor.model.changes import Change
 from services.executor.model.lifecycle import Fenced, NotClaimable
 from services.executor.model.runs import Platform, Question, QuestionPrompt, Run, RunPlan, Session
@@ -23,7 +22,7 @@ from services.executor.storage.fair_queue import FairQueue
 from services.executor.storage.leased_runs import LeasedRuns, LimitOf, OrgAtLimit, OrgRunLimit
 from services.executor.storage.records import plan_of, to_document
 from services.executor.storage.run_changes import Transition
-from services.executor.storage.schema import ARTIFACTS_KEPT_SINCE, PLANS, RUNS
+from services.executor.storage.schema import PLANS, RUNS
 from services.executor.storage.transactions import ExecutionTransactions
 
 STUCK_AFTER = timedelta(seconds=60)
@@ -173,42 +172,6 @@ class MongoRuns:
     @property
     def _lease_ms(self) -> int:
         return int(self._limits.lease_ttl.total_seconds() * 1000)
-
-
-class MongoRetainedRuns:
-    """The port `RetainedRuns` on MongoDB: single writes that do not conflict with others."""
-
-    def __init__(self, transactions: ExecutionTransactions) -> None:
-        self._transactions = transactions
-        self._runs = transactions.mongo.collection(RUNS)
-
-    async def now(self) -> datetime:
-        return await self._transactions.now()
-
-    async def ended_before(self, moment: datetime, limit: int) -> list[str]:
-        found = (
-            self._runs.find({ARTIFACTS_KEPT_SINCE: {"$lt": moment}}, {"_id": 1})
-            .sort(ARTIFACTS_KEPT_SINCE, 1)
-            .limit(limit)
-        )
-        return [document["_id"] for document in await found.to_list(None)]
-
-    async def expire(self, run_ids: Sequence[str]) -> None:
-        gone = {"attempts.$[].artifacts.$[].gone": ArtifactGone.EXPIRED.value}
-        await self._runs.update_many(
-            {"_id": {"$in": list(run_ids)}}, {"$set": gone, "$unset": {ARTIFACTS_KEPT_SINCE: ""}}
-        )
-
-    async def mark_missing(self, key: ArtifactKey) -> None:
-        """Note that the artifact was given up.
-
-        Does nothing when the run lists no such artifact: its attempt may have ended without reporting it.
-        """
-        await self._runs.update_one(
-            {"_id": key.run_id},
-            {"$set": {"attempts.$[attempt].artifacts.$[artifact].gone": ArtifactGone.MISSING.value}},
-            array_filters=[{"attempt.number": key.attempt}, {"artifact.name": key.name}],
-        )
 
 
 def _after(moment: str, milliseconds: int) -> Document:

@@ -19,6 +19,9 @@ UNCLEAN_DEVICES = "unclean_devices"
 MODEL_USAGE = "model_usage"
 BASELINES = "baselines"
 VARIANTS = "variants"
+EVIDENCE = "evidence"
+EVIDENCE_OF_ORGANISATION = "evidence_of_organisation"
+"""The index of an organisation's runs whose artifacts are kept, by their ends."""
 WORKERS = "workers"
 LIST_MARKS = "list_marks"
 ORG_LOCKS = "org_locks"
@@ -118,9 +121,22 @@ async def _make_variants(mongo: Mongo) -> None:
     await mongo.collection(VARIANTS).create_indexes([_expiry("updated_at", VARIANTS_KEPT_SECONDS)])
 
 
+async def _make_evidence(mongo: Mongo) -> None:
+    of_organisation = _index(
+        EVIDENCE_OF_ORGANISATION,
+        ("org_id", ASCENDING),
+        (ARTIFACTS_KEPT_SINCE, ASCENDING),
+        only_with=ARTIFACTS_KEPT_SINCE,
+    )
+    await mongo.collection(RUNS).create_indexes([of_organisation])
+    indexes = [_index("by_day", ("day", ASCENDING)), _index("by_organisation", ("org_id", ASCENDING))]
+    await mongo.collection(EVIDENCE).create_indexes(indexes)
+
+
 MIGRATIONS = (
     idempotency.MIGRATION,
     outbox.MIGRATION,
     Migration("0001_collections", _make_collections),
     Migration("0002_variants", _make_variants),
+    Migration("0003_evidence", _make_evidence),
 )

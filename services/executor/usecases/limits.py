@@ -1,4 +1,4 @@
-"""Shows what an organisation uses of runs, language models and baselines."""
+"""Shows what an organisation uses of runs, language models, baselines and evidence."""
 
 import asyncio
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from services.chassis.context import current
 from services.executor.model.limits import ModelDay
 from services.executor.ports.baselines import Baselines
 from services.executor.ports.executions import Executions
-from services.executor.ports.limits import ModelUsageLedger, OrganisationLimitsSource
+from services.executor.ports.limits import EvidenceBytes, ModelUsageLedger, OrganisationLimitsSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,23 +31,26 @@ class LimitUseCases:
         limits: OrganisationLimitsSource,
         *,
         ledger: ModelUsageLedger,
+        evidence: EvidenceBytes,
         clock: Clock,
     ) -> None:
         self._executions = executions
         self._baselines = baselines
         self._limits = limits
         self._ledger = ledger
+        self._evidence = evidence
         self._clock = clock
 
     async def in_use(self) -> Sequence[LimitInUse]:
         """The limits with their use, without those that are unlimited."""
         org_id = current().org_id
-        limits, waiting, running, models, pictures = await asyncio.gather(
+        limits, waiting, running, models, pictures, evidence = await asyncio.gather(
             self._limits.get(org_id),
             self._executions.waiting_runs(),
             self._executions.running_runs(),
             self._ledger.used(ModelDay(org_id, self._clock.now().date())),
             self._baselines.used_bytes(org_id),
+            self._evidence.used_bytes(org_id),
         )
         found = (
             ("queued_runs", limits.queued_runs, waiting),
@@ -55,5 +58,6 @@ class LimitUseCases:
             ("model_calls_per_day", limits.model_calls_per_day, models.calls),
             ("model_tokens_per_day", limits.model_tokens_per_day, models.tokens),
             ("baseline_bytes", limits.baseline_bytes, pictures),
+            ("evidence_bytes", limits.evidence_bytes, evidence),
         )
         return [LimitInUse(name, limit, used) for name, limit, used in found if limit is not None]

@@ -1,8 +1,9 @@
 """Uploads artifacts to the object store: directly, or through a local spool while the store is unavailable."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import suppress
+from typing import Protocol
 
 from services.chassis import logs
 from services.chassis.byte_ranges import FilePart
@@ -21,8 +22,14 @@ FLUSH_SECONDS = 2.0
 log = logs.get(__name__)
 
 
-MarkMissing = Callable[[ArtifactKey], Awaitable[None]]
-"""Records that an artifact was given up."""
+class SpooledRuns(Protocol):
+    """The runs whose artifacts are in the spool."""
+
+    async def is_kept(self, run_id: str) -> bool:
+        """Whether the artifacts of the run are still wanted: they have not been deleted already."""
+
+    async def mark_missing(self, key: ArtifactKey) -> None:
+        """Record that an artifact was given up."""
 
 
 class ArtifactUploader:
@@ -32,12 +39,12 @@ class ArtifactUploader:
     reached the store again.
     """
 
-    def __init__(self, store: ObjectStore, spool: Spool, mark_missing: MarkMissing, *, deadline: float) -> None:
+    def __init__(self, store: ObjectStore, spool: Spool, runs: SpooledRuns, *, deadline: float) -> None:
         """`deadline` is how many seconds an artifact may stay in the spool."""
         self._store = store
         self._direct = ObjectStoreArtifacts(store)
         self._spool = spool
-        self._mark_missing = mark_missing
+        self._runs = runs
         self._deadline = deadline
         self._down = False
         self._added = asyncio.Event()
@@ -92,6 +99,10 @@ class ArtifactUploader:
                 await self.upload_spooled()
 
     async def _upload(self, item: SpooledArtifact) -> None:
+        key = ArtifactKey.parse(item.key)
+        if key is not None and not await self._runs.is_kept(key.run_id):
+            await self._spool.remove(item)
+            return
         with suppress(FileNotFoundError):
             async with asyncio.timeout(UPLOAD_SECONDS):
                 await self._store.put_file(item.key, item.path)
@@ -102,7 +113,7 @@ class ArtifactUploader:
     async def _give_up(self, item: SpooledArtifact) -> None:
         key = ArtifactKey.parse(item.key)
         if key is not None:
-            await self._mark_missing(key)
+            await self._runs.mark_missing(key)
         await self._spool.remove(item)
         telemetry.artifacts_missing.inc()
         log.error("artifact_given_up", key=item.key, waited_seconds=round(item.age(), 1))

@@ -1,15 +1,18 @@
-"""Expired and missing artifacts of runs."""
+"""Expired and missing artifacts of runs, and how many bytes are kept."""
 
+import asyncio
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
+from services.chassis.context import current
 from services.executor.artifacts import ArtifactKey
 from services.executor.model.attempts import Artifact, ArtifactGone, AttemptResult
 from services.executor.model.failures import Category, Failure
 from services.executor.ports.runs import RunKey
-from services.executor.storage.runs import MongoRetainedRuns
+from services.executor.storage.retained_runs import COUNTED_AFTER, WINDOW, MongoRetainedRuns
+from services.executor.storage.schema import ARTIFACTS_KEPT_SINCE, EVIDENCE, RUNS
 from tests.contract.executor.conftest import World
 from tests.contract.executor.executions import finish, running
 
@@ -19,7 +22,8 @@ FAILED = AttemptResult(failure=Failure(Category.CONFIG_INVALID, "Not there."), a
 
 
 @pytest.fixture
-def kept(world: World) -> MongoRetainedRuns:
+async def kept(world: World) -> MongoRetainedRuns:
+    await world.mongo.collection(EVIDENCE).delete_many({})
     return MongoRetainedRuns(world.transactions)
 
 
@@ -56,3 +60,86 @@ async def test_a_single_artifact_is_marked_missing(world: World, kept: MongoReta
     await kept.mark_missing(ArtifactKey(key.run_id, 2, PICTURE.name))
     await kept.mark_missing(ArtifactKey("nobody", 1, PICTURE.name))
     assert await gone(world, key) == [None, ArtifactGone.MISSING]
+
+
+async def move_ends(world: World, earlier: timedelta, *keys: RunKey) -> None:
+    """Ends of runs are those of MongoDB's clock, which cannot be set."""
+    moved = {"$subtract": [f"${ARTIFACTS_KEPT_SINCE}", earlier // timedelta(milliseconds=1)]}
+    query = {"_id": {"$in": [key.run_id for key in keys]}}
+    await world.mongo.collection(RUNS).update_many(query, [{"$set": {ARTIFACTS_KEPT_SINCE: moved}}])
+
+
+async def count_all(kept: MongoRetainedRuns) -> set[str]:
+    grown: set[str] = set()
+    while not (counted := await kept.count()).complete:
+        grown |= counted.org_ids
+    return grown | counted.org_ids
+
+
+async def test_evidence_is_counted_once(world: World, kept: MongoRetainedRuns) -> None:
+    org_id = current().org_id
+    first, second = await ended(world, FAILED), await ended(world, FAILED)
+    assert await count_all(kept) == set()  # those that ended just now come later
+    await move_ends(world, WINDOW * 3, first)
+    await move_ends(world, COUNTED_AFTER * 2, second)
+    assert await count_all(kept) == {org_id}
+    assert await kept.organisations() == [org_id]
+    for _ in range(2):
+        assert await kept.used_bytes(org_id) == 4 * PICTURE.size_bytes
+        assert await count_all(kept) == set()
+    assert await kept.used_bytes(org_id[:-1]) == 0
+
+
+async def test_what_is_deleted_is_subtracted_once(world: World, kept: MongoRetainedRuns) -> None:
+    """Also by two processes at once, and not at all if it was not counted yet."""
+    counted, new = await ended(world, FAILED), await ended(world, FAILED)
+    await move_ends(world, COUNTED_AFTER * 2, counted)
+    await count_all(kept)
+    await kept.expire([new.run_id])
+    assert await kept.used_bytes(current().org_id) == 2 * PICTURE.size_bytes
+    await asyncio.gather(*(kept.expire([counted.run_id]) for _ in range(3)))
+    assert await kept.used_bytes(current().org_id) == 0
+
+
+async def test_runs_are_counted_once_by_processes_that_count_at_once(world: World, kept: MongoRetainedRuns) -> None:
+    await move_ends(world, COUNTED_AFTER * 2, await ended(world, FAILED))
+    await asyncio.gather(*(MongoRetainedRuns(world.transactions).count() for _ in range(3)))
+    assert await kept.used_bytes(current().org_id) == 2 * PICTURE.size_bytes
+
+
+async def test_the_oldest_runs_are_those_that_ended_first(world: World, kept: MongoRetainedRuns) -> None:
+    org_id = current().org_id
+    keys = [await ended(world, FAILED) for _ in range(4)]
+    for key, ago in zip(keys, (3, 1, 2), strict=False):
+        await move_ends(world, timedelta(hours=ago), key)
+    await count_all(kept)
+    oldest = [keys[0].run_id, keys[2].run_id, keys[1].run_id]  # and not the last, which is not counted yet
+    size = 2 * PICTURE.size_bytes
+    assert await kept.oldest(org_id, size, 10) == oldest[:1]
+    assert await kept.oldest(org_id, size + 1, 10) == oldest[:2]
+    assert await kept.oldest(org_id, 100 * size, 10) == oldest
+    assert await kept.oldest(org_id, 100 * size, 1) == oldest[:1]
+    assert await kept.oldest("another", size, 10) == []
+
+
+async def test_artifacts_are_kept_from_the_start_of_a_run_until_they_expire(
+    world: World, kept: MongoRetainedRuns
+) -> None:
+    claim = await running(world)
+    assert await kept.is_kept(claim.key.run_id)
+    await finish(world, claim, FAILED)
+    assert await kept.is_kept(claim.key.run_id)
+    await kept.expire([claim.key.run_id])
+    assert not await kept.is_kept(claim.key.run_id)
+    assert not await kept.is_kept("nobody")
+
+
+async def test_days_and_organisations_are_forgotten(world: World, kept: MongoRetainedRuns) -> None:
+    org_id = current().org_id
+    await move_ends(world, timedelta(days=2), await ended(world, FAILED))
+    await move_ends(world, timedelta(hours=1), await ended(world, FAILED))
+    await count_all(kept)
+    await kept.forget_days_before((await kept.now() - timedelta(days=1)).date())
+    assert await kept.used_bytes(org_id) == 2 * PICTURE.size_bytes
+    await kept.forget(org_id)
+    assert await kept.used_bytes(org_id) == 0

@@ -49,6 +49,7 @@ async def test_limits_travel_with_keys_and_plans(service: Service, organisation:
         allowed_models=["small"],
         script_hosts=["api.example.com"],
         baseline_bytes=5,
+        evidence_bytes=6,
     )
     verified = await service.keys.VerifyApiKey(api_keys_pb2.VerifyApiKeyRequest(key=organisation))
     test = await service.tests.CreateTest(tests_pb2.CreateTestRequest(name="T", steps=[{"string_value": "Tap x"}]))
@@ -56,7 +57,7 @@ async def test_limits_travel_with_keys_and_plans(service: Service, organisation:
     read = await service.limits.GetOrganisationLimits(limits_pb2.GetOrganisationLimitsRequest())
     for limits in (verified.limits, resolved.limits, read):
         assert (limits.requests_per_second, limits.queued_runs, limits.allowed_models) == (7, 3, ["small"])
-        assert (limits.script_hosts, limits.baseline_bytes) == (["api.example.com"], 5)
+        assert (limits.script_hosts, limits.baseline_bytes, limits.evidence_bytes) == (["api.example.com"], 5, 6)
         assert limits.api_keys == service.settings.organisation_api_keys
         assert not limits.HasField("streams")
 

@@ -28,7 +28,19 @@ ARTIFACT_BYTES_LIMIT = 256 * 1024 * 1024
 
 PNG = "image/png"
 TEXT = "text/plain; charset=utf-8"
+JSON_LINES = "application/x-ndjson"
 _EXTENSIONS = {"application/xml": "xml", "text/xml": "xml", "text/html": "html", "application/json": "json"}
+
+
+def kind_of(name: str, content_type: str) -> str:
+    """The kind of an artifact of which only the rest is known."""
+    if content_type == PNG:
+        return "screenshot"
+    if content_type == JSON_LINES:
+        return "transcript"
+    if content_type.startswith(("text/", "application/")):
+        return "log" if name.endswith("-log.txt") else "tree"
+    return "recording"
 
 
 class StepRecorder:
@@ -271,9 +283,6 @@ def _describe(element: Element | None) -> str:
 def _safe_filename(name: str) -> str:
     """The name with other characters than letters, digits, "-" and "_" replaced."""
     return "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in cut(name, 60)).strip("-")
-
-
-JSON_LINES = "application/x-ndjson"
 
 
 class TranscriptRecorder:

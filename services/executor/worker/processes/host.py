@@ -2,13 +2,18 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from services.chassis import metrics
 from services.chassis.errors import Unavailable
 from services.executor.automation.devices.handles import DeviceHandle, handle_of, note_change
 from services.executor.automation.devices.port import Build, Device, DeviceFailure, Devices, OnSession, Seed
+from services.executor.automation.evidence.recorder import (
+    ARTIFACT_BYTES_LIMIT,
+    ARTIFACTS_LIMIT,
+    kind_of,
+)
 from services.executor.automation.llm.budget import BudgetTracker
 from services.executor.automation.llm.chat_protocol import ChatRequest
 from services.executor.automation.llm.conversation import ChatModel
@@ -86,6 +91,7 @@ class AttemptHost:
         self._seed = seed
         self._device: Device | None = None
         self._reports: list[RawMessage] = []
+        self._stored: dict[str, Artifact] = {}
 
     async def answer(self, call: object, content: bytes) -> tuple[Answer, bytes]:
         """The answer to a call. Raises DeviceFailure, InvalidMessage, and what storage raises."""
@@ -100,7 +106,7 @@ class AttemptHost:
             case ReadFile(path) if path in services.files:
                 return Done(), await services.files[path]()
             case KeepEvidence(name, content_type):
-                return EvidenceKept(await services.evidence.keep(name, content, content_type)), b""
+                return EvidenceKept(await self._keep(name, content, content_type)), b""
             case LoadBaseline(key) if services.baselines is not None and is_baseline_key(key):
                 picture = await _load_baseline(services.baselines, key)
                 return BaselineLoaded(picture is not None), picture or b""
@@ -117,6 +123,28 @@ class AttemptHost:
             case _:
                 raise InvalidMessage(f"{type(call).__name__} is not available")
         return Done(), b""
+
+    async def _keep(self, name: str, content: bytes, content_type: str) -> int:
+        """Store an artifact; its size. What the attempt has stored is counted here, whatever its process says."""
+        others = {other: artifact for other, artifact in self._stored.items() if other != name}
+        used = sum(artifact.size_bytes for artifact in others.values())
+        if len(others) >= ARTIFACTS_LIMIT or used + len(content) > ARTIFACT_BYTES_LIMIT or "/" in name:
+            raise InvalidMessage("the artifact cannot be stored: the attempt has too many, or its name is no file's")
+        earlier = self._stored.get(name)
+        stored = self._stored[name] = Artifact(name, kind_of(name, content_type), content_type, len(content))
+        try:
+            size = await self._services.evidence.keep(name, content, content_type)
+        except Exception:
+            self._stored = others if earlier is None else {**others, name: earlier}
+            raise
+        self._stored[name] = replace(stored, size_bytes=size)
+        return size
+
+    def _listed(self, reported: Sequence[Artifact]) -> tuple[Artifact, ...]:
+        """The artifacts that are stored: those that the attempt has reported, then those that it could not."""
+        known = {artifact.name: artifact for artifact in reported if artifact.name in self._stored}
+        listed = {**known, **{name: each for name, each in self._stored.items() if name not in known}}
+        return tuple(replace(each, size_bytes=self._stored[name].size_bytes) for name, each in listed.items())
 
     async def _change_cache(self, cache: StepCacheStore, change: CacheChange) -> None:
         match change:
@@ -141,11 +169,14 @@ class AttemptHost:
             raise InvalidMessage("too many reports")
         self._reports.append(progress)
 
-    def finish(self, finished: FinishAttempt) -> None:
+    def finish(self, finished: FinishAttempt) -> AttemptResult | None:
+        """The result, if there is one, with the artifacts that are stored."""
         metrics.add_counts(finished.counts)
+        result = finished.result
+        return None if result is None else replace(result, artifacts=self._listed(result.artifacts))
 
     def progress(self) -> tuple[Sequence[StepResult], Sequence[Artifact]]:
-        """The steps and artifacts that were reported."""
+        """The steps that were reported, and the artifacts that are stored."""
         steps: dict[int, StepResult] = {}
         artifacts: Sequence[Artifact] = ()
         for report in self._reports:
@@ -153,7 +184,7 @@ class AttemptHost:
             steps |= {step.index: step for step in parsed.steps}
             steps = {index: step for index, step in steps.items() if index < parsed.count}
             artifacts = parsed.artifacts
-        return [steps[index] for index in sorted(steps)], artifacts
+        return [steps[index] for index in sorted(steps)], self._listed(artifacts)
 
     def early_end(self, failure: Failure) -> AttemptResult:
         """The result of an attempt that cannot tell its own."""

@@ -112,10 +112,10 @@ class AttemptConversation:
         except InvalidMessage as error:
             log.error("attempt_process_confused", run_id=order.request.run_id, error=str(error))
             return self._end("lost", _lost(str(error)))
-        self._host.finish(self.finished)
+        result = self._host.finish(self.finished)
         if self.finished.out_of_memory:
             return self._end("out_of_memory", _out_of_memory(self._limits))
-        return self.finished.result or self._host.early_end(_lost("it was cancelled"))
+        return result or self._host.early_end(_lost("it was cancelled"))
 
     def _end_of_child(self, ended: ChildEnded) -> AttemptResult:
         match -ended.exit_code:

@@ -32,9 +32,15 @@ class FakeStore:
         await self.put_bytes(key, await asyncio.to_thread(path.read_bytes))
 
 
-class FakeMissing:
+class FakeRuns:
+    """The artifacts of all runs are kept, but of those that have `expired`."""
+
     def __init__(self) -> None:
         self.marked: list[ArtifactKey] = []
+        self.expired: set[str] = set()
+
+    async def is_kept(self, run_id: str) -> bool:
+        return run_id not in self.expired
 
     async def mark_missing(self, key: ArtifactKey) -> None:
         self.marked.append(key)
@@ -42,8 +48,8 @@ class FakeMissing:
 
 class Scene:
     def __init__(self, folder: Path, *, max_bytes: int = 1000, deadline: float = 3600) -> None:
-        self.store, self.missing, self.spool = FakeStore(), FakeMissing(), Spool(folder, max_bytes)
-        self.artifacts = ArtifactUploader(self.store, self.spool, self.missing.mark_missing, deadline=deadline)  # type: ignore[arg-type]
+        self.store, self.runs, self.spool = FakeStore(), FakeRuns(), Spool(folder, max_bytes)
+        self.artifacts = ArtifactUploader(self.store, self.spool, self.runs, deadline=deadline)  # type: ignore[arg-type]
 
     async def waiting(self) -> list[str]:
         return [item.key for item in await self.spool.waiting()]
@@ -121,8 +127,17 @@ async def test_artifacts_beyond_the_deadline_are_marked_missing(scene: Scene) ->
     [item, _] = await scene.spool.waiting()
     os.utime(item.path, (0, 0))
     assert not await scene.artifacts.upload_spooled()
-    assert scene.missing.marked == [ArtifactKey("run", 2, "a.png")]
+    assert scene.runs.marked == [ArtifactKey("run", 2, "a.png")]
     assert await scene.waiting() == ["runs/run/2/b.png"]
+
+
+async def test_artifacts_that_were_deleted_while_they_waited_are_not_uploaded(scene: Scene) -> None:
+    scene.store.down = AWAY
+    await scene.artifacts.put("old", 1, "a.png", b"x")
+    await scene.artifacts.put("new", 1, "a.png", b"x")
+    scene.store.down, scene.runs.expired = None, {"old"}
+    assert await scene.artifacts.upload_spooled()
+    assert (list(scene.store.kept), await scene.waiting()) == (["runs/new/1/a.png"], [])
 
 
 async def test_a_file_uploaded_by_another_process_is_skipped(scene: Scene, tmp_path: Path) -> None:
@@ -136,7 +151,7 @@ async def test_a_file_uploaded_by_another_process_is_skipped(scene: Scene, tmp_p
             await super().remove(items[0])
             return items
 
-    artifacts = ArtifactUploader(scene.store, Racing(tmp_path, 1000), scene.missing.mark_missing, deadline=60)  # type: ignore[arg-type]
+    artifacts = ArtifactUploader(scene.store, Racing(tmp_path, 1000), scene.runs, deadline=60)  # type: ignore[arg-type]
     assert await artifacts.upload_spooled()
     assert scene.store.kept == {}
 
