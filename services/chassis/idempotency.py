@@ -1,9 +1,14 @@
-"""Idempotency keys: a repeated request within 24 hours gets the response of the first one."""
+"""Idempotency keys: a repeated request within 24 hours gets the response of the first one.
+
+An organisation has a limited number of records, and of bytes in their responses, in each service.
+"""
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from hashlib import sha256
 from math import ceil
 from uuid import uuid4
@@ -11,16 +16,33 @@ from uuid import uuid4
 from pymongo import ASCENDING, IndexModel, ReturnDocument
 from pymongo.errors import PyMongoError
 
+from services.chassis.clock import Clock, SystemClock
 from services.chassis.context import Caller
 from services.chassis.errors import AlreadyExists, Unavailable
 from services.chassis.ids import derive_ids
+from services.chassis.keyed_locks import KeyedLocks
+from services.chassis.limits import limit_reached
 from services.chassis.migrations import Migration
 from services.chassis.mongo import Document, Mongo
 
 RECORDS = "_idempotency"
+OF_ORGANISATION = "of_organisation"
+"""The index of an organisation's records."""
 KEEP_SECONDS = 24 * 3600
+MAX_RECORDS = 100_000
+MAX_BYTES = 256 * 1024 * 1024
+"""What one organisation may have of records in each service, and of bytes in their responses."""
+FRESH_SECONDS = 10.0
+RECOUNT_SECONDS = 2.0
+MAX_ORGANISATIONS = 10_000
+ADVICE = (
+    "the responses to requests with an Idempotency-Key are kept for a day; send this one without the header, or wait "
+    "until earlier ones have expired"
+)
 LEASE_SECONDS = 3.0
 """How long the key of a call that died stays claimed; a living call renews its claim three times as often."""
+EXPIRY_PAUSE = timedelta(seconds=60)
+"""How long after its end MongoDB may take to delete a record."""
 _LEASE_END = {"$add": ["$$NOW", int(LEASE_SECONDS * 1000)]}
 _ABANDONED = {"$and": [{"$eq": ["$state", "in_flight"]}, {"$lte": ["$claimed_until", "$$NOW"]}]}
 _FREE = {"$or": [{"$eq": [{"$type": "$state"}, "missing"]}, _ABANDONED]}
@@ -34,17 +56,98 @@ class StoredResponse:
     replayed: bool
 
 
+@dataclass(frozen=True, slots=True)
+class RecordLimits:
+    """How many records, and bytes in their responses, an organisation may have."""
+
+    records: int = MAX_RECORDS
+    bytes: int = MAX_BYTES
+
+
+@dataclass(slots=True)
+class _Kept:
+    """An organisation's records as counted at `read_at`, with those that this process has added since."""
+
+    read_at: float
+    records: int
+    bytes: int
+    expires_in: float
+    """Seconds until the first of them expires."""
+
+
+class RecordQuota:
+    """Counts the records of an organisation every ten seconds, and before it refuses one more.
+
+    So the limits may be exceeded by what other processes add within ten seconds.
+    """
+
+    def __init__(self, mongo: Mongo, limits: RecordLimits, clock: Clock) -> None:
+        self._mongo = mongo
+        self._limits = limits
+        self._clock = clock
+        self._kept: OrderedDict[str, _Kept] = OrderedDict()
+        self._locks: KeyedLocks[str] = KeyedLocks()
+
+    async def take(self, org_id: str, id_: str) -> None:
+        """Take room for the record, unless it exists already. ResourceExhausted (LIMIT_REACHED): there is none."""
+        kept = await self._counted(org_id, FRESH_SECONDS)
+        if self._exceeded(kept):
+            kept = await self._counted(org_id, RECOUNT_SECONDS)
+            exceeded = self._exceeded(kept)
+            if exceeded and await self._mongo.collection(RECORDS).find_one({"_id": id_}, {"_id": 1}) is None:
+                raise limit_reached(*exceeded, ADVICE, retry_after=kept.expires_in)
+        kept.records += 1
+
+    def add_bytes(self, org_id: str, size: int) -> None:
+        """Count the response of a record for which room was taken."""
+        if org_id in self._kept:
+            self._kept[org_id].bytes += size
+
+    def _exceeded(self, kept: _Kept) -> tuple[str, int] | None:
+        """The limit that allows no further record."""
+        if kept.records >= self._limits.records:
+            return "idempotency_records", self._limits.records
+        return ("idempotency_bytes", self._limits.bytes) if kept.bytes >= self._limits.bytes else None
+
+    async def _counted(self, org_id: str, max_age: float) -> _Kept:
+        async with self._locks[org_id]:
+            now = self._clock.monotonic()
+            if org_id not in self._kept or now - self._kept[org_id].read_at >= max_age:
+                self._kept[org_id] = await self._count(org_id, now)
+                self._kept.move_to_end(org_id)
+                if len(self._kept) > MAX_ORGANISATIONS:
+                    self._kept.popitem(last=False)
+            return self._kept[org_id]
+
+    async def _count(self, org_id: str, now: float) -> _Kept:
+        """Read from the index alone."""
+        sums = {
+            "_id": None,
+            "records": {"$sum": 1},
+            "bytes": {"$sum": "$bytes"},
+            "first": {"$min": "$expires_at"},
+        }
+        pipeline: list[Document] = [{"$match": {"org_id": org_id}}, {"$group": sums}, {"$set": {"now": "$$NOW"}}]
+        found = await self._mongo.aggregate(RECORDS, pipeline)
+        if not found:
+            return _Kept(now, 0, 0, KEEP_SECONDS)
+        left = found[0]["first"] - found[0]["now"] + EXPIRY_PAUSE
+        return _Kept(now, found[0]["records"], found[0]["bytes"], left.total_seconds())
+
+
 class Idempotency:
     """Stores the responses of one service. Failures are not stored: a failed request may be retried with its key."""
 
-    def __init__(self, mongo: Mongo) -> None:
+    def __init__(self, mongo: Mongo, limits: RecordLimits | None = None, clock: Clock | None = None) -> None:
         self._records = mongo.collection(RECORDS)
+        self._quota = RecordQuota(mongo, limits or RecordLimits(), clock or SystemClock())
 
     async def run_once(
         self, caller: Caller, method: str, request: bytes, work: Callable[[], Awaitable[bytes]]
     ) -> StoredResponse:
         """Do `work` unless there is a response for the caller's key; `request` is the serialised request.
 
+        ResourceExhausted (LIMIT_REACHED) for a new key when the organisation has too many records;
         AlreadyExists (IDEMPOTENCY_KEY_REUSED) for another request; Unavailable (IDEMPOTENCY_KEY_IN_FLIGHT) while the
         first call is in progress, and for up to LEASE_SECONDS after its process died: then a repeat does the work, with
         the same ids.
@@ -52,7 +155,8 @@ class Idempotency:
         key = caller.idempotency_key or ""
         id_ = _digest("\n".join((caller.org_id, method, key)).encode())
         owner = str(uuid4())
-        record = await self._claim(id_, owner, _digest(request))
+        await self._quota.take(caller.org_id, id_)
+        record = await self._claim(id_, owner, caller.org_id, _digest(request))
         if record is not None:
             return StoredResponse(_stored_response(record, _digest(request)), replayed=True)
         try:
@@ -64,13 +168,15 @@ class Idempotency:
                 await self._records.delete_one({"_id": id_, "owner": owner})
             raise
         await self._finish(id_, owner, response)
+        self._quota.add_bytes(caller.org_id, len(response))
         return StoredResponse(response, replayed=False)
 
-    async def _claim(self, id_: str, owner: str, request_hash: str) -> Document | None:
+    async def _claim(self, id_: str, owner: str, org_id: str, request_hash: str) -> Document | None:
         """Claim the key: None, or the record of the call that claimed it before."""
         mine = {
             "state": "in_flight",
             "owner": owner,
+            "org_id": org_id,
             "request_hash": request_hash,
             "claimed_until": _LEASE_END,
             "expires_at": {"$add": ["$$NOW", KEEP_SECONDS * 1000]},
@@ -101,7 +207,10 @@ class Idempotency:
             renewal.cancel()
 
     async def _finish(self, id_: str, owner: str, response: bytes) -> None:
-        done = {"$set": {"state": "done", "response": response}, "$unset": {"claimed_until": ""}}
+        done = {
+            "$set": {"state": "done", "response": response, "bytes": len(response)},
+            "$unset": {"claimed_until": ""},
+        }
         await self._records.update_one({"_id": id_, "owner": owner}, done)
 
 
@@ -125,6 +234,13 @@ def _digest(content: bytes) -> str:
 async def _make_indexes(mongo: Mongo) -> None:
     expiry = IndexModel([("expires_at", ASCENDING)], name="expiry", expireAfterSeconds=0)
     await mongo.collection(RECORDS).create_indexes([expiry])
+
+
+async def make_quota_index(mongo: Mongo) -> None:
+    """The index that a service's records are counted with, made by a migration of its own in each service."""
+    keys = [("org_id", ASCENDING), ("expires_at", ASCENDING), ("bytes", ASCENDING)]
+    of_organisation = IndexModel(keys, name=OF_ORGANISATION, partialFilterExpression={"org_id": {"$exists": True}})
+    await mongo.collection(RECORDS).create_indexes([of_organisation])
 
 
 MIGRATION = Migration("0000_idempotency", _make_indexes)

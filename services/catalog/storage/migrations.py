@@ -227,6 +227,7 @@ MIGRATIONS = [
     Migration(FIRST, _make_collections),
     Migration("0002_builds_of_package", _make_collections),
     Migration("0003_part_uploads", _make_collections),
+    Migration("0004_records_of_organisation", idempotency.make_quota_index),
     Migration("0004_storage_counts", _count_storage),
     Migration(SHARED, _make_collections),
 ]

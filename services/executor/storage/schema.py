@@ -139,4 +139,5 @@ MIGRATIONS = (
     Migration("0001_collections", _make_collections),
     Migration("0002_variants", _make_variants),
     Migration("0003_evidence", _make_evidence),
+    Migration("0004_records_of_organisation", idempotency.make_quota_index),
 )

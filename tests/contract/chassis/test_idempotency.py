@@ -5,12 +5,22 @@ from datetime import datetime
 import pytest
 
 from services.chassis.context import Caller
-from services.chassis.errors import AlreadyExists, FailedPrecondition, Unavailable
-from services.chassis.idempotency import LEASE_SECONDS, MIGRATION, RECORDS, Idempotency, StoredResponse
+from services.chassis.errors import AlreadyExists, FailedPrecondition, ResourceExhausted, Unavailable
+from services.chassis.idempotency import (
+    FRESH_SECONDS,
+    LEASE_SECONDS,
+    MIGRATION,
+    RECORDS,
+    Idempotency,
+    RecordLimits,
+    StoredResponse,
+    make_quota_index,
+)
 from services.chassis.ids import new_id
-from services.chassis.migrations import migrate
+from services.chassis.migrations import Migration, migrate
 from services.chassis.mongo import Mongo
 from tests.eventually import eventually
+from tests.fakes.chassis import FakeClock
 
 CALLER = Caller("org-1", idempotency_key="key-1")
 
@@ -28,7 +38,7 @@ class Work:
 
 @pytest.fixture
 async def idempotency(mongo: Mongo) -> Idempotency:
-    await migrate(mongo, [MIGRATION])
+    await migrate(mongo, [MIGRATION, Migration("0001_quota", make_quota_index)])
     return Idempotency(mongo)
 
 
@@ -136,3 +146,67 @@ async def test_records_expire_after_a_day(idempotency: Idempotency, mongo: Mongo
     assert 23.9 < age["left"] / 3_600_000 <= 24
     indexes = await mongo.collection(RECORDS).index_information()
     assert indexes["expiry"]["expireAfterSeconds"] == 0
+
+
+def limited(mongo: Mongo, clock: FakeClock | None = None, **limits: int) -> Idempotency:
+    return Idempotency(mongo, RecordLimits(**limits), clock)
+
+
+def with_key(key: str, org_id: str = "org-1") -> Caller:
+    return Caller(org_id, idempotency_key=key)
+
+
+async def refusal(idempotency: Idempotency, work: Work, caller: Caller) -> ResourceExhausted | None:
+    try:
+        await run_once(idempotency, work, caller=caller)
+    except ResourceExhausted as error:
+        return error
+    return None
+
+
+async def test_an_organisation_has_a_limited_number_of_records(idempotency: Idempotency, mongo: Mongo) -> None:
+    """A new key beyond it does no work; a key that was used still gets its response, and others are not affected."""
+    small, work = limited(mongo, records=2), Work()
+    assert [await refusal(small, work, with_key(key)) for key in ("a", "b")] == [None, None]
+    refused = await refusal(small, work, with_key("c"))
+    assert refused is not None
+    assert (refused.reason, refused.metadata["limit"]) == ("LIMIT_REACHED", "idempotency_records")
+    assert 23.9 * 3600 < (refused.retry_after or 0) <= 24 * 3600 + 60
+    assert len(work.ids) == 2
+    assert (await run_once(small, work, caller=with_key("a"))).replayed
+    assert await refusal(small, work, with_key("c", "org-2")) is None
+
+
+async def test_an_organisation_has_a_limited_number_of_bytes_in_responses(
+    idempotency: Idempotency, mongo: Mongo
+) -> None:
+    clock, work = FakeClock(), Work()
+    small = limited(mongo, clock, bytes=40)  # an id has 36
+    assert await refusal(small, work, with_key("a")) is None
+    assert await refusal(small, work, with_key("b")) is None
+    for process in (small, limited(mongo, bytes=40)):
+        refused = await refusal(process, work, with_key("c"))
+        assert refused is not None
+        assert refused.metadata["limit"] == "idempotency_bytes"
+
+
+async def test_concurrent_requests_do_not_exceed_the_limit_of_records(idempotency: Idempotency, mongo: Mongo) -> None:
+    small, work = limited(mongo, records=5), Work()
+    outcomes = await asyncio.gather(*(refusal(small, work, with_key(f"key-{n}")) for n in range(30)))
+    assert (sum(outcome is None for outcome in outcomes), len(work.ids)) == (5, 5)
+
+
+async def test_expired_and_failed_requests_take_no_room(idempotency: Idempotency, mongo: Mongo) -> None:
+    async def fail() -> bytes:
+        raise FailedPrecondition("not now")
+
+    clock, work = FakeClock(), Work()
+    small = limited(mongo, clock, records=1)
+    with pytest.raises(FailedPrecondition):
+        await small.run_once(with_key("a"), "/s/Create", b"body", fail)
+    clock.advance(FRESH_SECONDS)
+    assert await refusal(small, work, with_key("b")) is None
+    assert await refusal(small, work, with_key("c")) is not None
+    await mongo.collection(RECORDS).delete_many({})  # as MongoDB does with those that have expired
+    clock.advance(FRESH_SECONDS)
+    assert await refusal(small, work, with_key("c")) is None
