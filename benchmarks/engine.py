@@ -41,7 +41,7 @@ from services.executor.model.limits import UNLIMITED, OrganisationLimits
 from services.executor.model.run_config import RunConfig
 from services.executor.model.runs import Platform, ResolvedRuns, RunLimits, RunPlan, RunTarget
 from services.executor.storage.executions import MongoExecutions
-from services.executor.storage.schema import MIGRATIONS
+from services.executor.storage.migrations import MIGRATIONS
 from services.executor.storage.transactions import ExecutionTransactions
 from services.executor.usecases.starts import ExecutionStarter, StartRequest
 

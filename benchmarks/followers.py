@@ -30,7 +30,7 @@ from services.chassis.migrations import open_migrated
 from services.chassis.outbox import Outbox
 from services.executor.model.lifecycle import request_cancel
 from services.executor.model.runs import RunLimits
-from services.executor.storage.schema import MIGRATIONS
+from services.executor.storage.migrations import MIGRATIONS
 from services.executor.storage.transactions import ExecutionTransactions
 
 FOLLOWERS = 5000

@@ -20,8 +20,9 @@ from services.executor.model import lifecycle
 from services.executor.model.runs import Platform, Run, RunLimits, RunTarget
 from services.executor.storage.fair_queue import FairQueue
 from services.executor.storage.leased_runs import LeasedRuns
+from services.executor.storage.migrations import MIGRATIONS
 from services.executor.storage.records import run_document
-from services.executor.storage.schema import MIGRATIONS, RUNS
+from services.executor.storage.schema import RUNS
 
 WAITING = 10_000
 LEASED = 200

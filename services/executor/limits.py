@@ -30,6 +30,8 @@ _NUMBERS = (
     "model_tokens_per_day",
     "baseline_bytes",
     "evidence_bytes",
+    "runs_per_day",
+    "stored_runs",
 )
 
 log = logs.get(__name__)

@@ -17,8 +17,8 @@ from services.executor.catalog import RemoteCatalog, open_catalog_channel
 from services.executor.events import topics
 from services.executor.model.runs import Session
 from services.executor.settings import Settings
+from services.executor.storage.migrations import MIGRATIONS
 from services.executor.storage.runs import MongoRuns
-from services.executor.storage.schema import MIGRATIONS
 from services.executor.storage.transactions import ExecutionTransactions
 from services.executor.storage.unclean_devices import MongoUncleanDevices
 from services.executor.worker.session_tracker import SessionTracker

@@ -118,6 +118,10 @@ class Settings(ProcessSettings):
     """The maximum number of tokens in these calls, questions and answers together."""
     organisation_baseline_bytes: int = Field(default=1024**3, ge=0)
     """The maximum size of one organisation's accepted baselines of screenshots together."""
+    organisation_runs_per_day: int = Field(default=100_000, ge=0)
+    """The maximum number of runs that one organisation starts per day (UTC)."""
+    organisation_stored_runs: int = Field(default=10_000_000, ge=0)
+    """The maximum number of stored runs of one organisation. They are history and are not deleted."""
     organisation_evidence_bytes: int = Field(default=100 * 1024**3, ge=0)
     """The maximum size of the artifacts of one organisation's runs together; beyond it, the oldest are deleted."""
     infrastructure_backoff_seconds: float = Field(default=1.0, ge=0)
@@ -159,6 +163,8 @@ class Settings(ProcessSettings):
             model_tokens_per_day=self.organisation_model_tokens,
             baseline_bytes=self.organisation_baseline_bytes,
             evidence_bytes=self.organisation_evidence_bytes,
+            runs_per_day=self.organisation_runs_per_day,
+            stored_runs=self.organisation_stored_runs,
         )
 
     @property

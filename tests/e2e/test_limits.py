@@ -106,6 +106,15 @@ async def test_waiting_and_running_runs_and_their_streams(limited: Limited) -> N
     created(await api.post("/tests/execute", {"test_id": (await world.test(PASSING))["id"]}))
 
 
+async def test_runs_of_a_day_and_in_all(limited: Limited) -> None:
+    for name, status in (("runs_per_day", 429), ("stored_runs", 403)):
+        api = await limited(**{name: 1})
+        start = {"test_id": (await World(api).test(PASSING))["id"]}
+        created(await api.post("/tests/execute", start))
+        check_refusal(await api.post("/tests/execute", start), status, name)
+        assert (await use(api))[name] == (1, 1)
+
+
 async def _counted(api: Api, name: str, expected: tuple[int, int]) -> None:
     """Wait until this use of a limit is shown."""
 

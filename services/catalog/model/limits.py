@@ -32,6 +32,8 @@ class OrganisationLimits:
     builds: int | None = None
     test_bytes: int | None = None
     evidence_bytes: int | None = None
+    runs_per_day: int | None = None
+    stored_runs: int | None = None
 
     def over(self, defaults: "OrganisationLimits") -> "OrganisationLimits":
         """These limits, and the defaults for those that are not set."""

@@ -19,9 +19,19 @@ class OrganisationLimits:
     script_hosts: tuple[str, ...] = ()
     baseline_bytes: int | None = None
     evidence_bytes: int | None = None
+    runs_per_day: int | None = None
+    stored_runs: int | None = None
 
 
 UNLIMITED = OrganisationLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class StartedRuns:
+    """Runs of an organisation: those that were started today (UTC), and all that are stored."""
+
+    today: int = 0
+    stored: int = 0
 
 
 @dataclass(frozen=True, slots=True)

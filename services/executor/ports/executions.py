@@ -3,14 +3,14 @@
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Protocol
 
 from services.chassis.events import Event
 from services.executor.model.attribution import ExecutionSource
 from services.executor.model.changes import Change
 from services.executor.model.executions import BuildConfig, Execution, StartSubject
-from services.executor.model.limits import OrganisationLimits
+from services.executor.model.limits import OrganisationLimits, StartedRuns
 from services.executor.model.runs import ResolvedRuns, Run, RunPlan, RunTarget
 from services.executor.model.states import Status
 from services.executor.model.variants import KnownVariants
@@ -48,6 +48,9 @@ class Executions(Protocol):
 
     async def waiting_runs(self) -> int:
         """How many runs of the organisation wait for a device."""
+
+    async def started_runs(self, today: date) -> StartedRuns:
+        """How many runs the organisation has started on that day (UTC), and has stored."""
 
     async def running_runs(self) -> int:
         """How many runs of the organisation are in progress."""

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 from services.chassis.batcher import Batcher
@@ -15,6 +15,7 @@ from services.chassis.outbox import Outbox
 from services.executor.model.changes import Change
 from services.executor.model.executions import Execution
 from services.executor.model.lifecycle import QuestionNotOpen, answer_question
+from services.executor.model.limits import StartedRuns
 from services.executor.model.runs import Run, RunPlan, RunTarget
 from services.executor.model.variants import KnownVariants
 from services.executor.ports.executions import ExecutionFilter, PageRequest
@@ -29,6 +30,7 @@ from services.executor.storage.records import (
     run_of,
     with_steps,
 )
+from services.executor.storage.run_counts import MongoRunCounts
 from services.executor.storage.schema import EXECUTIONS, PLANS, RUNS, STEPS
 from services.executor.storage.supersessions import MongoSupersessions
 from services.executor.storage.transactions import ExecutionTransactions
@@ -61,6 +63,7 @@ class MongoExecutions:
         self._list_marks = ListMarks(transactions.mongo, transactions.now)
         self._supersessions = MongoSupersessions(transactions)
         self._variants = MongoVariants(transactions.mongo)
+        self._run_counts = MongoRunCounts(transactions.mongo)
         self._clock: Batcher[None, datetime] = Batcher(self._read_clock, max_in_flight=2)
 
     async def now(self) -> datetime:
@@ -98,6 +101,9 @@ class MongoExecutions:
         unfinished = {"$match": {"status": {"$in": OPEN_STATUSES}}}
         found = await self._executions.aggregate([unfinished, {"$group": {"_id": None, "waiting": waiting}}])
         return found[0]["waiting"] if found else 0
+
+    async def started_runs(self, today: date) -> StartedRuns:
+        return await self._run_counts.of(current().org_id, today)
 
     async def running_runs(self) -> int:
         return await self._runs.count_documents(IS_LEASED)

@@ -19,6 +19,7 @@ from services.executor.events import events_of
 from services.executor.model.changes import Change
 from services.executor.model.runs import RunPlan
 from services.executor.storage.records import execution_document, plan_document, run_document
+from services.executor.storage.run_counts import MongoRunCounts
 from services.executor.storage.schema import EXECUTIONS, PLANS, RUNS
 from services.executor.storage.transactions import ExecutionTransactions
 
@@ -50,6 +51,7 @@ class GroupCommit:
     def __init__(self, transactions: ExecutionTransactions, outbox: Outbox) -> None:
         self._transactions = transactions
         self._outbox = outbox
+        self._counts = MongoRunCounts(transactions.mongo)
         self._waiting: list[NewExecution] = []
         self._committing: asyncio.Task[None] | None = None
 
@@ -91,6 +93,7 @@ class GroupCommit:
             await self._outbox.add(session, [event for start in group for event in start.events])
             executions = [execution_document(start.change.execution) for start in group]
             await mongo.collection(EXECUTIONS).insert_many(executions, session=session)
+            await self._counts.add([start.change.execution for start in group], session)
             runs = [run for start in group for run in start.change.runs]
             if runs:
                 documents = [run_document(run, self._transactions.limits) for run in runs]

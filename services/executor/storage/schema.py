@@ -2,8 +2,6 @@
 
 from pymongo import ASCENDING, DESCENDING, IndexModel, UpdateOne
 
-from services.chassis import idempotency, outbox
-from services.chassis.migrations import Migration
 from services.chassis.mongo import Mongo
 from services.executor.model.states import Status
 
@@ -20,6 +18,7 @@ MODEL_USAGE = "model_usage"
 BASELINES = "baselines"
 VARIANTS = "variants"
 EVIDENCE = "evidence"
+RUN_COUNTS = "run_counts"
 EVIDENCE_OF_ORGANISATION = "evidence_of_organisation"
 """The index of an organisation's runs whose artifacts are kept, by their ends."""
 WORKERS = "workers"
@@ -110,18 +109,18 @@ _INDEXES = {
 }
 
 
-async def _make_collections(mongo: Mongo) -> None:
+async def make_collections(mongo: Mongo) -> None:
     for name, indexes in _INDEXES.items():
         await mongo.collection(name).create_indexes(indexes)
     locks = [UpdateOne({"_id": n}, {"$setOnInsert": {"acquisitions": 0}}, upsert=True) for n in range(ORG_LOCKS_COUNT)]
     await mongo.collection(ORG_LOCKS).bulk_write(locks)
 
 
-async def _make_variants(mongo: Mongo) -> None:
+async def make_variants(mongo: Mongo) -> None:
     await mongo.collection(VARIANTS).create_indexes([_expiry("updated_at", VARIANTS_KEPT_SECONDS)])
 
 
-async def _make_evidence(mongo: Mongo) -> None:
+async def make_evidence(mongo: Mongo) -> None:
     of_organisation = _index(
         EVIDENCE_OF_ORGANISATION,
         ("org_id", ASCENDING),
@@ -131,13 +130,3 @@ async def _make_evidence(mongo: Mongo) -> None:
     await mongo.collection(RUNS).create_indexes([of_organisation])
     indexes = [_index("by_day", ("day", ASCENDING)), _index("by_organisation", ("org_id", ASCENDING))]
     await mongo.collection(EVIDENCE).create_indexes(indexes)
-
-
-MIGRATIONS = (
-    idempotency.MIGRATION,
-    outbox.MIGRATION,
-    Migration("0001_collections", _make_collections),
-    Migration("0002_variants", _make_variants),
-    Migration("0003_evidence", _make_evidence),
-    Migration("0004_records_of_organisation", idempotency.make_quota_index),
-)

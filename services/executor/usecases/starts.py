@@ -26,7 +26,7 @@ from services.executor.model.runs import ResolvedRuns, Run, RunPlan
 from services.executor.model.stages import release_stages
 from services.executor.model.variants import Variant
 from services.executor.ports.executions import Catalog, Executions, PageRequest, PlanTooLarge, Supersessions
-from services.executor.usecases.queue_limit import QueueLimit
+from services.executor.usecases.start_limits import StartLimits
 from services.executor.usecases.variants import find_variants
 from services.flows.environment import InvalidEnvironment, check_environment, check_size, secrets_of
 
@@ -68,7 +68,7 @@ class ExecutionStarter:
     def __init__(self, catalog: Catalog, executions: Executions) -> None:
         self._catalog = catalog
         self._executions = executions
-        self._queue = QueueLimit(executions)
+        self._limits = StartLimits(executions)
         self._large_turns = FairTurns(2, per_org=1, waiting_per_org=64, waiting=256)
         """For plans that are large, and those of reruns, whose size is known only when they have been read."""
 
@@ -79,7 +79,8 @@ class ExecutionStarter:
         has no tests, the URL of the CI run is not one, variables cannot be used, or cancel_previous is set without a
         pull request or branch;
         PermissionDenied: llm_config names a model that is not allowed, or variables name a secret and the caller may
-        not write; ResourceExhausted: too many runs or starts wait.
+        not write, or there will be no room for the runs; ResourceExhausted: too many runs or starts wait, or too many
+        runs were started today.
         Repeated with the same idempotency key, returns the execution created before.
         """
         if not is_run_url(wanted.ci.run_url or ""):
@@ -105,7 +106,7 @@ class ExecutionStarter:
                 large=large,
             ),
             self._executions.now(),
-            self._queue.refresh(),
+            self._limits.refresh(),
         )
         execution = _make_execution(wanted, resolved, execution_id, now)
         with _reports_environment():
@@ -135,7 +136,7 @@ class ExecutionStarter:
             raise FailedPrecondition("Nothing failed: every run of the execution passed", reason="NOTHING_FAILED")
         async with self._large_turns.take(current().org_id):
             plans, limits, _ = await asyncio.gather(
-                self._executions.plans_of(execution_id), self._catalog.organisation_limits(), self._queue.refresh()
+                self._executions.plans_of(execution_id), self._catalog.organisation_limits(), self._limits.refresh()
             )
             rerun = _rerun_of(earlier, rerun_id, service_client, await self._executions.now())
             return await self._store(rerun, [plans[run.id] for run in runs], limits, [run.stage for run in runs])
@@ -146,7 +147,7 @@ class ExecutionStarter:
         """Store a new execution with a run in a stage for each plan, and cancel what it supersedes."""
         models = execution.run_config.llm_config
         check_models(limits.allowed_models, (models.primary_model, models.reflection_model, models.planning_model))
-        async with self._queue.room(len(plans), limits.queued_runs):
+        async with self._limits.room(len(plans), limits):
             return await self._add(execution, plans, stages)
 
     async def _add(self, execution: Execution, plans: Sequence[RunPlan], stages: Sequence[int]) -> Execution:

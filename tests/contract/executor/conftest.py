@@ -17,8 +17,9 @@ from services.chassis.outbox import Outbox
 from services.executor.model.runs import RunLimits
 from services.executor.storage.change_notifier import ChangeNotifier
 from services.executor.storage.executions import MongoExecutions
+from services.executor.storage.migrations import MIGRATIONS
 from services.executor.storage.runs import MongoRuns
-from services.executor.storage.schema import EXECUTIONS, MIGRATIONS, RUNS
+from services.executor.storage.schema import EXECUTIONS, RUN_COUNTS, RUNS
 from services.executor.storage.supersessions import MongoSupersessions
 from services.executor.storage.transactions import ExecutionTransactions
 from services.executor.worker.processes.pool import AttemptProcesses
@@ -97,8 +98,8 @@ async def mongo(mongo_uri: str, shared_database: str, mongo_driver: Driver) -> A
 
 @pytest.fixture
 async def empty_mongo(mongo: Mongo) -> Mongo:
-    """Without executions and runs, because workers and sweepers see those of all organisations."""
-    await asyncio.gather(*(mongo.collection(name).delete_many({}) for name in (EXECUTIONS, RUNS)))
+    """Without executions and runs, and their counts, because workers and sweepers see those of all organisations."""
+    await asyncio.gather(*(mongo.collection(name).delete_many({}) for name in (EXECUTIONS, RUNS, RUN_COUNTS)))
     return mongo
 
 

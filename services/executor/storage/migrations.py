@@ -1,0 +1,28 @@
+"""The migrations of the executor's database."""
+
+from contextlib import suppress
+
+from pymongo.errors import CollectionInvalid
+
+from services.chassis import idempotency, outbox
+from services.chassis.migrations import Migration
+from services.chassis.mongo import Mongo
+from services.executor.storage.run_counts import MongoRunCounts
+from services.executor.storage.schema import RUN_COUNTS, make_collections, make_evidence, make_variants
+
+
+async def _count_runs(mongo: Mongo) -> None:
+    with suppress(CollectionInvalid):  # it exists
+        await mongo.database.create_collection(RUN_COUNTS)
+    await MongoRunCounts(mongo).recount()
+
+
+MIGRATIONS = (
+    idempotency.MIGRATION,
+    outbox.MIGRATION,
+    Migration("0001_collections", make_collections),
+    Migration("0002_variants", make_variants),
+    Migration("0003_evidence", make_evidence),
+    Migration("0004_records_of_organisation", idempotency.make_quota_index),
+    Migration("0005_run_counts", _count_runs),
+)

@@ -1,0 +1,90 @@
+"""How many runs an organisation has started today and has stored."""
+
+import asyncio
+from datetime import date, timedelta
+from typing import Any
+
+import pytest
+from pymongo import MongoClient
+
+from services.chassis.context import current
+from services.executor.commands import run_command
+from services.executor.model.changes import start_execution
+from services.executor.model.limits import StartedRuns
+from services.executor.storage.run_counts import MongoRunCounts
+from services.executor.storage.schema import RUN_COUNTS
+from tests.contract.executor.conftest import World, world_on
+from tests.contract.executor.executions import start
+from tests.fakes.executor import plan
+
+
+@pytest.fixture
+async def today(world: World) -> date:
+    return (await world.executions.now()).date()
+
+
+async def test_runs_are_counted_with_their_execution(world: World, today: date) -> None:
+    """Of the caller's organisation, also those that have ended; another day has none of them."""
+    await start(world, plan(), plan())
+    await world.executions.cancel((await start(world, plan())).id)
+    await start(world, plan(), org_id="another")
+    assert await world.executions.started_runs(today) == StartedRuns(3, 3)
+    assert await world.executions.started_runs(today + timedelta(days=1)) == StartedRuns(0, 3)
+
+
+async def test_a_new_day_begins_with_no_runs(world: World, today: date) -> None:
+    await start(world, plan(), plan())
+    yesterday = {"$set": {"day": (today - timedelta(days=1)).isoformat()}}
+    await world.mongo.collection(RUN_COUNTS).update_many({"org_id": current().org_id}, yesterday)
+    await start(world, plan())
+    assert await world.executions.started_runs(today) == StartedRuns(1, 3)
+
+
+async def test_starts_of_several_processes_are_all_counted(world: World, today: date) -> None:
+    worlds = [world, *(world_on(world.mongo) for _ in range(3))]
+    await asyncio.gather(*(start(each) for each in worlds for _ in range(10)))
+    assert await world.executions.started_runs(today) == StartedRuns(40, 40)
+
+
+async def test_an_execution_that_exists_already_is_not_counted_again(world: World, today: date) -> None:
+    execution = await start(world, plan())
+    plans = await world.executions.plans_of(execution.id)
+    runs = await world.executions.all_runs(execution.id)
+    await world.executions.add(start_execution(execution, runs, execution.created_at), plans)
+    assert await world.executions.started_runs(today) == StartedRuns(1, 1)
+
+
+async def test_runs_that_an_older_version_stored_are_counted_afterwards(world: World, today: date) -> None:
+    await start(world, plan(), plan())
+    await start(world, plan(), org_id="another")
+    await world.mongo.collection(RUN_COUNTS).delete_many({})
+    await start(world, plan())
+    counts = MongoRunCounts(world.mongo)
+    assert await asyncio.gather(counts.recount(), counts.recount()) != [0, 0]
+    assert await world.executions.started_runs(today) == StartedRuns(1, 3)
+    assert await counts.recount() == 0
+    await start(world, plan())
+    assert await world.executions.started_runs(today) == StartedRuns(2, 4)
+
+
+def test_a_command_counts_again(
+    mongo_uri: str,
+    mongo_client: MongoClient[dict[str, Any]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with_runs = {"_id": "e", "org_id": "org", "counts": {"total": 3}}
+    mongo_client["recounted"]["executions"].insert_one(with_runs)
+    monkeypatch.setenv("MOBILETEST_MONGO_URI", mongo_uri)
+    monkeypatch.setenv("MOBILETEST_SERVICE_TOKEN", "token-of-the-executor-0123456789abcdef")
+    monkeypatch.setenv("MOBILETEST_EXECUTOR_DATABASE", "recounted")
+    try:
+        assert [run_command(["recount-runs"]) for _ in range(2)] == [0, 0]
+        [row] = mongo_client["recounted"]["run_counts"].find()
+    finally:
+        mongo_client.drop_database("recounted")
+    assert row["stored"] == 3
+    assert capsys.readouterr().out.split("counted: ")[1:] == [
+        "1\norganisations with another number of runs than ",
+        "0\n",
+    ]
