@@ -17,10 +17,14 @@ from services.executor.model.attempts import Artifact, Resolution, ScreenArea, S
 from services.executor.model.failures import Category, Failure
 from services.flows import steps as flows
 from services.flows.positions import UNKNOWN_SOURCE, FlowSource
-from services.flows.texts import cut
+from services.flows.texts import cut, shorten
 
 STEPS_LIMIT = 2_000
 """How many steps of an attempt are recorded; of long repetitions only some rounds are."""
+
+TEXTS_LIMIT = 512 * 1024
+"""How many characters the texts of an attempt's steps have together; further ones are shortened to SHORT_TEXT."""
+SHORT_TEXT = 100
 
 ARTIFACTS_LIMIT = 500
 ARTIFACT_BYTES_LIMIT = 256 * 1024 * 1024
@@ -60,6 +64,7 @@ class StepRecorder:
         self.secrets = SecretTexts() if secrets is None else secrets
         self.source = source
         self._paths: dict[int, str] = {}
+        self._characters = 0
         self._masked_texts = 0
         self._attempt = attempt
         self._evidence = evidence
@@ -88,8 +93,17 @@ class StepRecorder:
             if masked != step:
                 self.steps[index] = masked
 
+    def _fit(self, text: str) -> str:
+        """The text without what is secret, whole as long as there is room for it: the attempt is one document."""
+        masked = self.secrets.mask(text)
+        if self._characters + len(masked) > TEXTS_LIMIT:
+            masked = shorten(masked, SHORT_TEXT)
+        self._characters += len(masked)
+        return masked
+
     def forget_steps(self, first: int) -> None:
         """Forget the steps from this index on, all of which have ended: a later round is recorded in their place."""
+        self._characters -= sum(len(step.text) + len(step.message) + len(step.element) for step in self.steps[first:])
         del self.steps[first:]
         self._cache_failures = {index for index in self._cache_failures if index < first}
 
@@ -100,7 +114,7 @@ class StepRecorder:
             StepResult(
                 index=index,
                 kind=step.name,
-                text=self.secrets.mask(step.title),
+                text=self._fit(step.title),
                 status=StepStatus.WARNED,
                 started_at=self._now(),
                 message="not finished",
@@ -254,7 +268,7 @@ class StepRecorder:
             fields["message"] = f"{fields.get('message') or ''} {remarks}".strip()
         self._mask_again()
         for name in ("message", "element"):
-            fields[name] = self.secrets.mask(str(fields.get(name) or ""))
+            fields[name] = self._fit(str(fields.get(name) or ""))
         took = round(monotonic() - self._began.pop(index), 3)
         self.steps[index] = replace(self.steps[index], duration_seconds=took, **fields)  # type: ignore[arg-type]
         self.open.remove(index)

@@ -9,7 +9,7 @@ import pytest
 from services.chassis.clock import SystemClock
 from services.executor.automation.devices.port import Build, DeviceFailure, PageSource
 from services.executor.automation.evidence.failure_capture import LOG_BYTES, MARGIN_SECONDS, TREE_BYTES, FailureCapture
-from services.executor.automation.evidence.recorder import ARTIFACTS_LIMIT, StepRecorder
+from services.executor.automation.evidence.recorder import ARTIFACTS_LIMIT, TEXTS_LIMIT, StepRecorder
 from services.executor.automation.screen.elements import Bounds
 from services.executor.model.attempts import AttemptResult, ScreenArea
 from services.executor.model.failures import Category
@@ -231,6 +231,16 @@ async def test_the_artifacts_of_an_attempt_are_limited() -> None:
     result = await attempt(FakeDevice(), pictures)
     assert (result.failure, len(result.artifacts)) == (None, ARTIFACTS_LIMIT)
     assert "could not be stored" in result.steps[-1].message
+
+
+async def test_the_texts_of_an_attempt_are_limited() -> None:
+    """MongoDB stores at most 16 MiB of an attempt's steps: beyond that there would be no verdict."""
+    times = 2 * TEXTS_LIMIT // 10_000
+    typed = {"repeat": {"times": times, "commands": [{"inputText": "ä" * 10_000}]}}
+    result = await attempt(FakeDevice(), typed)
+    assert (result.failure, len(result.steps)) == (None, times + 1)
+    assert len(result.steps[1].text) > 10_000
+    assert sum(len(step.text) + len(step.message) for step in result.steps) < TEXTS_LIMIT + times * 300
 
 
 async def test_each_failure_of_a_repeated_step_has_a_screenshot() -> None:
