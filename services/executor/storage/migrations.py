@@ -8,7 +8,13 @@ from services.chassis import idempotency, outbox
 from services.chassis.migrations import Migration
 from services.chassis.mongo import Mongo
 from services.executor.storage.run_counts import MongoRunCounts
-from services.executor.storage.schema import RUN_COUNTS, make_collections, make_evidence, make_variants
+from services.executor.storage.schema import (
+    RUN_COUNTS,
+    index_step_cache,
+    make_collections,
+    make_evidence,
+    make_variants,
+)
 
 
 async def _count_runs(mongo: Mongo) -> None:
@@ -25,4 +31,5 @@ MIGRATIONS = (
     Migration("0003_evidence", make_evidence),
     Migration("0004_records_of_organisation", idempotency.make_quota_index),
     Migration("0005_run_counts", _count_runs),
+    Migration("0006_step_cache_of_organisation", index_step_cache),
 )

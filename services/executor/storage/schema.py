@@ -120,6 +120,10 @@ async def make_variants(mongo: Mongo) -> None:
     await mongo.collection(VARIANTS).create_indexes([_expiry("updated_at", VARIANTS_KEPT_SECONDS)])
 
 
+async def index_step_cache(mongo: Mongo) -> None:
+    await mongo.collection(STEP_CACHE).create_indexes([_index("of_organisation", ("org_id", ASCENDING))])
+
+
 async def make_evidence(mongo: Mongo) -> None:
     of_organisation = _index(
         EVIDENCE_OF_ORGANISATION,

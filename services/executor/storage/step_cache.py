@@ -1,14 +1,23 @@
-"""The step cache in MongoDB: one document per sentence, which expires when it is unused."""
+"""The step cache in MongoDB: one document per sentence, which expires when it is unused.
+
+An organisation has a limited number of sentences, counted once a minute; while there are as many, no new one is cached.
+"""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from time import monotonic
 
+from services.chassis.limits import refusals
 from services.chassis.mongo import Document, Mongo
 from services.executor.automation.screen.fingerprint import ScreenFingerprint
 from services.executor.automation.step_cache.entries import SCREENS_LIMIT, CachedSentence, CacheEntry
 from services.executor.storage.records import from_document, to_document
 from services.executor.storage.schema import STEP_CACHE
 
+SENTENCES_LIMIT = 100_000
+"""Of one organisation."""
+COUNT_SECONDS = 60.0
+MAX_ORGANISATIONS = 10_000
 RENEWAL = timedelta(days=1)
 """Using a document extends its life; that is written at most this often."""
 
@@ -16,10 +25,13 @@ RENEWAL = timedelta(days=1)
 class MongoStepCache:
     """The port `StepCacheStore`. `_id` is a hash; of sentences only those of plans are stored, of typed texts none."""
 
-    def __init__(self, mongo: Mongo, days: float) -> None:
-        """`days` is how long a document lives after its last use."""
+    def __init__(self, mongo: Mongo, days: float, *, limit: int = SENTENCES_LIMIT) -> None:
+        """`days` is how long a document lives after its last use, `limit` how many an organisation has."""
         self._sentences = mongo.collection(STEP_CACHE)
         self._life = timedelta(days=days)
+        self._limit = limit
+        self._counted: dict[str, tuple[int, float]] = {}
+        """How many sentences an organisation has, with those added since, and when they are counted again."""
 
     async def load(self, key: str) -> CachedSentence | None:
         found = await self._sentences.find_one({"_id": key})
@@ -46,7 +58,22 @@ class MongoStepCache:
 
     async def _write(self, key: str, org_id: str, fields: Document) -> None:
         change = [{"$set": {"org_id": {"$literal": org_id}, **self._expiry, **fields}}]
-        await self._sentences.update_one({"_id": key}, change, upsert=True)
+        count = await self._count(org_id)
+        written = await self._sentences.update_one({"_id": key}, change, upsert=count < self._limit)
+        if written.upserted_id is not None:
+            known, until = self._counted.get(org_id, (count, 0.0))
+            self._counted[org_id] = known + 1, until
+        elif not written.matched_count:
+            refusals.labels("cached_sentences").inc()
+
+    async def _count(self, org_id: str) -> int:
+        known = self._counted.get(org_id)
+        if known is None or monotonic() >= known[1]:
+            count = await self._sentences.count_documents({"org_id": org_id}, limit=self._limit)
+            if len(self._counted) >= MAX_ORGANISATIONS:
+                self._counted.clear()
+            known = self._counted[org_id] = count, monotonic() + COUNT_SECONDS
+        return known[0]
 
     @property
     def _expiry(self) -> Document:

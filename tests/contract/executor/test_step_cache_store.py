@@ -113,3 +113,17 @@ async def test_an_unavailable_database_is_an_empty_cache(mongo_driver: Driver) -
             await cache.store(step, tree, ChosenAction(Action.TAP, tree.children[3]))
             await cache.discard(step, tree)
     await mongo.close()
+
+
+async def test_an_organisation_has_a_limited_number_of_sentences(mongo: Mongo) -> None:
+    """Beyond it new ones are not cached, in this process or another; those that are there go on, and so do others."""
+    store, org_id = MongoStepCache(mongo, DAYS, limit=2), uuid4().hex
+    keys = [uuid4().hex for _ in range(4)]
+    for key in keys:
+        await store.add(key, org_id, entry())
+    await MongoStepCache(mongo, DAYS, limit=2).set_plan(keys[3], org_id, ["Tap Pay"])
+    assert [await store.load(key) is not None for key in keys] == [True, True, False, False]
+    await store.add(keys[0], org_id, entry("b"))
+    assert await store.load(keys[0]) == CachedSentence((entry("b"), entry()))
+    await store.add(keys[2], uuid4().hex, entry())
+    assert await store.load(keys[2]) is not None
