@@ -17,14 +17,18 @@ from services.catalog.storage.part_uploads import PART_UPLOADS, MongoPartUploads
 from services.catalog.storage.test_steps import TEST_STEPS
 from services.catalog.storage.tests import TEST_VERSIONS, TESTS, MongoTests
 from services.catalog.storage.workflows import WORKFLOWS, MongoWorkflows
+from services.chassis import context
 from services.chassis.clock import Clock
 from services.chassis.events import Event
+from services.chassis.fair_turns import FairTurns
 from services.chassis.keyed_locks import KeyedLocks
 from services.chassis.mongo import Mongo, Session
 from services.chassis.org_collection import OrgCollection
 from services.chassis.outbox import Outbox
 
 T = TypeVar("T")
+CHANGES, CHANGES_OF_ORG = 64, 4
+"""Transactions under way in this process: of all organisations, and of one."""
 _ALWAYS = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -70,13 +74,15 @@ class MongoStore(MongoRecords):
         self._clock = clock
         self._outbox = outbox
         self._locks: KeyedLocks[str] = KeyedLocks()
+        self._turns = FairTurns(CHANGES, per_org=CHANGES_OF_ORG, waiting_per_org=None, waiting=None)
 
     async def change(self, work: Callable[[Change], Awaitable[T]], *, of: str | None = None) -> T:
         """Do the work in one transaction, its events in the outbox; publish them once it is committed.
 
-        Transactions that write the same document conflict and are retried, so those of one entity are serialised here.
+        Transactions that write the same document conflict and are retried, so those of one entity are serialised here,
+        and an organisation has few at once: all of them that count something write its counters.
         """
-        async with self._locks[of] if of else nullcontext():
+        async with self._locks[of] if of else nullcontext(), self._turns.take(context.current().org_id):
             return await self._change(work)
 
     async def _change(self, work: Callable[[Change], Awaitable[T]]) -> T:

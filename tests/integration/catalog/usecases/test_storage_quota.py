@@ -109,6 +109,10 @@ class TestCounts:
         assert await used(catalog, kind) == 5
         assert await recount(catalog.mongo) == Counts()
 
+    async def test_many_at_once_are_all_created(self, catalog: Catalog) -> None:
+        """All of them write the counters of the organisation, and conflicts are tried again for a limited time."""
+        assert await outcomes([create_app(catalog) for _ in range(300)]) == (300, 0)
+
     async def test_others_have_limits_of_their_own(self, catalog: Catalog, kind: str) -> None:
         create = KINDS[kind]
         await catalog.limit(**{kind: 1})
