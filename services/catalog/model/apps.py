@@ -53,6 +53,6 @@ def raise_revision(app: App, at: datetime) -> App:
 
 
 def mark_deleted(app: App, at: datetime) -> App:
-    """The app as it is stored after its deletion."""
+    """The app as it is stored after its deletion: what histories and read models need of it."""
     gone = replace(app, deleted_at=at, current_build_id=None, latest_build_id=None, attached_tests=0, pinned_tests=0)
-    return raise_revision(gone, at)
+    return raise_revision(replace(gone, description=None, static_url=None, system_prompt=None), at)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -53,6 +53,12 @@ class BuildFilter:
 
 
 ALL_BUILDS = BuildFilter()
+
+
+def mark_build_deleted(build: Build, at: datetime) -> Build:
+    """The build as it is stored after its deletion: what histories and read models need of it."""
+    gone = replace(build, metadata={}, artifact_url=None, file_name=None)
+    return replace(gone, deleted_at=at, revision=build.revision + 1)
 
 
 def artifact_key(org_id: str, sha256: str) -> str:

@@ -98,6 +98,14 @@ def steps_digest(steps: str) -> str:
     return sha256(steps.encode()).hexdigest()
 
 
+def mark_test_deleted(test: Test, at: datetime) -> Test:
+    """The test as it is stored after its deletion: what histories and read models need of it. Its steps are removed
+    later, with its versions.
+    """
+    gone = replace(test, description=None, env={}, quarantine=None)
+    return replace(gone, deleted_at=at, revision=test.revision + 1)
+
+
 def has_other_steps(before: Test, after: Test) -> bool:
     """Whether the changed test needs a new version of its steps."""
     return (after.steps, after.files) != (before.steps, before.files)

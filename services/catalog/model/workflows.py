@@ -1,7 +1,7 @@
 """Workflows: an ordered selection of tests, with the builds and settings they run with."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from services.catalog.model.values import Json, Platform
@@ -71,3 +71,11 @@ class Workflow:
     max_parallel: int | None = None
     revision: int = 1
     deleted_at: datetime | None = None
+
+
+def mark_workflow_deleted(workflow: Workflow, at: datetime) -> Workflow:
+    """The workflow as it is stored after its deletion: its id and name."""
+    gone = replace(
+        workflow, description=None, test_ids=(), tags=(), build_config=NO_BUILD_CONFIG, run_config=None, env={}
+    )
+    return replace(gone, deleted_at=at, revision=workflow.revision + 1)

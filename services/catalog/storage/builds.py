@@ -56,7 +56,8 @@ class MongoBuilds(MongoLiveEntities[Build]):
         return app_ids
 
     async def delete_all(self, app_id: str, at: datetime) -> None:
-        gone = {"$set": {"deleted_at": at, "live": False}, "$inc": {"revision": 1}}
+        emptied = {"metadata": "{}", "artifact_url": None, "file_name": None}
+        gone = {"$set": {**emptied, "deleted_at": at, "live": False}, "$inc": {"revision": 1}}
         await self._rows.update_all({"app_id": app_id, **IS_LIVE}, gone)
 
 

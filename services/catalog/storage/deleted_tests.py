@@ -21,7 +21,7 @@ from services.chassis.retry import run_every
 
 EVERY_SECONDS = 600.0
 BATCH = 100
-EMPTY: Document = {"steps": NO_STEPS, "positions": "", "files": [], "env": {}, "description": None}
+EMPTY: Document = {"steps": NO_STEPS, "positions": "", "files": []}
 
 log = logs.get(__name__)
 

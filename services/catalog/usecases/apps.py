@@ -8,6 +8,7 @@ from typing import Any
 
 from services.catalog.model.apps import App, AppFilter, mark_deleted, raise_revision
 from services.catalog.model.attachments import ATTACHED_LIMIT, Attachment, detach, update_test_counts
+from services.catalog.model.builds import mark_build_deleted
 from services.catalog.model.text import search_pattern, validate_name, validate_version
 from services.catalog.model.values import Counts, ListPage, Page, Platform, app_counts
 from services.catalog.ports import Change, Store
@@ -100,7 +101,7 @@ class AppUseCases:
         async def work(change: Change) -> None:
             app = require_revision(await change.apps.get(app_id), "App", expected)
             gone = mark_deleted(app, now)
-            builds = [replace(b, deleted_at=now, revision=b.revision + 1) for b in await change.builds.of_app(app_id)]
+            builds = [mark_build_deleted(build, now) for build in await change.builds.of_app(app_id)]
             ended = [detach(attachment) for attachment in await change.attachments.of_app(app_id)]
             await change.builds.delete_all(app_id, now)
             await change.attachments.detach_all(app_id)

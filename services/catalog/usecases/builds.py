@@ -9,7 +9,14 @@ from mobiletest.types.v1.byte_range_pb2 import ByteRange
 
 from services.catalog.model import attachments, workflows
 from services.catalog.model.apps import App
-from services.catalog.model.builds import ALL_BUILDS, Build, BuildFilter, artifact_key, validate_metadata
+from services.catalog.model.builds import (
+    ALL_BUILDS,
+    Build,
+    BuildFilter,
+    artifact_key,
+    mark_build_deleted,
+    validate_metadata,
+)
 from services.catalog.model.text import validate_version
 from services.catalog.model.values import Counts, ListPage, Page
 from services.catalog.ports import Change, DuplicateValue, Store
@@ -84,7 +91,7 @@ class BuildUseCases:
         async def work(change: Change) -> None:
             build = require_revision(await change.builds.get(build_id), "Build", expected)
             app = require(await change.apps.get(build.app_id), "Build")
-            gone = replace(build, deleted_at=now, revision=build.revision + 1)
+            gone = mark_build_deleted(build, now)
             await change.builds.replace(gone)
             if build.sha256 is not None:
                 await change.artifacts.use(build.sha256, -1)

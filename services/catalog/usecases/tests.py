@@ -16,6 +16,7 @@ from services.catalog.model.tests import (
     active_quarantine,
     has_other_steps,
     is_platform_compatible,
+    mark_test_deleted,
     validate_tags,
 )
 from services.catalog.model.text import search_pattern, validate_name
@@ -171,7 +172,7 @@ class TestUseCases:
                 left = tuple(i for i in workflow.test_ids if i != test_id)
                 after = replace(workflow, test_ids=left, revision=workflow.revision + 1, updated_at=now)
                 await change.workflows.replace(after)
-            gone = replace(test, deleted_at=now, quarantine=None, revision=test.revision + 1)
+            gone = mark_test_deleted(test, now)
             await change.tests.replace(gone)
             await change.artifacts.release(await change.tests.kept_files(test_id))
             await change.counters.add(Counts(tests=-1))

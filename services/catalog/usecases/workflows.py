@@ -8,7 +8,7 @@ from services.catalog.model.resolution import Candidates, check_choice
 from services.catalog.model.tests import validate_tags
 from services.catalog.model.text import search_pattern, validate_name
 from services.catalog.model.values import Counts, InvalidValue, Json, ListPage, Page, Platform
-from services.catalog.model.workflows import NO_BUILD_CONFIG, BuildConfig, Workflow
+from services.catalog.model.workflows import NO_BUILD_CONFIG, BuildConfig, Workflow, mark_workflow_deleted
 from services.catalog.ports import Change, Limits, Records, Store
 from services.catalog.usecases.errors import (
     invalid_argument,
@@ -137,7 +137,7 @@ class WorkflowUseCases:
 
         async def work(change: Change) -> None:
             workflow = require_revision(await change.workflows.get(workflow_id), "Workflow", expected)
-            await change.workflows.replace(replace(workflow, deleted_at=now, revision=workflow.revision + 1))
+            await change.workflows.replace(mark_workflow_deleted(workflow, now))
             await change.counters.add(Counts(workflows=-1))
 
         await self._store.change(work)

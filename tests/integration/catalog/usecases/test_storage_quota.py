@@ -13,11 +13,13 @@ from services.catalog.model.attachments import ATTACHED_LIMIT
 from services.catalog.model.tests import VERSION_BYTES, TestFilter
 from services.catalog.model.values import Counts, Page, Platform
 from services.catalog.ports import Change
-from services.catalog.storage.apps import COUNTERS
+from services.catalog.storage.apps import APPS, COUNTERS
+from services.catalog.storage.builds import BUILDS
 from services.catalog.storage.deleted_tests import BATCH, DeletedTestSweeper
 from services.catalog.storage.migrations import MIGRATIONS
 from services.catalog.storage.recount import recount
 from services.catalog.storage.tests import TEST_VERSIONS, TESTS
+from services.catalog.storage.workflows import WORKFLOWS
 from services.catalog.usecases.imports import NewImport
 from services.catalog.usecases.tests import NewTest
 from services.catalog.usecases.uploads import NewBuild
@@ -250,6 +252,25 @@ async def fill(catalog: Catalog, app: App, attached: int) -> None:
         await change.apps.replace(replace(app, attached_tests=attached))
 
     await catalog.store.change(work, of=app.id)
+
+
+async def test_what_is_deleted_takes_little_room(catalog: Catalog) -> None:
+    """It counts no more: what is created and deleted again and again would fill the database."""
+    text, env, config = "x" * 5000, {"A": "x" * 5000}, {"env": {"A": "x" * 5000}}
+    app = await catalog.apps.create("Shop", Platform.ANDROID, text)
+    await catalog.apps.update(app.id, {"system_prompt": text, "static_url": f"https://example.com/{'x' * 3000}"})
+    url, metadata = f"https://example.com/{'x' * 3000}", {"a": text}
+    builds = [await catalog.uploads.refer(NewBuild(app.id, v, metadata, artifact_url=url)) for v in ("1", "2")]
+    test = (await catalog.tests.create(NewTest("T", (STEP,), text, env=env))).test
+    workflow = await catalog.workflows.create(NewWorkflow("W", text, (test.id,), env=env, run_config=config))
+    await catalog.workflows.delete(workflow.id)
+    await catalog.tests.delete(test.id)
+    await catalog.builds.delete(builds[0].id)
+    await catalog.apps.delete(app.id)
+    for name in (APPS, BUILDS, TESTS, WORKFLOWS):
+        size = {"$project": {"bytes": {"$bsonSize": "$$ROOT"}, "live": 1}}
+        rows = await catalog.mongo.aggregate(name, [{"$match": {"org_id": org()}}, size])
+        assert [row for row in rows if row["live"] or row["bytes"] > 1000] == []
 
 
 async def versions(catalog: Catalog, test_id: str) -> int:
