@@ -2,12 +2,13 @@
 
 A fork server (multiprocessing's) imports the modules once, and each child is a fork of it: it starts in milliseconds
 and shares their memory. The fork server is an interpreter of its own, so neither gRPC nor an event loop is ever forked,
-and it has none of the service's variables (`clean_environment`).
+and neither it nor a child has or can read what the service knows (`process_isolation`).
 """
 
 import asyncio
 import fcntl
 import multiprocessing
+import multiprocessing.util
 import os
 import resource
 import signal
@@ -20,9 +21,10 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 from services.chassis.message_stream import MessageStream
+from services.chassis.process_isolation import spawn_without_settings
 
 MESSAGE_LIMIT = 8 * 1024 * 1024
-_FIRST = "services.chassis.clean_environment"
+_FIRST = "services.chassis.fork_server"
 _FORKED = multiprocessing.get_context("forkserver")
 _preloaded: dict[str, None] = {}
 _UNKNOWN_EXIT = 255
@@ -156,6 +158,7 @@ async def start_child(main: ChildMain, limits: ChildLimits, *, message_limit: in
 
 def _start(process: ForkServerProcess, theirs: socket.socket) -> None:
     """In a thread, which also ends what a cancelled caller began: a request cut off would end the fork server."""
+    multiprocessing.util.spawnv_passfds = spawn_without_settings  # type: ignore[assignment] # str is its type
     _FORKED.set_forkserver_preload([_FIRST, *_preloaded])
     with theirs:
         process.start()
@@ -195,8 +198,6 @@ def _apply(limits: ChildLimits) -> None:
             with suppress(ValueError, OSError):  # macOS refuses some; the parent's time limit holds everywhere
                 resource.setrlimit(kind, (value, value))
     os.nice(limits.niceness)
-    with suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text("1000")  # before the service, when memory runs out
 
 
 def data_bytes() -> int:

@@ -10,6 +10,7 @@ from pydantic import Field, SecretStr, ValidationError, field_validator, model_v
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from services.chassis.kafka_cluster import KafkaCluster, SaslMechanism, SecurityProtocol
+from services.chassis.process_isolation import deny_inspection
 from services.chassis.service_token import Callers, parse_callers
 from services.chassis.tls import NO_FILES, TlsFiles
 from services.chassis.version import VERSION
@@ -155,8 +156,10 @@ S = TypeVar("S", bound=BaseSettings)
 def load(cls: type[S]) -> S:
     """The settings from the environment; on errors prints each with the name of its variable and exits with 2.
 
-    A variable may also be a file of its name in the folder MOBILETEST_SECRETS_FOLDER, such as a mounted Secret.
+    A variable may also be a file of its name in the folder MOBILETEST_SECRETS_FOLDER, such as a mounted Secret. No
+    other process of this user can read them from this one.
     """
+    deny_inspection()
     try:
         return cls(_secrets_dir=os.environ.get(f"{PREFIX}SECRETS_FOLDER"))
     except ValidationError as error:

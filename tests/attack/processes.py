@@ -41,8 +41,9 @@ def _tree(pid: int, parents: Mapping[int, int]) -> Iterator[int]:
 
 
 def _pss(pid: int) -> int:
+    """Of services only root may read it: anybody else gets PermissionError."""
     try:
         lines = (Path("/proc") / str(pid) / "smaps_rollup").read_text().splitlines()
-    except OSError:
+    except (FileNotFoundError, ProcessLookupError):  # it has just ended
         return 0
     return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))

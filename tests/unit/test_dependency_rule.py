@@ -87,6 +87,6 @@ def test_services_import_each_other_by_their_full_names() -> None:
 
 
 def test_the_environment_is_read_in_settings_only() -> None:
-    """And where the fork server takes the settings out of it."""
+    """And where children are started without them."""
     readers = {name for name, path in modules() if re.search(r"os\.(environ|getenv)", path.read_text())}
-    assert {name for name in readers if not name.endswith("settings.py")} == {"chassis/clean_environment.py"}
+    assert {name for name in readers if not name.endswith("settings.py")} == {"chassis/process_isolation.py"}

@@ -15,9 +15,9 @@ SOURCES = sorted(
     path
     for folder in ("services/executor", "services/flows", "services/chassis")
     for path in (ROOT / folder).rglob("*.py")
-    if path.name not in ("child_process.py", "clean_environment.py")
+    if path.name not in ("child_process.py", "process_isolation.py")
 )
-"""But for what starts functions of our own modules, whose names no tenant gives, and their fork server once more."""
+"""But for what starts functions of our own modules, whose names no tenant gives, and their fork server."""
 MODULES = {"subprocess", "pty", "multiprocessing", "ctypes", "cffi", "code", "codeop", "runpy", "pickle", "marshal"}
 CALLS = {"eval", "exec", "compile", "__import__"}
 ATTRIBUTES = {"create_subprocess_exec", "create_subprocess_shell"}
