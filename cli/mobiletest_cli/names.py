@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from mobiletest_cli.errors import USAGE, CliError
-from mobiletest_cli.printable import visible
+from mobiletest_cli.flows.printable import visible
 
 _ID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.ASCII)
 _UNUSABLE = re.compile(r"[\t\n<>:\"/\\|?*\ufffd]")

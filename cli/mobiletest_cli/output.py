@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from mobiletest_cli.errors import INVALID_FILE, UNREACHABLE, USAGE, CliError, RequestRefused
-from mobiletest_cli.printable import WorkflowCommand, guard_line_starts, printable, printable_json
+from mobiletest_cli.flows.printable import guard_line_starts, printable
+from mobiletest_cli.printable import WorkflowCommand, printable_json
 
 if TYPE_CHECKING:
     from rich.console import Console

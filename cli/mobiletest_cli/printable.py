@@ -1,8 +1,4 @@
-"""Makes text of others harmless: it controls no terminal, and no CI system reads a command in it.
-
-Test names, messages and screens come from the app under test, from colleagues and from pull requests. They stay
-readable: a control character becomes a visible U+FFFD, a command gets a backslash, and JSON has an escape for both.
-"""
+"""JSON and commands of CI systems with printable texts (`flows.printable`)."""
 
 from __future__ import annotations
 
@@ -11,44 +7,11 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-_UNPRINTABLE = (
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u180e\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
-    r"\U000e0000-\U000e007f]"
-)
-"""Controls of terminals and of the direction of text, line ends for some readers only, and halves of characters."""
-_IN_LINE = (
-    r"(?<=#)#(?=[a-z]*\[)"  # ##[...] of Azure Pipelines and GitHub, ##vso[...], ##teamcity[...]
-    r"|(?:(?<=section_start)|(?<=section_end)|(?<=travis_fold)|(?<=travis_time)):"  # GitLab, Travis CI
-)
-"""What CI systems look for everywhere in a line: of each command the one character without which it is none."""
-_AT_LINE_START = re.compile(
-    r"^((?:[^\S\n]|\x1b\[[\d;]*m)*)"  # GitHub skips spaces, Buildkite the colors, which tables have
-    r"(?=::|(?:---|\+\+\+|~~~)[^\S\n]|\^\^\^[^\S\n]+\+\+\+)",
-    re.MULTILINE | re.UNICODE,
-)
-_FLAGS = re.ASCII | re.IGNORECASE
-_CONTROL = re.compile(_UNPRINTABLE)
-_COMMAND = re.compile(_IN_LINE, _FLAGS)
-_IN_JSON = re.compile(f"{_UNPRINTABLE}|{_IN_LINE}", _FLAGS)
+from mobiletest_cli.flows.printable import FLAGS, IN_LINE, UNPRINTABLE, printable
+
+_IN_JSON = re.compile(f"{UNPRINTABLE}|{IN_LINE}", FLAGS)
 _DATA = {"%": "%25", "\r": "%0D", "\n": "%0A"}
 _PROPERTY = {**_DATA, ":": "%3A", ",": "%2C"}
-
-
-def printable(text: str) -> str:
-    """The text without what would act on a terminal or a CI system; tabs and line feeds stay."""
-    return guard_line_starts(_COMMAND.sub(r"\\\g<0>", visible(text)))
-
-
-def visible(text: str) -> str:
-    """The text without what would act on a terminal."""
-    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n"))
-
-
-def guard_line_starts(text: str) -> str:
-    """The text without commands at the beginning of its lines, which may be colored: where a table breaks a text, a
-    line begins with the middle of it.
-    """
-    return _AT_LINE_START.sub(r"\1\\", text)
 
 
 def printable_values(value: Any) -> Any:
@@ -61,7 +24,9 @@ def printable_values(value: Any) -> Any:
 
 
 def printable_json(value: Any) -> str:
-    """The JSON of the value, in lines; whoever parses it gets the very same texts."""
+    """The JSON of the value, in lines, with escapes for what would act on a terminal or a CI system; whoever parses it
+    gets the very same texts.
+    """
     return _IN_JSON.sub(_escape_in_json, json.dumps(value, indent=2, ensure_ascii=False))
 
 

@@ -30,6 +30,7 @@ from services.executor.model.reports import simulation
 from services.executor.model.runs import Run
 from services.executor.model.states import Status
 from services.executor.texts import xml_characters
+from services.flows.printable import printable
 
 _ORDER = (FailureElement, RerunFailure, FlakyFailure, Skipped, Error, RerunError, FlakyError)
 
@@ -37,15 +38,16 @@ _ORDER = (FailureElement, RerunFailure, FlakyFailure, Skipped, Error, RerunError
 def render(execution: Execution, runs: Iterable[Run], base_url: str = "") -> bytes:
     """The execution as xunit2 XML; `runs` in order, with steps if known. Links begin with `base_url`, the dashboard's.
 
-    The output is ASCII, with character references and without an XML declaration, because some readers guess the
-    encoding (xunit-viewer) and others reject a declaration in text (lxml).
+    CI systems show its texts in logs and pages, and some of them are of the app under test and of scripts: all go
+    through `_text`. The output is ASCII, with character references and without an XML declaration, because some readers
+    guess the encoding (xunit-viewer) and others reject a declaration in text (lxml).
     """
-    suite = TestSuite(xml_characters(execution.workflow_name or execution.name or "test"))  # type: ignore[no-untyped-call]
+    suite = TestSuite(_text(execution.workflow_name or execution.name or "test"))  # type: ignore[no-untyped-call]
     for name, value in _execution_properties(execution, base_url).items():
-        suite.add_property(name, xml_characters(value))
+        suite.add_property(_text(name), _text(value))
     suite.timestamp = execution.created_at.isoformat(timespec="seconds")
     suite.add_testcases(list(_testcases(execution, tuple(runs), base_url)))
-    document = JUnitXml(xml_characters(execution.workflow_name or execution.name or execution.id))
+    document = JUnitXml(_text(execution.workflow_name or execution.name or execution.id))
     document.add_testsuite(suite)
     document.update_statistics()  # type: ignore[no-untyped-call]
     for part in (suite, document):
@@ -56,7 +58,7 @@ def render(execution: Execution, runs: Iterable[Run], base_url: str = "") -> byt
 
 def _testcases(execution: Execution, runs: Sequence[Run], base_url: str) -> Sequence[TestCase]:
     """A testcase for each run. Readers take those of one classname and name for one test, so ids tell them apart."""
-    names = [(run.target.test_name, _classname(run)) for run in runs]
+    names = [(_text(run.target.test_name), _text(_classname(run))) for run in runs]
     count = Counter(names)
     classnames = [
         classname if count[name, classname] == 1 else f"{classname}.{run.target.test_id}"
@@ -67,12 +69,12 @@ def _testcases(execution: Execution, runs: Sequence[Run], base_url: str) -> Sequ
 
 def _testcase(execution: Execution, run: Run, classname: str, base_url: str) -> TestCase:
     seconds = round(run.execution_time_seconds or 0.0, 3)
-    case = TestCase(xml_characters(run.target.test_name), xml_characters(classname), seconds)
+    case = TestCase(_text(run.target.test_name), classname, seconds)
     if run.target.source_path:
-        case._elem.set("file", xml_characters(run.target.source_path))
+        case._elem.set("file", _text(run.target.source_path))
         case._elem.set("line", str(_line(run)))
     for name, value in _run_properties(execution, run, base_url).items():
-        case.add_property(name, xml_characters(value))
+        case.add_property(_text(name), _text(value))
     final = _final(run)
     interim = [_interim(attempt, flaky=run.success is True) for attempt in _earlier_failures(run)]
     for element in sorted([*interim, *([final] if final is not None else [])], key=_element_order):
@@ -80,7 +82,7 @@ def _testcase(execution: Execution, run: Run, classname: str, base_url: str) -> 
     if run.attempts:
         page = _page(run, base_url)
         attempts = [_attempt_text(attempt, page) for attempt in run.attempts]
-        case.system_out = xml_characters("\n\n".join(filter(None, [simulation(run), *attempts])))
+        case.system_out = _text("\n\n".join(filter(None, [simulation(run), *attempts])))
     return case
 
 
@@ -108,7 +110,7 @@ def _final(run: Run) -> FailureElement | Error | Skipped | None:
     if run.success:
         return None
     if run.status is Status.CANCELLED:
-        return Skipped(xml_characters(run.failure.message if run.failure else "Cancelled."))
+        return Skipped(_text(run.failure.message if run.failure else "Cancelled."))
     if not run.status.terminal:
         return Skipped(f"The run has not ended: it is {run.status}.")
     kind = FailureElement if run.status is Status.COMPLETED else Error
@@ -148,13 +150,13 @@ def _message_and_type(failure: Failure | None) -> tuple[str, str]:
     """The message and type of a result element."""
     if failure is None:
         return "The run ended without a reason.", "unknown"
-    return xml_characters(failure.message), failure.category.value
+    return _text(failure.message), failure.category.value
 
 
 def _trace(failure: Failure | None, attempts: Iterable[Attempt]) -> str:
     """Where the failure is written, and the steps of the attempt."""
     parts = [failure.trace if failure is not None else "", *map(_steps, attempts)]
-    return xml_characters("\n\n".join(filter(None, parts)))
+    return _text("\n\n".join(filter(None, parts)))
 
 
 def _steps(attempt: Attempt) -> str:
@@ -203,6 +205,11 @@ def _run_properties(execution: Execution, run: Run, base_url: str) -> dict[str, 
         "completed_at": _time(run.completed_at),
     }
     return {**dict(run.target.properties), **{name: value for name, value in values.items() if value}}
+
+
+def _text(text: str) -> str:
+    """The text as XML can hold it, and as no terminal or CI system acts on it."""
+    return xml_characters(printable(text))
 
 
 def _time(moment: datetime | None) -> str | None:

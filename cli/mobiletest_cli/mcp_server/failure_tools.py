@@ -11,9 +11,10 @@ from pydantic import Field
 from mobiletest_cli import presentation
 from mobiletest_cli.api import Api
 from mobiletest_cli.errors import NOT_FOUND, CliError
+from mobiletest_cli.flows.printable import printable
 from mobiletest_cli.mcp_server.read_tools import Answer, ExecutionId
 from mobiletest_cli.mcp_server.summaries import cut, run_summary
-from mobiletest_cli.printable import printable, printable_values
+from mobiletest_cli.printable import printable_values
 
 if TYPE_CHECKING:
     from mobiletest_cli.api_types import Attempt, Run, StepResult

@@ -15,12 +15,13 @@ from pydantic import Field
 from mobiletest_cli import lookup, presentation
 from mobiletest_cli.api import Api
 from mobiletest_cli.errors import NOT_FOUND, USAGE, CliError, RequestRefused
+from mobiletest_cli.flows.printable import printable
 from mobiletest_cli.mcp_server.calls import Calls
 from mobiletest_cli.mcp_server.failure_tools import Step
 from mobiletest_cli.mcp_server.project_files import ProjectFiles
 from mobiletest_cli.mcp_server.read_tools import Answer, ExecutionId, TestName, describe_execution
 from mobiletest_cli.output import Output
-from mobiletest_cli.printable import printable, printable_values
+from mobiletest_cli.printable import printable_values
 from mobiletest_cli.progress import Follower, RunTally, WaitEnded
 from mobiletest_cli.start import Selection, Start, StartBuilder
 

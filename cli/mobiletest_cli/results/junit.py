@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 from mobiletest_cli.errors import NO_VERDICT, CliError
+from mobiletest_cli.flows.printable import printable
 from mobiletest_cli.presentation import place, positions
-from mobiletest_cli.printable import printable
 from mobiletest_cli.results.report import repository_path
 
 if TYPE_CHECKING:

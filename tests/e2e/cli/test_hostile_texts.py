@@ -6,7 +6,7 @@ import pytest
 
 from mobiletest_cli.errors import FAILED
 from tests.e2e.cli.conftest import Shell
-from tests.unit.cli.hostile_texts import commands, controls
+from tests.hostile_texts import commands, controls
 
 ATTACK = (
     "Total\n##vso[task.setvariable variable=PATH]/tmp\n::add-mask::a\n##teamcity[buildStop]\n##[error]x\n"

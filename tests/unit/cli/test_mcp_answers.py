@@ -11,7 +11,7 @@ from mcp import Client
 from mobiletest_cli.api import Api
 from mobiletest_cli.configuration import Server
 from mobiletest_cli.mcp_server.server import build_server
-from tests.unit.cli.hostile_texts import ANYTHING, commands, controls
+from tests.hostile_texts import ANYTHING, commands, controls
 from tests.unit.cli.report_samples import EXECUTION, run_id
 
 RUN: dict[str, Any] = {

@@ -16,7 +16,7 @@ from mobiletest_cli.errors import UNREACHABLE, USAGE, CliError
 from mobiletest_cli.flow_files import write_flows
 from mobiletest_cli.names import check_path, file_name, is_id
 from mobiletest_cli.output import Output
-from tests.unit.cli.hostile_texts import TEXTS, controls
+from tests.hostile_texts import TEXTS, controls
 from tests.unit.cli.report_samples import EXECUTION, passed
 
 OUTSIDE = (

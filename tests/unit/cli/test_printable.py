@@ -17,12 +17,13 @@ from hypothesis import example, given
 from mobiletest_cli.app import run_command
 from mobiletest_cli.completion import script
 from mobiletest_cli.errors import UNREACHABLE, USAGE, CliError, RequestRefused
+from mobiletest_cli.flows.printable import printable
 from mobiletest_cli.output import Output
 from mobiletest_cli.presentation import show_runs
-from mobiletest_cli.printable import WorkflowCommand, printable, printable_json, printable_values
+from mobiletest_cli.printable import WorkflowCommand, printable_json, printable_values
 from mobiletest_cli.results import github, junit
 from mobiletest_cli.results.markdown import render_empty, render_markdown
-from tests.unit.cli.hostile_texts import ANYTHING, TEXTS, commands, controls
+from tests.hostile_texts import ANYTHING, TEXTS, commands, controls
 from tests.unit.cli.report_samples import attempt, failed, passed, reason, report
 
 

@@ -1,7 +1,9 @@
 """The JUnit XML of an execution, read back with a parser and as text."""
 
 import re
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
+from enum import Enum
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -15,6 +17,7 @@ from services.executor.model.reports import metadata
 from services.executor.model.runs import Run
 from services.executor.model.variants import Variant
 from services.flows.positions import SourcePosition
+from tests.hostile_texts import ANYTHING, commands, controls
 from tests.unit.executor.model.builders import LIMITS, NOW, claimed_run, execution_of, failing, later, new_run, passing
 
 
@@ -230,3 +233,35 @@ def test_every_attempt_lists_its_steps_its_artifacts_and_its_page() -> None:
         "attempt 2 on phone-1, worker worker-2",
         f"page: https://tests.example/executions/{run.execution_id}/runs/{run.id}#attempt-2",
     ]
+
+
+def hostile(value: Any) -> Any:
+    """The value with hostile texts wherever it has one."""
+    if isinstance(value, Enum):
+        return value
+    if isinstance(value, str):
+        return f"{ANYTHING}\ufffe"
+    if isinstance(value, tuple):
+        return tuple(map(hostile, value))
+    if is_dataclass(value) and not isinstance(value, type):
+        return replace(value, **{each.name: hostile(getattr(value, each.name)) for each in fields(value) if each.init})
+    return value
+
+
+@pytest.mark.parametrize("run", every_kind_of_run())
+def test_no_text_acts_on_a_terminal_or_a_ci_system(run: Run) -> None:
+    """Neither in the document, nor in what its readers show of it."""
+    attempts = tuple(
+        replace(each, artifacts=(Artifact("log.txt", "log", "text/plain", 7),), device="x", simulated=True)
+        for each in run.attempts
+    )
+    target = replace(run.target, source_path="a.yaml", properties=(("owner", "a"),), app_name="Shop", test_name="Pay")
+    ended = hostile(replace(run, attempts=attempts, target=target))
+    execution = hostile(execution_of(run))
+    document = junit.render(execution, [ended], "https://tests.example").decode("ascii")
+    texts = [document]
+    for element in ElementTree.fromstring(document).iter():  # noqa: S314 (our own output)
+        texts += [element.text or "", *element.attrib.values()]
+    for text in texts:
+        assert (list(commands(text)), controls(text)) == ([], set())
+    assert "PATH" in document
