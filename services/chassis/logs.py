@@ -3,14 +3,16 @@
 import logging
 import re
 import sys
-from collections.abc import MutableMapping
-from typing import Any, Protocol, TextIO, cast
+from collections.abc import Callable, MutableMapping
+from contextvars import Context, ContextVar, copy_context
+from typing import Any, Protocol, TextIO, TypeAlias, cast
 
 import orjson
 import structlog
 from structlog.typing import FilteringBoundLogger, Processor
 
 from services.chassis.context import current_or_none
+from services.flows.printable import printable
 
 _SECRET_TEXT = re.compile(
     r"\bm[ts]_[A-Za-z0-9]{12}_[A-Za-z0-9]{4,}|(?i:bearer\s+)[^\s\"',]+|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)", re.ASCII
@@ -19,6 +21,10 @@ _SECRET_NAMES = re.compile(r"(?i)authorization|cookie|password|secret|token$|api
 _HIDDEN = "[hidden]"
 
 EventDict = MutableMapping[str, Any]
+Mask: TypeAlias = Callable[[str], str]
+"""A function that hides secrets in a text."""
+
+_masks: ContextVar[list[Mask]] = ContextVar("masks")
 
 
 class LogSettings(Protocol):
@@ -42,7 +48,7 @@ def configure(settings: LogSettings, stream: TextIO | None = None) -> None:
     level = logging.getLevelNamesMapping()[settings.log_level.upper()]
     render = _renderer(settings.log_format)
     structlog.configure(
-        processors=[*_processors(), render],
+        processors=[*processors(), render],
         wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=structlog.PrintLoggerFactory(stream),
         cache_logger_on_first_use=True,
@@ -50,8 +56,26 @@ def configure(settings: LogSettings, stream: TextIO | None = None) -> None:
     _capture_stdlib(level, render, stream)
 
 
+def masked_context() -> Context:
+    """A context for a task: logs of the task and of those that it starts hide what any of them gives to `add_mask`."""
+    context = copy_context()
+    context.run(_masks.set, [])
+    return context
+
+
+def add_mask(mask: Mask) -> None:
+    """Hide what this function hides in all later logs of this `masked_context`; without one, of this task."""
+    masks = _masks.get(None)
+    if masks is None:
+        _masks.set([mask])
+    else:
+        masks.append(mask)
+
+
 def redact(_: object, __: str, event: EventDict) -> EventDict:
-    """Hide keys, tokens and passwords, recognised by the name of the field or the pattern of the text."""
+    """Hide keys, tokens and passwords, recognised by the name of the field or the pattern of the text, and what
+    `add_mask` is for; and make texts printable, because apps, drivers and models have written parts of them.
+    """
     return {name: _HIDDEN if _SECRET_NAMES.search(name) else _clean(value) for name, value in event.items()}
 
 
@@ -62,14 +86,20 @@ def redact_text(text: str) -> str:
 
 def _clean(value: object) -> object:
     if isinstance(value, str):
-        return _SECRET_TEXT.sub(_HIDDEN, value)
+        return _clean_text(value)
     if isinstance(value, dict):
-        return {k: _HIDDEN if _SECRET_NAMES.search(str(k)) else _clean(v) for k, v in value.items()}
+        return {_clean(k): _HIDDEN if _SECRET_NAMES.search(str(k)) else _clean(v) for k, v in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [_clean(item) for item in value]
     if value is None or isinstance(value, bool | int | float):
         return value
-    return _SECRET_TEXT.sub(_HIDDEN, str(value))
+    return _clean_text(str(value))
+
+
+def _clean_text(text: str) -> str:
+    for mask in _masks.get(()):
+        text = mask(text)
+    return printable(_SECRET_TEXT.sub(_HIDDEN, text))
 
 
 def _add_caller(_: object, __: str, event: EventDict) -> EventDict:
@@ -82,7 +112,8 @@ def _add_caller(_: object, __: str, event: EventDict) -> EventDict:
     return event
 
 
-def _processors() -> list[Processor]:
+def processors() -> list[Processor]:
+    """What every event goes through before it is written."""
     return [
         structlog.contextvars.merge_contextvars,
         _add_caller,
@@ -107,7 +138,7 @@ def _capture_stdlib(level: int, render: Processor, stream: TextIO) -> None:
     handler = logging.StreamHandler(stream)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=[structlog.stdlib.add_logger_name, *_processors()],
+            foreign_pre_chain=[structlog.stdlib.add_logger_name, *processors()],
             processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, render],
         )
     )

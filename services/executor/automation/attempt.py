@@ -5,6 +5,7 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
 
+from services.chassis import logs
 from services.chassis.clock import Clock, SystemClock
 from services.executor.automation.attempt_request import AttemptRequest, secret_texts_of, well_formed_request
 from services.executor.automation.device_run import DeviceRun, wrong_steps
@@ -84,6 +85,7 @@ class AttemptRunner:
         """
         request = well_formed_request(request)
         secrets = secret_texts_of(request)
+        logs.add_mask(secrets.mask)
         with splitting_no_secret(secrets):
             return await self._run(
                 request,

@@ -2,7 +2,6 @@
 
 import json
 import re
-import traceback
 from collections.abc import Iterator, Mapping
 from html import escape
 from typing import Any
@@ -114,10 +113,6 @@ class SecretTexts:
                 if len(spelling) > least and spelling[:least] in text:
                     text = _without_beginnings(text, spelling, shown, end, least)
         return text
-
-    def format_traceback(self, error: BaseException) -> str:
-        """The traceback for a log."""
-        return self.mask("".join(traceback.format_exception(error)))
 
     def as_template(self, text: str) -> str:
         """The text with secret variables instead of their values: what the test says, the same in every attempt."""

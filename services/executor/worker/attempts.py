@@ -9,7 +9,7 @@ from pydantic import SecretStr
 
 from services.chassis import logs
 from services.executor import telemetry
-from services.executor.automation.attempt_request import AttemptRequest
+from services.executor.automation.attempt_request import AttemptRequest, secret_texts_of
 from services.executor.automation.devices.pools.pooled_devices import PooledDevices
 from services.executor.automation.devices.port import Build, DeviceFailure, Seed
 from services.executor.automation.evidence.recorder import JSON_LINES
@@ -32,6 +32,7 @@ from services.executor.worker.processes.messages import ModelOffer, RunAttempt
 from services.executor.worker.processes.pool import AttemptProcesses
 from services.executor.worker.session_tracker import SessionTracker
 from services.executor.worker.variables import VariableReader
+from services.flows.texts import splitting_no_secret
 
 RELEASE_SECONDS = 1.0
 """How long an attempt waits for its device to be closed; after that, closing goes on in the background."""
@@ -116,7 +117,10 @@ class AutomatedAttempts:
             return AttemptResult(failure=Failure(failed.category, failed.message, failed.message))
         with self._builds.open_build(claim) as build:
             request = replace(self._request(claim, platform, build), env=variables.values, secrets=variables.secrets)
-            return await self._run(claim, request, build, progress)
+            secrets = secret_texts_of(request)
+            logs.add_mask(secrets.mask)
+            with splitting_no_secret(secrets):
+                return await self._run(claim, request, build, progress)
 
     async def _run(self, claim: Claim, request: AttemptRequest, build: Build, progress: Progress) -> AttemptResult:
         services, model = self._services(claim), self._models

@@ -104,9 +104,10 @@ class Worker:
     def _start(self, claim: Claim) -> None:
         active = ActiveRun(claim)
         self.active[claim.run.id] = active
-        task = asyncio.create_task(self._executor.execute(active), name=f"run {claim.run.id}")
+        context = logs.masked_context()  # also of what is logged about the task when it has ended
+        task = asyncio.create_task(self._executor.execute(active), name=f"run {claim.run.id}", context=context)
         self._tasks[claim.run.id] = task
-        task.add_done_callback(lambda done: self._release(claim.run.id, done))
+        task.add_done_callback(lambda done: self._release(claim.run.id, done), context=context)
         if self._handing_back:
             active.stop(StopReason.DRAIN)
 

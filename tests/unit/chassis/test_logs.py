@@ -1,5 +1,7 @@
+import asyncio
 import json
 import logging
+import re
 from collections.abc import Iterator
 from types import SimpleNamespace
 
@@ -9,9 +11,12 @@ from pydantic import SecretStr
 
 from services.chassis import logs
 from services.chassis.context import Caller, bind
+from tests.hostile_texts import ANYTHING, commands, controls
 
 KEY = "mt_abcdefghijkl_0123456789abcdefghijABCDEFGHIJ01Zx9Yw8"
 TOKEN = KEY.replace("mt_", "ms_")
+_STYLES = re.compile(r"\x1b\[[0-9;]*m")
+"""The colors of the console format."""
 
 
 @pytest.fixture(autouse=True)
@@ -94,3 +99,38 @@ def test_libraries_log_in_the_same_format(capsys: pytest.CaptureFixture[str]) ->
     (line,) = lines(capsys)
     assert line["logger"] == "aiohttp.server"
     assert KEY not in str(line)
+
+
+async def test_tasks_of_a_masked_context_hide_what_one_of_them_names(capsys: pytest.CaptureFixture[str]) -> None:
+    """Also in tracebacks, in keys, and in what is logged about the task when it has ended; no other task does."""
+    configured()
+    log = logs.get("here")
+
+    async def fail() -> None:
+        raise KeyError("hunter2")
+
+    async def work() -> None:
+        logs.add_mask(lambda text: text.replace("hunter2", "${PIN}"))
+        inner = asyncio.create_task(fail())
+        await asyncio.wait([inner])
+        log.info("inner", exc_info=inner.exception(), typed={"hunter2": ["hunter2"]})
+
+    context = logs.masked_context()
+    task = asyncio.create_task(work(), context=context)
+    task.add_done_callback(lambda _: log.info("ended", why="hunter2"), context=context)
+    await task
+    await asyncio.sleep(0)
+    printed = capsys.readouterr().out
+    assert (printed.count("${PIN}"), printed.count("hunter2")) == (5, 0)
+    log.info("outside", why="hunter2")
+    assert lines(capsys)[0]["why"] == "hunter2"
+
+
+@pytest.mark.parametrize("form", ["json", "console"])
+def test_texts_of_others_act_on_no_terminal_and_no_ci_system(form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    logs.configure(SimpleNamespace(log_level="info", log_format=form))
+    logs.get("here").warning("failed", error=ANYTHING, more={ANYTHING: [ANYTHING]}, exc_info=ValueError(ANYTHING))
+    logging.getLogger("aiohttp.server").warning("refused %s", ANYTHING)
+    printed = _STYLES.sub("", capsys.readouterr().out)
+    assert "PATH" in printed
+    assert (list(commands(printed)), controls(printed)) == ([], set())

@@ -92,7 +92,7 @@ class FailureCapture:
         except (TimeoutError, DeviceFailure):
             return None
         except Exception as error:
-            log.warning("evidence_failed", what="element", exception=self._recorder.secrets.format_traceback(error))
+            log.warning("evidence_failed", what="element", exc_info=error)
             return None
         shown = element.bounds.intersection(screen)
         if shown is None:
@@ -126,7 +126,7 @@ class FailureCapture:
         except DeviceFailure as failed:
             why = failed.message
         except Exception as error:
-            log.warning("evidence_failed", what=what, exception=self._recorder.secrets.format_traceback(error))
+            log.warning("evidence_failed", what=what, exc_info=error)
             why = type(error).__name__
         missing.append(f"no {what}: {why}")
         return ""

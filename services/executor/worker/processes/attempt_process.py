@@ -11,7 +11,7 @@ import uvloop
 from services.chassis import logs, metrics
 from services.chassis.message_stream import MessageStream
 from services.executor.automation.attempt import AttemptRunner
-from services.executor.automation.attempt_request import AttemptRequest, secret_texts_of
+from services.executor.automation.attempt_request import AttemptRequest
 from services.executor.automation.llm.language_models import LanguageModels
 from services.executor.automation.step_cache.cache import StoredStepCache
 from services.executor.model.attempts import AttemptResult
@@ -65,7 +65,8 @@ async def serve(worker: socket.socket, *, limits: bool = True) -> None:
         while True:
             message = decode(await stream.receive())
             if message.kind is RunAttempt:
-                attempt = asyncio.create_task(_work(message.parse(), link, cache, limits=limits))
+                work = _work(message.parse(), link, cache, limits=limits)
+                attempt = asyncio.create_task(work, context=logs.masked_context())
             elif message.kind is not CancelAttempt:
                 link.receive(message)
             elif attempt is not None:
@@ -141,7 +142,6 @@ async def _run(order: RunAttempt, link: WorkerLink, cache: StoredStepCache) -> A
 
 
 def _crash(request: AttemptRequest, error: Exception) -> AttemptResult:
-    exception = secret_texts_of(request).format_traceback(error)
-    log.error("attempt_failed", run_id=request.run_id, attempt=request.attempt, exception=exception)
+    log.error("attempt_failed", run_id=request.run_id, attempt=request.attempt, exc_info=error)
     message = f"Internal error in the executor ({type(error).__name__}); its log has the details."
     return AttemptResult(failure=Failure(Category.UNKNOWN, message))

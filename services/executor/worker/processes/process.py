@@ -9,7 +9,6 @@ from typing import Protocol
 from services.chassis import logs
 from services.chassis.child_process import ChildEnded
 from services.executor import telemetry
-from services.executor.automation.attempt_request import secret_texts_of
 from services.executor.automation.devices.port import DeviceFailure
 from services.executor.model.attempts import AttemptResult
 from services.executor.model.failures import Category, Failure
@@ -28,7 +27,6 @@ from services.executor.worker.processes.messages import (
     decode,
     encode,
 )
-from services.flows.texts import splitting_no_secret
 
 CALLS_AT_ONCE = 16
 """Calls of one attempt that are answered at the same time; it waits with further ones."""
@@ -103,9 +101,8 @@ class AttemptConversation:
 
     async def _converse(self, order: RunAttempt) -> AttemptResult:
         try:
-            with splitting_no_secret(secret_texts_of(order.request)):
-                await self._child.send(encode(order))
-                self.finished = await self._answer_calls()
+            await self._child.send(encode(order))
+            self.finished = await self._answer_calls()
         except ChildEnded as ended:
             log.warning("attempt_process_ended", run_id=order.request.run_id, pid=self._child.pid, cause=str(ended))
             return self._end_of_child(ended)
