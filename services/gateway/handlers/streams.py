@@ -28,6 +28,8 @@ MAX_TAG_LENGTH = 1000
 
 SANDBOX = {"Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'"}
 """Downloads are untrusted, such as the source of a page under test: they run no scripts in our origin."""
+SHOWN = frozenset(("image/jpeg", "image/png", "image/webp", "text/plain", "video/mp4"))
+"""What a browser may show; it saves everything else, such as a page or XML, whoever links to it."""
 
 log = logs.get(__name__)
 
@@ -96,7 +98,10 @@ def _headers(download: Download) -> dict[str, str]:
         named["Accept-Ranges"] = "bytes"
     if "ETag" in named:
         named["Cache-Control"] = REVALIDATE
-    return {**SANDBOX, **named, "Content-Type": download.content_type or "application/octet-stream"}
+    content_type = download.content_type or "application/octet-stream"
+    if content_type.partition(";")[0].strip().lower() not in SHOWN:
+        named.setdefault("Content-Disposition", "attachment")
+    return {**SANDBOX, **named, "Content-Type": content_type}
 
 
 def parse_range(headers: Mapping[str, str]) -> ByteRange | None:

@@ -52,6 +52,33 @@ async def test_a_download_has_its_headers_and_every_byte(client: Client, backend
 
 
 @pytest.mark.parametrize(
+    ("content_type", "disposition"),
+    [
+        ("image/png", None),
+        ("video/mp4", None),
+        ("Text/Plain; charset=utf-8", None),
+        ("text/html; charset=utf-8", "attachment"),
+        ("application/xml", "attachment"),
+        ("image/svg+xml", "attachment"),
+        ("application/jsonl", "attachment"),
+        ("", "attachment"),
+    ],
+)
+async def test_a_browser_saves_what_it_cannot_show_safely(
+    client: Client, backends: FakeBackends, content_type: str, disposition: str | None
+) -> None:
+    async def artifact(_: object) -> AsyncIterator[Any]:
+        yield httpbody_pb2.HttpBody(content_type=content_type, data=b"<script>")
+
+    backends.on("DownloadArtifact", artifact)
+    answer = await client("GET", f"/api/v1/executions/{uuid4()}/runs/{uuid4()}/artifacts/a.html")
+    assert (answer.status, answer.headers.get("Content-Disposition")) == (200, disposition)
+    assert answer.headers["Content-Type"] == (content_type or "application/octet-stream")
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert answer.headers["Content-Security-Policy"].startswith("sandbox")
+
+
+@pytest.mark.parametrize(
     ("error", "status"), [(NotFound("Build not found"), 404), (FailedPrecondition("Elsewhere"), 409)]
 )
 async def test_a_download_that_fails_at_once_is_an_ordinary_error(
