@@ -1,6 +1,7 @@
 """Reads, watches, cancels and answers executions."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -8,17 +9,25 @@ from hashlib import sha256
 from mobiletest.types.v1.byte_range_pb2 import ByteRange
 
 from services.chassis.byte_ranges import FilePart, find_part
-from services.chassis.errors import NotFound
+from services.chassis.context import current
+from services.chassis.errors import NotFound, PermissionDenied
 from services.chassis.events import Event
 from services.executor.model.attempts import Artifact, ArtifactGone
 from services.executor.model.executions import Execution
 from services.executor.model.runs import Run
 from services.executor.ports.executions import ChangeNotifications, ExecutionFilter, Executions, PageRequest
 from services.executor.ports.runs import StoredArtifacts
+from services.executor.usecases.starts import SECRETS_SCOPE
 
 LOG_PAGE = 200
 LOOK_SECONDS = 5.0
 """Changes are notified; this is how long one whose notification is lost stays unnoticed."""
+_VARIABLE = re.compile(r"\$\{|\[hidden \d+\]", re.ASCII)
+"""What reads a variable, and what stands for a text of a password field."""
+_NO_VARIABLES = (
+    f"an answer that reads variables (${{...}}) needs the scope {SECRETS_SCOPE}, because they may be secrets: "
+    "add it, or write the text itself"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +99,16 @@ class ExecutionControl:
         """Answer what a run asks a person; it continues within a second.
 
         `text` is one of the options or a step; `question_id` None means the open question. NotFound;
-        FailedPrecondition: the run asks nothing, or no longer this question.
+        FailedPrecondition: the run asks nothing, or no longer this question; PermissionDenied: the step reads
+        variables, and the caller may not write.
         """
-        execution = await self._executions.get(execution_id)
-        return execution, await self._executions.answer(execution_id, run_id, question_id, text.strip())
+        execution, text = await self._executions.get(execution_id), text.strip()
+        if _VARIABLE.search(text) and SECRETS_SCOPE not in current().scopes:
+            question = (await self._executions.run(execution_id, run_id)).open_question
+            if question is None or text not in question.prompt.options:
+                raise PermissionDenied(_NO_VARIABLES, reason="SCOPE_MISSING", metadata={"scope": SECRETS_SCOPE})
+            question_id = question_id or question.prompt.id  # not one that is asked meanwhile
+        return execution, await self._executions.answer(execution_id, run_id, question_id, text)
 
     async def junit(self, execution_id: str, base_url: str = "") -> bytes:
         """The execution as JUnit XML, with links to the dashboard at `base_url`."""

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import timedelta
 from uuid import uuid4
 
@@ -9,7 +10,8 @@ import pytest
 from mobiletest.types.v1.byte_range_pb2 import ByteRange
 
 from services.chassis.byte_ranges import FilePart
-from services.chassis.errors import NotFound
+from services.chassis.context import bind, current
+from services.chassis.errors import NotFound, PermissionDenied
 from services.chassis.events import Event
 from services.chassis.outbox import OUTBOX
 from services.executor.messages import run_proto
@@ -46,9 +48,9 @@ class Scene:
         for key in self.keys:
             await self.end(key)
 
-    async def ask(self, picture: str = PICTURE) -> Claim:
+    async def ask(self, picture: str = PICTURE, options: tuple[str, ...] = ("retry", "skip")) -> Claim:
         claim = await claimed(self.world, self.keys[0])
-        prompt = QuestionPrompt(id="q1", text="Which one?", step_index=2, options=("retry", "skip"), screenshot=picture)
+        prompt = QuestionPrompt(id="q1", text="Which one?", step_index=2, options=options, screenshot=picture)
         await self.world.runs.ask(claim.key, claim.run.fencing_token, prompt, timedelta(seconds=60))
         return claim
 
@@ -198,6 +200,30 @@ async def test_a_question_is_shown_with_its_screenshot_until_it_is_answered(scen
     assert not run_proto(*await scene.control.run(scene.id, run_id)).HasField("question")
     found = await scene.control.artifact(scene.id, run_id, PICTURE)
     assert await content(found.chunks) == b"png"
+
+
+@pytest.mark.parametrize("text", ['Type "${PASSWORD}" into "Search"', "Tap ${output.x}", 'Type "[hidden 1]"'])
+async def test_an_answer_reads_variables_only_with_the_scope_write(scene: Scene, text: str) -> None:
+    """They may be secrets, which it would type into any field. An option may show one, which it does not type."""
+    shown = 'tap the 1st: text field "${PASSWORD}"'
+    claim = await scene.ask(options=(shown, "skip"))
+    with bind(replace(current(), scopes=frozenset({"execute", "read"}))):
+        with pytest.raises(PermissionDenied, match=r"reads variables .* needs the scope write") as refusal:
+            await scene.control.answer(scene.id, claim.run.id, "q1", text)
+        assert (refusal.value.reason, refusal.value.metadata) == ("SCOPE_MISSING", {"scope": "write"})
+        await scene.control.answer(scene.id, claim.run.id, "q1", f" {shown}")
+    assert await scene.world.runs.answer_to(claim.key, claim.run.fencing_token, "q1") == shown
+
+
+async def test_an_answer_with_the_scope_write_reads_variables(scene: Scene) -> None:
+    claim, text = await scene.ask(), 'Type "${CODE}" into "Code"'
+    await scene.control.answer(scene.id, claim.run.id, "q1", text)
+    assert await scene.world.runs.answer_to(claim.key, claim.run.fencing_token, "q1") == text
+
+
+async def test_an_answer_does_not_wait_for_a_question_that_it_may_not_answer(scene: Scene) -> None:
+    with bind(replace(current(), scopes=frozenset({"execute"}))), pytest.raises(PermissionDenied):
+        await scene.control.answer(scene.id, scene.keys[0].run_id, None, "${PASSWORD}")
 
 
 async def test_a_question_without_a_screenshot_has_no_link(scene: Scene) -> None:
