@@ -12,6 +12,9 @@ from services.gateway.decoding.scalar_schemas import default_value, json_schema_
 from services.gateway.decoding.well_known_types import well_known_schema
 
 _VALUE = "google.protobuf.Value"
+SEEN = " A text that is not empty has a character that can be seen: white space and characters without width are none."
+"""What the rule single_line of rules.proto says beside the pattern, in which not every client could read it."""
+_TRIMMED = " White space at both ends is removed first."
 
 
 def request_schema(message: Descriptor, fields: RequestFields, *, takes_body: bool) -> CoreSchema:
@@ -75,8 +78,9 @@ class MessageSchemas:
                 yield f"{text}: {self.comment(names[number])}"
 
     def _request_property(self, field: Field) -> core_schema.TypedDictField:
-        trimmed = " White space at both ends is removed first." if field.contract.trimmed else ""
-        updates: dict[str, Any] = {"description": self.description(field) + trimmed}
+        seen = SEEN if (field.rules.items or field.rules).single_line else ""
+        trimmed = _TRIMMED if field.contract.trimmed else ""
+        updates: dict[str, Any] = {"description": self.description(field) + seen + trimmed}
         if (default := default_value(field)) is not None:
             updates["default"] = default
         metadata = json_schema_updates(**updates)

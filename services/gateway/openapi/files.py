@@ -1,5 +1,6 @@
 """The bodies of requests and responses that are files."""
 
+from services.gateway.decoding.core_schemas import SEEN
 from services.gateway.openapi.components import Part
 
 BINARY: Part = {"type": "string", "format": "binary", "contentMediaType": "application/octet-stream"}
@@ -13,16 +14,20 @@ UPLOAD: Part = {
             "type": "string",
             "minLength": 1,
             "maxLength": 200,
-            "description": "The default is that of the artifact.",
+            "description": f"The default is that of the artifact.{SEEN}",
         },
         "metadata": {"type": "string", "contentMediaType": "application/json", "description": "A JSON object."},
-        "package_name": {"type": "string", "maxLength": 500, "description": "The default is that of the artifact."},
+        "package_name": {
+            "type": "string",
+            "maxLength": 500,
+            "description": f"The default is that of the artifact.{SEEN}",
+        },
         "version_suffix": {
             "type": "string",
             "minLength": 1,
             "maxLength": 100,
             "description": "If no version is sent and the app has that of the artifact already, the build's version is "
-            "that one, a hyphen, and this text, such as the first digits of a commit.",
+            f"that one, a hyphen, and this text, such as the first digits of a commit.{SEEN}",
         },
         "file": BINARY,
     },

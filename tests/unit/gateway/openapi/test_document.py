@@ -17,8 +17,10 @@ from services.chassis.clock import SystemClock
 from services.chassis.health import Health
 from services.gateway.app import build_routes
 from services.gateway.auth.key_cache import KeyCache
+from services.gateway.decoding.core_schemas import SEEN
 from services.gateway.encoding import encoder
 from services.gateway.http.open_streams import OpenStreams
+from services.gateway.openapi.files import UPLOAD
 from services.gateway.settings import Settings
 from services.gateway.upstream.rpcs import Upstreams
 from tests.examples import examples
@@ -102,6 +104,22 @@ def test_requests_have_schemas_of_their_own() -> None:
     assert "readOnly" not in json.dumps(DOCUMENT)
     assert {"id", "org_id", "name"} <= set(SCHEMAS["Workflow"]["required"])
     assert SCHEMAS["CreateWorkflowRequest"]["required"] == ["name"]
+
+
+def test_texts_that_must_have_something_to_see_say_so() -> None:
+    """Wherever a client sends a text of one line: the pattern alone allows U+200B."""
+    sent = {name: schema["properties"] for name, schema in SCHEMAS.items() if re.search("Request$|Input$", name)}
+    fields = [(f"{name}.{key}", field) for name, properties in sent.items() for key, field in properties.items()]
+    described = {name for name, field in fields if SEEN.strip() in field.get("description", "")}
+    one_line = {name for name, field in fields if r"[^\x00-\x1f\x7f-\x9f]*" in pattern_of(field)}
+    assert {"CreateAppRequest.name", "CreateTestRequest.tags"} <= described == one_line
+    for name in ("version", "package_name", "version_suffix"):
+        assert SEEN in UPLOAD["properties"][name]["description"]
+
+
+def pattern_of(field: dict[str, Any]) -> str:
+    """The pattern of a text, or of the texts of a list."""
+    return str(field.get("pattern") or field.get("items", {}).get("pattern"))
 
 
 def test_body_of_a_401_has_only_a_detail() -> None:
