@@ -198,6 +198,16 @@ class Api:
         except httpx.RequestError as error:
             raise self.unreachable(error) from None
 
+    def content(self, path: str, most: int) -> bytes | None:
+        """A file; None as soon as more than `most` bytes of it have come. CliError as in `call`."""
+        content = bytearray()
+        with self.stream(path) as response:
+            for chunk in response.iter_bytes():
+                content += chunk
+                if len(content) > most:
+                    return None
+        return bytes(content)
+
     def refusal(self, response: httpx.Response) -> RequestRefused:
         """What a response that is no success means."""
         detail, code = _detail(response)

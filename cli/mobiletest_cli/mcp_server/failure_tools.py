@@ -10,7 +10,7 @@ from pydantic import Field
 
 from mobiletest_cli import presentation
 from mobiletest_cli.api import Api
-from mobiletest_cli.errors import NOT_FOUND, CliError
+from mobiletest_cli.errors import INVALID_FILE, NOT_FOUND, CliError
 from mobiletest_cli.flows.printable import printable
 from mobiletest_cli.mcp_server.read_tools import Answer, ExecutionId
 from mobiletest_cli.mcp_server.summaries import cut, run_summary
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from mobiletest_cli.api_types import Attempt, Run, StepResult
 
 MOST_IMAGE_BYTES = 2 * 1024 * 1024
+MOST_TEXT_BYTES = 5 * 1024 * 1024
+"""More than the server keeps of a page source or a log."""
 MOST_SOURCE = 20_000
 MOST_LOG = 4_000
 STEPS_BEFORE = 10
@@ -136,26 +138,34 @@ class FailureTools:
         """The page source of the screen on which a step failed. CliError: it is not stored."""
         if step is None or not step["tree"]:
             raise CliError("the screen of this failure is not stored", NOT_FOUND, "Give source")
-        return self._artifact(run, step["tree"]).decode("utf-8", "replace")
+        source = self._artifact(run, step["tree"], MOST_TEXT_BYTES)
+        if source is None:
+            raise CliError("the screen of this failure is too large", INVALID_FILE, "Give source")
+        return source.decode("utf-8", "replace")
 
     def _log(self, run: Run, attempt: Attempt) -> str:
         """The end of the attempt's log."""
         for artifact in attempt["artifacts"]:
             if artifact["kind"] == "log" and artifact["url"]:
-                return self._artifact(run, artifact["name"]).decode("utf-8", "replace")[-MOST_LOG:]
+                log = self._artifact(run, artifact["name"], MOST_TEXT_BYTES)
+                text = "The log is too large to be shown here." if log is None else log.decode(errors="replace")
+                return text[-MOST_LOG:]
         return ""
 
     def _screenshot(self, run: Run, attempt: Attempt, step: StepResult | None) -> list[Any]:
         for artifact in attempt["artifacts"]:
             if step and artifact["name"] == step["screenshot"] and artifact["url"]:
-                if (artifact["size_bytes"] or 0) > MOST_IMAGE_BYTES:
+                picture = self._artifact(run, artifact["name"], MOST_IMAGE_BYTES)
+                if picture is None:
                     return ["The screenshot is too large to be shown here."]
                 kind = printable(str(artifact["content_type"])).removeprefix("image/")
-                return [Image(data=self._artifact(run, artifact["name"]), format=kind)]
+                return [Image(data=picture, format=kind)]
         return []
 
-    def _artifact(self, run: Run, name: str) -> bytes:
-        return self._api.call("GET", f"executions/{run['execution_id']}/runs/{run['id']}/artifacts/{name}").content
+    def _artifact(self, run: Run, name: str, most: int) -> bytes | None:
+        """The artifact; None if it has more than `most` bytes, whatever the server says of its size."""
+        path = f"executions/{run['execution_id']}/runs/{run['id']}/artifacts/{name}"
+        return self._api.content(path, most)
 
 
 def _failing(run: Run) -> tuple[Attempt, StepResult | None]:

@@ -1,6 +1,7 @@
 """What the tools for agents ask the server for, and what of its texts they hand on."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from mcp import Client
 
 from mobiletest_cli.api import Api
 from mobiletest_cli.configuration import Server
+from mobiletest_cli.mcp_server.failure_tools import MOST_IMAGE_BYTES
 from mobiletest_cli.mcp_server.server import build_server
 from tests.hostile_texts import ANYTHING, commands, controls
 from tests.unit.cli.report_samples import EXECUTION, run_id
@@ -104,3 +106,32 @@ async def test_only_ids_become_part_of_an_address(tmp_path: Path, wrong: str) ->
             assert "not the id of an execution" in answer.content[0].text  # type: ignore[union-attr]
     assert len(tools) >= 8
     assert asked == []
+
+
+@pytest.mark.parametrize(("size", "shown"), [(MOST_IMAGE_BYTES, True), (MOST_IMAGE_BYTES + 1, False)])
+async def test_a_picture_is_as_large_as_its_bytes(tmp_path: Path, size: int, shown: bool) -> None:
+    """Whatever the server says of its size; what is too large is not read to its end."""
+    named = {"name": "s.png", "kind": "screenshot", "url": "x", "size_bytes": 1, "content_type": "image/png"}
+    [attempt] = RUN["attempts"]
+    [step] = attempt["steps"]
+    run = {**RUN, "attempts": [{**attempt, "artifacts": [named], "steps": [{**step, "screenshot": "s.png"}]}]}
+    read = 0
+
+    def picture() -> Iterator[bytes]:
+        nonlocal read
+        for part in (size, 1, 1) if not shown else (size,):
+            read += part
+            yield bytes(part)
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/artifacts/s.png"):
+            return httpx.Response(200, content=picture())
+        return respond(request) if request.url.path.endswith(("/runs", "/artifacts/t.xml")) else document(run)
+
+    api = Api(Server("http://10.0.0.7", "mt_key"), patience=0, transport=httpx.MockTransport(answer))
+    async with Client(build_server(api, tmp_path, allow_run=True)) as client:
+        content = (await client.call_tool("read_failure", {"execution": EXECUTION})).content
+    assert [each.type for each in content] == ["text", "image" if shown else "text"]
+    assert read == size
+    if not shown:
+        assert content[1].text == "The screenshot is too large to be shown here."  # type: ignore[union-attr]
