@@ -8,11 +8,12 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urljoin
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.resolver import ThreadedResolver
+from yarl import URL
 
 from services.chassis.http_body import BodyTooLarge, read_body
 from services.chassis.web_addresses import AddressPolicy, AddressRefused, web_host
@@ -39,7 +40,7 @@ RESPONSE_HEADER_BYTES = 64 * 2**10
 REDIRECTS_LIMIT = 5
 METHODS = ("GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS")
 _OURS = frozenset(("host", "content-length", "transfer-encoding", "connection", "upgrade", "proxy-authorization", "te"))
-_REDIRECTS = (301, 302, 303, 307, 308)
+_REDIRECTS = (300, 301, 302, 303, 307, 308)
 _SAME_METHOD = (307, 308)
 _FOR_ANY_ORIGIN = frozenset(
     (
@@ -48,6 +49,13 @@ _FOR_ANY_ORIGIN = frozenset(
     )
 )
 """Headers of a script that go along to another origin; any other one may be a credential, such as X-Shop-Key."""
+_OF_CONTENT = frozenset(
+    (
+        *("content-encoding", "content-language", "content-location", "content-type"),
+        *("content-digest", "digest", "last-modified"),
+    )
+)
+"""Headers that say something about a body, and do not go along without it (RFC 9110, section 15.4)."""
 
 
 class ScriptHttp:
@@ -97,12 +105,12 @@ class ScriptHttp:
             yield session
 
     async def _follow(self, session: aiohttp.ClientSession, request: HttpRequest, hosts: AddressPolicy) -> HttpResponse:
+        """The response to a request whose URL is checked, after redirects."""
         method, url, has_body = request.method.upper(), request.url, True
         ours = _OURS | {"content-type"} if request.form else _OURS
         headers = {name: value for name, value in request.headers.items() if name.lower() not in ours}
         unsaid = ("Accept",) if request.form else ("Accept", "Content-Type")
         for _ in range(REDIRECTS_LIMIT + 1):
-            self._check(url, hosts)
             data = _data_of(request) if has_body else None
             sent = session.request(
                 method, url, headers=headers, data=data, allow_redirects=False, skip_auto_headers=unsaid
@@ -113,11 +121,11 @@ class ScriptHttp:
                 if response.status not in _REDIRECTS or location is None:
                     return await _read(response)
             before, url = url, _encode_blanks(urljoin(url, location))
-            if response.status not in _SAME_METHOD and method != "HEAD":
+            self._check(url, hosts)
+            if response.status not in _SAME_METHOD and method not in ("GET", "HEAD"):
                 method, has_body = "GET", False
-                headers = {name: value for name, value in headers.items() if name.lower() != "content-type"}
-            if _origin(url) != _origin(before):
-                headers = {name: value for name, value in headers.items() if name.lower() in _FOR_ANY_ORIGIN}
+                headers = {name: value for name, value in headers.items() if name.lower() not in _OF_CONTENT}
+            headers = redirected_headers(headers, before, url)
         raise HttpFailed(f"{web_host(request.url)} redirects more than {REDIRECTS_LIMIT} times")
 
     def _check(self, url: str, hosts: AddressPolicy) -> str:
@@ -173,10 +181,15 @@ def _encode_blanks(url: str) -> str:
     return url.strip(" ").replace(" ", "%20")
 
 
-def _origin(url: str) -> tuple[str, str]:
-    """What headers of a script are for: the scheme, and the host with its port."""
-    parts = urlsplit(url)
-    return parts.scheme, parts.netloc.lower()
+def redirected_headers(headers: Mapping[str, str], before: str, after: str) -> dict[str, str]:
+    """What goes along with a redirect: to another scheme, host or port no header that may be a credential."""
+    same = _origin(before) == _origin(after)
+    return {name: value for name, value in headers.items() if same or name.lower() in _FOR_ANY_ORIGIN}
+
+
+def _origin(url: str) -> tuple[str, str | None, int | None]:
+    parsed = URL(url)
+    return parsed.scheme, parsed.host, parsed.port
 
 
 def _data_of(request: HttpRequest) -> bytes | aiohttp.FormData | None:

@@ -16,7 +16,7 @@ from services.executor.automation.scripting.http import FormField, HttpFailed, H
 from services.executor.automation.scripting.limits import ScriptError
 from services.executor.model.limits import OrganisationLimits
 from services.executor.worker import script_http
-from services.executor.worker.script_http import ScriptHttp
+from services.executor.worker.script_http import ScriptHttp, redirected_headers
 
 HERE = AddressPolicy.parse(["127.0.0.0/8"])
 SECRET_HEADERS = {
@@ -79,6 +79,13 @@ async def credentials(request: web.Request) -> web.Response:
     return web.json_response({name: value for name, value in sent.items() if name not in usual}, status=404)
 
 
+async def everything(request: web.Request) -> web.Response:
+    """What arrived; `body` only if there is one."""
+    sent = {name.lower(): value for name, value in request.headers.items()}
+    body = await request.text()
+    return web.json_response({"method": request.method, **sent, **({"body": body} if body else {})})
+
+
 async def headers(request: web.Request) -> web.Response:
     count, size = int(request.query["count"]), int(request.query["size"])
     return web.Response(headers={f"X-{number}": "x" * size for number in range(count)})
@@ -95,6 +102,7 @@ async def server() -> AsyncIterator[TestServer]:
     app.router.add_get("/large", large)
     app.router.add_get("/credentials", credentials)
     app.router.add_get("/headers", headers)
+    app.router.add_route("*", "/all", everything)
     server = TestServer(app, host="127.0.0.1")
     await server.start_server()
     yield server
@@ -214,6 +222,60 @@ async def test_credentials_stay_with_their_host_and_port(server: TestServer) -> 
         same = HttpRequest(method="GET", url=url(server, "/redirect?to=/credentials"), headers=SECRET_HEADERS)
         kept = json.loads((await http("*.example.test").send(same)).body)
         assert {name.lower(): value for name, value in SECRET_HEADERS.items()}.items() <= kept.items()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "same"),
+    [
+        ("http://api.test/a", "http://api.test/b?c", True),
+        ("http://api.test/", "http://API.test:80/", True),
+        ("https://api.test:443/", "https://api.test/", True),
+        ("http://api.test/", "https://api.test/", False),
+        ("https://api.test/", "http://api.test/", False),
+        ("http://api.test:443/", "https://api.test/", False),
+        ("http://api.test/", "http://api.test:8080/", False),
+        ("http://api.test/", "http://www.api.test/", False),
+        ("http://api.test/", "http://api.test./", False),
+    ],
+)
+@pytest.mark.parametrize("name", [*SECRET_HEADERS, "cookie", "X-Csrf-Token", "Origin", "Private-Token"])
+def test_a_credential_goes_along_only_to_the_same_origin(name: str, before: str, after: str, same: bool) -> None:
+    """Maestro's client (OkHttp) knows the same origins, but leaves out only Authorization."""
+    kept = redirected_headers({name: "x", "Accept": "a"}, before, after)
+    assert kept == ({name: "x", "Accept": "a"} if same else {"Accept": "a"})
+
+
+async def test_what_was_left_out_does_not_come_back(server: TestServer) -> None:
+    back = quote(url(server, "/credentials"))
+    away = quote(url(server, f"/redirect?to={back}", "other.example.test"))
+    request = HttpRequest(method="GET", url=url(server, f"/redirect?to={away}"), headers=SECRET_HEADERS)
+    assert json.loads((await http("*.example.test").send(request)).body) == {}
+
+
+async def test_headers_for_a_proxy_are_never_sent(server: TestServer) -> None:
+    request = HttpRequest(method="GET", url=url(server, "/credentials"), headers={"Proxy-Authorization": "Basic x"})
+    assert "proxy-authorization" not in json.loads((await http("*.example.test").send(request)).body)
+
+
+@pytest.mark.parametrize(
+    ("status", "method", "sent"),
+    [
+        *((status, "GET", {"x-name"}) for status in (300, 301, 302, 303)),
+        *((status, "POST", {"x-name", "content-type", "content-language", "body"}) for status in (307, 308)),
+    ],
+)
+async def test_headers_of_a_body_go_along_with_it_only(
+    server: TestServer, status: int, method: str, sent: set[str]
+) -> None:
+    """RFC 9110, section 15.4."""
+    headers = {"Content-Type": "text/plain", "Content-Language": "en", "X-Name": "a"}
+    address = url(server, f"/redirect?to=/all&status={status}")
+    request = HttpRequest(method="POST", url=address, body="b", headers=headers)
+    arrived = json.loads((await http("*.example.test").send(request)).body)
+    assert (arrived["method"], {name for name in arrived if name in {*sent, "content-type", "content-language"}}) == (
+        method,
+        sent,
+    )
 
 
 @pytest.mark.parametrize(("count", "size"), [(101, 1), (300, 1), (20, 4000), (1, 9000)])
