@@ -18,8 +18,13 @@ EXAMPLES = os.environ.get("MOBILETEST_API_EXAMPLES", "5")
 """The maximum of each operation in the phases `fuzzing` and `stateful`; the other phases know themselves."""
 SEED = os.environ.get("MOBILETEST_API_SEED", "1")
 CASES = 2000
-LIMITS = ("organisation_requests_per_second", "organisation_request_burst", "key_requests_per_second")
-UNLIMITED = {f"MOBILETEST_{name.upper()}": "1000000" for name in (*LIMITS, "key_request_burst")}
+RATES = (
+    "organisation_requests_per_second",
+    "organisation_request_burst",
+    "key_requests_per_second",
+    "key_request_burst",
+)
+UNLIMITED = {f"MOBILETEST_{name.upper()}": "1000000" for name in (*RATES, "organisation_apps")}
 
 
 @pytest.mark.timeout(7200)
