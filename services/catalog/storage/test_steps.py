@@ -1,11 +1,14 @@
 """The steps of versions of tests, each content once in an organisation, with the number of versions that have it."""
 
+import asyncio
 import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from services.catalog.model.tests import Step, steps_digest
-from services.catalog.storage.documents import OrgRows, id_condition
+from services.catalog.model.values import Page
+from services.catalog.storage.documents import MOST_BYTES, OrgRows, decode, id_condition
 from services.chassis import context
 from services.chassis.mongo import Document
 from services.chassis.org_collection import read_too_large
@@ -14,6 +17,9 @@ TEST_STEPS = "test_steps"
 SHARED_STEPS = ""
 """What tests and versions store in place of steps that are stored here."""
 NO_STEPS = "[]"
+
+SharedSteps: TypeAlias = Mapping[str, tuple[Step, ...]]
+"""Steps that are stored here, by their digest."""
 
 
 class MongoTestSteps:
@@ -51,21 +57,32 @@ class MongoTestSteps:
         found = await self._rows.find(id_condition([_own_id(digest) for digest in digests]), projection={"_id": 1})
         return {document["_id"].rpartition("/")[2] for document in found}
 
-    async def load(self, documents: Sequence[Document], most: int) -> Mapping[str, tuple[Step, ...]]:
-        """The steps of tests or versions that are stored here, by their digests, each decoded once.
+    async def find(
+        self, owners: OrgRows, condition: Document, sort: Any = None, page: Page | None = None, **options: Any
+    ) -> tuple[Sequence[Document], SharedSteps]:
+        """The tests or versions that `OrgRows.find` finds, and those of their steps that are stored here.
 
-        InvalidArgument when all steps, equal ones again and again, have more than `most` bytes. LookupError: those of
-        a test that is not deleted are missing.
+        InvalidArgument when they have more than `most` bytes with all their steps, equal ones again and again.
+        LookupError: the steps of one that is not deleted are missing.
         """
+        found, most = await owners.find_raw(condition, sort, page, **options), options.get("most", MOST_BYTES)
+        documents = [decode(raw) for raw in found]
         shared = [document for document in documents if document.get("steps") == SHARED_STEPS]
-        if sum(document["steps_bytes"] for document in shared) > most:
+        if sum(map(len, found)) + sum(document["steps_bytes"] for document in shared) > most:
             raise read_too_large(most)
+        return documents, await self._load(shared, most)
+
+    async def _load(self, shared: Sequence[Document], most: int) -> SharedSteps:
+        """The steps of these, by their digests, each decoded once; other requests have their turns in between."""
         digests = {document["steps_sha256"] for document in shared}
         if not digests:
             return {}
         ids = id_condition([_own_id(digest) for digest in digests])
         found = await self._rows.find(ids, projection={"steps": 1}, most=most)
-        steps = {document["_id"].rpartition("/")[2]: decode_steps(document["steps"]) for document in found}
+        steps = {}
+        for document in found:
+            steps[document["_id"].rpartition("/")[2]] = decode_steps(document["steps"])
+            await asyncio.sleep(0)
         if missing := [d["_id"] for d in shared if d["steps_sha256"] not in steps and d.get("live", True)]:
             raise LookupError(f"the steps of {', '.join(missing)} are missing")
         return steps
@@ -76,8 +93,8 @@ def shared_fields(steps: str) -> Document:
     return {"steps": SHARED_STEPS, "steps_sha256": steps_digest(steps), "steps_bytes": len(steps.encode())}
 
 
-def steps_of(document: Document, shared: Mapping[str, tuple[Step, ...]]) -> tuple[Step, ...]:
-    """The steps of a test or version: its own, or those that `MongoTestSteps.load` has found."""
+def steps_of(document: Document, shared: SharedSteps) -> tuple[Step, ...]:
+    """The steps of a test or version: its own, or those that `MongoTestSteps.find` has found."""
     text = document.get("steps", NO_STEPS)
     return shared.get(document["steps_sha256"], ()) if text == SHARED_STEPS else decode_steps(text)
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from services.catalog.model.tests import PLAN_BYTES, Quarantine, Step, Test, TestFilter, TestVersion, version_bytes
+from services.catalog.model.tests import PLAN_BYTES, Quarantine, Test, TestFilter, TestVersion, version_bytes
 from services.catalog.model.values import Page, Platform
 from services.catalog.storage.documents import (
     IS_LIVE,
@@ -23,14 +23,14 @@ from services.catalog.storage.documents import (
     search_condition,
     search_fields,
 )
-from services.catalog.storage.test_steps import MongoTestSteps, encode_steps, shared_fields, steps_of
+from services.catalog.storage.test_steps import MongoTestSteps, SharedSteps, encode_steps, shared_fields, steps_of
 from services.chassis.mongo import Document
 from services.flows.workspace_media import MediaFile
 
 TESTS = "tests"
 TEST_VERSIONS = "test_versions"
 
-NONE_SHARED: Mapping[str, tuple[Step, ...]] = {}
+NONE_SHARED: SharedSteps = {}
 WITHOUT_STEPS: Document = {"steps": 0, "positions": 0}
 MOST_BYTES_WITH_STEPS = 2 * 1024**2
 """Of tests in one message: each mebibyte of steps costs a third of a second of CPU."""
@@ -84,8 +84,8 @@ class MongoTests(MongoLiveEntities[Test]):
 
     async def _planned(self, condition: Document, most_bytes: int, sort: Any = None) -> Sequence[Test]:
         """Tests with all their steps, which take long to decode: other requests have their turns in between."""
-        tests, documents = [], await self._rows.find(condition, sort, most=most_bytes)
-        shared = await self._steps.load(documents, most_bytes)
+        tests = []
+        documents, shared = await self._steps.find(self._rows, condition, sort, most=most_bytes)
         for document in documents:
             tests.append(from_document(document, shared))
             await asyncio.sleep(0)
@@ -94,8 +94,8 @@ class MongoTests(MongoLiveEntities[Test]):
     async def _find(
         self, condition: Document, sort: Any = None, page: Page | None = None, **options: Any
     ) -> list[Test]:
-        documents = await self._rows.find({**condition, **IS_LIVE}, sort, page, **options)
-        shared = await self._steps.load(documents, options.get("most", MOST_BYTES))
+        live = {**condition, **IS_LIVE}
+        documents, shared = await self._steps.find(self._rows, live, sort, page, **options)
         return [from_document(document, shared) for document in documents]
 
     async def many(self, ids: Collection[str]) -> Sequence[Test]:
@@ -144,17 +144,18 @@ class MongoTests(MongoLiveEntities[Test]):
 
     async def versions(self, test_id: str, page: Page, *, with_steps: bool) -> Sequence[TestVersion]:
         condition, newest_first = {"test_id": test_id}, [("version_number", -1)]
-        documents = await self._versions.find(condition, newest_first, page, **_with(with_steps))
-        return await self._loaded(documents, MOST_BYTES_WITH_STEPS)
+        return await self._find_versions(condition, newest_first, page, **_with(with_steps))
 
     async def of_versions(self, numbers: Mapping[str, int], *, most_bytes: int = PLAN_BYTES) -> Sequence[TestVersion]:
         if not numbers:
             return ()
         ids = [version_id(test_id, number) for test_id, number in numbers.items()]
-        return await self._loaded(await self._versions.find(id_condition(ids), most=most_bytes), most_bytes)
+        return await self._find_versions(id_condition(ids), most=most_bytes)
 
-    async def _loaded(self, documents: Sequence[Document], most: int) -> Sequence[TestVersion]:
-        shared = await self._steps.load(documents, most)
+    async def _find_versions(
+        self, condition: Document, sort: Any = None, page: Page | None = None, **options: Any
+    ) -> Sequence[TestVersion]:
+        documents, shared = await self._steps.find(self._versions, condition, sort, page, **options)
         return [_version(document, shared) for document in documents]
 
     async def kept_files(self, test_id: str) -> frozenset[str]:
@@ -200,7 +201,7 @@ def to_document(test: Test) -> Document:
     )
 
 
-def from_document(document: Document, shared: Mapping[str, tuple[Step, ...]] = NONE_SHARED) -> Test:
+def from_document(document: Document, shared: SharedSteps = NONE_SHARED) -> Test:
     """The test of a stored document; without its steps if they are shared and not given."""
     quarantine = document["quarantine"]
     return load(
@@ -216,7 +217,7 @@ def from_document(document: Document, shared: Mapping[str, tuple[Step, ...]] = N
     )
 
 
-def _version(document: Document, shared: Mapping[str, tuple[Step, ...]]) -> TestVersion:
+def _version(document: Document, shared: SharedSteps) -> TestVersion:
     steps = steps_of(document, shared)
     return load(TestVersion, document, steps=steps, files=_files(document), positions=document.get("positions", ""))
 

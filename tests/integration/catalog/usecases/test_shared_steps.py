@@ -126,9 +126,9 @@ class TestRead:
         assert [version.steps for version in await tests.versions(first.id, FIRST_PAGE, with_steps=False)] == [(), ()]
 
     async def test_a_plan_of_many_copies_is_as_large_as_the_copies(self, catalog: Catalog) -> None:
-        """The executor gets the steps of each."""
+        """The executor gets the steps of each, beside all else that a test has."""
         ids = [(await create(catalog, tags=("x",))).id for _ in range(3)]
-        for most, fits in ((3 * SIZE + 10_000, True), (3 * SIZE - 1, False)):
+        for most, fits in ((3 * SIZE + 10_000, True), (3 * SIZE + 100, False)):
             for read in (
                 catalog.store.tests.with_deleted(ids, most_bytes=most),
                 catalog.store.tests.tagged(["x"], most_bytes=most),
