@@ -118,6 +118,18 @@ async def test_a_key_expires_at_the_end_of_a_local_day(visitor: Visitor, api: Ap
     assert (key["expires_at"], key["scopes"]) == ("2031-06-15T22:00:00Z", ["read"])
 
 
+async def test_a_new_key_is_offered_what_the_own_one_may(visitor: Visitor, api: Api) -> None:
+    lent = {"name": "lent", "scopes": ["read", "admin"], "expires_at": "2031-06-15T22:00:00Z"}
+    visitor.key = created(await api.post("/settings/api-keys", lent))["key"]
+    await open_settings(visitor)
+    await visitor.page.get_by_role("button", name="New key").click()
+    dialog = visitor.page.get_by_role("dialog", name="New API key")
+    await expect(dialog.get_by_role("checkbox")).to_have_count(2)
+    for scope in ("read", "admin"):
+        await expect(dialog.get_by_role("checkbox", name=scope)).to_be_visible()
+    await expect(dialog.get_by_text("Without a day it expires with your key")).to_be_visible()
+
+
 async def test_deleting_the_key_of_the_session_signs_out(visitor: Visitor) -> None:
     await open_settings(visitor)
     own = row(visitor, "this session")

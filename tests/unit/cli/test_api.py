@@ -8,7 +8,7 @@ import pytest
 
 from mobiletest_cli.api import Api
 from mobiletest_cli.configuration import Server
-from mobiletest_cli.errors import CliError
+from mobiletest_cli.errors import AUTHENTICATION, RATE_LIMITED, CliError
 
 
 @pytest.mark.parametrize(
@@ -58,3 +58,19 @@ def test_a_list_without_an_end_is_no_answer_of_ours() -> None:
     with pytest.raises(CliError, match="does not answer as mobiletest does"):
         list(api.pages("apps"))
     assert len(asked) == 1000
+
+
+@pytest.mark.parametrize(
+    ("code", "exit_code", "hint"),
+    [
+        ("SCOPE_MISSING", AUTHENTICATION, "mobiletest whoami shows the scopes of the key"),
+        ("SCOPE_EXCEEDED", AUTHENTICATION, "mobiletest whoami shows the scopes of the key"),
+        ("LIMIT_REACHED", RATE_LIMITED, None),
+    ],
+)
+def test_a_key_that_may_not_is_told_from_a_limit(code: str, exit_code: int, hint: str | None) -> None:
+    answer = httpx.Response(403, json={"detail": "no", "code": code})
+    api = Api(Server("http://10.0.0.7", "mt_key"), patience=0, transport=httpx.MockTransport(lambda _: answer))
+    with pytest.raises(CliError) as refused:
+        api.get("apps")
+    assert (refused.value.exit_code, refused.value.hint) == (exit_code, hint)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from services.chassis.context import Caller, bind
-from services.chassis.errors import InvalidArgument, NotFound, PermissionDenied
+from services.chassis.errors import InvalidArgument, NotFound, PermissionDenied, Unavailable
 from services.chassis.object_store import ObjectStore
 from services.executor.model.attempts import Artifact, ArtifactGone, AttemptResult
 from services.executor.model.baselines import Baseline, baseline_key
@@ -35,6 +35,7 @@ class Scene:
     test: TestKey
     baselines: MongoBaselines
     limits: FakeLimitsSource
+    tests: FakeExistingTests
     usecases: BaselineUseCases
 
     async def accept(self, artifact: Artifact = PICTURE) -> Baseline:
@@ -51,8 +52,8 @@ def make(world: World, notifications: ChangeNotifier, tmp_path: Path) -> Callabl
         await artifacts.put(key.run_id, 1, artifact.name, b"png")
         control = ExecutionControl(world.executions, notifications, artifacts)
         test = TestKey(run.org_id, run.target.test_id)
-        usecases = BaselineUseCases(control, baselines, limits, FakeExistingTests(test))
-        return Scene(key, test, baselines, limits, usecases)
+        tests = FakeExistingTests(test)
+        return Scene(key, test, baselines, limits, tests, BaselineUseCases(control, baselines, limits, tests))
 
     return ended_with
 
@@ -110,6 +111,16 @@ async def test_a_baseline_is_downloaded_and_deleted(scene: Scene) -> None:
     with pytest.raises(NotFound):
         await scene.usecases.delete(test_id, KEY)
     assert await scene.usecases.of_test(test_id) == []
+
+
+async def test_baselines_are_listed_without_the_catalog(scene: Scene) -> None:
+    """Only where there are none it is asked whether there is the test."""
+    accepted = await scene.accept()
+    scene.tests.error = Unavailable("the catalog does not answer")
+    assert await scene.usecases.of_test(scene.test.test_id) == [accepted]
+    await scene.usecases.delete(scene.test.test_id, KEY)
+    with pytest.raises(Unavailable):
+        await scene.usecases.of_test(scene.test.test_id)
 
 
 @pytest.mark.parametrize("key", ["..", "home.png", f"../{KEY}", baseline_key("home.png", "ios-720x1280")])

@@ -110,7 +110,9 @@ async def test_another_sign_in_ends_the_oldest_session(catalog: Catalog, session
     with pytest.raises(Unauthenticated, match=ENDED):
         await sessions.verify(first.token)
     await sessions.end(newest.token)
+    catalog.store.facts.clear()
     again = await sessions.begin(key)
+    assert catalog.store.facts == []  # the one that makes room has been ended and announced
     for kept in (second, other, again):
         await sessions.verify(kept.token)
     assert await rows.count_documents({"api_key_id": first.signed_in.key.id}) == SESSIONS_OF_KEY
