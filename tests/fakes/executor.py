@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from uuid import uuid4
 
 from services.chassis.byte_ranges import FilePart
-from services.chassis.errors import NotFound
+from services.chassis.errors import NotFound, Unavailable
 from services.executor.model.attempts import AttemptResult
 from services.executor.model.executions import BuildConfig, ExecutionKind, StartSubject, TestSelection
 from services.executor.model.limits import UNLIMITED, OrganisationLimits
@@ -131,6 +131,19 @@ class FakeExistingTests:
         if self.error is not None:
             raise self.error
         return [test_id for test_id in test_ids if TestKey(org_id, test_id) in self.tests]
+
+
+class FakeConfirmedLimits:
+    """Every organisation has these limits, unless the catalog is `away`."""
+
+    def __init__(self, limits: OrganisationLimits = UNLIMITED) -> None:
+        self.limits = limits
+        self.away = False
+
+    async def confirmed_limits(self, org_id: str) -> OrganisationLimits:
+        if self.away:
+            raise Unavailable("The catalog is away")
+        return self.limits
 
 
 class FakeLimitsSource:

@@ -31,8 +31,8 @@ class Retention:
         self._lease = lease
         self._limits = limits
         self._days = timedelta(days=days)
-        self._grown: set[str] | None = None
-        """Organisations that may have more than their limit; None: any."""
+        self._grown: dict[str, None] | None = None
+        """Organisations that may have more than their limit, in the order in which they are looked at; None: any."""
 
     async def run(self) -> None:
         """Sweep until cancelled."""
@@ -62,19 +62,28 @@ class Retention:
 
     async def _count(self) -> bool:
         if self._grown is None:
-            self._grown = set(await self._runs.organisations())
+            self._grown = dict.fromkeys(await self._runs.organisations())
         counted = await self._runs.count()
-        self._grown |= counted.org_ids
+        self._grown |= dict.fromkeys(counted.org_ids)
         return not counted.complete
 
     async def _delete_excess(self) -> bool:
-        deleted = False
-        for org_id in sorted(self._grown or ()):
+        """After a failure the others wait for the next sweep: most likely the catalog or the store is away."""
+        grown, deleted = self._grown or {}, False
+        for org_id in list(grown):
+            del grown[org_id]
+            failed = True
             with log_transient(log, "evidence_limit_postponed", org_id=org_id):
-                deleted |= await self._delete_excess_of(org_id)
+                if await self._delete_excess_of(org_id):
+                    grown[org_id], deleted = None, True
+                failed = False
+            if failed:
+                grown[org_id] = None
+                break
         return deleted
 
     async def _delete_excess_of(self, org_id: str) -> bool:
+        """Whether a batch was deleted, so that there may be more."""
         limit = (await self._limits.confirmed_limits(org_id)).evidence_bytes
         excess = 0 if limit is None else await self._runs.used_bytes(org_id) - limit
         run_ids = await self._runs.oldest(org_id, excess, BATCH) if excess > 0 else []
@@ -82,7 +91,6 @@ class Retention:
             log.error("evidence_miscounted", org_id=org_id, excess=excess)
             await self._runs.forget(org_id)
         if not run_ids:
-            self._grown = (self._grown or set()) - {org_id}
             return False
         await self._delete(run_ids)
         refusals.labels("evidence_bytes").inc(len(run_ids))

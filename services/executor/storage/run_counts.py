@@ -18,7 +18,7 @@ from services.executor.model.executions import Execution
 from services.executor.model.limits import StartedRuns
 from services.executor.storage.schema import EXECUTIONS, RUN_COUNTS
 
-SHARDS = 16
+SHARDS = 64
 _CORRECTION = "correction"
 """The row of an organisation that `recount` changes."""
 _RUNS: Document = {"$sum": {"$max": [1, "$counts.total"]}}

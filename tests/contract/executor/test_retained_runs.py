@@ -7,14 +7,18 @@ from datetime import timedelta
 import pytest
 
 from services.chassis.context import current
-from services.executor.artifacts import ArtifactKey
+from services.chassis.object_store import ObjectStore
+from services.executor.artifacts import ArtifactKey, run_prefix
+from services.executor.maintenance.retention import Retention
 from services.executor.model.attempts import Artifact, ArtifactGone, AttemptResult
 from services.executor.model.failures import Category, Failure
+from services.executor.model.limits import OrganisationLimits
 from services.executor.ports.runs import RunKey
 from services.executor.storage.retained_runs import COUNTED_AFTER, WINDOW, MongoRetainedRuns
 from services.executor.storage.schema import ARTIFACTS_KEPT_SINCE, EVIDENCE, RUNS
 from tests.contract.executor.conftest import World
 from tests.contract.executor.executions import finish, running
+from tests.fakes.executor import Always, FakeConfirmedLimits
 
 PICTURE = Artifact("attempt-1-step-000.png", "screenshot", "image/png", 3)
 TREE = replace(PICTURE, name="attempt-1-step-000-tree.xml")
@@ -143,3 +147,27 @@ async def test_days_and_organisations_are_forgotten(world: World, kept: MongoRet
     assert await kept.used_bytes(org_id) == 2 * PICTURE.size_bytes
     await kept.forget(org_id)
     assert await kept.used_bytes(org_id) == 0
+
+
+async def test_a_client_does_not_fill_the_store(world: World, kept: MongoRetainedRuns) -> None:
+    """Of five runs with six bytes each, those that ended last are kept, and that of the run under way."""
+    store = ObjectStore.open("memory:///")
+    keys = [await ended(world, FAILED) for _ in range(5)]
+    under_way = (await running(world)).key
+    for ago, key in enumerate(reversed(keys), start=1):
+        await move_ends(world, timedelta(hours=ago), key)
+    for key in (*keys, under_way):
+        for name in (PICTURE.name, TREE.name):
+            await store.put_bytes(str(ArtifactKey(key.run_id, 1, name)), b"123")
+    limits = FakeConfirmedLimits(OrganisationLimits(evidence_bytes=12))
+    retention = Retention(kept, store, Always(), limits, days=30)
+    while await retention.sweep():
+        pass
+    assert await kept.used_bytes(current().org_id) == 12
+    for key in keys[:3]:
+        assert await gone(world, key) == [ArtifactGone.EXPIRED] * 2
+        assert await store.delete_all(run_prefix(key.run_id)) == 0
+    for key in keys[3:]:
+        assert await gone(world, key) == [None] * 2
+    for key in (*keys[3:], under_way):
+        assert await store.delete_all(run_prefix(key.run_id)) == 2

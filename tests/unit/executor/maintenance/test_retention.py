@@ -5,11 +5,10 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from services.chassis.errors import Unavailable
 from services.executor.maintenance.retention import BATCH, Retention
-from services.executor.model.limits import UNLIMITED, OrganisationLimits
+from services.executor.model.limits import OrganisationLimits
 from services.executor.ports.runs import CountedEvidence
-from tests.fakes.executor import Always
+from tests.fakes.executor import Always, FakeConfirmedLimits
 
 NOW = datetime(2026, 3, 4, tzinfo=UTC)
 
@@ -69,19 +68,6 @@ class FakeArtifactFiles:
             raise OSError("away")
         self.deleted.append(prefix)
         return 1
-
-
-class FakeConfirmedLimits:
-    """Every organisation has these limits, unless the catalog is `away`."""
-
-    def __init__(self, limits: OrganisationLimits = UNLIMITED) -> None:
-        self.limits = limits
-        self.away = False
-
-    async def confirmed_limits(self, org_id: str) -> OrganisationLimits:
-        if self.away:
-            raise Unavailable("The catalog is away")
-        return self.limits
 
 
 class Scene:
