@@ -149,6 +149,7 @@ def _plan(proto: pb.PlannedRun) -> RunPlan:
         env=struct_to_json(proto.env),
         files=tuple(TestFile(file.path, file.sha256) for file in proto.files),
         step_positions=proto.step_positions,
+        size_bytes=proto.ByteSize(),
     )
 
 

@@ -123,7 +123,7 @@ class Execution:
     """One start. `revision` is the number of its latest event; `max_parallel` limits the runs released at a time
     (None: all); `app_ids` are the apps of its runs; `cancel_previous` is None when it was not requested; `name` is that
     of several tests; `sequence` is the number of stages that run one after the other, before the last one;
-    `notice` is a sentence about tests that have no run.
+    `notice` is a sentence about tests that have no run. `counted_runs` is as how many runs it counts.
     """
 
     id: str
@@ -155,6 +155,7 @@ class Execution:
     cancel_requested_at: datetime | None = None
     app_ids: tuple[str, ...] = ()
     notice: str = ""
+    counted_runs: int = 0
     revision: int = 0
 
     @property

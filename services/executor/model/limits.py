@@ -28,7 +28,10 @@ UNLIMITED = OrganisationLimits()
 
 @dataclass(frozen=True, slots=True)
 class StartedRuns:
-    """Runs of an organisation: those that were started today (UTC), and all that are stored."""
+    """Runs of an organisation: those that were started today (UTC), and all that are stored.
+
+    One with a large plan counts as several (`RunPlan.counts_as`).
+    """
 
     today: int = 0
     stored: int = 0

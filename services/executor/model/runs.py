@@ -76,11 +76,15 @@ class TestFile:
     sha256: str
 
 
+PLAN_BYTES = 64 * 1024
+"""The plan of a run that counts as one."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPlan:
     """One run to start. `steps` are free-form JSON. `config_error` says why it cannot start and what to do about it;
     empty when it can. `env` are the variables of the test. `step_positions` are where the steps are written
-    (`flows.positions`), "" if that is not known.
+    (`flows.positions`), "" if that is not known. `size_bytes` is that of the plan as the catalog sent it.
     """
 
     target: RunTarget
@@ -93,6 +97,12 @@ class RunPlan:
     env: Environment = field(default_factory=dict)
     files: tuple[TestFile, ...] = ()
     step_positions: str = ""
+    size_bytes: int = 0
+
+    @property
+    def counts_as(self) -> int:
+        """As how many runs it counts, because it is stored with each: one more for each PLAN_BYTES."""
+        return 1 + self.size_bytes // PLAN_BYTES
 
     @property
     def flow_name(self) -> str:

@@ -96,4 +96,5 @@ def plan_document(run: Run, plan: RunPlan) -> Document:
 
 
 def plan_of(document: Document) -> RunPlan:
-    return from_document(RunPlan, {**document, "steps": orjson.loads(document["steps"])})
+    size = {"size_bytes": len(document["steps"])}  # unless it is stored
+    return from_document(RunPlan, {**size, **document, "steps": orjson.loads(document["steps"])})

@@ -21,7 +21,7 @@ from services.executor.storage.schema import EXECUTIONS, RUN_COUNTS
 SHARDS = 64
 _CORRECTION = "correction"
 """The row of an organisation that `recount` changes."""
-_RUNS: Document = {"$sum": {"$max": [1, "$counts.total"]}}
+_RUNS: Document = {"$sum": {"$max": [1, "$counts.total", "$counted_runs"]}}
 
 
 class MongoRunCounts:
@@ -36,7 +36,8 @@ class MongoRunCounts:
         """Count the runs of new executions, which are stored in the same transaction."""
         runs: Counter[tuple[str, str]] = Counter()
         for execution in executions:
-            runs[execution.org_id, execution.created_at.date().isoformat()] += max(1, execution.counts.total)
+            counted = max(1, execution.counts.total, execution.counted_runs)
+            runs[execution.org_id, execution.created_at.date().isoformat()] += counted
         changes = [self._addition(org_id, day, number) for (org_id, day), number in sorted(runs.items())]
         await self._counts.bulk_write(changes, session=session)
 

@@ -147,8 +147,9 @@ class ExecutionStarter:
         """Store a new execution with a run in a stage for each plan, and cancel what it supersedes."""
         models = execution.run_config.llm_config
         check_models(limits.allowed_models, (models.primary_model, models.reflection_model, models.planning_model))
-        async with self._limits.room(len(plans), limits):
-            return await self._add(execution, plans, stages)
+        counted = sum(plan.counts_as for plan in plans)
+        async with self._limits.room(len(plans), limits, counted=counted):
+            return await self._add(replace(execution, counted_runs=counted), plans, stages)
 
     async def _add(self, execution: Execution, plans: Sequence[RunPlan], stages: Sequence[int]) -> Execution:
         orders, variants = await asyncio.gather(

@@ -16,7 +16,7 @@ from services.chassis.error_status import to_domain_error
 from services.chassis.errors import NotFound, Unavailable
 from services.executor.catalog import RemoteCatalog, open_catalog_channel
 from services.executor.model.executions import BuildConfig, ExecutionKind, StartSubject
-from services.executor.model.runs import Platform, ResolvedRuns, TestFile
+from services.executor.model.runs import PLAN_BYTES, Platform, ResolvedRuns, TestFile
 from services.executor.ports.executions import Catalog, PlanTooLarge
 from tests.integration.executor.catalog_server import TOKEN, Shelf, serving
 
@@ -57,6 +57,14 @@ async def test_a_test_resolves_without_a_workflow(scene: Scene) -> None:
     found = await resolve(scene.catalog, scene.test_id, ExecutionKind.TEST)
     assert (found.workflow_id, len(found.plans)) == ("", 1)
     assert found.plans[0].files == (TestFile("cat.png", PICTURE),)
+
+
+async def test_a_large_plan_counts_as_several_runs() -> None:
+    shelf = Shelf()
+    test_id = shelf.test(shelf.planned({"inputText": "x" * PLAN_BYTES}))
+    async with serving(shelf), open_catalog_channel(shelf.address, TOKEN) as to:
+        [plan] = (await resolve(RemoteCatalog(to), test_id, ExecutionKind.TEST)).plans
+    assert plan.counts_as == 2
 
 
 async def resolve(

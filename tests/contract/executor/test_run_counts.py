@@ -1,6 +1,7 @@
 """How many runs an organisation has started today and has stored."""
 
 import asyncio
+from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any
 
@@ -11,11 +12,13 @@ from services.chassis.context import current
 from services.executor.commands import run_command
 from services.executor.model.changes import start_execution
 from services.executor.model.limits import StartedRuns
+from services.executor.model.runs import PLAN_BYTES
 from services.executor.storage.run_counts import MongoRunCounts
 from services.executor.storage.schema import RUN_COUNTS
+from services.executor.usecases.starts import ExecutionStarter
 from tests.contract.executor.conftest import World, world_on
-from tests.contract.executor.executions import start
-from tests.fakes.executor import plan
+from tests.contract.executor.executions import runs_of, start
+from tests.fakes.executor import FakeCatalog, plan
 
 
 @pytest.fixture
@@ -30,6 +33,16 @@ async def test_runs_are_counted_with_their_execution(world: World, today: date) 
     await start(world, plan(), org_id="another")
     assert await world.executions.started_runs(today) == StartedRuns(3, 3)
     assert await world.executions.started_runs(today + timedelta(days=1)) == StartedRuns(0, 3)
+
+
+async def test_a_run_with_a_large_plan_counts_as_several(world: World, today: date) -> None:
+    """Also when it is run or counted again."""
+    first = await start(world, replace(plan(config_error="Attach it."), size_bytes=3 * PLAN_BYTES), plan())
+    assert await world.executions.started_runs(today) == StartedRuns(5, 5)
+    [large, _] = await runs_of(world, first)
+    await ExecutionStarter(FakeCatalog(), world.executions).rerun(first.id, failed_only=False, run_ids=[large.id])
+    assert await MongoRunCounts(world.mongo).recount() == 0
+    assert await world.executions.started_runs(today) == StartedRuns(9, 9)
 
 
 async def test_a_new_day_begins_with_no_runs(world: World, today: date) -> None:

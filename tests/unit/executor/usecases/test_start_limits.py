@@ -146,3 +146,15 @@ async def test_starts_at_the_same_time_share_the_room_of_a_day(scene: Scene) -> 
     async with scene.limits.room(6, OrganisationLimits(runs_per_day=10)):
         assert isinstance(await refusal(scene, 5, day=10), ResourceExhausted)
         assert await refusal(scene, 4, day=10) is None
+
+
+async def test_a_run_with_a_large_plan_counts_as_several_when_it_is_stored(scene: Scene) -> None:
+    """And as one that waits for a device."""
+    limits = OrganisationLimits(queued_runs=1, runs_per_day=10)
+    await scene.limits.refresh()
+    with pytest.raises(PermissionDenied, match="1 run that count as 11, because their steps have more than 64 KiB"):
+        async with scene.limits.room(1, limits, counted=11):
+            pass
+    async with scene.limits.room(1, limits, counted=10):
+        assert isinstance(await refusal(scene, 1, day=10), ResourceExhausted)
+        assert await refusal(scene, 1) is None
