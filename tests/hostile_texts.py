@@ -26,6 +26,15 @@ PIECES = (
     "Section_End",
     "travis_fold:end:",
     "travis_time",
+    "@@[section:begin]",
+    "[[ATTACHMENT|/etc/passwd]]",
+    "[[Property",
+    "|",
+    "<DartMeasurementFile>",
+    "<ctest",
+    "Measurement",
+    "SPINNAKER_PROPERTY_A=b",
+    "@@@STEP_FAILURE@@@",
     "\x1b]52;c;cm0gLXJmIH4=\x07",
     "\x1b[2J",
     "\x9b31m",
@@ -53,15 +62,17 @@ ANYTHING = "\n".join(PIECES)
 """All of them in one text."""
 _STYLES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _ANYWHERE = re.compile(
-    r"##\[|##vso\[|##teamcity\[|section_start:|section_end:|travis_fold:|travis_time:", re.IGNORECASE
+    r"##\[|##vso\[|##teamcity\[|section_start:|section_end:|travis_fold:|travis_time:|@@\[|\[\[(?:attachment|property)\|"
+    r"|<(?:ctest|dart)measurement|spinnaker_(?:property_|config_json=)",
+    re.IGNORECASE,
 )
-_HEADERS = re.compile(r"(?:---|\+\+\+|~~~)\s|\^\^\^\s+\+\+\+")
+_HEADERS = re.compile(r"(?:---|\+\+\+|~~~)\s|\^\^\^\s+\+\+\+|@@@[A-Z]")
 _REORDERING = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 
 
 def commands(output: str) -> Iterator[str]:
-    """The lines that a CI system takes for commands: as the runners of GitHub, Azure, TeamCity, GitLab, Buildkite and
-    Travis CI look for them.
+    """The lines that a CI system takes for commands: as the runners of GitHub, Azure, TeamCity, GitLab, Buildkite,
+    Travis CI, Appcircle, Buildbot and Spinnaker look for them, and Jenkins, GitLab and CTest in results of tests.
     """
     for line in re.split(r"[\r\n]", _STYLES.sub("", output)):
         if line.lstrip().startswith("::") or _ANYWHERE.search(line) or _HEADERS.match(line.lstrip()):

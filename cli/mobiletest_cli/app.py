@@ -88,6 +88,7 @@ def _command() -> Any:
 
 def _refuse(error: Any, *, as_json: bool) -> int:
     """Say what is wrong with the arguments; the exit code."""
+    from mobiletest_cli.flows.printable import one_line
     from mobiletest_cli.output import Output
 
     if as_json:
@@ -95,5 +96,6 @@ def _refuse(error: Any, *, as_json: bool) -> int:
     else:
         shown = io.StringIO()
         error.show(shown)
-        Output().usage(shown.getvalue())
+        said = f"Error: {error.format_message()}"
+        Output().usage(shown.getvalue().replace(said, one_line(said)))
     return USAGE

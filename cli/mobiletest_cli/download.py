@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ import httpx
 from mobiletest_cli.api import Api
 from mobiletest_cli.errors import INVALID_FILE, UNREACHABLE, CliError
 from mobiletest_cli.file_replacement import replacing
-from mobiletest_cli.names import file_name, is_id
+from mobiletest_cli.names import file_name, folded, is_id
 from mobiletest_cli.output import Output
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def download_to(api: Api, path: str, file: Path | None = None, *, name: str = "d
     with api.stream(path) as response:
         found = _NAME.search(response.headers.get("Content-Disposition", ""))
         target = file or Path(file_name(found[1] if found else name, name))
-        if file is None and target.exists():
+        if file is None and os.path.lexists(target):
             raise CliError(f"{target}: exists already", INVALID_FILE, "Name another file with --output")
         try:
             with replacing(target) as content:
@@ -46,9 +47,21 @@ def download_artifacts(api: Api, output: Output, run: Run, folder: Path) -> None
     """
     if not is_id(run["id"]):
         raise CliError(f'the server calls a run "{run["id"]}", which is not an id', UNREACHABLE, "mobiletest doctor")
+    taken: set[str] = set()
     for attempt in run["attempts"]:
         for artifact in attempt["artifacts"]:
             if artifact["url"]:
                 path = f"executions/{run['execution_id']}/runs/{run['id']}/artifacts/{artifact['name']}"
-                target = folder / run["id"] / file_name(artifact["name"], "artifact")
+                target = folder / run["id"] / _unique_name(artifact["name"], taken)
                 output.say(f"Wrote {download_to(api, path, target)}.")
+
+
+def _unique_name(wanted: str, taken: set[str]) -> str:
+    """A name of a file that is none of those taken, on no system; it is taken then."""
+    name, number = file_name(wanted, "artifact"), 1
+    stem, dot, ending = name.rpartition(".")
+    while folded(name) in taken:
+        number += 1
+        name = f"{stem}-{number}.{ending}" if dot else f"{ending}-{number}"
+    taken.add(folded(name))
+    return name

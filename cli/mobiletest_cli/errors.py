@@ -1,5 +1,12 @@
 """How the command ends when it cannot do what was asked: exit codes, and the error that carries one."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 OK = 0
 FAILED = 1
 USAGE = 2
@@ -32,13 +39,22 @@ MEANINGS = {
 
 
 class CliError(Exception):
-    """The command cannot go on: what is wrong and where, the exit code, and what to do about it (`hint`)."""
+    """The command cannot go on: what is wrong and where, the exit code, and what to do about it (`hint`).
 
-    def __init__(self, message: str, exit_code: int, hint: str | None = None) -> None:
+    `details` are lines for the end of the message, which is one line.
+    """
+
+    def __init__(self, message: str, exit_code: int, hint: str | None = None, *, details: Sequence[str] = ()) -> None:
         super().__init__(message)
         self.message = message
         self.exit_code = exit_code
         self.hint = hint
+        self.details = details
+
+    @property
+    def text(self) -> str:
+        """The message with its details."""
+        return "\n".join([self.message, *self.details])
 
 
 class RequestRefused(CliError):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mobiletest_cli.errors import INVALID_FILE, CliError
 from mobiletest_cli.file_replacement import replacing
 from mobiletest_cli.folder_search import FLOW_FOLDER, find_repository, is_hidden
-from mobiletest_cli.names import file_name
+from mobiletest_cli.names import file_name, folded
 
 if TYPE_CHECKING:
     from mobiletest_cli.api_types import Test
@@ -27,15 +27,20 @@ def write_flows(folder: Path, tests: Iterable[Test], *, force: bool = False) -> 
     """
     contents = _contents(folder, tests)
     _check_links(folder, contents)
-    changed = [(path, text) for path, text in contents.items() if not path.is_file() or path.read_bytes() != text]
-    existing = [str(path) for path, _ in changed if path.exists()]
+    changed = [path for path, text in contents.items() if not path.is_file() or path.read_bytes() != text]
+    existing = [str(path) for path in changed if path.exists()]
     if existing and not force:
         more = f" and {len(existing) - 1} more" if len(existing) > 1 else ""
         raise CliError(f"{existing[0]}{more}: differs from the server", INVALID_FILE, "Overwrite with --force")
-    for path, text in changed:
+    twins: dict[str, Path] = {}
+    for path in changed:
+        twin = twins.setdefault(folded(path), path)
+        if twin != path and path.exists() and path.samefile(twin):
+            message = f"{path}: is the same file as {twin} on this system"
+            raise CliError(message, INVALID_FILE, "Rename one of the flows, and push it")
         with replacing(path) as file:
-            file.write(text)
-    return [path for path, _ in changed]
+            file.write(contents[path])
+    return changed
 
 
 def _check_links(folder: Path, paths: Iterable[Path]) -> None:

@@ -96,7 +96,7 @@ def _wait_until_ready(process: subprocess.Popen[bytes], state: Path) -> Server:
     while not ready.exists():
         if process.poll() is not None or time.monotonic() > deadline:
             last = (state / "run.log").read_text(errors="replace").splitlines()[-5:]
-            raise CliError("the local server did not start:\n" + "\n".join(last), UNREACHABLE)
+            raise CliError("the local server did not start:", UNREACHABLE, details=last)
         time.sleep(0.1)
     document = json.loads(ready.read_text("utf-8"))
     return Server(document["url"], document["api_key"], key_source="--local")

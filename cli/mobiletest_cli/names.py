@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from unicodedata import normalize
 
 from mobiletest_cli.errors import USAGE, CliError
 from mobiletest_cli.flows.printable import visible
@@ -10,8 +11,12 @@ from mobiletest_cli.flows.printable import visible
 _ID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.ASCII)
 _UNUSABLE = re.compile(r"[\t\n<>:\"/\\|?*\ufffd]")
 """What a name of a file cannot have on one system or another, of what is printable."""
-_RESERVED = re.compile(r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³])(?:[ .].*)?", re.ASCII | re.IGNORECASE)
-"""Devices of Windows, whatever their ending."""
+_RESERVED = re.compile(
+    r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³])(?:[ .].*)?|git~[0-9]+", re.ASCII | re.IGNORECASE
+)
+"""Devices of Windows, whatever their ending, and its short name of .git."""
+_IGNORED = "\u200b\u200c\u200d"
+"""Characters without which some systems read a name: one of them before ".git" does not make it another."""
 _NAME_BYTES, _ENDING_LENGTH = 200, 10
 _SEGMENT = re.compile(r"[^\x00-\x20\x7f-\xa0%?#\\\ud800-\udfff]+")
 
@@ -30,11 +35,16 @@ def check_path(path: str) -> str:
 
 def file_name(text: str, fallback: str) -> str:
     """The text as the name of a visible file in its folder on every system; `fallback` if nothing is left of it."""
-    name = _UNUSABLE.sub("_", visible(text)).strip(". ")
+    name = _UNUSABLE.sub("_", visible(text)).strip(f". {_IGNORED}")
     if _RESERVED.fullmatch(name):
         name = f"_{name}"
     stem, dot, ending = name.rpartition(".")
     if not dot or len(ending) > _ENDING_LENGTH:
         stem, ending = name, ""
     kept = stem.encode()[:_NAME_BYTES].decode(errors="ignore")
-    return f"{kept}.{ending}" if ending else kept.rstrip(". ") or fallback
+    return f"{kept}.{ending}" if ending else kept.rstrip(f". {_IGNORED}") or fallback
+
+
+def folded(name: object) -> str:
+    """What names have in common that are the same file on some systems."""
+    return normalize("NFC", normalize("NFC", str(name)).casefold())

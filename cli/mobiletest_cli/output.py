@@ -1,6 +1,7 @@
 """What the command prints: results to stdout, progress and errors to stderr, one JSON document with --json.
 
-Nothing else writes to these streams, because here texts are made harmless (`printable`).
+Nothing else writes to these streams, because here texts are made harmless (`printable`), and a line is one line, so
+that no name or message of others passes for a verdict.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from mobiletest_cli.errors import INVALID_FILE, UNREACHABLE, USAGE, CliError, RequestRefused
-from mobiletest_cli.flows.printable import guard_line_starts, printable
+from mobiletest_cli.flows.printable import guard_line_starts, one_line, printable
 from mobiletest_cli.printable import WorkflowCommand, printable_json
 
 if TYPE_CHECKING:
@@ -95,12 +96,12 @@ class Output:
 
     def ask(self, question: str, *, hidden: bool = False) -> str:
         """What the user types, perhaps without being shown."""
-        answer: str = typer.prompt(printable(f"{question}: "), prompt_suffix="", hide_input=hidden, err=True)
+        answer: str = typer.prompt(printable(f"{one_line(question)}: "), prompt_suffix="", hide_input=hidden, err=True)
         return answer
 
     def confirm(self, question: str) -> bool:
         """Whether the user says yes."""
-        return typer.confirm(printable(f"{question} [y/N]: "), prompt_suffix="", show_default=False, err=True)
+        return typer.confirm(printable(f"{one_line(question)} [y/N]: "), prompt_suffix="", show_default=False, err=True)
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         """A table of texts; words of a status are colored."""
@@ -167,7 +168,7 @@ class Output:
             self.say(empty)
 
     def item(self, value: Any, text: str) -> None:
-        """One item: its JSON, or a text such as its id."""
+        """One item: its JSON, or a line such as its id."""
         if self.as_json:
             self.document(value)
         else:
@@ -186,6 +187,8 @@ class Output:
             self.document({"error": error_document(error)})
             return
         self.error_line(error.message)
+        for line in error.details:
+            _print(self._stderr, line, style="red")
         if error.hint:
             _print(self._stderr, f"  {error.hint}")
         if isinstance(error, RequestRefused) and error.status >= 500 and error.request_id:
@@ -212,7 +215,7 @@ class Output:
 
 def error_document(error: CliError) -> dict[str, Any]:
     """The JSON of an error."""
-    document: dict[str, Any] = {"message": error.message, "exit_code": error.exit_code, "hint": error.hint}
+    document: dict[str, Any] = {"message": error.text, "exit_code": error.exit_code, "hint": error.hint}
     if isinstance(error, RequestRefused):
         document |= {"status": error.status, "code": error.code, "request_id": error.request_id}
     return document
@@ -238,10 +241,10 @@ def _print(console: Console, text: str, *, style: str | None = None) -> None:
 
 
 def _text(text: str, style: str = "") -> Text:
-    """The text as rich prints it: without a meaning of brackets and colons."""
+    """The text in one line as rich prints it: without a meaning of brackets and colons."""
     from rich.text import Text
 
-    return Text(printable(text), style=style)
+    return Text(printable(one_line(text)), style=style)
 
 
 def _console(file: Any) -> Console:

@@ -45,8 +45,8 @@ def _problem(remark: Remark, severity: str) -> Problem:
     return Problem(remark.file, remark.line, remark.column, remark.message, severity)
 
 
-def render(problem: Problem, source_text: str | None, display_path: str | None = None) -> str:
-    """The problem as compilers write it, with the line of the file and a mark under the column."""
+def render(problem: Problem, source_text: str | None, display_path: str | None = None) -> list[str]:
+    """The lines of the problem as compilers write it, with that of the file and a mark under the column."""
     place = ":".join(str(part) for part in (problem.line, problem.column) if part is not None)
     path = _printable(display_path or problem.file)
     head = f"{path}:{place}: " if place else f"{path}: "
@@ -55,7 +55,7 @@ def render(problem: Problem, source_text: str | None, display_path: str | None =
     if problem.line is not None and source_text and problem.line <= len(source):
         excerpt, before = _excerpt(source[problem.line - 1], problem.column or 1)
         lines += [f"{problem.line:>5} | {excerpt}".rstrip(), f"{'':>5} | {' ' * before}^"]
-    return "\n".join(lines)
+    return lines
 
 
 def _excerpt(line: str, column: int) -> tuple[str, int]:

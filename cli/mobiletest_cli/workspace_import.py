@@ -24,7 +24,8 @@ def import_folder(
     """
     answer = _send(api, files, workspace, app_id, dry_run=dry_run)
     for notice in answer["notices"]:
-        output.say(_rendered(notice, "notice", files))
+        for line in _rendered(notice, "notice", files):
+            output.say(line)
     _check(answer, files)
     counts = (answer["created_count"], answer["changed_count"], answer["unchanged_count"])
     output.say("Imported {}: {} new, {} changed, {} unchanged.".format(answer["workspace"], *counts))
@@ -60,12 +61,12 @@ def _check(answer: ImportTestsResult, files: Workspace) -> None:
     """CliError: a flow is refused."""
     problems = [problem for flow in answer["refused"] for problem in flow["problems"]]
     if problems:
-        shown = "\n".join(_rendered(problem, "error", files) for problem in problems)
+        shown = [line for problem in problems for line in _rendered(problem, "error", files)]
         count = answer["refused_count"]
-        raise CliError(f"{count} flow{'s' if count > 1 else ''} cannot be run:\n{shown}", INVALID_FILE)
+        raise CliError(f"{count} flow{'s' if count > 1 else ''} cannot be run:", INVALID_FILE, details=shown)
 
 
-def _rendered(remark: FileRemark, severity: str, files: Workspace) -> str:
+def _rendered(remark: FileRemark, severity: str, files: Workspace) -> list[str]:
     problem = Problem(remark["file"], remark["line"], remark["column"], remark["message"], severity)
     return render(problem, files.text(remark["file"]), files.display_path(remark["file"]))
 

@@ -162,8 +162,10 @@ def _trace(failure: Failure | None, attempts: Iterable[Attempt]) -> str:
 def _steps(attempt: Attempt) -> str:
     lines = [f"attempt {attempt.number} on {attempt.device or 'no device'}, worker {attempt.worker}"]
     for step in attempt.steps:
+        indent = "  " * step.depth
         message = f": {step.message}" if step.message else ""
-        lines.append(f"{'  ' * step.depth}{step.index + 1}. {step.text} [{step.status}]{message}")
+        line = f"{indent}{step.index + 1}. {step.text} [{step.status}]{message}"
+        lines.append(line.replace("\n", f"\n{indent}   "))  # what a step says does not pass for another step
     return "\n".join(lines)
 
 

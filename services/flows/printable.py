@@ -16,12 +16,16 @@ UNPRINTABLE = (
 IN_LINE = (
     r"(?<=#)#(?=[a-z]*\[)"  # ##[...] of Azure Pipelines and GitHub, ##vso[...], ##teamcity[...]
     r"|(?:(?<=section_start)|(?<=section_end)|(?<=travis_fold)|(?<=travis_time)):"  # GitLab, Travis CI
+    r"|(?<=@)@(?=\[)"  # @@[...] of Appcircle
+    r"|(?<=\[)\[(?=[a-z]+\|)"  # [[ATTACHMENT|path]] in JUnit, whose file Jenkins, GitLab and Azure publish
+    r"|(?<=<)[cd](?=(?:test|art)measurement)"  # <CTestMeasurementFile ...> and <DartMeasurement ...>, as CTest does
+    r"|(?<=spinnaker)_(?=property_|config_json=)"
 )
 """What CI systems look for everywhere in a line: of each command the one character without which it is none."""
 FLAGS = re.ASCII | re.IGNORECASE
 _AT_LINE_START = re.compile(
     r"^((?:[^\S\n]|\x1b\[[\d;]*m)*)"  # GitHub skips spaces, Buildkite the colors, which tables have
-    r"(?=::|(?:---|\+\+\+|~~~)[^\S\n]|\^\^\^[^\S\n]+\+\+\+)",
+    r"(?=::|(?:---|\+\+\+|~~~)[^\S\n]|\^\^\^[^\S\n]+\+\+\+|@@@[A-Za-z])",  # the last of Buildbot
     re.MULTILINE | re.UNICODE,
 )
 _CONTROL = re.compile(UNPRINTABLE)
@@ -36,6 +40,12 @@ def printable(text: str) -> str:
 def visible(text: str) -> str:
     """The text without what would act on a terminal."""
     return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n"))
+
+
+def one_line(text: str) -> str:
+    """The text in one line: its lines would pass for others of the command, such as a verdict."""
+    first, *more = text.split("\n")
+    return " ".join([first.rstrip(), *filter(None, map(str.strip, more))]) if more else text
 
 
 def guard_line_starts(text: str) -> str:

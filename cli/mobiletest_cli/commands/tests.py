@@ -117,7 +117,8 @@ def validate(context: Context, paths: Paths = None) -> int:
     if context.output.as_json:
         context.output.document({"items": [asdict(problem) for problem in problems]})
     for problem in problems:
-        context.output.result(render(problem, files.text(problem.file), files.display_path(problem.file)))
+        for line in render(problem, files.text(problem.file), files.display_path(problem.file)):
+            context.output.result(line)
     errors = sum(problem.severity == "error" for problem in problems)
     context.output.say(f"{errors} problem{'' if errors == 1 else 's'}." if errors else "No problems.")
     return INVALID_FILE if errors else OK
@@ -129,7 +130,10 @@ def show(context: Context, test: TestArgument) -> None:
     from mobiletest_cli.lookup import find_test
 
     found = context.api.get(f"tests/{find_test(context.api, test)['id']}")
-    context.output.item(found, flow_text(found).rstrip("\n"))
+    if context.output.as_json:
+        context.output.document(found)
+    else:
+        context.output.text(flow_text(found))
 
 
 def runs(

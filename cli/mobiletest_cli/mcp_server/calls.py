@@ -42,7 +42,7 @@ class Calls:
         try:
             answer = await anyio.to_thread.run_sync(call, limiter=self._limiter, abandon_on_cancel=True)
         except CliError as error:
-            raise ToolError(printable(f"{error.message}. {error.hint}" if error.hint else error.message)) from None
+            raise ToolError(printable(f"{error.text}. {error.hint}" if error.hint else error.text)) from None
         except Exception as error:
             raise ToolError(printable(f"defect of mobiletest mcp: {type(error).__name__}: {error}")) from None
         return cast("R", printable_values(answer))

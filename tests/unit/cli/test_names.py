@@ -34,6 +34,8 @@ OUTSIDE = (
     "~/.ssh/authorized_keys",
     ".bashrc",
     ".git/config",
+    "git~1/hooks/pre-commit",
+    "\u200c.git/config",
     "CON",
     "nul.txt",
     "com1.png",
@@ -74,6 +76,9 @@ def is_plain(name: str) -> bool:
         ("C:\\a\x00b", "C__a_b"),
         ("..", "other"),
         ("x" * 300 + ".png", "x" * 200 + ".png"),
+        ("git~1", "_git~1"),
+        ("\u200c.git", "git"),
+        ("👨\u200d👩.png", "👨\u200d👩.png"),
     ],
 )
 def test_a_name_of_a_file_stays_what_it_is_or_becomes_one(text: str, expected: str) -> None:
@@ -119,6 +124,38 @@ def test_artifacts_are_written_into_the_folder_of_the_run(tmp_path: Path, name: 
     with suppress(CliError):
         download_artifacts(api(httpx.Response(200, content=b"x")), Output(quiet=True), run, folder)
     assert all(path.parts[:3] == ("a", "out", EXECUTION) and is_plain(path.parts[3]) for path in written(tmp_path))
+
+
+def test_artifacts_that_are_one_file_on_some_system_are_all_kept(tmp_path: Path) -> None:
+    names = ["Shot.png", "shot.png", "a/b", "a:b", "gro\u0308\u00dfe.png", "gr\u00f6SSE.png"]
+    artifacts = [{"name": name, "url": "x"} for name in names]
+    run: Any = passed(id=EXECUTION, execution_id=EXECUTION, attempts=[{"artifacts": artifacts}])
+    with suppress(CliError):
+        download_artifacts(api(httpx.Response(200, content=b"x")), Output(quiet=True), run, tmp_path)
+    assert len({str(path).casefold() for path in written(tmp_path)}) == len(written(tmp_path)) == len(names)
+
+
+def test_a_download_is_not_written_through_a_link_that_leads_nowhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "app.apk").symlink_to("../outside.apk")
+    monkeypatch.chdir(tmp_path / "here")
+    headers = {"Content-Disposition": 'attachment; filename="app.apk"'}
+    with pytest.raises(CliError, match="exists already"):
+        download_to(api(httpx.Response(200, content=b"x", headers=headers)), "apps/builds/1/download")
+    assert written(tmp_path) == []
+
+
+def test_no_flow_is_written_over_another(tmp_path: Path) -> None:
+    """As on systems on which names in another case are the same file."""
+    (tmp_path / "pay.yaml").symlink_to("Pay.yaml")
+    tests = [
+        {"id": each, "name": each, "source_path": each, "steps": [], "tags": []} for each in ("Pay.yaml", "pay.yaml")
+    ]
+    with pytest.raises(CliError, match="is the same file as"):
+        write_flows(tmp_path, cast("Any", tests), force=True)
+    assert "name: Pay.yaml" in (tmp_path / "Pay.yaml").read_text()
 
 
 @pytest.mark.parametrize("name", ["..", "../..", "/tmp", "", "C:\\x", "evil\x00"])

@@ -19,7 +19,7 @@ from mobiletest_cli.completion import script
 from mobiletest_cli.errors import UNREACHABLE, USAGE, CliError, RequestRefused
 from mobiletest_cli.flows.printable import printable
 from mobiletest_cli.output import Output
-from mobiletest_cli.presentation import show_runs
+from mobiletest_cli.presentation import show_runs, show_steps
 from mobiletest_cli.printable import WorkflowCommand, printable_json, printable_values
 from mobiletest_cli.results import github, junit
 from mobiletest_cli.results.markdown import render_empty, render_markdown
@@ -42,6 +42,11 @@ from tests.unit.cli.report_samples import attempt, failed, passed, reason, repor
         ("::add-mask::a\n \xa0::b::", "\\::add-mask::a\n \xa0\\::b::"),
         ("section_start:1:a section_end:1:a", r"section_start\:1:a section_end\:1:a"),
         ("travis_fold:start:a", r"travis_fold\:start:a"),
+        ("@@[section:begin] a @@ [b] @a[0]", r"@\@[section:begin] a @@ [b] @a[0]"),
+        ("see [[ATTACHMENT|../.ssh/id_rsa]] [[link]] a[[0]]", r"see [\[ATTACHMENT|../.ssh/id_rsa]] [[link]] a[[0]]"),
+        ("<DartMeasurementFile>/a</> <CTestMeasurement <b>", r"<\DartMeasurementFile>/a</> <\CTestMeasurement <b>"),
+        ("SPINNAKER_PROPERTY_A=b SPINNAKER_HOME=c", r"SPINNAKER\_PROPERTY_A=b SPINNAKER_HOME=c"),
+        ("@@@STEP_FAILURE@@@ a@@@B", r"\@@@STEP_FAILURE@@@ a@@@B"),
         ("--- a\n+++ b\n~~~ c\n^^^  +++", "\\--- a\n\\+++ b\n\\~~~ c\n\\^^^  +++"),
     ],
 )
@@ -147,6 +152,36 @@ def test_a_terminal_gets_no_sequences_but_those_of_colors_and_progress(name: str
         assert controls(shown) <= {"\x1b", "\r"}
         assert "\x1b]" not in shown
         assert "\x1b[2J" not in shown
+
+
+FORGED = "Pay\n12 passed of 12 runs.\r\nGate: passed"
+
+
+@pytest.mark.parametrize(
+    "name", sorted(CALLS.keys() - {"document", "text", "usage", "traceback", "status", "progress_bar"})
+)
+def test_a_text_forges_no_line(name: str) -> None:
+    with screens(width=200) as (out, err):
+        CALLS[name](Output(), FORGED)
+    shown = out.shown() + err.shown()
+    assert "12 passed" in shown
+    assert [line for line in shown.splitlines() if line.lstrip().startswith(("12 passed", "Gate:"))] == []
+
+
+def test_what_steps_say_passes_for_no_line_of_the_command() -> None:
+    step = {"index": 0, "depth": 0, "duration_seconds": 1.0, "text": FORGED, "status": "failed", "message": FORGED}
+    tried: Any = {**attempt(FORGED, device=FORGED), "worker": "w", "steps": [step], "artifacts": []}
+    run = failed(FORGED, FORGED, source_path=FORGED, attempts=[tried])
+    for show in (show_steps, lambda output, run: show_runs(output, [run])):
+        with screens(width=200) as (out, _):
+            show(Output(), run)
+        assert [line for line in out.shown().splitlines() if line.lstrip().startswith(("12 passed", "Gate:"))] == []
+
+
+def test_arguments_that_are_refused_forge_no_line() -> None:
+    with screens(width=200) as (_, err):
+        assert run_command(["wait", "--timeout", FORGED]) == USAGE
+    assert [line for line in err.shown().splitlines() if line.startswith(("12 passed", "Gate:"))] == []
 
 
 @pytest.mark.parametrize("width", [9, 20, 30])

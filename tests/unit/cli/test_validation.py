@@ -55,7 +55,7 @@ def test_problem_is_shown_with_its_line(tmp_path: Path) -> None:
     shutil.copytree(SAMPLES / "both", tmp_path, dirs_exist_ok=True)
     workspace = find_files([tmp_path])
     first = validate(workspace)[0]
-    assert render(first, workspace.text(first.file), "flows/bad_command.yaml").splitlines() == [
+    assert render(first, workspace.text(first.file), "flows/bad_command.yaml") == [
         'flows/bad_command.yaml:4:3: error: unknown command "tapOnn"; did you mean tapOn?',
         "    4 | - tapOnn: Settings # refused: line 4, column 3",
         "      |   ^",
@@ -64,7 +64,7 @@ def test_problem_is_shown_with_its_line(tmp_path: Path) -> None:
 
 def marked(text: str, line: int, column: int) -> tuple[str, str]:
     """The line that is shown, and what is above the mark in it, counted in characters."""
-    head, shown, mark = render(Problem("a.yaml", line, column, "wrong"), text).splitlines()
+    head, shown, mark = render(Problem("a.yaml", line, column, "wrong"), text)
     assert head == f"a.yaml:{line}:{column}: error: wrong"
     return shown[8:], mark[8:]
 
@@ -115,7 +115,7 @@ def test_long_line_is_cut_around_the_column(column: int, before: str, after: str
     ],
 )
 def test_problem_without_a_line_is_one_line(problem: Problem, text: str | None, shown: str) -> None:
-    assert render(problem, text) == shown
+    assert render(problem, text) == [shown]
 
 
 def test_picture_of_a_flow_is_validated(tmp_path: Path) -> None:

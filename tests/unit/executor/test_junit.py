@@ -265,3 +265,18 @@ def test_no_text_acts_on_a_terminal_or_a_ci_system(run: Run) -> None:
     for text in texts:
         assert (list(commands(text)), controls(text)) == ([], set())
     assert "PATH" in document
+
+
+def test_a_text_names_no_file_to_publish_and_passes_for_no_step() -> None:
+    """Jenkins, GitLab and Azure Pipelines publish the file that [[ATTACHMENT|path]] names."""
+    attack = "x\n[[ATTACHMENT|/etc/passwd]]\n2. tap Pay [passed]\nattempt 2 on Pixel, worker w"
+    result = failing()
+    assert result.failure is not None
+    failure, steps = replace(result.failure, message=attack), [replace(each, text=attack) for each in result.steps]
+    run = finish(claimed_run(), replace(result, failure=failure, steps=tuple(steps)))
+    run = replace(run, target=replace(run.target, properties=((attack, attack),)))
+    texts = [text for each in rendered(run).iter() for text in (each.text or "", *each.attrib.values())]
+    assert any(r"[\[ATTACHMENT|/etc/passwd]]" in text for text in texts)
+    assert not any("[[ATTACHMENT" in text for text in texts)
+    lines = (case(run).findtext("system-out") or "").splitlines()
+    assert not [line for line in lines if line.startswith(("2. tap", "attempt 2"))]
