@@ -1,32 +1,22 @@
 """Texts of one attempt that nobody may read afterwards: values of secret variables, and what password fields hold."""
 
-import json
 import re
 from collections.abc import Iterator, Mapping
-from html import escape
 from typing import Any
-from unicodedata import normalize
-from urllib.parse import quote, quote_plus
 
 from services.executor.automation.devices.port import Device
 from services.executor.automation.devices.watcher import Watcher
 from services.executor.automation.screen.elements import Element, walk
+from services.executor.automation.secret_spellings import MIN_LENGTH, SecretPattern, codes, patterns, spellings
 from services.flows.secret_names import is_secret_name
 
-MIN_LENGTH = 3
-"""Shorter texts are in every other text, and are not masked."""
-LINE_LENGTH = 8
-"""From this length, lines of a secret are masked on their own."""
 SHORTENED_LIMIT = 100_000
 """In longer texts, which are neither messages nor lists of elements, nothing was shortened."""
 LEAST_BEFORE_ELLIPSIS, LEAST_BEFORE_END = 4, 24
 """How many characters of a secret are recognised where a text was shortened."""
+LONGEST_PERIOD = 512
+"""Of secrets whose occurrences overlap, such as "abcabc"."""
 _ELLIPSIS, _END = re.compile(r"\.\.\.|…"), re.compile(r'"|$')
-_PERCENT = re.compile("%[0-9A-F]{2}")
-_QUOTES = tuple(
-    str.maketrans({'"': double, "'": single})
-    for double, single in (('"', "'"), ("&quot;", "'"), ("&quot;", "&#x27;"), ("&quot;", "&#39;"), ("&quot;", "&apos;"))
-)
 
 
 class SecretTexts:
@@ -39,6 +29,8 @@ class SecretTexts:
     def __init__(self) -> None:
         self._shown: dict[str, str] = {}
         self._spellings: dict[str, str] = {}
+        self._codes: dict[str, str] = {}
+        self._patterns: list[tuple[SecretPattern, str]] = []
         self._variables: dict[str, str] = {}
         self._typed = 0
 
@@ -76,27 +68,46 @@ class SecretTexts:
 
     def _mask_as(self, text: str, shown: str) -> None:
         self._shown[text] = shown
-        for spelling in _spellings(text):
+        for spelling in spellings(text):
             self._spellings.setdefault(spelling, shown)
+        for code in codes(text):
+            self._codes.setdefault(code, shown)
+        self._patterns += [(pattern, shown) for pattern in patterns(text)]
 
     def mask(self, text: str) -> str:
-        """The text without secrets, also as they are spelled in JSON, XML and URLs, and without beginnings of them
-        where a message was shortened.
+        """The text without secrets, also as they are spelled in JSON, XML, URLs and Base64 and in capitals, and without
+        beginnings of them where a message was shortened.
         """
-        present = [spelling for spelling in self._spellings if spelling in text]
-        if present:
-            longest_first = sorted(present, key=len, reverse=True)
-            text = re.sub("|".join(map(re.escape, longest_first)), lambda found: self._spellings[found[0]], text)
+        parts, done = [], 0
+        for begin, end, shown in _joined(sorted(self._spans(text), key=lambda span: (span[0], -span[1]))):
+            parts += [text[done:begin], shown]
+            done = end
+        text = "".join((*parts, text[done:]))
         return self._mask_shortened(text) if len(text) <= SHORTENED_LIMIT else text
+
+    def _spans(self, text: str) -> Iterator[tuple[int, int, str]]:
+        """Where secrets begin and end, and how they are shown."""
+        for known in (self._spellings, self._codes):
+            for spelling, shown in known.items():
+                yield from ((*span, shown) for span in _occurrences(text, spelling))
+        lowered = text.lower() if self._patterns else ""
+        for pattern, shown in self._patterns:
+            yield from ((*span, shown) for span in pattern.find(text, lowered))
 
     def find_across(self, text: str, position: int) -> tuple[int, int] | None:
         """Where a secret begins and ends of which this position is inside: the text must not be cut there."""
-        for spelling in self._spellings:
-            size = len(spelling)
-            begin = text.find(spelling, max(0, position - size + 1), position + size - 1)
-            if begin >= 0:
-                return begin, begin + size
-        return None
+        for known in (self._spellings, self._codes):
+            for spelling in known:
+                size = len(spelling)
+                begin = text.find(spelling, max(0, position - size + 1), position + size - 1)
+                if begin >= 0:
+                    return begin, begin + size
+        reach = max((pattern.reach for pattern, _ in self._patterns), default=0)
+        start = max(0, position - reach)
+        near = text[start : position + reach]
+        lowered = near.lower()
+        spans = (span for pattern, _ in self._patterns for span in pattern.find(near, lowered))
+        return next(((begin + start, end + start) for begin, end in spans if begin < position - start < end), None)
 
     def find_begun(self, text: str) -> int | None:
         """Where a secret begins of which the text ends with a part; None if there is none."""
@@ -153,30 +164,23 @@ class SecretTexts:
                 return value
 
 
-def _spellings(text: str) -> Iterator[str]:
-    """The text, it in one line and composed as in sentences, and each of its longer lines, as logs, JSON, XML, HTML and
-    URLs spell them.
-    """
-    lines = [line.strip() for line in text.splitlines()] if "\n" in text else []
-    flat = " ".join(text.split())
-    for each in (text, flat, normalize("NFC", flat), *(line for line in lines if len(line) >= LINE_LENGTH)):
-        if len(each) < MIN_LENGTH:
-            continue
-        yield each
-        for quoted in (json.dumps(each), json.dumps(each, ensure_ascii=False)):
-            yield from (quoted[1:-1], quoted[1:-1].replace("<", "\\u003c").replace(">", "\\u003e"))
-        yield repr(each)[1:-1]
-        for encoded in _percent_encoded(each):
-            yield from (encoded, _PERCENT.sub(lambda code: code[0].lower(), encoded))
-        for quotes in _QUOTES:
-            markup = escape(each, quote=False).translate(quotes)
-            yield from (markup, markup.replace("\n", "&#10;"), markup.replace("\n", "&#xA;"))
+def _joined(spans: list[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
+    """Spans in order, of those that overlap the rest of the later ones."""
+    done = 0
+    for begin, end, shown in spans:
+        if end > done:
+            yield max(begin, done), end, shown
+            done = end
 
 
-def _percent_encoded(text: str) -> tuple[str, ...]:
-    """As Python, encodeURIComponent and the forms of browsers write it."""
-    in_script, in_form = quote(text, safe="!'()*"), quote_plus(text, safe="*").replace("~", "%7E")
-    return quote(text), quote(text, safe=""), quote_plus(text), in_script, in_form
+def _occurrences(text: str, spelling: str) -> Iterator[tuple[int, int]]:
+    """Where the spelling begins and ends; occurrences that overlap are one."""
+    if spelling not in text:
+        return
+    periods = range(1, min(len(spelling), LONGEST_PERIOD))
+    again = "|".join(re.escape(spelling[-period:]) for period in periods if spelling.startswith(spelling[period:]))
+    expression = f"{re.escape(spelling)}(?:{again})*+" if again else re.escape(spelling)
+    yield from (found.span() for found in re.finditer(expression, text))
 
 
 def _size_begun(text: str, spelling: str) -> int:

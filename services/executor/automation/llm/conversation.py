@@ -125,12 +125,13 @@ class Conversation:
         self.say(orjson.dumps(task).decode())
 
     def say(self, text: str) -> None:
-        self._add({"role": "user", "content": text})
+        self._add({"role": "user", "content": self._secrets.mask(text)})
 
     def show(self, text: str, pictures: Sequence[bytes] = ()) -> None:
         """Send the current screen in place of the previous one."""
         if self._screen_index is not None:
             self._messages[self._screen_index] = {"role": "user", "content": "(the screen as it was then)"}
+        text = self._secrets.mask(text)
         content: list[JsonObject] = [{"type": "text", "text": text}]
         for picture in pictures:
             url = f"data:image/png;base64,{b64encode(picture).decode()}"
@@ -141,7 +142,7 @@ class Conversation:
     def answer(self, text: str) -> None:
         """Send the result of the last call."""
         if self._pending_call is not None:
-            self._add({"role": "tool", "tool_call_id": self._pending_call.id, "content": text})
+            self._add({"role": "tool", "tool_call_id": self._pending_call.id, "content": self._secrets.mask(text)})
             self._pending_call = None
 
     async def ask(self, use: Callable[[ValidToolCall], T]) -> T:
@@ -183,7 +184,6 @@ class Conversation:
         return replace(valid, arguments=self._secrets.reveal_json(valid.arguments))
 
     def _add(self, message: JsonObject, pictures: Sequence[bytes] = ()) -> None:
-        message = self._secrets.mask_json(message)
         self._messages.append(message)
         names = [self._channel.writer.add_picture(picture) for picture in pictures]
         self._channel.writer.write("message", message=without_pictures(message, names))

@@ -1,12 +1,16 @@
 """What is masked in an attempt, and what a model may type although it is not shown it."""
 
 import json
+from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable
 from html import escape
 from typing import Any
-from urllib.parse import quote
+from unicodedata import normalize
+from urllib.parse import quote, quote_plus
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from services.executor.automation.attempt import AttemptRunner
 from services.executor.automation.attempt_request import AttemptRequest
@@ -22,11 +26,12 @@ from services.executor.automation.llm.language_models import LanguageModels
 from services.executor.automation.screen.elements import ID_SHOWN, Bounds, Element, Role, walk
 from services.executor.automation.screen.page_source import html_contents
 from services.executor.automation.screen.page_source.reader import read_source
+from services.executor.automation.secret_spellings import ANY_CASE_LENGTH
 from services.executor.automation.secret_texts import SecretTexts
 from services.executor.automation.step_cache.cache import StoredStepCache
 from services.executor.model.attempts import AttemptResult
 from services.flows.nodes import quote as quote_in_message
-from services.flows.texts import splitting_no_secret
+from services.flows.texts import cut, splitting_no_secret
 from tests.fakes.devices import FakeDevice, FakeDevices, FakeEvidence, button, screen
 from tests.fakes.models import ScriptedModel
 from tests.fakes.step_cache import FakeStepCacheStore
@@ -318,6 +323,73 @@ async def test_nothing_of_a_secret_that_a_message_cuts_leaves_an_attempt(limit: 
     (recorded,) = result.steps
     assert "x" * min(before, 50) in recorded.message
     assert "Q" not in repr(result)
+
+
+def json_of(text: str) -> str:
+    return json.dumps(text)[1:-1]
+
+
+def markdown(text: str) -> str:
+    return "".join(f"\\{each}" if not each.isalnum() and each.isascii() and each != " " else each for each in text)
+
+
+def references(text: str) -> str:
+    return "".join(each if each.isalnum() and each.isascii() else f"&#{ord(each)};" for each in text)
+
+
+ENCODINGS: dict[str, Callable[[str], str]] = {
+    "capitals": lambda text: text.upper() if len(text.upper()) == len(text) else text,
+    "small letters": lambda text: text.lower() if len(text.lower()) == len(text) else text,
+    "JSON in JSON": lambda text: json_of(json_of(text)),
+    "JSON of Java": lambda text: json.dumps(text, ensure_ascii=False)[1:-1].replace("/", "\\/"),
+    "JSON for HTML": lambda text: json_of(text).translate({ord(each): f"\\u{ord(each):04X}" for each in "<>&'=+"}),
+    "percent": lambda text: quote(text, safe=""),
+    "percent twice": lambda text: quote(quote(text, safe=""), safe="").lower(),
+    "form": quote_plus,
+    "HTML twice": lambda text: escape(escape(text)),
+    "references": references,
+    "Markdown": markdown,
+    "Python": repr,
+    "other blanks": lambda text: text.replace(" ", "\xa0\n  "),
+    "decomposed": lambda text: normalize("NFD", text),
+    "Base64": lambda text: b64encode(text.encode()).decode(),
+    "Base64 after other bytes": lambda text: b64encode(f"ada:{text}".encode()).decode(),
+    "Base64 in a URL": lambda text: urlsafe_b64encode(f"é{text}é".encode()).decode(),
+    "hexadecimal": lambda text: text.encode().hex().upper(),
+}
+
+
+VALUES = (
+    st.text("aB7 /\\\"'&<>=+_*%é😀ß-", max_size=20)
+    .map(lambda text: " ".join(text.split()))
+    .filter(lambda text: len(text) >= ANY_CASE_LENGTH)
+)
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+@given(value=VALUES)
+@example(value="Pa/ss&wö'rd_1")
+@example(value="correct horse battery")
+@example(value="a\\b\\\\c\\/d")
+@example(value="50%25&amp;x")
+def test_a_secret_is_masked_however_it_is_encoded(encoding: str, value: str) -> None:
+    spelled = ENCODINGS[encoding](value)
+    found = secrets(PASSWORD=value)
+    masked = found.mask(f"<{spelled}>")
+    assert "${PASSWORD}" in masked
+    assert value not in masked
+    with splitting_no_secret(found):
+        assert found.mask(cut(f"{'x' * 50}{spelled}", 50 + len(spelled) // 2)).startswith("x" * 40)
+
+
+def test_secrets_that_overlap_are_masked_to_their_ends() -> None:
+    assert secrets(TOKEN="abcdef", PIN="defghi").mask("<abcdefghi>") == "<${TOKEN}${PIN}>"
+    assert secrets(TOKEN="abcabc").mask("<abcabcabcab>") == "<${TOKEN}ab>"
+    assert secrets(TOKEN="hunter", PASSWORD="hunter2").mask("hunter2 hunter") == "${PASSWORD} ${TOKEN}"
+
+
+def test_short_secrets_are_words_in_capitals() -> None:
+    assert secrets(PIN="abc").mask("abc ABC") == "${PIN} ABC"
 
 
 def test_a_secret_is_masked_as_sentences_compose_it() -> None:

@@ -1,8 +1,11 @@
 """What a model is sent with a question about the screen, and which answers are taken."""
 
+from base64 import b64decode
+from io import BytesIO
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from services.executor.automation.devices.simulated.renderer import draw_screen
 from services.executor.automation.llm.budget import ModelBudget
@@ -19,9 +22,9 @@ TREE = screen(button("Pay lovelace", bounds=Bounds(10, 10, 100, 40)))
 VIEW = ScreenView(TREE, draw_screen(TREE))
 
 
-def session(model: ScriptedModel) -> ModelSession:
+def session(model: ScriptedModel, **variables: str) -> ModelSession:
     secrets = SecretTexts()
-    secrets.add_variables({"PASSWORD": "lovelace"})
+    secrets.add_variables({"PASSWORD": "lovelace", **variables})
     options = ModelOptions(config=LlmConfig(), app_prompt="A shop.", vision=False, grid=True, secrets=secrets)
     return LanguageModels(model, ModelBudget()).open_session(options)
 
@@ -34,6 +37,20 @@ async def test_the_model_sees_the_screen_as_a_picture_and_as_a_list_without_secr
     assert "data:image/png;base64," in text
     assert ("Pay ${PASSWORD}" in text, "lovelace" in text) == (True, False)
     assert ("It can be paid" in text, "A shop." in text, request.model) == (True, True, "sees")
+
+
+@pytest.mark.parametrize("value", ["user", "text", "image", "iVBOR", "AAA"])
+async def test_a_secret_breaks_no_request(value: str) -> None:
+    """Roles and kinds of messages, and pictures in Base64, have short texts of every kind."""
+    model = ScriptedModel(("verdict", '{"outcome": "true", "why": "it is there"}'))
+    await session(model, PIN=value).check_assertion(f"{value} is there", VIEW)
+    (request,) = model.asked
+    shown = [part for each in request.messages if isinstance(each["content"], list) for part in each["content"]]
+    assert {each["role"] for each in request.messages} == {"system", "user", "assistant"}
+    assert {part["type"] for part in shown} == {"text", "image_url"}
+    (url,) = [part["image_url"]["url"] for part in shown if part["type"] == "image_url"]
+    Image.open(BytesIO(b64decode(url.removeprefix("data:image/png;base64,"), validate=True))).load()
+    assert "${PIN} is there" in str(request.messages)
 
 
 @pytest.mark.parametrize(
