@@ -6,7 +6,6 @@ import json
 import sys
 from collections.abc import Sequence
 from typing import Any
-from uuid import uuid4
 
 from google.protobuf.json_format import ParseDict, ParseError
 from mobiletest.types.v1 import limits_pb2
@@ -19,7 +18,7 @@ from services.catalog.secret_cipher import SecretCipher, parse_keys
 from services.catalog.settings import Settings
 from services.catalog.storage.keys import MongoKeyRing
 from services.catalog.storage.limits import MongoLimits
-from services.catalog.storage.recount import recount_all
+from services.catalog.storage.recount import recount_alone
 from services.catalog.storage.secrets import MongoSecretRotation
 from services.catalog.storage.store import MongoStore
 from services.catalog.usecases.keys import IssuedKey, KeyUseCases
@@ -27,7 +26,6 @@ from services.chassis import context, logs, republish
 from services.chassis.clock import SystemClock
 from services.chassis.context import Caller
 from services.chassis.errors import DomainError, FailedPrecondition, InvalidArgument
-from services.chassis.leases import Lease
 from services.chassis.mongo import Mongo
 from services.chassis.outbox import Outbox
 from services.chassis.settings import load
@@ -87,7 +85,6 @@ async def _limits(settings: Settings, parsed: argparse.Namespace) -> int:
     return 0
 
 
-RECOUNT_SECONDS = 3600.0
 LISTS = ("allowed_models", "script_hosts")
 """Limits whose values are separated by commas."""
 
@@ -119,14 +116,10 @@ def _check_name(name: str) -> None:
 
 async def _recount(settings: Settings, org_id: str | None) -> int:
     async with open_database(settings) as mongo:
-        lease = Lease(mongo, "recount", str(uuid4()), seconds=RECOUNT_SECONDS)
-        if not await lease.acquire():
-            sys.stderr.write("another process recounts; try again when it has ended\n")
-            return 1
-        try:
-            missing = await recount_all(mongo, org_id)
-        finally:
-            await lease.release()
+        missing = await recount_alone(mongo, org_id)
+    if missing is None:
+        sys.stderr.write("another process recounts; try again when it has ended\n")
+        return 1
     sys.stdout.write(json.dumps(missing) + "\n")
     return 0
 

@@ -12,6 +12,7 @@ from services.catalog.model.tests import VERSION_BYTES
 from services.catalog.model.values import Counts
 from services.catalog.storage.apps import COUNTERS, MongoCounters
 from services.catalog.storage.documents import IS_LIVE, OrgRows
+from services.catalog.storage.recount import recount_alone
 from services.catalog.storage.test_steps import TEST_STEPS, MongoTestSteps, shared_fields
 from services.catalog.storage.tests import TEST_VERSIONS, TESTS, version_id
 from services.chassis import context, logs
@@ -57,12 +58,17 @@ class InlineStepsSweeper:
         await run_every(EVERY_SECONDS, self.sweep, log=log, event="step_sweep_failed", transient=lambda _: True)
 
     async def sweep(self) -> int:
-        """Move all steps that are due, those of versions first; returns the number of tests and versions."""
+        """Move all steps that are due, those of versions first; returns the number of tests and versions.
+
+        Older versions did not count what they stored, so all is counted again after their steps are moved.
+        """
         if self._clock.now() < self._since:
             return 0
         moved = await self._move_all(TEST_VERSIONS, {}, self._move_version)
         moved += await self._move_all(TESTS, IS_LIVE, self._move_test)
         await self._lease.release()
+        if moved:
+            await recount_alone(self._mongo)
         return moved
 
     async def _move_all(self, name: str, condition: Document, move: Callable[[str, Session], Awaitable[int]]) -> int:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
+from uuid import uuid4
 
 from services.catalog.model.tests import VERSION_BYTES
 from services.catalog.model.values import Counts, Platform
@@ -13,10 +14,15 @@ from services.catalog.storage.keys import ORGANISATIONS
 from services.catalog.storage.test_steps import TEST_STEPS
 from services.catalog.storage.tests import TEST_VERSIONS, TESTS
 from services.catalog.storage.workflows import WORKFLOWS
-from services.chassis import context
+from services.chassis import context, logs
 from services.chassis.context import Caller
+from services.chassis.leases import Lease
 from services.chassis.mongo import Document, Mongo, Session
 from services.chassis.org_collection import OrgCollection
+
+LEASE_SECONDS = 3600.0
+
+log = logs.get(__name__)
 
 _FILES = {"$size": {"$ifNull": ["$files", []]}}
 _UNCOUNTED = {"$add": [VERSION_BYTES, {"$multiply": [VERSION_BYTES, _FILES]}, {"$strLenBytes": "$steps"}]}
@@ -26,6 +32,17 @@ nothing.
 """
 
 
+async def recount_alone(mongo: Mongo, org_id: str | None = None) -> Mapping[str, Mapping[str, int]] | None:
+    """`recount_all`, unless another process does it: None."""
+    lease = Lease(mongo, "recount", str(uuid4()), seconds=LEASE_SECONDS)
+    if not await lease.acquire():
+        return None
+    try:
+        return await recount_all(mongo, org_id)
+    finally:
+        await lease.release()
+
+
 async def recount_all(mongo: Mongo, org_id: str | None = None) -> Mapping[str, Mapping[str, int]]:
     """Correct the counters of all organisations, or of one; by organisation, what was missing (negative: too much)."""
     missing = {}
@@ -33,6 +50,7 @@ async def recount_all(mongo: Mongo, org_id: str | None = None) -> Mapping[str, M
         with context.bind(Caller(org_id=id)):
             if numbers := {name: number for name, number in asdict(await recount(mongo)).items() if number}:
                 missing[id] = numbers
+                log.info("counters_corrected", org_id=id, **numbers)
     return missing
 
 

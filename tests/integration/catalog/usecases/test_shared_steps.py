@@ -8,6 +8,7 @@ import pytest
 
 from services.catalog.model.tests import VERSION_BYTES, Step, Test, TestFilter
 from services.catalog.model.values import Counts, Page
+from services.catalog.storage.apps import COUNTERS
 from services.catalog.storage.deleted_tests import DeletedTestSweeper
 from services.catalog.storage.inline_steps import FIRST, ROLLOUT, SHARED, InlineStepsSweeper, sharing_since
 from services.catalog.storage.recount import recount
@@ -180,6 +181,15 @@ class TestRollout:
         catalog.clock.minutes = 60
         await self.sweep(catalog)
         assert await counted(catalog) == VERSION_BYTES + SIZE
+
+    async def test_what_older_versions_stored_is_counted_afterwards(self, catalog: Catalog) -> None:
+        await catalog.limit()
+        await create(catalog)
+        await catalog.mongo.collection(COUNTERS).delete_many({"org_id": org()})
+        catalog.clock.minutes = 60
+        await self.sweep(catalog)
+        counts = await catalog.store.counters.with_reserved()
+        assert (counts.tests, counts.test_bytes) == (1, VERSION_BYTES + SIZE)
 
     async def test_what_changes_before_steps_are_moved(self, catalog: Catalog) -> None:
         """A test keeps its own steps until its version is moved: those of another test may be removed before."""
