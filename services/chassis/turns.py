@@ -4,16 +4,18 @@ Those of one organisation go on one after the other, so that others wait for one
 """
 
 import asyncio
+import heapq
 from collections import deque
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from time import monotonic
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from services.chassis.context import current_or_none
 
 T = TypeVar("T")
 
 TURN_SECONDS = 0.002
+SORTED_AT_ONCE = 2000
 
 _Loops = tuple[asyncio.AbstractEventLoop, str]
 _paused: dict[_Loops, deque[asyncio.Future[None]]] = {}
@@ -40,6 +42,16 @@ async def list_in_turns(items: Iterable[T], seconds: float = TURN_SECONDS) -> li
             await pause()
             until = monotonic() + seconds
     return found
+
+
+async def sorted_in_turns(items: Iterable[T], key: Callable[[T], Any], at_once: int = SORTED_AT_ONCE) -> list[T]:
+    """The items sorted by `key`, so many of them without a pause."""
+    left, parts = list(items), list[list[T]]()
+    for start in range(0, len(left), at_once):
+        if start:
+            await pause()
+        parts.append(sorted(left[start : start + at_once], key=key))
+    return parts[0] if len(parts) == 1 else await list_in_turns(heapq.merge(*parts, key=key))
 
 
 async def pause() -> None:

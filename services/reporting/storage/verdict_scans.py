@@ -14,6 +14,7 @@ from itertools import product
 from services.chassis.context import current
 from services.chassis.fair_turns import FairTurns
 from services.chassis.org_collection import OrgCollection
+from services.chassis.turns import in_turns
 from services.reporting.model.reports.breakage import BuildVerdict, SearchSide, VerdictQuery
 from services.reporting.model.snapshots import Outcome
 from services.reporting.model.tables import CellKey
@@ -80,7 +81,7 @@ class VerdictScans:
     ) -> tuple[dict[CellKey, BuildVerdict], set[CellKey]]:
         """What was found by cell, and the cells that are not decided. `uploads`: when their builds were uploaded."""
         tests_of: defaultdict[tuple[str, str, datetime], list[str]] = defaultdict(list)
-        for (app_id, test_id, build_id), uploaded_at in uploads.items():
+        async for (app_id, test_id, build_id), uploaded_at in in_turns(uploads.items()):
             tests_of[app_id, build_id, uploaded_at].append(test_id)
         groups = {Place(*place): tests for place, tests in tests_of.items()}
         few = {place: tests for place, tests in groups.items() if len(tests) < self._fewest_tests}
@@ -93,7 +94,7 @@ class VerdictScans:
         answers = await asyncio.gather(*(self._part(cells, place, part, query) for place, part in parts))
         found: dict[CellKey, BuildVerdict] = {}
         undecided = {_key(place, test) for place, tests in few.items() for test in tests}
-        for (place, _), (best, ties) in zip(parts, answers, strict=True):
+        async for (place, _), (best, ties) in in_turns(zip(parts, answers, strict=True)):
             app_id, build_id = place.app_id, place.build_id
             found.update(((app_id, test, build_id), seen) for test, seen in best.items())
             undecided.update(_key(place, test) for test in ties)

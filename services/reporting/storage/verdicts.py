@@ -4,6 +4,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import chain
 
 from google.protobuf.struct_pb2 import Struct
 from mobiletest.reporting.v1 import reports_pb2
@@ -12,7 +13,7 @@ from services.chassis.context import current
 from services.chassis.fair_turns import FairTurns
 from services.chassis.mongo import Mongo
 from services.chassis.org_collection import OrgCollection
-from services.chassis.turns import in_turns
+from services.chassis.turns import in_turns, list_in_turns, pause
 from services.reporting.model.attempts import Attempt
 from services.reporting.model.fingerprint import normalise
 from services.reporting.model.reports.breakage import AttemptQuery, BuildVerdict, SearchSide, VerdictQuery
@@ -51,7 +52,7 @@ class MongoVerdicts:
     async def uploads(self, keys: Collection[CellKey]) -> Mapping[CellKey, datetime]:
         """By build, because a seek in the index of builds costs half of one by `_id`."""
         tests: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
-        for app_id, test_id, build_id in keys:
+        async for app_id, test_id, build_id in in_turns(keys):
             tests[app_id, build_id].append(test_id)
         parts = [
             {"app_id": app_id, "build_id": build_id, "test_id": {"$in": some[start : start + CELLS_AT_ONCE]}}
@@ -60,7 +61,7 @@ class MongoVerdicts:
         ]
         cells = await self._serving.org_collection(d.CELLS.collection)
         found = await asyncio.gather(*(self._uploads_of(cells, part) for part in parts))
-        return {key: uploaded_at for part in found for key, uploaded_at in part}
+        return dict(await list_in_turns(chain.from_iterable(found)))
 
     async def _uploads_of(self, cells: OrgCollection, query: Document) -> list[tuple[CellKey, datetime]]:
         async with self._turns.take(current().org_id):
@@ -81,12 +82,15 @@ class MongoVerdicts:
             return {}
         generation = await self._serving.number()
         found = await self._scan(keys, query, generation, uploads)
+        await pause()
         failed_in = {seen.verdict.execution_id for seen in found.values() if seen.fails}
         storms = set() if query.storms else await self.storms(failed_in)
         hidden = {key for key, seen in found.items() if seen.fails and seen.verdict.execution_id in storms}
         calm = await self._search(hidden, query, generation, calm=True)
-        await asyncio.sleep(0)  # so that what callers do with thousands of verdicts is not added to this
-        return {key: seen for key, seen in found.items() if key not in hidden} | calm
+        await pause()
+        shown = {key: seen for key, seen in found.items() if key not in hidden} if hidden else found
+        await pause()  # so that what callers do with thousands of verdicts is not added to this
+        return shown | calm
 
     async def _scan(
         self,
@@ -101,8 +105,10 @@ class MongoVerdicts:
         if uploads is None:
             read = await find_documents(cells, _by_id(keys), ["app_id", "test_id", "build_id", "uploaded_at"])
             uploads = {_cell_key(document): document["uploaded_at"] for document in read}
+        await pause()
         places = {key: uploads[key] for key in keys if key in uploads}
         found, undecided = await self._scans.find(cells, places, query)
+        await pause()
         return found | await self._search(undecided, query, generation)
 
     async def _search(
@@ -112,7 +118,10 @@ class MongoVerdicts:
         names = list(ids)
         parts = [names[start : start + PART_SIZE] for start in range(0, len(names), PART_SIZE)]
         found = await asyncio.gather(*(self._part(part, query, generation, calm=calm) for part in parts))
-        return {ids[document["_id"]]: decode_build_verdict(document["found"]) for part in found for document in part}
+        return {
+            ids[document["_id"]]: decode_build_verdict(document["found"])
+            async for document in in_turns(chain.from_iterable(found))
+        }
 
     async def _part(
         self, ids: Sequence[str], query: VerdictQuery, generation: int, *, calm: bool

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from services.chassis.clock import Clock
 from services.chassis.errors import NotFound
-from services.chassis.turns import list_in_turns
+from services.chassis.turns import list_in_turns, pause, sorted_in_turns
 from services.reporting.model import counters
 from services.reporting.model.flaky import Assessment
 from services.reporting.model.list_positions import position_by_day
@@ -16,18 +16,16 @@ from services.reporting.model.reports.coverage import (
     CoverageInputs,
     Targets,
     coverage_items,
+    item_order,
     newest_observed,
     resolve_targets,
-    sort_items,
     target_cells,
     targeted_versions,
 )
 from services.reporting.model.reports.matrix import (
     Matrix,
     evidence_builds,
-    finished_cells,
     matrix_rows,
-    row_names,
 )
 from services.reporting.model.snapshots import (
     AppSnapshot,
@@ -38,10 +36,11 @@ from services.reporting.model.snapshots import (
     active_quarantines,
 )
 from services.reporting.model.tables import Cell, CellKey
-from services.reporting.model.variants import KnownVariants, Subject, test_of
+from services.reporting.model.variants import KnownVariants, Subject
 from services.reporting.ports import Page, ReadModels
 from services.reporting.usecases.poll import REVISION_WAIT_SECONDS, Polls
 from services.reporting.usecases.report_turns import ReportTurns
+from services.reporting.usecases.rows import finished_cells, newest_cells, sorted_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +120,8 @@ class AppReports:
             self._attached_with_assessments(app_id),
             self._read.counters([total], ["builds"]),
         )
-        if others := {test_of(subject) for _, subject, _ in cells} - attached.tests.keys():
+        newest = await newest_cells(cells)
+        if others := newest.keys() - attached.tests.keys():
             tests, (more, assessed) = await asyncio.gather(
                 self._read.tests_by_id(others), self._assessments(app_id, others)
             )
@@ -129,7 +129,7 @@ class AppReports:
             assessments.update(assessed)
             variants = variants.with_others(more)
         rows = matrix_rows(
-            row_names(attached.attachments, cells, attached.tests),
+            await sorted_rows(attached.attachments, newest, attached.tests),
             builds,
             cells,
             variants=variants,
@@ -156,12 +156,13 @@ class AppReports:
             self._read.cells(target_cells(attached.attachments, app_targets, variants)),
         )
         versions = await self._versions({build.id for build in observed.values()})
+        await pause()
         names = {test_id: test.name for test_id, test in attached.tests.items()}
         known = CoverageInputs(
             names, newest_observed(observed, versions), cells, self._quarantines(attached.tests), variants
         )
         items = await list_in_turns(coverage_items(attached.attachments, app_targets, known))
-        return Coverage(app_targets.current, app_targets.newest, sort_items(items))
+        return Coverage(app_targets.current, app_targets.newest, await sorted_in_turns(items, key=item_order))
 
     async def _app(self, app_id: str, min_revision: int | None) -> AppSnapshot | None:
         if min_revision is not None:
@@ -188,7 +189,7 @@ class AppReports:
     ) -> tuple[Sequence[BuildSnapshot], Mapping[CellKey, Cell]]:
         builds = await self._builds(app_id, page)
         cells = await self._read.cells_of_builds(app_id, [build.build_id for build in builds])
-        return builds, finished_cells(cells)
+        return builds, await finished_cells(cells)
 
     async def _attached(self, app_id: str) -> AttachedTests:
         attachments = await self._read.attachments(app_id)

@@ -1,13 +1,15 @@
 """Computing the gate of a build."""
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from services.chassis.clock import Clock
+from services.chassis.turns import in_turns, list_in_turns, pause, sorted_in_turns
 from services.reporting.model import counters
 from services.reporting.model.reports.gate import BuildGate, GateCounts, GateRun, decide_result
 from services.reporting.model.reports.gate_sentences import BUILD, build_coverage, gate_summary
+from services.reporting.model.reports.matrix import row_order
 from services.reporting.model.snapshots import AttachmentSnapshot, BuildSnapshot, Outcome, Status
 from services.reporting.model.tables import Cell, LastRun
 from services.reporting.model.variants import Subject, test_of, variant_of
@@ -23,31 +25,16 @@ _RUN_COUNTS = ("runs", *(outcome.value for outcome in Outcome))
 
 @dataclass(frozen=True, slots=True)
 class _TestedBuild:
-    """A build, the names of the tests that its gate covers, and the cells of all tests with a finished run on it, by
-    their variants.
+    """A build, the names of the tests that its gate covers, their cells by variant, and those without a finished run,
+    by name; `tests` are all tests with a finished run on it.
     """
 
     build: BuildSnapshot
     names: Mapping[str, str]
-    cells: Mapping[Subject, Cell]
+    judged: Mapping[Subject, Cell]
+    not_run: Sequence[tuple[str, str]]
+    tests: Set[str]
     pending: int
-
-    @property
-    def tests(self) -> set[str]:
-        """The tests with a finished run on the build."""
-        return set(map(test_of, self.cells))
-
-    @property
-    def not_run(self) -> list[tuple[str, str]]:
-        """The tests without a finished run, by name."""
-        ran = self.tests
-        missing = [(test_id, name) for test_id, name in self.names.items() if test_id not in ran]
-        return sorted(missing, key=lambda test: (test[1].casefold(), test[0]))
-
-    @property
-    def judged(self) -> dict[Subject, Cell]:
-        """The cells of the tests that the gate covers."""
-        return {subject: cell for subject, cell in self.cells.items() if test_of(subject) in self.names}
 
 
 class BuildGates:
@@ -76,31 +63,29 @@ class BuildGates:
 
     async def _of(self, build: BuildSnapshot, base_branch: str) -> BuildGate:
         tested = await self._tested(build)
-        failing = {test_of(subject) for subject, cell in tested.judged.items() if not _passed(cell)}
-        passed = len(set(map(test_of, tested.judged)) - failing)
+        failing, with_verdict = set[str](), set[str]()
+        async for subject, cell in in_turns(tested.judged.items()):
+            if not _passed(cell):
+                failing.add(test_of(subject))
+            if cell.verdict is not None:
+                with_verdict.add(test_of(subject))
+        passed = len((tested.tests & tested.names.keys()) - failing)
         runs = await self._not_passed(tested)
         storms = await self._verdicts.storms({run.execution_id for run in runs if run.failed})
         reasons = await self._reasons.of(runs, base_branch, storms)
-        counts, not_run = GateCounts(len(tested.names), passed, tested.pending), tested.not_run
+        counts = GateCounts(len(tested.names), passed, tested.pending)
         result = decide_result(counts, [reason.rule for reason in reasons])
-        judged = len({test_of(subject) for subject, cell in tested.judged.items() if cell.verdict is not None})
-        others = len(tested.tests - tested.names.keys())
+        simulations = await list_in_turns(run.simulation for cell in tested.judged.values() if (run := _deciding(cell)))
+        missing = [name for _, name in tested.not_run]
+        await pause()
         return BuildGate(
-            tested.build,
+            build,
             result,
-            gate_summary(
-                result,
-                reasons,
-                counts,
-                base_branch,
-                BUILD,
-                [name for _, name in not_run],
-                simulations=[run.simulation for cell in tested.judged.values() if (run := _deciding(cell))],
-            ),
-            build_coverage(tested.build.version, judged, counts.total, others),
+            gate_summary(result, reasons, counts, base_branch, BUILD, missing, simulations=simulations),
+            build_coverage(build.version, len(with_verdict), counts.total, len(tested.tests - tested.names.keys())),
             base_branch,
             reasons,
-            not_run,
+            tested.not_run,
             counts,
             storm=bool(storms),
         )
@@ -112,29 +97,33 @@ class BuildGates:
             self._read.cells_of_builds(build.app_id, [build.build_id]),
             self._read.counters([counter], _RUN_COUNTS),
         )
-        cells = {subject: cell for (_, subject, _), cell in found.items() if cell.last_run is not None}
-        ran = set(map(test_of, cells))
+        cells = {subject: cell async for (_, subject, _), cell in in_turns(found.items()) if cell.last_run is not None}
+        ran = set(await list_in_turns(map(test_of, cells)))
         tests = await self._read.tests_by_id({attachment.test_id for attachment in attachments} | ran)
         deleted = {test_id for test_id, test in tests.items() if test.deleted}
-        covered = [one for one in attachments if one.test_id not in deleted and _covers(one, build, ran)]
+        covered = await list_in_turns(
+            one for one in attachments if one.test_id not in deleted and _covers(one, build, ran)
+        )
         names = {one.test_id: tests[one.test_id].name if one.test_id in tests else one.test_name for one in covered}
-        kept = {subject: cell for subject, cell in cells.items() if test_of(subject) not in deleted}
-        return _TestedBuild(build, names, kept, _pending(fields.get(counter, {})))
+        judged = {subject: cell async for subject, cell in in_turns(cells.items()) if test_of(subject) in names}
+        missing = [(test_id, name) for test_id, name in names.items() if test_id not in ran]
+        not_run = await sorted_in_turns(missing, key=row_order)
+        return _TestedBuild(build, names, judged, not_run, ran - deleted, _pending(fields.get(counter, {})))
 
     async def _not_passed(self, tested: _TestedBuild) -> Sequence[GateRun]:
         """The runs that decide about the tests that did not pass, one for each variant."""
         deciding = {
             subject: (cell, run)
-            for subject, cell in tested.judged.items()
+            async for subject, cell in in_turns(tested.judged.items())
             if not _passed(cell) and (run := _deciding(cell))
         }
         stored = {run.run_id: run for run in await self._verdicts.runs([run.run_id for _, run in deciding.values()])}
-        return [
+        return await list_in_turns(
             known
             if (known := stored.get(run.run_id)) is not None and not known.expired
             else _run_of_cell(tested.build, subject, cell, run)
             for subject, (cell, run) in deciding.items()
-        ]
+        )
 
 
 def _covers(attachment: AttachmentSnapshot, build: BuildSnapshot, ran: Collection[str]) -> bool:

@@ -1,7 +1,7 @@
 """Comparing two builds of an app."""
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -17,17 +17,16 @@ from services.reporting.model.reports.breakage import (
     SearchSide,
     VerdictQuery,
     branch_scopes,
+    build_verdict,
 )
 from services.reporting.model.reports.compare import (
     Comparison,
     ComparisonInputs,
     add_test,
-    build_verdicts,
     cells_by_subject,
     with_source_revision,
 )
-from services.reporting.model.reports.matrix import finished_cells, row_names
-from services.reporting.model.snapshots import AttachmentSnapshot, BuildSnapshot, TestSnapshot
+from services.reporting.model.snapshots import BuildSnapshot, TestSnapshot
 from services.reporting.model.tables import Cell, CellKey
 from services.reporting.model.variants import Subject, test_of
 from services.reporting.ports import ReadModels, Verdicts
@@ -35,6 +34,7 @@ from services.reporting.usecases.breakages import Breakages
 from services.reporting.usecases.known_builds import KnownBuilds
 from services.reporting.usecases.poll import REVISION_WAIT_SECONDS
 from services.reporting.usecases.report_turns import ReportTurns
+from services.reporting.usecases.rows import finished_cells, newest_cells, sorted_rows
 
 BUILDS_SEARCHED = 50
 DELETED_BUILDS_SKIPPED = 10
@@ -45,16 +45,12 @@ OTHER_APP = "The base is a build of another app; only builds of one app can be c
 
 @dataclass(frozen=True, slots=True)
 class _ComparedSide:
-    """One of the two builds, as the comparison shows it, and its cells."""
+    """One of the two builds, as the comparison shows it, its cells, and by subject the failures on it."""
 
     build: BuildSnapshot
     compared: ComparedBuild
     cells: Mapping[CellKey, Cell]
-
-    @property
-    def failing(self) -> dict[Subject, BuildVerdict]:
-        """The failures on the build, by subject."""
-        return {key[1]: verdict for key, verdict in build_verdicts(self.cells).items() if verdict.fails}
+    failing: Mapping[Subject, BuildVerdict]
 
 
 class Comparisons:
@@ -154,13 +150,18 @@ class Comparisons:
 
     async def _side(self, build: BuildSnapshot) -> _ComparedSide:
         cells = await self._read.cells_of_builds(build.app_id, [build.build_id])
-        return _ComparedSide(build, with_source_revision(build, cells.values()), cells)
+        failing = {
+            key[1]: verdict
+            async for key, cell in in_turns(cells.items())
+            if (verdict := build_verdict(key, cell)) and verdict.fails
+        }
+        return _ComparedSide(build, with_source_revision(build, cells.values()), cells, failing)
 
     async def _compare(self, side: _ComparedSide, base: _ComparedSide) -> Comparison:
         app_id = side.build.app_id
-        cells = finished_cells({**base.cells, **side.cells})
+        newest = await newest_cells(await finished_cells({**base.cells, **side.cells}))
         attachments = await self._read.attachments(app_id)
-        test_ids = {*(test_of(subject) for _, subject, _ in cells), *(attachment.test_id for attachment in attachments)}
+        test_ids = {*newest, *(attachment.test_id for attachment in attachments)}
         variants = await self._read.variants(app_id, test_ids)
         tests, assessments, breakages = await asyncio.gather(
             self._read.tests_by_id(test_ids),
@@ -175,7 +176,7 @@ class Comparisons:
             assessments=assessments,
             breakages=breakages,
         )
-        names = _test_names(attachments, cells, tests)
+        names = [row for row in await sorted_rows(attachments, newest, tests) if _exists(row[0], tests)]
         comparison, now = Comparison(app_id, side.compared, base.compared), self._clock.now()
         async for test_id, name in in_turns(names):
             add_test(comparison, test_id, name, inputs, now)
@@ -199,9 +200,6 @@ def _build_order(build: BuildSnapshot) -> tuple[datetime, str]:
     return (build.uploaded_at, build.build_id)
 
 
-def _test_names(
-    attachments: Sequence[AttachmentSnapshot], cells: Mapping[CellKey, Cell], tests: Mapping[str, TestSnapshot]
-) -> list[tuple[str, str]]:
-    """The tests that are compared, by name; deleted ones cannot be run again, so they are left out."""
-    names = row_names(attachments, cells, tests)
-    return [(test_id, name) for test_id, name in names if test_id not in tests or not tests[test_id].deleted]
+def _exists(test_id: str, tests: Mapping[str, TestSnapshot]) -> bool:
+    """Deleted tests cannot be run again, so they are not compared."""
+    return test_id not in tests or not tests[test_id].deleted

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from services.chassis.clock import Clock
 from services.chassis.context import time_remaining
 from services.chassis.errors import FailedPrecondition, NotFound, Unavailable
+from services.chassis.turns import pause
 from services.reporting.model.reports.gate import ExecutionProgress, Gate, GateCounts, decide_result
 from services.reporting.model.reports.gate_sentences import execution_coverage, gate_summary
 from services.reporting.ports import ReadModels, Verdicts
@@ -62,15 +63,20 @@ class Gates:
         runs = await self._verdicts.runs_of_execution(request.execution_id)
         if any(run.expired for run in runs):
             raise FailedPrecondition(EXPIRED, reason="RUNS_EXPIRED")
+        await pause()
         ended = [run for run in runs if run.status.terminal]
         storms = {request.execution_id} if progress.storm else set()
         reasons = await self._reasons.of([run for run in ended if not run.passed], request.base_branch, storms)
         counts = GateCounts(total, sum(run.passed for run in ended), max(0, total - len(ended)))
         result = decide_result(counts, [reason.rule for reason in reasons])
+        await pause()
+        simulations = [run.simulation for run in ended]
+        summary = gate_summary(result, reasons, counts, request.base_branch, simulations=simulations)
+        await pause()
         return Gate(
             request.execution_id,
             result,
-            gate_summary(result, reasons, counts, request.base_branch, simulations=[run.simulation for run in ended]),
+            summary,
             execution_coverage(runs, total),
             request.base_branch,
             next((run.branch for run in runs if run.branch), None),

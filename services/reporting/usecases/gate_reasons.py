@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from services.chassis.clock import Clock
-from services.chassis.turns import in_turns, list_in_turns
+from services.chassis.turns import in_turns, list_in_turns, sorted_in_turns
 from services.reporting.model.flaky import UNKNOWN_ASSESSMENT, Assessment, Classification
 from services.reporting.model.reports.breakage import (
     NOTHING_ON_BASE,
@@ -16,7 +16,7 @@ from services.reporting.model.reports.breakage import (
     BuildVerdict,
     branch_scopes,
 )
-from services.reporting.model.reports.gate import FailureContext, GateReason, GateRun, decide_rule, sort_reasons
+from services.reporting.model.reports.gate import FailureContext, GateReason, GateRun, decide_rule, reason_order
 from services.reporting.model.reports.gate_sentences import reason_detail
 from services.reporting.model.reports.matrix import evidence_builds
 from services.reporting.model.reports.worst_variant import with_label
@@ -73,7 +73,7 @@ class GateReasons:
         In parts, so that MongoDB searches for one while others are decoded.
         """
         scopes: defaultdict[_Scope, list[GateRun]] = defaultdict(list)
-        for run in runs:
+        async for run in in_turns(runs):
             scopes[_Scope(run.branch, base, run.execution_id in storms)].append(run)
         parts = [
             (scope, some[start : start + RUNS_AT_ONCE])
@@ -81,9 +81,7 @@ class GateReasons:
             for start in range(0, len(some), RUNS_AT_ONCE)
         ]
         found = await asyncio.gather(*(self._reasons_of(part, scope) for scope, part in parts))
-        reasons = sort_reasons(list(chain.from_iterable(found)))
-        await asyncio.sleep(0)  # sorting thousands takes a while, and so does counting them
-        return reasons
+        return await sorted_in_turns(chain.from_iterable(found), key=reason_order)
 
     async def _reasons_of(self, runs: Sequence[GateRun], scope: _Scope) -> list[GateReason]:
         inputs = await self._look_up(runs, scope)

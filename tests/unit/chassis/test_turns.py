@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import pytest
 
 from services.chassis.context import Caller, bind
-from services.chassis.turns import in_turns, list_in_turns
+from services.chassis.turns import in_turns, list_in_turns, sorted_in_turns
 
 T = TypeVar("T")
 
@@ -71,3 +71,14 @@ async def test_a_loop_that_is_cancelled_holds_up_no_other(loop: Loop) -> None:
     await asyncio.wait(tasks)
     assert [each.cancelled() for each in tasks] == [True, True, False]
     assert tasks[2].result() == list(range(10))
+
+
+@pytest.mark.parametrize("count", [0, 1, 5, 6, 17])
+async def test_many_items_are_sorted_in_parts(count: int) -> None:
+    items = [(number * 7 % 5, number) for number in range(count)]
+    sorting, turns = asyncio.create_task(sorted_in_turns(items, key=lambda item: item[0], at_once=5)), 0
+    while not sorting.done():
+        await asyncio.sleep(0)
+        turns += 1
+    assert sorting.result() == sorted(items, key=lambda item: item[0])
+    assert turns >= count // 5

@@ -1,29 +1,73 @@
-"""What a gate of a build costs grows with its tests, not with their square."""
+"""What the gate of a build costs grows with its tests, not with their square."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
+from time import thread_time
+from typing import Any
 
-from services.reporting.model.snapshots import BuildSnapshot
-from services.reporting.model.tables import Cell
-from services.reporting.usecases.build_gate import _TestedBuild
+from services.chassis.context import Caller, bind
+from services.reporting.model.reports.gate import GateResult
+from services.reporting.model.snapshots import AttachmentSnapshot, BuildSnapshot, Outcome
+from services.reporting.model.tables import Cell, LastRun
+from services.reporting.usecases.build_gate import BuildGates
+from services.reporting.usecases.report_turns import ReportTurns
+from tests.fakes.chassis import FakeClock
 
 AT = datetime(2026, 11, 28, tzinfo=UTC)
+BUILD = BuildSnapshot("build", "org-1", 1, False, "app", "1.0", AT)
+PASSED = LastRun(AT, "run", "execution", Outcome.PASSED, 1.0)
 
 
-class CountingCells(dict[str, Cell]):
-    """Cells that count how often all of them were looked at."""
+class FakeReadModels:
+    """So many attached tests that passed on one build."""
 
-    rounds = 0
+    def __init__(self, tests: int) -> None:
+        self._tests = [f"test-{number}" for number in range(tests)]
 
-    def __iter__(self) -> Iterator[str]:
-        self.rounds += 1
-        return super().__iter__()
+    async def builds_by_id(self, _: Collection[str]) -> Mapping[str, BuildSnapshot]:
+        return {BUILD.build_id: BUILD}
+
+    async def attachments(self, app_id: str) -> list[AttachmentSnapshot]:
+        return [AttachmentSnapshot(app_id, test, "org-1", 1, True, None, test) for test in self._tests]
+
+    async def cells_of_builds(self, app_id: str, _: Collection[str]) -> Mapping[Any, Cell]:
+        cell = Cell("org-1", AT, last_run=PASSED, verdict=PASSED)
+        return {(app_id, test, BUILD.build_id): cell for test in self._tests}
+
+    async def counters(self, *_: Any) -> Mapping[str, Any]:
+        return {}
+
+    async def apps_by_id(self, _: Collection[str]) -> Mapping[str, Any]:
+        return {}
+
+    async def tests_by_id(self, _: Collection[str]) -> Mapping[str, Any]:
+        return {}
 
 
-def test_the_tests_that_have_not_run_are_found_in_one_look_at_the_cells() -> None:
-    cells = CountingCells({f"ran-{number}": Cell("org-1", AT) for number in range(20)})
-    names = {test: test for test in (*cells, *(f"waits-{number}" for number in range(20)))}
-    build = BuildSnapshot("build", "org-1", 1, False, "app", "1.0", AT)
-    cells.rounds = 0
-    assert len(_TestedBuild(build, names, cells, 0).not_run) == 20
-    assert cells.rounds == 1
+class FakeVerdicts:
+    """There are no runs to look up."""
+
+    async def storms(self, _: Collection[str]) -> Collection[str]:
+        return ()
+
+    async def runs(self, _: Collection[str]) -> Collection[Any]:
+        return ()
+
+
+async def cost(tests: int) -> float:
+    """CPU seconds, the least of three."""
+    read, verdicts = FakeReadModels(tests), FakeVerdicts()
+    gates: Any = BuildGates
+    times = []
+    for _ in range(3):
+        gate = gates(read, verdicts, FakeClock(AT), turns=ReportTurns())
+        began = thread_time()
+        with bind(Caller("org-1")):
+            found = await gate.of("build", "main")
+        times.append(thread_time() - began)
+        assert (found.result, found.counts.passed, found.not_run) == (GateResult.PASS, tests, [])
+    return min(times)
+
+
+async def test_four_times_the_tests_cost_about_four_times_as_much() -> None:
+    assert await cost(4_000) < 9 * await cost(1_000)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from services.reporting.model.flaky import UNKNOWN_ASSESSMENT, Assessment, Classification
-from services.reporting.model.reports.breakage import Breakage, BuildVerdict, ComparedBuild, build_verdict
+from services.reporting.model.reports.breakage import Breakage, ComparedBuild
 from services.reporting.model.reports.coverage import LastStatus
 from services.reporting.model.snapshots import BuildSnapshot, Outcome, Quarantine, TestSnapshot, active_quarantine
 from services.reporting.model.tables import Cell, CellKey, LastRun
@@ -66,11 +66,6 @@ class ComparisonInputs:
 def cells_by_subject(cells: Mapping[CellKey, Cell]) -> dict[Subject, Cell]:
     """The cells of one build."""
     return {subject: cell for (_, subject, _), cell in cells.items()}
-
-
-def build_verdicts(cells: Mapping[CellKey, Cell]) -> dict[CellKey, BuildVerdict]:
-    """The verdicts of the cells that have one."""
-    return {key: seen for key, cell in cells.items() if (seen := build_verdict(key, cell))}
 
 
 def with_source_revision(build: BuildSnapshot, cells: Iterable[Cell]) -> ComparedBuild:

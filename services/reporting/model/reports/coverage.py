@@ -130,7 +130,11 @@ def newest_observed(observed: Mapping[Subject, BuildRef], versions: Mapping[str,
         known = newest.get(test_of(subject))
         if known is None or build.key > known.key:
             newest[test_of(subject)] = build
-    return {test: replace(build, version=versions.get(build.id, build.version)) for test, build in newest.items()}
+    return {test: _with_version(build, versions.get(build.id)) for test, build in newest.items()}
+
+
+def _with_version(build: BuildRef, current: str | None) -> BuildRef:
+    return build if current in (None, build.version) else replace(build, version=current)
 
 
 def coverage_items(
@@ -140,9 +144,9 @@ def coverage_items(
     return (_item(attachment, targets, known) for attachment in attachments)
 
 
-def sort_items(items: Iterable[CoverageItem]) -> list[CoverageItem]:
-    """The items by name."""
-    return sorted(items, key=lambda item: (item.test_name.casefold(), item.test_id))
+def item_order(item: CoverageItem) -> tuple[str, str]:
+    """What items are sorted by: their names."""
+    return (item.test_name.casefold(), item.test_id)
 
 
 def _item(attachment: AttachmentSnapshot, targets: Targets, known: CoverageInputs) -> CoverageItem:

@@ -195,6 +195,6 @@ def decide_result(counts: GateCounts, rules: Sequence[GateRule]) -> GateResult:
 _ORDER: Mapping[GateRule, int] = {rule: place for place, rule in enumerate(GateRule)}
 
 
-def sort_reasons(reasons: Sequence[GateReason]) -> list[GateReason]:
-    """Blocking ones first, then by rule, name and run."""
-    return sorted(reasons, key=lambda reason: (_ORDER[reason.rule], reason.run.test_name.casefold(), reason.run.run_id))
+def reason_order(reason: GateReason) -> tuple[int, str, str]:
+    """What reasons are sorted by: blocking ones first, then by rule, name and run."""
+    return (_ORDER[reason.rule], reason.run.test_name.casefold(), reason.run.run_id)

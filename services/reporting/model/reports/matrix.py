@@ -13,7 +13,7 @@ from services.reporting.model.reports.worst_variant import (
 )
 from services.reporting.model.snapshots import AttachmentSnapshot, BuildSnapshot, Quarantine, TestSnapshot
 from services.reporting.model.tables import Cell, CellKey
-from services.reporting.model.variants import KnownVariants, Subject, test_of
+from services.reporting.model.variants import KnownVariants, Subject
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -48,23 +48,20 @@ class Matrix:
     total_builds: int
 
 
-def finished_cells(cells: Mapping[CellKey, Cell]) -> dict[CellKey, Cell]:
-    """The cells with a finished run; others are shown as missing."""
-    return {key: cell for key, cell in cells.items() if cell.last_run is not None}
-
-
 def row_names(
-    attachments: Iterable[AttachmentSnapshot], cells: Mapping[CellKey, Cell], tests: Mapping[str, TestSnapshot]
-) -> list[tuple[str, str]]:
-    """(test id, name) of all rows, by name; the catalog's name, else that of the attachment, else of the newest run."""
-    names: dict[str, str] = {test_of(subject): "" for _, subject, _ in cells}
-    unknown = [(test_of(subject), cell) for (_, subject, _), cell in cells.items() if test_of(subject) not in tests]
-    for test_id, cell in sorted(unknown, key=lambda item: item[1].last_run.recency if item[1].last_run else ()):
-        names[test_id] = cell.test_name
-    for attachment in attachments:
-        names[attachment.test_id] = attachment.test_name
-    names.update({test_id: tests[test_id].name for test_id in names if test_id in tests})
-    return sorted(names.items(), key=lambda item: (item[1].casefold(), item[0]))
+    attachments: Iterable[AttachmentSnapshot], newest: Mapping[str, Cell], tests: Mapping[str, TestSnapshot]
+) -> dict[str, str]:
+    """By test, the name of its row: the catalog's, else that of the attachment, else that of the newest run. `newest`
+    are the cells of the newest runs by test.
+    """
+    names = {test_id: cell.test_name for test_id, cell in newest.items()}
+    names.update({attachment.test_id: attachment.test_name for attachment in attachments})
+    return {test_id: tests[test_id].name if test_id in tests else name for test_id, name in names.items()}
+
+
+def row_order(row: tuple[str, str]) -> tuple[str, str]:
+    """What rows, as (test id, name), are sorted by: their names."""
+    return (row[1].casefold(), row[0])
 
 
 def evidence_builds(assessments: Iterable[Assessment]) -> set[str]:
