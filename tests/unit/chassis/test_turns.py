@@ -6,8 +6,9 @@ from typing import Any, TypeVar
 
 import pytest
 
+from services.chassis import turns
 from services.chassis.context import Caller, bind
-from services.chassis.turns import in_turns, list_in_turns, sorted_in_turns
+from services.chassis.turns import BURST_SECONDS, MOST_KEPT, SHARE, in_turns, list_in_turns, pause, sorted_in_turns
 
 T = TypeVar("T")
 
@@ -30,18 +31,18 @@ Loop = Callable[[Iterable[int], float], Coroutine[Any, Any, list[int]]]
 @pytest.mark.parametrize(("seconds", "expected"), [(0, {1, 2, 3, 4, 5, 6}), (3600, {6})])
 async def test_others_have_a_turn_after_so_much_time(loop: Loop, seconds: float, expected: set[int]) -> None:
     seen: list[int] = []
-    turns: set[int] = set()
+    seen_at: set[int] = set()
 
     async def other() -> None:
         while len(seen) < 6:
             await asyncio.sleep(0)
-            turns.add(len(seen))
+            seen_at.add(len(seen))
 
     task = asyncio.create_task(other())
     await asyncio.sleep(0)
     assert await loop(noting(seen, range(6)), seconds) == seen == [0, 1, 2, 3, 4, 5]
     await task
-    assert turns == expected
+    assert seen_at == expected
 
 
 @LOOPS
@@ -76,9 +77,33 @@ async def test_a_loop_that_is_cancelled_holds_up_no_other(loop: Loop) -> None:
 @pytest.mark.parametrize("count", [0, 1, 5, 6, 17])
 async def test_many_items_are_sorted_in_parts(count: int) -> None:
     items = [(number * 7 % 5, number) for number in range(count)]
-    sorting, turns = asyncio.create_task(sorted_in_turns(items, key=lambda item: item[0], at_once=5)), 0
+    sorting, rounds = asyncio.create_task(sorted_in_turns(items, key=lambda item: item[0], at_once=5)), 0
     while not sorting.done():
         await asyncio.sleep(0)
-        turns += 1
+        rounds += 1
     assert sorting.result() == sorted(items, key=lambda item: item[0])
-    assert turns >= count // 5
+    assert rounds >= count // 5
+
+
+async def test_an_organisation_that_has_worked_for_long_rests_for_as_long() -> None:
+    """So that its share is what is left to it; others go on at once, and so does one that has not used up its burst."""
+    order: list[str] = []
+
+    async def work(org: str, worked: float, times: int) -> None:
+        with bind(Caller(org)):
+            for _ in range(times):
+                await pause(worked)
+        order.append(org)
+
+    await asyncio.gather(
+        work("crowd", BURST_SECONDS + 0.1 * SHARE, 1), work("another", 0.001, 10), work("burst", BURST_SECONDS / 2, 1)
+    )
+    assert sorted(order[:2]) == ["another", "burst"]
+    assert order[2:] == ["crowd"]
+
+
+async def test_organisations_that_are_idle_are_forgotten() -> None:
+    for number in range(2 * MOST_KEPT):
+        with bind(Caller(f"org-{number}")):
+            await pause()
+    assert len(turns._loops) <= MOST_KEPT
