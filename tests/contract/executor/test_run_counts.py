@@ -1,15 +1,18 @@
 """How many runs an organisation has started today and has stored."""
 
 import asyncio
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from pymongo import MongoClient
 
 from services.chassis.context import current
-from services.executor.commands import run_command
 from services.executor.model.changes import start_execution
 from services.executor.model.limits import StartedRuns
 from services.executor.model.runs import PLAN_BYTES
@@ -80,24 +83,25 @@ async def test_runs_that_an_older_version_stored_are_counted_afterwards(world: W
     assert await world.executions.started_runs(today) == StartedRuns(2, 4)
 
 
-def test_a_command_counts_again(
-    mongo_uri: str,
-    mongo_client: MongoClient[dict[str, Any]],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    with_runs = {"_id": "e", "org_id": "org", "counts": {"total": 3}}
-    mongo_client["recounted"]["executions"].insert_one(with_runs)
-    monkeypatch.setenv("MOBILETEST_MONGO_URI", mongo_uri)
-    monkeypatch.setenv("MOBILETEST_SERVICE_TOKEN", "token-of-the-executor-0123456789abcdef")
-    monkeypatch.setenv("MOBILETEST_EXECUTOR_DATABASE", "recounted")
+def test_a_command_counts_again(mongo_uri: str, mongo_client: MongoClient[dict[str, Any]]) -> None:
+    database = f"test_{uuid4().hex}"
+    environment = {
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        "MOBILETEST_MONGO_URI": mongo_uri,
+        "MOBILETEST_EXECUTOR_DATABASE": database,
+        "MOBILETEST_SERVICE_TOKEN": "token-of-the-executor-0123456789abcdef",
+    }
+    command = [sys.executable, "-m", "services.executor", "recount-runs"]
+    mongo_client[database]["executions"].insert_one({"_id": "e", "org_id": "org", "counts": {"total": 3}})
     try:
-        assert [run_command(["recount-runs"]) for _ in range(2)] == [0, 0]
-        [row] = mongo_client["recounted"]["run_counts"].find()
+        said = [
+            subprocess.run(
+                command, env={**os.environ, **environment}, check=True, capture_output=True, text=True
+            ).stdout
+            for _ in range(2)
+        ]
+        [row] = mongo_client[database]["run_counts"].find()
     finally:
-        mongo_client.drop_database("recounted")
+        mongo_client.drop_database(database)
     assert row["stored"] == 3
-    assert capsys.readouterr().out.split("counted: ")[1:] == [
-        "1\norganisations with another number of runs than ",
-        "0\n",
-    ]
+    assert said == [f"organisations with another number of runs than counted: {number}\n" for number in (1, 0)]
