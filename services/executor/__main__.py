@@ -1,4 +1,4 @@
-"""`python -m services.executor` serves; `republish` is a one-off command."""
+"""`python -m services.executor` serves; `republish` and `recount` are one-off commands."""
 
 import sys
 

@@ -32,6 +32,7 @@ from services.executor.maintenance.deleted_tests import DeletedTests
 from services.executor.maintenance.orphan_sessions import OrphanSweeper
 from services.executor.maintenance.reaper import Reaper
 from services.executor.maintenance.retention import Retention
+from services.executor.maintenance.run_recount import RunRecount
 from services.executor.ports.runs import Attempts
 from services.executor.queue_servicer import QueueServicer
 from services.executor.resolver_pool import ResolverPool
@@ -50,6 +51,7 @@ from services.executor.storage.executions import MongoExecutions
 from services.executor.storage.facts import MongoFacts
 from services.executor.storage.model_usage import MongoModelUsage
 from services.executor.storage.retained_runs import MongoRetainedRuns
+from services.executor.storage.run_counts import MongoRunCounts
 from services.executor.storage.supersessions import MongoSupersessions
 from services.executor.storage.waiting_runs import MongoWaitingRuns
 from services.executor.storage.workers import MongoWorkers
@@ -62,6 +64,7 @@ from services.executor.usecases.starts import ExecutionStarter, SupersessionSwee
 REAPER_LEASE_SECONDS = 3.0
 RETENTION_LEASE_SECONDS = 120.0
 DELETED_TESTS_LEASE_SECONDS = 120.0
+RUN_RECOUNT_LEASE_SECONDS = 3600.0
 ORPHANS_SECONDS = 5.0
 
 
@@ -120,6 +123,8 @@ async def _serve(shared: Resources) -> str:
     stored = MongoBaselines(shared.mongo, shared.objects)
     lease = Lease(shared.mongo, "deleted_tests", str(uuid4()), seconds=DELETED_TESTS_LEASE_SECONDS)
     await shared.start("deleted_tests", DeletedTests(stored, shared.catalog, lease).run())
+    lease = Lease(shared.mongo, "run_recount", str(uuid4()), seconds=RUN_RECOUNT_LEASE_SECONDS)
+    await shared.start("run_recount", RunRecount(MongoRunCounts(shared.mongo), lease).run())
     servicers = _servicers(shared, notifier, stored, await _open_resolver(shared))
     idempotency = Idempotency(shared.mongo)
     server = grpc_server.serve(

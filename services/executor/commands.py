@@ -15,16 +15,16 @@ from services.executor.storage.run_counts import MongoRunCounts
 
 
 def run_command(arguments: Sequence[str]) -> int:
-    """`republish` or `recount-runs`; the exit code."""
+    """`republish` or `recount`; the exit code."""
     parser = argparse.ArgumentParser(prog="python -m services.executor")
     commands = parser.add_subparsers(dest="command", required=True)
     republish.add_command(commands)
-    counts_runs = "count the stored runs of all organisations again, after an update from a version that did not count"
-    commands.add_parser("recount-runs", help=counts_runs, description=counts_runs)
+    counts_runs = "count the stored runs of all organisations again"
+    commands.add_parser("recount", help=counts_runs, description=counts_runs)
     parsed = parser.parse_args(arguments)
     settings = load(Settings)
     logs.configure(settings, sys.stderr)
-    if parsed.command == "recount-runs":
+    if parsed.command == "recount":
         return _recount(settings)
     return republish.run_command(settings, settings.executor_database, topics(settings.run_request_partitions), parsed)
 
@@ -42,6 +42,6 @@ def _recount(settings: Settings) -> int:
     except Exception as error:
         if as_unavailable(error) is None:
             raise
-        sys.stderr.write(f"recount-runs stopped: {error}\n")
+        sys.stderr.write(f"recount stopped: {error}\n")
         return 1
     return 0

@@ -258,6 +258,13 @@ class RetainedRuns(Protocol):
         """Nothing is counted for runs that ended before that day: there are none."""
 
 
+class CountedRuns(Protocol):
+    """How many runs organisations have stored."""
+
+    async def recount_if_due(self) -> int | None:
+        """Count them again, once when it is due: how many organisations had another number. None: it is not due."""
+
+
 class ArtifactFiles(Protocol):
     """The object store that holds artifacts."""
 

@@ -20,7 +20,9 @@ from services.executor.storage.schema import (
 async def _count_runs(mongo: Mongo) -> None:
     with suppress(CollectionInvalid):  # it exists
         await mongo.database.create_collection(RUN_COUNTS)
-    await MongoRunCounts(mongo).recount()
+    counts = MongoRunCounts(mongo)
+    await counts.recount()
+    await counts.plan_recount()
 
 
 MIGRATIONS = (

@@ -7,7 +7,7 @@ rows, because their transactions would conflict in a common one.
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
-from datetime import date
+from datetime import date, timedelta
 from random import randrange
 
 from pymongo import UpdateOne
@@ -19,6 +19,10 @@ from services.executor.model.limits import StartedRuns
 from services.executor.storage.schema import EXECUTIONS, RUN_COUNTS
 
 SHARDS = 64
+UPGRADE = timedelta(hours=1)
+"""How long after a migration processes of an older version, which count nothing, may still start runs."""
+_DUE = "recount"
+"""The document that says when to count again."""
 _CORRECTION = "correction"
 """The row of an organisation that `recount` changes."""
 _RUNS: Document = {"$sum": {"$max": [1, "$counts.total", "$counted_runs"]}}
@@ -55,6 +59,20 @@ class MongoRunCounts:
         rows = await self._counts.find(_rows_of(org_id)).to_list(None)
         of_today = (row["today"] for row in rows if row.get("day") == today.isoformat())
         return StartedRuns(sum(of_today), sum(row["stored"] for row in rows))
+
+    async def plan_recount(self, after: timedelta = UPGRADE) -> None:
+        """Let `recount_if_due` count again after that time."""
+        due_at = {"$add": ["$$NOW", after // timedelta(milliseconds=1)]}
+        await self._counts.update_one({"_id": _DUE}, [{"$set": {"due_at": due_at}}], upsert=True)
+
+    async def recount_if_due(self) -> int | None:
+        """As `recount`, once when it is due. None: it is not."""
+        due = {"_id": _DUE, "$expr": {"$lte": ["$due_at", "$$NOW"]}}
+        if await self._counts.find_one(due) is None:
+            return None
+        corrected = await self.recount()
+        await self._counts.delete_one(due)
+        return corrected
 
     async def recount(self) -> int:
         """Count the stored runs of all organisations again; how many organisations had another number."""

@@ -83,6 +83,17 @@ async def test_runs_that_an_older_version_stored_are_counted_afterwards(world: W
     assert await world.executions.started_runs(today) == StartedRuns(2, 4)
 
 
+async def test_runs_are_counted_again_once_when_an_upgrade_has_ended(world: World, today: date) -> None:
+    counts = MongoRunCounts(world.mongo)
+    await counts.plan_recount()
+    assert await counts.recount_if_due() is None
+    await start(world)
+    await world.mongo.collection(RUN_COUNTS).delete_many({"org_id": {"$exists": True}})
+    await counts.plan_recount(timedelta())
+    assert [await counts.recount_if_due() for _ in range(2)] == [1, None]
+    assert await world.executions.started_runs(today) == StartedRuns(0, 1)
+
+
 def test_a_command_counts_again(mongo_uri: str, mongo_client: MongoClient[dict[str, Any]]) -> None:
     database = f"test_{uuid4().hex}"
     environment = {
@@ -91,7 +102,7 @@ def test_a_command_counts_again(mongo_uri: str, mongo_client: MongoClient[dict[s
         "MOBILETEST_EXECUTOR_DATABASE": database,
         "MOBILETEST_SERVICE_TOKEN": "token-of-the-executor-0123456789abcdef",
     }
-    command = [sys.executable, "-m", "services.executor", "recount-runs"]
+    command = [sys.executable, "-m", "services.executor", "recount"]
     mongo_client[database]["executions"].insert_one({"_id": "e", "org_id": "org", "counts": {"total": 3}})
     try:
         said = [
