@@ -302,7 +302,7 @@ def is_transient(error: CliError) -> bool:
 def retry_after(response: httpx.Response) -> float | None:
     """The seconds after which the server wants to be asked again."""
     text = response.headers.get("Retry-After", "")
-    return float(text) if text.isdecimal() else None
+    return float(text) if text.isascii() and text.isdecimal() else None
 
 
 def _pause(attempt: int) -> float:

@@ -255,7 +255,7 @@ def _console(file: Any) -> Console:
             raise BrokenPipeError  # rich would end the process with 1, as if tests had failed
 
     columns = os.environ.get("COLUMNS", "")
-    wide = None if file.isatty() else int(columns) if columns.isdecimal() else 160
+    wide = None if file.isatty() else int(columns) if columns.isascii() and columns.isdecimal() else 160
     return Pipe(file=file, width=wide)
 
 

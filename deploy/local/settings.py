@@ -58,7 +58,7 @@ def check_service_names(settings: StackSettings) -> None:
 
 def _number(environ: Mapping[str, str], name: str, default: int, allowed: range) -> int:
     text = environ.get(name) or str(default)
-    if not text.isdecimal() or int(text) not in allowed:
+    if not text.isascii() or not text.isdecimal() or int(text) not in allowed:
         raise InvalidSetting(f"{name}={text}: must be a whole number from {allowed.start} to {allowed.stop - 1}")
     return int(text)
 

@@ -22,13 +22,17 @@ REFUSED_SCHEMES = frozenset(
         "about",
         "android-app",
         "blob",
+        "brave",
         "chrome",
         "chrome-extension",
+        "com-apple-mobilesafari-tab",
         "content",
         "data",
         "devtools",
         "file",
         "filesystem",
+        "firefox",
+        "firefox-focus",
         "ftp",
         "googlechrome",
         "googlechromes",
@@ -36,6 +40,7 @@ REFUSED_SCHEMES = frozenset(
         "itms-services",
         "jar",
         "javascript",
+        "microsoft-edge",
         "vbscript",
         "view-source",
         "ws",
@@ -44,6 +49,8 @@ REFUSED_SCHEMES = frozenset(
 )
 """Schemes that run scripts, read files, install apps, start any app, or open a web address unseen."""
 
+_BROWSERS = ("-http", "-https")
+"""How schemes of browsers end whose links are web addresses in other words: x-safari-https://localhost/."""
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):", re.IGNORECASE | re.ASCII)
 _WEB = re.compile(r"https?://(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{0,5})?(?:[/?#].*)?", re.IGNORECASE | re.ASCII)
 _ODD = re.compile(r"[\x00-\x20\x7f\\]")
@@ -69,7 +76,7 @@ def web_host(url: str) -> str | None:
             "expected a URL such as https://example.com/page, without spaces, backslashes and controls"
         )
     name = scheme[1].lower()
-    if name in REFUSED_SCHEMES:
+    if _is_refused(name):
         raise AddressRefused(f"{name}: links are refused; use an http or https URL")
     if name not in ("http", "https"):
         return None
@@ -81,10 +88,14 @@ def web_host(url: str) -> str | None:
     return _normalize_host(found[1].lower())
 
 
+def _is_refused(scheme: str) -> bool:
+    return scheme in REFUSED_SCHEMES or scheme.endswith(_BROWSERS)
+
+
 def check_scheme(text: str) -> None:
     """Raise AddressRefused for a text that a browser would open as a link of a refused scheme."""
     scheme = _SCHEME.match(_ODD.sub("", text))
-    if scheme is not None and scheme[1].lower() in REFUSED_SCHEMES:
+    if scheme is not None and _is_refused(scheme[1].lower()):
         raise AddressRefused(f"{scheme[1].lower()}: links are refused; use an http or https URL")
 
 

@@ -26,7 +26,7 @@ class ArtifactKey:
     def parse(cls, text: str) -> "ArtifactKey | None":
         """The reverse of `str`; None for any other text."""
         match text.split("/"):
-            case ["runs", run_id, attempt, name] if attempt.isdigit():
+            case ["runs", run_id, attempt, name] if attempt.isascii() and attempt.isdecimal():
                 return cls(run_id, int(attempt), name)
             case _:
                 return None

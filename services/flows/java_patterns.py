@@ -12,6 +12,7 @@ _SPACES: Mapping[str, str] = {"h": _HORIZONTAL, "v": _VERTICAL, "s": r"\s\x0b"}
 _POSIX = frozenset(("ASCII", "Alpha", "Digit", "Alnum", "Punct", "Graph", "Print", "Blank", "Cntrl", "XDigit", "Space"))
 """Java's classes of ASCII characters that have a namesake in RE2; Upper and Lower depend on Java's version."""
 
+_DIGIT = re.compile("[0-9]")
 _QUOTED = re.compile(r"\\Q.*?(?:\\E|\Z)", re.DOTALL)
 _ESCAPE = re.compile(r"\\(?:([pP])\{(\w+)\}|(.))", re.DOTALL | re.UNICODE)
 _FLAGS = re.compile(r"\(\?[a-zA-Z]*-?[a-zA-Z]*[:)]")
@@ -41,7 +42,7 @@ def to_re2(source: str) -> str:
             continue
         if in_class:
             _check_class(part, source, position)
-        elif part == "{" and not source[position : position + 1].isdecimal() and translated[-1:] != ["\\x"]:
+        elif part == "{" and not _DIGIT.match(source, position) and translated[-1:] != ["\\x"]:
             raise PlainText
         elif part.startswith("(?") and "U" in part:
             raise UnsupportedPattern(f"the flag U in {part} is not supported")

@@ -20,6 +20,7 @@ LANGUAGE = (
 DEPENDS = re.compile(r"\\[dDwWsSbB]|\(\?[a-z]*i")
 """What a pattern matches of Unicode only without re.ASCII; so does everything with re.IGNORECASE."""
 CHOSEN = {"A", "ASCII", "U", "UNICODE"}
+CLASSES = {"isdigit", "isdecimal", "isnumeric", "isalnum", "isalpha"}
 FUNCTIONS = {"compile", "findall", "finditer", "fullmatch", "match", "search", "split", "sub", "subn"}
 
 
@@ -37,6 +38,19 @@ def undecided(source: str) -> Iterator[int]:
                     yield node.lineno
 
 
+def digits_of_unicode(source: str) -> Iterator[int]:
+    """The lines that ask for digits of a text that may not be ASCII: int("٣") is 3, and int("²") an error."""
+    for function in ast.walk(ast.parse(source)):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            nodes = ast.walk(function)
+            calls = [(node.func, node.lineno) for node in nodes if isinstance(node, ast.Call)]
+            asked = [(each, line) for each, line in calls if isinstance(each, ast.Attribute)]
+            ascii_only = {ast.unparse(each.value) for each, _ in asked if each.attr == "isascii"}
+            yield from (
+                line for each, line in asked if each.attr in CLASSES and ast.unparse(each.value) not in ascii_only
+            )
+
+
 def _attributes(nodes: list[ast.expr]) -> set[str]:
     return {each.attr for node in nodes for each in ast.walk(node) if isinstance(each, ast.Attribute)}
 
@@ -47,14 +61,29 @@ def _constants(node: ast.expr) -> Iterator[object]:
 
 @pytest.mark.parametrize("folder", ["cli/mobiletest_cli", "deploy", "services"])
 def test_every_pattern_says_whether_it_means_ascii(folder: str) -> None:
-    sources = ((path, path.read_text()) for path in sorted((ROOT / folder).rglob("*.py")))
+    paths = [(path, str(path.relative_to(ROOT))) for path in sorted((ROOT / folder).rglob("*.py"))]
+    sources = [(name, path.read_text()) for path, name in paths if not name.startswith(LANGUAGE)]
     found = [
-        f"{path.relative_to(ROOT)}:{line}: say re.ASCII, or re.UNICODE for a text that people read"
-        for path, source in sources
-        if "re." in source and not str(path.relative_to(ROOT)).startswith(LANGUAGE)
-        for line in undecided(source)
+        *(
+            f"{name}:{line}: say re.ASCII, or re.UNICODE for a text that people read"
+            for name, source in sources
+            if "re." in source
+            for line in undecided(source)
+        ),
+        *(
+            f"{name}:{line}: ask isascii() of the same text too"
+            for name, source in sources
+            if ".is" in source
+            for line in digits_of_unicode(source)
+        ),
     ]
     assert found == []
+
+
+def test_digits_of_a_text_that_may_not_be_ascii_are_found() -> None:
+    assert list(digits_of_unicode("def f(a):\n    return a.isdigit()\n")) == [2]
+    assert list(digits_of_unicode("async def f(a):\n    b.isascii()\n    return a.b[1].isalnum()\n")) == [3]
+    assert list(digits_of_unicode("def f(a):\n    return a.isascii() and a.isdecimal() and a.islower()\n")) == []
 
 
 @pytest.mark.parametrize(

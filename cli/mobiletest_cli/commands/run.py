@@ -186,7 +186,8 @@ def _shard(text: str | None) -> tuple[int, int] | None:
     if text is None:
         return None
     index, _, count = text.partition("/")
-    if not (index.isdecimal() and count.isdecimal() and 1 <= int(index) <= int(count) <= 100):
+    is_number = all(part.isascii() and part.isdecimal() for part in (index, count))
+    if not (is_number and 1 <= int(index) <= int(count) <= 100):
         raise CliError(f'--shard "{text}" is not a part of the whole', USAGE, "Such as 2/5: the second of five")
     return int(index), int(count)
 

@@ -142,7 +142,7 @@ def _printable(text: str) -> str:
 
 
 def _positive(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
+    if not text.isascii() or not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError("must be a whole number, 1 or more")
     return int(text)
 

@@ -63,7 +63,7 @@ async def show_coverage(request: web.Request) -> Values:
 def paginate(items: Sequence[Any], page: str) -> Json:
     """The items of a page and where it stands; another text than the number of a page is the first or the last."""
     last = max(1, ceil(len(items) / TESTS))
-    number = min(last, max(1, int(page[:9]))) if page.isdecimal() else 1
+    number = min(last, max(1, int(page[:9]))) if page.isascii() and page.isdecimal() else 1
     return {
         "items": items[(number - 1) * TESTS : number * TESTS],
         "page": number,

@@ -147,8 +147,8 @@ def _choice(values: Mapping[str, Any], *, text: bool) -> CoreSchema:
     converted = {member: values[member.value] for member in members}
     schema: CoreSchema = core_schema.enum_schema(members, list(members))
     if text:
-        folded = {value.casefold(): value for value in values}
+        folded = {value.lower(): value for value in values}
         schema = core_schema.no_info_before_validator_function(
-            lambda given: folded.get(given.casefold(), given), schema
+            lambda given: folded.get(given.lower(), given) if given.isascii() else given, schema
         )
     return core_schema.no_info_after_validator_function(converted.__getitem__, schema)

@@ -70,6 +70,8 @@ ODD = [
 ]
 REFUSED = ["javascript:alert(1)", "JavaScript:alert(1)", "data:text/html,x", "file:///etc/passwd", "chrome://version"]
 REFUSED += ["intent://x#Intent;scheme=http;end", "view-source:http://10.0.0.1/", "content://sms", "about:blank"]
+REFUSED += ["x-safari-https://127.0.0.1/", "com-apple-mobilesafari-tab:http://10.0.0.1/", "Opera-HTTP://localhost/"]
+REFUSED += ["firefox://open-url?url=http://localhost", "microsoft-edge:http://10.0.0.1/", "brave://open-url?url=x"]
 ALLOWED = [
     "https://example.com",
     "https://example.com:8443/a?b=c#d",

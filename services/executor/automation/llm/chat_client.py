@@ -194,7 +194,8 @@ def _error_text(body: bytes) -> str:
 def _retry_after(headers: Mapping[str, str]) -> float | None:
     """Retry-After in seconds, from a number or a date; None if there is none."""
     written = headers.get("Retry-After", "")
-    if written.strip().replace(".", "", 1).isdecimal():
+    digits = written.strip().replace(".", "", 1)
+    if digits.isascii() and digits.isdecimal():
         return float(written)
     try:
         return max(0.0, (parsedate_to_datetime(written) - datetime.now(UTC)).total_seconds())

@@ -267,7 +267,7 @@ def _too_long(last: bool) -> str:
 def _split(text: str) -> tuple[tuple[str, ...], str]:
     """The unknown names, and the tagged value, of what environment.js returns."""
     size, _, rest = text.partition(" ")
-    if not size.isdecimal():
+    if not size.isascii() or not size.isdecimal():
         raise InvalidValue("the script broke what returns its value")
     names = dict.fromkeys(well_formed(unquote(name)) for name in rest[: int(size)].split())
     return tuple(names), rest[int(size) :]

@@ -4,6 +4,7 @@ A pattern has letters, `.`, classes, groups, alternatives and repetitions. Those
 that becomes long is refused: patterns come from tests.
 """
 
+import re
 import string
 from collections.abc import Callable, Iterable, Mapping
 from itertools import repeat
@@ -17,6 +18,7 @@ _DEPTH_LIMIT = 20
 _OPEN_END = 10
 """How often more something is repeated at most if there is no end to it."""
 
+_COUNTS = re.compile(r"[0-9]+(?:,[0-9]*)?")
 _VISIBLE = string.ascii_letters + string.digits + string.punctuation + " "
 _WORD = string.ascii_letters + string.digits + "_"
 _CLASSES: Mapping[str, str] = {"d": string.digits, "w": _WORD, "s": " "}
@@ -119,7 +121,7 @@ class _Generator:
             return 1, 1
         written, end, rest = self._pattern[self._position :].partition("}")
         least, comma, most = written.partition(",")
-        if not end or not least.isdecimal() or (most and not most.isdecimal()) or len(written) > 9:
+        if not end or not _COUNTS.fullmatch(written) or len(written) > 9:
             raise self._error("is no repetition")
         self._position = len(self._pattern) - len(rest)
         low = int(least)
@@ -160,7 +162,7 @@ class _Generator:
             return letters if sign.islower() else "".join(each for each in _VISIBLE if each not in letters)
         if sign in _CONTROLS:
             return _CONTROLS[sign]
-        if sign.isalnum():
+        if sign.isascii() and sign.isalnum():
             raise self._error("is an escape that is not available")
         return sign
 
