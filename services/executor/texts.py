@@ -30,8 +30,15 @@ def _parse_json(content: bytes) -> Any:
         value = orjson.loads(content)
     except orjson.JSONDecodeError:
         text = content.decode(errors="replace")
-        return well_formed_json(json.loads(text, parse_float=_finite, parse_constant=_finite))
+        return well_formed_json(json.loads(text, parse_float=_finite, parse_int=_integer, parse_constant=_finite))
     return well_formed_json(value) if b"\\u0000" in content else value
+
+
+def _integer(written: str) -> int | float:
+    """As orjson: what has more than 64 bits is a float, because nothing stores it otherwise."""
+    number = _finite(written)
+    whole = int(written) if abs(number) < 2**64 else None
+    return whole if whole is not None and -(2**63) <= whole < 2**63 else number
 
 
 def _finite(written: str) -> float:

@@ -5,6 +5,7 @@ is checked as the first request.
 """
 
 import asyncio
+import codecs
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -42,6 +43,26 @@ METHODS = ("GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS")
 _OURS = frozenset(("host", "content-length", "transfer-encoding", "connection", "upgrade", "proxy-authorization", "te"))
 _REDIRECTS = (300, 301, 302, 303, 307, 308)
 _SAME_METHOD = (307, 308)
+_CHARSETS = frozenset(
+    (
+        *("utf-8", "utf-16", "utf-16-le", "utf-16-be", "ascii", "koi8-r", "koi8-u", "mac-roman", "cp866"),
+        *("iso8859-1", *(f"iso8859-{number}" for number in (*range(2, 9), 9, 10, 11, 13, 14, 15, 16))),
+        *(f"cp{number}" for number in (874, *range(1250, 1259))),
+        *(
+            "gbk",
+            "gb2312",
+            "gb18030",
+            "big5",
+            "big5hkscs",
+            "euc_jp",
+            "iso2022_jp",
+            "shift_jis",
+            "cp932",
+            "euc_kr",
+            "cp949",
+        ),
+    )
+)
 _FOR_ANY_ORIGIN = frozenset(
     (
         *("accept", "accept-charset", "accept-encoding", "accept-language"),
@@ -221,11 +242,16 @@ async def _read(response: aiohttp.ClientResponse) -> HttpResponse:
         key = name.lower()
         value = well_formed(value)  # bytes that are not UTF-8 are lone surrogates
         headers[key] = f"{headers[key]},{value}" if key in headers else value
-    try:
-        text = body.decode(response.charset or "utf-8", errors="replace")
-    except LookupError:
-        text = body.decode(errors="replace")
+    text = body.decode(_charset(response.charset), errors="replace")
     return HttpResponse(status=response.status, body=well_formed(text.removeprefix("\ufeff")), headers=headers)
+
+
+def _charset(name: str | None) -> str:
+    """The encoding of this name if browsers know it. Others take Python minutes (punycode), or are no texts."""
+    try:
+        return found if name and (found := codecs.lookup(name).name) in _CHARSETS else "utf-8"
+    except (LookupError, ValueError):  # ValueError: a name with NUL
+        return "utf-8"
 
 
 def _cause(error: Exception) -> str:

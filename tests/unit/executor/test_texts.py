@@ -107,6 +107,24 @@ def test_what_is_no_json_is_an_error(content: bytes) -> None:
         parse_json(content)
 
 
+@pytest.mark.parametrize(
+    ("number", "expected"),
+    [("9223372036854775807", 2**63 - 1), ("-9223372036854775808", -(2**63)), ("18446744073709551616", 2.0**64)],
+)
+def test_numbers_of_more_than_64_bits_are_floats(number: str, expected: float) -> None:
+    """Nothing that stores an attempt has others; a lone surrogate beside them makes another parser read them."""
+    for text in (f"[{number}]", f'[{number}, "\\ud800"]'):
+        assert parse_json(text)[0] == expected
+        assert type(parse_json(text)[0]) is type(expected)
+
+
+@pytest.mark.parametrize("digits", [400, 5_000])
+def test_a_number_that_is_too_large_is_an_error(digits: int) -> None:
+    for text in (f"[{'9' * digits}]", f'[-{"9" * digits}, "\\ud800"]'):
+        with pytest.raises(ValueError):  # noqa: PT011 (of two parsers)
+            parse_json(text)
+
+
 @given(ANY)
 def test_any_text_can_be_read_as_xml(text: str) -> None:
     written = "".join(f"&#{ord(c)};" if number % 2 else f"&#x{ord(c):x};" for number, c in enumerate(text))

@@ -154,6 +154,34 @@ async def test_bytes_that_are_no_text_are_replaced() -> None:
 
 
 @pytest.mark.parametrize(
+    ("charset", "body", "expected"),
+    [
+        ("ISO-8859-1", b"caf\xe9", "caf\xe9"),
+        ("windows-1252", b"\x80", "\u20ac"),
+        ("utf-16le", b"a\0\xe9\0", "a\xe9"),
+        ("Shift_JIS", b"\x83\x4a", "\u30ab"),
+        ("punycode", b"caf-dma", "caf-dma"),
+        ("idna", b"xn--caf-dma", "xn--caf-dma"),
+        ("unicode_escape", rb"\u0041", r"\u0041"),
+        ("utf-7", b"+AEE-", "+AEE-"),
+        ("base64", b"YQ==", "YQ=="),
+        ("none of ours", b"caf\xc3\xa9", "caf\xe9"),
+    ],
+)
+async def test_a_body_is_read_in_the_encodings_of_browsers_only(charset: str, body: bytes, expected: str) -> None:
+    """Others are Python's own: a megabyte of Punycode would hold up all attempts of the worker for minutes."""
+
+    async def answer(request: web.Request) -> web.Response:
+        return web.Response(body=body, headers={"Content-Type": f'text/plain; charset="{charset}"'})
+
+    app = web.Application()
+    app.router.add_get("/", answer)
+    async with TestServer(app, host="127.0.0.1") as served:
+        response = await http("*.example.test").send(HttpRequest(method="GET", url=url(served, "/")))
+    assert response.body == expected
+
+
+@pytest.mark.parametrize(
     ("target", "hosts", "message"),
     [
         ("http://api.example.test/", (), "the organisation has no hosts"),

@@ -31,6 +31,8 @@ from services.flows.texts import cut_beginning
 
 CLOSE_SECONDS = 15.0
 LOG_LIMIT = 256 * 1024
+_LAST_TIME = 253_402_300_800_000
+"""Milliseconds from 1970 to the year 10000."""
 
 
 class AppControl(Protocol):
@@ -277,8 +279,9 @@ class WebDriverDevice:
 
 
 def _line(entry: Mapping[str, Json]) -> str:
-    moment = entry.get("timestamp")
-    when = datetime.fromtimestamp(moment / 1000, UTC).isoformat() if isinstance(moment, int | float) else ""
+    moment, when = entry.get("timestamp"), ""
+    if isinstance(moment, int | float) and 0 <= moment < _LAST_TIME:
+        when = datetime.fromtimestamp(moment / 1000, UTC).isoformat()
     return " ".join(str(part) for part in (when, entry.get("level", ""), entry.get("message", "")) if part)
 
 

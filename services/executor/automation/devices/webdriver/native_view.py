@@ -9,7 +9,7 @@ from services.executor.automation.devices.webdriver.driver_session import Driver
 from services.executor.automation.devices.webdriver.hub_connection import DriverError
 from services.executor.automation.devices.webdriver.phone_commands import PhoneCommands
 from services.executor.automation.screen.elements import NOWHERE, Bounds, Element, Point
-from services.executor.automation.screen.page_source.nodes import SourceError
+from services.executor.automation.screen.page_source.nodes import SourceError, SourceTooLarge
 from services.executor.automation.screen.page_source.reader import read_source
 from services.executor.model.failures import Category
 from services.executor.texts import readable_xml
@@ -19,9 +19,14 @@ _PAUSE_SECONDS = 0.1
 
 
 def read_tree(source: str, platform: str | None = None) -> Element:
-    """The elements of a driver's page source; `platform` is Android, iOS, or None for any other."""
+    """The elements of a driver's page source; `platform` is Android, iOS, or None for any other.
+
+    script_error if the app shows too much, which another attempt does not change.
+    """
     try:
         return _read(source, platform)
+    except SourceTooLarge as error:
+        raise script_error(f"the screen is too large to be read: {error}") from error
     except SourceError as error:
         raise DeviceFailure(Category.DEVICE_UNAVAILABLE, f"the driver's page source cannot be read: {error}") from error
 

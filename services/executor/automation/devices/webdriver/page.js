@@ -30,6 +30,8 @@ const nodeOf = (token, number) => {
   const node = token === page.token ? page.nodes.get(number)?.deref() : undefined;
   return node?.isConnected ? node : null;
 };
+// A form called "title" stands in its place.
+const titleOf = () => (typeof document.title === "string" ? document.title : "");
 const viewOf = (node) => node.ownerDocument.defaultView;
 // Read from the prototype: in a form, the property of that name may be a field with this name.
 const namedNodesOf = Object.getOwnPropertyDescriptor(Element.prototype, "attributes").get;
@@ -279,7 +281,7 @@ function snapshot() {
   };
 
   const root = document.body ? visit(document.body, screen, { x: 0, y: 0 }, { hidden: false, modal: false }, 0) : null;
-  return { token: page.token, width: innerWidth, height: innerHeight, title: document.title, url: location.href, cut, root };
+  return { token: page.token, width: innerWidth, height: innerHeight, title: titleOf(), url: location.href, cut, root };
 }
 
 // What it is and its name, which may be empty.

@@ -6,9 +6,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from services.executor.automation.devices.port import script_error
+from services.executor.automation.devices.port import DeviceFailure, script_error
 from services.executor.automation.devices.webdriver.driver_session import SCRIPT_TRIES, DriverSession, element_of
-from services.executor.automation.devices.webdriver.hub_connection import HubUnreachable, Json
+from services.executor.automation.devices.webdriver.hub_connection import DriverError, HubUnreachable, Json
 from services.executor.automation.screen.elements import Bounds, Element, Role
 from services.executor.automation.screen.page_source.html_semantics import (
     NAMED_BY_CONTENT,
@@ -22,6 +22,10 @@ from services.executor.texts import parse_json
 from services.flows.nodes import quote
 from services.flows.texts import cut, cut_elsewhere
 
+JAVASCRIPT_ERROR = "javascript error"
+_MALFORMED = "its answer is malformed"
+_FARTHEST = 1e9
+"""Pixels from the screen; browsers lay nothing out beyond 2^25."""
 TEXT_LIMIT = 300
 """Characters of an element's inner text; a longer text is not a name."""
 CUT_AT = (300, 2_000)
@@ -37,17 +41,28 @@ class PageNode:
 
 
 async def query_page(driver: DriverSession, what: str, **request: Json) -> dict[str, Any]:
-    """The answer of page.js. With `refer`, "element" holds the id of the node."""
+    """The answer of page.js. With `refer`, "element" holds the id of the node.
+
+    script_error if the page, where page.js runs, breaks it or its answer each time: another attempt would not help.
+    """
     value: Json = None
+    broken: DriverError | None = None
     for _ in range(SCRIPT_TRIES):
-        value = value or await driver.execute(_script(), {"what": what, **request})
+        try:
+            value = value or await driver.execute(_script(), {"what": what, **request})
+        except DriverError as error:
+            if error.code != JAVASCRIPT_ERROR:
+                raise
+            broken = error
+    if value is None:
+        raise page_error(broken.message) if broken else HubUnreachable("the driver's answer from the page is malformed")
     written, *elements = value if isinstance(value, list) and value else [None]
     try:
         answer = parse_json(written) if isinstance(written, str) else None
     except ValueError:
         answer = None
     if not isinstance(answer, dict):
-        raise HubUnreachable("the driver's answer from the page is malformed")
+        raise page_error(_MALFORMED)
     if elements:
         answer["element"] = element_of(elements[0])
     return answer
@@ -63,26 +78,42 @@ async def take_snapshot(
     selectors: list[Json] = [*sorted(css)]
     answer = await query_page(driver, "snapshot", css=selectors)
     if "invalid" in answer:
-        raise script_error(f"{quote(answer['invalid'])} is not a CSS selector that the browser knows")
-    if answer["cut"]:
+        raise script_error(f"{quote(str(answer['invalid']))} is not a CSS selector that the browser knows")
+    if answer.get("cut"):
         raise script_error("the page is too large: more than 20,000 elements, or 200 levels")
-    reader = _Reader(answer["token"], sorted(css))
+    try:
+        return _read(answer, sorted(css))
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
+        raise page_error(_MALFORMED) from error
+
+
+def page_error(why: str) -> DeviceFailure:
+    """The page breaks what reads it."""
+    return script_error(f"the page cannot be read, because it replaces what browsers have: {why}")
+
+
+def _read(answer: Mapping[str, Any], css: list[str]) -> tuple[Element, Mapping[Element, PageNode]]:
+    """TypeError and its like if the answer is not one of page.js: the page may have replaced JSON.stringify."""
+    reader = _Reader(_text(answer["token"]), css)
     body = answer["root"]
     children = (reader.convert(body)[0],) if body is not None else ()
     screen = Element(
         role=Role.SCREEN,
-        label=answer["title"],
-        bounds=Bounds(0, 0, answer["width"], answer["height"]),
-        attributes={"url": answer["url"], "title": answer["title"]},
+        label=_text(answer["title"]),
+        bounds=_bounds([0, 0, answer["width"], answer["height"]]),
+        attributes={"url": _text(answer["url"]), "title": answer["title"]},
         children=children,
     )
     return screen, reader.nodes
 
 
-def describe_node(described: list[str]) -> str:
+def describe_node(described: Any) -> str:
     """What page.js calls a node, for messages."""
-    tag, name = described
-    return f"{tag} {quote(_whole(name))}" if name else tag
+    match described:
+        case [str(tag), str(name)]:
+            return f"{tag} {quote(_whole(name))}" if name else tag
+        case _:
+            return "something"
 
 
 class _Reader:
@@ -93,10 +124,10 @@ class _Reader:
 
     def convert(self, seen: Mapping[str, Any]) -> tuple[Element, str]:
         """The element and its inner text."""
-        tag, attributes = seen["t"], {name: _whole(value) for name, value in seen["a"].items()}
+        tag, attributes = _text(seen["t"]), {name: _whole(value) for name, value in seen["a"].items()}
         children, own, inner = self._convert_children(seen["k"])
         role = role_of(tag, attributes)
-        value = _whole(seen.get("v"))
+        value = _whole(seen["v"]) if "v" in seen else None
         content = value if tag == "select" else inner if role in NAMED_BY_CONTENT or tag == "option" else own
         labels = [_whole(label) for label in seen.get("l", ())]
         names = names_of(tag, attributes, content=content or "", value=value, labels=labels)
@@ -106,19 +137,19 @@ class _Reader:
             label=names.label,
             hint=names.hint,
             id=names.id,
-            bounds=Bounds(*seen["b"]),
+            bounds=_bounds(seen["b"]),
             enabled=enabled_of(attributes) and not seen["d"],
-            visible=seen["s"],
-            checked=checked_of(tag, attributes, checked=seen.get("c")),
-            focused=seen.get("f", False),
-            selected=seen["chosen"] if tag == "option" else selected_of(attributes),
-            clickable=seen.get("o", False),
+            visible=bool(seen["s"]),
+            checked=checked_of(tag, attributes, checked=bool(seen["c"]) if "c" in seen else None),
+            focused=bool(seen.get("f")),
+            selected=bool(seen["chosen"]) if tag == "option" else selected_of(attributes),
+            clickable=bool(seen.get("o")),
             tag=tag,
             attributes=attributes,
             css=frozenset(self._css[index] for index in seen.get("css", ())),
             children=children,
         )
-        self.nodes[element] = PageNode(self._token, seen["n"])
+        self.nodes[element] = PageNode(self._token, int(seen["n"]))
         return element, inner
 
     def _convert_children(self, items: list[Any]) -> tuple[tuple[Element, ...], str, str]:
@@ -138,9 +169,22 @@ class _Reader:
         return tuple(children), _join(own), _join(inner)
 
 
-def _whole(text: Any) -> Any:
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _whole(value: Any) -> str:
     """A text of page.js without the beginning of a secret where it may have cut it."""
-    return cut_elsewhere(text, *CUT_AT) if isinstance(text, str) else text
+    return cut_elsewhere(_text(value), *CUT_AT)
+
+
+def _bounds(numbers: list[Any]) -> Bounds:
+    x, y, width, height = numbers
+    if any(isinstance(each, bool) or abs(each) > _FARTHEST for each in numbers):
+        raise ValueError
+    return Bounds(x, y, width, height)
 
 
 def _join(parts: list[str]) -> str:

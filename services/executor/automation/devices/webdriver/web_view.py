@@ -14,6 +14,7 @@ from services.executor.automation.devices.webdriver.hub_connection import OPEN_A
 from services.executor.automation.devices.webdriver.page_snapshot import (
     PageNode,
     describe_node,
+    page_error,
     query_page,
     take_snapshot,
 )
@@ -54,7 +55,10 @@ class WebView:
         return await self._driver.viewport()
 
     async def source(self) -> PageSource:
-        return PageSource((await query_page(self._driver, "source"))["html"], "text/html")
+        html = (await query_page(self._driver, "source")).get("html")
+        if not isinstance(html, str):
+            raise page_error("it has no source")
+        return PageSource(html, "text/html")
 
     async def tap(self, target: Element | Point, *, times: int = 1) -> None:
         if self._alert is not None and target in (self._alert.accept, self._alert.dismiss):
@@ -99,7 +103,7 @@ class WebView:
         found = await self._field(target, select_all=characters is None)
         if "put" in found:
             await self._put(found, "")
-        elif not found["empty"]:
+        elif not found.get("empty"):
             backwards = [actions.BACKSPACE] * (1 if characters is None else characters)
             await self._keys(([actions.END] if found.get("end") and characters is not None else []) + backwards)
 
@@ -136,7 +140,7 @@ class WebView:
                 self._driver, "aim", token=node.token, number=node.number, picks=picks, refer=self._by_element
             )
             if "x" in answer:
-                return _TapTarget(Point(answer["x"], answer["y"]), answer.get("element"))
+                return _TapTarget(_point(answer), answer.get("element"))
             if "done" in answer:
                 return _TapTarget()
             if "gone" in answer:
@@ -170,7 +174,7 @@ class WebView:
         return found
 
     async def _put(self, found: Mapping[str, Any], text: str) -> None:
-        held = await query_page(self._driver, "put", token=found["token"], number=found["put"], text=text)
+        held = await query_page(self._driver, "put", token=found.get("token"), number=found["put"], text=text)
         if text and held.get("held") != text:
             raise script_error(f'the field does not accept "{text}"; write dates as 2026-01-31 and times as 13:45')
 
@@ -206,6 +210,13 @@ async def _open_alert(driver: DriverSession) -> _Alert:
     dialog = Element(role=Role.DIALOG, bounds=Bounds(0, 0, 200, 80), children=(words, accept, dismiss))
     root = Element(role=Role.SCREEN, bounds=Bounds(0, 0, 200, 80), children=(dialog,))
     return _Alert(root, accept, dismiss)
+
+
+def _point(answer: Mapping[str, Any]) -> Point:
+    x, y = answer["x"], answer.get("y")
+    if isinstance(x, int | float) and isinstance(y, int | float):
+        return Point(x, y)
+    raise page_error("it has no place to tap")
 
 
 def _gone_error(target: Element) -> DeviceFailure:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from services.executor.automation.screen.page_source.html_semantics import is_hidden
-from services.executor.automation.screen.page_source.nodes import SourceError, SourceNode
+from services.executor.automation.screen.page_source.nodes import SourceNode, SourceTooLarge
 from services.flows.texts import cut
 
 TEXT_LIMIT = 10_000
@@ -37,7 +37,7 @@ class Contents:
 
 
 class PageContents:
-    """The contents of all nodes of a page. Raise SourceError if their texts are too long together."""
+    """The contents of all nodes of a page. Raise SourceTooLarge if their texts are too long together."""
 
     def __init__(self, nodes: list[SourceNode]) -> None:
         """`nodes` are all nodes of the page, parents first."""
@@ -47,7 +47,7 @@ class PageContents:
             found = self._contents[node] = self._read(node)
             total += len(found.raw)
             if total > ALL_TEXTS_LIMIT:
-                raise SourceError(
+                raise SourceTooLarge(
                     f"the texts inside nested elements have more than {ALL_TEXTS_LIMIT} characters: send one screen"
                 )
 

@@ -20,6 +20,10 @@ class SourceError(Exception):
         super().__init__(f"line {line}, column {column}: {message}")
 
 
+class SourceTooLarge(SourceError):
+    """The source exceeds a limit: so does the screen of the app."""
+
+
 @dataclass(slots=True, eq=False)
 class SourceNode:
     """A node of XML or HTML with its child nodes and texts in order."""
@@ -50,13 +54,13 @@ class TreeBuilder:
     def begin(self, tag: str, attributes: dict[str, str], *, leaf: bool = False) -> None:
         self._count += 1
         if self._count > NODE_LIMIT:
-            raise self.error(f"the source has more than {NODE_LIMIT} nodes: send one screen")
+            raise self._too_large(f"the source has more than {NODE_LIMIT} nodes: send one screen")
         if len(self.open) >= DEPTH_LIMIT:
-            raise self.error(
+            raise self._too_large(
                 f"the source is nested deeper than {DEPTH_LIMIT} levels: lower the driver's snapshot depth"
             )
         if len(attributes) > ATTRIBUTES_LIMIT:
-            raise self.error(
+            raise self._too_large(
                 f"<{cut(tag, 60)}> has more than {ATTRIBUTES_LIMIT} attributes: send what the driver returned"
             )
         node = SourceNode(tag, attributes)
@@ -73,6 +77,9 @@ class TreeBuilder:
 
     def error(self, message: str) -> SourceError:
         return SourceError(message, *self._position())
+
+    def _too_large(self, message: str) -> SourceTooLarge:
+        return SourceTooLarge(message, *self._position())
 
 
 def walk_nodes(root: SourceNode) -> list[SourceNode]:

@@ -8,7 +8,13 @@ from services.executor.automation.screen.page_source import fake_driver, xcuites
 from services.executor.automation.screen.page_source.fake_driver import read_fake
 from services.executor.automation.screen.page_source.html_page import read_page
 from services.executor.automation.screen.page_source.html_parser import read_html
-from services.executor.automation.screen.page_source.nodes import BYTES_LIMIT, SourceError, SourceNode, TreeBuilder
+from services.executor.automation.screen.page_source.nodes import (
+    BYTES_LIMIT,
+    SourceError,
+    SourceNode,
+    SourceTooLarge,
+    TreeBuilder,
+)
 from services.executor.automation.screen.page_source.uiautomator import read_uiautomator
 from services.executor.automation.screen.page_source.xcuitest import read_xcuitest
 from services.flows.texts import cut
@@ -44,7 +50,7 @@ def _check_size(text: str) -> None:
     except UnicodeEncodeError:
         raise SourceError("the source has a lone surrogate: send valid UTF-8") from None
     if size > BYTES_LIMIT:
-        raise SourceError("the source is larger than 4 MiB: send one screen")
+        raise SourceTooLarge("the source is larger than 4 MiB: send one screen")
 
 
 def _first_tag(text: str) -> re.Match[str]:

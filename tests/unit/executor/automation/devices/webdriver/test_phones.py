@@ -9,7 +9,7 @@ from services.executor.automation.devices.port import Build, DeviceFailure, Devi
 from services.executor.automation.devices.webdriver.android import AndroidCommands
 from services.executor.automation.devices.webdriver.assembly import assemble_device
 from services.executor.automation.devices.webdriver.device import WebDriverDevice
-from services.executor.automation.devices.webdriver.hub_connection import DriverError
+from services.executor.automation.devices.webdriver.hub_connection import DriverError, Json
 from services.executor.automation.devices.webdriver.hub_target import HubTarget
 from services.executor.automation.devices.webdriver.phone_app import PhoneApp
 from services.executor.automation.devices.webdriver.sessions import capabilities_of
@@ -198,6 +198,12 @@ async def test_the_log_of_the_session_before_is_cleared_when_a_session_is_opened
     for automation, clears in (("UiAutomator2", True), ("XCUITest", False), ("Fake", False)):
         asked = capabilities_of(HubTarget(url="http://hub", capabilities={"appium:automationName": automation}), None)
         assert ("appium:clearDeviceLogsOnStart" in asked) is clears
+
+
+@pytest.mark.parametrize("moment", [1e300, -1e300, 1e15, -1, None, "yesterday", [1]])
+async def test_a_log_is_read_whatever_its_times_are(moment: Json) -> None:
+    hub = FakeHub({"POST /se/log": [{"timestamp": moment, "message": "late"}, {"timestamp": 0, "message": "early"}]})
+    assert await phone("android", hub).log() == "late\n1970-01-01T00:00:00+00:00 early"
 
 
 async def test_an_app_that_ends_without_being_stopped_has_crashed() -> None:
