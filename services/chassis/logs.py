@@ -20,6 +20,9 @@ _SECRET_TEXT = re.compile(
 _SECRET_NAMES = re.compile(r"(?i)authorization|cookie|password|secret|token$|api_?key$", re.ASCII)
 _HIDDEN = "[hidden]"
 
+_OURS = frozenset(("level", "module", "timestamp"))
+"""Fields that nobody else has written: a secret "error" must not hide errors from whoever watches the logs."""
+
 EventDict = MutableMapping[str, Any]
 Mask: TypeAlias = Callable[[str], str]
 """A function that hides secrets in a text."""
@@ -76,7 +79,11 @@ def redact(_: object, __: str, event: EventDict) -> EventDict:
     """Hide keys, tokens and passwords, recognised by the name of the field or the pattern of the text, and what
     `add_mask` is for; and make texts printable, because apps, drivers and models have written parts of them.
     """
-    return {name: _HIDDEN if _SECRET_NAMES.search(name) else _clean(value) for name, value in event.items()}
+    kept = _OURS if "logger" in event else _OURS | {"event"}  # the event of a library is a text
+    return {
+        name: value if name in kept else _HIDDEN if _SECRET_NAMES.search(name) else _clean(value)
+        for name, value in event.items()
+    }
 
 
 def redact_text(text: str) -> str:

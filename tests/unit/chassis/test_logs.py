@@ -126,6 +126,22 @@ async def test_tasks_of_a_masked_context_hide_what_one_of_them_names(capsys: pyt
     assert lines(capsys)[0]["why"] == "hunter2"
 
 
+async def test_a_secret_that_is_a_word_of_ours_changes_no_event(capsys: pytest.CaptureFixture[str]) -> None:
+    """Otherwise a tenant could hide failures from alerts."""
+    configured()
+
+    async def work() -> None:
+        for word in ("error", "attempt_failed", "here"):
+            logs.add_mask(lambda text, word=word: text.replace(word, "*"))  # type: ignore[misc]
+        logs.get("here").error("attempt_failed", why="an error here")
+        logging.getLogger("library").error("an error here")
+
+    await asyncio.create_task(work(), context=logs.masked_context())
+    ours, library = lines(capsys)
+    assert (ours["event"], ours["level"], ours["module"], ours["why"]) == ("attempt_failed", "error", "here", "an * *")
+    assert (library["event"], library["level"]) == ("an * *", "error")
+
+
 @pytest.mark.parametrize("form", ["json", "console"])
 def test_texts_of_others_act_on_no_terminal_and_no_ci_system(form: str, capsys: pytest.CaptureFixture[str]) -> None:
     logs.configure(SimpleNamespace(log_level="info", log_format=form))
