@@ -10,6 +10,7 @@ from mobiletest.reporting.v1 import reports_pb2, reports_pb2_grpc
 
 from services.chassis.errors import Unavailable
 from services.chassis.proto_values import page_fields, read_optional
+from services.chassis.turns import discard, list_in_turns
 from services.reporting.gate_messages import build_gate_message, comparison_message, gate_message
 from services.reporting.messages import (
     add_quarantines,
@@ -67,7 +68,9 @@ class ReportsServicer(reports_pb2_grpc.ReportsServicer):
 
     async def GetTestMatrix(self, request: reports_pb2.GetTestMatrixRequest, context: Any) -> reports_pb2.TestMatrix:
         matrix = await self._apps.matrix(request.app_id.lower(), _page(request), _revision(request))
-        return await matrix_message(request.app_id.lower(), matrix, request.page, request.page_size)
+        message = await matrix_message(request.app_id.lower(), matrix, request.page, request.page_size)
+        await discard(matrix.rows)
+        return message
 
     async def GetAppCoverage(self, request: reports_pb2.GetAppCoverageRequest, context: Any) -> reports_pb2.AppCoverage:
         coverage = await self._apps.coverage(request.app_id.lower(), _revision(request))
@@ -113,7 +116,7 @@ class ReportsServicer(reports_pb2_grpc.ReportsServicer):
         return await build_gate_message(gate)
 
     async def _items(self, runs: RunsPage) -> Sequence[reports_pb2.BuildRunItem]:
-        items = list(map(reports_pb2.BuildRunItem.FromString, runs.items))
+        items = await list_in_turns(map(reports_pb2.BuildRunItem.FromString, runs.items))
         quarantines = await self._quarantines.of({item.test_id for item in items})
         return add_quarantines(items, quarantines)
 

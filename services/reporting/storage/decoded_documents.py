@@ -42,15 +42,16 @@ class DecodedDocuments(Generic[T]):
 
 
 async def find_decoded(
-    rows: OrgCollection, query: Mapping[str, Any], projection: Any, decode: Callable[[bytes], T]
+    rows: OrgCollection, query: Mapping[str, Any], projection: Any, decode: Callable[[bytes], T], **options: Any
 ) -> list[T]:
-    """What `decode` makes of the documents. The driver would decode thousands of them without a pause for others.
+    """What `decode` makes of the documents; `options` are the driver's (sort, skip, limit).
 
-    InvalidArgument: they are larger than MOST_BYTES.
+    The driver would decode thousands of them without a pause for others. InvalidArgument: they are larger than
+    MOST_BYTES.
     """
     found: list[T] = []
     size = 0
-    async for batch in rows.find_raw_batches(query, projection, batch_size=BATCH_SIZE):
+    async for batch in rows.find_raw_batches(query, projection, batch_size=BATCH_SIZE, **options):
         size += len(batch)
         if size > MOST_BYTES:
             raise read_too_large(MOST_BYTES)

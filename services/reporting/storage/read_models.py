@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from services.chassis.context import current
 from services.chassis.mongo import Mongo
 from services.chassis.org_collection import OrgCollection
+from services.chassis.turns import in_turns, list_in_turns
 from services.reporting.model.attempts import BuildRef
 from services.reporting.model.flaky import Assessment, Classification
 from services.reporting.model.reports.apps import VerdictCount
@@ -171,9 +172,9 @@ class MongoReadModels:
         """Sorted by the field `newest`, which is always compared: indexes of runs contain only runs that have it."""
         query = {**query, newest: {"$lt": page.before or d.END_OF_TIME}}
         rows = await self._serving.org_collection(collection)
-        cursor = rows.find(query, projection).sort([(newest, -1), ("_id", -1)])
-        found: list[Document] = await cursor.skip(page.skip).limit(page.limit).to_list(None)
-        return found
+        order = [(newest, -1), ("_id", -1)]
+        place = {"sort": order, "skip": page.skip, "limit": page.limit}
+        return await find_decoded(rows, query, projection, decode_document, **place)
 
     async def _find(
         self, collection: str, query: Document, projection: Document | Sequence[str] | None = None
@@ -204,6 +205,10 @@ def _decode_observed(raw: bytes) -> tuple[Subject, BuildRef | None]:
     return document["test_id"], decode_optional(BuildRef, document["last_observed_build"])
 
 
+def _decode_test(raw: bytes) -> str:
+    return test_of(decode_document(raw)["test_id"])
+
+
 def _decode_assessment_of_test(document: Document) -> tuple[str, Assessment]:
     return document["test_id"], decode_assessment(document)
 
@@ -218,27 +223,27 @@ class MongoCatalogTests:
         """Answered from the index alone, except for tests with variants, of which each app's worst one counts."""
         query = {} if classification is None else {"classification": classification.value}
         histories = await self._serving.org_collection(d.HISTORIES.collection)
-        found = await find_documents(histories, query, {"_id": 0, "test_id": 1})
-        tests = {test_of(document["test_id"]) for document in found}
-        if classification is None:
-            return frozenset(tests)
-        worst = await self._worst_classes(histories)
-        return frozenset(test for test in tests | worst.keys() if classification in worst.get(test, (classification,)))
+        tests = frozenset(await find_decoded(histories, query, {"_id": 0, "test_id": 1}, _decode_test))
+        worst = await self._worst_classes(histories) if classification is not None else {}
+        if not worst:
+            return tests
+        fits = (test for test in tests | worst.keys() if classification in worst.get(test, (classification,)))
+        return frozenset(await list_in_turns(fits))
 
     async def _worst_classes(self, histories: OrgCollection) -> Mapping[str, Collection[Classification]]:
         """By test that has variants, its class on each app."""
         fields = {"_id": 0, "app_id": 1, "test_id": 1, "classification": 1}
         found = await find_documents(histories, {"variant_of": {"$gt": ""}}, fields)
-        tests = {test_of(document["test_id"]) for document in found}
+        tests = set(await list_in_turns(test_of(document["test_id"]) for document in found))
         if tests:
             empty = {"classification": {"$gt": ""}, "test_id": {"$in": list(tests)}}
             found += await find_documents(histories, empty, fields)
         by_app: defaultdict[tuple[str, str], set[Classification]] = defaultdict(set)
-        for document in found:
+        async for document in in_turns(found):
             key = (document["app_id"], test_of(document["test_id"]))
             by_app[key].add(Classification(document["classification"]))
         worst: defaultdict[str, set[Classification]] = defaultdict(set)
-        for (_, test), classes in by_app.items():
+        async for (_, test), classes in in_turns(by_app.items()):
             worst[test].add(min(classes, key=class_rank))
         return worst
 

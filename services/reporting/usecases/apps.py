@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from services.chassis.clock import Clock
 from services.chassis.errors import NotFound
-from services.chassis.turns import list_in_turns, pause, sorted_in_turns
+from services.chassis.turns import discard, list_in_turns, pause, sorted_in_turns
 from services.reporting.model import counters
 from services.reporting.model.flaky import Assessment
 from services.reporting.model.list_positions import position_by_day
@@ -81,7 +81,7 @@ class AppReports:
         today = self._clock.now().date()
         names = {name for app_id in app_ids for name in apps.stats_counters(app_id, today)}
         fields = await self._read.counters(names)
-        return [apps.app_stats(fields, app_id, today) for app_id in app_ids]
+        return await list_in_turns(apps.app_stats(fields, app_id, today) for app_id in app_ids)
 
     async def workspace(self, app_id: str, trend_days: int, min_revision: int | None = None) -> apps.Workspace:
         """Stats, the trend of exactly `trend_days` days, and the health of the newest 50 builds. NotFound."""
@@ -162,7 +162,9 @@ class AppReports:
             names, newest_observed(observed, versions), cells, self._quarantines(attached.tests), variants
         )
         items = await list_in_turns(coverage_items(attached.attachments, app_targets, known))
-        return Coverage(app_targets.current, app_targets.newest, await sorted_in_turns(items, key=item_order))
+        items = await sorted_in_turns(items, key=item_order)
+        await discard(cells, observed, attached.tests)
+        return Coverage(app_targets.current, app_targets.newest, items)
 
     async def _app(self, app_id: str, min_revision: int | None) -> AppSnapshot | None:
         if min_revision is not None:

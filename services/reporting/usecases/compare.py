@@ -7,7 +7,7 @@ from datetime import datetime
 
 from services.chassis.clock import Clock
 from services.chassis.errors import InvalidArgument, NotFound, Violation
-from services.chassis.turns import in_turns
+from services.chassis.turns import discard, in_turns
 from services.reporting.model import counters
 from services.reporting.model.reports.breakage import (
     ANY,
@@ -180,6 +180,8 @@ class Comparisons:
         comparison, now = Comparison(app_id, side.compared, base.compared), self._clock.now()
         async for test_id, name in in_turns(names):
             add_test(comparison, test_id, name, inputs, now)
+        for each in (side, base):
+            await discard(each.cells, each.failing)
         return comparison
 
     async def _find_breakages(self, side: _ComparedSide, base: _ComparedSide) -> dict[Subject, Breakage]:

@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from services.chassis.errors import InvalidArgument
 from services.reporting.model.batch import Snapshot
 from services.reporting.model.tables import Tables
 from services.reporting.ports import Page
+from services.reporting.storage.documents import RUNS
 from services.reporting.storage.read_models import MongoReadModels
 from services.reporting.usecases.apps import AppReports
 from services.reporting.usecases.report_turns import ReportTurns
@@ -49,6 +51,17 @@ async def test_a_run_is_listed_as_its_newest_event_describes_it(story: StoredSto
     last = story.run("t", build, "passed", run_id="r")
     page = await story.runs.of_build(build.id, Page(0, 10))
     assert (page.items, page.total) == ([last.list_item], 1)
+
+
+async def test_a_page_of_runs_is_no_larger_than_a_process_has_memory_for(story: StoredStory) -> None:
+    """Each run has as much as an event may hold."""
+    build = story.build("1.0")
+    runs = [story.run("t", build, run_id=f"run-{number}") for number in range(9)]
+    await story.fold()
+    await story.store.mongo.collection(RUNS.collection).update_many({}, {"$set": {"list_item": bytes(4 * 1024**2)}})
+    with pytest.raises(InvalidArgument, match="ask for less at once"):
+        await story.runs.of_build(build.id, Page(0, len(runs)))
+    assert len((await story.runs.of_build(build.id, Page(0, 3))).items) == 3
 
 
 async def test_lists_and_totals_exclude_expired_runs(story: StoredStory) -> None:

@@ -8,7 +8,16 @@ import pytest
 
 from services.chassis import turns
 from services.chassis.context import Caller, bind
-from services.chassis.turns import BURST_SECONDS, MOST_KEPT, SHARE, in_turns, list_in_turns, pause, sorted_in_turns
+from services.chassis.turns import (
+    BURST_SECONDS,
+    MOST_KEPT,
+    SHARE,
+    discard,
+    in_turns,
+    list_in_turns,
+    pause,
+    sorted_in_turns,
+)
 
 T = TypeVar("T")
 
@@ -107,3 +116,14 @@ async def test_organisations_that_are_idle_are_forgotten() -> None:
         with bind(Caller(f"org-{number}")):
             await pause()
     assert len(turns._loops) <= MOST_KEPT
+
+
+async def test_rows_are_freed_in_turns() -> None:
+    rows, by_key = list(range(50_000)), dict.fromkeys(range(50_000))
+    discarding, rounds = asyncio.create_task(discard(rows, by_key, (1, 2))), 0
+    while not discarding.done():
+        await asyncio.sleep(0)
+        rounds += 1
+    await discarding
+    assert (rows, by_key) == ([], {})
+    assert rounds > 3
