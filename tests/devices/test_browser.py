@@ -180,6 +180,39 @@ async def test_a_page_is_read_whatever_characters_it_shows(browser: WebDriverDev
     assert (button.text, button.label) == ("a\ufffdb", f"{'x' * 299}\ufffd")
 
 
+async def test_a_page_with_a_form_called_title_is_read(browser: WebDriverDevice) -> None:
+    await browser.driver.execute("document.body.insertAdjacentHTML('beforeend', '<form name=title></form>')")
+    tree = await browser.tree()
+    assert find(tree, "Newsletter", Role.CHECKBOX) is not None
+    assert tree.attributes["title"] == ""
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        "Array.prototype.toJSON = function () { return '[' + this.join() + ']' }",  # as old libraries do
+        "JSON.stringify = () => '{}'",
+        "JSON.stringify = () => { throw 1 }",
+        "JSON.stringify = () => '['.repeat(100000)",
+        "document.body.insertAdjacentHTML('beforeend', '<form><input name=getAttribute></form>')",
+        "Element.prototype.getAttribute = () => ({})",
+        "Object.defineProperty(Element.prototype, 'localName', {get: () => 7})",
+    ],
+)
+async def test_a_page_that_breaks_what_reads_it_costs_no_verdict(browser: WebDriverDevice, attack: str) -> None:
+    """It is read all the same, or another attempt would not read it either."""
+    await browser.driver.execute(f"setTimeout(() => {{ {attack} }})")
+    try:
+        await browser.tree()
+    except DeviceFailure as failure:
+        wrong = failure.category
+    else:
+        wrong = Category.SCRIPT_ERROR
+    finally:
+        await browser.driver.open_url("about:blank")
+    assert wrong is Category.SCRIPT_ERROR
+
+
 async def test_fields_of_other_kinds(browser: WebDriverDevice) -> None:
     await browser.type("25", await field(browser, "Amount"))
     assert (await field(browser, "Amount")).text == "125"

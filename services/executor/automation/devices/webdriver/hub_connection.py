@@ -57,7 +57,10 @@ _SESSION_LOST = re.compile(
     r"|session.{0,20}(terminated|not started|does not exist)",
     re.IGNORECASE | re.ASCII,
 )
-
+BROKEN_BY_PAGE = re.compile(
+    r"javascript error|call function result|callFunctionOn threw|cannot deserialize the result value", re.ASCII
+)
+"""What chromedriver says of an exception in a script, and of a page that has replaced what returns its value."""
 
 MASK = "(hub)"
 _ADDRESS = re.compile(
@@ -89,6 +92,8 @@ def category_of(code: str, message: str) -> Category:
         return Category.APP_CRASH
     if _SESSION_LOST.search(message):
         return Category.SESSION_LOST
+    if BROKEN_BY_PAGE.search(f"{code}: {message}"):
+        return Category.SCRIPT_ERROR
     return _CATEGORIES.get(code, Category.DEVICE_UNAVAILABLE)
 
 

@@ -8,7 +8,12 @@ from typing import Any
 
 from services.executor.automation.devices.port import DeviceFailure, script_error
 from services.executor.automation.devices.webdriver.driver_session import SCRIPT_TRIES, DriverSession, element_of
-from services.executor.automation.devices.webdriver.hub_connection import DriverError, HubUnreachable, Json
+from services.executor.automation.devices.webdriver.hub_connection import (
+    BROKEN_BY_PAGE,
+    DriverError,
+    HubUnreachable,
+    Json,
+)
 from services.executor.automation.screen.elements import Bounds, Element, Role
 from services.executor.automation.screen.page_source.html_semantics import (
     NAMED_BY_CONTENT,
@@ -22,7 +27,6 @@ from services.executor.texts import parse_json
 from services.flows.nodes import quote
 from services.flows.texts import cut, cut_elsewhere
 
-JAVASCRIPT_ERROR = "javascript error"
 _MALFORMED = "its answer is malformed"
 _FARTHEST = 1e9
 """Pixels from the screen; browsers lay nothing out beyond 2^25."""
@@ -51,7 +55,7 @@ async def query_page(driver: DriverSession, what: str, **request: Json) -> dict[
         try:
             value = value or await driver.execute(_script(), {"what": what, **request})
         except DriverError as error:
-            if error.code != JAVASCRIPT_ERROR:
+            if not BROKEN_BY_PAGE.search(error.message):
                 raise
             broken = error
     if value is None:

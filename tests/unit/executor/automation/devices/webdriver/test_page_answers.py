@@ -105,6 +105,9 @@ def nested(levels: int) -> Any:
     "answer",
     [
         DriverError("javascript error", "javascript error: node.getAttribute is not a function"),
+        DriverError("unknown error", "unknown error: call function result missing int 'status'"),
+        DriverError("unknown error", "unknown error: Runtime.callFunctionOn threw exception: 1"),
+        DriverError("unknown error", "unknown error: cannot deserialize the result value received from Runtime"),
         ["{"],
         ["[]"],
         [{}],
