@@ -4,12 +4,16 @@ import json
 import re
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from html import escape
 from html.entities import codepoint2name
+from typing import Any
 from unicodedata import normalize
 from urllib.parse import quote, quote_plus
+
+import re2
+
+from services.flows.texts import REPLACEMENT
 
 MIN_LENGTH = 3
 """Shorter texts are in every other text, and are not masked."""
@@ -17,7 +21,7 @@ LINE_LENGTH = 8
 """From this length, lines of a secret are masked on their own."""
 ANY_CASE_LENGTH = 6
 """From this length, a secret is masked in capitals too: shorter ones are often words."""
-PATTERN_LENGTH = 512
+PATTERN_LENGTH = 80
 """Longer texts are masked in the usual spellings only."""
 CODE_BYTES = 6
 """From this size, a secret is masked in Base64 and as hexadecimal digits."""
@@ -28,35 +32,48 @@ _QUOTES = tuple(
     str.maketrans({'"': double, "'": single})
     for double, single in (('"', "'"), ("&quot;", "'"), ("&quot;", "&#x27;"), ("&quot;", "&#39;"), ("&quot;", "&apos;"))
 )
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _ALPHANUMERIC = re.compile("[A-Za-z0-9]+")
 _SIGN = re.compile(r"\\+|.", re.DOTALL)
 """A character, or backslashes in a row: nobody knows which of them are escapes."""
-_BACKSLASHES = r"\\{1,8}+"
+_BACKSLASHES = r"\\{1,8}"
 _PERCENT_SIGN = "%(?:25){0,3}"
 _REFERENCE = "&(?:amp;){0,3}"
 _NAMES = {**codepoint2name, ord("'"): "apos"}
+_UNICODE_BLANKS = "\xa0\u2000-\u200a\u202f\u205f\u3000"
 _BLANKS = (
-    rf"(?:\s|\+|{_BACKSLASHES}(?:[nrt]|(?i:u00a0|u00(?:20|0a|0d|09)|xa0))"
+    rf"(?:[\s{_UNICODE_BLANKS}]+|\+|{_BACKSLASHES}(?:[nrt]|(?i:u00a0|u00(?:20|0a|0d|09)|xa0))"
     rf"|{_PERCENT_SIGN}(?i:20|0a|0d|09|c2{_PERCENT_SIGN}a0)"
-    rf"|{_REFERENCE}(?i:nbsp|#(?:9|10|13|32|160)|#x0{{0,2}}(?:[9ad]|20|a0));){{1,40}}"
+    rf"|{_REFERENCE}(?i:nbsp|#(?:9|10|13|32|160)|#x0{{0,2}}(?:[9ad]|20|a0));){{1,4}}"
 )
 """What is between words: where a text is wrapped or shown in one line, they are others."""
 
 
-@dataclass(frozen=True, slots=True)
 class SecretPattern:
-    """Finds a secret however its signs are escaped, its words are separated and, if it is long enough, in any case."""
+    """Finds a secret however its signs are escaped, its words are separated and, if it is long enough, in any case.
 
-    expression: re.Pattern[str]
-    word: str
-    """The longest run of letters and digits, which all of these spellings leave as it is, or as `any_case` says."""
-    any_case: bool
-    reach: int
+    RE2 takes linear time for any text. The expression is compiled when a text has the longest run of letters and digits
+    of the secret, which all of these spellings leave as it is.
+    """
+
+    def __init__(self, flat: str) -> None:
+        self.reach = LONGEST_SPELLING * len(flat)
+        self._flat = flat
+        self._any_case = len(flat) >= ANY_CASE_LENGTH
+        word = max(_ALPHANUMERIC.findall(flat), key=len, default="")
+        self._word = word.lower() if self._any_case else word
+        self._expression: Any = None
+
+    @property
+    def is_compiled(self) -> bool:
+        return self._expression is not None
 
     def find(self, text: str, lowered: str) -> Iterator[tuple[int, int]]:
         """Where it begins and ends; `lowered` is the text in small letters."""
-        if self.word in (lowered if self.any_case else text):
-            yield from (found.span() for found in self.expression.finditer(text))
+        if self._word in (lowered if self._any_case else text):
+            if self._expression is None:
+                self._expression = _compile(self._flat, any_case=self._any_case)
+            yield from (found.span() for found in self._expression.finditer(_SURROGATE.sub(REPLACEMENT, text)))
 
 
 def patterns(text: str) -> Iterator[SecretPattern]:
@@ -65,26 +82,21 @@ def patterns(text: str) -> Iterator[SecretPattern]:
     for each in (text, *lines):
         flat = normalize("NFC", " ".join(each.split()))
         if MIN_LENGTH <= len(flat) <= PATTERN_LENGTH:
-            yield _pattern(flat)
+            yield SecretPattern(flat)
 
 
-def _pattern(flat: str) -> SecretPattern:
-    any_case = len(flat) >= ANY_CASE_LENGTH
-    word = max(_ALPHANUMERIC.findall(flat), key=len, default="")
-    signs = _SIGN.findall(flat)
-    return SecretPattern(
-        re.compile("".join(_following(signs, any_case=any_case)), re.UNICODE),
-        word.lower() if any_case else word,
-        any_case,
-        LONGEST_SPELLING * len(flat),
-    )
+def _compile(flat: str, *, any_case: bool) -> Any:
+    options = re2.Options()
+    options.log_errors = False
+    signs = "".join(_following(_SIGN.findall(flat), any_case=any_case))
+    return re2.compile(f"(?:{signs})+", options)  # of "aaaaaa" in millions of them, one
 
 
 def _following(signs: Sequence[str], *, any_case: bool) -> Iterator[str]:
     """The patterns of characters in a row: those of a backslash may take that of the escape that follows."""
     for before, sign in zip(("", *signs), signs, strict=False):
         pattern = _sign(sign, any_case=any_case)
-        yield pattern.replace(_BACKSLASHES, r"\\{0,8}+") if before.startswith("\\") else pattern
+        yield pattern.replace(_BACKSLASHES, r"\\{0,8}") if before.startswith("\\") else pattern
 
 
 @cache
@@ -95,7 +107,7 @@ def _sign(sign: str, *, any_case: bool) -> str:
         return _BLANKS
     if sign.startswith("\\"):
         written = rf"{_PERCENT_SIGN}5[cC]|{_REFERENCE}(?:#0{{0,4}}92|(?i:#x0{{0,4}}5c)|bsol);"
-        return rf"(?:\\{{{len(sign)},64}}+|(?:{written}){{{len(sign)}}})"
+        return rf"(?:\\{{{len(sign)},}}|(?:{written}){{{len(sign)}}})"
     if sign.isascii() and sign.isalnum():
         return f"[{''.join(cases)}]"
     return f"(?:{'|'.join(spelled for each in cases for spelled in _escaped(each))})"
@@ -104,7 +116,7 @@ def _sign(sign: str, *, any_case: bool) -> str:
 def _escaped(sign: str) -> Iterator[str]:
     """The patterns of a character that some texts escape; of the sharp s in capitals there are two."""
     for written in dict.fromkeys((sign, normalize("NFD", sign))):
-        yield rf"\\{{0,8}}+{re.escape(written)}"
+        yield rf"\\{{0,8}}{re.escape(written)}"
     units, octets = sign.encode("utf-16-be").hex(" ", 2).split(), sign.encode().hex(" ").split()
     yield f"(?i:{''.join(f'{_BACKSLASHES}u{unit}' for unit in units)})"
     yield f"(?i:{''.join(f'{_BACKSLASHES}x{octet}' for octet in octets)})"

@@ -14,6 +14,8 @@ SHORTENED_LIMIT = 100_000
 """In longer texts, which are neither messages nor lists of elements, nothing was shortened."""
 LEAST_BEFORE_ELLIPSIS, LEAST_BEFORE_END = 4, 24
 """How many characters of a secret are recognised where a text was shortened."""
+PATTERNS_REACH = 24 * 2_500
+"""Of all patterns together, which bounds the time to compile them: secrets of 2,500 characters."""
 LONGEST_PERIOD = 512
 """Of secrets whose occurrences overlap, such as "abcabc"."""
 _ELLIPSIS, _END = re.compile(r"\.\.\.|…"), re.compile(r'"|$')
@@ -72,7 +74,9 @@ class SecretTexts:
             self._spellings.setdefault(spelling, shown)
         for code in codes(text):
             self._codes.setdefault(code, shown)
-        self._patterns += [(pattern, shown) for pattern in patterns(text)]
+        for pattern in patterns(text):
+            if sum(each.reach for each, _ in self._patterns) < PATTERNS_REACH:
+                self._patterns.append((pattern, shown))
 
     def mask(self, text: str) -> str:
         """The text without secrets, also as they are spelled in JSON, XML, URLs and Base64 and in capitals, and without

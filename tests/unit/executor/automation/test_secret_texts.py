@@ -27,7 +27,7 @@ from services.executor.automation.screen.elements import ID_SHOWN, Bounds, Eleme
 from services.executor.automation.screen.page_source import html_contents
 from services.executor.automation.screen.page_source.reader import read_source
 from services.executor.automation.secret_spellings import ANY_CASE_LENGTH
-from services.executor.automation.secret_texts import SecretTexts
+from services.executor.automation.secret_texts import PATTERNS_REACH, SecretTexts
 from services.executor.automation.step_cache.cache import StoredStepCache
 from services.executor.model.attempts import AttemptResult
 from services.flows.nodes import quote as quote_in_message
@@ -386,6 +386,14 @@ def test_secrets_that_overlap_are_masked_to_their_ends() -> None:
     assert secrets(TOKEN="abcdef", PIN="defghi").mask("<abcdefghi>") == "<${TOKEN}${PIN}>"
     assert secrets(TOKEN="abcabc").mask("<abcabcabcab>") == "<${TOKEN}ab>"
     assert secrets(TOKEN="hunter", PASSWORD="hunter2").mask("hunter2 hunter") == "${PASSWORD} ${TOKEN}"
+
+
+def test_many_secrets_take_no_long_time_to_know() -> None:
+    """Patterns are compiled when a text may have the secret, and those of an attempt are bounded."""
+    found = secrets(**{f"KEY_{number}": f"aa{'!@#$%^&*()_+ é' * 5}{number}" for number in range(100)})
+    assert len([pattern for pattern, _ in found._patterns if pattern.is_compiled]) == 0
+    assert sum(pattern.reach for pattern, _ in found._patterns) < 2 * PATTERNS_REACH
+    assert "${KEY_99}" in found.mask(f"<{'!@#$%^&*()_+ é' * 5}99 aa{'!@#$%^&*()_+ é' * 5}99>")
 
 
 def test_short_secrets_are_words_in_capitals() -> None:
