@@ -126,7 +126,12 @@ async def start_app(settings: Settings) -> AsyncIterator[CatalogService]:
         servicers = _servicers(settings, mongo, store, objects, flows)
         organisations = KnownOrganisations(MongoLimits(mongo, SystemClock(), settings.limits).overrides)
         serving = grpc_server.serve(
-            settings, servicers, health=health, organisations=organisations, idempotency=Idempotency(mongo)
+            settings,
+            servicers,
+            health=health,
+            organisations=organisations,
+            page_turns=grpc_server.make_page_turns(),
+            idempotency=Idempotency(mongo),
         )
         address = await stack.enter_async_context(serving)
         await stack.enter_async_context(health.mark_ready(background))

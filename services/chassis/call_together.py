@@ -15,6 +15,9 @@ from services.chassis.service_token import Callers, authorize, read_metadata
 MAX_CALLS = 100
 PATH = "/mobiletest.calls.v1.Calls/CallTogether"
 
+AT_ONCE = 16
+"""Of calls whose answers are limited: those that are being made when the limit is reached exceed it."""
+_NO_ROOM: int = grpc.StatusCode.RESOURCE_EXHAUSTED.value[0]
 _METHOD = describe_methods([calls_pb2.DESCRIPTOR.services_by_name["Calls"]])[PATH]
 
 FindHandler = Callable[[str], Awaitable[Any]]
@@ -35,8 +38,19 @@ def calls_handler(find: FindHandler, callers: Callers) -> Any:
         if len(request.calls) > MAX_CALLS:
             await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"More than {MAX_CALLS} calls in one message")
         token = [(key, value) for key, value in context.invocation_metadata() or () if key == "authorization"]
-        answers = await asyncio.gather(*(_answer(handler, call, token, context) for call in request.calls))
-        return calls_pb2.CallTogetherResponse(answers=answers)
+        room = asyncio.Semaphore(AT_ONCE if request.answer_bytes else MAX_CALLS)
+        taken = 0
+
+        async def answer(call: calls_pb2.Call) -> calls_pb2.Answer:
+            nonlocal taken
+            async with room:
+                if request.answer_bytes and taken >= request.answer_bytes:
+                    return calls_pb2.Answer(code=_NO_ROOM)
+                answered = await _answer(handler, call, token, context)
+                taken += len(answered.response)
+                return answered
+
+        return calls_pb2.CallTogetherResponse(answers=await asyncio.gather(*map(answer, request.calls)))
 
     return grpc.unary_unary_rpc_method_handler(
         handle, calls_pb2.CallTogetherRequest.FromString, calls_pb2.CallTogetherResponse.SerializeToString

@@ -17,8 +17,9 @@ class FairTurns:
     """At most `at_once` turns at the same time, `per_org` of them for one organisation.
 
     The organisations that wait are served in rotation, whatever the number of their requests. An organisation has at
-    most `waiting_per_org` requests waiting, all together have at most `waiting`; None: what waits is part of something
-    that was admitted, and is never refused.
+    most `waiting_per_org` requests waiting, all together have at most `waiting`; where requests cost something while
+    they wait, such as memory, their costs are limited instead. None: what waits is part of something that was admitted,
+    and is never refused.
     """
 
     def __init__(self, at_once: int, *, per_org: int, waiting_per_org: int | None, waiting: int | None) -> None:
@@ -29,13 +30,15 @@ class FairTurns:
         self._running: Counter[str] = Counter()
         self._queues: dict[str, deque[asyncio.Future[None]]] = {}
         """The requests that wait, by organisation; the organisation whose turn is next comes first."""
+        self._costs: Counter[str] = Counter()
 
     @property
     def waiting(self) -> int:
+        """How many requests wait."""
         return sum(map(len, self._queues.values()))
 
     @asynccontextmanager
-    async def take(self, org_id: str) -> AsyncIterator[None]:
+    async def take(self, org_id: str, cost: int = 1) -> AsyncIterator[None]:
         """Wait for a turn and have it inside the block.
 
         ResourceExhausted when too many requests of the organisation wait already, Unavailable when too many wait.
@@ -43,16 +46,17 @@ class FairTurns:
         if self._free and self._running[org_id] < self._per_org:
             self._begin(org_id)
         else:
-            await self._wait(org_id)
+            await self._wait(org_id, cost)
         try:
             yield
         finally:
             self._end(org_id)
 
-    async def _wait(self, org_id: str) -> None:
-        self._check_room(org_id)
+    async def _wait(self, org_id: str, cost: int) -> None:
+        self._check_room(org_id, cost)
         turn = asyncio.get_running_loop().create_future()
         self._queues.setdefault(org_id, deque()).append(turn)
+        self._costs[org_id] += cost
         try:
             await turn
         except asyncio.CancelledError:
@@ -61,15 +65,17 @@ class FairTurns:
             else:
                 self._end(org_id)
             raise
+        finally:
+            self._costs[org_id] -= cost
+            if not self._costs[org_id]:
+                del self._costs[org_id]
 
-    def _check_room(self, org_id: str) -> None:
-        if self._waiting_per_org is not None and len(self._queues.get(org_id, ())) >= self._waiting_per_org:
+    def _check_room(self, org_id: str, cost: int) -> None:
+        if self._waiting_per_org is not None and self._costs[org_id] + cost > self._waiting_per_org:
             refusals.labels(LIMIT).inc()
-            message = (
-                f"{self._waiting_per_org} such requests of this organisation are waiting already: send fewer at once"
-            )
+            message = "Too many such requests of this organisation are waiting already: send fewer at once"
             raise ResourceExhausted(message, reason=TOO_MANY_WAITING, retry_after=RETRY_SECONDS)
-        if self._waiting_limit is not None and self.waiting >= self._waiting_limit:
+        if self._waiting_limit is not None and self._costs.total() + cost > self._waiting_limit:
             refusals.labels(LIMIT).inc()
             message = "Too many such requests are waiting: try again"
             raise Unavailable(message, reason=TOO_MANY_WAITING, retry_after=RETRY_SECONDS)

@@ -10,6 +10,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from services.chassis import logs
+from services.chassis.fair_turns import FairTurns
 from services.chassis.grpc_channel import FLOW_OPTIONS, MAX_MESSAGE_BYTES, Channel, open_channel
 from services.chassis.health import Health
 from services.chassis.idempotency import Idempotency
@@ -40,6 +41,11 @@ OPTIONS: list[tuple[str, Any]] = [
 log = logs.get(__name__)
 
 
+def make_page_turns() -> FairTurns:
+    """Turns for a service whose pages may be as large as messages."""
+    return FairTurns(24, per_org=8, waiting_per_org=1_000, waiting=10_000)
+
+
 @asynccontextmanager
 async def serve(
     settings: ProcessSettings,
@@ -47,12 +53,14 @@ async def serve(
     *,
     health: Health,
     organisations: KnownOrganisations,
+    page_turns: FairTurns | None,
     idempotency: Idempotency | None = None,
     interceptors: Sequence[grpc.aio.ServerInterceptor] = (),
 ) -> AsyncIterator[str]:
     """Serve inside the block; yields the bound address ("127.0.0.1:50051"). At its end running calls may finish.
 
-    `idempotency` is required by services with methods that take an Idempotency-Key.
+    `page_turns` limits the pages of an organisation that are made at the same time, None: the service does so itself;
+    see `make_page_turns`. `idempotency` is required by services with methods that take an Idempotency-Key.
     """
     callers = settings.accepted_callers
     if not callers:
@@ -62,6 +70,7 @@ async def serve(
         describe_methods(descriptors),
         callers,
         organisations=organisations,
+        page_turns=page_turns,
         idempotency=idempotency,
         unavailable=lambda: health.unavailable,
     )

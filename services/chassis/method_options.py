@@ -23,6 +23,7 @@ class Method:
     callers: frozenset[str]
     takes_idempotency_key: bool
     idempotent: bool
+    is_paged: bool
     response: type[Message]
 
     @property
@@ -47,6 +48,7 @@ def _method(descriptor: MethodDescriptor) -> Method:
         callers=frozenset(contract.callers),
         takes_idempotency_key=contract.idempotency_key,
         idempotent=_is_idempotent(descriptor, contract.required_scope),
+        is_paged="page_size" in descriptor.input_type.fields_by_name,
         response=GetMessageClass(descriptor.output_type),
     )
 

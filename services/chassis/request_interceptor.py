@@ -1,7 +1,7 @@
 """What happens to every incoming gRPC call around its servicer.
 
 In this order: metrics, log and error mapping; token, organisation and scope; deadline; whether the organisation exists;
-validation and defaults; idempotency; the servicer.
+validation and defaults; idempotency, or a turn at making a page; the servicer.
 """
 
 import asyncio
@@ -17,6 +17,7 @@ from services.chassis import call_together, error_status, logs, metrics
 from services.chassis import context as calling
 from services.chassis.context import Caller
 from services.chassis.errors import Unavailable
+from services.chassis.fair_turns import FairTurns
 from services.chassis.grpc_channel import REPLAYED
 from services.chassis.idempotency import Idempotency
 from services.chassis.method_options import Method
@@ -46,13 +47,17 @@ class RequestInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc, unus
         callers: Callers,
         *,
         organisations: KnownOrganisations,
+        page_turns: FairTurns | None,
         idempotency: Idempotency | None = None,
         unavailable: Callable[[], Unavailable | None] = lambda: None,
     ) -> None:
-        """`unavailable()`: the error to answer every call with, while the service's database is away."""
+        """`page_turns` are those of the methods that give pages. `unavailable()`: the error to answer every call with,
+        while the service's database is away.
+        """
         self._methods = methods
         self._callers = callers
         self._organisations = organisations
+        self._page_turns = page_turns
         self._idempotency = idempotency
         self._unavailable = unavailable
         self._wrapped: dict[str, Any] = {}
@@ -101,7 +106,10 @@ class RequestInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc, unus
                 with self._admitted(method, context) as caller:
                     await self._organisations.check(caller)
                     validate_and_default(request)
-                    return await self._run_idempotently(method, request, context, servicer)
+                    if self._page_turns is None or not method.is_paged:
+                        return await self._run_idempotently(method, request, context, servicer)
+                    async with self._page_turns.take(caller.org_id):
+                        return await servicer(request, context)
 
         return handle
 

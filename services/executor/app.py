@@ -132,6 +132,7 @@ async def _serve(shared: Resources) -> str:
         servicers,
         health=shared.health,
         organisations=shared.catalog.organisations,
+        page_turns=grpc_server.make_page_turns(),
         idempotency=idempotency,
     )
     address = await shared.stack.enter_async_context(server)

@@ -11,6 +11,7 @@ from aiohttp import hdrs, web
 
 from services.chassis.version import VERSION
 from services.gateway.http.application import Route
+from services.gateway.http.fixed_documents import FixedResponse
 from services.gateway.http.json_responses import HttpError
 from services.gateway.http.representations import ETAG
 
@@ -55,7 +56,7 @@ class CliWheel:
             hdrs.CACHE_CONTROL: _KEPT,
             ETAG: f'"{self._digest}"',
         }
-        return web.Response(body=content, headers=headers)
+        return FixedResponse(body=content, headers=headers)
 
     def _read(self) -> bytes:
         if self._content is None:

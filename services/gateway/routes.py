@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Iterable
-from functools import cache
 
 import orjson
 from aiohttp import web
@@ -37,15 +36,16 @@ from services.gateway.handlers.unary import UnaryHandler, renderer
 from services.gateway.handlers.uploads import UploadHandler
 from services.gateway.http.application import Route
 from services.gateway.http.authentication import AccessRule
+from services.gateway.http.fixed_documents import FixedDocument
 from services.gateway.http.json_responses import json_response
 from services.gateway.http.open_streams import OpenStreams
-from services.gateway.http.representations import ETAG, entity_tag
 from services.gateway.http.request_body import BodyMemory
+from services.gateway.page_turns import PageTurns
 from services.gateway.settings import Settings
 from services.gateway.upstream.app_stats import AppStatsClient
 from services.gateway.upstream.call_batcher import CallBatcher
 from services.gateway.upstream.downloads import DownloadCalls
-from services.gateway.upstream.rpcs import BatchReader, Upstreams, batch_method
+from services.gateway.upstream.rpcs import BatchReader, Upstreams, batch_method, service_of
 
 DOCUMENT_PATH = "/api/v1/openapi.json"
 DESCRIPTORS_PATH = "/api/v1/descriptors.binpb"
@@ -74,6 +74,7 @@ class OperationRoutes:
         self._objects = objects
         self._uploads, self._streams = ConcurrencyLimit("uploads"), ConcurrencyLimit("streams")
         self._bodies = BodyMemory()
+        self._page_turns = {name: PageTurns() for name in ("catalog", "executor")}
         self._readers = {op.name: reader for op in self._operations if (reader := self._batch_reader(op)) is not None}
         self._invocations = self._special_invocations(AppStatsClient(upstreams, settings.stats_timeout_seconds, clock))
 
@@ -102,7 +103,13 @@ class OperationRoutes:
         reader = RequestReader(operation, self._settings, self._bodies)
         invoke = self._invocations.get(operation.name) or self._call_rpc(operation.name)
         encoder = item_encoder if operation.name in self._readers else response_encoder
-        return UnaryHandler(reader, invoke, renderer(operation, encoder)).handle
+        render = renderer(operation, encoder)
+        return UnaryHandler(reader, invoke, render, turns=self._turns_of(operation)).handle
+
+    def _turns_of(self, operation: Operation) -> PageTurns | None:
+        """Those at pages of the service; reporting has turns of its own, and its pages wait for events."""
+        is_paged = "page_size" in operation.input.fields_by_name
+        return self._page_turns.get(service_of(operation.descriptor)) if is_paged else None
 
     def _stream_handler(self, operation: Operation) -> Handler:
         reader = RequestReader(operation, self._settings, self._bodies)
@@ -152,7 +159,7 @@ class OperationRoutes:
             self._call_rpc(operation.name), call_rpc(self._upstreams.rpc(runs)), (self._uploads, self._streams)
         )
         reader = RequestReader(operation, self._settings, self._bodies)
-        return UnaryHandler(reader, invoke, renderer(operation, response_encoder)).handle
+        return UnaryHandler(reader, invoke, renderer(operation, response_encoder), turns=None).handle
 
     def _call_rpc(self, name: str) -> Invocation:
         return call_rpc(self._upstreams.rpc(find_operation(self._operations, name).descriptor))
@@ -223,18 +230,8 @@ def service_routes(health: Health, document: Callable[[], bytes], descriptors: C
 
 def _contract(read: Callable[[], bytes], content_type: str) -> Handler:
     """Serves a description of the interface, which is made when it is first requested."""
-
-    @cache
-    def tagged() -> tuple[bytes, str]:
-        content = read()
-        return content, entity_tag(content)
-
-    async def handle(_: web.Request) -> web.StreamResponse:
-        content, tag = await asyncio.to_thread(tagged)
-        headers = {ETAG: tag, "Cache-Control": "max-age=300"}
-        return web.Response(body=content, content_type=content_type, headers=headers)
-
-    return handle
+    headers = {"Content-Type": content_type, "Cache-Control": "max-age=300"}
+    return FixedDocument(lambda _: (read(), headers)).show
 
 
 def _report_response(report: HealthReport) -> web.Response:

@@ -74,7 +74,7 @@ async def start_app(settings: Settings) -> AsyncIterator[App]:
         await stack.enter_async_context(background.run("operation", export_metrics(lambda: newest_state(mongo))))
         organisations = await stack.enter_async_context(_open_organisations(settings))
         servicers = [_reports(mongo), _operations(new_job)]
-        serving = grpc_server.serve(settings, servicers, health=health, organisations=organisations)
+        serving = grpc_server.serve(settings, servicers, health=health, organisations=organisations, page_turns=None)
         address = await stack.enter_async_context(serving)
         consumer = ConsumerThread(lambda: _open_consumer(settings))
         health.register("consumer", consumer.check, affects="liveness")

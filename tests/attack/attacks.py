@@ -1,6 +1,7 @@
 """What one organisation does to hurt others. Each attack repeats one kind of call; its answers do not matter."""
 
 import asyncio
+import socket
 import struct
 import sys
 from asyncio.subprocess import PIPE
@@ -9,6 +10,7 @@ from contextlib import asynccontextmanager, suppress
 from itertools import count
 from typing import Any
 
+from tests.attack.victim import SECONDS
 from tests.e2e.client import Api, created, fresh
 from tests.e2e.world import World
 from tests.eventually import eventually
@@ -108,6 +110,41 @@ async def large_uploads(world: World) -> None:
 async def flood(world: World) -> None:
     """Reads without a pause."""
     await world.api.get("/apps?page_size=500")
+
+
+async def unread_documents(world: World) -> None:
+    """Requests without a key for the longest document, in one connection, of which no answer is read."""
+    await _not_read(world, b"GET /api/v1/openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 50)
+
+
+async def large_apps(world: World) -> None:
+    """Two hundred apps, which are a list of two megabytes."""
+    for _ in range(10):
+        await asyncio.gather(*(world.app(description="x" * 10_000) for _ in range(20)))
+
+
+async def unread_lists(world: World) -> None:
+    """Requests for such a list, in one connection, of which no answer is read."""
+    request = f"GET /api/v1/apps?page_size=500 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {world.api.key}\r\n\r\n"
+    await _not_read(world, request.encode() * 50)
+
+
+async def half_sign_ins(world: World) -> None:
+    """A form of the sign-in without its end, again and again."""
+    head = b"POST /sign-in HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+    await _not_read(world, head + b"Content-Length: 99\r\n\r\nkey=")
+
+
+async def _not_read(world: World, requests: bytes) -> None:
+    """Hold a connection for as long as a measurement takes, with buffers as small as they can be."""
+    host, _, port = world.api.url.removeprefix("http://").partition(":")
+    loop = asyncio.get_running_loop()
+    with socket.socket() as held, suppress(ConnectionError):
+        held.setblocking(False)
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        await loop.sock_connect(held, (host, int(port)))
+        await loop.sock_sendall(held, requests)
+        await asyncio.sleep(SECONDS)
 
 
 async def heavy_model(world: World, elements: int) -> Any:

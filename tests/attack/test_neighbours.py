@@ -87,6 +87,8 @@ REPEATED = [
     ("A3 inspections", "empty_chunks", 8),
     ("A5 requests", "flood", 32),
     ("A6 uploads", "large_uploads", 8),
+    ("A8 unread documents", "unread_documents", 400),
+    ("A8 half sign-ins", "half_sign_ins", 400),
 ]
 
 
@@ -100,6 +102,11 @@ async def test_repeated_calls_do_not_slow_a_neighbour(
 async def test_reports_on_a_large_app_do_not_slow_a_neighbour(attacked: Stack, attacker: World, bench: Bench) -> None:
     app, build = await attacks.large_app(attacker, 4_000)
     await compare("A7 reports", attacked, bench, lambda: attacking("reports", attacker, 8, app["id"], build["id"]))
+
+
+async def test_unread_lists_do_not_slow_a_neighbour(attacked: Stack, attacker: World, bench: Bench) -> None:
+    await attacks.large_apps(attacker)
+    await compare("A8 unread lists", attacked, bench, lambda: attacking("unread_lists", attacker, 200))
 
 
 @pytest.mark.parametrize("elements", [12_000, 2_000])

@@ -130,7 +130,7 @@ class FakeBackends:
             shutdown_grace_seconds=0.1,
         )
         mine = [(self._adder(s), object(), s) for s in all_services() if s.file.package.split(".")[1] == name]
-        serving = grpc_server.serve(settings, mine, health=Health(), organisations=any_organisation())
+        serving = grpc_server.serve(settings, mine, health=Health(), organisations=any_organisation(), page_turns=None)
         self.addresses[name] = await stack.enter_async_context(serving)
 
     async def stop(self, name: str) -> None:

@@ -1,14 +1,16 @@
 """The files that pages load: served from memory under names that change with their content."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from mimetypes import guess_type
 from pathlib import Path
 
 from aiohttp import hdrs, web
 
+from services.gateway.http.fixed_documents import FixedDocument
 from services.gateway.http.json_responses import HttpError
+from services.gateway.http.representations import ETAG
 
 FOLDER = Path(__file__).parent / "static"
 PREFIX = "/static"
@@ -25,6 +27,7 @@ class Assets:
             for path in sorted(folder.rglob("*"))
             if path.is_file()
         }
+        self._documents = {name: _document(name, content) for name, content in self._files.items()}
         self._imports = {
             name.removesuffix(".js"): {each.decode() for each in _IMPORT.findall(content)}
             for name, content in self._files.items()
@@ -49,9 +52,15 @@ class Assets:
     async def serve(self, request: web.Request) -> web.StreamResponse:
         """A file, which browsers keep for ever; pages of another version get it while replicas are replaced."""
         version, _, name = request.path.removeprefix(f"{PREFIX}/").partition("/")
-        content = self._files.get(name)
-        if content is None:
+        document = self._documents.get(name)
+        if document is None:
             raise HttpError(404, "Not Found", "PATH_UNKNOWN")
-        kind = guess_type(name)[0] or "application/octet-stream"
-        headers = {hdrs.CONTENT_TYPE: kind, hdrs.CACHE_CONTROL: _FOREVER if version == self._version else _UNKEPT}
-        return web.Response(body=content, headers=headers)
+        response = await document.show(request)
+        response.headers[hdrs.CACHE_CONTROL] = _FOREVER if version == self._version else _UNKEPT
+        del response.headers[ETAG]  # the name says which content it is
+        return response
+
+
+def _document(name: str, content: bytes) -> FixedDocument:
+    headers: Mapping[str, str] = {hdrs.CONTENT_TYPE: guess_type(name)[0] or "application/octet-stream"}
+    return FixedDocument(lambda _: (content, headers))

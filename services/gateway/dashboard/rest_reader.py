@@ -16,7 +16,6 @@ from services.gateway.http.representations import ETAG
 from services.gateway.http.request_context import REQUEST_CONTEXT
 from services.gateway.http.session_cookie import FORWARDED_PROTO
 
-_CALLER = web.RequestKey("caller", Caller)
 _ANYBODY = Caller("")
 _FORWARDED = (hdrs.COOKIE, hdrs.AUTHORIZATION, FORWARDED_PROTO)
 
@@ -73,7 +72,8 @@ async def read_part(name: str, reading: Awaitable[Any]) -> Mapping[str, Any]:
 
 def turns_of_caller(request: web.Request) -> AbstractContextManager[Caller]:
     """Inside the block, long loops have the turns of the organisation whose resources were read for a page."""
-    return bind(request.get(_CALLER, _ANYBODY))
+    context = request.get(REQUEST_CONTEXT)
+    return bind(context.caller if context is not None else _ANYBODY)
 
 
 async def _respond(
@@ -83,7 +83,7 @@ async def _respond(
     subrequest[READ_HERE] = read_here
     response = await request.app._handle(subrequest)
     if REQUEST_CONTEXT in subrequest:
-        request[_CALLER] = subrequest[REQUEST_CONTEXT].caller
+        request[REQUEST_CONTEXT].caller = subrequest[REQUEST_CONTEXT].caller
     return response
 
 

@@ -10,6 +10,7 @@ from mobiletest.catalog.v1 import sessions_pb2, sessions_pb2_grpc
 
 from services.chassis.errors import PermissionDenied, Unauthenticated
 from services.chassis.grpc_channel import Channel
+from services.chassis.turns import pause
 from services.gateway.auth.authenticator import Authenticator
 from services.gateway.auth.rate_limits import RateLimiter
 from services.gateway.dashboard.sign_in import show_form, wanted_page
@@ -65,6 +66,7 @@ class SessionHandlers:
             return await self._begin(request, _checked_key(form.get("key")), onward)
         except Exception as error:
             refusal = map_error(error, request[REQUEST_ID])
+            await pause()  # many bodies may end at the same time
             response = show_form(request, _sentence(refusal.detail), refusal.status)
             response.headers.update(refusal.headers)
             if refusal.close:

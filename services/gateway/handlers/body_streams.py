@@ -8,10 +8,10 @@ from aiohttp import web
 
 from services.gateway.handlers.concurrency import ConcurrencyLimit
 from services.gateway.handlers.request_reader import RequestReader
-from services.gateway.handlers.unary import Render
 from services.gateway.handlers.upload_reader import BodySource, UploadReader, accept_upload
 from services.gateway.http.open_streams import OpenStreams
 from services.gateway.http.request_context import REQUEST_CONTEXT
+from services.gateway.page_turns import Render
 from services.gateway.settings import Settings
 from services.gateway.upstream.rpcs import Rpc
 from services.gateway.upstream.upload_call import upload

@@ -1,7 +1,7 @@
 """RPCs with a single response: JSON, nothing, or a body as it is."""
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -9,7 +9,6 @@ from aiohttp import web
 from google.protobuf.descriptor import Descriptor
 from google.protobuf.message import Message
 
-from services.chassis.context import bind
 from services.gateway.contract.operations import EMPTY, HTTP_BODY, Operation
 from services.gateway.encoding import ToJson, parts_encoder
 from services.gateway.handlers.invocations import Invocation
@@ -17,9 +16,7 @@ from services.gateway.handlers.request_reader import RequestReader
 from services.gateway.http.json_responses import json_response
 from services.gateway.http.representations import REVALIDATE, entity_tag
 from services.gateway.http.request_context import REQUEST_CONTEXT
-
-Render = Callable[[Any], Awaitable[web.StreamResponse]]
-"""response message -> HTTP response"""
+from services.gateway.page_turns import PageTurns, Render
 
 READ_HERE = web.RequestKey("read_here", bool)
 """Of requests of this process to itself: their responses have PARTS (see `parts_encoder`) in place of a body."""
@@ -31,21 +28,23 @@ _NAME = re.compile(r"\{(\w+)\}", re.ASCII)
 class UnaryHandler:
     """Reads the request, invokes the operation, renders the response."""
 
-    def __init__(self, reader: RequestReader, invoke: Invocation, render: Render) -> None:
+    def __init__(self, reader: RequestReader, invoke: Invocation, render: Render, *, turns: PageTurns | None) -> None:
+        """`turns` are those of a page that may be long."""
         self._reader = reader
         self._invoke = invoke
         self._render = render
+        self._turns = turns
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         request_context = request[REQUEST_CONTEXT]
         decoded = await self._reader.read(request)
         timeout = self._reader.timeout(decoded, request_context)
         with self._reader.call_scope(request_context, timeout):
-            message = await self._invoke(decoded.message, request_context, timeout)
-        with bind(request_context.caller):  # a long response is encoded in the turns of its organisation
-            if request.get(READ_HERE):
-                return await _parts_response(message)
-            return await self._render(message)
+            render = _parts_response if request.get(READ_HERE) else self._render
+            call = partial(self._invoke, decoded.message, request_context, timeout)
+            if self._turns is None:
+                return await render(await call())
+            return await self._turns.respond(request_context.caller.org_id, call, render)
 
 
 def renderer(operation: Operation, make_encoder: Callable[[Descriptor], ToJson]) -> Render:

@@ -16,9 +16,9 @@ from services.gateway.decoding.validation_errors import FieldError, InvalidReque
 from services.gateway.handlers.concurrency import ConcurrencyLimit
 from services.gateway.handlers.multipart_form import FILE, FORM_TYPE, MultipartForm, open_form
 from services.gateway.handlers.request_reader import RequestReader
-from services.gateway.handlers.unary import Render
 from services.gateway.http.open_streams import OpenStreams
 from services.gateway.http.request_context import REQUEST_CONTEXT
+from services.gateway.page_turns import Render
 from services.gateway.settings import Settings
 from services.gateway.upstream.rpcs import Rpc
 from services.gateway.upstream.upload_call import upload

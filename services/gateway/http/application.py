@@ -18,7 +18,7 @@ from services.gateway.http.middlewares import (
     assign_request_id,
     handle_errors,
 )
-from services.gateway.http.representations import negotiate
+from services.gateway.http.representations import negotiation
 
 _PARAMETER = re.compile(r"\{(\w+)\}", re.ASCII)
 _VALUE = r"{\1:(?:[^/%]++|%2F|%25)+}"
@@ -41,7 +41,7 @@ def build_application(routes: Iterable[Route], authentication: Authentication) -
         middlewares=[
             assign_request_id,
             HttpMetrics().middleware,
-            negotiate,
+            negotiation(),
             handle_errors,
             authentication.middleware,
         ]

@@ -7,12 +7,16 @@ The ETag of JSON is made from its bytes. That of a resource which can be edited 
 import asyncio
 import re
 import zlib
+from collections.abc import Mapping
 from functools import lru_cache
 
 from aiohttp import hdrs, web
-from aiohttp.typedefs import Handler
+from aiohttp.typedefs import Handler, Middleware
 from google.protobuf.message import Message
 from multidict import istr
+
+from services.chassis.fair_turns import FairTurns
+from services.gateway.http.request_context import organisation
 
 ETAG = istr("ETag")
 """As RFC 9110 writes it; aiohttp's own spelling is Etag."""
@@ -58,31 +62,50 @@ def not_modified(etag: str) -> web.Response:
     return web.Response(status=304, headers={ETAG: etag, hdrs.CACHE_CONTROL: REVALIDATE})
 
 
-@web.middleware
-async def negotiate(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Answer 304 for what the client has, and compress what is long for clients that take gzip; streams stay as is."""
-    response = await handler(request)
-    if not isinstance(response, web.Response):
+def is_compressible(body: bytes, headers: Mapping[str, str]) -> bool:
+    """Whether gzip makes the body of a response with these headers much shorter."""
+    return (
+        len(body) >= MIN_COMPRESSED_BYTES and headers.get(hdrs.CONTENT_TYPE, "").partition(";")[0] in _COMPRESSED_TYPES
+    )
+
+
+def negotiation() -> Middleware:
+    """The middleware that answers 304 for what the client has, and compresses what is long for clients that take gzip,
+    what is very long in turns of the organisations; streams stay as they are.
+    """
+    turns = FairTurns(2, per_org=1, waiting_per_org=1_000, waiting=10_000)
+
+    @web.middleware
+    async def negotiate(request: web.Request, handler: Handler) -> web.StreamResponse:
+        response = await handler(request)
+        if not isinstance(response, web.Response):
+            return response
+        body, headers = response.body, response.headers
+        compress = False
+        if hdrs.CONTENT_ENCODING not in headers and isinstance(body, bytes) and is_compressible(body, headers):
+            headers[hdrs.VARY] = hdrs.ACCEPT_ENCODING
+            compress = takes_gzip(request.headers.get(hdrs.ACCEPT_ENCODING, ""))
+        etag, known = headers.get(ETAG), request.headers.get(hdrs.IF_NONE_MATCH)
+        if etag is not None and compress:
+            headers[ETAG] = f'{etag[:-1]}{_GZIP_SUFFIX}"'
+        if known is not None and request.method in ("GET", "HEAD") and is_current(etag, known):
+            unchanged = not_modified(headers[ETAG])
+            if hdrs.VARY in headers:
+                unchanged.headers[hdrs.VARY] = headers[hdrs.VARY]
+            return unchanged
+        if compress and isinstance(body, bytes):
+            headers[hdrs.CONTENT_ENCODING] = "gzip"
+            response.body = await _compress(body, request, turns)
         return response
-    body, headers = response.body, response.headers
-    compress = False
-    is_plain = hdrs.CONTENT_ENCODING not in headers
-    is_long = isinstance(body, bytes) and len(body) >= MIN_COMPRESSED_BYTES
-    if is_plain and is_long and headers.get(hdrs.CONTENT_TYPE, "").partition(";")[0] in _COMPRESSED_TYPES:
-        headers[hdrs.VARY] = hdrs.ACCEPT_ENCODING
-        compress = takes_gzip(request.headers.get(hdrs.ACCEPT_ENCODING, ""))
-    etag, known = headers.get(ETAG), request.headers.get(hdrs.IF_NONE_MATCH)
-    if etag is not None and compress:
-        headers[ETAG] = f'{etag[:-1]}{_GZIP_SUFFIX}"'
-    if known is not None and request.method in ("GET", "HEAD") and is_current(etag, known):
-        unchanged = not_modified(headers[ETAG])
-        if hdrs.VARY in headers:
-            unchanged.headers[hdrs.VARY] = headers[hdrs.VARY]
-        return unchanged
-    if compress and isinstance(body, bytes):
-        headers[hdrs.CONTENT_ENCODING] = "gzip"
-        response.body = _gzip(body) if len(body) <= MAX_INLINE_BYTES else await asyncio.to_thread(_gzip, body)
-    return response
+
+    return negotiate
+
+
+async def _compress(body: bytes, request: web.Request, turns: FairTurns) -> bytes:
+    if len(body) <= MAX_INLINE_BYTES:
+        return _gzip(body)
+    async with turns.take(organisation(request)):
+        return await asyncio.to_thread(_gzip, body)
 
 
 @lru_cache(256)

@@ -39,3 +39,12 @@ class RequestContext:
 
 REQUEST_ID = web.RequestKey("request_id", str)
 REQUEST_CONTEXT = web.RequestKey("request_context", RequestContext)
+
+PUBLIC = ""
+"""The organisation of requests without one."""
+
+
+def organisation(request: web.BaseRequest) -> str:
+    """The organisation whose key or session the request has brought, if it is valid."""
+    context = request.get(REQUEST_CONTEXT)
+    return context.caller.org_id if context is not None else PUBLIC

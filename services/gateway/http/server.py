@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -14,10 +15,12 @@ from aiohttp import web
 from aiohttp.http_exceptions import BadHttpMethod, HttpProcessingError, LineTooLong
 
 from services.chassis import logs
+from services.gateway.http.fixed_documents import FixedResponse
 from services.gateway.http.json_responses import HttpError, error_response, map_error
 from services.gateway.http.middlewares import FIXED_HEADERS, REQUEST_ID_HEADER, map_http_exception
-from services.gateway.http.request_context import REQUEST_CONTEXT
-from services.gateway.http.unread_answers import PIECE_BYTES, PUBLIC, Pieces, UnreadAnswers
+from services.gateway.http.paced_starts import PacedStarts
+from services.gateway.http.request_context import PUBLIC, organisation
+from services.gateway.http.unread_answers import PIECE_BYTES, Pieces, UnreadAnswers
 from services.gateway.settings import Settings
 
 MAX_URL_BYTES = 8190
@@ -27,6 +30,10 @@ MAX_HEADERS = 128
 LINGER_SECONDS = 30.0
 """How long the rest of a refused body is read: a client that only writes would get a reset instead of the answer."""
 
+UNSENT_BYTES = 256 * 1024
+"""What the kernel takes of a connection and cannot send yet: by default up to 4 MiB, of each client that does not read.
+What is under way to a client that reads is not limited, so that downloads from afar stay fast.
+"""
 PATIENCE_SECONDS = 1.0
 """How long a client without a key may be served, or a client not read, when others wait for a place."""
 
@@ -61,21 +68,51 @@ class Uselessness(IntEnum):
     KNOWN_IDLE = 3
 
 
+class Starts:
+    """How many requests may begin in one turn of the event loop: of an organisation, enough for large batches, and of
+    an address without a key.
+    """
+
+    def __init__(self) -> None:
+        self.known, self.anonymous = PacedStarts(16), PacedStarts(4)
+
+
 class _Connection(web.RequestHandler):
     """One connection. It is closed after a request that is not HTTP, and when the client does not read a response
     within `answer_seconds`, or others need what it holds; streams have limits of their own.
     """
 
-    def __init__(self, manager: web.Server, *, answer_seconds: float, unread: UnreadAnswers, **options: Any) -> None:
+    def __init__(
+        self,
+        manager: web.Server,
+        *,
+        answer_seconds: float,
+        unread: UnreadAnswers,
+        starts: Starts,
+        **options: Any,
+    ) -> None:
         super().__init__(manager, **options)
         self._answer_seconds = answer_seconds
         self._unread = unread
+        self._starts = starts
+        self._address = ""
+        """Of the client, as far as it is known: that of a proxy before it."""
         self._answer: _Answer | None = None
         self._began = self._paused_since = 0.0
-        self._was_authenticated = False
+        self._org_id = PUBLIC
+        """Of the last request with a valid key."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        peer = transport.get_extra_info("peername")
+        self._address = str(peer[0]) if peer else ""
 
     async def _handle_request(self, request: web.BaseRequest, *arguments: Any) -> tuple[web.StreamResponse, bool]:
         self._began = self._loop.time()
+        if self._org_id:
+            await self._starts.known.wait(self._org_id)
+        else:
+            await self._starts.anonymous.wait(self._address)
         return await super()._handle_request(request, *arguments)
 
     async def finish_response(
@@ -86,8 +123,8 @@ class _Connection(web.RequestHandler):
             resp = _standalone_response(map_http_exception(resp), str(uuid4()))
         if resp.status == HTTPStatus.REQUEST_TIMEOUT:
             self._lingering_time = 0.0  # the rest of the body has been waited for
-        self._answer = _Answer(_organisation(request), _in_pieces(resp), self._loop.time() + self._answer_seconds)
-        self._was_authenticated |= self._answer.org_id != PUBLIC
+        self._answer = _Answer(organisation(request), _in_pieces(resp), self._loop.time() + self._answer_seconds)
+        self._org_id = self._answer.org_id or self._org_id
         try:
             return await super().finish_response(request, resp, start_time)
         except TimeoutError:
@@ -119,7 +156,8 @@ class _Connection(web.RequestHandler):
 
     def uselessness(self, now: float) -> Uselessness | None:
         """Why the connection may give way to another one; None while a client is served by it."""
-        is_known = self._was_authenticated or _organisation(self._current_request) != PUBLIC
+        request = self._current_request
+        is_known = bool(self._org_id or (request is not None and organisation(request)))
         if self._paused_since and now - self._paused_since >= PATIENCE_SECONDS:
             return Uselessness.UNREAD
         if not (self._request_in_progress or self._messages or self._force_close):
@@ -145,25 +183,20 @@ class _Connection(web.RequestHandler):
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """Of which organisation a response is, how many bytes it has, and until when (of the loop) it is waited for."""
+    """Of which organisation a response is, how much memory it takes, and until when (of the loop) it is waited for."""
 
     org_id: str
     size: int
     deadline: float
 
 
-def _organisation(request: web.BaseRequest | None) -> str:
-    context = request.get(REQUEST_CONTEXT) if request is not None else None
-    return context.caller.org_id if context is not None else PUBLIC
-
-
 def _in_pieces(response: web.StreamResponse) -> int:
-    """Let a long body be sent in pieces; gives its length."""
+    """Let a long body be sent in pieces; gives how many bytes of memory it takes until it is sent."""
     if not isinstance(response, web.Response) or not isinstance(body := response.body, bytes):
         return 0
     if len(body) > PIECE_BYTES:
         response.body = Pieces(body)
-    return len(body)
+    return min(len(body), 2 * PIECE_BYTES) if isinstance(response, FixedResponse) else len(body)
 
 
 def _map_parser_error(error: HttpProcessingError) -> HttpError:
@@ -209,6 +242,7 @@ class _Server(web.Server):
         super().__init__(made.request_handler, request_factory=made.request_factory, handler_cancellation=True)
         self._settings = settings
         self._unread = UnreadAnswers(settings.organisation_unread_bytes, settings.unread_bytes)
+        self._starts = Starts()
 
     def __call__(self) -> web.RequestHandler:
         return _Connection(
@@ -216,6 +250,7 @@ class _Server(web.Server):
             loop=self._loop,
             answer_seconds=self._settings.max_request_timeout_seconds,
             unread=self._unread,
+            starts=self._starts,
             keepalive_timeout=self._settings.keepalive_timeout_seconds,
             max_line_size=MAX_URL_BYTES,
             max_field_size=MAX_HEADER_BYTES,
@@ -227,6 +262,7 @@ class _Server(web.Server):
 
     def connection_made(self, handler: web.RequestHandler, transport: Any) -> None:
         super().connection_made(handler, transport)
+        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT_BYTES)
         if len(self._connections) <= self._settings.max_connections:
             return
         useless = self._most_useless(handler)

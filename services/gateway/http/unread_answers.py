@@ -1,5 +1,6 @@
 """Answers that wait until their clients read them: sent in pieces, and bounded for each organisation and for all."""
 
+import asyncio
 from collections import Counter
 from typing import Protocol
 
@@ -9,8 +10,6 @@ from aiohttp.payload import Payload
 from services.chassis import logs, metrics
 
 PIECE_BYTES = 64 * 1024
-PUBLIC = ""
-"""The organisation of answers without one. They are the same documents for everybody, so that only pieces count."""
 
 log = logs.get(__name__)
 
@@ -27,7 +26,9 @@ class Reader(Protocol):
 
 
 class Pieces(Payload):
-    """A long body. The connection gets the next piece only when the client has read most of the one before."""
+    """A long body. The connection gets the next piece only when the client has read most of the one before, and others
+    have had their turn.
+    """
 
     _value: bytes
     _autoclose = True
@@ -43,6 +44,7 @@ class Pieces(Payload):
         whole = memoryview(self._value)
         for start in range(0, len(whole), PIECE_BYTES):
             await writer.write(whole[start : start + PIECE_BYTES])
+            await asyncio.sleep(0)
 
 
 class UnreadAnswers:
@@ -55,11 +57,10 @@ class UnreadAnswers:
         self._of: Counter[str] = Counter()
 
     def hold(self, reader: Reader, org_id: str, size: int) -> None:
-        """The client of this organisation does not read now; `size` is that of the whole answer."""
+        """The client of this organisation does not read now; the answer takes so much memory."""
         self.release(reader)
-        held = min(size, 2 * PIECE_BYTES) if org_id == PUBLIC else size
-        self._waiting[reader] = org_id, held
-        self._of[org_id] += held
+        self._waiting[reader] = org_id, size
+        self._of[org_id] += size
         while self._of[org_id] > self._organisation_bytes:
             self._give_up_oldest(org_id)
         while self._of.total() > self._process_bytes:
@@ -67,8 +68,8 @@ class UnreadAnswers:
 
     def release(self, reader: Reader) -> None:
         """The client has read on, or has gone."""
-        org_id, held = self._waiting.pop(reader, (PUBLIC, 0))
-        self._of[org_id] -= held
+        org_id, size = self._waiting.pop(reader, ("", 0))
+        self._of[org_id] -= size
         if not self._of[org_id]:
             del self._of[org_id]
 

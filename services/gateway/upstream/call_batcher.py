@@ -21,6 +21,10 @@ from services.gateway.upstream.rpcs import Upstreams
 MAX_CALLS = 50
 MAX_BYTES = 16 * 1024
 """Of a request that shares a message; a larger one has one of its own."""
+ANSWER_BYTES = 8 * 1024 * 1024
+"""Of the answers that share a message: the rest of the calls is made alone, so that no service has to hold many large
+answers for one message.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,8 +97,12 @@ class CallBatcher:
     def _goes_alone(self, error: grpc.aio.AioRpcError) -> bool:
         if error.code() is grpc.StatusCode.UNIMPLEMENTED:  # by an older service
             return True
-        known = to_domain_error(error)
-        return self._reads and known is not None and known.reason == TOO_LARGE
+        return self._is_too_large(error)
+
+    def _is_too_large(self, outcome: Outcome) -> bool:
+        """Whether a call that only reads is to be made again, alone."""
+        known = to_domain_error(outcome) if self._reads and isinstance(outcome, grpc.aio.AioRpcError) else None
+        return known is not None and known.reason == TOO_LARGE
 
     async def _call_together(self, calls: Sequence[PendingCall]) -> Mapping[PendingCall, Outcome]:
         message = calls_pb2.CallTogetherRequest(
@@ -103,9 +111,12 @@ class CallBatcher:
                 calls_pb2.Call(request=call.request.SerializeToString(), metadata=dict(identity(call.caller)))
                 for call in calls
             ],
+            answer_bytes=ANSWER_BYTES if self._reads else 0,
         )
         found = await self._together(message, timeout=self._max_timeout)
-        return {call: self._read(answer) for call, answer in zip(calls, found.answers, strict=True)}
+        outcomes = {call: self._read(answer) for call, answer in zip(calls, found.answers, strict=True)}
+        alone = [call for call, outcome in outcomes.items() if self._is_too_large(outcome)]
+        return {**outcomes, **dict(zip(alone, await asyncio.gather(*map(self._outcome, alone)), strict=True))}
 
     def _read(self, answer: calls_pb2.Answer) -> Outcome:
         if answer.code:

@@ -44,7 +44,12 @@ class Upstreams:
 
     def channel(self, method: MethodDescriptor) -> Channel:
         """The channel to the service that has the method."""
-        return self._channels[method.containing_service.file.package.split(".")[1]]
+        return self._channels[service_of(method)]
+
+
+def service_of(method: MethodDescriptor) -> str:
+    """The name of the service that has the method, such as "catalog"."""
+    return method.containing_service.file.package.split(".")[1]
 
 
 class BatchReader:

@@ -11,6 +11,7 @@ from mobiletest.catalog.v1 import apps_pb2, apps_pb2_grpc, builds_pb2, builds_pb
 
 from services.chassis import context, grpc_server
 from services.chassis.context import Caller
+from services.chassis.fair_turns import FairTurns
 from services.chassis.grpc_channel import Channel
 from services.chassis.health import Health
 from services.chassis.idempotency import Idempotency
@@ -118,6 +119,7 @@ async def serving(
     *,
     organisations: KnownOrganisations | None = None,
     idempotency: Idempotency | None = None,
+    page_turns: FairTurns | None = None,
     health: Health | None = None,
     tls: TlsFiles | None = None,
 ) -> AsyncIterator[Probe]:
@@ -134,6 +136,7 @@ async def serving(
                 servicers,
                 health=health,
                 organisations=organisations or any_organisation(),
+                page_turns=page_turns,
                 idempotency=idempotency,
             )
         )

@@ -69,7 +69,9 @@ async def start_app(settings: Settings) -> AsyncIterator[App]:
             Apps(settings.sample_folder, background),
             apps_pb2.DESCRIPTOR.services_by_name["Apps"],
         )
-        serving = grpc_server.serve(settings, [servicer], health=health, organisations=any_organisation())
+        serving = grpc_server.serve(
+            settings, [servicer], health=health, organisations=any_organisation(), page_turns=None
+        )
         address = await stack.enter_async_context(serving)
         (settings.sample_folder / "grpc").write_text(address)
         await stack.enter_async_context(health.mark_ready(background))

@@ -11,7 +11,7 @@ from google.rpc import status_pb2
 from mobiletest.calls.v1 import calls_pb2
 from mobiletest.catalog.v1 import apps_pb2
 
-from services.chassis.call_together import MAX_CALLS, PATH
+from services.chassis.call_together import AT_ONCE, MAX_CALLS, PATH
 from services.chassis.context import ALL_SCOPES, Caller, bind
 from services.chassis.error_status import from_proto
 from services.chassis.grpc_channel import Channel, identity
@@ -25,7 +25,7 @@ from tests.unit.chassis.samples import TOKEN, process_settings
 
 CREATE = "/mobiletest.catalog.v1.Apps/CreateApp"
 CALLER = Caller("org-1", subject="key-1", scopes=ALL_SCOPES, request_id="r-1")
-OK, INVALID_ARGUMENT, PERMISSION_DENIED, UNAVAILABLE = 0, 3, 7, 14
+OK, INVALID_ARGUMENT, PERMISSION_DENIED, RESOURCE_EXHAUSTED, UNAVAILABLE = 0, 3, 7, 8, 14
 
 
 @pytest.fixture
@@ -42,13 +42,15 @@ def creation(name: str, caller: Caller = CALLER) -> calls_pb2.Call:
     return calls_pb2.Call(request=request.SerializeToString(), metadata=dict(identity(caller)))
 
 
-async def together(channel: Channel, *calls: calls_pb2.Call, method: str = CREATE) -> list[calls_pb2.Answer]:
+async def together(
+    channel: Channel, *calls: calls_pb2.Call, method: str = CREATE, answer_bytes: int = 0
+) -> list[calls_pb2.Answer]:
     send = channel.unary_unary(
         PATH,
         request_serializer=calls_pb2.CallTogetherRequest.SerializeToString,
         response_deserializer=calls_pb2.CallTogetherResponse.FromString,
     )
-    answer: Any = await send(calls_pb2.CallTogetherRequest(method=method, calls=calls))
+    answer: Any = await send(calls_pb2.CallTogetherRequest(method=method, calls=calls, answer_bytes=answer_bytes))
     return list(answer.answers)
 
 
@@ -112,6 +114,13 @@ async def test_the_calls_of_a_message_are_limited(probe: Probe) -> None:
         await together(probe.channel, *[creation("a")] * (MAX_CALLS + 1))
     assert error.value.code() is grpc.StatusCode.INVALID_ARGUMENT
     assert probe.apps.callers == []
+
+
+async def test_calls_whose_answers_would_be_too_large_for_one_message_are_not_made(probe: Probe) -> None:
+    answers = await together(probe.channel, *[creation("x" * 100)] * 20, answer_bytes=100)
+    made = [answer for answer in answers if answer.code == OK]
+    assert 1 <= len(made) == len(probe.apps.callers) <= AT_ONCE
+    assert {answer.code for answer in answers if answer not in made} == {RESOURCE_EXHAUSTED}
 
 
 async def test_a_message_that_is_given_up_ends_its_calls(probe: Probe) -> None:

@@ -13,6 +13,7 @@ from services.chassis import context, errors, grpc_server, metrics
 from services.chassis.context import Caller, bind
 from services.chassis.error_status import MOST_VIOLATIONS, to_domain_error
 from services.chassis.errors import DomainError, Violation
+from services.chassis.fair_turns import FairTurns
 from services.chassis.grpc_channel import MAX_MESSAGE_BYTES
 from services.chassis.organisations import KnownOrganisations
 from tests.eventually import eventually
@@ -199,6 +200,25 @@ async def test_a_call_can_be_cancelled(probe: Probe) -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+
+
+async def test_an_organisation_leaves_turns_at_pages_to_others() -> None:
+    """What is no page takes no turn."""
+    turns = FairTurns(2, per_org=1, waiting_per_org=9, waiting=9)
+    go_on = asyncio.Event()
+    async with serving(page_turns=turns) as probe:
+        probe.apps.then = go_on.wait  # type: ignore[assignment]
+        calls = []
+        for caller in (*[CALLER] * 3, replace(CALLER, org_id="org-2")):
+            with bind(replace(caller, idempotency_key=None)):
+                calls.append(asyncio.ensure_future(probe.stub.ListApps(apps_pb2.ListAppsRequest())))
+        await eventually(lambda: turns.waiting == 2)
+        assert sorted(caller.org_id for caller in probe.apps.callers) == ["org-1", "org-2"]
+        with bind(replace(CALLER, idempotency_key=None)):
+            calls.append(asyncio.ensure_future(probe.stub.CreateApp(apps_pb2.CreateAppRequest(name="a", platform=1))))
+        await eventually(lambda: len(probe.apps.callers) == 3)
+        go_on.set()
+        await asyncio.gather(*calls)
 
 
 async def test_an_upload_is_a_stream_of_messages(probe: Probe) -> None:

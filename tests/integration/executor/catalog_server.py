@@ -212,6 +212,8 @@ async def serving(shelf: Shelf, listen: str = "127.0.0.1:0") -> AsyncIterator[Sh
             limits_pb2.DESCRIPTOR.services_by_name["Limits"],
         ),
     ]
-    async with grpc_server.serve(settings, servicers, health=Health(), organisations=any_organisation()) as address:
+    async with grpc_server.serve(
+        settings, servicers, health=Health(), organisations=any_organisation(), page_turns=None
+    ) as address:
         shelf.address = address
         yield shelf

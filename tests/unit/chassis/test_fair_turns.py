@@ -87,6 +87,29 @@ async def test_too_many_requests_of_all_together_are_refused() -> None:
     await work.end(tasks[1], "b1")
 
 
+async def test_requests_that_cost_more_while_they_wait_are_fewer() -> None:
+    turns = FairTurns(1, per_org=1, waiting_per_org=10, waiting=15)
+    end = asyncio.Event()
+
+    async def use(org_id: str, cost: int) -> None:
+        async with turns.take(org_id, cost):
+            await end.wait()
+
+    tasks = []
+    for org_id, cost in (("a", 100), ("a", 7), ("b", 8)):
+        tasks.append(asyncio.create_task(use(org_id, cost)))
+        await asyncio.sleep(0)
+    with pytest.raises(ResourceExhausted):
+        await use("a", 4)
+    with pytest.raises(Unavailable):
+        await use("c", 1)
+    tasks[2].cancel()
+    await asyncio.wait(tasks[2:])
+    tasks.append(asyncio.create_task(use("c", 8)))
+    end.set()
+    await asyncio.gather(*tasks[:2], tasks[3])
+
+
 async def test_who_gives_up_leaves_its_place() -> None:
     turns = FairTurns(1, per_org=1, waiting_per_org=2, waiting=9)
     work = Work(turns)

@@ -20,7 +20,7 @@ LIST = METHODS["/mobiletest.catalog.v1.Apps/ListApps"]
 
 def a_method(*callers: str) -> Method:
     """An internal method that these may call."""
-    return Method("example.Service", "Do", "", False, frozenset(callers), False, False, apps_pb2.App)
+    return Method("example.Service", "Do", "", False, frozenset(callers), False, False, False, apps_pb2.App)
 
 
 def metadata(**more: str) -> dict[str, str]:

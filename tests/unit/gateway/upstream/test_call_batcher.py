@@ -7,6 +7,7 @@ from uuid import uuid4
 
 import grpc
 import pytest
+from google.rpc import code_pb2
 from mobiletest.calls.v1 import calls_pb2
 from mobiletest.executor.v1 import executions_pb2 as pb
 
@@ -44,6 +45,7 @@ class FakeExecutor:
         self.together: list[int] = []
         self.go_on = asyncio.Event()
         self.unknown: set[str] = set()
+        self.too_large: set[str] = set()
         self._knows_several = knows_several
         self._refusal = refusal
 
@@ -71,6 +73,8 @@ class FakeExecutor:
         if workflow_id in self.unknown:
             status = to_proto(NotFound("Workflow not found", reason="WORKFLOW_NOT_FOUND"))
             return calls_pb2.Answer(code=status.code, message=status.message, details=status.SerializeToString())
+        if workflow_id in self.too_large:
+            return calls_pb2.Answer(code=code_pb2.RESOURCE_EXHAUSTED)
         return calls_pb2.Answer(response=pb.ExecutionStart(id=workflow_id).SerializeToString())
 
 
@@ -143,6 +147,15 @@ async def test_reads_whose_answers_are_too_large_for_one_message_are_made_alone(
     calls, ids = batcher(executor, reads=True), [str(uuid4()) for _ in range(3)]
     assert await asyncio.gather(*(start(calls, id_) for id_ in ids)) == ids
     assert (executor.alone, executor.together) == (ids, [2])
+
+
+async def test_only_the_reads_that_no_longer_fit_into_one_message_are_made_alone() -> None:
+    executor = FakeExecutor()
+    executor.go_on.set()
+    calls, ids = batcher(executor, reads=True), [str(uuid4()) for _ in range(4)]
+    executor.too_large = {ids[3]}
+    assert await asyncio.gather(*(start(calls, id_) for id_ in ids)) == ids
+    assert (executor.alone, executor.together) == ([ids[0], ids[3]], [3])
 
 
 async def test_what_is_more_than_a_read_is_never_made_again() -> None:
