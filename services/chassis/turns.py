@@ -17,7 +17,7 @@ T = TypeVar("T")
 TURN_SECONDS = 0.002
 SORTED_AT_ONCE = 2000
 
-BURST_SECONDS, SHARE = 1.0, 0.5
+BURST_SECONDS, SHARE = 2.0, 0.25
 """What the loops of one organisation may work at once; from then on this share of the time, so that other threads and
 processes have theirs: events are folded while large reports are made."""
 MOST_KEPT = 1000
