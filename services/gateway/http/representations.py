@@ -71,9 +71,9 @@ def is_compressible(body: bytes, headers: Mapping[str, str]) -> bool:
 
 def negotiation() -> Middleware:
     """The middleware that answers 304 for what the client has, and compresses what is long for clients that take gzip,
-    what is very long in turns of the organisations; streams stay as they are.
+    what is very long in turns of the organisations, which refuse nothing; streams stay as they are.
     """
-    turns = FairTurns(2, per_org=1, waiting_per_org=1_000, waiting=10_000)
+    turns = FairTurns(2, per_org=1, waiting_per_org=None, waiting=None)
 
     @web.middleware
     async def negotiate(request: web.Request, handler: Handler) -> web.StreamResponse:

@@ -1,9 +1,20 @@
 """Entity tags, and what clients accept."""
 
+import asyncio
+
 import pytest
+from aiohttp import hdrs, web
+from aiohttp.test_utils import make_mocked_request
 from mobiletest.catalog.v1 import apps_pb2
 
-from services.gateway.http.representations import entity_tag, expected_revisions, is_current, takes_gzip
+from services.gateway.http.representations import (
+    MAX_INLINE_BYTES,
+    entity_tag,
+    expected_revisions,
+    is_current,
+    negotiation,
+    takes_gzip,
+)
 
 
 def test_tag_begins_with_the_revision_and_changes_with_the_bytes() -> None:
@@ -70,3 +81,15 @@ def test_representations_that_a_client_has(if_none_match: str, current: bool) ->
 )
 def test_clients_that_take_gzip(accept_encoding: str, gzip: bool) -> None:
     assert takes_gzip(accept_encoding) == gzip
+
+
+async def test_long_responses_of_an_organisation_are_all_compressed() -> None:
+    """However many there are at once: what has been made is refused no more."""
+
+    async def handler(_: web.Request) -> web.StreamResponse:
+        return web.json_response(body=b"a" * (MAX_INLINE_BYTES + 1))
+
+    request = make_mocked_request("GET", "/", headers={hdrs.ACCEPT_ENCODING: "gzip"})
+    negotiate = negotiation()
+    responses = await asyncio.gather(*(negotiate(request, handler) for _ in range(1_100)))
+    assert {response.headers[hdrs.CONTENT_ENCODING] for response in responses} == {"gzip"}
