@@ -123,8 +123,9 @@ async def start_app(settings: Settings) -> AsyncIterator[CatalogService]:
         flows = ChildFlowReader()
         stack.push_async_callback(flows.close)
         store = MongoStore(mongo, outbox, SystemClock(), sharing_since=since)
-        servicers = _servicers(settings, mongo, store, objects, flows)
-        organisations = KnownOrganisations(MongoLimits(mongo, SystemClock(), settings.limits).overrides)
+        limits = MongoLimits(mongo, SystemClock(), settings.limits)
+        servicers = _servicers(settings, mongo, store, objects, flows, limits)
+        organisations = KnownOrganisations(limits.overrides)
         serving = grpc_server.serve(
             settings,
             servicers,
@@ -144,10 +145,15 @@ def open_database(settings: Settings) -> AbstractAsyncContextManager[Mongo]:
 
 
 def _servicers(
-    settings: Settings, mongo: Mongo, store: MongoStore, objects: ObjectStore, flows: FlowReader
+    settings: Settings,
+    mongo: Mongo,
+    store: MongoStore,
+    objects: ObjectStore,
+    flows: FlowReader,
+    limits: MongoLimits,
 ) -> list[grpc_server.Servicer]:
     clock = SystemClock()
-    limits, ledger = MongoLimits(mongo, clock, settings.limits), MongoArtifactBytes(mongo, clock)
+    ledger = MongoArtifactBytes(mongo, clock)
     spool = Spool(settings.spool_folder, max_bytes=settings.artifact_max_bytes, capacity=settings.spool_bytes)
     spool.prepare()
     quota, storage = ArtifactQuota(ledger, limits, clock), StorageQuota(limits, clock)

@@ -189,6 +189,11 @@ class Mongo:
             await begun
 
 
+def below(first: str) -> Document:
+    """The condition on an indexed text "first/second/..." that its first part is this one."""
+    return {"$gte": f"{first}/", "$lt": f"{first}0"}  # "0" follows "/"
+
+
 def _retrieve(left: asyncio.Future[None]) -> None:
     """Whoever started this may have stopped waiting for it."""
     if not left.cancelled():

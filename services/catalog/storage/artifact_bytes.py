@@ -11,7 +11,7 @@ from services.catalog.storage.documents import IS_LIVE
 from services.catalog.storage.part_uploads import PART_UPLOADS
 from services.chassis import context
 from services.chassis.clock import Clock
-from services.chassis.mongo import Mongo
+from services.chassis.mongo import Mongo, below
 from services.chassis.org_collection import OrgCollection
 
 RESERVATIONS = "upload_reservations"
@@ -33,11 +33,10 @@ class MongoArtifactBytes:
         reserved = sum(document["bytes"] for document in await self._reservations.find(live).to_list(None))
         uploads = self._part_uploads.find(IS_LIVE | live, {"size": 1})
         reserved += sum(document["size"] for document in await uploads.to_list(None))
-        org_id = context.current().org_id
         in_use = {"$sum": {"$cond": [{"$gt": ["$uses", 0]}, "$size", 0]}}
         found = await self._artifacts.aggregate(
             [
-                {"$match": {"_id": {"$gte": f"{org_id}/", "$lt": f"{org_id}0"}}},  # "0" comes after "/"
+                {"$match": {"_id": below(context.current().org_id)}},
                 {"$group": {"_id": None, "used": in_use, "stored": {"$sum": "$size"}}},
             ]
         )

@@ -7,14 +7,21 @@ from typing import Any
 from services.executor.automation.devices.port import Device
 from services.executor.automation.devices.watcher import Watcher
 from services.executor.automation.screen.elements import Element, walk
-from services.executor.automation.secret_spellings import MIN_LENGTH, SecretPattern, codes, patterns, spellings
+from services.executor.automation.secret_spellings import (
+    LONGEST_SPELLING,
+    MIN_LENGTH,
+    SecretPattern,
+    codes,
+    patterns,
+    spellings,
+)
 from services.flows.secret_names import is_secret_name
 
 SHORTENED_LIMIT = 100_000
 """In longer texts, which are neither messages nor lists of elements, nothing was shortened."""
 LEAST_BEFORE_ELLIPSIS, LEAST_BEFORE_END = 4, 24
 """How many characters of a secret are recognised where a text was shortened."""
-PATTERNS_REACH = 24 * 2_500
+PATTERNS_REACH = LONGEST_SPELLING * 2_500
 """Of all patterns together, which bounds the time to compile them: secrets of 2,500 characters."""
 LONGEST_PERIOD = 512
 """Of secrets whose occurrences overlap, such as "abcabc"."""

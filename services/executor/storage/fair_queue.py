@@ -14,7 +14,7 @@ from datetime import datetime
 from time import monotonic
 from typing import TypeVar
 
-from services.chassis.mongo import Document, Mongo
+from services.chassis.mongo import Document, Mongo, below
 from services.executor.model.claim_order import OrgQueue, rank, share_slots
 from services.executor.model.runs import Platform, Run
 from services.executor.ports.runs import AcceptsOrg, RunKey, accept_all
@@ -169,9 +169,8 @@ class FairQueue:
         self._heads[platform] = [head for head in heads if head.queue.org_id not in org_ids], until
 
     async def _read_heads(self, platform: Platform) -> list[_QueueHead]:
-        of_platform = {"queue": {"$gte": f"{platform.value}/", "$lt": f"{platform.value}0"}}  # "0" comes after "/"
         pipeline: list[Document] = [
-            {"$match": of_platform},
+            {"$match": {"queue": below(platform.value)}},
             {"$sort": IN_ORDER},
             {"$group": _FIRST_OF_EACH},
             {"$match": _IS_TIME},

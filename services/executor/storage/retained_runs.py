@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 
 from pymongo import UpdateOne
 
-from services.chassis.mongo import Document, Session
+from services.chassis.mongo import Document, Session, below
 from services.executor.artifacts import ArtifactKey
 from services.executor.model.attempts import ArtifactGone
 from services.executor.ports.runs import CountedEvidence
@@ -149,4 +149,4 @@ class MongoRetainedRuns:
 
 
 def _days_of(org_id: str) -> Document:
-    return {"_id": {"$gt": f"{org_id}/", "$lt": f"{org_id}0"}}  # "0" follows "/"
+    return {"_id": below(org_id)}

@@ -13,7 +13,7 @@ from random import randrange
 from pymongo import UpdateOne
 from pymongo.errors import DuplicateKeyError
 
-from services.chassis.mongo import Document, Mongo, Session
+from services.chassis.mongo import Document, Mongo, Session, below
 from services.executor.model.executions import Execution
 from services.executor.model.limits import StartedRuns
 from services.executor.storage.schema import EXECUTIONS, RUN_COUNTS
@@ -99,4 +99,4 @@ class MongoRunCounts:
 
 
 def _rows_of(org_id: str) -> Document:
-    return {"_id": {"$gt": f"{org_id}/", "$lt": f"{org_id}0"}}  # "0" follows "/"
+    return {"_id": below(org_id)}
