@@ -21,10 +21,6 @@ T = TypeVar("T")
 E = TypeVar("E")
 
 
-class DuplicateValue(Exception):
-    """An id, or another value that must be unique, is in use."""
-
-
 Fact: TypeAlias = App | Build | Test | Attachment | ApiKey | Session
 
 

@@ -11,6 +11,10 @@ _SNAPSHOT_GONE = (239, 246)
 _LABELS = ("TransientTransactionError", "UnknownTransactionCommitResult", "RetryableWriteError")
 
 
+class DuplicateValue(Exception):
+    """An id, or another value that must be unique, is in use."""
+
+
 def as_unavailable(error: BaseException) -> Unavailable | None:
     """A transient error of the driver as Unavailable (503, retry after 1 s); None for any other error."""
     return database_unavailable() if _is_transient(error) else None

@@ -1,12 +1,19 @@
 """A MongoDB collection limited to one organisation: every query filters by the caller's org_id."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
+
+from pymongo.errors import DuplicateKeyError
 
 from services.chassis.context import current
 from services.chassis.error_status import TOO_LARGE
 from services.chassis.errors import InvalidArgument
 from services.chassis.mongo import Collection, Document, Mongo, Session
+from services.chassis.mongo_errors import DuplicateValue
+
+# Documents that one round trip brings; MongoDB's own first batch has 101.
+BATCH_SIZE = 1000
 
 Filter = Mapping[str, Any]
 Update = Mapping[str, Any] | Sequence[Mapping[str, Any]]
@@ -18,57 +25,81 @@ class OrgCollection:
     ValueError for a filter on org_id: it always comes from the caller.
     """
 
-    def __init__(self, mongo: Mongo, name: str) -> None:
+    def __init__(self, mongo: Mongo, name: str, session: Session = None) -> None:
+        """All is read and written within the session; None: outside of transactions."""
         self._mongo = mongo
         self._name = name
+        self._session = session
 
     @property
     def _collection(self) -> Collection:
         return self._mongo.collection(self._name)
 
-    def find(self, filter: Filter | None = None, projection: Any = None, **options: Any) -> Any:
+    def find(self, filter: Filter | None = None, projection: Any = None) -> Any:
         """The driver's cursor: sort, skip, limit, to_list."""
-        return self._collection.find(_own_filter(filter), projection, **options)
+        return self._collection.find(_own_filter(filter), projection, session=self._session)
 
-    def find_raw_batches(self, filter: Filter | None = None, projection: Any = None, **options: Any) -> Any:
-        """The driver's cursor over batches of BSON, for callers that decode documents themselves."""
-        return self._collection.find_raw_batches(_own_filter(filter), projection, **options)
+    async def find_raw(
+        self, filter: Filter | None = None, projection: Any = None, *, most: int, **options: Any
+    ) -> AsyncIterator[Iterator[bytes]]:
+        """The documents as BSON, a batch at a time; `options` are the driver's (sort, skip, limit, hint).
 
-    async def find_one(self, filter: Filter, projection: Any = None, **options: Any) -> Document | None:
-        found: Document | None = await self._collection.find_one(_own_filter(filter), projection, **options)
-        return found
+        InvalidArgument (TOO_LARGE): they have more than about `most` bytes together (a batch has up to 16 MiB).
+        """
+        size = 0
+        async for batch in self._collection.find_raw_batches(
+            _own_filter(filter), projection, batch_size=BATCH_SIZE, session=self._session, **options
+        ):
+            size += len(batch)
+            if size > most:
+                raise read_too_large(most)
+            yield split_batch(batch)
 
-    async def insert_one(self, document: Document, *, session: Session = None) -> None:
-        """Insert the document with the caller's org_id. DuplicateKeyError."""
-        await self._collection.insert_one(_own_document(document), session=session)
+    async def find_one(self, filter: Filter) -> Document | None:
+        document: Document | None = await self._collection.find_one(_own_filter(filter), session=self._session)
+        return document
 
-    async def update_one(self, filter: Filter, update: Update, **options: Any) -> int:
+    async def insert_one(self, document: Document) -> None:
+        """Insert the document with the caller's org_id. DuplicateValue."""
+        with _unique_values():
+            await self._collection.insert_one(_own_document(document), session=self._session)
+
+    async def put(self, document: Document) -> None:
+        """Insert the document with the caller's org_id, or replace the one with its `_id`. DuplicateValue."""
+        filter = _own_filter({"_id": document["_id"]})
+        with _unique_values():
+            await self._collection.replace_one(filter, _own_document(document), upsert=True, session=self._session)
+
+    async def update_one(self, filter: Filter, update: Update, *, upsert: bool = False) -> int:
         """The number of matched documents, 0 or 1."""
-        result = await self._collection.update_one(_own_filter(filter), update, **options)
+        result = await self._collection.update_one(_own_filter(filter), update, upsert=upsert, session=self._session)
         return int(result.matched_count)
 
-    async def update_many(self, filter: Filter, update: Update, **options: Any) -> int:
+    async def update_many(self, filter: Filter, update: Update) -> int:
         """The number of matched documents."""
-        result = await self._collection.update_many(_own_filter(filter), update, **options)
+        result = await self._collection.update_many(_own_filter(filter), update, session=self._session)
         return int(result.matched_count)
 
-    async def replace_one(self, filter: Filter, document: Document, **options: Any) -> int:
-        """The number of matched documents, 0 or 1."""
-        result = await self._collection.replace_one(_own_filter(filter), _own_document(document), **options)
-        return int(result.matched_count)
+    async def delete_one(self, filter: Filter) -> None:
+        await self._collection.delete_one(_own_filter(filter), session=self._session)
 
-    async def delete_one(self, filter: Filter, *, session: Session = None) -> None:
-        await self._collection.delete_one(_own_filter(filter), session=session)
-
-    async def delete_many(self, filter: Filter, *, session: Session = None) -> None:
-        await self._collection.delete_many(_own_filter(filter), session=session)
+    async def delete_many(self, filter: Filter) -> None:
+        await self._collection.delete_many(_own_filter(filter), session=self._session)
 
     async def count_documents(self, filter: Filter | None = None, **options: Any) -> int:
-        return int(await self._collection.count_documents(_own_filter(filter), **options))
+        """`options` are the driver's (limit, hint)."""
+        return int(await self._collection.count_documents(_own_filter(filter), session=self._session, **options))
 
-    async def aggregate(self, pipeline: Sequence[Mapping[str, Any]], **options: Any) -> list[Document]:
+    async def aggregate(self, pipeline: Sequence[Mapping[str, Any]]) -> list[Document]:
         """The pipeline over the organisation's documents. A $lookup in it must filter its own org_id."""
-        return await self._mongo.aggregate(self._name, [{"$match": _own_filter(None)}, *pipeline], **options)
+        own = [{"$match": _own_filter(None)}, *pipeline]
+        return await self._mongo.aggregate(self._name, own, session=self._session)
+
+
+def read_too_large(most: int) -> InvalidArgument:
+    """The error for what would read more than so many bytes."""
+    message = f"This would read more than {most // 1024**2} MiB: ask for less at once, such as a smaller page_size"
+    return InvalidArgument(message, reason=TOO_LARGE)
 
 
 def split_batch(batch: bytes) -> Iterator[bytes]:
@@ -80,10 +111,12 @@ def split_batch(batch: bytes) -> Iterator[bytes]:
         start = end
 
 
-def read_too_large(most: int) -> InvalidArgument:
-    """The error for what would read more than so many bytes."""
-    message = f"This would read more than {most // 1024**2} MiB: ask for less at once, such as a smaller page_size"
-    return InvalidArgument(message, reason=TOO_LARGE)
+@contextmanager
+def _unique_values() -> Iterator[None]:
+    try:
+        yield
+    except DuplicateKeyError as error:
+        raise DuplicateValue from error
 
 
 def _own_filter(filter: Filter | None) -> Document:

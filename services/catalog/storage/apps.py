@@ -18,9 +18,10 @@ from services.catalog.storage.documents import (
     NEWEST_FIRST,
     WITHOUT_SUFFIXES,
     MongoLiveEntities,
-    OrgRows,
     decode,
     dump,
+    find,
+    find_raw,
     id_condition,
     load,
     search_condition,
@@ -29,6 +30,7 @@ from services.catalog.storage.documents import (
 from services.chassis import context
 from services.chassis.clock import Clock
 from services.chassis.mongo import Document
+from services.chassis.org_collection import OrgCollection
 
 APPS = "apps"
 COUNTERS = "counters"
@@ -44,7 +46,7 @@ _COUNTED = tuple(field.name for field in fields(Counts))
 class MongoApps(MongoLiveEntities[App]):
     """The live apps. They are read far more often than they change, so decoded documents are cached by their bytes."""
 
-    def __init__(self, rows: OrgRows) -> None:
+    def __init__(self, rows: OrgCollection) -> None:
         super().__init__(rows, to_document, from_document)
 
     async def page(self, filter: AppFilter, page: Page) -> Sequence[App]:
@@ -56,12 +58,12 @@ class MongoApps(MongoLiveEntities[App]):
         return await self._count_named(_condition(filter), filter.pattern)
 
     async def most_attached(self) -> int:
-        found = await self._rows.find(IS_LIVE, projection={"attached_tests": 1}, index=LIST)
-        return max((document["attached_tests"] for document in found), default=0)
+        documents = await find(self._rows, IS_LIVE, projection={"attached_tests": 1}, index=LIST)
+        return max((document["attached_tests"] for document in documents), default=0)
 
     async def _find(self, condition: Document, sort: Any = None, page: Page | None = None, **options: Any) -> list[App]:
         live = {**condition, **IS_LIVE}
-        documents = await self._rows.find_raw(live, sort, page, projection=WITHOUT_SUFFIXES, **options)
+        documents = await find_raw(self._rows, live, sort, page, projection=WITHOUT_SUFFIXES, **options)
         return [_decode_cached(raw) if len(raw) <= CACHED_APP_BYTES else _decode(raw) for raw in documents]
 
 
@@ -98,32 +100,32 @@ class MongoCounters:
 
     _turns = itertools.count(os.getpid())
 
-    def __init__(self, rows: OrgRows) -> None:
+    def __init__(self, rows: OrgCollection) -> None:
         self._rows = rows
 
     async def get(self) -> Counts:
-        return _sum(await self._rows.find({}))
+        return _sum(await find(self._rows, {}))
 
     async def with_reserved(self) -> Counts:
-        parts = await self._rows.find({})
+        parts = await find(self._rows, {})
         return _sum([*parts, *(part.get(RESERVED, {}) for part in parts)])
 
     async def add(self, change: Counts, *, alone: bool = False) -> None:
         if numbers := _numbers(change):
             part = 0 if alone else next(self._turns) % PARTS
-            await self._rows.update({"_id": _id(part)}, {"$inc": numbers}, upsert=True)
+            await self._rows.update_one({"_id": _id(part)}, {"$inc": numbers}, upsert=True)
 
     async def reserve(self, reservation_id: str, most: Counts, until: datetime) -> None:
-        await self._rows.update({"_id": _id(0)}, {"$inc": {"reservations": 1}}, upsert=True)
-        await self._rows.add({"_id": _id(reservation_id), RESERVED: _numbers(most), "expires_at": until})
+        await self._rows.update_one({"_id": _id(0)}, {"$inc": {"reservations": 1}}, upsert=True)
+        await self._rows.insert_one({"_id": _id(reservation_id), RESERVED: _numbers(most), "expires_at": until})
 
     async def use_reserved(self, reservation_id: str, used: Counts, until: datetime) -> None:
         left = {f"{RESERVED}.{name}": -number for name, number in _numbers(used).items()}
         update: Document = {"$set": {"expires_at": until}} | ({"$inc": left} if left else {})
-        await self._rows.update({"_id": _id(reservation_id)}, update)
+        await self._rows.update_one({"_id": _id(reservation_id)}, update)
 
     async def release(self, reservation_id: str) -> None:
-        await self._rows.remove({"_id": _id(reservation_id)})
+        await self._rows.delete_one({"_id": _id(reservation_id)})
 
 
 def _id(part: int | str) -> str:

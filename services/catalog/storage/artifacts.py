@@ -11,12 +11,13 @@ from datetime import datetime, timedelta
 from pymongo.errors import DuplicateKeyError
 
 from services.catalog.model.builds import artifact_key
-from services.catalog.storage.documents import OrgRows, id_condition
+from services.catalog.storage.documents import id_condition
 from services.chassis import context, logs
 from services.chassis.clock import Clock
 from services.chassis.errors import Aborted
 from services.chassis.mongo import Document, Mongo
 from services.chassis.object_store import ObjectStore
+from services.chassis.org_collection import OrgCollection
 from services.chassis.retry import run_every
 
 ARTIFACTS = "artifacts"
@@ -34,7 +35,7 @@ log = logs.get(__name__)
 class MongoArtifacts:
     """The artifacts of the caller's organisation."""
 
-    def __init__(self, rows: OrgRows, clock: Clock) -> None:
+    def __init__(self, rows: OrgCollection, clock: Clock) -> None:
         self._rows = rows
         self._clock = clock
 
@@ -43,19 +44,19 @@ class MongoArtifacts:
         first = {"state": EXPECTED, "size": size, "sha256": sha256, "uses": 0}
         staying = {"_id": _own_id(sha256), "state": {"$ne": DELETING}}
         try:
-            await self._rows.update(staying, {"$set": {"touched_at": now}, "$setOnInsert": first}, upsert=True)
+            await self._rows.update_one(staying, {"$set": {"touched_at": now}, "$setOnInsert": first}, upsert=True)
         except DuplicateKeyError:  # another upload of the same file came first, or the file is being removed
-            if not await self._rows.update(staying, {"$set": {"touched_at": now}}):
+            if not await self._rows.update_one(staying, {"$set": {"touched_at": now}}):
                 await self._reclaim(sha256, now)
-        document = await self._rows.one({"_id": _own_id(sha256)})
+        document = await self._rows.find_one({"_id": _own_id(sha256)})
         return document is not None and document["state"] == STORED
 
     async def stored(self, sha256: str) -> None:
-        await self._rows.update({"_id": _own_id(sha256)}, {"$set": {"state": STORED}})
+        await self._rows.update_one({"_id": _own_id(sha256)}, {"$set": {"state": STORED}})
 
     async def use(self, sha256: str, change: int) -> None:
         touched = {"$inc": {"uses": change}, "$set": {"touched_at": self._clock.now()}}
-        await self._rows.update({"_id": _own_id(sha256)}, touched)
+        await self._rows.update_one({"_id": _own_id(sha256)}, touched)
 
     async def release(self, sha256s: Iterable[str]) -> None:
         released: dict[int, list[str]] = {}
@@ -63,11 +64,11 @@ class MongoArtifacts:
             released.setdefault(mentions, []).append(_own_id(sha256))
         for mentions, ids in released.items():
             touched = {"$inc": {"uses": -mentions}, "$set": {"touched_at": self._clock.now()}}
-            await self._rows.update_all(id_condition(ids), touched)
+            await self._rows.update_many(id_condition(ids), touched)
 
     async def _reclaim(self, sha256: str, now: datetime) -> None:
         abandoned = {"_id": _own_id(sha256), "state": DELETING, "touched_at": {"$lt": now - DELETION_LIMIT}}
-        if not await self._rows.update(abandoned, {"$set": {"state": EXPECTED, "touched_at": now}}):
+        if not await self._rows.update_one(abandoned, {"$set": {"state": EXPECTED, "touched_at": now}}):
             message = "The same file is being removed right now; try again"
             raise Aborted(message, reason="ARTIFACT_LEAVING", retry_after=DELETION_LIMIT.total_seconds())
 

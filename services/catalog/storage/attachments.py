@@ -6,8 +6,9 @@ from typing import Any
 from services.catalog.model.attachments import Attachment
 from services.catalog.model.text import fold_case
 from services.catalog.model.values import Page
-from services.catalog.storage.documents import OrgRows, dump, load
+from services.catalog.storage.documents import dump, find, load
 from services.chassis.mongo import Document
+from services.chassis.org_collection import OrgCollection
 
 ATTACHMENTS = "attachments"
 
@@ -18,11 +19,11 @@ _OLDEST_FIRST = [("created_at", 1), ("_id", 1)]
 class MongoAttachments:
     """Which tests are attached to which apps."""
 
-    def __init__(self, rows: OrgRows) -> None:
+    def __init__(self, rows: OrgCollection) -> None:
         self._rows = rows
 
     async def get(self, app_id: str, test_id: str) -> Attachment | None:
-        document = await self._rows.one({"_id": _id(app_id, test_id)})
+        document = await self._rows.find_one({"_id": _id(app_id, test_id)})
         return from_document(document) if document else None
 
     async def of_app(self, app_id: str) -> Sequence[Attachment]:
@@ -40,13 +41,15 @@ class MongoAttachments:
 
     async def detach_all(self, app_id: str) -> None:
         ended = {"$set": {"attached": False, "pinned_version": None}, "$inc": {"revision": 1}}
-        await self._rows.update_all({"app_id": app_id, "attached": True}, ended)
+        await self._rows.update_many({"app_id": app_id, "attached": True}, ended)
 
     async def rename_test(self, test_id: str, name: str) -> None:
-        await self._rows.update_all({"test_id": test_id}, {"$set": {"test_name": name, "name_folded": fold_case(name)}})
+        await self._rows.update_many(
+            {"test_id": test_id}, {"$set": {"test_name": name, "name_folded": fold_case(name)}}
+        )
 
     async def _find(self, condition: Document, sort: Any, page: Page | None = None) -> Sequence[Attachment]:
-        return [from_document(d) for d in await self._rows.find({**condition, "attached": True}, sort, page)]
+        return [from_document(d) for d in await find(self._rows, {**condition, "attached": True}, sort, page)]
 
 
 def _id(app_id: str, test_id: str) -> str:

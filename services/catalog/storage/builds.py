@@ -6,8 +6,9 @@ from datetime import datetime
 
 from services.catalog.model.builds import ALL_BUILDS, APPS_OF_PACKAGE, Build, BuildFilter
 from services.catalog.model.values import Page
-from services.catalog.storage.documents import IS_LIVE, MongoLiveEntities, OrgRows, dump, load
+from services.catalog.storage.documents import IS_LIVE, MongoLiveEntities, dump, load
 from services.chassis.mongo import Document
+from services.chassis.org_collection import OrgCollection
 
 BUILDS = "builds"
 LIST_OF_APP = "list_of_app"
@@ -18,7 +19,7 @@ _NEWEST_FIRST = [("uploaded_at", -1), ("_id", -1)]
 class MongoBuilds(MongoLiveEntities[Build]):
     """The live builds."""
 
-    def __init__(self, rows: OrgRows) -> None:
+    def __init__(self, rows: OrgCollection) -> None:
         super().__init__(rows, to_document, from_document)
 
     async def page(self, app_id: str, page: Page, filter: BuildFilter = ALL_BUILDS) -> Sequence[Build]:
@@ -58,7 +59,7 @@ class MongoBuilds(MongoLiveEntities[Build]):
     async def delete_all(self, app_id: str, at: datetime) -> None:
         emptied = {"metadata": "{}", "artifact_url": None, "file_name": None}
         gone = {"$set": {**emptied, "deleted_at": at, "live": False}, "$inc": {"revision": 1}}
-        await self._rows.update_all({"app_id": app_id, **IS_LIVE}, gone)
+        await self._rows.update_many({"app_id": app_id, **IS_LIVE}, gone)
 
 
 def _condition(app_id: str, filter: BuildFilter) -> Document:

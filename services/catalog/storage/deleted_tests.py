@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from services.catalog.model.values import Counts
 from services.catalog.storage.apps import COUNTERS, MongoCounters
 from services.catalog.storage.artifacts import KEPT_UNUSED
-from services.catalog.storage.documents import OrgRows, id_condition
+from services.catalog.storage.documents import id_condition
 from services.catalog.storage.recount import SIZE_OF_VERSION
 from services.catalog.storage.test_steps import NO_STEPS, TEST_STEPS, MongoTestSteps
 from services.catalog.storage.tests import TEST_VERSIONS, TESTS
@@ -66,13 +66,14 @@ class DeletedTestSweeper:
             {"$limit": BATCH},
             {"$project": {"bytes": SIZE_OF_VERSION, "steps_sha256": 1}},
         ]
-        versions = await OrgCollection(self._mongo, TEST_VERSIONS).aggregate(some, session=session)
+        collection = OrgCollection(self._mongo, TEST_VERSIONS, session)
+        versions = await collection.aggregate(some)
         if versions:
             ids = id_condition([version["_id"] for version in versions])
-            await OrgCollection(self._mongo, TEST_VERSIONS).delete_many(ids, session=session)
-            contents = MongoTestSteps(OrgRows(OrgCollection(self._mongo, TEST_STEPS), session))
+            await collection.delete_many(ids)
+            contents = MongoTestSteps(OrgCollection(self._mongo, TEST_STEPS, session))
             freed = await contents.release(v["steps_sha256"] for v in versions if "steps_sha256" in v)
             freed += sum(version["bytes"] for version in versions)
-            counters = MongoCounters(OrgRows(OrgCollection(self._mongo, COUNTERS), session))
+            counters = MongoCounters(OrgCollection(self._mongo, COUNTERS, session))
             await counters.add(Counts(test_bytes=-freed))
         return len(versions)

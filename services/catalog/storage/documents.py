@@ -1,4 +1,4 @@
-"""Entities as documents: a field each, with the entity's id as `_id`; and the collections of one organisation."""
+"""Entities as documents: a field each, with the entity's id as `_id`; and how they are found."""
 
 import re
 from collections.abc import Callable, Collection, Sequence
@@ -10,13 +10,11 @@ from typing import Any, Final, Generic, TypeVar, cast
 import bson
 from bson.codec_options import CodecOptions
 from bson.regex import Regex
-from pymongo.errors import DuplicateKeyError
 
 from services.catalog.model.text import fold_case, name_suffixes, suffix_of
 from services.catalog.model.values import Page
-from services.catalog.ports import DuplicateValue
-from services.chassis.mongo import Document, Session
-from services.chassis.org_collection import Filter, OrgCollection, read_too_large, split_batch
+from services.chassis.mongo import Document
+from services.chassis.org_collection import Filter, OrgCollection
 
 E = TypeVar("E")
 
@@ -28,8 +26,6 @@ LIST_OF_PLATFORM: Final = "list_of_platform"
 LIST_OF_TAG: Final = "list_of_tag"
 SUFFIXES: Final = "name_suffixes"
 WITHOUT_SUFFIXES: Final = {SUFFIXES: 0}
-BATCH: Final = 1_000
-"""Documents that one round trip brings; MongoDB's own first batch has 101."""
 MOST_BYTES: Final = 12 * 1024**2
 """What one read may bring: less than a gRPC message may have, because protos of many small values are larger."""
 _CODEC: CodecOptions[Document] = CodecOptions(tz_aware=True, tzinfo=UTC)
@@ -88,86 +84,38 @@ def id_condition(ids: Collection[str]) -> Document:
     return {"_id": {"$in": list(ids)}}
 
 
-class OrgRows:
-    """A collection of the caller's organisation, read and written within a session; None: outside of transactions."""
+async def find(
+    rows: OrgCollection, filter: Filter, sort: Any = None, page: Page | None = None, **options: Any
+) -> list[Document]:
+    """The documents that fit, or one page of them; `options` are those of `find_raw`."""
+    return [decode(raw) for raw in await find_raw(rows, filter, sort, page, **options)]
 
-    def __init__(self, collection: OrgCollection, session: Session = None) -> None:
-        self._collection = collection
-        self._session = session
 
-    async def one(self, filter: Filter) -> Document | None:
-        """The first document that fits."""
-        return await self._collection.find_one(filter, session=self._session)
+async def find_raw(
+    rows: OrgCollection,
+    filter: Filter,
+    sort: Any = None,
+    page: Page | None = None,
+    *,
+    projection: Any = None,
+    most: int = MOST_BYTES,
+    index: str | None = None,
+) -> list[bytes]:
+    """The documents that fit, or one page of them, each as BSON.
 
-    async def find(self, filter: Filter, sort: Any = None, page: Page | None = None, **options: Any) -> list[Document]:
-        """The documents that fit, or one page of them; `options` are those of `find_raw`."""
-        return [decode(raw) for raw in await self.find_raw(filter, sort, page, **options)]
-
-    async def find_raw(
-        self,
-        filter: Filter,
-        sort: Any = None,
-        page: Page | None = None,
-        *,
-        projection: Any = None,
-        most: int = MOST_BYTES,
-        index: str | None = None,
-    ) -> list[bytes]:
-        """The documents that fit, or one page of them, each as BSON.
-
-        `index` is the one to use: for a page far down MongoDB would try several, each over thousands of documents.
-        InvalidArgument when they have more than about `most` bytes together (a batch has up to 16 MiB).
-        """
-        cursor = self._collection.find_raw_batches(filter, projection, session=self._session).batch_size(BATCH)
-        if sort:
-            cursor = cursor.sort(sort)
-        if page:
-            cursor = cursor.skip(page.offset).limit(page.size)
-        if index:
-            cursor = cursor.hint(index)
-        batches: list[bytes] = []
-        async for batch in cursor:
-            batches.append(batch)
-            if sum(map(len, batches)) > most:
-                raise read_too_large(most)
-        return [document for batch in batches for document in split_batch(batch)]
-
-    async def count(self, filter: Filter) -> int:
-        """How many documents fit."""
-        return await self._collection.count_documents(filter, session=self._session)
-
-    async def add(self, document: Document) -> None:
-        """Insert the document. DuplicateValue."""
-        try:
-            await self._collection.insert_one(document, session=self._session)
-        except DuplicateKeyError as error:
-            raise DuplicateValue from error
-
-    async def put(self, document: Document) -> None:
-        """Insert or replace the document of this id. DuplicateValue: another unique value of it."""
-        try:
-            await self._collection.replace_one({"_id": document["_id"]}, document, upsert=True, session=self._session)
-        except DuplicateKeyError as error:
-            raise DuplicateValue from error
-
-    async def update(self, filter: Filter, update: Document, *, upsert: bool = False) -> int:
-        """Update the first document that fits; how many did (0 or 1)."""
-        return await self._collection.update_one(filter, update, upsert=upsert, session=self._session)
-
-    async def remove(self, filter: Filter) -> None:
-        """Delete the first document that fits, if there is one."""
-        await self._collection.delete_one(filter, session=self._session)
-
-    async def update_all(self, filter: Filter, update: Document) -> None:
-        """Update all documents that fit."""
-        await self._collection.update_many(filter, update, session=self._session)
+    `index` is the one to use: for a page far down MongoDB would try several, each over thousands of documents.
+    InvalidArgument (TOO_LARGE) when they have more than about `most` bytes together.
+    """
+    place = {"skip": page.offset, "limit": page.size} if page else {}
+    batches = rows.find_raw(filter, projection, most=most, sort=sort, hint=index, **place)
+    return [raw async for batch in batches for raw in batch]
 
 
 class MongoLiveEntities(Generic[E]):
     """The entities of one collection that are not deleted."""
 
     def __init__(
-        self, rows: OrgRows, to_document: Callable[[E], Document], from_document: Callable[[Document], E]
+        self, rows: OrgCollection, to_document: Callable[[E], Document], from_document: Callable[[Document], E]
     ) -> None:
         self._rows = rows
         self._to_document = to_document
@@ -181,17 +129,17 @@ class MongoLiveEntities(Generic[E]):
         return await self._find(id_condition(ids)) if ids else ()
 
     async def add(self, entity: E) -> None:
-        await self._rows.add(self._to_document(entity))
+        await self._rows.insert_one(self._to_document(entity))
 
     async def replace(self, entity: E) -> None:
         await self._rows.put(self._to_document(entity))
 
     async def _find(self, condition: Document, sort: Any = None, page: Page | None = None, **options: Any) -> list[E]:
-        documents = await self._rows.find({**condition, **IS_LIVE}, sort, page, **options)
+        documents = await find(self._rows, {**condition, **IS_LIVE}, sort, page, **options)
         return [self._from_document(document) for document in documents]
 
     async def _count(self, condition: Document) -> int:
-        return await self._rows.count({**condition, **IS_LIVE})
+        return await self._rows.count_documents({**condition, **IS_LIVE})
 
     async def _count_named(self, condition: Document, pattern: str | None) -> int:
         """How many fit the condition, which has `search_condition`: by the suffixes alone if they say all."""

@@ -11,7 +11,7 @@ from uuid import uuid4
 from services.catalog.model.tests import VERSION_BYTES
 from services.catalog.model.values import Counts
 from services.catalog.storage.apps import COUNTERS, MongoCounters
-from services.catalog.storage.documents import IS_LIVE, OrgRows
+from services.catalog.storage.documents import IS_LIVE
 from services.catalog.storage.recount import recount_alone
 from services.catalog.storage.test_steps import TEST_STEPS, MongoTestSteps, shared_fields
 from services.catalog.storage.tests import TEST_VERSIONS, TESTS, version_id
@@ -84,25 +84,25 @@ class InlineStepsSweeper:
 
     async def _move_version(self, id: str, session: Session) -> int:
         versions = self._rows(TEST_VERSIONS, session)
-        document = await versions.one({"_id": id, **HAS_STEPS})
+        document = await versions.find_one({"_id": id, **HAS_STEPS})
         if document is None:
             return 0
         fields = shared_fields(document["steps"])
         counted = document.get("bytes", VERSION_BYTES * (1 + len(document["files"])) + fields["steps_bytes"])
         taken = await MongoTestSteps(self._rows(TEST_STEPS, session)).use(document["steps"])
-        await versions.update({"_id": id}, {"$set": {**fields, "bytes": counted - fields["steps_bytes"]}})
+        await versions.update_one({"_id": id}, {"$set": {**fields, "bytes": counted - fields["steps_bytes"]}})
         freed = Counts(test_bytes=taken - fields["steps_bytes"])
         await MongoCounters(self._rows(COUNTERS, session)).add(freed)
         return 1
 
     async def _move_test(self, id: str, session: Session) -> int:
         tests, versions = self._rows(TESTS, session), self._rows(TEST_VERSIONS, session)
-        test = await tests.one({"_id": id, **IS_LIVE, **HAS_STEPS})
+        test = await tests.find_one({"_id": id, **IS_LIVE, **HAS_STEPS})
         if test is None:
             return 0
         fields = shared_fields(test["steps"])
         version = {"_id": version_id(id, test["version_number"]), "steps_sha256": fields["steps_sha256"]}
-        return await tests.update({"_id": id}, {"$set": fields}) if await versions.count(version) else 0
+        return await tests.update_one({"_id": id}, {"$set": fields}) if await versions.count_documents(version) else 0
 
-    def _rows(self, name: str, session: Session) -> OrgRows:
-        return OrgRows(OrgCollection(self._mongo, name), session)
+    def _rows(self, name: str, session: Session) -> OrgCollection:
+        return OrgCollection(self._mongo, name, session)

@@ -6,8 +6,9 @@ from functools import partial
 
 from services.catalog.model.keys import ApiKey, Organisation, Scope, Session
 from services.catalog.model.values import Page
-from services.catalog.storage.documents import IS_LIVE, NEWEST_FIRST, MongoLiveEntities, OrgRows, dump, load
+from services.catalog.storage.documents import IS_LIVE, NEWEST_FIRST, MongoLiveEntities, dump, find, load
 from services.chassis.mongo import Document, Mongo
+from services.chassis.org_collection import OrgCollection
 
 KEYS = "api_keys"
 SESSIONS = "sessions"
@@ -17,7 +18,7 @@ ORGANISATIONS = "organisations"
 class MongoKeys(MongoLiveEntities[ApiKey]):
     """The keys of the caller's organisation that are not deleted."""
 
-    def __init__(self, rows: OrgRows) -> None:
+    def __init__(self, rows: OrgCollection) -> None:
         super().__init__(rows, _to_document, _from_document)
 
     async def page(self, page: Page) -> Sequence[ApiKey]:
@@ -30,19 +31,19 @@ class MongoKeys(MongoLiveEntities[ApiKey]):
 class MongoSessions(MongoLiveEntities[Session]):
     """The sessions of the caller's organisation that have not been ended; MongoDB deletes those that have expired."""
 
-    def __init__(self, rows: OrgRows) -> None:
+    def __init__(self, rows: OrgCollection) -> None:
         super().__init__(rows, _session_document, partial(load, Session))
 
     async def oldest_of_key(self, key_id: str, *, keep: int) -> Sequence[Session]:
         of_key = {"api_key_id": key_id}
-        surplus = await self._rows.count(of_key) - keep
+        surplus = await self._rows.count_documents(of_key) - keep
         if surplus <= 0:
             return ()
-        oldest = await self._rows.find(of_key, [("live", 1), ("created_at", 1), ("_id", 1)], Page(1, surplus))
+        oldest = await find(self._rows, of_key, [("live", 1), ("created_at", 1), ("_id", 1)], Page(1, surplus))
         return [load(Session, document) for document in oldest]
 
     async def remove(self, session_id: str) -> None:
-        await self._rows.remove({"_id": session_id})
+        await self._rows.delete_one({"_id": session_id})
 
 
 class MongoKeyRing:

@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from services.catalog.model.part_uploads import IDLE, KEPT, PartUpload, parts_prefix
-from services.catalog.storage.documents import IS_LIVE, OrgRows, dump, load
+from services.catalog.storage.documents import IS_LIVE, dump, find, load
 from services.chassis import logs
 from services.chassis.clock import Clock
 from services.chassis.mongo import Document, Mongo
 from services.chassis.object_store import ObjectStore
+from services.chassis.org_collection import OrgCollection
 from services.chassis.retry import run_every
 
 PART_UPLOADS = "part_uploads"
@@ -24,39 +25,40 @@ log = logs.get(__name__)
 class MongoPartUploads:
     """The port `PartUploads`. What has ended stays until the sweeper has removed its parts."""
 
-    def __init__(self, rows: OrgRows, clock: Clock) -> None:
+    def __init__(self, rows: OrgCollection, clock: Clock) -> None:
         self._rows = rows
         self._clock = clock
 
     async def add(self, upload: PartUpload) -> None:
         file = {"app_id": upload.app_id, "sha256": upload.sha256, "size": upload.size}
-        await self._rows.update_all(file | IS_LIVE | {"expires_at": {"$lte": self._clock.now()}}, _ENDED)
-        await self._rows.add(dump(upload, parts=sorted(upload.parts), live=True))
+        await self._rows.update_many(file | IS_LIVE | {"expires_at": {"$lte": self._clock.now()}}, _ENDED)
+        await self._rows.insert_one(dump(upload, parts=sorted(upload.parts), live=True))
 
     async def get(self, upload_id: str) -> PartUpload | None:
-        return _upload(await self._rows.one({"_id": upload_id} | self._under_way()))
+        return _upload(await self._rows.find_one({"_id": upload_id} | self._under_way()))
 
     async def of_file(self, app_id: str, sha256: str, size: int) -> PartUpload | None:
-        return _upload(await self._rows.one({"app_id": app_id, "sha256": sha256, "size": size} | self._under_way()))
+        file = {"app_id": app_id, "sha256": sha256, "size": size}
+        return _upload(await self._rows.find_one(file | self._under_way()))
 
     async def count(self) -> int:
-        return await self._rows.count(self._under_way())
+        return await self._rows.count_documents(self._under_way())
 
     async def idle(self) -> Sequence[PartUpload]:
         until = self._clock.now() + KEPT - IDLE
-        return [_load(document) for document in await self._rows.find(IS_LIVE | {"expires_at": {"$lte": until}})]
+        return [_load(document) for document in await find(self._rows, IS_LIVE | {"expires_at": {"$lte": until}})]
 
     async def arrived(self, upload_id: str, number: int) -> PartUpload | None:
         change = {"$addToSet": {"parts": number}, "$max": {"expires_at": self._clock.now() + KEPT}}
-        await self._rows.update({"_id": upload_id} | self._under_way(), change)
+        await self._rows.update_one({"_id": upload_id} | self._under_way(), change)
         return await self.get(upload_id)
 
     async def end(self, upload_id: str) -> None:
         change = {"$set": {"live": False, "expires_at": self._clock.now()}}
-        await self._rows.update({"_id": upload_id} | IS_LIVE, change)
+        await self._rows.update_one({"_id": upload_id} | IS_LIVE, change)
 
     async def remove(self, upload_id: str) -> None:
-        await self._rows.remove({"_id": upload_id})
+        await self._rows.delete_one({"_id": upload_id})
 
     def _under_way(self) -> Document:
         return IS_LIVE | {"expires_at": {"$gt": self._clock.now()}}

@@ -9,7 +9,7 @@ from services.catalog.model.tests import VERSION_BYTES
 from services.catalog.model.values import Counts, Platform
 from services.catalog.storage.apps import APPS, COUNTERS, MongoCounters
 from services.catalog.storage.builds import BUILDS
-from services.catalog.storage.documents import IS_LIVE, OrgRows
+from services.catalog.storage.documents import IS_LIVE
 from services.catalog.storage.keys import ORGANISATIONS
 from services.catalog.storage.test_steps import TEST_STEPS
 from services.catalog.storage.tests import TEST_VERSIONS, TESTS
@@ -61,22 +61,22 @@ async def recount(mongo: Mongo) -> Counts:
     """
 
     async def read(session: Session) -> Counts:
-        counted = asdict(await MongoCounters(OrgRows(OrgCollection(mongo, COUNTERS), session)).get())
+        counted = asdict(await MongoCounters(OrgCollection(mongo, COUNTERS, session)).get())
         found = await _count(mongo, session)
         return Counts(**{name: found.get(name, 0) - number for name, number in counted.items()})
 
     missing = await mongo.snapshot(read)
-    await MongoCounters(OrgRows(OrgCollection(mongo, COUNTERS))).add(missing)
+    await MongoCounters(OrgCollection(mongo, COUNTERS)).add(missing)
     return missing
 
 
 async def _count(mongo: Mongo, session: Session) -> Mapping[str, int]:
     async def live(name: str, condition: Mapping[str, Any] | None = None) -> int:
-        return await OrgCollection(mongo, name).count_documents({**(condition or {}), **IS_LIVE}, session=session)
+        return await OrgCollection(mongo, name, session).count_documents({**(condition or {}), **IS_LIVE})
 
     async def size(name: str, of: Any) -> int:
         total = {"$group": {"_id": None, "bytes": {"$sum": of}}}
-        found = await OrgCollection(mongo, name).aggregate([total], session=session)
+        found = await OrgCollection(mongo, name, session).aggregate([total])
         return int(found[0]["bytes"]) if found else 0
 
     return {

@@ -20,8 +20,7 @@ class MongoSecrets:
         self._secrets = OrgCollection(mongo, SECRETS)
 
     async def put(self, secret: Secret) -> None:
-        document = _to_document(secret)
-        await self._secrets.replace_one({"_id": document["_id"]}, document, upsert=True)
+        await self._secrets.put(_to_document(secret))
 
     async def named(self, names: Collection[str]) -> Sequence[Secret]:
         ids = [_id(current().org_id, name) for name in names]

@@ -11,7 +11,6 @@ from services.catalog.storage.apps import APPS, COUNTERS, MongoApps, MongoCounte
 from services.catalog.storage.artifacts import ARTIFACTS, MongoArtifacts
 from services.catalog.storage.attachments import ATTACHMENTS, MongoAttachments
 from services.catalog.storage.builds import BUILDS, MongoBuilds
-from services.catalog.storage.documents import OrgRows
 from services.catalog.storage.keys import KEYS, SESSIONS, MongoKeys, MongoSessions
 from services.catalog.storage.part_uploads import PART_UPLOADS, MongoPartUploads
 from services.catalog.storage.test_steps import TEST_STEPS
@@ -36,8 +35,8 @@ class MongoRecords:
     """All collections, read and written within a session; None: outside of transactions."""
 
     def __init__(self, mongo: Mongo, clock: Clock, session: Session = None, *, is_sharing: bool) -> None:
-        def rows(name: str) -> OrgRows:
-            return OrgRows(OrgCollection(mongo, name), session)
+        def rows(name: str) -> OrgCollection:
+            return OrgCollection(mongo, name, session)
 
         self.apps = MongoApps(rows(APPS))
         self.counters: Counters = MongoCounters(rows(COUNTERS))

@@ -8,10 +8,10 @@ from typing import Any, TypeAlias
 
 from services.catalog.model.tests import Step, steps_digest
 from services.catalog.model.values import Page
-from services.catalog.storage.documents import MOST_BYTES, OrgRows, decode, id_condition
+from services.catalog.storage.documents import MOST_BYTES, decode, find, find_raw, id_condition
 from services.chassis import context
 from services.chassis.mongo import Document
-from services.chassis.org_collection import read_too_large
+from services.chassis.org_collection import OrgCollection, read_too_large
 
 TEST_STEPS = "test_steps"
 SHARED_STEPS = ""
@@ -25,7 +25,7 @@ SharedSteps: TypeAlias = Mapping[str, tuple[Step, ...]]
 class MongoTestSteps:
     """The contents of the caller's organisation."""
 
-    def __init__(self, rows: OrgRows) -> None:
+    def __init__(self, rows: OrgCollection) -> None:
         self._rows = rows
 
     async def use(self, steps: str) -> int:
@@ -33,42 +33,43 @@ class MongoTestSteps:
         size = len(steps.encode())
         new = {"steps": steps, "bytes": size}
         id = _own_id(steps_digest(steps))
-        found = await self._rows.update({"_id": id}, {"$inc": {"uses": 1}, "$setOnInsert": new}, upsert=True)
-        return 0 if found else size
+        matched = await self._rows.update_one({"_id": id}, {"$inc": {"uses": 1}, "$setOnInsert": new}, upsert=True)
+        return 0 if matched else size
 
     async def release(self, digests: Iterable[str]) -> int:
         """Note that versions have these steps no more, once for each time they are listed, and remove steps that none
         has; how many bytes that frees.
         """
         uses = Counter(map(_own_id, digests))
-        stored = await self._rows.find(id_condition(uses), projection={"uses": 1, "bytes": 1})
+        stored = await find(self._rows, id_condition(uses), projection={"uses": 1, "bytes": 1})
         freed = 0
         for content in stored:
             id = content["_id"]
             if content["uses"] <= uses[id]:
-                await self._rows.remove({"_id": id})
+                await self._rows.delete_one({"_id": id})
                 freed += content["bytes"]
             else:
-                await self._rows.update({"_id": id}, {"$inc": {"uses": -uses[id]}})
+                await self._rows.update_one({"_id": id}, {"$inc": {"uses": -uses[id]}})
         return freed
 
     async def stored(self, digests: Collection[str]) -> Collection[str]:
         """Those of the contents that are stored."""
-        found = await self._rows.find(id_condition([_own_id(digest) for digest in digests]), projection={"_id": 1})
-        return {document["_id"].rpartition("/")[2] for document in found}
+        ids = id_condition([_own_id(digest) for digest in digests])
+        return {document["_id"].rpartition("/")[2] for document in await find(self._rows, ids, projection={"_id": 1})}
 
     async def find(
-        self, owners: OrgRows, condition: Document, sort: Any = None, page: Page | None = None, **options: Any
+        self, owners: OrgCollection, condition: Document, sort: Any = None, page: Page | None = None, **options: Any
     ) -> tuple[Sequence[Document], SharedSteps]:
-        """The tests or versions that `OrgRows.find` finds, and those of their steps that are stored here.
+        """The tests or versions that `find_raw` finds, and those of their steps that are stored here.
 
         InvalidArgument when they have more than `most` bytes with all their steps, equal ones again and again.
         LookupError: the steps of one that is not deleted are missing.
         """
-        found, most = await owners.find_raw(condition, sort, page, **options), options.get("most", MOST_BYTES)
-        documents = [decode(raw) for raw in found]
+        most = options.get("most", MOST_BYTES)
+        batch = await find_raw(owners, condition, sort, page, **options)
+        documents = [decode(raw) for raw in batch]
         shared = [document for document in documents if document.get("steps") == SHARED_STEPS]
-        if sum(map(len, found)) + sum(document["steps_bytes"] for document in shared) > most:
+        if sum(map(len, batch)) + sum(document["steps_bytes"] for document in shared) > most:
             raise read_too_large(most)
         return documents, await self._load(shared, most)
 
@@ -78,9 +79,8 @@ class MongoTestSteps:
         if not digests:
             return {}
         ids = id_condition([_own_id(digest) for digest in digests])
-        found = await self._rows.find(ids, projection={"steps": 1}, most=most)
         steps = {}
-        for document in found:
+        for document in await find(self._rows, ids, projection={"steps": 1}, most=most):
             steps[document["_id"].rpartition("/")[2]] = decode_steps(document["steps"])
             await asyncio.sleep(0)
         if missing := [d["_id"] for d in shared if d["steps_sha256"] not in steps and d.get("live", True)]:

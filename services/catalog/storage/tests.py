@@ -16,8 +16,8 @@ from services.catalog.storage.documents import (
     NEWEST_FIRST,
     WITHOUT_SUFFIXES,
     MongoLiveEntities,
-    OrgRows,
     dump,
+    find,
     id_condition,
     load,
     search_condition,
@@ -25,6 +25,7 @@ from services.catalog.storage.documents import (
 )
 from services.catalog.storage.test_steps import MongoTestSteps, SharedSteps, encode_steps, shared_fields, steps_of
 from services.chassis.mongo import Document
+from services.chassis.org_collection import OrgCollection
 from services.flows.workspace_media import MediaFile
 
 TESTS = "tests"
@@ -41,7 +42,9 @@ _BY_SOURCE = [("workspace", 1), ("source_path", 1)]
 class MongoTests(MongoLiveEntities[Test]):
     """The live tests, and the versions of their steps."""
 
-    def __init__(self, rows: OrgRows, versions: OrgRows, contents: OrgRows, *, is_sharing: bool) -> None:
+    def __init__(
+        self, rows: OrgCollection, versions: OrgCollection, contents: OrgCollection, *, is_sharing: bool
+    ) -> None:
         """`is_sharing`: whether to write what versions of the service before it cannot read (see `test_steps`)."""
         super().__init__(rows, to_document, from_document)
         self._versions = versions
@@ -49,7 +52,7 @@ class MongoTests(MongoLiveEntities[Test]):
         self._is_sharing = is_sharing
 
     async def add(self, entity: Test) -> None:
-        await self._rows.add(await self._document(entity))
+        await self._rows.insert_one(await self._document(entity))
 
     async def replace(self, entity: Test) -> None:
         await self._rows.put(await self._document(entity))
@@ -59,7 +62,7 @@ class MongoTests(MongoLiveEntities[Test]):
         document = to_document(test)
         shared = shared_fields(document["steps"])
         version = {"_id": version_id(test.id, test.version_number), "steps_sha256": shared["steps_sha256"]}
-        if self._is_sharing and await self._versions.count(version):
+        if self._is_sharing and await self._versions.count_documents(version):
             return document | shared
         return document
 
@@ -69,12 +72,12 @@ class MongoTests(MongoLiveEntities[Test]):
         return await self._planned(id_condition(test_ids), most_bytes)
 
     async def existing(self, test_ids: Collection[str]) -> Collection[str]:
-        found = await self._rows.find({**id_condition(test_ids), **IS_LIVE}, projection={"_id": 1})
-        return {document["_id"] for document in found}
+        documents = await find(self._rows, {**id_condition(test_ids), **IS_LIVE}, projection={"_id": 1})
+        return {document["_id"] for document in documents}
 
     async def quarantines(self, test_ids: Collection[str]) -> Mapping[str, Quarantine]:
         condition = {**id_condition(test_ids), **IS_LIVE, "quarantine": {"$ne": None}}
-        documents = await self._rows.find(condition, projection={"quarantine": 1})
+        documents = await find(self._rows, condition, projection={"quarantine": 1})
         return {document["_id"]: Quarantine(**document["quarantine"]) for document in documents}
 
     async def tagged(self, tags: Collection[str], *, most_bytes: int = PLAN_BYTES) -> Sequence[Test]:
@@ -117,8 +120,8 @@ class MongoTests(MongoLiveEntities[Test]):
 
     async def stored_files(self, workspace: str, sha256s: Collection[str]) -> Collection[str]:
         condition = {"workspace": workspace, "source_path": {"$type": "string"}, "files.sha256": {"$in": list(sha256s)}}
-        found = await self._rows.find({**condition, **IS_LIVE}, projection={"files.sha256": 1})
-        return {file["sha256"] for document in found for file in document["files"]}.intersection(sha256s)
+        documents = await find(self._rows, {**condition, **IS_LIVE}, projection={"files.sha256": 1})
+        return {file["sha256"] for document in documents for file in document["files"]}.intersection(sha256s)
 
     async def at_paths(self, workspace: str, paths: Collection[str]) -> Sequence[Test]:
         condition = {"workspace": workspace, "source_path": {"$type": "string", "$in": list(paths)}}
@@ -139,8 +142,8 @@ class MongoTests(MongoLiveEntities[Test]):
 
     async def move_steps(self, test: Test) -> None:
         moved = {"$set": {"positions": test.positions}}
-        await self._rows.update({"_id": test.id, **IS_LIVE}, moved)
-        await self._versions.update({"_id": version_id(test.id, test.version_number)}, moved)
+        await self._rows.update_one({"_id": test.id, **IS_LIVE}, moved)
+        await self._versions.update_one({"_id": version_id(test.id, test.version_number)}, moved)
 
     async def versions(self, test_id: str, page: Page, *, with_steps: bool) -> Sequence[TestVersion]:
         condition, newest_first = {"test_id": test_id}, [("version_number", -1)]
@@ -160,7 +163,7 @@ class MongoTests(MongoLiveEntities[Test]):
 
     async def kept_files(self, test_id: str) -> frozenset[str]:
         with_files = {"test_id": test_id, "files.sha256": {"$exists": True}}
-        documents = await self._versions.find(with_files, projection={"files.sha256": 1})
+        documents = await find(self._versions, with_files, projection={"files.sha256": 1})
         return frozenset(file["sha256"] for document in documents for file in document["files"])
 
 

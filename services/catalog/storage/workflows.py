@@ -5,16 +5,9 @@ from collections.abc import Sequence
 from services.catalog.model.text import fold_case
 from services.catalog.model.values import Page
 from services.catalog.model.workflows import AppChoice, BuildConfig, Workflow
-from services.catalog.storage.documents import (
-    LIST,
-    NEWEST_FIRST,
-    MongoLiveEntities,
-    OrgRows,
-    dump,
-    load,
-    name_condition,
-)
+from services.catalog.storage.documents import LIST, NEWEST_FIRST, MongoLiveEntities, dump, load, name_condition
 from services.chassis.mongo import Document
+from services.chassis.org_collection import OrgCollection
 
 WORKFLOWS = "workflows"
 
@@ -22,7 +15,7 @@ WORKFLOWS = "workflows"
 class MongoWorkflows(MongoLiveEntities[Workflow]):
     """The live workflows."""
 
-    def __init__(self, rows: OrgRows) -> None:
+    def __init__(self, rows: OrgCollection) -> None:
         super().__init__(rows, _to_document, _from_document)
 
     async def page(self, pattern: str | None, page: Page) -> Sequence[Workflow]:

@@ -19,12 +19,13 @@ from services.catalog.model.builds import (
 )
 from services.catalog.model.text import validate_version
 from services.catalog.model.values import Counts, ListPage, Page
-from services.catalog.ports import Change, DuplicateValue, Store
+from services.catalog.ports import Change, Store
 from services.catalog.usecases.apps import update_app_builds
 from services.catalog.usecases.errors import reports_violations, require, require_revision
 from services.chassis.byte_ranges import FilePart, find_part
 from services.chassis.clock import Clock
 from services.chassis.errors import AlreadyExists, FailedPrecondition
+from services.chassis.mongo_errors import DuplicateValue
 from services.chassis.object_store import ObjectStore
 
 BuildChanges = Mapping[str, Any]

@@ -22,7 +22,7 @@ from services.catalog.model.tests import (
 )
 from services.catalog.model.text import validate_name
 from services.catalog.model.values import Counts, InvalidValue
-from services.catalog.ports import Change, DuplicateValue, Records, Store
+from services.catalog.ports import Change, Records, Store
 from services.catalog.reader_ports import WorkspaceReader
 from services.catalog.spool import Spool
 from services.catalog.upload_rate import UploadRate
@@ -36,6 +36,7 @@ from services.chassis.clock import Clock
 from services.chassis.context import current
 from services.chassis.errors import Aborted
 from services.chassis.ids import new_id
+from services.chassis.mongo_errors import DuplicateValue
 from services.flows.found_workspace import FoundFlow, FoundWorkspace
 from services.flows.workspace_config import Remark
 from services.flows.workspace_files import InvalidFiles, check_archive

@@ -7,7 +7,7 @@ from dataclasses import replace
 from services.catalog.model.builds import Build
 from services.catalog.model.part_uploads import KEPT, MOST_UPLOADS, PART_BYTES, PartUpload, parts_prefix
 from services.catalog.model.values import InvalidValue
-from services.catalog.ports import DuplicateValue, Store
+from services.catalog.ports import Store
 from services.catalog.spool import Spool
 from services.catalog.upload_rate import UploadRate
 from services.catalog.usecases.artifact_quota import ArtifactQuota
@@ -18,6 +18,7 @@ from services.chassis.context import current
 from services.chassis.errors import AlreadyExists, FailedPrecondition, InvalidArgument, NotFound, PermissionDenied
 from services.chassis.ids import new_id
 from services.chassis.limits import limit_reached
+from services.chassis.mongo_errors import DuplicateValue
 from services.chassis.object_store import ObjectStore
 
 UPLOADS_ADVICE = "complete or delete uploads that you have started, or wait until they end"

@@ -17,7 +17,7 @@ from services.catalog.model.builds import (
 )
 from services.catalog.model.text import validate_version
 from services.catalog.model.values import Counts, InvalidValue, Json, Platform
-from services.catalog.ports import Change, DuplicateValue, Store
+from services.catalog.ports import Change, Store
 from services.catalog.reader_ports import Inspector
 from services.catalog.spool import Spool
 from services.catalog.upload_rate import UploadRate
@@ -30,6 +30,7 @@ from services.chassis.clock import Clock
 from services.chassis.context import current
 from services.chassis.fair_turns import FairTurns
 from services.chassis.ids import new_id
+from services.chassis.mongo_errors import DuplicateValue
 from services.chassis.object_store import PART_BYTES, ObjectStore
 
 

@@ -10,12 +10,10 @@ from typing import Any, Generic, TypeVar
 import bson
 from bson.codec_options import CodecOptions
 
-from services.chassis.org_collection import OrgCollection, read_too_large, split_batch
+from services.chassis.org_collection import OrgCollection
 from services.chassis.turns import list_in_turns
 from services.reporting.storage.subdocuments import Document
 
-BATCH_SIZE = 1000
-"""Documents that MongoDB sends at once."""
 MOST_BYTES = 32 * 1024**2
 """Of one lookup: decoded it takes some four times as much memory. An answer has at most half of that."""
 
@@ -49,14 +47,10 @@ async def find_decoded(
     The driver would decode thousands of them without a pause for others. InvalidArgument: they are larger than
     MOST_BYTES.
     """
-    found: list[T] = []
-    size = 0
-    async for batch in rows.find_raw_batches(query, projection, batch_size=BATCH_SIZE, **options):
-        size += len(batch)
-        if size > MOST_BYTES:
-            raise read_too_large(MOST_BYTES)
-        found += await list_in_turns(map(decode, split_batch(batch)))
-    return found
+    decoded: list[T] = []
+    async for batch in rows.find_raw(query, projection, most=MOST_BYTES, **options):
+        decoded += await list_in_turns(map(decode, batch))
+    return decoded
 
 
 async def find_documents(rows: OrgCollection, query: Mapping[str, Any], projection: Any = None) -> list[Document]:

@@ -7,8 +7,8 @@ import pytest
 from services.catalog.model.apps import AppFilter
 from services.catalog.model.text import search_pattern
 from services.catalog.model.values import Counts, Page, Platform
-from services.catalog.ports import DuplicateValue
 from services.catalog.storage.store import MongoStore
+from services.chassis.mongo_errors import DuplicateValue
 from tests.contract.catalog.conftest import foreign
 from tests.fakes.catalog_samples import app, at
 

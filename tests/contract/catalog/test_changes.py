@@ -6,8 +6,9 @@ import pytest
 
 from services.catalog.model.apps import App, raise_revision
 from services.catalog.model.values import Counts
-from services.catalog.ports import Change, DuplicateValue
+from services.catalog.ports import Change
 from services.catalog.storage.store import MongoStore
+from services.chassis.mongo_errors import DuplicateValue
 from tests.fakes.catalog_samples import app, at, build
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

@@ -6,9 +6,9 @@ import pytest
 
 from services.catalog.model.keys import Scope, new_secret
 from services.catalog.model.values import Page
-from services.catalog.ports import DuplicateValue
 from services.catalog.storage.keys import MongoKeyRing
 from services.catalog.storage.store import MongoStore
+from services.chassis.mongo_errors import DuplicateValue
 from tests.contract.catalog.conftest import foreign
 from tests.fakes.catalog_samples import api_key, at
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from services.catalog.model.keys import new_secret
-from services.catalog.ports import DuplicateValue
 from services.catalog.storage.keys import MongoKeyRing
 from services.catalog.storage.store import MongoStore
+from services.chassis.mongo_errors import DuplicateValue
 from tests.contract.catalog.conftest import foreign
 from tests.fakes.catalog_samples import api_key, at, session
 

@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from services.chassis.context import Caller, bind
-from services.chassis.mongo import Mongo
+from services.chassis.errors import InvalidArgument
+from services.chassis.mongo import Mongo, Session
+from services.chassis.mongo_errors import DuplicateValue
 from services.chassis.org_collection import OrgCollection
 
 ALICE, BOB = Caller("org-a"), Caller("org-b")
@@ -25,8 +27,13 @@ async def _find(apps: OrgCollection) -> object:
     return await apps.find({"_id": "b1"}).to_list(None)
 
 
+async def _find_raw(apps: OrgCollection) -> object:
+    return [raw async for batch in apps.find_raw({"_id": "b1"}, most=1024) for raw in batch]
+
+
 READS: dict[str, Callable[[OrgCollection], Awaitable[Any]]] = {
     "find": _find,
+    "find_raw": _find_raw,
     "find_one": lambda apps: apps.find_one({"_id": "b1"}),
     "count_documents": lambda apps: apps.count_documents({"_id": "b1"}),
     "aggregate": lambda apps: apps.aggregate([{"$match": {"_id": "b1"}}]),
@@ -34,7 +41,6 @@ READS: dict[str, Callable[[OrgCollection], Awaitable[Any]]] = {
 WRITES: dict[str, Callable[[OrgCollection], Awaitable[Any]]] = {
     "update_one": lambda apps: apps.update_one({"_id": "b1"}, {"$set": {"name": "x"}}),
     "update_many": lambda apps: apps.update_many({}, {"$set": {"name": "x"}}),
-    "replace_one": lambda apps: apps.replace_one({"_id": "b1"}, {"name": "x"}),
 }
 
 
@@ -53,6 +59,45 @@ async def test_writes_are_limited_to_the_organisation(apps: OrgCollection, opera
     with bind(BOB):
         assert await apps.find_one({"_id": "b1", "name": "bob's"})
         assert await WRITES[operation](apps)
+
+
+@pytest.mark.parametrize("operation", ["insert_one", "put"])
+async def test_an_id_of_another_organisation_is_in_use(apps: OrgCollection, operation: str) -> None:
+    with bind(ALICE), pytest.raises(DuplicateValue):
+        await getattr(apps, operation)({"_id": "b1", "name": "x"})
+    with bind(BOB):
+        assert await apps.find_one({"_id": "b1", "name": "bob's"})
+
+
+async def test_a_document_is_put_in_place_of_the_one_with_its_id(apps: OrgCollection) -> None:
+    with bind(BOB):
+        await apps.put({"_id": "b1", "name": "x"})
+        assert await apps.count_documents() == await apps.count_documents({"name": "x"}) == 1
+
+
+async def test_a_read_brings_no_more_than_its_most_bytes(apps: OrgCollection) -> None:
+    with bind(BOB), pytest.raises(InvalidArgument, match="ask for less at once"):
+        _ = [batch async for batch in apps.find_raw({}, most=10)]
+
+
+async def test_writes_in_a_session_are_undone_with_its_transaction(apps: OrgCollection, mongo: Mongo) -> None:
+    async def work(session: Session) -> None:
+        within = OrgCollection(mongo, "apps", session)
+        await within.insert_one({"_id": "b2"})
+        await within.put({"_id": "b3"})
+        await within.update_many({}, {"$set": {"name": "x"}})
+        await within.delete_one({"_id": "b1"})
+        assert await within.count_documents({"name": "x"}) == 2
+        raise _UndoneError
+
+    with bind(BOB):
+        with pytest.raises(_UndoneError):
+            await mongo.transaction(work)
+        assert await apps.count_documents() == await apps.count_documents({"name": "bob's"}) == 1
+
+
+class _UndoneError(Exception):
+    pass
 
 
 async def test_inserted_documents_belong_to_the_callers_organisation(apps: OrgCollection, mongo: Mongo) -> None:

@@ -8,8 +8,9 @@ from typing import Any
 import bson
 import pytest
 
+from services.chassis.context import Caller, bind
 from services.chassis.errors import InvalidArgument
-from services.chassis.org_collection import split_batch
+from services.chassis.org_collection import OrgCollection, split_batch
 from services.reporting.model.snapshots import Outcome
 from services.reporting.model.tables import Cell, CellKey, LastRun
 from services.reporting.storage.decoded_documents import LARGEST_KEPT, MOST_BYTES, DecodedDocuments, find_documents
@@ -54,11 +55,14 @@ def test_a_changed_cell_is_decoded_again() -> None:
 
 
 @dataclass
-class FakeRows:
-    """A collection in which every query finds documents in so many batches."""
+class FakeMongo:
+    """A database and its collection, in which every query finds documents in so many batches."""
 
     batches: int
     sent: int = 0
+
+    def collection(self, _: str) -> "FakeMongo":
+        return self
 
     async def find_raw_batches(self, *_: Any, **__: Any) -> AsyncIterator[bytes]:
         raw = bson.encode({"_id": 1, "text": "x" * 1024**2})
@@ -69,9 +73,10 @@ class FakeRows:
 
 async def test_a_lookup_reads_no_more_than_a_process_has_memory_for() -> None:
     enough, many = MOST_BYTES // 1024**2 // 4 - 1, MOST_BYTES // 1024**2
-    few: Any = FakeRows(enough)
-    assert len(await find_documents(few, {})) == 4 * enough
-    rows: Any = FakeRows(many)
-    with pytest.raises(InvalidArgument, match="more than 32 MiB: ask for less at once"):
-        await find_documents(rows, {})
-    assert rows.sent == enough + 1
+    few: Any = FakeMongo(enough)
+    large: Any = FakeMongo(many)
+    with bind(Caller("org-1")):
+        assert len(await find_documents(OrgCollection(few, "cells"), {})) == 4 * enough
+        with pytest.raises(InvalidArgument, match="more than 32 MiB: ask for less at once"):
+            await find_documents(OrgCollection(large, "cells"), {})
+    assert large.sent == enough + 1
