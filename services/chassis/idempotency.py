@@ -4,11 +4,9 @@ An organisation has a limited number of records, and of bytes in their responses
 """
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from datetime import timedelta
 from hashlib import sha256
 from math import ceil
 from uuid import uuid4
@@ -20,10 +18,10 @@ from services.chassis.clock import Clock, SystemClock
 from services.chassis.context import Caller
 from services.chassis.errors import AlreadyExists, Unavailable
 from services.chassis.ids import derive_ids
-from services.chassis.keyed_locks import KeyedLocks
 from services.chassis.limits import limit_reached
 from services.chassis.migrations import Migration
 from services.chassis.mongo import Document, Mongo
+from services.chassis.org_counts import Numbers, OrgCounts
 
 RECORDS = "_idempotency"
 OF_ORGANISATION = "of_organisation"
@@ -34,15 +32,14 @@ MAX_BYTES = 256 * 1024 * 1024
 """What one organisation may have of records in each service, and of bytes in their responses."""
 FRESH_SECONDS = 10.0
 RECOUNT_SECONDS = 2.0
-MAX_ORGANISATIONS = 10_000
 ADVICE = (
     "the responses to requests with an Idempotency-Key are kept for a day; send this one without the header, or wait "
     "until earlier ones have expired"
 )
 LEASE_SECONDS = 3.0
 """How long the key of a call that died stays claimed; a living call renews its claim three times as often."""
-EXPIRY_PAUSE = timedelta(seconds=60)
-"""How long after its end MongoDB may take to delete a record."""
+# How many seconds after its end MongoDB may take to delete a record.
+EXPIRY_PAUSE = 60
 _LEASE_END = {"$add": ["$$NOW", int(LEASE_SECONDS * 1000)]}
 _ABANDONED = {"$and": [{"$eq": ["$state", "in_flight"]}, {"$lte": ["$claimed_until", "$$NOW"]}]}
 _FREE = {"$or": [{"$eq": [{"$type": "$state"}, "missing"]}, _ABANDONED]}
@@ -64,17 +61,6 @@ class RecordLimits:
     bytes: int = MAX_BYTES
 
 
-@dataclass(slots=True)
-class _Kept:
-    """An organisation's records as counted at `read_at`, with those that this process has added since."""
-
-    read_at: float
-    records: int
-    bytes: int
-    expires_in: float
-    """Seconds until the first of them expires."""
-
-
 class RecordQuota:
     """Counts the records of an organisation every ten seconds, and before it refuses one more.
 
@@ -83,56 +69,40 @@ class RecordQuota:
 
     def __init__(self, mongo: Mongo, limits: RecordLimits, clock: Clock) -> None:
         self._mongo = mongo
-        self._limits = limits
-        self._clock = clock
-        self._kept: OrderedDict[str, _Kept] = OrderedDict()
-        self._locks: KeyedLocks[str] = KeyedLocks()
+        self._limits = {"idempotency_records": limits.records, "idempotency_bytes": limits.bytes}
+        self._counts = OrgCounts(self._count, FRESH_SECONDS, clock)
 
     async def take(self, org_id: str, id_: str) -> None:
         """Take room for the record, unless it exists already. ResourceExhausted (LIMIT_REACHED): there is none."""
-        kept = await self._counted(org_id, FRESH_SECONDS)
-        if self._exceeded(kept):
-            kept = await self._counted(org_id, RECOUNT_SECONDS)
-            exceeded = self._exceeded(kept)
-            if exceeded and await self._mongo.collection(RECORDS).find_one({"_id": id_}, {"_id": 1}) is None:
-                raise limit_reached(*exceeded, ADVICE, retry_after=kept.expires_in)
-        kept.records += 1
+        if self._reached(await self._counts.get(org_id)):
+            kept = await self._counts.get(org_id, RECOUNT_SECONDS)
+            reached = self._reached(kept)
+            if reached and await self._mongo.collection(RECORDS).find_one({"_id": id_}, {"_id": 1}) is None:
+                raise limit_reached(reached, self._limits[reached], ADVICE, retry_after=kept["expires_in"])
+        self._counts.add(org_id, {"idempotency_records": 1})
 
     def add_bytes(self, org_id: str, size: int) -> None:
         """Count the response of a record for which room was taken."""
-        if org_id in self._kept:
-            self._kept[org_id].bytes += size
+        self._counts.add(org_id, {"idempotency_bytes": size})
 
-    def _exceeded(self, kept: _Kept) -> tuple[str, int] | None:
+    def _reached(self, kept: Numbers) -> str | None:
         """The limit that allows no further record."""
-        if kept.records >= self._limits.records:
-            return "idempotency_records", self._limits.records
-        return ("idempotency_bytes", self._limits.bytes) if kept.bytes >= self._limits.bytes else None
+        return next((name for name, limit in self._limits.items() if kept[name] >= limit), None)
 
-    async def _counted(self, org_id: str, max_age: float) -> _Kept:
-        async with self._locks[org_id]:
-            now = self._clock.monotonic()
-            if org_id not in self._kept or now - self._kept[org_id].read_at >= max_age:
-                self._kept[org_id] = await self._count(org_id, now)
-                self._kept.move_to_end(org_id)
-                if len(self._kept) > MAX_ORGANISATIONS:
-                    self._kept.popitem(last=False)
-            return self._kept[org_id]
-
-    async def _count(self, org_id: str, now: float) -> _Kept:
-        """Read from the index alone."""
+    async def _count(self, org_id: str) -> Numbers:
+        """Read from the index alone. `expires_in`: seconds until the first of them expires."""
         sums = {
             "_id": None,
-            "records": {"$sum": 1},
-            "bytes": {"$sum": "$bytes"},
+            "idempotency_records": {"$sum": 1},
+            "idempotency_bytes": {"$sum": "$bytes"},
             "first": {"$min": "$expires_at"},
         }
-        pipeline: list[Document] = [{"$match": {"org_id": org_id}}, {"$group": sums}, {"$set": {"now": "$$NOW"}}]
-        found = await self._mongo.aggregate(RECORDS, pipeline)
-        if not found:
-            return _Kept(now, 0, 0, KEEP_SECONDS)
-        left = found[0]["first"] - found[0]["now"] + EXPIRY_PAUSE
-        return _Kept(now, found[0]["records"], found[0]["bytes"], left.total_seconds())
+        left: Document = {"$set": {"milliseconds": {"$subtract": ["$first", "$$NOW"]}}}
+        totals = await self._mongo.aggregate(RECORDS, [{"$match": {"org_id": org_id}}, {"$group": sums}, left])
+        if not totals:
+            return {"expires_in": KEEP_SECONDS}
+        numbers = {name: totals[0][name] for name in self._limits}
+        return numbers | {"expires_in": totals[0]["milliseconds"] // 1000 + EXPIRY_PAUSE}
 
 
 class Idempotency:

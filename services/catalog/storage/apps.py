@@ -3,14 +3,13 @@
 import itertools
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
 from services.catalog.model.apps import App, AppFilter
 from services.catalog.model.values import Counts, Page, Platform
-from services.catalog.ports import Counters
 from services.catalog.storage.documents import (
     IS_LIVE,
     LIST,
@@ -31,6 +30,7 @@ from services.chassis import context
 from services.chassis.clock import Clock
 from services.chassis.mongo import Document
 from services.chassis.org_collection import OrgCollection
+from services.chassis.org_counts import Numbers, OrgCounts
 
 APPS = "apps"
 COUNTERS = "counters"
@@ -38,6 +38,7 @@ COUNTERS = "counters"
 CACHED_APPS = 5_000
 CACHED_APP_BYTES = 16 * 1024
 """Larger documents are not cached: a few thousand long prompts would fill the memory."""
+FRESH_SECONDS = 1.0
 PARTS = 8
 RESERVED = "reserved"
 _COUNTED = tuple(field.name for field in fields(Counts))
@@ -141,52 +142,22 @@ def _numbers(change: Counts) -> Mapping[str, int]:
     return {name: number for name in _COUNTED if (number := getattr(change, name)) != 0}
 
 
-FRESH_SECONDS = 1.0
-CAPACITY = 10_000
-
-
-class RecentCounters:
+class RecentCounters(MongoCounters):
     """The counters as they were within the last second; changes made in this process are seen at once.
 
     Reading them costs as much as the list itself, which carries them only as totals.
     """
 
-    def __init__(self, counters: Counters, clock: Clock) -> None:
-        self._counters = counters
-        self._clock = clock
-        self._read: dict[str, tuple[float, Counts]] = {}
-        self._changes = 0
+    def __init__(self, rows: OrgCollection, clock: Clock) -> None:
+        super().__init__(rows)
+        self._counts = OrgCounts(self._read, FRESH_SECONDS, clock)
 
     async def get(self) -> Counts:
-        org_id, now = context.current().org_id, self._clock.monotonic()
-        read = self._read.get(org_id)
-        if read is not None and now - read[0] < FRESH_SECONDS:
-            return read[1]
-        changes = self._changes
-        counts = await self._counters.get()
-        if changes == self._changes:  # else it may be from before the change
-            if len(self._read) >= CAPACITY:
-                self._read.clear()
-            self._read[org_id] = (now, counts)
-        return counts
-
-    async def with_reserved(self) -> Counts:
-        return await self._counters.with_reserved()
-
-    async def add(self, change: Counts, *, alone: bool = False) -> None:
-        await self._counters.add(change, alone=alone)
-        self.changed()
-
-    async def reserve(self, reservation_id: str, most: Counts, until: datetime) -> None:
-        await self._counters.reserve(reservation_id, most, until)
-
-    async def use_reserved(self, reservation_id: str, used: Counts, until: datetime) -> None:
-        await self._counters.use_reserved(reservation_id, used, until)
-
-    async def release(self, reservation_id: str) -> None:
-        await self._counters.release(reservation_id)
+        return Counts(**await self._counts.get(context.current().org_id))
 
     def changed(self) -> None:
         """A transaction of the caller's organisation has been committed."""
-        self._changes += 1
-        self._read.pop(context.current().org_id, None)
+        self._counts.forget(context.current().org_id)
+
+    async def _read(self, _: str) -> Numbers:
+        return asdict(await super().get())

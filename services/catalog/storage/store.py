@@ -68,7 +68,7 @@ class MongoStore(MongoRecords):
         """`sharing_since`: as of `inline_steps.sharing_since`."""
         super().__init__(mongo, clock, is_sharing=clock.now() >= sharing_since)
         self._sharing_since = sharing_since
-        self.counters = self._recent = RecentCounters(self.counters, clock)
+        self.counters = self._recent = RecentCounters(OrgCollection(mongo, COUNTERS), clock)
         self._mongo = mongo
         self._clock = clock
         self._outbox = outbox

@@ -10,7 +10,7 @@ from services.chassis.context import Caller, bind
 from services.chassis.errors import DomainError, PermissionDenied, ResourceExhausted
 from services.executor.model.limits import OrganisationLimits, StartedRuns
 from services.executor.ports.executions import Executions
-from services.executor.usecases.start_limits import FRESH_SECONDS, StartLimits
+from services.executor.usecases.start_limits import StartLimits
 from tests.fakes.chassis import FakeClock
 
 
@@ -75,16 +75,6 @@ async def test_waiting_does_not_help_an_execution_larger_than_the_limit(scene: S
     assert await refusal(scene, 1_000_000, None) is None
 
 
-async def test_runs_are_counted_once_a_second(scene: Scene) -> None:
-    for _ in range(10):
-        assert await refusal(scene, 1, 10) is None
-    assert scene.counted.counts == 1
-    scene.clock.advance(FRESH_SECONDS)
-    scene.counted.waiting = 4
-    assert await refusal(scene, 6, 10) is None
-    assert scene.counted.counts == 2
-
-
 async def test_runs_are_counted_again_before_a_refusal(scene: Scene) -> None:
     """Those that were started may already have a device."""
     assert await refusal(scene, 10, 10) is None
@@ -107,12 +97,6 @@ async def test_a_start_that_fails_leaves_its_room(scene: Scene) -> None:
         async with scene.limits.room(10, OrganisationLimits(queued_runs=10)):
             raise RuntimeError
     assert await refusal(scene, 10, 10) is None
-
-
-async def test_organisations_do_not_share_their_limit(scene: Scene) -> None:
-    assert await refusal(scene, 10, 10) is None
-    with bind(Caller(org_id="another")):
-        assert await refusal(scene, 10, 10) is None
 
 
 async def test_runs_beyond_those_of_a_day_wait_for_midnight(scene: Scene) -> None:
