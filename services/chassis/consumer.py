@@ -1,14 +1,15 @@
 """Consuming from Kafka: batches go to a handler, then offsets are committed; invalid messages are dead-lettered."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 
 from aiokafka import ConsumerRecord
 from aiokafka.errors import KafkaError
 
 from services.chassis import logs, metrics
-from services.chassis.batch_bisector import RETRY_SECONDS, BatchBisector, is_bug
+from services.chassis.batcher import run_in_halves
 from services.chassis.clock import Clock, SystemClock
 from services.chassis.dead_letters.letters import DeadLetterWriter
 from services.chassis.dead_letters.limit import DlqLimit, DlqLimitState
@@ -17,7 +18,7 @@ from services.chassis.group_member import FETCH_WAIT_MS, GroupConfig, GroupMembe
 from services.chassis.kafka_cluster import Kafka
 from services.chassis.producer import Producer
 from services.chassis.record_batch import RecordBatch
-from services.chassis.retry import backoff_seconds, is_transient
+from services.chassis.retry import backoff_seconds, is_bug, is_transient
 
 Handler = Callable[[list[Event]], Awaitable[Sequence[InvalidMessage] | None]]
 Join = Callable[[GroupConfig], AbstractAsyncContextManager[GroupMember]]
@@ -25,6 +26,10 @@ Join = Callable[[GroupConfig], AbstractAsyncContextManager[GroupMember]]
 MAX_POLL_AGE_SECONDS = 90.0
 """Longer than a failed attempt to join takes, so that an outage of the broker does not restart this process."""
 POLL_SECONDS = 1.0
+MAX_ATTEMPTS = 3
+# Attempts before an event on which the handler has a bug is dead-lettered.
+RETRY_SECONDS = 0.25
+# Between these attempts. Drivers raise the same kinds of errors at the moment when a connection breaks.
 HOLD_SECONDS = 60.0
 DELAY_BUCKETS = (0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 10, 30, 60, 300, 900, 3600)
 """Up to an hour, for catching up after an outage."""
@@ -190,38 +195,56 @@ class Consumer:
 
     async def _handle(self, member: GroupMember, batch: RecordBatch) -> bool:
         """Call the handler until every event is handled or refused; False when stopped before that."""
-        attempt, bisector = 0, BatchBisector(batch)
-        while (part := bisector.next()) and not self._stopping:
+        try:
+            await run_in_halves(list(batch.events), partial(self._handle_part, member, batch))
+        except _Stopped:
+            return False
+        return True
+
+    async def _handle_part(self, member: GroupMember, batch: RecordBatch, part: Sequence[int]) -> bool:
+        """Handle or refuse the events of these records; False, when one of several fails the handler, for their halves
+        to be handled. _Stopped.
+        """
+        attempt = failures = 0
+        while events := batch.events_of(part):
+            if self._stopping:
+                raise _Stopped
             try:
-                batch.refuse(await self._handler(list(part.values())) or ())
+                batch.refuse(await self._handler(list(events.values())) or ())
             except InvalidMessage as error:
-                self._refuse(batch, bisector, error)
+                if error.event is not None:
+                    batch.refuse([error])
+                elif len(events) > 1:
+                    return False
+                else:
+                    batch.refuse_one(next(iter(events)), error)
             except Exception as error:
                 if self._bisects and is_bug(error):
-                    await self._bisect(member, batch, bisector, error)
+                    failures += 1
+                    await self._narrow_down(member, batch, events, error, failures)
+                    if len(events) > 1:
+                        return False
                 else:
                     attempt += 1
                     await self._postpone(member, error, attempt)
-                batch.drop_lost(member.owns)
+                    batch.drop_lost(member.owns)
             else:
-                self._measure_delay(bisector.handled())
-        return not part
+                self._measure_delay(batch.events_of(part).values())
+                return True
+        return True
 
-    def _refuse(self, batch: RecordBatch, bisector: BatchBisector, error: InvalidMessage) -> None:
-        """Refuse the event of the error; if the handler did not name it, find it by bisection."""
-        if error.event is not None:
-            batch.refuse([error])
-        else:
-            bisector.failed(error)
-
-    async def _bisect(self, member: GroupMember, batch: RecordBatch, bisector: BatchBisector, error: Exception) -> None:
-        """Narrow down the events that the handler fails on, until they are too many of their partition."""
-        refused = len(batch.refused)
-        waits = bisector.failed(error)
-        if len(batch.refused) > refused:
+    async def _narrow_down(
+        self, member: GroupMember, batch: RecordBatch, events: Collection[int], error: Exception, failures: int
+    ) -> None:
+        """Refuse a single event after MAX_ATTEMPTS; hold its partition when too many are refused."""
+        retries = len(events) == 1 and failures < MAX_ATTEMPTS
+        waits = retries and batch.is_new(error)
+        if len(events) == 1 and not retries:
+            batch.refuse_one(next(iter(events)), error)
             self._hold_over_limit(member, batch)
         if waits or self.poll_age() > POLL_SECONDS:  # not each time: a pause discards prefetched records
             await self._pause(member, RETRY_SECONDS if waits else 0)
+        batch.drop_lost(member.owns)
 
     async def _postpone(self, member: GroupMember, error: Exception, attempt: int) -> None:
         """Wait before the batch is retried; _HandlerFailed when the error is not transient."""
@@ -285,6 +308,10 @@ class Consumer:
         delay = _delay.labels(self._group.name)
         for event in events:
             delay.observe(max(0.0, (now - event.time).total_seconds()))
+
+
+class _Stopped(Exception):
+    """`stop` was called before the batch was handled."""
 
 
 class _HandlerFailed(Exception):

@@ -97,6 +97,12 @@ def from_rpc_error(error: grpc.aio.AioRpcError) -> DomainError | None:
     return None if found.reason in (SERVICE_TOKEN_INVALID, CALLER_NOT_ALLOWED) else found
 
 
+def is_too_large(error: Exception) -> bool:
+    """Whether a call failed because its request or response would be too large for one message."""
+    known = from_rpc_error(error) if isinstance(error, grpc.aio.AioRpcError) else None
+    return known is not None and known.reason == TOO_LARGE
+
+
 def from_proto(proto: status_pb2.Status) -> DomainError:
     """The inverse of `to_proto`."""
     arguments: dict[str, Any] = {}

@@ -1,14 +1,19 @@
 """A batch of fetched records: the events still to be handled, and the records that are refused."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from aiokafka import ConsumerRecord, TopicPartition
 
+from services.chassis import logs
 from services.chassis.dead_letters.letters import RefusedRecord
 from services.chassis.dead_letters.limit import Outcome
 from services.chassis.events import Event, InvalidMessage, decode_event
 from services.chassis.topics import partition_of
 from services.chassis.unreadable_records import UnreadableRecords
+
+HANDLER_FAILED = "HANDLER_FAILED"
+
+log = logs.get(__name__)
 
 
 class RecordBatch:
@@ -20,6 +25,7 @@ class RecordBatch:
         self.events: dict[int, Event] = {}
         self.refused: dict[int, InvalidMessage] = {}
         self._lost: set[TopicPartition] = set()
+        self._logged: set[type[Exception]] = set()
         for index, record in enumerate(records):
             try:
                 self.events[index] = _decode_record(record)
@@ -41,10 +47,28 @@ class RecordBatch:
         self.refused |= found
         self.events = {index: event for index, event in self.events.items() if index not in self.refused}
 
-    def refuse_one(self, index: int, error: InvalidMessage) -> None:
-        """Refuse the event with this index."""
-        del self.events[index]
-        self.refused[index] = error
+    def refuse_one(self, index: int, error: Exception) -> None:
+        """Refuse the event with this index, on which the handler fails.
+
+        Each kind of error is logged once per batch with its traceback: one bug may affect hundreds of events.
+        """
+        event, record = self.events.pop(index), self.records[index]
+        if isinstance(error, InvalidMessage):
+            self.refused[index] = error
+            return
+        self.refused[index] = InvalidMessage(HANDLER_FAILED, f"{type(error).__name__}: {error}")
+        if self.is_new(error):
+            self._logged.add(type(error))
+            place = {"topic": record.topic, "partition": record.partition, "offset": record.offset}
+            log.error("handler_failed", type=event.type, **place, exc_info=error)
+
+    def is_new(self, error: Exception) -> bool:
+        """Whether no event is refused for an error of this kind yet: it may be that of a connection that breaks."""
+        return type(error) not in self._logged
+
+    def events_of(self, indexes: Iterable[int]) -> dict[int, Event]:
+        """The events of these records that are still to be handled."""
+        return {index: self.events[index] for index in indexes if index in self.events}
 
     def drop_lost(self, owned: Callable[[ConsumerRecord], bool]) -> None:
         """Drop the partitions whose records are not `owned` any more: the broker delivers these again, to the member

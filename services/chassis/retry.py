@@ -11,10 +11,20 @@ from structlog.typing import FilteringBoundLogger
 
 from services.chassis.errors import Aborted, DeadlineExceeded, Unavailable
 from services.chassis.events import TransientError
-from services.chassis.mongo_errors import as_unavailable
+from services.chassis.mongo_errors import as_unavailable, is_unencodable
 
 T = TypeVar("T")
 IsTransient = Callable[[Exception], bool]
+
+_BUGS = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
 
 
 def is_transient(error: Exception) -> bool:
@@ -22,6 +32,13 @@ def is_transient(error: Exception) -> bool:
     if isinstance(error, TransientError | Unavailable | Aborted | DeadlineExceeded):
         return True
     return as_unavailable(error) is not None
+
+
+def is_bug(error: Exception) -> bool:
+    """Whether this is the error of code that met an unexpected value, rather than of a dependency."""
+    if is_unencodable(error):
+        return True
+    return isinstance(error, _BUGS) and not isinstance(error, OSError)  # ssl.SSLCertVerificationError is both
 
 
 def backoff_seconds(attempt: int, most: float = 30.0) -> float:

@@ -1,6 +1,5 @@
 """Reads the plans of starts from the catalog; those that are read at the same time share calls."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 
@@ -12,7 +11,7 @@ from mobiletest.types.v1 import platform_pb2
 
 from services.chassis.batcher import Batcher
 from services.chassis.context import current
-from services.chassis.error_status import TOO_LARGE, to_domain_error
+from services.chassis.error_status import is_too_large
 from services.chassis.errors import Unavailable
 from services.chassis.grpc_server import Channel
 from services.chassis.proto_values import read_optional, struct_to_json, to_datetime, to_enum_member, value_to_json
@@ -26,9 +25,6 @@ from services.flows.configuration import properties_of
 RESOLVE_SECONDS = 5.0
 BATCH = 50
 
-Plan = ResolvedRuns | Exception
-"""A plan, or why there is none."""
-
 
 class PlanReader:
     """Plans of workflows are read in batches, all others one by one. Errors of the catalog are raised unchanged."""
@@ -36,17 +32,14 @@ class PlanReader:
     def __init__(self, to: Channel, limits: OrganisationLimitsCache) -> None:
         self._resolution = resolution_pb2_grpc.ResolutionStub(to)  # type: ignore[no-untyped-call]
         self._limits = limits
-        self._batcher: Batcher[bytes, Plan] = Batcher(self._read_several, max_in_flight=2, max_keys=BATCH)
+        self._batcher: Batcher[bytes, ResolvedRuns] = Batcher(self._read_several, max_in_flight=2, max_items=BATCH)
 
     async def read(self, request: pb.ResolveRunsRequest) -> ResolvedRuns:
         """The plan. PlanTooLarge for one that has to be read `in_parts`."""
         if not request.HasField("workflow_id"):
             return await self._read_one(request)
         key = request.SerializeToString(deterministic=True)
-        plan = (await self._batcher.join(current(), (key,)).results(2 * RESOLVE_SECONDS))[key]
-        if isinstance(plan, Exception):
-            raise plan
-        return plan
+        return await self._batcher.get(current(), key, 2 * RESOLVE_SECONDS)
 
     async def in_parts(self, request: pb.ResolveRunsRequest) -> ResolvedRuns:
         """A plan of any size. Each part is released once it has been read."""
@@ -65,41 +58,28 @@ class PlanReader:
         try:
             answer = await self._resolution.ResolveRuns(request, timeout=RESOLVE_SECONDS)
         except grpc.aio.AioRpcError as error:
-            if _is_too_large(error):
+            if is_too_large(error):
                 raise PlanTooLarge from error
             raise
         return self._limited(answer, answer.limits)
 
-    async def _read_several(self, keys: Sequence[bytes]) -> Mapping[bytes, Plan]:
-        """What a batch leaves out is read alone, for its own error."""
-        starts = {key: pb.ResolveRunsRequest.FromString(key) for key in keys}
-        plans: dict[bytes, Plan] = await self._read_batch(starts) if len(starts) > 1 else {}
-        alone = [key for key in keys if key not in plans]
-        read = await asyncio.gather(*(self._read_one(starts[key]) for key in alone), return_exceptions=True)
-        for key, plan in zip(alone, read, strict=True):
-            if isinstance(plan, BaseException) and not isinstance(plan, Exception):
-                raise plan
-            plans[key] = plan
-        return plans
-
-    async def _read_batch(self, starts: Mapping[bytes, pb.ResolveRunsRequest]) -> dict[bytes, Plan]:
-        request = pb.BatchResolveRunsRequest(starts=starts.values())
+    async def _read_several(self, keys: Sequence[bytes]) -> Mapping[bytes, ResolvedRuns]:
+        """What the catalog leaves out is read alone, for its own error."""
+        starts = list(map(pb.ResolveRunsRequest.FromString, keys))
+        if len(starts) == 1:
+            return {keys[0]: await self._read_one(starts[0])}
         try:
-            answer = await self._resolution.BatchResolveRuns(request, timeout=RESOLVE_SECONDS)
+            answer = await self._resolution.BatchResolveRuns(
+                pb.BatchResolveRunsRequest(starts=starts), timeout=RESOLVE_SECONDS
+            )
         except grpc.aio.AioRpcError as error:
-            if _is_too_large(error) or error.code() is grpc.StatusCode.UNIMPLEMENTED:  # by an older catalog
+            if is_too_large(error) or error.code() is grpc.StatusCode.UNIMPLEMENTED:  # by an older catalog
                 return {}
             raise
-        keys = list(starts)
         return {keys[plan.position]: self._limited(plan.runs, answer.limits) for plan in answer.plans}
 
     def _limited(self, answer: pb.ResolveRunsResponse, limits: types_pb2.OrganisationLimits) -> ResolvedRuns:
         return replace(resolved_runs(answer), limits=self._limits.put(current().org_id, limits))
-
-
-def _is_too_large(error: grpc.aio.AioRpcError) -> bool:
-    known = to_domain_error(error)
-    return known is not None and known.reason == TOO_LARGE
 
 
 def resolve_request(

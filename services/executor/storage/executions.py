@@ -68,7 +68,7 @@ class MongoExecutions:
 
     async def now(self) -> datetime:
         """Those who ask at the same time share an answer, of after they asked."""
-        return (await self._clock.join(current(), (None,)).results(CLOCK_SECONDS))[None]
+        return await self._clock.get(current(), None, CLOCK_SECONDS)
 
     async def _read_clock(self, _: Sequence[None]) -> dict[None, datetime]:
         return {None: await self._transactions.now()}

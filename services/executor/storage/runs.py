@@ -37,7 +37,7 @@ class MongoRuns:
         """`limit_of`: the maximum number of runs in progress of an organisation; by default that of the settings."""
         self._transactions = transactions
         self._runs = transactions.mongo.collection(RUNS)
-        self._plans: Batcher[str, RunPlan] = Batcher(self._read_plans)
+        self._plans: Batcher[str, RunPlan | None] = Batcher(self._read_plans)
         self._limits = transactions.limits
         leased = LeasedRuns(transactions.mongo)
         limit_of = limit_of or (lambda _: transactions.limits.organisation_runs)
@@ -61,15 +61,15 @@ class MongoRuns:
 
     async def _plan(self, run_id: str) -> RunPlan:
         """Those who ask at the same time share a query."""
-        found = await self._plans.join(_ANYBODY, (run_id,)).results(PLANS_SECONDS)
-        if run_id not in found:
+        plan = await self._plans.get(_ANYBODY, run_id, PLANS_SECONDS)
+        if plan is None:
             raise NotFound("Run not found", reason="RUN_NOT_FOUND")
-        return found[run_id]
+        return plan
 
-    async def _read_plans(self, run_ids: Sequence[str]) -> dict[str, RunPlan]:
+    async def _read_plans(self, run_ids: Sequence[str]) -> Mapping[str, RunPlan | None]:
         plans = self._transactions.mongo.collection(PLANS)
-        found = await plans.find({"_id": {"$in": list(run_ids)}}).to_list(None)
-        return {document["_id"]: plan_of(document) for document in found}
+        documents = await plans.find({"_id": {"$in": list(run_ids)}}).to_list(None)
+        return {**dict.fromkeys(run_ids), **{document["_id"]: plan_of(document) for document in documents}}
 
     async def claimable(self, platform: Platform, limit: int, accepts: AcceptsOrg = accept_all) -> list[RunKey]:
         return await self._queue.next_runs(platform, limit, accepts)

@@ -32,7 +32,7 @@ from services.executor.storage.records import (
     run_of,
     steps_document,
 )
-from services.executor.storage.run_changes import Guard, RunChange, RunChangeGroups, Transition, fail
+from services.executor.storage.run_changes import Guard, Outcomes, RunChange, RunChangeGroups, Transition
 from services.executor.storage.schema import EXECUTIONS, RUNS, RUNS_OF_EXECUTION, STEPS
 
 Decision = Callable[[Session], Awaitable[Change]]
@@ -100,7 +100,7 @@ class ExecutionTransactions:
         """Change one run. Raises NotFound for an unknown run, and what `transition` and `guard` raise."""
         return await self._groups.make(RunChange(execution_id, run_id, transition, guard))
 
-    async def _commit_group(self, group: Sequence[RunChange], seconds: float) -> None:
+    async def _commit_group(self, group: Sequence[RunChange], seconds: float) -> Outcomes:
         async def work(session: Session) -> list[Decided | Exception]:
             snapshot = await self._load(session, group)
             outcomes = [await self._decide(session, snapshot, change) for change in group]
@@ -111,13 +111,11 @@ class ExecutionTransactions:
             for execution_id in sorted({change.execution_id for change in group}):
                 await locks.enter_async_context(self._locks[execution_id])
             outcomes = await self.mongo.transaction(work, seconds=seconds)
-        for change, outcome in zip(group, outcomes, strict=True):
-            if isinstance(outcome, Exception):
-                fail([change], outcome)
-                continue
-            self._publish(outcome)
-            if not change.done.done():
-                change.done.set_result(outcome.change)
+        for outcome in outcomes:
+            if isinstance(outcome, Decided):
+                self._publish(outcome)
+        made = (outcome.change if isinstance(outcome, Decided) else outcome for outcome in outcomes)
+        return dict(zip(group, made, strict=True))
 
     async def _decide(self, session: Session, snapshot: Snapshot, wanted: RunChange) -> Decided | Exception:
         """What the change is and publishes, or why it is refused, which leaves the snapshot as it was."""

@@ -9,7 +9,7 @@ from mobiletest.catalog.v1 import apps_pb2
 from mobiletest.reporting.v1 import reports_pb2
 
 from services.chassis import context, logs
-from services.chassis.batcher import Batch, Batcher
+from services.chassis.batcher import Batcher, Request
 from services.chassis.clock import Clock
 from services.chassis.context import Caller
 from services.chassis.errors import DomainError
@@ -24,7 +24,7 @@ NO_STATS = reports_pb2.AppStats()
 
 log = logs.get(__name__)
 
-PendingStats = Batch[str, reports_pb2.AppStats] | None
+PendingStats = Request[str, reports_pb2.AppStats] | None
 """A request that is under way; None while requests are paused."""
 
 
@@ -56,10 +56,10 @@ class AppStatsClient:
         remaining = context.time_remaining()
         timeout = self._timeout if remaining is None else min(self._timeout, remaining)
         with suppress(grpc.aio.AioRpcError, DomainError, TimeoutError):
-            found = await pending.results(timeout)
+            stats = await pending.results(timeout)
             self._failures = 0
             for app in apps:
-                set_stats(app, found.get(app.id, NO_STATS))
+                set_stats(app, stats[app.id])
             return True
         if timeout == self._timeout:
             self._count_failure()
@@ -67,7 +67,7 @@ class AppStatsClient:
 
     async def _fetch(self, ids: Sequence[str]) -> Mapping[str, reports_pb2.AppStats]:
         answer: Any = await self._rpc(reports_pb2.BatchGetAppStatsRequest(app_ids=ids), timeout=self._timeout)
-        return {stats.app_id: stats for stats in answer.stats}
+        return dict.fromkeys(ids, NO_STATS) | {stats.app_id: stats for stats in answer.stats}
 
     def _count_failure(self) -> None:
         self._failures += 1

@@ -1,6 +1,5 @@
 """Calls of one method that are made at the same time share a message (mobiletest.calls.v1)."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +13,7 @@ from mobiletest.calls.v1 import calls_pb2
 from services.chassis.batcher import Batcher
 from services.chassis.call_together import PATH
 from services.chassis.context import Caller, bind, limit_time
-from services.chassis.error_status import DETAILS_KEY, TOO_LARGE, to_domain_error
+from services.chassis.error_status import DETAILS_KEY, is_too_large
 from services.chassis.grpc_channel import REPLAYED, identity
 from services.gateway.upstream.rpcs import Upstreams
 
@@ -71,8 +70,8 @@ class CallBatcher:
         self._parse = GetMessageClass(method.output_type).FromString
         self._max_timeout = max_timeout
         self._reads = reads
-        self._batcher: Batcher[PendingCall, Outcome] = Batcher(
-            self._call, max_in_flight=8, max_wait=0.002, max_keys=MAX_CALLS
+        self._batcher: Batcher[PendingCall, Answered] = Batcher(
+            self._call, max_in_flight=8, max_wait=0.002, max_items=MAX_CALLS
         )
 
     async def call(self, request: Message, caller: Caller, timeout: float) -> Answered:
@@ -80,29 +79,21 @@ class CallBatcher:
         pending = PendingCall(request, caller)
         if request.ByteSize() > MAX_BYTES:
             return await self._call_one(pending, timeout)
-        outcome = (await self._batcher.join(caller, (pending,)).results(timeout))[pending]
-        if isinstance(outcome, Exception):
-            raise outcome
-        return outcome
+        return await self._batcher.get(caller, pending, timeout)
 
     async def _call(self, calls: Sequence[PendingCall]) -> Mapping[PendingCall, Outcome]:
-        if len(calls) > 1:
-            try:
-                return await self._call_together(calls)
-            except grpc.aio.AioRpcError as error:
-                if not self._goes_alone(error):
-                    raise
-        return dict(zip(calls, await asyncio.gather(*map(self._outcome, calls)), strict=True))
+        if len(calls) == 1:
+            return {calls[0]: await self._call_one(calls[0], self._max_timeout)}
+        try:
+            return await self._call_together(calls)
+        except grpc.aio.AioRpcError as error:
+            if error.code() is grpc.StatusCode.UNIMPLEMENTED or self._goes_alone(error):  # by an older service
+                return {}
+            raise
 
-    def _goes_alone(self, error: grpc.aio.AioRpcError) -> bool:
-        if error.code() is grpc.StatusCode.UNIMPLEMENTED:  # by an older service
-            return True
-        return self._is_too_large(error)
-
-    def _is_too_large(self, outcome: Outcome) -> bool:
+    def _goes_alone(self, outcome: Outcome) -> bool:
         """Whether a call that only reads is to be made again, alone."""
-        known = to_domain_error(outcome) if self._reads and isinstance(outcome, grpc.aio.AioRpcError) else None
-        return known is not None and known.reason == TOO_LARGE
+        return self._reads and isinstance(outcome, Exception) and is_too_large(outcome)
 
     async def _call_together(self, calls: Sequence[PendingCall]) -> Mapping[PendingCall, Outcome]:
         message = calls_pb2.CallTogetherRequest(
@@ -113,21 +104,14 @@ class CallBatcher:
             ],
             answer_bytes=ANSWER_BYTES if self._reads else 0,
         )
-        found = await self._together(message, timeout=self._max_timeout)
-        outcomes = {call: self._read(answer) for call, answer in zip(calls, found.answers, strict=True)}
-        alone = [call for call, outcome in outcomes.items() if self._is_too_large(outcome)]
-        return {**outcomes, **dict(zip(alone, await asyncio.gather(*map(self._outcome, alone)), strict=True))}
+        response = await self._together(message, timeout=self._max_timeout)
+        outcomes = zip(calls, map(self._read, response.answers), strict=True)
+        return {call: outcome for call, outcome in outcomes if not self._goes_alone(outcome)}
 
     def _read(self, answer: calls_pb2.Answer) -> Outcome:
         if answer.code:
             return _rpc_error(answer)
         return Answered(self._parse(answer.response), REPLAYED in answer.metadata.items())
-
-    async def _outcome(self, call: PendingCall) -> Outcome:
-        try:
-            return await self._call_one(call, self._max_timeout)
-        except Exception as error:
-            return error
 
     async def _call_one(self, call: PendingCall, timeout: float) -> Answered:
         with bind(call.caller), limit_time(timeout):

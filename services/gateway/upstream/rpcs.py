@@ -3,14 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import grpc
 from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
 from services.chassis.batcher import Batcher
 from services.chassis.context import Caller
-from services.chassis.error_status import TOO_LARGE, to_domain_error
+from services.chassis.error_status import is_too_large
 from services.chassis.errors import NotFound
 from services.chassis.grpc_channel import Channel
 from services.gateway.contract.operations import Operation
@@ -61,25 +60,18 @@ class BatchReader:
         self._ids_field = batch.input_type.fields[0].name
         self._items_field = batch.output_type.fields[0].name
         self._not_found = f"{resource} not found"
-        self._batcher: Batcher[str, Any] = Batcher(self._fetch, turns=GATHERING_TURNS)
+        self._batcher: Batcher[str, Any] = Batcher(self._fetch, turns=GATHERING_TURNS, splits=is_too_large)
 
     async def get(self, caller: Caller, id_: str, timeout: float) -> Any:
         """The message; NotFound when the caller's organisation has no resource with this id."""
-        found = (await self._batcher.join(caller, (id_,)).results(timeout)).get(id_)
-        if found is None:
+        message = await self._batcher.get(caller, id_, timeout)
+        if message is None:
             raise NotFound(self._not_found)
-        return found
+        return message
 
-    async def _fetch(self, ids: Sequence[str]) -> Mapping[str, Message]:
-        try:
-            answer = await self._rpc(self._request(**{self._ids_field: ids}))
-        except grpc.aio.AioRpcError as error:
-            known = to_domain_error(error)
-            if len(ids) == 1 or known is None or known.reason != TOO_LARGE:
-                raise
-            half = len(ids) // 2
-            return {**await self._fetch(ids[:half]), **await self._fetch(ids[half:])}
-        return {item.id: item for item in getattr(answer, self._items_field)}
+    async def _fetch(self, ids: Sequence[str]) -> Mapping[str, Message | None]:
+        answer = await self._rpc(self._request(**{self._ids_field: ids}))
+        return dict.fromkeys(ids) | {item.id: item for item in getattr(answer, self._items_field)}
 
 
 def batch_method(operation: Operation) -> MethodDescriptor | None:

@@ -48,11 +48,10 @@ class Batch:
     def __len__(self) -> int:
         return sum(map(len, self._tables()))
 
-    def halves(self) -> tuple["Batch", "Batch"]:
-        """The same snapshots in two batches."""
+    def __getitem__(self, part: slice) -> "Batch":
+        """A batch of some of these snapshots, which have always the same order."""
         snapshots: list[Snapshot] = [snapshot for table in self._tables() for snapshot in table.values()]
-        middle = len(snapshots) // 2
-        return Batch.of(snapshots[:middle]), Batch.of(snapshots[middle:])
+        return Batch.of(snapshots[part])
 
     def _tables(self) -> Iterable[dict[Any, Any]]:
         return (self.runs, self.executions, self.apps, self.builds, self.tests, self.attachments)

@@ -24,7 +24,7 @@ class Polls(Generic[T]):
         """`read` leaves out what is not known."""
         self._read = read
         self._turns = turns
-        self._shared: Batcher[str, T] = Batcher(self._read_later, max_in_flight=2, max_keys=KEYS_AT_ONCE)
+        self._shared: Batcher[str, T | None] = Batcher(self._read_later, max_in_flight=2, max_items=KEYS_AT_ONCE)
         """Two, so that a read that hangs keeps nobody waiting."""
 
     async def until(self, key: str, is_enough: Callable[[T | None], bool], seconds: float) -> T | None:
@@ -34,10 +34,10 @@ class Polls(Generic[T]):
         until = clock() + seconds
         with suppress(TimeoutError):
             while not is_enough(found) and (left := until - clock()) > 0:
-                found = (await self._shared.join(current(), (key,)).results(left)).get(key)
+                found = await self._shared.get(current(), key, left)
         return found
 
-    async def _read_later(self, keys: Sequence[str]) -> Mapping[str, T]:
+    async def _read_later(self, keys: Sequence[str]) -> Mapping[str, T | None]:
         async with self._turns.poll():
             await asyncio.sleep(POLL_SECONDS)
-            return await self._read(keys)
+            return {**dict.fromkeys(keys), **await self._read(keys)}

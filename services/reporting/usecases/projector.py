@@ -1,5 +1,6 @@
 """Folding events into the read models, with the effect of exactly once."""
 
+from services.chassis.batcher import run_in_halves
 from services.chassis.errors import Aborted
 from services.reporting.model.batch import Batch
 from services.reporting.model.projection import (
@@ -31,18 +32,20 @@ class Projector:
 
         A batch that the database refuses as a whole is bisected, and the capacity shrinks.
         """
-        if not batch:
-            return
+        if batch:
+            await run_in_halves(batch, self._apply_part)
+
+    async def _apply_part(self, batch: Batch) -> bool:
+        """False if the database has refused the batch."""
         try:
             await self._projections.transaction(lambda transaction: self._apply(transaction, batch))
         except Aborted:
             if len(batch) == 1:
                 raise
             self._capacity = max(1, len(batch) // 2)
-            for half in batch.halves():
-                await self.apply_events(half)
-        else:
-            self._capacity += 1 + len(batch) // 100
+            return False
+        self._capacity += 1 + len(batch) // 100
+        return True
 
     def capacity(self) -> int:
         """How many snapshots a batch should have at most: half of what was refused, then slowly more."""

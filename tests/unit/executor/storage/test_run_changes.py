@@ -1,7 +1,7 @@
 """Which changes of runs share a transaction, and what becomes of them when it fails."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -23,7 +23,7 @@ class Commits:
         self.slow: set[str] = set()
         self.go = asyncio.Event()
 
-    async def __call__(self, group: Sequence[RunChange], seconds: float) -> None:
+    async def __call__(self, group: Sequence[RunChange], seconds: float) -> Mapping[RunChange, Any]:
         names = [change.run_id for change in group]
         self.groups.append(names)
         if self.conflicts:
@@ -34,9 +34,7 @@ class Commits:
         for name in names:
             if name in self.broken:
                 raise self.broken[name]
-        for change in group:
-            done: Any = change.done
-            done.set_result(change.transition(change.run_id, datetime.now(UTC)))  # type: ignore[arg-type]
+        return {change: change.transition(change.run_id, datetime.now(UTC)) for change in group}  # type: ignore[arg-type]
 
 
 def change(run_id: str, execution_id: str = "e") -> RunChange:
@@ -65,11 +63,11 @@ async def test_a_transaction_has_a_limited_number_of_changes() -> None:
     assert [len(group) for group in commits.groups] == [GROUP_LIMIT, 1]
 
 
-async def test_after_a_failure_each_change_of_an_execution_is_made_alone() -> None:
+async def test_after_a_failure_the_changes_of_an_execution_are_made_in_halves() -> None:
     commits = Commits()
     error = commits.broken["b"] = Aborted("changed by another")
     assert await make(RunChangeGroups(commits), "a", "b", "c") == ["a", error, "c"]
-    assert commits.groups == [["a", "b", "c"], ["a", "b", "c"], ["a"], ["b"], ["c"]]
+    assert commits.groups == [["a", "b", "c"], ["a", "b", "c"], ["a"], ["b", "c"], ["b"], ["c"]]
 
 
 async def test_a_failure_leaves_other_executions_together() -> None:

@@ -9,10 +9,10 @@ from aiokafka import ConsumerRecord
 from bson.errors import InvalidDocument
 from pymongo.errors import AutoReconnect, OperationFailure
 
-from services.chassis.batch_bisector import MAX_ATTEMPTS, is_bug
-from services.chassis.consumer import MAX_POLL_AGE_SECONDS
+from services.chassis.consumer import MAX_ATTEMPTS, MAX_POLL_AGE_SECONDS
 from services.chassis.dead_letters.limit import DlqLimit
 from services.chassis.events import Event, InvalidMessage, TransientError
+from services.chassis.retry import is_bug
 from tests.fakes.chassis import FakeClock, FakeGroupMember, FakeProducer, raw_record, record_of
 from tests.unit.chassis.consumers import make_consumer
 from tests.unit.chassis.samples import an_event
