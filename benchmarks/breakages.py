@@ -38,13 +38,13 @@ from services.reporting.model.tables import (
 )
 from services.reporting.model.tables import History as TestHistory
 from services.reporting.storage import documents as d
-from services.reporting.storage.read_models import MongoReadModels
+from services.reporting.storage.read_models import MongoCatalogTests, MongoReadModels
 from services.reporting.storage.schema import MIGRATIONS
 from services.reporting.storage.verdicts import MongoVerdicts
 from services.reporting.usecases.build_gate import BuildGates
 from services.reporting.usecases.compare import Comparisons
 from services.reporting.usecases.gate import GateRequest, Gates
-from services.reporting.usecases.report_turns import ReportTurns
+from services.reporting.usecases.report_sources import ReportSources
 
 TESTS, ROUNDS, ATTEMPTS = 100, 40, 40
 FEW, MANY = 20, 2_000
@@ -147,11 +147,11 @@ class History:
     """A filled database of `tests` failing tests, asked for the newest build."""
 
     def __init__(self, mongo: Mongo, newest: str, tests: int = TESTS) -> None:
-        models, verdicts, clock = MongoReadModels(mongo), MongoVerdicts(mongo), SystemClock()
-        turns = ReportTurns()
-        self._comparisons = Comparisons(models, verdicts, clock, turns=turns)
-        self._gates = Gates(models, verdicts, clock, turns=turns)
-        self._build_gates = BuildGates(models, verdicts, clock, turns=turns)
+        models = MongoReadModels(mongo), MongoCatalogTests(mongo), MongoVerdicts(mongo)
+        sources = ReportSources(*models, SystemClock())
+        self._comparisons = Comparisons(sources)
+        self._gates = Gates(sources)
+        self._build_gates = BuildGates(sources)
         self._newest, self._tests = newest, tests
 
     async def compare(self) -> None:

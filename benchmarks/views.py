@@ -33,9 +33,10 @@ from services.reporting.model.list_positions import RetentionLimits
 from services.reporting.ports import Page
 from services.reporting.storage.expirable_runs import MongoExpirableRuns
 from services.reporting.storage.projections import MongoProjections
-from services.reporting.storage.read_models import MongoReadModels
+from services.reporting.storage.read_models import MongoCatalogTests, MongoReadModels
+from services.reporting.storage.verdicts import MongoVerdicts
 from services.reporting.usecases.apps import AppReports
-from services.reporting.usecases.report_turns import ReportTurns
+from services.reporting.usecases.report_sources import ReportSources
 from services.reporting.usecases.retention import RetentionSweeper
 from services.reporting.usecases.run_lists import RunLists, RunsPage
 
@@ -65,7 +66,9 @@ class Views:
     def __init__(self, mongo: Mongo) -> None:
         self._mongo = mongo
         self._read = MongoReadModels(mongo)
-        self._apps = AppReports(self._read, SystemClock(), turns=ReportTurns())
+        self._apps = AppReports(
+            ReportSources(self._read, MongoCatalogTests(mongo), MongoVerdicts(mongo), SystemClock())
+        )
         self._lists = RunLists(self._read)
         self._app = app(0)
         self._build = self._app.builds[25].id

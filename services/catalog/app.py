@@ -5,25 +5,15 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from dataclasses import dataclass
 
 from mobiletest.catalog.v1 import (
-    api_keys_pb2,
     api_keys_pb2_grpc,
-    apps_pb2,
     apps_pb2_grpc,
-    builds_pb2,
     builds_pb2_grpc,
-    facts_pb2,
     facts_pb2_grpc,
-    limits_pb2,
     limits_pb2_grpc,
-    resolution_pb2,
     resolution_pb2_grpc,
-    secrets_pb2,
     secrets_pb2_grpc,
-    sessions_pb2,
     sessions_pb2_grpc,
-    tests_pb2,
     tests_pb2_grpc,
-    workflows_pb2,
     workflows_pb2_grpc,
 )
 
@@ -124,7 +114,7 @@ async def start_app(settings: Settings) -> AsyncIterator[CatalogService]:
         stack.push_async_callback(flows.close)
         store = MongoStore(mongo, outbox, SystemClock(), sharing_since=since)
         limits = MongoLimits(mongo, SystemClock(), settings.limits)
-        servicers = _servicers(settings, mongo, store, objects, flows, limits)
+        servicers = _servicers(settings, mongo, store, objects, flows=flows, limits=limits)
         organisations = KnownOrganisations(limits.overrides)
         serving = grpc_server.serve(
             settings,
@@ -145,18 +135,40 @@ def open_database(settings: Settings) -> AbstractAsyncContextManager[Mongo]:
 
 
 def _servicers(
-    settings: Settings,
-    mongo: Mongo,
-    store: MongoStore,
-    objects: ObjectStore,
-    flows: FlowReader,
-    limits: MongoLimits,
+    settings: Settings, mongo: Mongo, store: MongoStore, objects: ObjectStore, *, flows: FlowReader, limits: MongoLimits
 ) -> list[grpc_server.Servicer]:
     clock = SystemClock()
-    ledger = MongoArtifactBytes(mongo, clock)
-    spool = Spool(settings.spool_folder, max_bytes=settings.artifact_max_bytes, capacity=settings.spool_bytes)
+    ledger, storage = MongoArtifactBytes(mongo, clock), StorageQuota(limits, clock)
+    apps = AppsServicer(AppUseCases(store, storage, clock))
+    workflows = WorkflowsServicer(WorkflowUseCases(store, storage, limits, clock))
+    resolution = ResolutionServicer(ResolutionUseCases(store), limits)
+    facts = CatalogFactsServicer(MongoFacts(mongo))
+    shown_limits = LimitsServicer(LimitUseCases(store, limits, ledger))
+    quota = ArtifactQuota(ledger, limits, clock)
+    return [
+        (apps_pb2_grpc.add_AppsServicer_to_server, apps, "mobiletest.catalog.v1.Apps"),
+        (workflows_pb2_grpc.add_WorkflowsServicer_to_server, workflows, "mobiletest.catalog.v1.Workflows"),
+        (resolution_pb2_grpc.add_ResolutionServicer_to_server, resolution, "mobiletest.catalog.v1.Resolution"),
+        (facts_pb2_grpc.add_CatalogFactsServicer_to_server, facts, "mobiletest.catalog.v1.CatalogFacts"),
+        (limits_pb2_grpc.add_LimitsServicer_to_server, shown_limits, "mobiletest.catalog.v1.Limits"),
+        *_file_servicers(settings, store, objects, flows=flows, quota=quota, storage=storage),
+        *_access_servicers(settings, mongo, store, limits),
+    ]
+
+
+def _file_servicers(
+    settings: Settings,
+    store: MongoStore,
+    objects: ObjectStore,
+    *,
+    flows: FlowReader,
+    quota: ArtifactQuota,
+    storage: StorageQuota,
+) -> list[grpc_server.Servicer]:
+    """The services that receive files."""
+    clock, max_bytes = SystemClock(), settings.artifact_max_bytes
+    spool = Spool(settings.spool_folder, max_bytes=max_bytes, capacity=settings.spool_bytes)
     spool.prepare()
-    quota, storage = ArtifactQuota(ledger, limits, clock), StorageQuota(limits, clock)
     rate = UploadRate(settings.organisation_upload_bytes_per_second, clock)
     uploads = UploadUseCases(
         store,
@@ -170,16 +182,8 @@ def _servicers(
         simulated_devices=settings.simulated_devices,
     )
     parts = PartUploadUseCases(
-        store,
-        objects,
-        uploads,
-        quota=quota,
-        spool=spool,
-        rate=rate,
-        max_bytes=settings.artifact_max_bytes,
-        clock=clock,
+        store, objects, uploads, quota=quota, spool=spool, rate=rate, max_bytes=max_bytes, clock=clock
     )
-    builds = BuildsServicer(BuildUseCases(store, objects, clock), uploads, parts)
     workspaces = ChildWorkspaceReader()
     files = WorkspaceFileStore(store, objects, quota=quota, workspaces=workspaces)
     tests = TestsServicer(
@@ -189,26 +193,28 @@ def _servicers(
         ImportUseCases(store, files, storage, spool=spool, rate=rate, workspaces=workspaces, clock=clock),
         files,
     )
-    ring = MongoKeyRing(mongo)
-    key_usecases = KeyUseCases(store, ring, limits, clock)
-    keys = ApiKeysServicer(key_usecases, limits)
-    sessions = SessionsServicer(SessionUseCases(store, ring, key_usecases, clock), limits)
-    workflows = WorkflowsServicer(WorkflowUseCases(store, storage, limits, clock))
-    resolution = ResolutionServicer(ResolutionUseCases(store), limits)
+    builds = BuildsServicer(BuildUseCases(store, objects, clock), uploads, parts)
+    return [
+        (builds_pb2_grpc.add_BuildsServicer_to_server, builds, "mobiletest.catalog.v1.Builds"),
+        (tests_pb2_grpc.add_TestsServicer_to_server, tests, "mobiletest.catalog.v1.Tests"),
+    ]
+
+
+def _access_servicers(
+    settings: Settings, mongo: Mongo, store: MongoStore, limits: MongoLimits
+) -> list[grpc_server.Servicer]:
+    """API keys, sessions and secrets."""
+    clock, ring = SystemClock(), MongoKeyRing(mongo)
+    keys = KeyUseCases(store, ring, limits, clock)
+    sessions = SessionsServicer(SessionUseCases(store, ring, keys, clock), limits)
     cipher = SecretCipher(parse_keys(settings.secret_keys.get_secret_value()))
     secrets = SecretsServicer(SecretUseCases(MongoSecrets(mongo), cipher, clock))
-    shown_limits = LimitsServicer(LimitUseCases(store, limits, ledger))
-    facts = CatalogFactsServicer(MongoFacts(mongo))
-    services = (
-        (apps_pb2_grpc.add_AppsServicer_to_server, AppsServicer(AppUseCases(store, storage, clock)), apps_pb2, "Apps"),
-        (builds_pb2_grpc.add_BuildsServicer_to_server, builds, builds_pb2, "Builds"),
-        (tests_pb2_grpc.add_TestsServicer_to_server, tests, tests_pb2, "Tests"),
-        (workflows_pb2_grpc.add_WorkflowsServicer_to_server, workflows, workflows_pb2, "Workflows"),
-        (resolution_pb2_grpc.add_ResolutionServicer_to_server, resolution, resolution_pb2, "Resolution"),
-        (facts_pb2_grpc.add_CatalogFactsServicer_to_server, facts, facts_pb2, "CatalogFacts"),
-        (api_keys_pb2_grpc.add_ApiKeysServicer_to_server, keys, api_keys_pb2, "ApiKeys"),
-        (sessions_pb2_grpc.add_SessionsServicer_to_server, sessions, sessions_pb2, "Sessions"),
-        (secrets_pb2_grpc.add_SecretsServicer_to_server, secrets, secrets_pb2, "Secrets"),
-        (limits_pb2_grpc.add_LimitsServicer_to_server, shown_limits, limits_pb2, "Limits"),
-    )
-    return [(add, servicer, file.DESCRIPTOR.services_by_name[name]) for add, servicer, file, name in services]
+    return [
+        (
+            api_keys_pb2_grpc.add_ApiKeysServicer_to_server,
+            ApiKeysServicer(keys, limits),
+            "mobiletest.catalog.v1.ApiKeys",
+        ),
+        (sessions_pb2_grpc.add_SessionsServicer_to_server, sessions, "mobiletest.catalog.v1.Sessions"),
+        (secrets_pb2_grpc.add_SecretsServicer_to_server, secrets, "mobiletest.catalog.v1.Secrets"),
+    ]

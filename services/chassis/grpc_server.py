@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import grpc
-from google.protobuf.descriptor import ServiceDescriptor
+from google.protobuf import descriptor_pool
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
@@ -22,8 +22,8 @@ from services.chassis.tls import server_credentials
 
 __all__ = ["Channel", "Servicer", "open_channel", "serve"]
 
-Servicer = tuple[Callable[[Any, Any], None], object, ServiceDescriptor]
-"""(add_XServicer_to_server, servicer, service descriptor)"""
+# (add_XServicer_to_server, servicer, full name of the service)
+Servicer = tuple[Callable[[Any, Any], None], object, str]
 
 OPTIONS: list[tuple[str, Any]] = [
     *FLOW_OPTIONS,
@@ -65,9 +65,9 @@ async def serve(
     callers = settings.accepted_callers
     if not callers:
         raise ValueError("MOBILETEST_CALLERS is empty, so nobody could call this service")
-    descriptors = [descriptor for _, _, descriptor in servicers]
+    names = [name for _, _, name in servicers]
     interceptor = RequestInterceptor(
-        describe_methods(descriptors),
+        describe_methods(map(descriptor_pool.Default().FindServiceByName, names)),
         callers,
         organisations=organisations,
         page_turns=page_turns,
@@ -78,7 +78,6 @@ async def serve(
     serving = grpc.aio.server(interceptors=[*interceptors, interceptor], options=[*OPTIONS, _connection_age(settings)])
     for add, servicer, _ in servicers:
         add(servicer, serving)
-    names = [descriptor.full_name for descriptor in descriptors]
     _add_service_methods(serving, names, health, reflect=settings.reflection)
     address = _bind(serving, settings)
     await serving.start()

@@ -8,17 +8,11 @@ from types import ModuleType
 from uuid import uuid4
 
 from mobiletest.executor.v1 import (
-    baselines_pb2,
     baselines_pb2_grpc,
-    executions_pb2,
     executions_pb2_grpc,
-    facts_pb2,
     facts_pb2_grpc,
-    limits_pb2,
     limits_pb2_grpc,
-    queue_pb2,
     queue_pb2_grpc,
-    steps_pb2,
     steps_pb2_grpc,
 )
 
@@ -157,32 +151,28 @@ def _servicers(
         (
             executions_pb2_grpc.add_ExecutionsServicer_to_server,
             ExecutionsServicer(starter, control, baselines),
-            executions_pb2.DESCRIPTOR.services_by_name["Executions"],
+            "mobiletest.executor.v1.Executions",
         ),
         (
             baselines_pb2_grpc.add_BaselinesServicer_to_server,
             BaselinesServicer(baselines),
-            baselines_pb2.DESCRIPTOR.services_by_name["Baselines"],
+            "mobiletest.executor.v1.Baselines",
         ),
-        (
-            steps_pb2_grpc.add_StepsServicer_to_server,
-            StepsServicer(resolver),
-            steps_pb2.DESCRIPTOR.services_by_name["Steps"],
-        ),
+        (steps_pb2_grpc.add_StepsServicer_to_server, StepsServicer(resolver), "mobiletest.executor.v1.Steps"),
         (
             facts_pb2_grpc.add_ExecutionFactsServicer_to_server,
             ExecutionFactsServicer(MongoFacts(shared.mongo)),
-            facts_pb2.DESCRIPTOR.services_by_name["ExecutionFacts"],
+            "mobiletest.executor.v1.ExecutionFacts",
         ),
         (
             limits_pb2_grpc.add_RunLimitsServicer_to_server,
             RunLimitsServicer(limits),
-            limits_pb2.DESCRIPTOR.services_by_name["RunLimits"],
+            "mobiletest.executor.v1.RunLimits",
         ),
         (
             queue_pb2_grpc.add_QueueServicer_to_server,
             QueueServicer(_queue(shared, executions)),
-            queue_pb2.DESCRIPTOR.services_by_name["Queue"],
+            "mobiletest.executor.v1.Queue",
         ),
     ]
 

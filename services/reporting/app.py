@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from uuid import uuid4
 
 from mobiletest.catalog.v1 import limits_pb2, limits_pb2_grpc
-from mobiletest.reporting.v1 import operations_pb2, operations_pb2_grpc, reports_pb2, reports_pb2_grpc
+from mobiletest.reporting.v1 import operations_pb2_grpc, reports_pb2_grpc
 
 from services.chassis import grpc_server
 from services.chassis.clock import SystemClock
@@ -33,15 +33,9 @@ from services.reporting.storage.projections import MongoProjections
 from services.reporting.storage.read_models import MongoCatalogTests, MongoReadModels
 from services.reporting.storage.schema import MIGRATIONS
 from services.reporting.storage.verdicts import MongoVerdicts
-from services.reporting.usecases.apps import AppReports
-from services.reporting.usecases.build_gate import BuildGates
-from services.reporting.usecases.classified_tests import ClassifiedTests, Quarantines
-from services.reporting.usecases.compare import Comparisons
-from services.reporting.usecases.gate import Gates
 from services.reporting.usecases.projector import Projector
-from services.reporting.usecases.report_turns import ReportTurns
+from services.reporting.usecases.report_sources import ReportSources
 from services.reporting.usecases.retention import RetentionSweeper
-from services.reporting.usecases.run_lists import RunLists
 
 OPERATION_LEASE_SECONDS = 15.0
 CATALOG_SECONDS = 2.0
@@ -121,25 +115,14 @@ async def _open_organisations(settings: Settings) -> AsyncIterator[KnownOrganisa
 
 
 def _operations(new_job: Callable[[], RebuildJob]) -> grpc_server.Servicer:
-    descriptor = operations_pb2.DESCRIPTOR.services_by_name["Operations"]
-    return operations_pb2_grpc.add_OperationsServicer_to_server, OperationsServicer(new_job), descriptor
+    name = "mobiletest.reporting.v1.Operations"
+    return operations_pb2_grpc.add_OperationsServicer_to_server, OperationsServicer(new_job), name
 
 
 def _reports(mongo: Mongo) -> grpc_server.Servicer:
-    read_models = MongoReadModels(mongo)
-    tests, verdicts, clock = MongoCatalogTests(mongo), MongoVerdicts(mongo), SystemClock()
-    turns = ReportTurns()
-    servicer = ReportsServicer(
-        AppReports(read_models, clock, turns=turns),
-        RunLists(read_models),
-        classified=ClassifiedTests(read_models, tests, clock, turns=turns),
-        quarantines=Quarantines(tests, clock),
-        comparisons=Comparisons(read_models, verdicts, clock, turns=turns),
-        gates=Gates(read_models, verdicts, clock, turns=turns),
-        build_gates=BuildGates(read_models, verdicts, clock, turns=turns),
-    )
-    descriptor = reports_pb2.DESCRIPTOR.services_by_name["Reports"]
-    return reports_pb2_grpc.add_ReportsServicer_to_server, DeadlineGuard(servicer), descriptor
+    sources = ReportSources(MongoReadModels(mongo), MongoCatalogTests(mongo), MongoVerdicts(mongo), SystemClock())
+    name = "mobiletest.reporting.v1.Reports"
+    return reports_pb2_grpc.add_ReportsServicer_to_server, DeadlineGuard(ReportsServicer(sources)), name
 
 
 def _retention_sweeper(settings: Settings, mongo: Mongo) -> RetentionSweeper:

@@ -26,6 +26,7 @@ from services.reporting.usecases.build_gate import BuildGates
 from services.reporting.usecases.classified_tests import ClassifiedTests, Quarantines
 from services.reporting.usecases.compare import Comparisons
 from services.reporting.usecases.gate import USUAL_BASE_BRANCH, GateRequest, Gates
+from services.reporting.usecases.report_sources import ReportSources
 from services.reporting.usecases.run_lists import RunLists, RunsPage
 
 ANSWER_SECONDS = 20.0
@@ -35,24 +36,14 @@ ANSWER_SECONDS = 20.0
 class ReportsServicer(reports_pb2_grpc.ReportsServicer):
     """See the proto."""
 
-    def __init__(
-        self,
-        apps: AppReports,
-        runs: RunLists,
-        *,
-        classified: ClassifiedTests,
-        quarantines: Quarantines,
-        comparisons: Comparisons,
-        gates: Gates,
-        build_gates: BuildGates,
-    ) -> None:
-        self._apps = apps
-        self._runs = runs
-        self._classified = classified
-        self._quarantines = quarantines
-        self._comparisons = comparisons
-        self._gates = gates
-        self._build_gates = build_gates
+    def __init__(self, sources: ReportSources) -> None:
+        self._apps = AppReports(sources)
+        self._runs = RunLists(sources.read_models)
+        self._classified = ClassifiedTests(sources)
+        self._quarantines = Quarantines(sources.tests, sources.clock)
+        self._comparisons = Comparisons(sources)
+        self._gates = Gates(sources)
+        self._build_gates = BuildGates(sources)
 
     async def BatchGetAppStats(
         self, request: reports_pb2.BatchGetAppStatsRequest, context: Any

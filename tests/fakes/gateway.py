@@ -129,7 +129,7 @@ class FakeBackends:
             grpc_listen=listen,
             shutdown_grace_seconds=0.1,
         )
-        mine = [(self._adder(s), object(), s) for s in all_services() if s.file.package.split(".")[1] == name]
+        mine = [(self._adder(s), object(), s.full_name) for s in all_services() if s.file.package.split(".")[1] == name]
         serving = grpc_server.serve(settings, mine, health=Health(), organisations=any_organisation(), page_turns=None)
         self.addresses[name] = await stack.enter_async_context(serving)
 

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from services.chassis.clock import Clock
 from services.chassis.errors import NotFound
 from services.chassis.turns import discard, list_in_turns, pause, sorted_in_turns
 from services.reporting.model import counters
@@ -37,9 +36,9 @@ from services.reporting.model.snapshots import (
 )
 from services.reporting.model.tables import Cell, CellKey
 from services.reporting.model.variants import KnownVariants, Subject
-from services.reporting.ports import Page, ReadModels
-from services.reporting.usecases.poll import REVISION_WAIT_SECONDS, Polls
-from services.reporting.usecases.report_turns import ReportTurns
+from services.reporting.ports import Page
+from services.reporting.usecases.poll import Polls
+from services.reporting.usecases.report_sources import ReportSources
 from services.reporting.usecases.rows import finished_cells, newest_cells, sorted_rows
 
 
@@ -62,19 +61,12 @@ class AppReports:
     A caller that knows a revision knows that the app exists: it gets an empty report while the app is not known yet.
     """
 
-    def __init__(
-        self,
-        read_models: ReadModels,
-        clock: Clock,
-        *,
-        turns: ReportTurns,
-        revision_wait: float = REVISION_WAIT_SECONDS,
-    ) -> None:
-        self._read = read_models
-        self._clock = clock
-        self._turns = turns
-        self._polls = Polls(read_models.apps_by_id, turns)
-        self._revision_wait = revision_wait
+    def __init__(self, sources: ReportSources) -> None:
+        self._read = sources.read_models
+        self._clock = sources.clock
+        self._turns = sources.turns
+        self._polls = Polls(sources.read_models.apps_by_id, sources.turns)
+        self._revision_wait = sources.revision_wait
 
     async def stats(self, app_ids: Collection[str]) -> list[apps.AppStats]:
         """The stats of each app, in order; zeros for one that is not known."""

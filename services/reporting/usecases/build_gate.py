@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from services.chassis.clock import Clock
 from services.chassis.turns import in_turns, list_in_turns, pause, sorted_in_turns
 from services.reporting.model import counters
 from services.reporting.model.reports.gate import BuildGate, GateCounts, GateRun, decide_result
@@ -13,11 +12,9 @@ from services.reporting.model.reports.matrix import row_order
 from services.reporting.model.snapshots import AttachmentSnapshot, BuildSnapshot, Outcome, Status
 from services.reporting.model.tables import Cell, LastRun
 from services.reporting.model.variants import Subject, test_of, variant_of
-from services.reporting.ports import ReadModels, Verdicts
 from services.reporting.usecases.gate_reasons import GateReasons
 from services.reporting.usecases.known_builds import KnownBuilds
-from services.reporting.usecases.poll import REVISION_WAIT_SECONDS
-from services.reporting.usecases.report_turns import ReportTurns
+from services.reporting.usecases.report_sources import ReportSources
 
 _STATUSES = {Outcome.INFRA_FAILED: Status.FAILED, Outcome.CANCELLED: Status.CANCELLED}
 _RUN_COUNTS = ("runs", *(outcome.value for outcome in Outcome))
@@ -40,20 +37,12 @@ class _TestedBuild:
 class BuildGates:
     """The gate of each build of the caller's organisation."""
 
-    def __init__(
-        self,
-        read_models: ReadModels,
-        verdicts: Verdicts,
-        clock: Clock,
-        *,
-        turns: ReportTurns,
-        revision_wait: float = REVISION_WAIT_SECONDS,
-    ) -> None:
-        self._turns = turns
-        self._read = read_models
-        self._verdicts = verdicts
-        self._reasons = GateReasons(read_models, verdicts, clock)
-        self._builds = KnownBuilds(read_models, turns, revision_wait=revision_wait)
+    def __init__(self, sources: ReportSources) -> None:
+        self._turns = sources.turns
+        self._read = sources.read_models
+        self._verdicts = sources.verdicts
+        self._reasons = GateReasons(sources)
+        self._builds = KnownBuilds(sources)
 
     async def of(self, build_id: str, base_branch: str, min_revision: int | None = None) -> BuildGate:
         """The gate of all attached tests by their newest verdict on the build; the errors of `KnownBuilds.get`."""

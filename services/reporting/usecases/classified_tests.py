@@ -10,8 +10,8 @@ from services.reporting.model.flaky import Classification
 from services.reporting.model.reports.worst_variant import worst_assessment
 from services.reporting.model.snapshots import Quarantine, active_quarantines
 from services.reporting.model.text_search import search_pattern
-from services.reporting.ports import CatalogTests, Page, ReadModels, TestFilter
-from services.reporting.usecases.report_turns import ReportTurns
+from services.reporting.ports import CatalogTests, Page, TestFilter
+from services.reporting.usecases.report_sources import ReportSources
 
 NO_HISTORY = Classification.INSUFFICIENT_DATA
 """The class of a test without a history."""
@@ -45,11 +45,11 @@ class TestsPage:
 class ClassifiedTests:
     """Lists tests by classification; the cost grows with the number of tests, not of runs."""
 
-    def __init__(self, read_models: ReadModels, tests: CatalogTests, clock: Clock, *, turns: ReportTurns) -> None:
-        self._turns = turns
-        self._read = read_models
-        self._tests = tests
-        self._clock = clock
+    def __init__(self, sources: ReportSources) -> None:
+        self._turns = sources.turns
+        self._read = sources.read_models
+        self._tests = sources.tests
+        self._clock = sources.clock
 
     async def list(self, query: ClassifiedQuery, page: Page) -> TestsPage:
         """A page of the matching tests that are not deleted, newest first, ids breaking ties."""

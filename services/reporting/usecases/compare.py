@@ -5,7 +5,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from services.chassis.clock import Clock
 from services.chassis.errors import InvalidArgument, NotFound, Violation
 from services.chassis.turns import discard, in_turns
 from services.reporting.model import counters
@@ -29,11 +28,9 @@ from services.reporting.model.reports.compare import (
 from services.reporting.model.snapshots import BuildSnapshot, TestSnapshot
 from services.reporting.model.tables import Cell, CellKey
 from services.reporting.model.variants import Subject, test_of
-from services.reporting.ports import ReadModels, Verdicts
 from services.reporting.usecases.breakages import Breakages
 from services.reporting.usecases.known_builds import KnownBuilds
-from services.reporting.usecases.poll import REVISION_WAIT_SECONDS
-from services.reporting.usecases.report_turns import ReportTurns
+from services.reporting.usecases.report_sources import ReportSources
 from services.reporting.usecases.rows import finished_cells, newest_cells, sorted_rows
 
 BUILDS_SEARCHED = 50
@@ -56,21 +53,13 @@ class _ComparedSide:
 class Comparisons:
     """Compares builds of the caller's organisation."""
 
-    def __init__(
-        self,
-        read_models: ReadModels,
-        verdicts: Verdicts,
-        clock: Clock,
-        *,
-        turns: ReportTurns,
-        revision_wait: float = REVISION_WAIT_SECONDS,
-    ) -> None:
-        self._turns = turns
-        self._read = read_models
-        self._verdicts = verdicts
-        self._breakages = Breakages(read_models, verdicts)
-        self._clock = clock
-        self._builds = KnownBuilds(read_models, turns, revision_wait=revision_wait)
+    def __init__(self, sources: ReportSources) -> None:
+        self._turns = sources.turns
+        self._read = sources.read_models
+        self._verdicts = sources.verdicts
+        self._breakages = Breakages(sources.read_models, sources.verdicts)
+        self._clock = sources.clock
+        self._builds = KnownBuilds(sources)
 
     async def compare(
         self, build_id: str, base_id: str | None = None, min_revision: int | None = None, base_branch: str = "main"

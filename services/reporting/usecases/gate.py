@@ -2,18 +2,15 @@
 
 from dataclasses import dataclass
 
-from services.chassis.clock import Clock
 from services.chassis.context import time_remaining
 from services.chassis.errors import FailedPrecondition, NotFound, Unavailable
 from services.chassis.turns import pause
 from services.reporting.model.reports.gate import ExecutionProgress, Gate, GateCounts, decide_result
 from services.reporting.model.reports.gate_sentences import execution_coverage, gate_summary
-from services.reporting.ports import ReadModels, Verdicts
 from services.reporting.usecases.gate_reasons import GateReasons
 from services.reporting.usecases.poll import Polls
-from services.reporting.usecases.report_turns import ReportTurns
+from services.reporting.usecases.report_sources import ReportSources
 
-ENDED_WAIT_SECONDS = 5.0
 ANSWER_SECONDS = 1.0
 """How much of the caller's deadline is left for computing the answer."""
 RETRY_AFTER_SECONDS = 2.0
@@ -35,20 +32,12 @@ class GateRequest:
 class Gates:
     """The gate of each execution of the caller's organisation."""
 
-    def __init__(
-        self,
-        read_models: ReadModels,
-        verdicts: Verdicts,
-        clock: Clock,
-        *,
-        turns: ReportTurns,
-        ended_wait: float = ENDED_WAIT_SECONDS,
-    ) -> None:
-        self._turns = turns
-        self._polls = Polls(verdicts.progress, turns)
-        self._verdicts = verdicts
-        self._reasons = GateReasons(read_models, verdicts, clock)
-        self._ended_wait = ended_wait
+    def __init__(self, sources: ReportSources) -> None:
+        self._turns = sources.turns
+        self._polls = Polls(sources.verdicts.progress, sources.turns)
+        self._verdicts = sources.verdicts
+        self._reasons = GateReasons(sources)
+        self._ended_wait = sources.ended_wait
 
     async def of(self, request: GateRequest) -> Gate:
         """The gate, which waits (bounded) for the ended runs that the caller knows of.

@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from services.chassis.clock import Clock
 from services.chassis.turns import in_turns, list_in_turns, sorted_in_turns
 from services.reporting.model.flaky import UNKNOWN_ASSESSMENT, Assessment, Classification
 from services.reporting.model.reports.breakage import (
@@ -23,8 +22,8 @@ from services.reporting.model.reports.worst_variant import with_label
 from services.reporting.model.snapshots import Outcome, Quarantine, TestSnapshot, active_quarantines
 from services.reporting.model.tables import EPOCH, CellKey, HistoryKey, LastRun, SourceRevision
 from services.reporting.model.variants import KnownVariants, Subject
-from services.reporting.ports import ReadModels, Verdicts
 from services.reporting.usecases.breakages import BaseBranch, Breakages
+from services.reporting.usecases.report_sources import ReportSources
 
 RUNS_AT_ONCE = 2_500
 """Failed runs that are looked up together."""
@@ -60,12 +59,12 @@ class _Scope:
 class GateReasons:
     """Finds the reasons of runs that did not pass, in a few lookups for any number of runs."""
 
-    def __init__(self, read_models: ReadModels, verdicts: Verdicts, clock: Clock) -> None:
-        self._read = read_models
-        self._verdicts = verdicts
-        self._breakages = Breakages(read_models, verdicts)
-        self._base_branch = BaseBranch(verdicts)
-        self._clock = clock
+    def __init__(self, sources: ReportSources) -> None:
+        self._read = sources.read_models
+        self._verdicts = sources.verdicts
+        self._breakages = Breakages(sources.read_models, sources.verdicts)
+        self._base_branch = BaseBranch(sources.verdicts)
+        self._clock = sources.clock
 
     async def of(self, runs: Sequence[GateRun], base: str, storms: Collection[str]) -> list[GateReason]:
         """The sorted reasons; `storms` are the executions of these runs that were infrastructure storms.

@@ -4,9 +4,8 @@ from collections.abc import Collection
 
 from services.chassis.errors import NotFound, Unavailable
 from services.reporting.model.snapshots import BuildSnapshot
-from services.reporting.ports import ReadModels
-from services.reporting.usecases.poll import REVISION_WAIT_SECONDS, Polls
-from services.reporting.usecases.report_turns import ReportTurns
+from services.reporting.usecases.poll import Polls
+from services.reporting.usecases.report_sources import ReportSources
 
 RETRY_AFTER_SECONDS = 2.0
 BUILD_UNKNOWN = "Reporting has not heard of this build yet; try again"
@@ -15,12 +14,10 @@ BUILD_UNKNOWN = "Reporting has not heard of this build yet; try again"
 class KnownBuilds:
     """The builds of the caller's organisation that are not deleted."""
 
-    def __init__(
-        self, read_models: ReadModels, turns: ReportTurns, *, revision_wait: float = REVISION_WAIT_SECONDS
-    ) -> None:
-        self._read = read_models
-        self._revisions = Polls(self._read_revisions, turns)
-        self._revision_wait = revision_wait
+    def __init__(self, sources: ReportSources) -> None:
+        self._read = sources.read_models
+        self._revisions = Polls(self._read_revisions, sources.turns)
+        self._revision_wait = sources.revision_wait
 
     async def get(self, build_id: str, min_revision: int | None) -> BuildSnapshot:
         """The build; `min_revision` waits (bounded) until the copy of its app has that revision.

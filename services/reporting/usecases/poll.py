@@ -10,8 +10,6 @@ from services.chassis.context import current
 from services.reporting.usecases.report_turns import ReportTurns
 
 POLL_SECONDS = 0.02
-REVISION_WAIT_SECONDS = 2.0
-"""How long to wait for an event of the catalog."""
 KEYS_AT_ONCE = 100
 """The most that one read is about; what more callers wait for is read after it."""
 T = TypeVar("T")

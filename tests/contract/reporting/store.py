@@ -23,6 +23,7 @@ from services.reporting.usecases.classified_tests import ClassifiedTests, Quaran
 from services.reporting.usecases.compare import Comparisons
 from services.reporting.usecases.gate import GateRequest, Gates
 from services.reporting.usecases.projector import Projector
+from services.reporting.usecases.report_sources import ReportSources
 from services.reporting.usecases.report_turns import ReportTurns
 from services.reporting.usecases.run_lists import RunLists
 from tests.contract.reporting.tables import read_tables
@@ -88,15 +89,17 @@ class StoredStory(Story):
         read: Any = _UpToDate(store.read_models, self)
         tests: Any = _UpToDate(store.tests, self)
         verdicts: Any = _UpToDate(store.verdicts, self)
-        turns = turns or ReportTurns()
-        self.apps = AppReports(read, self.clock, turns=turns, revision_wait=wait)
+        sources = ReportSources(
+            read, tests, verdicts, self.clock, turns or ReportTurns(), revision_wait=wait, ended_wait=wait
+        )
+        self.apps = AppReports(sources)
         self.runs = RunLists(read)
-        self.classified = ClassifiedTests(read, tests, self.clock, turns=turns)
+        self.classified = ClassifiedTests(sources)
         self.quarantines = Quarantines(tests, self.clock)
-        self.comparisons = Comparisons(read, verdicts, self.clock, turns=turns, revision_wait=wait)
+        self.comparisons = Comparisons(sources)
         self.breakages = Breakages(read, verdicts)
-        self.gates = Gates(read, verdicts, self.clock, turns=turns, ended_wait=wait)
-        self.build_gates = BuildGates(read, verdicts, self.clock, turns=turns, revision_wait=wait)
+        self.gates = Gates(sources)
+        self.build_gates = BuildGates(sources)
 
     async def fold(self) -> None:
         """Apply what was told since."""

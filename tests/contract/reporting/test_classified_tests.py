@@ -11,7 +11,7 @@ from services.reporting.model.snapshots import Quarantine
 from services.reporting.ports import Page
 from services.reporting.usecases.apps import AppReports
 from services.reporting.usecases.classified_tests import ClassifiedQuery, ClassifiedTests
-from services.reporting.usecases.report_turns import ReportTurns
+from services.reporting.usecases.report_sources import ReportSources
 from tests.contract.reporting.store import MongoStore, StoredStory
 from tests.fakes.chassis import FakeClock
 from tests.fakes.reporting_attempts import NO_DEADLINE
@@ -144,9 +144,9 @@ async def test_lists_of_an_app_agree_with_its_matrix(store: MongoStore, told: li
     await store.clear()
     await store.fold(told)
     read = store.read_models
-    turns, known = ReportTurns(), Batch.of(told).tests.keys()
-    classified = ClassifiedTests(read, store.tests, FakeClock(NOW), turns=turns)
-    apps = AppReports(read, FakeClock(NOW), turns=turns, revision_wait=0)
+    known = Batch.of(told).tests.keys()
+    sources = ReportSources(read, store.tests, store.verdicts, FakeClock(NOW), revision_wait=0)
+    classified, apps = ClassifiedTests(sources), AppReports(sources)
     for app in (f"app-{number}" for number in range(APPS)):
         attached = {item.test_id for item in await read.attachments(app)} & known
         matrix = await apps.matrix(app, Page(0, 50), min_revision=0)

@@ -10,7 +10,7 @@ from services.reporting.model.reports.gate import GateResult, GateRule
 from services.reporting.model.snapshots import ExecutionSnapshot
 from services.reporting.storage.verdicts import STORM_BUILDS_SKIPPED
 from services.reporting.usecases.gate import GateRequest, Gates
-from services.reporting.usecases.report_turns import ReportTurns
+from services.reporting.usecases.report_sources import ReportSources
 from tests.contract.reporting.store import MongoStore, StoredCiStory, expire
 from tests.contract.reporting.test_gate import only, rules
 from tests.fakes.chassis import FakeClock
@@ -124,7 +124,7 @@ class TestFreshness:
         """The lookup that comes after the fold sees them."""
         story.tell(ExecutionSnapshot("late", ORG, 1, 1))
         store = story.store
-        gates = Gates(store.read_models, store.verdicts, FakeClock(NOW), turns=ReportTurns(), ended_wait=3600)
+        gates = Gates(ReportSources(store.read_models, store.tests, store.verdicts, FakeClock(NOW), ended_wait=3600))
         heard = asyncio.create_task(gates.of(GateRequest("late", "main", min_ended=1, total=1)))
         await story.fold()
         story.run("pay", story.build("1"), "passed", execution="late")
@@ -136,6 +136,6 @@ class TestFreshness:
         execution = story.ci(story.build("1"), "feature", total=2, pay="passed")
         await story.fold()
         store = story.store
-        gates = Gates(store.read_models, store.verdicts, FakeClock(NOW), turns=ReportTurns(), ended_wait=3600)
+        gates = Gates(ReportSources(store.read_models, store.tests, store.verdicts, FakeClock(NOW), ended_wait=3600))
         with limit_time(0.5), pytest.raises(Unavailable):
             await gates.of(GateRequest(execution, "main", min_ended=2, total=2))

@@ -13,7 +13,7 @@ from services.reporting.ports import Page
 from services.reporting.storage.documents import RUNS
 from services.reporting.storage.read_models import MongoReadModels
 from services.reporting.usecases.apps import AppReports
-from services.reporting.usecases.report_turns import ReportTurns
+from services.reporting.usecases.report_sources import ReportSources
 from services.reporting.usecases.run_lists import RunLists
 from tests.contract.reporting.store import MongoStore, StoredStory, expire
 from tests.contract.reporting.test_read_models import EXAMPLES
@@ -107,7 +107,7 @@ def newest_runs(tables: Tables, field: str, name: str) -> list[bytes]:
 async def test_matrix_pages_cover_all_builds(store: MongoStore, told: list[Snapshot], size: int) -> None:
     await store.clear()
     await store.fold(told)
-    reports = AppReports(store.read_models, FakeClock(NOW), turns=ReportTurns(), revision_wait=0)
+    reports = AppReports(ReportSources(store.read_models, store.tests, store.verdicts, FakeClock(NOW), revision_wait=0))
     tables = recount(told)
     for app in (f"app-{number}" for number in range(APPS)):
         builds = [build for _, build in tables.builds.rows() if build.app_id == app and not build.deleted]

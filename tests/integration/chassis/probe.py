@@ -126,8 +126,8 @@ async def serving(
     """The service inside of the block, with a channel that knows which of its methods may be repeated."""
     apps, builds, health = Apps(), Builds(), health or Health()
     servicers: list[grpc_server.Servicer] = [
-        (apps_pb2_grpc.add_AppsServicer_to_server, apps, APPS),
-        (builds_pb2_grpc.add_BuildsServicer_to_server, builds, BUILDS),
+        (apps_pb2_grpc.add_AppsServicer_to_server, apps, APPS.full_name),
+        (builds_pb2_grpc.add_BuildsServicer_to_server, builds, BUILDS.full_name),
     ]
     async with AsyncExitStack() as stack:
         address = await stack.enter_async_context(

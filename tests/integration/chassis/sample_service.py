@@ -67,7 +67,7 @@ async def start_app(settings: Settings) -> AsyncIterator[App]:
         servicer: grpc_server.Servicer = (
             apps_pb2_grpc.add_AppsServicer_to_server,
             Apps(settings.sample_folder, background),
-            apps_pb2.DESCRIPTOR.services_by_name["Apps"],
+            "mobiletest.catalog.v1.Apps",
         )
         serving = grpc_server.serve(
             settings, [servicer], health=health, organisations=any_organisation(), page_turns=None

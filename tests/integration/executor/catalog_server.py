@@ -12,9 +12,7 @@ from google.api.httpbody_pb2 import HttpBody
 from google.protobuf.json_format import ParseDict
 from google.protobuf.struct_pb2 import Value
 from mobiletest.catalog.v1 import (
-    builds_pb2,
     builds_pb2_grpc,
-    limits_pb2,
     limits_pb2_grpc,
     resolution_pb2,
     resolution_pb2_grpc,
@@ -186,31 +184,11 @@ async def serving(shelf: Shelf, listen: str = "127.0.0.1:0") -> AsyncIterator[Sh
         grpc_listen=listen,
     )
     servicers = [
-        (
-            resolution_pb2_grpc.add_ResolutionServicer_to_server,
-            _Resolution(shelf),
-            resolution_pb2.DESCRIPTOR.services_by_name["Resolution"],
-        ),
-        (
-            builds_pb2_grpc.add_BuildsServicer_to_server,
-            _Builds(shelf),
-            builds_pb2.DESCRIPTOR.services_by_name["Builds"],
-        ),
-        (
-            tests_pb2_grpc.add_TestsServicer_to_server,
-            _Tests(shelf),
-            tests_pb2.DESCRIPTOR.services_by_name["Tests"],
-        ),
-        (
-            secrets_pb2_grpc.add_SecretsServicer_to_server,
-            _Secrets(shelf),
-            secrets_pb2.DESCRIPTOR.services_by_name["Secrets"],
-        ),
-        (
-            limits_pb2_grpc.add_LimitsServicer_to_server,
-            _Limits(),
-            limits_pb2.DESCRIPTOR.services_by_name["Limits"],
-        ),
+        (resolution_pb2_grpc.add_ResolutionServicer_to_server, _Resolution(shelf), "mobiletest.catalog.v1.Resolution"),
+        (builds_pb2_grpc.add_BuildsServicer_to_server, _Builds(shelf), "mobiletest.catalog.v1.Builds"),
+        (tests_pb2_grpc.add_TestsServicer_to_server, _Tests(shelf), "mobiletest.catalog.v1.Tests"),
+        (secrets_pb2_grpc.add_SecretsServicer_to_server, _Secrets(shelf), "mobiletest.catalog.v1.Secrets"),
+        (limits_pb2_grpc.add_LimitsServicer_to_server, _Limits(), "mobiletest.catalog.v1.Limits"),
     ]
     async with grpc_server.serve(
         settings, servicers, health=Health(), organisations=any_organisation(), page_turns=None

@@ -10,13 +10,13 @@ from services.chassis.mongo import Mongo
 from services.reporting.model.attempts import BuildRef
 from services.reporting.model.batch import Batch
 from services.reporting.storage.projections import MongoProjections
-from services.reporting.storage.read_models import MongoReadModels
+from services.reporting.storage.read_models import MongoCatalogTests, MongoReadModels
 from services.reporting.storage.verdict_scans import FEWEST_TESTS
 from services.reporting.storage.verdicts import MongoVerdicts
 from services.reporting.usecases.compare import Comparisons
 from services.reporting.usecases.gate import GateRequest, Gates
 from services.reporting.usecases.projector import Projector
-from services.reporting.usecases.report_turns import ReportTurns
+from services.reporting.usecases.report_sources import ReportSources
 from tests.fakes.chassis import FakeClock
 from tests.fakes.reporting_ci_story import CiStory
 from tests.fakes.reporting_story import ORG
@@ -45,12 +45,12 @@ async def read(mongo: Mongo, tests: int, builds: int, passing: int, fewest_scann
     folding = Projector(MongoProjections(mongo))
     for start in range(0, len(story.told), 500):
         await folding.apply_events(Batch.of(story.told[start : start + 500]))
-    clock, models = FakeClock(datetime.now(UTC)), MongoReadModels(mongo)
-    verdicts, turns = MongoVerdicts(mongo, fewest_scanned=fewest_scanned), ReportTurns()
+    verdicts, clock = MongoVerdicts(mongo, fewest_scanned=fewest_scanned), FakeClock(datetime.now(UTC))
+    sources = ReportSources(MongoReadModels(mongo), MongoCatalogTests(mongo), verdicts, clock)
     await mongo.database.command("profile", 2)
     with bind(Caller(ORG)):
-        comparison = await Comparisons(models, verdicts, clock, turns=turns).compare(newest.id)
-        gate = await Gates(models, verdicts, clock, turns=turns).of(GateRequest(execution, "main"))
+        comparison = await Comparisons(sources).compare(newest.id)
+        gate = await Gates(sources).of(GateRequest(execution, "main"))
     await mongo.database.command("profile", 0)
     assert (len(comparison.still_failing), len(gate.reasons)) == (tests, tests)
     return sum(plan["keysExamined"] + plan["docsExamined"] for plan in await plans(mongo))
