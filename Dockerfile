@@ -21,12 +21,13 @@ RUN /opt/build/bin/python deploy/images/server_lock.py build >build.lock \
     && /opt/build/bin/pip install --require-hashes --no-deps --only-binary=:all: --requirement build.lock
 COPY protos protos
 RUN /opt/build/bin/python protos/generate.py
+COPY automation automation
 COPY services services
 COPY cli cli
 RUN cd cli && /opt/build/bin/hatchling build --target wheel --directory ../gen/wheels
 # The root file system is read-only where this runs, so the script engine and the bytecode are compiled here.
-RUN /opt/venv/bin/python -m compileall -q -j 0 --invalidation-mode unchecked-hash services gen /opt/venv \
-    && /opt/venv/bin/python -m services.executor.automation.scripting.guest
+RUN /opt/venv/bin/python -m compileall -q -j 0 --invalidation-mode unchecked-hash services automation gen /opt/venv \
+    && PYTHONPATH=automation /opt/venv/bin/python -m mobiletest_automation.scripting.guest
 
 FROM ${BASE_IMAGE}
 ARG VERSION=0.2.0
@@ -36,8 +37,9 @@ RUN groupadd --gid 10001 mobiletest \
     && install --directory --owner 10001 --group 10001 /var/lib/mobiletest
 COPY --from=build /opt/venv /opt/venv
 COPY --from=build /src/services /app/services
+COPY --from=build /src/automation /app/automation
 COPY --from=build /src/gen /app/gen
-ENV PATH=/opt/venv/bin:$PATH PYTHONPATH=/app:/app/gen PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 \
+ENV PATH=/opt/venv/bin:$PATH PYTHONPATH=/app:/app/gen:/app/automation PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 \
     MOBILETEST_VERSION=${VERSION}
 WORKDIR /app
 USER 10001:10001

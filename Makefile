@@ -8,7 +8,7 @@ BUF_VERSION := 1.75.0
 BUF := build/tools/node_modules/.bin/buf
 REDOCLY_VERSION := 1.34.5
 REDOCLY := build/tools/redocly/node_modules/.bin/redocly
-SCRIPTING := services/executor/automation/scripting
+SCRIPTING := automation/mobiletest_automation/scripting
 UV_VERSION := 0.13.8
 # One more than cores, because tests also wait.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
@@ -37,7 +37,7 @@ properties: venv proto ## Run the property tests with all their examples (`make 
 
 coverage: venv proto ## Measure which lines the unit, contract and integration tests run, and by which test
 	$(BIN)/pytest -n $(WORKERS) --cov --cov-context=test --cov-report=html tests/unit tests/contract tests/integration
-	@for part in services/{gateway,catalog,executor,reporting,flows,chassis} cli/mobiletest_cli; do \
+	@for part in services/{gateway,catalog,executor,reporting,chassis} automation/mobiletest_automation cli/mobiletest_cli; do \
 		printf '%-20s %s %%\n' $$part "$$($(BIN)/coverage report --format=total --include="$$part/*")"; \
 	done
 
@@ -48,10 +48,9 @@ lint: venv proto ## Check style (ruff) and imports (import-linter)
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports --no-cache
 
-types: venv proto ## Check types (mypy --strict; the command line also as Python 3.10)
-	$(BIN)/mypy services deploy examples benchmarks protos cli/mobiletest_cli tests/*.py tests/fakes tests/deploy tests/images \
+types: venv proto ## Check types (mypy --strict)
+	$(BIN)/mypy automation/mobiletest_automation services deploy examples benchmarks protos cli/mobiletest_cli tests/*.py tests/fakes tests/deploy tests/images \
 		tests/maestro tests/fault
-	$(BIN)/mypy --python-version 3.10 cli/mobiletest_cli
 
 protos-check: venv proto $(BUF) ## Check the protos: buf lint, and buf breaking against the released ones
 	$(BUF) lint build/protos.binpb --config buf.yaml
@@ -95,7 +94,7 @@ examples: venv proto ## Record the examples of the API documentation from a runn
 cli-types: venv proto ## Write the types of the command line from the OpenAPI document
 	mkdir -p build && $(BIN)/python -m services.gateway.openapi > build/openapi.json
 	$(BIN)/datamodel-codegen --input build/openapi.json --input-file-type openapi --output cli/mobiletest_cli/api_types.py \
-		--output-model-type typing.TypedDict --target-python-version 3.10 --use-standard-collections --use-union-operator \
+		--output-model-type typing.TypedDict --target-python-version 3.11 --use-standard-collections --use-union-operator \
 		--enum-field-as-literal all --disable-timestamp --formatters builtin
 	$(BIN)/ruff format -q cli/mobiletest_cli/api_types.py
 
@@ -112,17 +111,17 @@ venv: .venv/.ready ## Create the Python environment from the lock
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=... ")'
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements.lock
-	printf '%s\n%s\n' "$(CURDIR)" "$(CURDIR)/gen" > "$$($(BIN)/python -c 'import site; print(site.getsitepackages()[0])')/mobiletest.pth"
+	printf '%s\n' "$(CURDIR)" "$(CURDIR)/gen" "$(CURDIR)/automation" > "$$($(BIN)/python -c 'import site; print(site.getsitepackages()[0])')/mobiletest.pth"
 	touch $@
 
 proto: gen/.ready gen/wheels/.ready ## Generate Python code from the protos, compile the script engine, build the command line
 gen/.ready: .venv/.ready protos/generate.py $(SCRIPTING)/guest.py $(shell find protos -name '*.proto')
 	$(BIN)/python protos/generate.py
-	$(BIN)/python -m services.executor.automation.scripting.guest
+	$(BIN)/python -m mobiletest_automation.scripting.guest
 	touch $@
 
 # The wheel of the command line, which the gateway serves.
-gen/wheels/.ready: .venv/.ready cli/README.md cli/pyproject.toml $(shell find -L cli/mobiletest_cli -name '*.py')
+gen/wheels/.ready: .venv/.ready cli/README.md cli/pyproject.toml $(shell find cli/mobiletest_cli automation/mobiletest_automation -name '*.py')
 	rm -rf gen/wheels
 	cd cli && ../$(BIN)/hatchling build --target wheel --directory ../gen/wheels >/dev/null
 	touch $@

@@ -28,6 +28,8 @@ from deploy.local.broker import broker
 from deploy.local.child import Child, ChildSpec
 from deploy.local.mongod import mongod
 from deploy.local.stack import run_stack
+from mobiletest_automation.model.devices import Platform
+from mobiletest_automation.model.run_config import RunConfig
 from services.chassis.context import Caller, bind
 from services.chassis.lifecycle import Background
 from services.chassis.migrations import open_migrated
@@ -38,8 +40,7 @@ from services.chassis.producer import Producer
 from services.executor.events import topics
 from services.executor.model.executions import BuildConfig, ExecutionKind, StartSubject
 from services.executor.model.limits import UNLIMITED, OrganisationLimits
-from services.executor.model.run_config import RunConfig
-from services.executor.model.runs import Platform, ResolvedRuns, RunLimits, RunPlan, RunTarget
+from services.executor.model.runs import ResolvedRuns, RunLimits, RunPlan, RunTarget
 from services.executor.storage.executions import MongoExecutions
 from services.executor.storage.migrations import MIGRATIONS
 from services.executor.storage.transactions import ExecutionTransactions

@@ -14,10 +14,11 @@ from uuid import uuid4
 import uvloop
 
 from deploy.local.mongod import mongod
+from mobiletest_automation.model.devices import Platform
 from services.chassis.migrations import open_migrated
 from services.chassis.mongo import Document, Mongo
 from services.executor.model import lifecycle
-from services.executor.model.runs import Platform, Run, RunLimits, RunTarget
+from services.executor.model.runs import Run, RunLimits, RunTarget
 from services.executor.storage.fair_queue import FairQueue
 from services.executor.storage.leased_runs import LeasedRuns
 from services.executor.storage.migrations import MIGRATIONS

@@ -25,6 +25,8 @@ from pydantic import SecretStr
 
 from benchmarks.reporting import Servers, cpu_seconds, servers
 from deploy.local.layout import python_path
+from mobiletest_automation.model.devices import Platform
+from mobiletest_automation.model.failures import Category, Failure
 from services.catalog.app import start_app as catalog
 from services.catalog.settings import Settings as CatalogSettings
 from services.chassis import logs
@@ -35,8 +37,7 @@ from services.executor.app import start_app as executor
 from services.executor.model.attempts import Attempt
 from services.executor.model.attribution import ExecutionSource
 from services.executor.model.executions import Execution, ExecutionKind, RunCounts
-from services.executor.model.failures import Category, Failure
-from services.executor.model.runs import Platform, Run, RunLimits, RunTarget
+from services.executor.model.runs import Run, RunLimits, RunTarget
 from services.executor.model.states import Status
 from services.executor.settings import Settings as ExecutorSettings
 from services.executor.storage.records import execution_document, run_document

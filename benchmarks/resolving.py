@@ -21,8 +21,8 @@ import uvloop
 from benchmarks import limits
 from benchmarks.goals import Goal
 from deploy.local import stack
-from services.executor.automation.screen.page_source.reader import read_source
-from services.executor.automation.sentences.grounder import ground_sentence
+from mobiletest_automation.screen.page_source.reader import read_source
+from mobiletest_automation.sentences.grounder import ground_sentence
 
 ROWS = 99
 SENTENCE = 'Tap the "Add to cart" button in the row of "Product 70"'

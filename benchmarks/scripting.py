@@ -6,11 +6,11 @@
 import asyncio
 from time import process_time
 
-from services.executor.automation.attempt import AttemptRunner
-from services.executor.automation.attempt_request import AttemptRequest
-from services.executor.automation.devices.pools.pool import DEFAULT_POOLS
-from services.executor.automation.devices.pools.pooled_devices import PooledDevices
-from services.executor.model.run_config import FallbackTrigger, RunConfig
+from mobiletest_automation.attempt import AttemptRunner
+from mobiletest_automation.attempt_request import AttemptRequest
+from mobiletest_automation.model.run_config import FallbackTrigger, RunConfig
+from services.executor.pools.pool import DEFAULT_POOLS
+from services.executor.pools.pooled_devices import PooledDevices
 
 ENV = {"env": {"NAME": "Ada", "N": "3"}}
 FLOWS: dict[str, list[object]] = {

@@ -15,15 +15,15 @@ import uvloop
 
 from deploy.local.mongod import mongod
 from examples.workspace import content, described_tests
+from mobiletest_automation.attempt import AttemptRunner
+from mobiletest_automation.attempt_request import AttemptRequest
+from mobiletest_automation.devices.port import Build
+from mobiletest_automation.model.run_config import FallbackTrigger, RunConfig
+from mobiletest_automation.ports import StepCache
+from mobiletest_automation.step_cache.cache import StoredStepCache
 from services.chassis.mongo import Mongo
-from services.executor.automation.attempt import AttemptRunner
-from services.executor.automation.attempt_request import AttemptRequest
-from services.executor.automation.devices.pools.pool import DEFAULT_POOLS
-from services.executor.automation.devices.pools.pooled_devices import PooledDevices
-from services.executor.automation.devices.port import Build
-from services.executor.automation.ports import StepCache
-from services.executor.automation.step_cache.cache import StoredStepCache
-from services.executor.model.run_config import FallbackTrigger, RunConfig
+from services.executor.pools.pool import DEFAULT_POOLS
+from services.executor.pools.pooled_devices import PooledDevices
 from services.executor.storage.step_cache import MongoStepCache
 
 ROUNDS = 15

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
+from mobiletest_automation.model.devices import Platform
+from mobiletest_automation.model.results import AttemptResult
 from services.chassis import lifecycle
 from services.executor import app
-from services.executor.model.attempts import AttemptResult
-from services.executor.model.runs import Platform
 from services.executor.ports.runs import Claim, Progress
 from services.executor.settings import Settings
 

@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 import grimp
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("services", "tests", "deploy", "examples", "benchmarks", "mobiletest_cli")
+PACKAGES = ("services", "mobiletest_automation", "tests", "deploy", "examples", "benchmarks", "mobiletest_cli")
 LEVELS = ("tests/unit", "tests/contract", "tests/integration", "tests/e2e")
 SUITES = (
     "drivers",
@@ -35,10 +35,9 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"services/chassis/.*", ("fault", "attack")),
     (r"services/(catalog|executor|reporting)/storage/.*|services/chassis/m(ongo|igrations).*", ("drivers", "fault")),
     (r"services/executor/(worker|maintenance|usecases)/.*|services/reporting/(rebuild|consumer).*", ("fault",)),
-    (r"services/executor/automation/.*|services/flows/.*", ("devices", "maestro")),
+    (r"automation/.*", ("devices", "maestro", "tests/e2e", "tests/unit/test_dependency_rule.py")),
     (r"docs/maestro\.md|examples/flows/.*|deploy/deploy\.mk", ("maestro",)),
     (r"deploy/deploy\.mk", ("api",)),
-    (r"services/app_files/.*", ("tests/e2e/cli",)),
     (r"services/gateway/.*", ("api", "attack", "tests/integration/test_api_types.py")),
     (r"services/gateway/(dashboard|http|handlers)/.*", ("dashboard",)),
     (r"services/\w+/(grpc/.*|servicer\.py)", ("api",)),
@@ -50,14 +49,14 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"deploy/(devices/.*|deploy\.mk)", ("devices", "dashboard", "deploy-check")),
     (r"deploy/[a-z_]+\.py|benchmarks/.*", ()),
     (r"examples/.*", ("tests/unit/examples", "tests/integration/executor/test_examples.py", "tests/e2e")),
-    (r"examples/.*", ("tests/unit/executor/automation/screen/test_fingerprint.py",)),
+    (r"examples/.*", ("tests/unit/automation/screen/test_fingerprint.py",)),
     (r"cli/.*", ("tests/unit/cli", "tests/integration/test_api_types.py", "tests/e2e/cli")),
     (r"(docs/.*|[A-Za-z]+)\.md", ("tests/unit/test_documentation.py", "tests/e2e/test_documents.py")),
-    (r"docs/.*\.md", ("tests/unit/test_settings_reference.py", "tests/unit/flows/test_steps_reference.py")),
+    (r"docs/.*\.md", ("tests/unit/test_settings_reference.py", "tests/unit/automation/flows/test_steps_reference.py")),
     (r"docs/.*\.md", ("tests/unit/reporting/test_flaky.py",)),
-    (r"docs/.*\.md|.*/device-pools\.yaml", ("tests/unit/executor/automation/devices/pools/test_config.py",)),
+    (r"docs/.*\.md|.*/device-pools\.yaml", ("tests/unit/executor/pools/test_config.py",)),
     (r"tests/maestro/.*", ("maestro",)),
-    (r"tests/(maestro|devices)/.*", ("devices", "tests/unit/executor/automation")),
+    (r"tests/(maestro|devices)/.*", ("devices", "tests/unit/automation")),
     (r"tests/(api|dashboard|attack|fault)/.*", (r"\1",)),
     (r"tests/deploy/.*", ("deploy-check",)),
     (r"tests/images/.*|tests/containers\.py", ("containers",)),
@@ -88,17 +87,17 @@ def _by_table(path: str) -> Collection[str]:
 
 def _by_imports(path: str, graph: grimp.ImportGraph) -> Iterator[str]:
     """The test files that import a module, or what is beside a file of data, directly or not."""
-    for module in {_module(path), re.sub(r"^services\.(flows|app_files)\b", r"mobiletest_cli.\1", _module(path))}:
-        name = module if module in graph.modules else module.rpartition(".")[0]
-        while name and name not in graph.modules:
-            name = name.rpartition(".")[0]
-        if "." in name:
-            importers = graph.find_downstream_modules(name, as_package=name != module) | {name}
-            yield from filter(None, map(_test_path, importers))
+    module = _module(path)
+    name = module if module in graph.modules else module.rpartition(".")[0]
+    while name and name not in graph.modules:
+        name = name.rpartition(".")[0]
+    if "." in name:
+        importers = graph.find_downstream_modules(name, as_package=name != module) | {name}
+        yield from filter(None, map(_test_path, importers))
 
 
 def _module(path: str) -> str:
-    parts = PurePosixPath(path.removeprefix("cli/")).with_suffix("").parts
+    parts = PurePosixPath(path.removeprefix("cli/").removeprefix("automation/")).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] in ("__init__", "__main__") else parts)
 
 
@@ -138,7 +137,7 @@ def _git(*arguments: str) -> list[str]:
 
 
 def main(revision: str | None = None) -> None:
-    sys.path.insert(0, str(ROOT / "cli"))
+    sys.path[:0] = [str(ROOT / "automation"), str(ROOT / "cli")]
     graph = grimp.build_graph(*PACKAGES, cache_dir=None)
     for target, tests in suites(changed_files(revision), graph):
         print(target, " ".join(tests), sep="\t")

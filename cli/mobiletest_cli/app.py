@@ -88,7 +88,7 @@ def _command() -> Any:
 
 def _refuse(error: Any, *, as_json: bool) -> int:
     """Say what is wrong with the arguments; the exit code."""
-    from mobiletest_cli.flows.printable import one_line
+    from mobiletest_automation.flows.printable import one_line
     from mobiletest_cli.output import Output
 
     if as_json:

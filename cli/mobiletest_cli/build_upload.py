@@ -12,9 +12,8 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
-from mobiletest_cli.api import LONG, Api, is_transient, judging_a_file
-from mobiletest_cli.app_files.archive_limits import HostileArchive
-from mobiletest_cli.app_files.reader import (
+from mobiletest_automation.app_files.archive_limits import HostileArchive
+from mobiletest_automation.app_files.reader import (
     ANDROID,
     IOS,
     AppFile,
@@ -23,6 +22,7 @@ from mobiletest_cli.app_files.reader import (
     is_known_kind,
     read_app_file,
 )
+from mobiletest_cli.api import LONG, Api, is_transient, judging_a_file
 from mobiletest_cli.errors import INVALID_FILE, CliError, RequestRefused
 from mobiletest_cli.output import Output, size
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from mobiletest_automation.flows.printable import printable
 from mobiletest_cli.errors import USAGE, CliError
-from mobiletest_cli.flows.printable import printable
 
 if TYPE_CHECKING:
     from mobiletest_cli.api import Api

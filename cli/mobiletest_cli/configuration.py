@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mobiletest_cli.errors import AUTHENTICATION, INVALID_FILE, USAGE, CliError
 
 if TYPE_CHECKING:
-    from mobiletest_cli.flows.environment import VariableValue
+    from mobiletest_automation.flows.environment import VariableValue
 
 PROJECT_FILE = "mobiletest.yaml"
 DEFAULT_PROFILE = "default"

@@ -6,7 +6,7 @@ import os
 import platform
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -136,7 +136,7 @@ def _version(document: Any) -> Finding:
 def _clock(response: httpx.Response) -> Finding:
     """Whether this machine's clock agrees with the server's: TLS and expiry depend on it."""
     try:
-        ahead = (datetime.now(timezone.utc) - parsedate_to_datetime(response.headers["Date"])).total_seconds()
+        ahead = (datetime.now(UTC) - parsedate_to_datetime(response.headers["Date"])).total_seconds()
     except (KeyError, ValueError, TypeError):
         return Finding("clock", True, "the server does not say its time")
     if abs(ahead) > CLOCK_SECONDS:

@@ -7,12 +7,12 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from mobiletest_automation.flows.nodes import suggest
+from mobiletest_automation.flows.subflows import ENDINGS
+from mobiletest_automation.flows.workspace import FLOW_ENDINGS
+from mobiletest_automation.flows.workspace_files import DEPTH_LIMIT, TEXT_BYTES, is_text, normalize_path
+from mobiletest_automation.flows.workspace_media import FILE_BYTES
 from mobiletest_cli.errors import INVALID_FILE, CliError
-from mobiletest_cli.flows.nodes import suggest
-from mobiletest_cli.flows.subflows import ENDINGS
-from mobiletest_cli.flows.workspace import FLOW_ENDINGS
-from mobiletest_cli.flows.workspace_files import DEPTH_LIMIT, TEXT_BYTES, is_text, normalize_path
-from mobiletest_cli.flows.workspace_media import FILE_BYTES
 
 FLOW_FOLDER = ".maestro"
 MEDIA_ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".mp4", ".m4v", ".mov")

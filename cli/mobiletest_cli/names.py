@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from unicodedata import normalize
 
+from mobiletest_automation.flows.printable import visible
 from mobiletest_cli.errors import USAGE, CliError
-from mobiletest_cli.flows.printable import visible
 
 _ID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.ASCII)
 _UNUSABLE = re.compile(r"[\t\n<>:\"/\\|?*\ufffd]")

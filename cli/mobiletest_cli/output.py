@@ -11,14 +11,14 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from mobiletest_automation.flows.printable import guard_line_starts, one_line, printable
 from mobiletest_cli.errors import INVALID_FILE, UNREACHABLE, USAGE, CliError, RequestRefused
-from mobiletest_cli.flows.printable import guard_line_starts, one_line, printable
 from mobiletest_cli.printable import WorkflowCommand, printable_json
 
 if TYPE_CHECKING:
@@ -290,7 +290,7 @@ def utc_time(text: str) -> str:
         moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
         if len(text) <= len("2026-12-24"):
             moment = moment.replace(hour=23, minute=59, second=59)
-        moment = moment.astimezone(timezone.utc)
+        moment = moment.astimezone(UTC)
     except (ValueError, OverflowError):
         raise CliError(f'"{text}" is not a day or time', USAGE, "Such as 2026-12-24, or 2026-12-24T18:00") from None
     return moment.isoformat().replace("+00:00", "Z")
@@ -301,7 +301,7 @@ def ago(text: str | None) -> str:
     if not text:
         return "never"
     moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
-    seconds = max(0, round((datetime.now(timezone.utc) - moment).total_seconds()))
+    seconds = max(0, round((datetime.now(UTC) - moment).total_seconds()))
     for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
         if seconds >= length:
             count = seconds // length

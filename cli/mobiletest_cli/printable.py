@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from mobiletest_cli.flows.printable import FLAGS, IN_LINE, UNPRINTABLE, printable
+from mobiletest_automation.flows.printable import FLAGS, IN_LINE, UNPRINTABLE, printable
 
 _IN_JSON = re.compile(f"{UNPRINTABLE}|{IN_LINE}", FLAGS)
 _DATA = {"%": "%25", "\r": "%0D", "\n": "%0A"}

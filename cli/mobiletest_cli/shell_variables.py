@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from mobiletest_cli.flows.environment import BUILT_IN_NAMES
-from mobiletest_cli.flows.variable_reads import variables_read
+from mobiletest_automation.flows.environment import BUILT_IN_NAMES
+from mobiletest_automation.flows.variable_reads import variables_read
 from mobiletest_cli.workspace import Workspace
 
 PREFIX = "MAESTRO_"

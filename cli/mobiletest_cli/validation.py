@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from mobiletest_cli.flows.printable import visible
-from mobiletest_cli.flows.workspace_config import Remark
+from mobiletest_automation.flows.printable import visible
+from mobiletest_automation.flows.workspace_config import Remark
 from mobiletest_cli.workspace import Workspace
 
 ERROR, NOTICE = "error", "notice"

@@ -13,13 +13,12 @@ from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 
-from mobiletest_cli.errors import INVALID_FILE, CliError
-from mobiletest_cli.flows.found_workspace import FoundWorkspace, find_flows
-from mobiletest_cli.flows.subflows import SCRIPT_ENDINGS
-from mobiletest_cli.flows.workspace import FLOW_ENDINGS, InvalidWorkspace, may_be_flow
-from mobiletest_cli.flows.workspace import Workspace as FlowWorkspace
-from mobiletest_cli.flows.workspace_config import CONFIG_FILES, CONFIG_KEYS
-from mobiletest_cli.flows.workspace_files import (
+from mobiletest_automation.flows.found_workspace import FoundWorkspace, find_flows
+from mobiletest_automation.flows.subflows import SCRIPT_ENDINGS
+from mobiletest_automation.flows.workspace import FLOW_ENDINGS, InvalidWorkspace, may_be_flow
+from mobiletest_automation.flows.workspace import Workspace as FlowWorkspace
+from mobiletest_automation.flows.workspace_config import CONFIG_FILES, CONFIG_KEYS
+from mobiletest_automation.flows.workspace_files import (
     MANIFEST,
     TEXT_BYTES,
     InvalidFiles,
@@ -32,7 +31,8 @@ from mobiletest_cli.flows.workspace_files import (
     is_text,
     normalize_path,
 )
-from mobiletest_cli.flows.workspace_media import FILE_BYTES
+from mobiletest_automation.flows.workspace_media import FILE_BYTES
+from mobiletest_cli.errors import INVALID_FILE, CliError
 from mobiletest_cli.folder_search import FLOW_FOLDER, FoundFiles, NamedFiles, search, shown, unreadable
 
 _EARLIEST = (1980, 1, 1, 0, 0, 0)

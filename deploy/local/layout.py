@@ -91,6 +91,7 @@ def plan_layout(
 
 
 def python_path() -> str:
-    """PYTHONPATH for the services and the generated code, independent of the working directory."""
+    """PYTHONPATH for the services, automation and the generated code, independent of the working directory."""
     inherited = os.environ.get("PYTHONPATH")
-    return os.pathsep.join([str(ROOT), str(ROOT / "gen"), *([inherited] if inherited else [])])
+    ours = (str(ROOT), str(ROOT / "gen"), str(ROOT / "automation"))
+    return os.pathsep.join([*ours, *([inherited] if inherited else [])])

@@ -13,7 +13,7 @@ from deploy.local.stack import Report, Stack
 
 async def reload_on_change(stack: Stack, report: Report) -> None:
     """Restart services until cancelled. One that does not start, because of a mistake, waits for the next change."""
-    async for changes in awatch(ROOT / "services", ROOT / "gen"):
+    async for changes in awatch(ROOT / "services", ROOT / "automation", ROOT / "gen"):
         files = sorted(Path(path).relative_to(ROOT) for _, path in changes)
         if names := _affected(stack, files):
             more = f" and {len(files) - 1} more" if len(files) > 1 else ""

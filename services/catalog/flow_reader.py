@@ -4,14 +4,14 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
+from mobiletest_automation.flows.loader import NO_FILES, Files, load_flow
+from mobiletest_automation.flows.nodes import DocumentError, Notice
 from services.catalog.model.tests import FlowProblem, ReadFlow, Step
 from services.catalog.model.values import InvalidValue
 from services.chassis.child_pool import ChildPool, JobFailed, JobLimits
 from services.chassis.child_process import preload
 from services.chassis.context import current
 from services.chassis.fair_turns import FairTurns
-from services.flows.loader import NO_FILES, Files, load_flow
-from services.flows.nodes import DocumentError, Notice
 
 LIMITS = JobLimits(cpu_seconds=5, wall_seconds=15, memory_bytes=128 * 2**20, answer_bytes=8 * 2**20)
 CHILDREN = 2

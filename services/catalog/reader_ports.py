@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
+from mobiletest_automation.flows.found_workspace import FoundWorkspace
+from mobiletest_automation.flows.loader import NO_FILES, Files
 from services.catalog.model.builds import Inspection, RejectedArtifact
 from services.catalog.model.tests import ReadFlow, Step
-from services.flows.found_workspace import FoundWorkspace
-from services.flows.loader import NO_FILES, Files
 
 
 class Inspector(Protocol):

@@ -7,17 +7,17 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from services.app_files.archive_limits import HostileArchive
+from mobiletest_automation.app_files.archive_limits import HostileArchive
+from mobiletest_automation.flows.found_workspace import FoundFlow, FoundWorkspace, find_flows
+from mobiletest_automation.flows.workspace import InvalidWorkspace
+from mobiletest_automation.flows.workspace_config import Remark
+from mobiletest_automation.flows.workspace_media import FILE_BYTES, MediaFile
 from services.catalog.inspection.workspace_archive import open_archive, read_file
 from services.catalog.model.values import InvalidValue
 from services.chassis.child_pool import ChildPool, JobFailed, JobLimits
 from services.chassis.child_process import preload
 from services.chassis.context import current
 from services.chassis.fair_turns import FairTurns
-from services.flows.found_workspace import FoundFlow, FoundWorkspace, find_flows
-from services.flows.workspace import InvalidWorkspace
-from services.flows.workspace_config import Remark
-from services.flows.workspace_media import FILE_BYTES, MediaFile
 
 LIMITS = JobLimits(cpu_seconds=30, wall_seconds=120, memory_bytes=256 * 2**20, answer_bytes=FILE_BYTES + 2**20)
 CHILDREN = 2

@@ -3,31 +3,25 @@
 import logging
 import re
 import sys
-from collections.abc import Callable, MutableMapping
-from contextvars import Context, ContextVar, copy_context
-from typing import Any, Protocol, TextIO, TypeAlias, cast
+from collections.abc import MutableMapping
+from typing import Any, Protocol, TextIO
 
 import orjson
 import structlog
-from structlog.typing import FilteringBoundLogger, Processor
+from structlog.typing import Processor
 
+from mobiletest_automation.flows.printable import printable
+from mobiletest_automation.logs import HIDDEN, add_mask, get, mask_text, masked_context, redact_text
 from services.chassis.context import current_or_none
-from services.flows.printable import printable
 
-_SECRET_TEXT = re.compile(
-    r"\bm[ts]_[A-Za-z0-9]{12}_[A-Za-z0-9]{4,}|(?i:bearer\s+)[^\s\"',]+|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)", re.ASCII
-)
+__all__ = ["LogSettings", "add_mask", "configure", "get", "masked_context", "processors", "redact", "redact_text"]
+
 _SECRET_NAMES = re.compile(r"(?i)authorization|cookie|password|secret|token$|api_?key$", re.ASCII)
-_HIDDEN = "[hidden]"
 
 _OURS = frozenset(("level", "module", "timestamp"))
 """Fields that nobody else has written: a secret "error" must not hide errors from whoever watches the logs."""
 
 EventDict = MutableMapping[str, Any]
-Mask: TypeAlias = Callable[[str], str]
-"""A function that hides secrets in a text."""
-
-_masks: ContextVar[list[Mask]] = ContextVar("masks")
 
 
 class LogSettings(Protocol):
@@ -38,11 +32,6 @@ class LogSettings(Protocol):
 
     @property
     def log_format(self) -> str: ...
-
-
-def get(name: str) -> FilteringBoundLogger:
-    """A logger. Events are constant strings; variable values are fields."""
-    return cast(FilteringBoundLogger, structlog.get_logger(module=name))
 
 
 def configure(settings: LogSettings, stream: TextIO | None = None) -> None:
@@ -59,43 +48,22 @@ def configure(settings: LogSettings, stream: TextIO | None = None) -> None:
     _capture_stdlib(level, render, stream)
 
 
-def masked_context() -> Context:
-    """A context for a task: logs of the task and of those that it starts hide what any of them gives to `add_mask`."""
-    context = copy_context()
-    context.run(_masks.set, [])
-    return context
-
-
-def add_mask(mask: Mask) -> None:
-    """Hide what this function hides in all later logs of this `masked_context`; without one, of this task."""
-    masks = _masks.get(None)
-    if masks is None:
-        _masks.set([mask])
-    else:
-        masks.append(mask)
-
-
 def redact(_: object, __: str, event: EventDict) -> EventDict:
     """Hide keys, tokens and passwords, recognised by the name of the field or the pattern of the text, and what
     `add_mask` is for; and make texts printable, because apps, drivers and models have written parts of them.
     """
     kept = _OURS if "logger" in event else _OURS | {"event"}  # the event of a library is a text
     return {
-        name: value if name in kept else _HIDDEN if _SECRET_NAMES.search(name) else _clean(value)
+        name: value if name in kept else HIDDEN if _SECRET_NAMES.search(name) else _clean(value)
         for name, value in event.items()
     }
-
-
-def redact_text(text: str) -> str:
-    """The text with everything hidden that looks like a key or a token."""
-    return _SECRET_TEXT.sub(_HIDDEN, text)
 
 
 def _clean(value: object) -> object:
     if isinstance(value, str):
         return _clean_text(value)
     if isinstance(value, dict):
-        return {_clean(k): _HIDDEN if _SECRET_NAMES.search(str(k)) else _clean(v) for k, v in value.items()}
+        return {_clean(k): HIDDEN if _SECRET_NAMES.search(str(k)) else _clean(v) for k, v in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [_clean(item) for item in value]
     if value is None or isinstance(value, bool | int | float):
@@ -104,9 +72,7 @@ def _clean(value: object) -> object:
 
 
 def _clean_text(text: str) -> str:
-    for mask in _masks.get(()):
-        text = mask(text)
-    return printable(_SECRET_TEXT.sub(_HIDDEN, text))
+    return printable(redact_text(mask_text(text)))
 
 
 def _add_caller(_: object, __: str, event: EventDict) -> EventDict:

@@ -1,7 +1,7 @@
 """The metrics of this process: one registry, served on the admin port. Declaring a metric twice gives the same one."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from time import monotonic
 from typing import TypeVar
@@ -38,6 +38,15 @@ def histogram(
 ) -> Histogram:
     """A histogram, in seconds unless its name says otherwise."""
     return _declare(name, lambda: Histogram(name, help_text, labels, registry=REGISTRY, buckets=buckets))
+
+
+def register(counters: Iterable[Counter]) -> None:
+    """Add counters that were declared elsewhere, once."""
+    for each in counters:
+        name = next(iter(each.describe())).name + "_total"
+        if name not in _declared:
+            _declared[name] = each
+            REGISTRY.register(each)
 
 
 class LeaderGauge(Collector):

@@ -7,12 +7,13 @@ from typing import Any
 from mobiletest.executor.v1 import events_pb2, executions_pb2
 from mobiletest.types.v1 import platform_pb2
 
+from mobiletest_automation.model.devices import Platform
 from services.chassis.events import Event
 from services.chassis.proto_values import to_enum_number, to_timestamp
 from services.executor.messages import execution_proto, run_proto
 from services.executor.model.changes import Change, RunFact
 from services.executor.model.executions import Execution
-from services.executor.model.runs import Platform, Run
+from services.executor.model.runs import Run
 
 EXECUTION_EVENTS = "mobiletest.executor.v1.execution-events"
 RUN_REQUESTS = {

@@ -23,14 +23,14 @@ from junitparser.xunit2 import (
     TestSuite,
 )
 
+from mobiletest_automation.flows.printable import printable
+from mobiletest_automation.model.failures import Failure
+from mobiletest_automation.outside_texts import xml_characters
 from services.executor.model.attempts import Attempt
 from services.executor.model.executions import Execution
-from services.executor.model.failures import Failure
 from services.executor.model.reports import simulation
 from services.executor.model.runs import Run
 from services.executor.model.states import Status
-from services.executor.texts import xml_characters
-from services.flows.printable import printable
 
 _ORDER = (FailureElement, RerunFailure, FlakyFailure, Skipped, Error, RerunError, FlakyError)
 

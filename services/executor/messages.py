@@ -16,6 +16,18 @@ from mobiletest.types.v1 import (
     variant_pb2,
 )
 
+from mobiletest_automation.flows.environment import mask_environment
+from mobiletest_automation.flows.positions import SourcePosition
+from mobiletest_automation.model.failures import Failure
+from mobiletest_automation.model.results import Artifact, StepResult
+from mobiletest_automation.model.run_config import (
+    CacheRetryMode,
+    ExecutionMode,
+    FallbackTrigger,
+    Grounder,
+    LlmConfig,
+    RunConfig,
+)
 from services.chassis.proto_values import (
     json_to_struct,
     read_optional,
@@ -24,23 +36,12 @@ from services.chassis.proto_values import (
     to_enum_number,
     to_timestamp,
 )
-from services.executor.model.attempts import Artifact, Attempt, StepResult
+from services.executor.model.attempts import Attempt
 from services.executor.model.attribution import Ci
 from services.executor.model.executions import BuildConfig, Execution, PinnedBuild, status_message
-from services.executor.model.failures import Failure
 from services.executor.model.reports import artifact_url, metadata, report_metadata, simulation
-from services.executor.model.run_config import (
-    CacheRetryMode,
-    ExecutionMode,
-    FallbackTrigger,
-    Grounder,
-    LlmConfig,
-    RunConfig,
-)
 from services.executor.model.runs import Question, Run
 from services.executor.model.variants import EMPTY_VARIANT, Variant
-from services.flows.environment import mask_environment
-from services.flows.positions import SourcePosition
 
 
 def read_run_config(proto: run_config_pb2.RunConfig) -> RunConfig:

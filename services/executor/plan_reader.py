@@ -9,6 +9,8 @@ from mobiletest.catalog.v1 import resolution_pb2_grpc
 from mobiletest.types.v1 import limits_pb2 as types_pb2
 from mobiletest.types.v1 import platform_pb2
 
+from mobiletest_automation.flows.configuration import properties_of
+from mobiletest_automation.model.devices import Platform
 from services.chassis.batcher import Batcher
 from services.chassis.context import current
 from services.chassis.error_status import is_too_large
@@ -18,9 +20,8 @@ from services.chassis.proto_values import read_optional, struct_to_json, to_date
 from services.executor.limits import OrganisationLimitsCache
 from services.executor.messages import build_config_proto, read_run_config
 from services.executor.model.executions import BuildConfig, StartSubject
-from services.executor.model.runs import BuildArtifact, Platform, ResolvedRuns, RunPlan, RunTarget, TestFile
+from services.executor.model.runs import BuildArtifact, ResolvedRuns, RunPlan, RunTarget, TestFile
 from services.executor.ports.executions import PlanTooLarge
-from services.flows.configuration import properties_of
 
 RESOLVE_SECONDS = 5.0
 BATCH = 50

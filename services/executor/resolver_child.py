@@ -6,15 +6,15 @@ from functools import partial
 from mobiletest.executor.v1 import steps_pb2 as pb
 from mobiletest.types.v1 import platform_pb2
 
+from mobiletest_automation.flows.texts import shorten
+from mobiletest_automation.model.devices import Platform
+from mobiletest_automation.screen.elements import Element
+from mobiletest_automation.sentences.grounding import Grounding
 from services.chassis.errors import InvalidArgument
 from services.chassis.proto_values import json_to_struct, to_enum_member, value_to_json
-from services.executor.automation.screen.elements import Element
-from services.executor.automation.sentences.grounding import Grounding
-from services.executor.model.runs import Platform
 from services.executor.resolver_pool import REFUSED, RESOLVED, VALUE_LIMIT
 from services.executor.usecases.last_screen import LastScreen
 from services.executor.usecases.step_resolver import resolve_step
-from services.flows.texts import shorten
 
 _screen = LastScreen()
 

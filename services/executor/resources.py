@@ -5,6 +5,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Any
 
+from mobiletest_automation.model.devices import Session
 from services.chassis.health import AdminServer, Health
 from services.chassis.lifecycle import Background
 from services.chassis.migrations import open_migrated
@@ -15,7 +16,6 @@ from services.chassis.outbox_relay import OutboxRelay
 from services.chassis.producer import Producer
 from services.executor.catalog import RemoteCatalog, open_catalog_channel
 from services.executor.events import topics
-from services.executor.model.runs import Session
 from services.executor.settings import Settings
 from services.executor.storage.migrations import MIGRATIONS
 from services.executor.storage.runs import MongoRuns
@@ -89,7 +89,7 @@ def track_sessions(shared: Resources) -> SessionTracker:
 
     async def delete(session: Session) -> bool:
         # Imported for the first orphan, because with aiohttp it takes 9 MiB.
-        from services.executor.automation.devices.webdriver.sessions import delete_session
+        from mobiletest_automation.devices.webdriver.sessions import delete_session
 
         return await delete_session(session, timeout=DELETE_SECONDS, unclean=unclean)
 

@@ -9,13 +9,13 @@ from typing import Literal
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
 
+from mobiletest_automation.llm.budget import ModelBudget
+from mobiletest_automation.llm.endpoint import ModelEndpoint
+from mobiletest_automation.model.run_config import LlmConfig
+from mobiletest_automation.web_addresses import AddressPolicy
 from services.chassis.settings import ProcessSettings
-from services.chassis.web_addresses import AddressPolicy
-from services.executor.automation.llm.budget import ModelBudget
-from services.executor.automation.llm.endpoint import ModelEndpoint
 from services.executor.events import RUN_REQUEST_PARTITIONS
 from services.executor.model.limits import OrganisationLimits
-from services.executor.model.run_config import LlmConfig
 from services.executor.model.runs import RunLimits
 from services.executor.worker.processes.limits import AttemptLimits, CpuAllowance
 

@@ -1,5 +1,6 @@
 """The executor's metrics, updated from committed changes."""
 
+from mobiletest_automation.telemetry import COUNTERS
 from services.chassis import metrics
 from services.executor.model.attempts import Attempt
 from services.executor.model.changes import Change
@@ -21,11 +22,7 @@ running = metrics.gauge("mobiletest_executor_running_executions", "Runs that thi
 lease_expired = metrics.counter("mobiletest_lease_expired_total", "Leases revoked after a worker stopped renewing them")
 fencing_rejections = metrics.counter("mobiletest_fencing_rejections_total", "Writes refused: outdated fencing token")
 artifact_failures = metrics.counter("mobiletest_artifact_failures_total", "Artifacts that could not be stored")
-step_cache = metrics.counter("mobiletest_step_cache_total", "Sentences looked up in the step cache", ["outcome"])
 questions = metrics.counter("mobiletest_human_questions_total", "Questions to people that ended", ["outcome"])
-step_cache_failures = metrics.counter("mobiletest_step_cache_failures_total", "Times the step cache was unavailable")
-model_calls = metrics.counter("mobiletest_model_calls_total", "Model calls: answered, tried_again, failed", ["outcome"])
-model_tokens = metrics.counter("mobiletest_model_tokens_total", "Tokens used by models, prompt and completion")
 artifacts_delivered = metrics.counter("mobiletest_artifacts_delivered_total", "Spooled artifacts that were uploaded")
 artifacts_missing = metrics.counter("mobiletest_artifacts_missing_total", "Spooled artifacts dropped at their deadline")
 artifacts_expired = metrics.counter("mobiletest_artifacts_expired_total", "Artifacts deleted by retention")
@@ -47,12 +44,11 @@ device_slots = metrics.gauge(
 device_sessions = metrics.counter(
     "mobiletest_device_sessions_total", "Sessions at hubs: opened, failed", ["pool", "outcome"]
 )
-device_cleanings = metrics.counter(
-    "mobiletest_device_cleanings_total", "Devices cleaned of a session, or not: cleaned, failed", ["outcome"]
-)
 orphans_deleted = metrics.counter(
     "mobiletest_orphan_sessions_total", "Orphaned sessions: deleted, given_up", ["outcome"]
 )
+
+metrics.register(COUNTERS)
 
 
 def observe(change: Change) -> None:

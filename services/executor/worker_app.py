@@ -6,18 +6,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from uuid import uuid4
 
+from mobiletest_automation.devices.webdriver.sessions import WebDriverHubs, wait_for_unfinished
+from mobiletest_automation.llm.chat_client import open_client
+from mobiletest_automation.model.devices import Platform
+from mobiletest_automation.scripting.http import SendHttp
+from mobiletest_automation.web_addresses import AddressPolicy
 from services.chassis import child_process, logs
 from services.chassis.child_process import ChildLimits
 from services.chassis.consumer import Consumer
-from services.chassis.web_addresses import AddressPolicy
-from services.executor.automation.devices.pools.pooled_devices import PooledDevices
-from services.executor.automation.devices.webdriver.sessions import WebDriverHubs, wait_for_unfinished
-from services.executor.automation.llm.chat_client import open_client
-from services.executor.automation.llm.quota import ModelQuota
-from services.executor.automation.scripting.http import SendHttp
 from services.executor.events import RUN_REQUESTS
-from services.executor.model.runs import Platform
 from services.executor.model.workers import WorkerReport
+from services.executor.pools.pooled_devices import PooledDevices
 from services.executor.ports.runs import Attempts, ReleasedRun
 from services.executor.resources import Resources, track_sessions
 from services.executor.storage.baselines import MongoBaselines
@@ -37,6 +36,7 @@ from services.executor.worker.file_server import FileServer
 from services.executor.worker.heartbeat import Heartbeat
 from services.executor.worker.human_channel import HumanChannel
 from services.executor.worker.lease_renewer import LeaseRenewer
+from services.executor.worker.model_quota import DailyModelQuota
 from services.executor.worker.processes.attempt_start import ATTEMPT_PROCESS, AttemptStart, LogFormat
 from services.executor.worker.processes.pool import AttemptProcesses
 from services.executor.worker.release_watcher import ReleaseWatcher
@@ -52,7 +52,7 @@ STOP_SEARCH_SECONDS = 2.0
 STOP_CONSUMER_SECONDS = 3.0
 CLOSE_SECONDS = 8.0
 """For cleaning and closing the devices of the last runs."""
-SCRIPT_ENGINE = "services.executor.automation.scripting.preloaded"
+SCRIPT_ENGINE = "mobiletest_automation.scripting.preloaded"
 """Loads the script engine, which attempts share."""
 NICENESS = 10
 """Of the processes of attempts: below that of the worker, which renews their leases."""
@@ -235,7 +235,7 @@ async def _open_models(shared: Resources) -> Models | None:
     if endpoint is None:
         return None
     client = await shared.stack.enter_async_context(open_client(endpoint))
-    quota = ModelQuota(MongoModelUsage(shared.mongo), shared.catalog.limits)
+    quota = DailyModelQuota(MongoModelUsage(shared.mongo), shared.catalog.limits)
     shared.stack.push_async_callback(quota.close)
     return Models(client, shared.settings.llm_budget, quota, (endpoint.key, shared.settings.service_token))
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest_asyncio
 from playwright.async_api import Locator, expect
 
+from mobiletest_automation.model.devices import Platform
 from services.chassis.mongo import Mongo
-from services.executor.model.runs import Platform
 from services.executor.model.workers import PoolReport, WorkerReport
 from services.executor.storage.workers import MongoWorkers
 from tests.dashboard.conftest import Visitor

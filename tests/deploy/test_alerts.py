@@ -84,7 +84,9 @@ def test_the_alert_has_a_severity_and_a_runbook(alert: str) -> None:
 @pytest.mark.parametrize("alert", ALERTS)
 def test_metrics_and_labels_exist(alert: str) -> None:
     rule = ALERTS[alert]
-    sources = "".join(path.read_text() for path in (ROOT / "services").rglob("*.py"))
+    sources = "".join(
+        path.read_text() for folder in ("services", "automation") for path in (ROOT / folder).rglob("*.py")
+    )
     metrics = set(re.findall(r"mobiletest_\w+", rule["expr"]))
     assert metrics
     assert all(f'"{re.sub("_(bucket|count)$", "", metric)}"' in sources for metric in metrics)

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from services.executor.automation.devices.pools.config import read_pools
-from services.executor.automation.devices.pools.pool import DEFAULT_POOLS, Pool
 from services.executor.events import RUN_REQUESTS, TOPICS
+from services.executor.pools.config import read_pools
+from services.executor.pools.pool import DEFAULT_POOLS, Pool
 from tests.deploy.kustomize import (
     ROOT,
     TARGETS,
@@ -141,7 +141,9 @@ def test_scalers_find_the_broker_in_the_environment_of_what_they_scale() -> None
 
 
 def test_metrics_of_scalers_exist() -> None:
-    sources = "".join(path.read_text() for path in (ROOT / "services").rglob("*.py"))
+    sources = "".join(
+        path.read_text() for folder in ("services", "automation") for path in (ROOT / folder).rglob("*.py")
+    )
     queries = [trigger["metadata"]["query"] for _, trigger in triggers() if trigger["type"] == "prometheus"]
     for metric in re.findall(r"mobiletest_\w+", " ".join(queries)):
         assert f'"{metric}"' in sources

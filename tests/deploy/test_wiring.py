@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from services.executor.automation.devices.pools.config import read_pools
+from services.executor.pools.config import read_pools
 from tests.deploy.kustomize import (
     POD_IP,
     ROOT,

@@ -12,13 +12,13 @@ from typing import cast
 import pytest
 
 from deploy.devices.hubs import Hub, chromium_capabilities
-from services.chassis.web_addresses import AddressPolicy
-from services.executor.automation.devices.port import Build, DeviceInfo, Seed
-from services.executor.automation.devices.webdriver.device import WebDriverDevice
-from services.executor.automation.devices.webdriver.hub_connection import Json
-from services.executor.automation.devices.webdriver.hub_target import HubTarget
-from services.executor.automation.devices.webdriver.sessions import delete_session, open_device
-from services.executor.model.runs import Session
+from mobiletest_automation.devices.port import Build, DeviceInfo, Seed
+from mobiletest_automation.devices.webdriver.device import WebDriverDevice
+from mobiletest_automation.devices.webdriver.hub_connection import Json
+from mobiletest_automation.devices.webdriver.hub_target import HubTarget
+from mobiletest_automation.devices.webdriver.sessions import delete_session, open_device
+from mobiletest_automation.model.devices import Session
+from mobiletest_automation.web_addresses import AddressPolicy
 from tests.devices.hub_devices import OpenSession, SharedBrowser
 from tests.hubs import appium, chromedriver, serve_folder, web_shop
 

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from services.executor.automation.devices.port import Build, Device, DeviceInfo, OnSession, Seed
-from services.executor.automation.devices.webdriver.assembly import assemble_device
-from services.executor.automation.devices.webdriver.device import WebDriverDevice
-from services.executor.automation.devices.webdriver.driver_session import DriverSession
-from services.executor.automation.devices.webdriver.hub_connection import HubConnection, Json
-from services.executor.automation.devices.webdriver.hub_target import HubTarget
-from services.executor.automation.devices.webdriver.sessions import open_device
+from mobiletest_automation.devices.port import Build, Device, DeviceInfo, OnSession, Seed
+from mobiletest_automation.devices.webdriver.assembly import assemble_device
+from mobiletest_automation.devices.webdriver.device import WebDriverDevice
+from mobiletest_automation.devices.webdriver.driver_session import DriverSession
+from mobiletest_automation.devices.webdriver.hub_connection import HubConnection, Json
+from mobiletest_automation.devices.webdriver.hub_target import HubTarget
+from mobiletest_automation.devices.webdriver.sessions import open_device
 
 
 class HubDevices:

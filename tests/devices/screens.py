@@ -1,7 +1,7 @@
 """Looking at devices in tests: waits until the screen shows what a test is about."""
 
-from services.executor.automation.devices.port import Device
-from services.executor.automation.screen.elements import Element, Role, walk
+from mobiletest_automation.devices.port import Device
+from mobiletest_automation.screen.elements import Element, Role, walk
 from tests.eventually import eventually
 
 

@@ -4,14 +4,14 @@ import io
 
 from PIL import Image
 
-from services.executor.automation.attempt import AttemptRunner
-from services.executor.automation.attempt_request import AttemptRequest
-from services.executor.automation.devices.port import Build
-from services.executor.model.attempts import AttemptResult
-from services.executor.model.failures import Category
+from mobiletest_automation.attempt import AttemptRunner
+from mobiletest_automation.attempt_request import AttemptRequest
+from mobiletest_automation.devices.port import Build
+from mobiletest_automation.model.failures import Category
+from mobiletest_automation.model.results import AttemptResult
 from tests.devices.hub_devices import SharedBrowser
 from tests.fakes.devices import FakeEvidence
-from tests.unit.executor.automation.attempts import failure_of
+from tests.unit.automation.attempts import failure_of
 
 LOG_IN = ['Type "ada@example.com" into "Email"', 'Type "lovelace" into "Password"', 'Tap "Log in"']
 BUY_IN_SENTENCES = [

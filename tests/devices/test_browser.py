@@ -5,18 +5,18 @@ import io
 import pytest
 from PIL import Image
 
-from services.executor.automation.commands.selector_search import find_by_selector
-from services.executor.automation.devices.port import DeviceFailure
-from services.executor.automation.devices.webdriver.device import WebDriverDevice
-from services.executor.automation.screen.elements import Element, Point, Role, walk
-from services.executor.automation.screen.outline import Outline
-from services.executor.model.failures import Category
-from services.flows.commands import AssertVisible
-from services.flows.loader import parse_flow
+from mobiletest_automation.commands.selector_search import find_by_selector
+from mobiletest_automation.devices.port import DeviceFailure
+from mobiletest_automation.devices.webdriver.device import WebDriverDevice
+from mobiletest_automation.flows.commands import AssertVisible
+from mobiletest_automation.flows.loader import parse_flow
+from mobiletest_automation.model.failures import Category
+from mobiletest_automation.screen.elements import Element, Point, Role, walk
+from mobiletest_automation.screen.outline import Outline
 from tests.devices.conftest import OpenPage
 from tests.devices.screens import find, seen, shows, texts
 from tests.eventually import eventually
-from tests.unit.executor.automation.attempts import fails
+from tests.unit.automation.attempts import fails
 
 
 async def test_the_tree_has_roles_names_states_and_bounds(browser: WebDriverDevice) -> None:

@@ -3,14 +3,14 @@
 import pytest
 
 from deploy.local.ports import Ports
-from services.executor.automation.devices.port import DeviceFailure, LaunchOptions
-from services.executor.automation.devices.webdriver.device import WebDriverDevice
-from services.executor.automation.devices.webdriver.hub_connection import Json
-from services.executor.model.failures import Category
-from services.flows.device_commands import Mode, Orientation
+from mobiletest_automation.devices.port import DeviceFailure, LaunchOptions
+from mobiletest_automation.devices.webdriver.device import WebDriverDevice
+from mobiletest_automation.devices.webdriver.hub_connection import Json
+from mobiletest_automation.flows.device_commands import Mode, Orientation
+from mobiletest_automation.model.failures import Category
 from tests.devices.conftest import OpenBrowser, OpenPage
 from tests.devices.screens import seen, shows
-from tests.unit.executor.automation.attempts import fails
+from tests.unit.automation.attempts import fails
 
 
 @pytest.fixture

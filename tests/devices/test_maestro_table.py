@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from deploy.devices.hubs import Hub
-from services.executor.automation.devices.port import Build
+from mobiletest_automation.devices.port import Build
 from tests.devices.conftest import BROWSER, PHONE, browser_target, phone_target
 from tests.devices.hub_devices import HubDevices, SharedBrowser
 from tests.hubs import serve_folder

@@ -5,20 +5,20 @@ from typing import Any
 
 from PIL import Image
 
-from services.executor.automation.attempt import AttemptRunner
-from services.executor.automation.attempt_request import AttemptRequest
-from services.executor.automation.devices.port import Build
-from services.executor.automation.llm.budget import ModelBudget
-from services.executor.automation.llm.chat_client import ModelEndpoint, open_client
-from services.executor.automation.llm.language_models import LanguageModels
-from services.executor.model.attempts import AttemptResult
-from services.executor.model.failures import Category
-from services.executor.model.run_config import ExecutionMode, Grounder, LlmConfig, RunConfig
+from mobiletest_automation.attempt import AttemptRunner
+from mobiletest_automation.attempt_request import AttemptRequest
+from mobiletest_automation.devices.port import Build
+from mobiletest_automation.llm.budget import ModelBudget
+from mobiletest_automation.llm.chat_client import ModelEndpoint, open_client
+from mobiletest_automation.llm.language_models import LanguageModels
+from mobiletest_automation.model.failures import Category
+from mobiletest_automation.model.results import AttemptResult
+from mobiletest_automation.model.run_config import ExecutionMode, Grounder, LlmConfig, RunConfig
 from tests.devices.hub_devices import SharedBrowser
 from tests.devices.test_attempts import LOG_IN
 from tests.fakes.devices import FakeEvidence
 from tests.fakes.llm import FakeEndpoint, call, last_screen
-from tests.unit.executor.automation.attempts import failure_of
+from tests.unit.automation.attempts import failure_of
 
 DEFAULT = RunConfig()
 VISION = RunConfig(execution_mode=ExecutionMode(grounder_type=Grounder.VISION))

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from services.executor.automation.devices.webdriver.device import WebDriverDevice
-from services.executor.automation.devices.webdriver.hub_connection import Json
-from services.executor.automation.screen.elements import Point, Role
-from services.executor.model.failures import Category
+from mobiletest_automation.devices.webdriver.device import WebDriverDevice
+from mobiletest_automation.devices.webdriver.hub_connection import Json
+from mobiletest_automation.model.failures import Category
+from mobiletest_automation.screen.elements import Point, Role
 from tests.devices.conftest import OpenPhone
 from tests.devices.screens import find, seen
-from tests.unit.executor.automation.attempts import fails
+from tests.unit.automation.attempts import fails
 
 
 @pytest.fixture

@@ -10,24 +10,24 @@ import pytest
 
 from deploy.devices import hubs
 from deploy.devices.hubs import Hub
-from services.executor.automation.devices.port import Build, Device, DeviceFailure
-from services.executor.automation.devices.webdriver.driver_session import DriverSession
-from services.executor.automation.devices.webdriver.hub_connection import DriverError, HubConnection
-from services.executor.automation.devices.webdriver.sessions import (
+from mobiletest_automation.devices.port import Build, Device, DeviceFailure
+from mobiletest_automation.devices.webdriver.driver_session import DriverSession
+from mobiletest_automation.devices.webdriver.hub_connection import DriverError, HubConnection
+from mobiletest_automation.devices.webdriver.sessions import (
     delete_session,
     is_ready,
     open_device,
     wait_for_unfinished,
 )
-from services.executor.automation.screen.elements import Point, Role
-from services.executor.model.failures import Category
-from services.executor.model.runs import Session
+from mobiletest_automation.model.devices import Session
+from mobiletest_automation.model.failures import Category
+from mobiletest_automation.screen.elements import Point, Role
 from tests.devices.conftest import BROWSER, FAKE_APP, PHONE, browser_target, phone_target
 from tests.devices.gates import gate_before
 from tests.devices.screens import seen
 from tests.eventually import eventually
 from tests.hubs import start_hub
-from tests.unit.executor.automation.attempts import fails
+from tests.unit.automation.attempts import fails
 
 
 @pytest.fixture

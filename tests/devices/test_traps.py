@@ -6,14 +6,14 @@ from dataclasses import replace
 import pytest
 
 from deploy.devices.hubs import Hub
-from services.executor.automation.devices.port import Build, DeviceFailure, LaunchOptions
-from services.executor.automation.devices.webdriver.device import WebDriverDevice
-from services.executor.automation.devices.webdriver.sessions import open_device
-from services.executor.automation.screen.elements import Point, Role, walk
-from services.executor.model.failures import Category
+from mobiletest_automation.devices.port import Build, DeviceFailure, LaunchOptions
+from mobiletest_automation.devices.webdriver.device import WebDriverDevice
+from mobiletest_automation.devices.webdriver.sessions import open_device
+from mobiletest_automation.model.failures import Category
+from mobiletest_automation.screen.elements import Point, Role, walk
 from tests.devices.conftest import BROWSER, OpenBrowser, OpenPage, browser_target
 from tests.devices.screens import seen, shows, texts
-from tests.unit.executor.automation.attempts import fails
+from tests.unit.automation.attempts import fails
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from typing import Any
 from tests.e2e.client import Answer, Api, created, fresh
 from tests.fakes.workspaces import zip_files
 
-FOLDERS = Path(__file__).parents[1] / "unit" / "flows" / "workspaces"
+FOLDERS = Path(__file__).parents[1] / "unit" / "automation" / "flows" / "workspaces"
 ZIP = {"Content-Type": "application/zip"}
 LISTS = ("created", "changed", "unchanged", "refused", "missing")
 

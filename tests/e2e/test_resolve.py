@@ -7,7 +7,7 @@ import pytest
 
 from tests.e2e.client import Answer, Api
 
-SCREENS = Path(__file__).parents[1] / "unit/executor/automation/sentences/corpus"
+SCREENS = Path(__file__).parents[1] / "unit/automation/sentences/corpus"
 LOGIN = (SCREENS / "login.android.xml").read_text()
 PRODUCTS = (SCREENS / "products.ios.xml").read_text()
 CART = (SCREENS / "cart.html").read_text()

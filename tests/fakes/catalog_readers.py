@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from mobiletest_automation.flows.found_workspace import FoundWorkspace
+from mobiletest_automation.flows.loader import NO_FILES, Files
 from services.catalog.flow_reader import read_flow
 from services.catalog.inspection.workspace_archive import read_file
 from services.catalog.model.builds import Inspection, RejectedArtifact
 from services.catalog.model.tests import ReadFlow, Step
 from services.catalog.workspace_reader import answer, parse_answer
-from services.flows.found_workspace import FoundWorkspace
-from services.flows.loader import NO_FILES, Files
 
 
 class FakeWorkspaceReader:

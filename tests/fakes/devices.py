@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from services.executor.automation.devices.port import (
+from mobiletest_automation.devices.port import (
     LAUNCH,
     Build,
     Device,
@@ -16,10 +16,10 @@ from services.executor.automation.devices.port import (
     Seed,
     VirtualTimer,
 )
-from services.executor.automation.screen.elements import Bounds, Element, Point, Role
-from services.executor.model.runs import Session
-from services.flows.commands import BaseCommand
-from services.flows.device_commands import Mode, Orientation
+from mobiletest_automation.flows.commands import BaseCommand
+from mobiletest_automation.flows.device_commands import Mode, Orientation
+from mobiletest_automation.model.devices import Session
+from mobiletest_automation.screen.elements import Bounds, Element, Point, Role
 
 Target = Element | Point
 

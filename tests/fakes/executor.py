@@ -6,17 +6,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import uuid4
 
+from mobiletest_automation.model.devices import Platform
+from mobiletest_automation.model.results import AttemptResult
 from services.chassis.byte_ranges import FilePart
 from services.chassis.errors import NotFound, Unavailable
-from services.executor.model.attempts import AttemptResult
 from services.executor.model.executions import BuildConfig, ExecutionKind, StartSubject, TestSelection
 from services.executor.model.limits import UNLIMITED, OrganisationLimits
-from services.executor.model.runs import (
-    Platform,
-    ResolvedRuns,
-    RunPlan,
-    RunTarget,
-)
+from services.executor.model.runs import ResolvedRuns, RunPlan, RunTarget
 from services.executor.ports.baselines import TestKey
 from services.executor.ports.executions import PlanTooLarge
 from services.executor.ports.runs import Claim, Progress

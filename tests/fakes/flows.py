@@ -1,6 +1,6 @@
 """What the catalog stores of a flow, for tests of what is done with it later."""
 
-from services.flows.loader import NO_FILES, Files, Json, load_flow
+from mobiletest_automation.flows.loader import NO_FILES, Files, Json, load_flow
 
 
 def stored_steps(text: str, files: Files = NO_FILES) -> list[Json]:

@@ -3,9 +3,9 @@
 import asyncio
 from dataclasses import dataclass
 
-from services.executor.automation.devices.port import Build, Device, DeviceFailure, DeviceInfo, OnSession
-from services.executor.automation.devices.webdriver.hub_target import HubTarget
-from services.executor.model.runs import Session
+from mobiletest_automation.devices.port import Build, Device, DeviceFailure, DeviceInfo, OnSession
+from mobiletest_automation.devices.webdriver.hub_target import HubTarget
+from mobiletest_automation.model.devices import Session
 from tests.fakes.devices import FakeDevice
 
 

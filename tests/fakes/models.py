@@ -4,10 +4,12 @@ from collections.abc import Iterable, Sequence
 
 from pydantic import SecretStr
 
-from services.executor.automation.llm.budget import BudgetTracker
-from services.executor.automation.llm.chat_protocol import ChatRequest, Reply, ToolCall
-from services.executor.automation.llm.endpoint import ModelEndpoint
-from services.executor.automation.model_ports import (
+from mobiletest_automation.llm.budget import BudgetTracker
+from mobiletest_automation.llm.chat_protocol import ChatRequest, Reply, ToolCall
+from mobiletest_automation.llm.endpoint import ModelEndpoint
+from mobiletest_automation.model.results import CacheOutcome
+from mobiletest_automation.model.run_config import LlmConfig
+from mobiletest_automation.model_ports import (
     ActionDialog,
     CannotContinue,
     GoalReached,
@@ -23,10 +25,8 @@ from services.executor.automation.model_ports import (
     TaskDone,
     Transcript,
 )
-from services.executor.automation.ports import CacheLookup, ChosenAction, GetScreen, StepCacheKey, StoredSteps
-from services.executor.automation.screen.elements import Element
-from services.executor.model.attempts import CacheOutcome
-from services.executor.model.run_config import LlmConfig
+from mobiletest_automation.ports import CacheLookup, ChosenAction, GetScreen, StepCacheKey, StoredSteps
+from mobiletest_automation.screen.elements import Element
 
 
 class FakeModel:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
-from services.executor.automation.ports import HumanQuestion
+from mobiletest_automation.ports import HumanQuestion
 
 
 class FakeHuman:

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
-from services.executor.automation.screen.fingerprint import ScreenFingerprint
-from services.executor.automation.step_cache.entries import SCREENS_LIMIT, CachedSentence, CacheEntry
+from mobiletest_automation.screen.fingerprint import ScreenFingerprint
+from mobiletest_automation.step_cache.entries import SCREENS_LIMIT, CachedSentence, CacheEntry
 
 
 class FakeStepCacheStore:

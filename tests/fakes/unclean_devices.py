@@ -1,14 +1,15 @@
 """Devices to clean, in memory."""
 
-from services.executor.model.unclean_devices import UncleanDevice
+from mobiletest_automation.devices.port import MarksUnavailable
+from mobiletest_automation.model.unclean_devices import UncleanDevice
 
 
 class FakeUncleanDevices:
-    """The port `UncleanDevices`; while `down` is set every call fails with it."""
+    """The port `UncleanDevices`; while `down` is set every call raises it."""
 
     def __init__(self) -> None:
         self.marked: dict[tuple[str, str], UncleanDevice] = {}
-        self.down: Exception | None = None
+        self.down: type[MarksUnavailable] | None = None
 
     async def mark(self, device: UncleanDevice) -> None:
         self._check()

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias, cast
 
-from services.executor.automation.devices.webdriver.driver_session import DriverSession
-from services.executor.automation.devices.webdriver.hub_connection import HubConnection, Json
-from services.executor.automation.devices.webdriver.hub_target import HubTarget
+from mobiletest_automation.devices.webdriver.driver_session import DriverSession
+from mobiletest_automation.devices.webdriver.hub_connection import HubConnection, Json
+from mobiletest_automation.devices.webdriver.hub_target import HubTarget
 
 TARGET = HubTarget(url="http://hub", capabilities={}, dedicated=True)
 

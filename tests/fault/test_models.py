@@ -8,10 +8,10 @@ from functools import partial
 from time import monotonic
 from typing import Any
 
-from services.executor.automation.llm.budget import ModelBudget
-from services.executor.automation.llm.chat_client import REPLY_LIMIT
-from services.executor.model.failures import Category
-from services.executor.model.run_config import ExecutionMode, Grounder, RunConfig
+from mobiletest_automation.llm.budget import ModelBudget
+from mobiletest_automation.llm.chat_client import REPLY_LIMIT
+from mobiletest_automation.model.failures import Category
+from mobiletest_automation.model.run_config import ExecutionMode, Grounder, RunConfig
 from tests.eventually import eventually
 from tests.fakes.llm import (
     FakeEndpoint,

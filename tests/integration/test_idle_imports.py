@@ -11,7 +11,7 @@ UNUSED = {
     "services.catalog.app": ("aiohttp", *FOR_FEW_CALLS),
     "services.reporting.app": ("aiohttp", "re2", "yaml", *FOR_FEW_CALLS),
     "services.executor.app": ("aiohttp", "PIL", "wasmtime", "yaml", "services.executor.worker_app", *FOR_FEW_CALLS),
-    "services.executor.worker_app": ("wasmtime", "services.executor.automation.attempt", *FOR_FEW_CALLS),
+    "services.executor.worker_app": ("wasmtime", "mobiletest_automation.attempt", *FOR_FEW_CALLS),
 }
 IMPORT_EACH = """
 import importlib, os, pathlib, sys

@@ -5,14 +5,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from services.executor.automation.attempt import AttemptRunner
-from services.executor.automation.attempt_request import AttemptRequest
-from services.executor.automation.devices.port import Build, Devices
-from services.executor.automation.model_ports import Judgement
-from services.executor.model.attempts import AttemptResult, StepStatus
-from services.executor.model.failures import Category
-from services.executor.model.run_config import FallbackTrigger, RunConfig
-from services.flows.loader import Json
+from mobiletest_automation.attempt import AttemptRunner
+from mobiletest_automation.attempt_request import AttemptRequest
+from mobiletest_automation.devices.port import Build, Devices
+from mobiletest_automation.flows.loader import Json
+from mobiletest_automation.model.failures import Category
+from mobiletest_automation.model.results import AttemptResult, StepStatus
+from mobiletest_automation.model.run_config import FallbackTrigger, RunConfig
+from mobiletest_automation.model_ports import Judgement
 from tests.fakes.devices import FakeEvidence
 from tests.fakes.flows import stored_steps
 from tests.fakes.models import FakeModel

@@ -10,15 +10,17 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SERVICES = ROOT / "services"
+AUTOMATION = ROOT / "automation/mobiletest_automation"
 RULES = [
+    ("mobiletest_cli", ""),
     ("motor", r"chassis/mongo\.py"),
     ("pymongo", r"chassis/.*|\w+/storage(/.*|\.py)?|reporting/rebuild/store\.py"),
     ("aiokafka", r"chassis/.*"),
     ("obstore", r"chassis/.*"),
-    ("wasmtime", r"executor/automation/scripting/(guest|instance|engine)\.py"),
+    ("wasmtime", r"automation/scripting/(guest|instance|engine)\.py"),
     (
         "aiohttp",
-        r"chassis/.*|gateway/.*|executor/automation/(devices/webdriver/hub_connection|llm/chat_client)\.py|executor/.*(file_server|script_http)\.py",
+        r"chassis/.*|gateway/.*|automation/(devices/webdriver/hub_connection|llm/chat_client|http_body)\.py|executor/.*(file_server|script_http)\.py",
     ),
     ("mobiletest.catalog", r"(catalog|gateway|executor|reporting)/.*"),
     ("mobiletest.executor", r"(executor|gateway|reporting)/.*"),
@@ -33,6 +35,8 @@ IMPORT = re.compile(r"^ *(?:from (\S+) import |import ([^#\n]+))", re.MULTILINE)
 def modules() -> Iterator[tuple[str, Path]]:
     for path in sorted(SERVICES.rglob("*.py")):
         yield str(path.relative_to(SERVICES)), path
+    for path in sorted(AUTOMATION.rglob("*.py")):
+        yield f"automation/{path.relative_to(AUTOMATION)}", path
 
 
 @cache
@@ -62,28 +66,28 @@ def test_a_model_knows_the_standard_library_and_models_only() -> None:
         if re.match(r"\w+/model(/|\.py)", name)
         for module in imported(path)
         if module.split(".")[0] not in sys.stdlib_module_names
-        and not re.match(r"services\.\w+\.model|services\.flows", module)
+        and not re.match(r"services\.\w+\.model|mobiletest_automation\.(model|flows)", module)
     ]
     assert strange == []
 
 
-def test_what_is_shipped_with_the_command_line_needs_little() -> None:
-    """It knows nothing of the package around it, and needs only what the command line depends on."""
+def test_flows_and_app_files_need_little() -> None:
+    """The command line reads them without the extra `local`."""
     allowed = {*sys.stdlib_module_names, "yaml", "re2"}
     strange = [
         (name, module)
         for name, path in modules()
-        if name.startswith(("flows/", "app_files/"))
+        if name.startswith(("automation/flows/", "automation/app_files/"))
         for module in imported(path)
-        if not re.fullmatch(r"\.\w*|\.\.flows\.\w+", module) and module.split(".")[0] not in allowed
+        if not module.startswith(("mobiletest_automation.flows", "mobiletest_automation.app_files"))
+        and module.split(".")[0] not in allowed
     ]
     assert strange == []
 
 
-def test_services_import_each_other_by_their_full_names() -> None:
+def test_modules_are_imported_by_their_full_names() -> None:
     """The rules above know modules by these names."""
-    relative = {name for name, path in modules() if any(module.startswith(".") for module in imported(path))}
-    assert {name for name in relative if not name.startswith(("flows/", "app_files/"))} == set()
+    assert [name for name, path in modules() if any(module.startswith(".") for module in imported(path))] == []
 
 
 def test_the_environment_is_read_in_settings_only() -> None:

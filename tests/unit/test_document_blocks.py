@@ -8,9 +8,9 @@ import yaml
 from google.protobuf.descriptor import Descriptor
 from mobiletest.executor.v1 import runs_pb2, steps_pb2
 
+from mobiletest_automation.devices.simulated.model_file import read_model
+from mobiletest_automation.flows.workspace_files import read_manifest
 from mobiletest_cli.configuration import parse_project
-from services.executor.automation.devices.simulated.model_file import read_model
-from services.flows.workspace_files import read_manifest
 from tests.documents import ELSEWHERE, all_blocks, block, is_elsewhere, pages
 
 

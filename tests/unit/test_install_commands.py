@@ -7,7 +7,19 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PLACES = ("*.md", "Dockerfile", "Makefile", ".ci", "cli", "deploy", "docs", "examples", "protos", "services")
+PLACES = (
+    "*.md",
+    "Dockerfile",
+    "Makefile",
+    ".ci",
+    "automation",
+    "cli",
+    "deploy",
+    "docs",
+    "examples",
+    "protos",
+    "services",
+)
 _INSTALLER = re.compile(r"\b(pip3?|pipx|uv|uvx|poetry|pdm|conda|requirements?|package)\b", re.IGNORECASE)
 _BARE_NAME = re.compile(
     r"""(?<![\w./-])mobiletest[-_.]cli(\[[\w,-]*\])?(?!\ *@)(?=["'`\s,;)<>=~!]|$)""", re.IGNORECASE | re.MULTILINE

@@ -11,9 +11,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 LANGUAGE = (
-    "services/executor/automation/screen",
-    "services/executor/automation/sentences",
-    "services/executor/automation/step_cache",
+    "automation/mobiletest_automation/screen",
+    "automation/mobiletest_automation/sentences",
+    "automation/mobiletest_automation/step_cache",
     "services/reporting/model",
 )
 """Texts that people read: sentences, screens, messages of failures."""
@@ -59,7 +59,7 @@ def _constants(node: ast.expr) -> Iterator[object]:
     return (each.value for each in ast.walk(node) if isinstance(each, ast.Constant))
 
 
-@pytest.mark.parametrize("folder", ["cli/mobiletest_cli", "deploy", "services"])
+@pytest.mark.parametrize("folder", ["automation", "cli/mobiletest_cli", "deploy", "services"])
 def test_every_pattern_says_whether_it_means_ascii(folder: str) -> None:
     paths = [(path, str(path.relative_to(ROOT))) for path in sorted((ROOT / folder).rglob("*.py"))]
     sources = [(name, path.read_text()) for path, name in paths if not name.startswith(LANGUAGE)]

@@ -15,7 +15,7 @@ from mobiletest_cli.context import DEFAULT_FOLDER, Context, app_option, command,
 from mobiletest_cli.errors import USAGE, CliError
 
 if TYPE_CHECKING:
-    from mobiletest_cli.flows.environment import VariableValue
+    from mobiletest_automation.flows.environment import VariableValue
     from mobiletest_cli.output import Output
     from mobiletest_cli.start import Selection
 
@@ -196,7 +196,7 @@ def _with_secrets(
     env: Mapping[str, VariableValue], names: Sequence[str], environ: Mapping[str, str]
 ) -> Mapping[str, VariableValue]:
     """The variables, and those of --secret declared so, with the value of the environment, or else of the variable."""
-    from mobiletest_cli.flows.environment import override, text_of
+    from mobiletest_automation.flows.environment import override, text_of
 
     found = dict(env)
     for name in names:

@@ -10,8 +10,8 @@ import anyio
 import anyio.to_thread
 from mcp.server.mcpserver.exceptions import ToolError
 
+from mobiletest_automation.flows.printable import printable
 from mobiletest_cli.errors import CliError
-from mobiletest_cli.flows.printable import printable
 from mobiletest_cli.printable import printable_values
 
 P = ParamSpec("P")

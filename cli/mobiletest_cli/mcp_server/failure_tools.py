@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from mcp.server.mcpserver import Image
 from pydantic import Field
 
+from mobiletest_automation.flows.printable import printable
 from mobiletest_cli import presentation
 from mobiletest_cli.api import Api
 from mobiletest_cli.errors import INVALID_FILE, NOT_FOUND, CliError
-from mobiletest_cli.flows.printable import printable
 from mobiletest_cli.mcp_server.read_tools import Answer, ExecutionId
 from mobiletest_cli.mcp_server.summaries import cut, run_summary
 from mobiletest_cli.printable import printable_values

@@ -12,10 +12,10 @@ import anyio.from_thread
 from mcp.server.mcpserver import Context
 from pydantic import Field
 
+from mobiletest_automation.flows.printable import printable
 from mobiletest_cli import lookup, presentation
 from mobiletest_cli.api import Api
 from mobiletest_cli.errors import NOT_FOUND, USAGE, CliError, RequestRefused
-from mobiletest_cli.flows.printable import printable
 from mobiletest_cli.mcp_server.calls import Calls
 from mobiletest_cli.mcp_server.failure_tools import Step
 from mobiletest_cli.mcp_server.project_files import ProjectFiles

@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
+from mobiletest_automation.flows.printable import printable
 from mobiletest_cli.errors import NO_VERDICT, CliError
-from mobiletest_cli.flows.printable import printable
 from mobiletest_cli.presentation import place, positions
 from mobiletest_cli.results.report import repository_path
 

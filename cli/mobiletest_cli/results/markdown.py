@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from mobiletest_cli.flows.printable import printable
+from mobiletest_automation.flows.printable import printable
 from mobiletest_cli.output import duration
 from mobiletest_cli.presentation import counts, is_simulated, outcome, simulation, state
 from mobiletest_cli.results.report import ENDED, Report, earlier_failures, shorten

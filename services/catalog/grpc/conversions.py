@@ -6,11 +6,11 @@ from google.protobuf.message import Message
 from google.protobuf.struct_pb2 import Struct
 from mobiletest.types.v1 import platform_pb2, quarantine_pb2
 
+from mobiletest_automation.flows.environment import Environment
 from services.catalog.model.tests import Quarantine
 from services.catalog.model.values import Page, Platform
 from services.chassis.errors import InvalidArgument, Violation
 from services.chassis.proto_values import PageRequest, json_to_struct, to_timestamp
-from services.flows.environment import Environment
 
 
 def page_of(request: PageRequest) -> Page:

@@ -4,13 +4,13 @@ from collections.abc import AsyncIterator, Iterable
 
 from mobiletest.catalog.v1 import tests_pb2
 
+from mobiletest_automation.flows.positions import digest_positions
+from mobiletest_automation.flows.workspace_config import Remark
 from services.catalog.model.imports import ImportReport
 from services.catalog.model.tests import Test
 from services.catalog.usecases.imports import NewImport
 from services.chassis.errors import InvalidArgument
 from services.chassis.proto_values import read_optional
-from services.flows.positions import digest_positions
-from services.flows.workspace_config import Remark
 
 
 async def read_import(requests: AsyncIterator[tests_pb2.ImportTestsRequest]) -> NewImport:

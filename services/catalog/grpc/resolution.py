@@ -9,6 +9,7 @@ from typing import Any
 from mobiletest.catalog.v1 import resolution_pb2, resolution_pb2_grpc
 from mobiletest.types.v1 import selection_pb2
 
+from mobiletest_automation.flows.environment import override
 from services.catalog.grpc.conversions import env_message, platform_number
 from services.catalog.grpc.limits import limits_message
 from services.catalog.grpc.tests import file_messages, step_messages
@@ -25,7 +26,6 @@ from services.chassis.error_status import TOO_LARGE
 from services.chassis.errors import InvalidArgument
 from services.chassis.fair_turns import FairTurns
 from services.chassis.proto_values import read_optional, to_timestamp
-from services.flows.environment import override
 
 PART_BYTES = 1024 * 1024
 ANSWER_BYTES = 512 * 1024

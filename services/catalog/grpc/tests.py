@@ -9,6 +9,8 @@ from google.protobuf.empty_pb2 import Empty
 from google.protobuf.struct_pb2 import Value
 from mobiletest.catalog.v1 import tests_pb2, tests_pb2_grpc
 
+from mobiletest_automation.flows.environment import mask_environment
+from mobiletest_automation.flows.workspace_media import MediaFile
 from services.catalog.grpc.builds import read_chunks
 from services.catalog.grpc.conversions import (
     env_message,
@@ -36,8 +38,6 @@ from services.chassis.proto_values import (
     to_timestamp,
     value_to_json,
 )
-from services.flows.environment import mask_environment
-from services.flows.workspace_media import MediaFile
 
 _CHANGEABLE = ("name", "description", "platform", "tags", "steps", "timeout_seconds", "flow", "flow_files", "env")
 

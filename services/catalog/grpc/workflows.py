@@ -10,13 +10,13 @@ from google.protobuf.json_format import MessageToDict, ParseDict
 from mobiletest.catalog.v1 import workflows_pb2, workflows_pb2_grpc
 from mobiletest.types.v1 import run_config_pb2
 
+from mobiletest_automation.flows.environment import mask_environment
+from mobiletest_automation.flows.labels import normalize
 from services.catalog.grpc.conversions import env_message, named_fields, page_of
 from services.catalog.model.values import Json
 from services.catalog.model.workflows import NO_BUILD_CONFIG, AppChoice, BuildConfig, Workflow
 from services.catalog.usecases.workflows import NewWorkflow, WorkflowUseCases
 from services.chassis.proto_values import page_fields, read_optional, struct_to_json, to_timestamp
-from services.flows.environment import mask_environment
-from services.flows.labels import normalize
 
 _CHANGEABLE = ("name", "description", "test_ids", "tags", "run_config", "build_config", "max_parallel", "env")
 

@@ -5,8 +5,8 @@ import os
 from dataclasses import asdict
 from pathlib import Path
 
-from services.app_files import reader
-from services.app_files.archive_limits import HostileArchive
+from mobiletest_automation.app_files import reader
+from mobiletest_automation.app_files.archive_limits import HostileArchive
 from services.catalog.model.builds import Inspection, RejectedArtifact
 from services.catalog.model.values import Platform
 from services.chassis.child_pool import ChildPool, JobFailed, JobLimits

@@ -7,9 +7,9 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from services.app_files.archive_limits import HostileArchive, check_directory, check_entries
-from services.flows.nodes import quote
-from services.flows.workspace_files import (
+from mobiletest_automation.app_files.archive_limits import HostileArchive, check_directory, check_entries
+from mobiletest_automation.flows.nodes import quote
+from mobiletest_automation.flows.workspace_files import (
     InvalidFiles,
     WorkspaceFiles,
     check_path,
@@ -18,7 +18,7 @@ from services.flows.workspace_files import (
     is_ignored,
     normalize_path,
 )
-from services.flows.workspace_media import FILE_BYTES
+from mobiletest_automation.flows.workspace_media import FILE_BYTES
 
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _ENCRYPTED, _UTF8 = 0x1, 0x800

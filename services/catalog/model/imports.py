@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TypeAlias
 
+from mobiletest_automation.flows.found_workspace import FoundFlow, FoundWorkspace
+from mobiletest_automation.flows.workspace_config import Remark
 from services.catalog.model.tests import Test
-from services.flows.found_workspace import FoundFlow, FoundWorkspace
-from services.flows.workspace_config import Remark
 
 BATCH = 16
 """Tests of one transaction: with their steps, and with those that they had before, at most 32 MiB."""

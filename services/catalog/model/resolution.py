@@ -19,13 +19,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
+from mobiletest_automation.flows.positions import digest_positions
 from services.catalog.model.apps import App
 from services.catalog.model.attachments import Attachment
 from services.catalog.model.builds import Build
 from services.catalog.model.tests import Test, TestVersion, at_version
 from services.catalog.model.values import InvalidValue, Platform
 from services.catalog.model.workflows import NO_BUILD_CONFIG, AppChoice, BuildConfig, build_config_field
-from services.flows.positions import digest_positions
 
 
 @dataclass(frozen=True, slots=True)

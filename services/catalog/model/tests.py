@@ -9,11 +9,11 @@ from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import TypeAlias
 
+from mobiletest_automation.flows.environment import Environment
+from mobiletest_automation.flows.labels import InvalidLabel, clean_tags
+from mobiletest_automation.flows.workspace_media import MediaFile
 from services.catalog.model.text import validate_text
 from services.catalog.model.values import InvalidValue, Json, Platform
-from services.flows.environment import Environment
-from services.flows.labels import InvalidLabel, clean_tags
-from services.flows.workspace_media import MediaFile
 
 Step: TypeAlias = "str | Mapping[str, Json]"
 

@@ -2,8 +2,8 @@
 
 import re
 
+from mobiletest_automation.flows.labels import NAME_LIMIT, InvalidLabel, clean_text, normalize
 from services.catalog.model.values import InvalidValue
-from services.flows.labels import NAME_LIMIT, InvalidLabel, clean_text, normalize
 
 VERSION_LIMIT = 200
 # Case folding can turn one character into three (U+0390), so no name contains a longer search text than this.

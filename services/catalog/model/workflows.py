@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from mobiletest_automation.flows.environment import Environment
 from services.catalog.model.values import Json, Platform
-from services.flows.environment import Environment
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from mobiletest_automation.flows.workspace_media import MediaFile
 from services.catalog.model.tests import PLAN_BYTES, Quarantine, Test, TestFilter, TestVersion, version_bytes
 from services.catalog.model.values import Page, Platform
 from services.catalog.storage.documents import (
@@ -26,7 +27,6 @@ from services.catalog.storage.documents import (
 from services.catalog.storage.test_steps import MongoTestSteps, SharedSteps, encode_steps, shared_fields, steps_of
 from services.chassis.mongo import Document
 from services.chassis.org_collection import OrgCollection
-from services.flows.workspace_media import MediaFile
 
 TESTS = "tests"
 TEST_VERSIONS = "test_versions"

@@ -4,10 +4,10 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from functools import wraps
 from typing import ParamSpec, Protocol, TypeVar
 
+from mobiletest_automation.flows.environment import NO_ENVIRONMENT, Environment, InvalidEnvironment, check_environment
+from mobiletest_automation.web_addresses import AddressRefused, check_scheme
 from services.catalog.model.values import InvalidValue
 from services.chassis.errors import Aborted, InvalidArgument, NotFound, Violation
-from services.chassis.web_addresses import AddressRefused, check_scheme
-from services.flows.environment import NO_ENVIRONMENT, Environment, InvalidEnvironment, check_environment
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -6,6 +6,9 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from mobiletest_automation.flows.found_workspace import FoundFlow, FoundWorkspace
+from mobiletest_automation.flows.workspace_config import Remark
+from mobiletest_automation.flows.workspace_files import InvalidFiles, check_archive
 from services.catalog.model.attachments import ATTACHED_LIMIT
 from services.catalog.model.imports import (
     MISSING_LIMIT,
@@ -37,9 +40,6 @@ from services.chassis.context import current
 from services.chassis.errors import Aborted
 from services.chassis.ids import new_id
 from services.chassis.mongo_errors import DuplicateValue
-from services.flows.found_workspace import FoundFlow, FoundWorkspace
-from services.flows.workspace_config import Remark
-from services.flows.workspace_files import InvalidFiles, check_archive
 
 CREATED, CHANGED, UNCHANGED = "created", "changed", "unchanged"
 

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
+from mobiletest_automation.flows.environment import secret_name_problem
 from services.catalog.model.secrets import SECRETS_LIMIT, VALUE_BYTES, EncryptedValue, Secret
 from services.catalog.model.values import InvalidValue, ListPage, Page
 from services.catalog.usecases.errors import reports_violations
@@ -10,7 +11,6 @@ from services.chassis.clock import Clock
 from services.chassis.context import current
 from services.chassis.errors import NotFound
 from services.chassis.limits import limit_reached
-from services.flows.environment import secret_name_problem
 
 
 class Secrets(Protocol):

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+from mobiletest_automation.flows.loader import NO_FILES, Files
 from services.catalog.model.attachments import detach
 from services.catalog.model.tests import (
     ReadFlow,
@@ -36,7 +37,6 @@ from services.catalog.usecases.storage_quota import StorageCounter, StorageQuota
 from services.chassis.clock import Clock
 from services.chassis.context import current
 from services.chassis.ids import new_id
-from services.flows.loader import NO_FILES, Files
 
 TestChanges = Mapping[str, Any]
 """New values of name, description, platform, tags, steps (or flow, with flow_files), timeout_seconds and env.

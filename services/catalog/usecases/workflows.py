@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from mobiletest_automation.flows.environment import NO_ENVIRONMENT
 from services.catalog.model.resolution import Candidates, check_choice
 from services.catalog.model.tests import validate_tags
 from services.catalog.model.text import search_pattern, validate_name
@@ -22,7 +23,6 @@ from services.chassis.clock import Clock
 from services.chassis.context import current
 from services.chassis.ids import new_id
 from services.chassis.limits import check_models
-from services.flows.environment import NO_ENVIRONMENT
 
 WorkflowChanges = Mapping[str, Any]
 """New values of the fields of NewWorkflow; None clears what may be cleared."""

@@ -6,6 +6,8 @@ from contextlib import asynccontextmanager
 from hashlib import sha256
 from pathlib import Path
 
+from mobiletest_automation.flows.found_workspace import FoundFlow
+from mobiletest_automation.flows.workspace_media import MediaFile
 from services.catalog.model.builds import artifact_key
 from services.catalog.model.values import InvalidValue
 from services.catalog.ports import Store
@@ -13,8 +15,6 @@ from services.catalog.reader_ports import WorkspaceReader
 from services.catalog.usecases.artifact_quota import ArtifactQuota
 from services.chassis.context import current
 from services.chassis.object_store import ObjectStore
-from services.flows.found_workspace import FoundFlow
-from services.flows.workspace_media import MediaFile
 
 
 class WorkspaceFileStore:

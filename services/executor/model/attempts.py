@@ -6,27 +6,9 @@ from datetime import datetime
 from enum import StrEnum
 from itertools import pairwise
 
-from services.executor.model.failures import CANCELLATIONS, Category, Failure, Fault
+from mobiletest_automation.model.failures import CANCELLATIONS, Category, Failure, Fault
+from mobiletest_automation.model.results import Artifact, AttemptResult, StepResult
 from services.executor.model.states import Status, advance
-from services.flows.positions import SourcePosition
-
-
-class StepStatus(StrEnum):
-    """How a step ended: `warned` is an optional step that failed, `skipped` one whose condition was false."""
-
-    PASSED = "passed"
-    FAILED = "failed"
-    WARNED = "warned"
-    SKIPPED = "skipped"
-
-
-class Resolution(StrEnum):
-    """How a step found its action."""
-
-    COMMAND = "command"
-    RULE = "rule"
-    CACHE = "cache"
-    MODEL = "model"
 
 
 class AttemptMode(StrEnum):
@@ -37,89 +19,6 @@ class AttemptMode(StrEnum):
     """Without the step cache, after a cached action failed (cache_retry_mode full_rerun)."""
     MODEL = "model"
     """With a model, after the last failing verdict (fallback_trigger final_fail)."""
-
-
-class CacheOutcome(StrEnum):
-    """What the step cache returned: `stale` is an action that could no longer be carried out."""
-
-    HIT = "hit"
-    MISS = "miss"
-    STALE = "stale"
-
-
-class ArtifactGone(StrEnum):
-    """Why an artifact is no longer available."""
-
-    EXPIRED = "expired"
-    MISSING = "missing"
-
-
-@dataclass(frozen=True, slots=True)
-class Artifact:
-    """A stored file of an attempt. `name` is unique within the run; `gone` is None while the file is available."""
-
-    name: str
-    kind: str
-    content_type: str
-    size_bytes: int
-    gone: ArtifactGone | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ScreenArea:
-    """A rectangle on a screenshot, from its top left corner, as shares (0..1) of its width and height."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepResult:
-    """What one step of a test did. `index` and `depth` count from 0; `screenshot` and `tree` are names of artifacts.
-
-    `element_area` is where the element is on the screenshot, `position` where the step is written. `cache` is None when
-    the step cache was not used.
-    """
-
-    index: int
-    kind: str
-    text: str
-    status: StepStatus
-    started_at: datetime
-    duration_seconds: float = 0.0
-    resolution: Resolution | None = None
-    action: str = ""
-    element: str = ""
-    element_area: ScreenArea | None = None
-    message: str = ""
-    category: Category | None = None
-    screenshot: str = ""
-    depth: int = 0
-    tree: str = ""
-    cache: CacheOutcome | None = None
-    model_calls: int = 0
-    model_tokens: int = 0
-    position: SourcePosition | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttemptResult:
-    """What a worker reports at the end of an attempt, which passed when there is no failure.
-
-    `simulated` is None without a device, and `built_in_model` unless a simulated one has an app. `cache_failed`: an
-    action from the step cache failed. `human_helped`: a person's answer let a step continue.
-    """
-
-    failure: Failure | None = None
-    device: str | None = None
-    simulated: bool | None = None
-    built_in_model: bool | None = None
-    steps: tuple[StepResult, ...] = ()
-    artifacts: tuple[Artifact, ...] = ()
-    cache_failed: bool = False
-    human_helped: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

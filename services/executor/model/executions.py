@@ -4,9 +4,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 
+from mobiletest_automation.model.failures import Failure, cancellation
+from mobiletest_automation.model.run_config import RunConfig
 from services.executor.model.attribution import Ci, ExecutionSource
-from services.executor.model.failures import Failure, cancellation
-from services.executor.model.run_config import RunConfig
 from services.executor.model.runs import Run
 from services.executor.model.states import Status, advance
 

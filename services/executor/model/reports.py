@@ -1,6 +1,6 @@
 """The two free-form objects of a run in reports: `metadata` (its origin) and `report_metadata` (its outcome)."""
 
-from services.executor.model.attempts import Artifact
+from mobiletest_automation.model.results import Artifact
 from services.executor.model.attribution import Ci
 from services.executor.model.executions import Execution
 from services.executor.model.runs import Run

@@ -2,16 +2,17 @@
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from enum import StrEnum
 from pathlib import PurePosixPath
 
-from services.executor.model.attempts import Artifact, Attempt, AttemptMode, is_flaky
-from services.executor.model.failures import Failure
+from mobiletest_automation.flows.environment import Environment
+from mobiletest_automation.model.devices import Platform, Session
+from mobiletest_automation.model.failures import Failure
+from mobiletest_automation.model.results import Artifact
+from mobiletest_automation.model.run_config import RunConfig
+from services.executor.model.attempts import Attempt, AttemptMode, is_flaky
 from services.executor.model.limits import UNLIMITED, OrganisationLimits
-from services.executor.model.run_config import RunConfig
 from services.executor.model.states import Status
 from services.executor.model.variants import EMPTY_VARIANT, Variant
-from services.flows.environment import Environment
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +27,6 @@ class RunLimits:
     infrastructure_retries: int = 2
     infrastructure_backoff: timedelta = timedelta(seconds=1)
     organisation_runs: int | None = None
-
-
-class Platform(StrEnum):
-    """The platform of a device."""
-
-    IOS = "iOS"
-    ANDROID = "Android"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,14 +118,6 @@ class ResolvedRuns:
     plans: tuple[RunPlan, ...] = ()
     limits: OrganisationLimits = UNLIMITED
     notice: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Session:
-    """A driver session: the URL of its hub, and its id there."""
-
-    hub: str
-    id: str
 
 
 @dataclass(frozen=True, slots=True)

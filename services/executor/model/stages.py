@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from itertools import groupby
 
+from mobiletest_automation.model.failures import Category, Failure
 from services.executor.model import lifecycle
-from services.executor.model.failures import Category, Failure
 from services.executor.model.runs import Run
 from services.executor.model.states import Status
 

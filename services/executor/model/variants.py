@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
-from services.flows.environment import Environment, is_secret, secrets_of, tells_runs_apart, text_of
+from mobiletest_automation.flows.environment import Environment, is_secret, secrets_of, tells_runs_apart, text_of
 
 VARIANTS_LIMIT = 50
 """Of a test that are kept apart."""

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from services.executor.model.runs import Platform, Run
+from mobiletest_automation.model.devices import Platform
+from services.executor.model.runs import Run
 from services.executor.model.workers import WorkerState, WorkerView
 
 

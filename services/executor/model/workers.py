@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from services.executor.model.runs import Platform
+from mobiletest_automation.model.devices import Platform
 
 
 class WorkerState(StrEnum):

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from services.executor.model.runs import Platform, Run
+from mobiletest_automation.model.devices import Platform
+from services.executor.model.runs import Run
 from services.executor.model.workers import KnownWorker, WorkerReport
 from services.executor.ports.executions import PageRequest
 

@@ -7,10 +7,11 @@ from datetime import date, datetime, timedelta
 from enum import Enum, auto
 from typing import Protocol
 
+from mobiletest_automation.model.devices import Platform, Session
+from mobiletest_automation.model.results import Artifact, AttemptResult, StepResult
 from services.chassis.byte_ranges import FilePart
-from services.executor.model.attempts import Artifact, AttemptResult, StepResult
 from services.executor.model.executions import Execution
-from services.executor.model.runs import Platform, Question, QuestionPrompt, Run, RunPlan, Session
+from services.executor.model.runs import Question, QuestionPrompt, Run, RunPlan
 from services.executor.model.workers import Fleet
 
 AcceptsOrg = Callable[[str], bool]

@@ -14,9 +14,10 @@ from datetime import datetime
 from time import monotonic
 from typing import TypeVar
 
+from mobiletest_automation.model.devices import Platform
 from services.chassis.mongo import Document, Mongo, below
 from services.executor.model.claim_order import OrgQueue, rank, share_slots
-from services.executor.model.runs import Platform, Run
+from services.executor.model.runs import Run
 from services.executor.ports.runs import AcceptsOrg, RunKey, accept_all
 from services.executor.storage.leased_runs import LeasedRuns, LimitOf
 from services.executor.storage.schema import RUNS

@@ -5,9 +5,10 @@ from collections.abc import Callable
 from time import monotonic
 from zlib import crc32
 
+from mobiletest_automation.model.devices import Platform
 from services.chassis.mongo import Document, Mongo, Session
 from services.executor.model.lifecycle import NotClaimable
-from services.executor.model.runs import Platform, Run
+from services.executor.model.runs import Run
 from services.executor.storage.schema import ORG_LOCKS, ORG_LOCKS_COUNT, RUNS
 
 EXACT_BELOW = 64

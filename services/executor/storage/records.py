@@ -7,8 +7,9 @@ from typing import Any, TypeVar
 import orjson
 from pydantic import TypeAdapter
 
+from mobiletest_automation.model.results import StepResult
 from services.chassis.mongo import Document
-from services.executor.model.attempts import Attempt, StepResult
+from services.executor.model.attempts import Attempt
 from services.executor.model.executions import Execution
 from services.executor.model.runs import Run, RunLimits, RunPlan
 from services.executor.model.states import Status

@@ -5,9 +5,9 @@ from contextlib import asynccontextmanager
 
 from pymongo.errors import PyMongoError
 
+from mobiletest_automation.model.devices import Platform
 from services.chassis.events import TransientError
 from services.chassis.mongo import Document, Mongo
-from services.executor.model.runs import Platform
 from services.executor.ports.runs import ReleasedRun, RunKey
 from services.executor.storage.schema import RUNS
 

@@ -9,9 +9,9 @@ from datetime import UTC, date, datetime, timedelta
 
 from pymongo import UpdateOne
 
+from mobiletest_automation.model.results import ArtifactGone
 from services.chassis.mongo import Document, Session, below
 from services.executor.artifacts import ArtifactKey
-from services.executor.model.attempts import ArtifactGone
 from services.executor.ports.runs import CountedEvidence
 from services.executor.storage.schema import (
     ARTIFACTS_KEPT_SINCE,

@@ -6,16 +6,17 @@ from datetime import datetime, timedelta
 
 from pymongo import UpdateOne
 
+from mobiletest_automation.model.devices import Platform, Session
+from mobiletest_automation.model.results import AttemptResult
 from services.chassis.batcher import Batcher
 from services.chassis.context import Caller
 from services.chassis.errors import NotFound
 from services.chassis.mongo import Document
 from services.executor import telemetry
 from services.executor.model import lifecycle
-from services.executor.model.attempts import AttemptResult
 from services.executor.model.changes import Change
 from services.executor.model.lifecycle import Fenced, NotClaimable
-from services.executor.model.runs import Platform, Question, QuestionPrompt, Run, RunPlan, Session
+from services.executor.model.runs import Question, QuestionPrompt, Run, RunPlan
 from services.executor.model.workers import Fleet
 from services.executor.ports.runs import AcceptsOrg, Backlog, Claim, OrphanedSession, RunKey, StopReason, accept_all
 from services.executor.storage.fair_queue import FairQueue

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from time import monotonic
 
+from mobiletest_automation.screen.fingerprint import ScreenFingerprint
+from mobiletest_automation.step_cache.entries import SCREENS_LIMIT, CachedSentence, CacheEntry
 from services.chassis.limits import refusals
 from services.chassis.mongo import Document, Mongo
-from services.executor.automation.screen.fingerprint import ScreenFingerprint
-from services.executor.automation.step_cache.entries import SCREENS_LIMIT, CachedSentence, CacheEntry
 from services.executor.storage.records import from_document, to_document
 from services.executor.storage.schema import STEP_CACHE
 

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
+from mobiletest_automation.model.devices import Platform
 from services.chassis.context import current
 from services.chassis.mongo import Document, Mongo
 from services.executor.model.claim_order import LAST_RANK
-from services.executor.model.runs import Platform, Run
+from services.executor.model.runs import Run
 from services.executor.ports.executions import PageRequest
 from services.executor.storage.fair_queue import IN_ORDER, queue_name
 from services.executor.storage.records import run_of

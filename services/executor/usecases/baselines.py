@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 from mobiletest.types.v1.byte_range_pb2 import ByteRange
 
+from mobiletest_automation.model.baseline_keys import is_baseline_key, key_of_artifact
 from services.chassis.byte_ranges import FilePart, find_part
 from services.chassis.context import current
 from services.chassis.errors import InvalidArgument, NotFound
-from services.executor.model.baselines import BASELINE_BYTES, Baseline, is_baseline_key, key_of_artifact
+from services.executor.model.baselines import BASELINE_BYTES, Baseline
 from services.executor.ports.baselines import Baselines, ExistingTests, TestKey
 from services.executor.ports.limits import OrganisationLimitsSource
 from services.executor.usecases.executions import ExecutionControl

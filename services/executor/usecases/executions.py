@@ -8,11 +8,11 @@ from hashlib import sha256
 
 from mobiletest.types.v1.byte_range_pb2 import ByteRange
 
+from mobiletest_automation.model.results import Artifact, ArtifactGone
 from services.chassis.byte_ranges import FilePart, find_part
 from services.chassis.context import current
 from services.chassis.errors import NotFound, PermissionDenied
 from services.chassis.events import Event
-from services.executor.model.attempts import Artifact, ArtifactGone
 from services.executor.model.executions import Execution
 from services.executor.model.runs import Run
 from services.executor.ports.executions import ChangeNotifications, ExecutionFilter, Executions, PageRequest

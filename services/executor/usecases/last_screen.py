@@ -1,8 +1,8 @@
 """The screen that was read last: people and tools resolve several steps on one screen, and reading it takes longest."""
 
-from services.executor.automation.screen.elements import Element
-from services.executor.automation.screen.page_source.reader import read_source
-from services.executor.model.runs import Platform
+from mobiletest_automation.model.devices import Platform
+from mobiletest_automation.screen.elements import Element
+from mobiletest_automation.screen.page_source.reader import read_source
 
 
 class LastScreen:

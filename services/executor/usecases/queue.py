@@ -4,8 +4,9 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from mobiletest_automation.model.devices import Platform
 from services.chassis.context import current
-from services.executor.model.runs import Platform, Run
+from services.executor.model.runs import Run
 from services.executor.model.wait_reasons import Capacity, RunUse, WaitReason, sentence, wait_reason
 from services.executor.model.workers import Fleet, WorkerView
 from services.executor.ports.executions import Executions, PageRequest

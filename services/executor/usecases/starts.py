@@ -6,6 +6,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from mobiletest_automation.flows.environment import InvalidEnvironment, check_environment, check_size, secrets_of
+from mobiletest_automation.model.failures import NO_PLATFORM, Category, Failure
+from mobiletest_automation.model.run_config import RunConfig, with_defaults
 from services.chassis import logs
 from services.chassis.context import current
 from services.chassis.errors import FailedPrecondition, InvalidArgument, PermissionDenied, Violation
@@ -18,17 +21,14 @@ from services.executor.model.attribution import Ci, ExecutionSource, is_run_url,
 from services.executor.model.changes import start_execution
 from services.executor.model.claim_order import claim_orders
 from services.executor.model.executions import BuildConfig, CancelPrevious, Execution, StartSubject, has_lane
-from services.executor.model.failures import NO_PLATFORM, Category, Failure
 from services.executor.model.limits import OrganisationLimits
 from services.executor.model.retries import extra_modes
-from services.executor.model.run_config import RunConfig, with_defaults
 from services.executor.model.runs import ResolvedRuns, Run, RunPlan
 from services.executor.model.stages import release_stages
 from services.executor.model.variants import Variant
 from services.executor.ports.executions import Catalog, Executions, PageRequest, PlanTooLarge, Supersessions
 from services.executor.usecases.start_limits import StartLimits
 from services.executor.usecases.variants import find_variants
-from services.flows.environment import InvalidEnvironment, check_environment, check_size, secrets_of
 
 ALL_RUNS = PageRequest(1, 100_000)
 SWEEP_SECONDS = 5.0

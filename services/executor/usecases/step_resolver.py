@@ -2,18 +2,18 @@
 
 from collections.abc import Callable
 
+from mobiletest_automation.commands.preview import preview_step
+from mobiletest_automation.commands.selector_search import SIMPLER_SELECTOR_HINT
+from mobiletest_automation.flows.loader import parse_flow
+from mobiletest_automation.flows.nodes import DocumentError
+from mobiletest_automation.flows.patterns import WorkBudgetExceeded
+from mobiletest_automation.flows.steps import BlockCommand, Command, Sentence
+from mobiletest_automation.model.devices import Platform
+from mobiletest_automation.screen.elements import Element, walk
+from mobiletest_automation.screen.page_source.nodes import SourceError
+from mobiletest_automation.screen.page_source.reader import read_source
+from mobiletest_automation.sentences.grounding import Grounding
 from services.chassis.errors import InvalidArgument, Violation
-from services.executor.automation.commands.preview import preview_step
-from services.executor.automation.commands.selector_search import SIMPLER_SELECTOR_HINT
-from services.executor.automation.screen.elements import Element, walk
-from services.executor.automation.screen.page_source.nodes import SourceError
-from services.executor.automation.screen.page_source.reader import read_source
-from services.executor.automation.sentences.grounding import Grounding
-from services.executor.model.runs import Platform
-from services.flows.loader import parse_flow
-from services.flows.nodes import DocumentError
-from services.flows.patterns import WorkBudgetExceeded
-from services.flows.steps import BlockCommand, Command, Sentence
 
 ELEMENTS_LIMIT = 2_000
 """A command is resolved on at most this many elements, because its selectors may compare each pair."""

@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
 
+from mobiletest_automation.flows.environment import override
+from mobiletest_automation.flows.variable_reads import variables_read
 from services.chassis import logs
 from services.executor.model.executions import Execution
 from services.executor.model.runs import RunPlan
@@ -16,8 +18,6 @@ from services.executor.model.variants import (
     dimensions,
 )
 from services.executor.ports.executions import Executions
-from services.flows.environment import override
-from services.flows.variable_reads import variables_read
 
 TRIES = 3
 """To remember new variants, while other starts of the same tests have new ones too."""

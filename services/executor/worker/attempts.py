@@ -7,32 +7,32 @@ from functools import partial
 
 from pydantic import SecretStr
 
+from mobiletest_automation.attempt_request import AttemptRequest, secret_texts_of
+from mobiletest_automation.devices.port import Build, DeviceFailure, Seed
+from mobiletest_automation.evidence.recorder import JSON_LINES
+from mobiletest_automation.flows.texts import splitting_no_secret
+from mobiletest_automation.llm.budget import BudgetTracker, ModelBudget
+from mobiletest_automation.llm.conversation import MASK, ChatModel
+from mobiletest_automation.model.devices import Platform
+from mobiletest_automation.model.failures import NO_PLATFORM, Failure
+from mobiletest_automation.model.results import AttemptResult
+from mobiletest_automation.ports import Human
+from mobiletest_automation.scripting.http import SendHttp
+from mobiletest_automation.step_cache.entries import StepCacheStore
 from services.chassis import logs
 from services.executor import telemetry
-from services.executor.automation.attempt_request import AttemptRequest, secret_texts_of
-from services.executor.automation.devices.pools.pooled_devices import PooledDevices
-from services.executor.automation.devices.port import Build, DeviceFailure, Seed
-from services.executor.automation.evidence.recorder import JSON_LINES
-from services.executor.automation.llm.budget import BudgetTracker, ModelBudget
-from services.executor.automation.llm.conversation import MASK, ChatModel
-from services.executor.automation.llm.quota import ModelQuota
-from services.executor.automation.ports import Human
-from services.executor.automation.scripting.http import SendHttp
-from services.executor.automation.step_cache.entries import StepCacheStore
-from services.executor.model.attempts import AttemptResult
-from services.executor.model.failures import NO_PLATFORM, Failure
 from services.executor.model.retries import may_ask_model, may_use_cache
-from services.executor.model.runs import Platform
+from services.executor.pools.pooled_devices import PooledDevices
 from services.executor.ports.baselines import Baselines, TestKey
 from services.executor.ports.runs import Artifacts, Claim, Progress
 from services.executor.worker.build_provider import BuildProvider
+from services.executor.worker.model_quota import DailyModelQuota
 from services.executor.worker.processes.host import AttemptHost, Services
 from services.executor.worker.processes.limits import CpuAllowance
 from services.executor.worker.processes.messages import ModelOffer, RunAttempt
 from services.executor.worker.processes.pool import AttemptProcesses
 from services.executor.worker.session_tracker import SessionTracker
 from services.executor.worker.variables import VariableReader
-from services.flows.texts import splitting_no_secret
 
 RELEASE_SECONDS = 1.0
 """How long an attempt waits for its device to be closed; after that, closing goes on in the background."""
@@ -46,7 +46,7 @@ class Models:
 
     client: ChatModel
     budget: ModelBudget
-    quota: ModelQuota | None = None
+    quota: DailyModelQuota | None = None
     secrets: Sequence[SecretStr] = ()
 
 

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
 
+from mobiletest_automation.devices.port import Build
+from mobiletest_automation.model.run_config import with_defaults
 from services.chassis.keyed_locks import KeyedLocks
-from services.executor.automation.devices.port import Build
-from services.executor.model.run_config import with_defaults
 from services.executor.model.runs import TestFile
 from services.executor.ports.executions import Catalog
 from services.executor.ports.runs import Claim

@@ -9,10 +9,10 @@ from time import monotonic
 from google.protobuf.message import DecodeError
 from mobiletest.executor.v1 import events_pb2
 
+from mobiletest_automation.model.devices import Platform
 from services.chassis import logs
 from services.chassis.events import Event, InvalidMessage, parse_each
 from services.chassis.retry import log_transient
-from services.executor.model.runs import Platform
 from services.executor.ports.runs import ReleasedRun, RunKey, Runs
 from services.executor.worker.worker import Worker
 

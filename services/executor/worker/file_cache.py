@@ -13,13 +13,13 @@ from time import monotonic
 from typing import TypeVar
 from uuid import uuid4
 
+from mobiletest_automation.devices.port import DeviceFailure
+from mobiletest_automation.model.failures import Category
 from services.chassis import logs
 from services.chassis.error_status import to_domain_error
 from services.chassis.errors import DeadlineExceeded, NotFound, Unavailable
 from services.chassis.keyed_locks import KeyedLocks
 from services.chassis.retry import backoff_seconds, retry_transient
-from services.executor.automation.devices.port import DeviceFailure
-from services.executor.model.failures import Category
 from services.executor.ports.executions import Catalog
 
 PARTIAL_SUFFIX = ".part"

@@ -7,10 +7,10 @@ from time import monotonic
 from typing import TypeVar
 from uuid import uuid4
 
+from mobiletest_automation.ports import HumanQuestion
 from services.chassis import logs
 from services.chassis.retry import is_transient, retry_transient
 from services.executor import telemetry
-from services.executor.automation.ports import HumanQuestion
 from services.executor.model.lifecycle import Fenced
 from services.executor.model.runs import Question, QuestionPrompt
 from services.executor.ports.runs import Claim, Runs

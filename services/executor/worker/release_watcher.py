@@ -6,9 +6,9 @@ Tansu answers a fetch early or late, by its wait, so requests through it are lat
 import asyncio
 from collections.abc import Callable, Mapping
 
+from mobiletest_automation.model.devices import Platform
 from services.chassis import logs
 from services.chassis.retry import log_transient
-from services.executor.model.runs import Platform
 from services.executor.ports.runs import ReleasedRun, ReleasedRuns
 from services.executor.worker.claim_loop import RunRequestHandler
 

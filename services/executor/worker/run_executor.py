@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 
+from mobiletest_automation.model.failures import Category, Failure
+from mobiletest_automation.model.results import Artifact, AttemptResult, StepResult
 from services.chassis import logs
 from services.chassis.retry import backoff_seconds, is_transient, log_transient
-from services.executor.model.attempts import Artifact, AttemptResult, StepResult
-from services.executor.model.failures import Category, Failure
 from services.executor.model.lifecycle import Fenced
 from services.executor.model.runs import Run
 from services.executor.model.states import Status

@@ -16,9 +16,9 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.resolver import ThreadedResolver
 from yarl import URL
 
-from services.chassis.http_body import BodyTooLarge, read_body
-from services.chassis.web_addresses import AddressPolicy, AddressRefused, web_host
-from services.executor.automation.scripting.http import (
+from mobiletest_automation.flows.texts import shorten, well_formed
+from mobiletest_automation.http_body import BodyTooLarge, read_body
+from mobiletest_automation.scripting.http import (
     FIELDS_LIMIT,
     REQUEST_BYTES,
     FormField,
@@ -26,8 +26,8 @@ from services.executor.automation.scripting.http import (
     HttpRequest,
     HttpResponse,
 )
+from mobiletest_automation.web_addresses import AddressPolicy, AddressRefused, web_host
 from services.executor.ports.limits import OrganisationLimitsSource
-from services.flows.texts import shorten, well_formed
 
 SECONDS = 30.0
 """For a request with its redirects."""

@@ -3,13 +3,13 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from mobiletest_automation.devices.port import DeviceFailure, OnSession
+from mobiletest_automation.model.devices import Session
+from mobiletest_automation.model.failures import Category
 from services.chassis import logs
 from services.chassis.retry import log_transient, retry_transient
 from services.executor import telemetry
-from services.executor.automation.devices.port import DeviceFailure, OnSession
-from services.executor.model.failures import Category
 from services.executor.model.lifecycle import Fenced
-from services.executor.model.runs import Session
 from services.executor.ports.runs import Claim, RunKey, Runs
 
 DELETE_SECONDS = 20.0

@@ -4,15 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from time import monotonic
 
+from mobiletest_automation.devices.port import DeviceFailure
+from mobiletest_automation.flows.environment import is_secret, override, secrets_of, text_of
+from mobiletest_automation.model.failures import Category
 from services.chassis import logs
 from services.chassis.error_status import to_domain_error
 from services.chassis.errors import DeadlineExceeded, Unavailable
 from services.chassis.retry import backoff_seconds, retry_transient
-from services.executor.automation.devices.port import DeviceFailure
-from services.executor.model.failures import Category
 from services.executor.ports.runs import Claim, Secrets
 from services.executor.worker.build_provider import MARGIN_SECONDS
-from services.flows.environment import is_secret, override, secrets_of, text_of
 
 PAUSE_SECONDS = 5.0
 """The longest pause before secrets are read again."""

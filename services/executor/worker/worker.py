@@ -4,9 +4,9 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence
 
+from mobiletest_automation.model.devices import Platform
 from services.chassis import logs
 from services.executor import telemetry
-from services.executor.model.runs import Platform
 from services.executor.ports.runs import Attempts, Claim, RunKey, Runs, StopReason
 from services.executor.worker.run_executor import ActiveRun, RunExecutor
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
+from mobiletest_automation.attempt_request import AttemptRequest
+from mobiletest_automation.devices.port import NO_BUILD, Build, Seed
+from mobiletest_automation.llm.budget import ModelBudget
+from mobiletest_automation.model.results import AttemptResult
+from mobiletest_automation.model.run_config import FallbackTrigger, RunConfig
 from services.chassis.child_process import ChildLimits, ChildProcess, start_child
-from services.executor.automation.attempt_request import AttemptRequest
-from services.executor.automation.devices.pools.pool import DEFAULT_POOLS
-from services.executor.automation.devices.pools.pooled_devices import PooledDevices
-from services.executor.automation.devices.port import NO_BUILD, Build, Seed
-from services.executor.automation.llm.budget import ModelBudget
-from services.executor.model.attempts import AttemptResult
-from services.executor.model.run_config import FallbackTrigger, RunConfig
+from services.executor.pools.pool import DEFAULT_POOLS
+from services.executor.pools.pooled_devices import PooledDevices
 from services.executor.worker.processes.attempt_process import AttemptProcess
 from services.executor.worker.processes.attempt_start import LogFormat
 from services.executor.worker.processes.host import AttemptHost, Services

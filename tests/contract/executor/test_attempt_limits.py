@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
+from mobiletest_automation.model.failures import Category, Failure, Fault
 from services.chassis.child_process import preload
-from services.executor.model.failures import Category, Failure, Fault
 from services.executor.worker.processes.attempt_process import AttemptProcess
 from services.executor.worker.processes.attempt_start import LogFormat
 from services.executor.worker.processes.limits import LOWEST_PRIORITY, AttemptLimits, CpuAllowance

@@ -5,19 +5,19 @@ from dataclasses import replace
 
 import pytest
 
+from mobiletest_automation.devices.port import Build, DeviceFailure
+from mobiletest_automation.llm.budget import BudgetTracker, ModelBudget
+from mobiletest_automation.llm.chat_client import ModelEndpoint
+from mobiletest_automation.llm.chat_protocol import ChatRequest, Reply, ToolCall
+from mobiletest_automation.model.baseline_keys import key_of_artifact
+from mobiletest_automation.model.failures import Category, Fault
+from mobiletest_automation.model.results import StepStatus
+from mobiletest_automation.model.run_config import LlmConfig, RunConfig
+from mobiletest_automation.ports import HumanQuestion
 from services.chassis.child_process import preload
 from services.chassis.errors import Unavailable
 from services.chassis.mongo import Mongo
 from services.executor import telemetry
-from services.executor.automation.devices.port import Build, DeviceFailure
-from services.executor.automation.llm.budget import BudgetTracker, ModelBudget
-from services.executor.automation.llm.chat_client import ModelEndpoint
-from services.executor.automation.llm.chat_protocol import ChatRequest, Reply, ToolCall
-from services.executor.automation.ports import HumanQuestion
-from services.executor.model.attempts import StepStatus
-from services.executor.model.baselines import key_of_artifact
-from services.executor.model.failures import Category, Fault
-from services.executor.model.run_config import LlmConfig, RunConfig
 from services.executor.storage.step_cache import MongoStepCache
 from services.executor.worker.processes.attempt_process import AttemptProcess
 from services.executor.worker.processes.host import ReadsFile

@@ -2,9 +2,9 @@
 
 import pytest
 
+from mobiletest_automation.model.failures import Category
+from mobiletest_automation.scripting.http import HttpFailed, HttpRequest, HttpResponse
 from services.chassis.child_process import preload
-from services.executor.automation.scripting.http import HttpFailed, HttpRequest, HttpResponse
-from services.executor.model.failures import Category
 from services.executor.worker.processes.attempt_process import AttemptProcess
 from services.executor.worker.processes.pool import AttemptProcesses
 from services.executor.worker_app import SCRIPT_ENGINE

@@ -7,12 +7,13 @@ from uuid import uuid4
 
 import pytest
 
+from mobiletest_automation.model.baseline_keys import baseline_key
 from services.chassis.byte_ranges import FilePart
 from services.chassis.errors import PermissionDenied, ResourceExhausted
 from services.chassis.mongo import Mongo
 from services.chassis.object_store import ObjectStore
 from services.executor.maintenance.deleted_tests import DeletedTests
-from services.executor.model.baselines import BASELINES_LIMIT, baseline_key
+from services.executor.model.baselines import BASELINES_LIMIT
 from services.executor.ports.baselines import TestKey
 from services.executor.storage.baselines import MongoBaselines
 from services.executor.storage.schema import BASELINES

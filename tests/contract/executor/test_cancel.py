@@ -5,10 +5,10 @@ from uuid import uuid4
 
 import pytest
 
+from mobiletest_automation.model.devices import Platform
+from mobiletest_automation.model.results import AttemptResult
 from services.chassis.errors import FailedPrecondition
-from services.executor.model.attempts import AttemptResult
 from services.executor.model.lifecycle import Fenced
-from services.executor.model.runs import Platform
 from services.executor.model.states import Status
 from services.executor.ports.runs import Claim, StopReason
 from tests.contract.executor.conftest import World

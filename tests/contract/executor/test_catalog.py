@@ -11,12 +11,13 @@ import pytest
 from mobiletest.catalog.v1 import resolution_pb2
 from mobiletest.types.v1 import platform_pb2
 
+from mobiletest_automation.model.devices import Platform
 from services.chassis.context import bind, current
 from services.chassis.error_status import to_domain_error
 from services.chassis.errors import NotFound, Unavailable
 from services.executor.catalog import RemoteCatalog, open_catalog_channel
 from services.executor.model.executions import BuildConfig, ExecutionKind, StartSubject
-from services.executor.model.runs import PLAN_BYTES, Platform, ResolvedRuns, TestFile
+from services.executor.model.runs import PLAN_BYTES, ResolvedRuns, TestFile
 from services.executor.ports.executions import Catalog, PlanTooLarge
 from tests.integration.executor.catalog_server import TOKEN, Shelf, serving
 

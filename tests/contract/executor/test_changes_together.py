@@ -3,7 +3,7 @@
 import asyncio
 from collections import Counter
 
-from services.executor.model.attempts import AttemptResult
+from mobiletest_automation.model.results import AttemptResult
 from services.executor.model.lifecycle import Fenced
 from services.executor.model.runs import Run
 from services.executor.model.states import Status

@@ -4,9 +4,10 @@ import asyncio
 from collections import Counter
 from uuid import uuid4
 
+from mobiletest_automation.model.devices import Platform
 from services.chassis.context import Caller, bind, current
 from services.executor.model.claim_order import smoothed_duration
-from services.executor.model.runs import Platform, RunPlan
+from services.executor.model.runs import RunPlan
 from services.executor.ports.runs import Claim
 from tests.contract.executor.conftest import World
 from tests.contract.executor.executions import BROKEN, claimed, finish, keys_of, run_of, runs_of, start, started

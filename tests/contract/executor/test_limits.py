@@ -5,10 +5,11 @@ from datetime import date
 
 import pytest
 
+from mobiletest_automation.model.devices import Platform
 from services.chassis.context import current
 from services.chassis.mongo import Mongo
 from services.executor.model.limits import UNLIMITED, ModelDay, ModelUse, OrganisationLimits
-from services.executor.model.runs import Platform, RunLimits, RunPlan
+from services.executor.model.runs import RunLimits, RunPlan
 from services.executor.storage.leased_runs import EXACT_BELOW
 from services.executor.storage.model_usage import MongoModelUsage
 from tests.contract.executor.conftest import World, world_on

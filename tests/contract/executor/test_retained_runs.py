@@ -6,12 +6,12 @@ from datetime import timedelta
 
 import pytest
 
+from mobiletest_automation.model.failures import Category, Failure
+from mobiletest_automation.model.results import Artifact, ArtifactGone, AttemptResult
 from services.chassis.context import current
 from services.chassis.object_store import ObjectStore
 from services.executor.artifacts import ArtifactKey, run_prefix
 from services.executor.maintenance.retention import Retention
-from services.executor.model.attempts import Artifact, ArtifactGone, AttemptResult
-from services.executor.model.failures import Category, Failure
 from services.executor.model.limits import OrganisationLimits
 from services.executor.ports.runs import RunKey
 from services.executor.storage.retained_runs import COUNTED_AFTER, WINDOW, MongoRetainedRuns

@@ -4,10 +4,10 @@ from uuid import uuid4
 
 import pytest
 
-from services.executor.model.attempts import AttemptResult
-from services.executor.model.failures import Category
+from mobiletest_automation.model.devices import Platform
+from mobiletest_automation.model.failures import Category
+from mobiletest_automation.model.results import AttemptResult
 from services.executor.model.lifecycle import Fenced
-from services.executor.model.runs import Platform
 from services.executor.model.states import Status
 from services.executor.ports.runs import RunKey, StopReason
 from tests.contract.executor.conftest import LIMITS, World

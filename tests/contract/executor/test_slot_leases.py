@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 
 from services.chassis.mongo import Mongo
-from services.executor.automation.devices.pools.slots import SlotLeases
+from services.executor.pools.slots import SlotLeases
 from services.executor.storage.slot_leases import SLOTS, MongoSlotLeases
 
 

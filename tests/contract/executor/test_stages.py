@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from mobiletest_automation.model.failures import Category
+from mobiletest_automation.model.results import AttemptResult
 from services.chassis.errors import InvalidArgument
-from services.executor.model.attempts import AttemptResult
 from services.executor.model.executions import Execution, ExecutionKind, StartSubject, TestSelection
-from services.executor.model.failures import Category
 from services.executor.model.runs import ResolvedRuns, Run, RunPlan
 from services.executor.model.states import Status
 from services.executor.ports.runs import RunKey

@@ -7,24 +7,24 @@ from uuid import uuid4
 
 import pytest
 
-from services.chassis.mongo import Driver, Mongo
-from services.executor.automation.ports import ChosenAction, StepCacheKey
-from services.executor.automation.screen.elements import Element, Role
-from services.executor.automation.screen.fingerprint import ScreenFingerprint
-from services.executor.automation.screen.locators import Locator
-from services.executor.automation.sentences.intents import Action
-from services.executor.automation.step_cache.cache import StoredStepCache
-from services.executor.automation.step_cache.entries import (
+from mobiletest_automation.model.results import CacheOutcome
+from mobiletest_automation.ports import ChosenAction, StepCacheKey
+from mobiletest_automation.screen.elements import Element, Role
+from mobiletest_automation.screen.fingerprint import ScreenFingerprint
+from mobiletest_automation.screen.locators import Locator
+from mobiletest_automation.sentences.intents import Action
+from mobiletest_automation.step_cache.cache import StoredStepCache
+from mobiletest_automation.step_cache.entries import (
     SCREENS_LIMIT,
     CachedSentence,
     CacheEntry,
     RelativePoint,
     SentenceSpan,
 )
-from services.executor.model.attempts import CacheOutcome
+from services.chassis.mongo import Driver, Mongo
 from services.executor.storage.schema import STEP_CACHE
 from services.executor.storage.step_cache import MongoStepCache
-from tests.unit.executor.automation import sample_screens
+from tests.unit.automation import sample_screens
 
 ORG = "org"
 DAYS = 30.0

@@ -6,10 +6,12 @@ from uuid import uuid4
 
 import pytest
 
+from mobiletest_automation.model.failures import Category, Failure
+from mobiletest_automation.model.results import AttemptResult
+from mobiletest_automation.model.run_config import ExecutionMode, RunConfig
 from services.chassis.context import Caller, bind
 from services.chassis.errors import FailedPrecondition, InvalidArgument, NotFound
 from services.chassis.ids import derive_ids
-from services.executor.model.attempts import AttemptResult
 from services.executor.model.attribution import Ci, ExecutionSource
 from services.executor.model.changes import start_execution
 from services.executor.model.executions import (
@@ -20,9 +22,7 @@ from services.executor.model.executions import (
     StartSubject,
     TestSelection,
 )
-from services.executor.model.failures import Category, Failure
 from services.executor.model.lifecycle import queue
-from services.executor.model.run_config import ExecutionMode, RunConfig
 from services.executor.model.runs import ResolvedRuns
 from services.executor.model.states import Status
 from services.executor.ports.executions import ExecutionFilter

@@ -5,8 +5,9 @@ from uuid import uuid4
 
 import pytest
 
-from services.chassis.mongo import Mongo
-from services.executor.model.unclean_devices import DeviceChange, DeviceSetting, UncleanDevice
+from mobiletest_automation.devices.port import MarksUnavailable
+from mobiletest_automation.model.unclean_devices import DeviceChange, DeviceSetting, UncleanDevice
+from services.chassis.mongo import Driver, Mongo
 from services.executor.storage.unclean_devices import MongoUncleanDevices
 
 
@@ -52,3 +53,13 @@ async def test_a_later_mark_outlives_the_earlier_one(devices: MongoUncleanDevice
     await devices.forget(later)
     assert await devices.find(left.hub, left.device) is None
     await devices.forget(later)
+
+
+async def test_records_out_of_reach_are_an_error_of_the_port(mongo_driver: Driver, left: UncleanDevice) -> None:
+    mongo = Mongo.unconnected("mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=50", "nowhere", mongo_driver)
+    devices = MongoUncleanDevices(mongo)
+    calls = [devices.mark(left), devices.find(left.hub, left.device), devices.find_by_session(left.hub, left.session)]
+    for call in (*calls, devices.forget(left)):
+        with pytest.raises(MarksUnavailable):
+            await call
+    await mongo.close()

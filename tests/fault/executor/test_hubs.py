@@ -21,8 +21,8 @@ from pymongo import MongoClient
 
 from deploy.devices import hubs
 from deploy.devices.hubs import Hub
+from mobiletest_automation.model.devices import Session
 from services.chassis.context import ALL_SCOPES, Caller, bind
-from services.executor.model.runs import Session
 from tests.eventually import eventually
 from tests.fault.counting import record
 from tests.fault.executor.conftest import LEASE_SECONDS, Workers

@@ -9,10 +9,10 @@ from mobiletest.executor.v1 import executions_pb2 as pb
 from mobiletest.executor.v1 import runs_pb2
 from mobiletest.types.v1 import execution_pb2
 
+from mobiletest_automation.model.failures import Category, Failure
+from mobiletest_automation.model.results import AttemptResult
 from services.chassis.mongo import Driver
-from services.executor.automation.devices.pools.config import PoolFileError
-from services.executor.model.attempts import AttemptResult
-from services.executor.model.failures import Category, Failure
+from services.executor.pools.config import PoolFileError
 from tests.eventually import eventually
 from tests.fakes.executor import FakeAttempts
 from tests.integration.executor.catalog_server import Shelf

@@ -5,8 +5,8 @@ import pytest
 from mobiletest.executor.v1 import executions_pb2 as pb
 from mobiletest.types.v1 import execution_pb2, platform_pb2
 
-from services.executor.model.attempts import AttemptResult
-from services.executor.model.failures import Category, Failure
+from mobiletest_automation.model.failures import Category, Failure
+from mobiletest_automation.model.results import AttemptResult
 from tests.eventually import eventually
 from tests.integration.executor.conftest import Served
 

@@ -10,18 +10,18 @@ import yaml
 
 from examples.workspace import FOLDER as EXAMPLES
 from examples.workspace import described_tests
-from services.executor.automation.attempt import AttemptRunner
-from services.executor.automation.attempt_request import AttemptRequest
-from services.executor.automation.devices.pools.pool import DEFAULT_POOLS
-from services.executor.automation.devices.pools.pooled_devices import PooledDevices
-from services.executor.automation.ports import NoStepCache, StepCache
-from services.executor.automation.step_cache.cache import StoredStepCache
-from services.executor.model.attempts import CacheOutcome, StepResult
-from services.flows.loader import load_flow
+from mobiletest_automation.attempt import AttemptRunner
+from mobiletest_automation.attempt_request import AttemptRequest
+from mobiletest_automation.flows.loader import load_flow
+from mobiletest_automation.model.results import CacheOutcome, StepResult
+from mobiletest_automation.ports import NoStepCache, StepCache
+from mobiletest_automation.step_cache.cache import StoredStepCache
+from services.executor.pools.pool import DEFAULT_POOLS
+from services.executor.pools.pooled_devices import PooledDevices
 from tests.fakes.flows import stored_steps
 from tests.fakes.step_cache import FakeStepCacheStore
-from tests.unit.executor.automation.attempts import NEVER, REFLECTING, ApprovingModel
-from tests.unit.executor.automation.devices.simulated import models
+from tests.unit.automation.attempts import NEVER, REFLECTING, ApprovingModel
+from tests.unit.automation.devices.simulated import models
 
 Row = dict[str, Any]
 

@@ -8,10 +8,10 @@ from mobiletest.executor.v1 import events_pb2, facts_pb2, facts_pb2_grpc
 from mobiletest.executor.v1 import executions_pb2 as pb
 from pymongo import MongoClient
 
+from mobiletest_automation.model.failures import Category, Failure
+from mobiletest_automation.model.results import AttemptResult
 from services.chassis import grpc_server
 from services.chassis.outbox import OUTBOX, to_events
-from services.executor.model.attempts import AttemptResult
-from services.executor.model.failures import Category, Failure
 from tests.fakes.executor import FakeAttempts
 from tests.integration.executor.catalog_server import TOKEN, TOKEN_OF_GATEWAY, Shelf
 

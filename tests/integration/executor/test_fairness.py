@@ -8,8 +8,8 @@ from uuid import uuid4
 
 from mobiletest.executor.v1 import executions_pb2 as pb
 
+from mobiletest_automation.model.results import AttemptResult
 from services.chassis.context import ALL_SCOPES, Caller, bind
-from services.executor.model.attempts import AttemptResult
 from services.executor.ports.runs import Claim, Progress
 from tests.eventually import eventually
 from tests.fakes.executor import FakeAttempts

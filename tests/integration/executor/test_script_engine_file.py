@@ -4,7 +4,7 @@ from pathlib import Path
 
 import wasmtime
 
-from services.executor.automation.scripting import guest
+from mobiletest_automation.scripting import guest
 
 
 def test_a_compiled_engine_is_loaded_instead_of_compiled(tmp_path: Path) -> None:

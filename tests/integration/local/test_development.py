@@ -72,7 +72,7 @@ async def program(*argv: str, cwd: Path) -> AsyncIterator[asyncio.subprocess.Pro
 
 @asynccontextmanager
 async def developing(tree: Path) -> AsyncIterator[Development]:
-    for folder in ("services", "deploy"):
+    for folder in ("services", "automation", "deploy"):
         shutil.copytree(ROOT / folder, tree / folder, ignore=shutil.ignore_patterns("node_modules"))
     (tree / "gen").symlink_to(ROOT / "gen")
     argv = [sys.executable, "-m", "deploy.local", "run", "--no-examples", "--reload", "--without", "executor"]

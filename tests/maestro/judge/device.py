@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from PIL import Image, ImageDraw
 
-from services.executor.automation.devices.port import (
+from mobiletest_automation.devices.port import (
     LAUNCH,
     Build,
     DeviceInfo,
@@ -18,13 +18,13 @@ from services.executor.automation.devices.port import (
     Recording,
     VirtualTimer,
 )
-from services.executor.automation.devices.webdriver.actions import ANDROID_KEYS, find_key, plain_key
-from services.executor.automation.devices.webdriver.native_view import NativeView
-from services.executor.automation.devices.webdriver.phone_commands import PhoneCommands
-from services.executor.automation.screen.elements import Bounds, Element, Point
-from services.executor.automation.screen.page_source.reader import read_source
-from services.flows.commands import BaseCommand
-from services.flows.device_commands import Mode, Orientation
+from mobiletest_automation.devices.webdriver.actions import ANDROID_KEYS, find_key, plain_key
+from mobiletest_automation.devices.webdriver.native_view import NativeView
+from mobiletest_automation.devices.webdriver.phone_commands import PhoneCommands
+from mobiletest_automation.flows.commands import BaseCommand
+from mobiletest_automation.flows.device_commands import Mode, Orientation
+from mobiletest_automation.screen.elements import Bounds, Element, Point
+from mobiletest_automation.screen.page_source.reader import read_source
 from tests.fakes.webdriver import FakeHub, fake_driver
 from tests.maestro.judge.flows import Action, JudgedFlow
 

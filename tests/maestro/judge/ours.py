@@ -5,17 +5,17 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from services.executor.automation.attempt import AttemptRunner
-from services.executor.automation.attempt_request import AttemptRequest
-from services.executor.automation.devices.port import Build
-from services.executor.model.attempts import AttemptResult
-from services.executor.model.failures import Category
-from services.executor.model.run_config import FallbackTrigger, RunConfig
-from services.flows.loader import load_flow
-from services.flows.steps import Flow
-from services.flows.templates import is_template
-from services.flows.workspace_files import is_text
-from services.flows.workspace_media import WorkspaceMedia
+from mobiletest_automation.attempt import AttemptRunner
+from mobiletest_automation.attempt_request import AttemptRequest
+from mobiletest_automation.devices.port import Build
+from mobiletest_automation.flows.loader import load_flow
+from mobiletest_automation.flows.steps import Flow
+from mobiletest_automation.flows.templates import is_template
+from mobiletest_automation.flows.workspace_files import is_text
+from mobiletest_automation.flows.workspace_media import WorkspaceMedia
+from mobiletest_automation.model.failures import Category
+from mobiletest_automation.model.results import AttemptResult
+from mobiletest_automation.model.run_config import FallbackTrigger, RunConfig
 from tests.fakes.devices import FakeDevices, FakeEvidence
 from tests.maestro.judge.device import RecordingDevice
 from tests.maestro.judge.flows import ANY_APP, JudgedFlow, Outcome, Verdict

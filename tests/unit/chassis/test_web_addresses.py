@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.chassis.web_addresses import PUBLIC_ONLY, AddressPolicy, AddressRefused, check_scheme, web_host
+from mobiletest_automation.web_addresses import PUBLIC_ONLY, AddressPolicy, AddressRefused, check_scheme, web_host
 
 PRIVATE = [
     "http://127.0.0.1/",

@@ -7,9 +7,9 @@ from typing import Any, cast
 import httpx
 import pytest
 
+from mobiletest_automation.app_files.reader import AppFile
 from mobiletest_cli import build_upload
 from mobiletest_cli.api import Api
-from mobiletest_cli.app_files.reader import AppFile
 from mobiletest_cli.build_upload import BuildUpload
 from mobiletest_cli.configuration import Server
 from mobiletest_cli.output import Output

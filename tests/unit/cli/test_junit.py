@@ -7,15 +7,15 @@ import pytest
 from junitparser import JUnitXml
 from lxml import etree
 
+from mobiletest_automation.flows.positions import SourcePosition
+from mobiletest_automation.model.failures import Category, Failure
+from mobiletest_automation.model.results import AttemptResult
 from mobiletest_cli.errors import NO_VERDICT, CliError
 from mobiletest_cli.results.junit import complete, empty, strict
 from mobiletest_cli.results.report import Report
 from services.executor import junit
 from services.executor.model import lifecycle
-from services.executor.model.attempts import AttemptResult
-from services.executor.model.failures import Category, Failure
 from services.executor.model.runs import Run
-from services.flows.positions import SourcePosition
 from tests.unit.cli.report_samples import failed, failed_at, reason, report
 from tests.unit.executor.model.builders import (
     LIMITS,

@@ -14,10 +14,10 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import example, given
 
+from mobiletest_automation.flows.printable import printable
 from mobiletest_cli.app import run_command
 from mobiletest_cli.completion import script
 from mobiletest_cli.errors import UNREACHABLE, USAGE, CliError, RequestRefused
-from mobiletest_cli.flows.printable import printable
 from mobiletest_cli.output import Output
 from mobiletest_cli.presentation import show_runs, show_steps
 from mobiletest_cli.printable import WorkflowCommand, printable_json, printable_values

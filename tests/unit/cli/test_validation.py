@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from mobiletest_automation.flows.workspace_media import FILE_BYTES
 from mobiletest_cli.validation import NOTICE, Problem, render, validate
 from mobiletest_cli.workspace import find_files
-from services.flows.workspace_media import FILE_BYTES
 from tests.fakes.workspaces import FLOW, PNG
 from tests.unit.cli.test_workspace import grow, write
 
-SAMPLES = Path(__file__).parents[1] / "flows" / "workspaces"
+SAMPLES = Path(__file__).parents[1] / "automation" / "flows" / "workspaces"
 WRONG = "appId: a\n---\n- launchApp\n- tapOnn: Go\n"
 
 

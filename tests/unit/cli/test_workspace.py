@@ -9,14 +9,20 @@ from pathlib import Path
 
 import pytest
 
+from mobiletest_automation.flows.workspace_files import (
+    ARCHIVE_BYTES,
+    DEPTH_LIMIT,
+    FILES_LIMIT,
+    TEXT_BYTES,
+    UNPACKED_BYTES,
+)
+from mobiletest_automation.flows.workspace_media import FILE_BYTES
 from mobiletest_cli.errors import INVALID_FILE, CliError
 from mobiletest_cli.folder_search import search
 from mobiletest_cli.validation import validate
 from mobiletest_cli.workspace import Workspace, find_files
 from services.catalog.inspection.workspace_archive import read_file
 from services.catalog.workspace_reader import read_workspace
-from services.flows.workspace_files import ARCHIVE_BYTES, DEPTH_LIMIT, FILES_LIMIT, TEXT_BYTES, UNPACKED_BYTES
-from services.flows.workspace_media import FILE_BYTES
 from tests.fakes.workspaces import FLOW, PNG
 
 CONFIG = "flows: '**'\n"

@@ -4,48 +4,56 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-SERVICES = Path(__file__).parents[3] / "services"
-OF_ATTEMPTS = ("flows", "executor/automation", "executor/worker", "executor/resolver_child.py")
+ROOT = Path(__file__).parents[3]
+AUTOMATION = "automation"
+OF_ATTEMPTS = (AUTOMATION, "services/executor/pools", "services/executor/worker", "services/executor/resolver_child.py")
 
 NO_TEXTS = {
-    "executor/automation/commands/selector_search.py": {"found[:1 + _OTHERS_NAMED]", "pool[:_SIMILAR_AMONG]"},
-    "executor/automation/llm/chat_protocol.py": {"read[:CALLS_LIMIT]"},
-    "executor/automation/llm/element_list.py": {"shown[:ELEMENTS_LIMIT]"},
-    "executor/automation/outcome.py": {"named[:limit]"},
-    "executor/automation/screen/fingerprint.py": {"hashed[:FLOWING_LIMIT]"},
-    "executor/automation/scripting/fake_values.py": {
+    "automation/commands/selector_search.py": {
+        "found[:1 + _OTHERS_NAMED]",
+        "pool[:_SIMILAR_AMONG]",
+    },
+    "automation/llm/chat_protocol.py": {"read[:CALLS_LIMIT]"},
+    "automation/llm/element_list.py": {"shown[:ELEMENTS_LIMIT]"},
+    "automation/model/baseline_keys.py": {  # of a name that is hashed
+        "re.sub('[^a-z0-9]+', '-', PurePosixPath(name).stem.lower())[:16]",
+        "sha256(name.encode()).hexdigest()[:12]",
+    },
+    "automation/outcome.py": {"named[:limit]"},
+    "automation/screen/fingerprint.py": {"hashed[:FLOWING_LIMIT]"},
+    "automation/scripting/fake_values.py": {
         "[*map(faker.random.choice, used), *faker.random.choices(''.join(used), k=LENGTH_LIMIT)][:length]"
     },
-    "executor/automation/scripting/templates.py": {"known[:20]"},
-    "executor/automation/sentences/grounding.py": {"found[:CANDIDATES_LIMIT]"},
-    "executor/automation/sentences/visibility_checks.py": {"partial[:CANDIDATES_LIMIT]"},
-    "executor/automation/steps/human_help.py": {"grounding.candidates[:CHOICES_LIMIT]"},
-    "executor/worker/processes/messages.py": {"wrong[:10]"},
-    "flows/configuration.py": {"unknown[:NOTICES_LIMIT]", "written[:NOTICES_LIMIT]"},
-    "flows/found_workspace.py": {
+    "automation/scripting/templates.py": {"known[:20]"},
+    "automation/sentences/grounding.py": {"found[:CANDIDATES_LIMIT]"},
+    "automation/sentences/visibility_checks.py": {"partial[:CANDIDATES_LIMIT]"},
+    "automation/steps/human_help.py": {"grounding.candidates[:CHOICES_LIMIT]"},
+    "services/executor/worker/processes/messages.py": {"wrong[:10]"},
+    "automation/flows/configuration.py": {"unknown[:NOTICES_LIMIT]", "written[:NOTICES_LIMIT]"},
+    "automation/flows/found_workspace.py": {
         "(*notices, *repeated_names(names), *missing)[:NOTICES_LIMIT]",
         "flow.problems[:PROBLEMS_LIMIT]",
     },
-    "flows/workspace_media.py": {"tuple({**self._files, **self._sent}.values())[:FILES_LIMIT]"},
+    "automation/flows/workspace_media.py": {"tuple({**self._files, **self._sent}.values())[:FILES_LIMIT]"},
 }
 """Slices of lists and tuples."""
 
 SHOWN_TO_NOBODY = {
-    "executor/automation/devices/simulated/model_file.py": {"content[:1024]", "content[:BYTES_LIMIT]"},
-    "executor/automation/devices/simulated/renderer.py": {"text[:width]"},  # pixels
-    "executor/automation/screen/fingerprint.py": {"' '.join(_WORD.findall(text.casefold()))[:80]"},  # hashed
-    "executor/automation/scripting/guest.py": {"SHA256[:16]"},
-    "executor/worker/processes/messages.py": {"received[:100]"},
-    "flows/positions.py": {"sha256(positions.encode()).hexdigest()[:16]"},
+    "automation/devices/simulated/model_file.py": {"content[:1024]", "content[:BYTES_LIMIT]"},
+    "automation/devices/simulated/renderer.py": {"text[:width]"},  # pixels
+    "automation/screen/fingerprint.py": {"' '.join(_WORD.findall(text.casefold()))[:80]"},  # hashed
+    "automation/scripting/guest.py": {"SHA256[:16]"},
+    "services/executor/worker/processes/messages.py": {"received[:100]"},
+    "automation/flows/positions.py": {"sha256(positions.encode()).hexdigest()[:16]"},
 }
 
 MASKED_BEFORE = {
-    "executor/automation/evidence/failure_capture.py": {"content[:TREE_BYTES]", "content[-LOG_BYTES:]"},
+    "automation/evidence/failure_capture.py": {"content[:TREE_BYTES]", "content[-LOG_BYTES:]"},
 }
 
 ERASED_BY_THE_TEST = {
-    "executor/automation/devices/simulated/device.py": {"held[:max(len(held) - characters, 0)]"},
-    "executor/automation/devices/webdriver/appium_fake.py": {"text[:max(len(text) - characters, 0)]"},
+    "automation/devices/simulated/device.py": {"held[:max(len(held) - characters, 0)]"},
+    "automation/devices/webdriver/appium_fake.py": {"text[:max(len(text) - characters, 0)]"},
 }
 
 _LENGTHS = {"limit", "length", "room", "left", "most", "width", "characters"}
@@ -85,20 +93,26 @@ def test_cuts_are_found() -> None:
 
 
 def test_json_from_outside_is_read_by_one_function() -> None:
-    """`parse_json` of services/executor/texts.py makes its texts well-formed."""
-    folders = [SERVICES / "executor/automation", SERVICES / "executor/worker"]
+    """`parse_json` of mobiletest_automation.outside_texts makes its texts well-formed."""
+    folders = [ROOT / AUTOMATION, ROOT / "services/executor/worker"]
     files = [file for folder in folders for file in folder.rglob("*.py")]
-    assert [str(file) for file in files if "json.loads(" in file.read_text()] == []
+    assert {file.name for file in files if "json.loads(" in file.read_text()} == {
+        "outside_texts.py",
+        "positions.py",  # written by us
+        "workspace_files.py",  # of the catalog and the command line
+    }
 
 
 def test_no_text_of_an_attempt_is_cut_but_by_functions_that_split_no_secret() -> None:
-    """Use `cut`, `cut_beginning` or `shorten` of services/flows/texts.py; what is no text is listed above."""
+    """Use `cut`, `cut_beginning` or `shorten` of mobiletest_automation.flows.texts; what is no text is listed above."""
     found: dict[str, set[str]] = {}
     for place in OF_ATTEMPTS:
-        path = SERVICES / place
+        path = ROOT / place
         for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+            if file.parent.name == "app_files":
+                continue  # read before there is an attempt
             if slices := set(cuts(file.read_text())):
-                found[str(file.relative_to(SERVICES))] = slices
+                found[str(file.relative_to(ROOT)).replace("/mobiletest_automation", "")] = slices
     listed: dict[str, set[str]] = {}
     for table in (NO_TEXTS, SHOWN_TO_NOBODY, MASKED_BEFORE, ERASED_BY_THE_TEST):
         for name, slices in table.items():

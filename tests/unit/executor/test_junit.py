@@ -9,14 +9,14 @@ from xml.etree import ElementTree
 import pytest
 from junitparser.xunit2 import JUnitXml, TestCase
 
+from mobiletest_automation.flows.positions import SourcePosition
+from mobiletest_automation.model.failures import Category, Failure
+from mobiletest_automation.model.results import Artifact, ArtifactGone, AttemptResult, StepResult, StepStatus
 from services.executor import junit
 from services.executor.model import lifecycle
-from services.executor.model.attempts import Artifact, ArtifactGone, AttemptResult, StepResult, StepStatus
-from services.executor.model.failures import Category, Failure
 from services.executor.model.reports import metadata
 from services.executor.model.runs import Run
 from services.executor.model.variants import Variant
-from services.flows.positions import SourcePosition
 from tests.hostile_texts import ANYTHING, commands, controls
 from tests.unit.executor.model.builders import LIMITS, NOW, claimed_run, execution_of, failing, later, new_run, passing
 

@@ -14,6 +14,19 @@ from mobiletest.executor.v1 import executions_pb2, runs_pb2
 from mobiletest.options.v1 import options_pb2
 from mobiletest.types.v1 import ci_pb2, execution_pb2, platform_pb2, run_config_pb2, source_position_pb2
 
+from mobiletest_automation.flows.positions import SourcePosition
+from mobiletest_automation.model.devices import Platform
+from mobiletest_automation.model.failures import Category, Failure
+from mobiletest_automation.model.results import Resolution, StepResult, StepStatus
+from mobiletest_automation.model.run_config import (
+    DEFAULTS,
+    CacheRetryMode,
+    ExecutionMode,
+    FallbackTrigger,
+    Grounder,
+    LlmConfig,
+    RunConfig,
+)
 from services.chassis.proto_values import struct_to_json, to_enum_member, to_enum_number
 from services.executor.messages import (
     build_config_proto,
@@ -27,23 +40,10 @@ from services.executor.messages import (
     start_proto,
 )
 from services.executor.model import lifecycle
-from services.executor.model.attempts import Resolution, StepResult, StepStatus
 from services.executor.model.attribution import Ci, ExecutionSource
 from services.executor.model.executions import BuildConfig, ExecutionKind, PinnedBuild
-from services.executor.model.failures import Category, Failure
-from services.executor.model.run_config import (
-    DEFAULTS,
-    CacheRetryMode,
-    ExecutionMode,
-    FallbackTrigger,
-    Grounder,
-    LlmConfig,
-    RunConfig,
-)
-from services.executor.model.runs import Platform
 from services.executor.model.states import Status
 from services.executor.plan_reader import resolved_runs
-from services.flows.positions import SourcePosition
 from tests.unit.executor.model.builders import LIMITS, NOW, claimed_run, execution_of, failing, later
 
 ENUMS: Iterable[tuple[type[Enum], Any]] = [

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from services.flows.loader import load_flow
-from services.flows.nodes import DocumentError
+from mobiletest_automation.flows.loader import load_flow
+from mobiletest_automation.flows.nodes import DocumentError
 
 ROOT = Path(__file__).parents[3]
 SOURCES = sorted(
     path
-    for folder in ("services/executor", "services/flows", "services/chassis")
+    for folder in ("services/executor", "automation/mobiletest_automation", "services/chassis")
     for path in (ROOT / folder).rglob("*.py")
     if path.name not in ("child_process.py", "process_isolation.py")
 )

@@ -9,10 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from services.executor.automation.screen.page_source.reader import read_xml
-from services.executor.automation.secret_texts import SecretTexts
-from services.executor.texts import parse_json, readable_xml
-from services.flows.texts import (
+from mobiletest_automation.flows.texts import (
     cut,
     cut_beginning,
     cut_elsewhere,
@@ -21,6 +18,9 @@ from services.flows.texts import (
     well_formed,
     well_formed_json,
 )
+from mobiletest_automation.outside_texts import parse_json, readable_xml
+from mobiletest_automation.screen.page_source.reader import read_xml
+from mobiletest_automation.secret_texts import SecretTexts
 
 ANY = st.text(st.characters(exclude_categories=()) | st.sampled_from("\0\ud83d\ude00\ufffe\uffff\x1b"))
 """Lone surrogates, NUL and non-characters too."""

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 
 import uvloop
 
+from mobiletest_automation.attempt import AttemptRunner
+from mobiletest_automation.attempt_request import AttemptRequest
+from mobiletest_automation.llm.language_models import LanguageModels
+from mobiletest_automation.model.failures import Category, Failure
+from mobiletest_automation.model.results import AttemptResult
+from mobiletest_automation.step_cache.cache import StoredStepCache
 from services.chassis import logs, metrics
 from services.chassis.message_stream import MessageStream
-from services.executor.automation.attempt import AttemptRunner
-from services.executor.automation.attempt_request import AttemptRequest
-from services.executor.automation.llm.language_models import LanguageModels
-from services.executor.automation.step_cache.cache import StoredStepCache
-from services.executor.model.attempts import AttemptResult
-from services.executor.model.failures import Category, Failure
 from services.executor.worker.processes.attempt_start import LogFormat
 from services.executor.worker.processes.limits import EXTEND_SECONDS, CpuLimit, is_out_of_memory, peak_memory
 from services.executor.worker.processes.messages import (

@@ -5,25 +5,25 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from services.chassis import metrics
-from services.chassis.errors import Unavailable
-from services.executor.automation.devices.handles import DeviceHandle, handle_of, note_change
-from services.executor.automation.devices.port import Build, Device, DeviceFailure, Devices, OnSession, Seed
-from services.executor.automation.evidence.recorder import (
+from mobiletest_automation.devices.handles import DeviceHandle, handle_of, note_change
+from mobiletest_automation.devices.port import Build, Device, DeviceFailure, Devices, OnSession, Seed
+from mobiletest_automation.evidence.recorder import (
     ARTIFACT_BYTES_LIMIT,
     ARTIFACTS_LIMIT,
     kind_of,
 )
-from services.executor.automation.llm.budget import BudgetTracker
-from services.executor.automation.llm.chat_protocol import ChatRequest
-from services.executor.automation.llm.conversation import ChatModel
-from services.executor.automation.model_ports import ModelFailed
-from services.executor.automation.ports import EvidenceStore, Human
-from services.executor.automation.scripting.http import HttpFailed, HttpRequest, SendHttp
-from services.executor.automation.step_cache.entries import StepCacheStore
-from services.executor.model.attempts import Artifact, AttemptResult, StepResult
-from services.executor.model.baselines import is_baseline_key
-from services.executor.model.failures import Category, Failure
+from mobiletest_automation.llm.budget import BudgetTracker
+from mobiletest_automation.llm.chat_protocol import ChatRequest
+from mobiletest_automation.llm.conversation import ChatModel
+from mobiletest_automation.model.baseline_keys import is_baseline_key
+from mobiletest_automation.model.failures import Category, Failure
+from mobiletest_automation.model.results import Artifact, AttemptResult, StepResult
+from mobiletest_automation.model_ports import ModelFailed
+from mobiletest_automation.ports import EvidenceStore, Human
+from mobiletest_automation.scripting.http import HttpFailed, HttpRequest, SendHttp
+from mobiletest_automation.step_cache.entries import StepCacheStore
+from services.chassis import metrics
+from services.chassis.errors import Unavailable
 from services.executor.worker.processes.messages import (
     AcquireDevice,
     AddEntry,

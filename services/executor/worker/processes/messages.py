@@ -10,22 +10,22 @@ import orjson
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
 
+from mobiletest_automation.attempt_request import AttemptRequest
+from mobiletest_automation.devices.handles import DeviceHandle
+from mobiletest_automation.flows.texts import well_formed_json
+from mobiletest_automation.llm.budget import ModelBudget
+from mobiletest_automation.llm.chat_protocol import ChatRequest, Reply
+from mobiletest_automation.model.failures import Category
+from mobiletest_automation.model.results import Artifact, AttemptResult, StepResult
+from mobiletest_automation.model.run_config import LlmConfig
+from mobiletest_automation.model.unclean_devices import DeviceChange
+from mobiletest_automation.model_ports import ModelUsage
+from mobiletest_automation.ports import HumanQuestion
+from mobiletest_automation.screen.fingerprint import ScreenFingerprint
+from mobiletest_automation.scripting.http import HttpRequest, HttpResponse
+from mobiletest_automation.step_cache.entries import CachedSentence, CacheEntry
 from services.chassis.metrics import Count
-from services.executor.automation.attempt_request import AttemptRequest
-from services.executor.automation.devices.handles import DeviceHandle
-from services.executor.automation.llm.budget import ModelBudget
-from services.executor.automation.llm.chat_protocol import ChatRequest, Reply
-from services.executor.automation.model_ports import ModelUsage
-from services.executor.automation.ports import HumanQuestion
-from services.executor.automation.screen.fingerprint import ScreenFingerprint
-from services.executor.automation.scripting.http import HttpRequest, HttpResponse
-from services.executor.automation.step_cache.entries import CachedSentence, CacheEntry
-from services.executor.model.attempts import Artifact, AttemptResult, StepResult
-from services.executor.model.failures import Category
-from services.executor.model.run_config import LlmConfig
-from services.executor.model.unclean_devices import DeviceChange
 from services.executor.worker.processes.limits import CpuAllowance
-from services.flows.texts import well_formed_json
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from mobiletest_automation.model.results import AttemptResult
 from services.executor import telemetry
-from services.executor.model.attempts import AttemptResult
 from services.executor.worker.processes.host import AttemptHost
 from services.executor.worker.processes.limits import AttemptLimits
 from services.executor.worker.processes.messages import FinishAttempt, RunAttempt

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Protocol
 
+from mobiletest_automation.devices.port import DeviceFailure
+from mobiletest_automation.model.failures import Category, Failure
+from mobiletest_automation.model.results import AttemptResult
 from services.chassis import logs
 from services.chassis.child_process import ChildEnded
 from services.executor import telemetry
-from services.executor.automation.devices.port import DeviceFailure
-from services.executor.model.attempts import AttemptResult
-from services.executor.model.failures import Category, Failure
 from services.executor.worker.processes.host import AttemptHost
 from services.executor.worker.processes.limits import AttemptLimits
 from services.executor.worker.processes.messages import (

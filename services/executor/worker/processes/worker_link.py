@@ -6,21 +6,21 @@ from itertools import count
 from time import monotonic
 from typing import Any
 
+from mobiletest_automation.devices.handles import attach, detach
+from mobiletest_automation.devices.port import Build, Device, DeviceFailure, OnSession, Seed
+from mobiletest_automation.llm.budget import BudgetTracker
+from mobiletest_automation.llm.chat_protocol import ChatRequest, Reply
+from mobiletest_automation.llm.endpoint import ModelEndpoint
+from mobiletest_automation.model.baseline_keys import baseline_key
+from mobiletest_automation.model.results import Artifact, StepResult
+from mobiletest_automation.model.run_config import LlmConfig
+from mobiletest_automation.model.unclean_devices import DeviceChange
+from mobiletest_automation.model_ports import ModelFailed
+from mobiletest_automation.ports import HumanQuestion
+from mobiletest_automation.screen.fingerprint import ScreenFingerprint
+from mobiletest_automation.scripting.http import HttpFailed, HttpRequest, HttpResponse
+from mobiletest_automation.step_cache.entries import CachedSentence, CacheEntry
 from services.chassis.message_stream import MessageStream
-from services.executor.automation.devices.handles import attach, detach
-from services.executor.automation.devices.port import Build, Device, DeviceFailure, OnSession, Seed
-from services.executor.automation.llm.budget import BudgetTracker
-from services.executor.automation.llm.chat_protocol import ChatRequest, Reply
-from services.executor.automation.llm.endpoint import ModelEndpoint
-from services.executor.automation.model_ports import ModelFailed
-from services.executor.automation.ports import HumanQuestion
-from services.executor.automation.screen.fingerprint import ScreenFingerprint
-from services.executor.automation.scripting.http import HttpFailed, HttpRequest, HttpResponse
-from services.executor.automation.step_cache.entries import CachedSentence, CacheEntry
-from services.executor.model.attempts import Artifact, StepResult
-from services.executor.model.baselines import baseline_key
-from services.executor.model.run_config import LlmConfig
-from services.executor.model.unclean_devices import DeviceChange
 from services.executor.worker.processes.messages import (
     AcquireDevice,
     AddEntry,

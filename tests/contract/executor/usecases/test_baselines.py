@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from mobiletest_automation.model.baseline_keys import baseline_key
+from mobiletest_automation.model.results import Artifact, ArtifactGone, AttemptResult
 from services.chassis.context import Caller, bind
 from services.chassis.errors import InvalidArgument, NotFound, PermissionDenied, Unavailable
 from services.chassis.object_store import ObjectStore
-from services.executor.model.attempts import Artifact, ArtifactGone, AttemptResult
-from services.executor.model.baselines import Baseline, baseline_key
+from services.executor.model.baselines import Baseline
 from services.executor.model.limits import OrganisationLimits
 from services.executor.ports.baselines import TestKey
 from services.executor.ports.runs import RunKey

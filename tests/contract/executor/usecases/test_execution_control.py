@@ -9,13 +9,13 @@ from uuid import uuid4
 import pytest
 from mobiletest.types.v1.byte_range_pb2 import ByteRange
 
+from mobiletest_automation.model.results import Artifact, ArtifactGone, AttemptResult
 from services.chassis.byte_ranges import FilePart
 from services.chassis.context import bind, current
 from services.chassis.errors import NotFound, PermissionDenied
 from services.chassis.events import Event
 from services.chassis.outbox import OUTBOX
 from services.executor.messages import run_proto
-from services.executor.model.attempts import Artifact, ArtifactGone, AttemptResult
 from services.executor.model.executions import Execution
 from services.executor.model.runs import QuestionPrompt
 from services.executor.model.states import Status

@@ -10,21 +10,21 @@ from uuid import uuid4
 
 import pytest
 
+from mobiletest_automation.flows.environment import Environment
+from mobiletest_automation.model.failures import NO_PLATFORM, Category, Failure
+from mobiletest_automation.model.run_config import ExecutionMode, LlmConfig, RunConfig
 from services.chassis.context import Caller, bind, current
 from services.chassis.errors import FailedPrecondition, InvalidArgument, PermissionDenied, ResourceExhausted
 from services.executor.model.attribution import Ci, ExecutionSource
 from services.executor.model.changes import Change
 from services.executor.model.executions import Execution, ExecutionKind, StartSubject
-from services.executor.model.failures import NO_PLATFORM, Category, Failure
 from services.executor.model.limits import OrganisationLimits
-from services.executor.model.run_config import ExecutionMode, LlmConfig, RunConfig
 from services.executor.model.runs import ResolvedRuns, RunPlan
 from services.executor.model.states import Status
 from services.executor.model.variants import NO_VARIANTS, VARIANTS_LIMIT, Variant, add_variant
 from services.executor.storage.executions import MongoExecutions
 from services.executor.storage.schema import RUNS
 from services.executor.usecases.starts import ExecutionStarter
-from services.flows.environment import Environment
 from tests.contract.executor.conftest import World
 from tests.contract.executor.executions import request, requests, runs_of
 from tests.eventually import eventually

@@ -7,15 +7,16 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
+from mobiletest_automation.devices.port import Device
+from mobiletest_automation.model.devices import Platform, Session
+from mobiletest_automation.model.failures import NO_PLATFORM
+from mobiletest_automation.model.results import AttemptResult
 from services.chassis import logs
 from services.chassis.object_store import ObjectStore
-from services.executor.automation.devices.pools.pool import DEFAULT_POOLS
-from services.executor.automation.devices.pools.pooled_devices import PooledDevices
-from services.executor.automation.devices.port import Device
-from services.executor.model.attempts import AttemptResult
-from services.executor.model.failures import NO_PLATFORM
-from services.executor.model.runs import Platform, Run, Session
+from services.executor.model.runs import Run
 from services.executor.model.states import Status
+from services.executor.pools.pool import DEFAULT_POOLS
+from services.executor.pools.pooled_devices import PooledDevices
 from services.executor.ports.runs import Runs
 from services.executor.storage.baselines import MongoBaselines
 from services.executor.storage.schema import RUNS

@@ -4,8 +4,8 @@ import asyncio
 from dataclasses import replace
 from uuid import uuid4
 
+from mobiletest_automation.model.devices import Platform
 from services.chassis.lifecycle import Background
-from services.executor.model.runs import Platform
 from services.executor.ports.runs import AcceptsOrg, Claim, ReleasedRun, RunKey, Runs, accept_all
 from services.executor.storage.runs import MongoRuns
 from services.executor.worker.claim_loop import MAX_REQUESTS, ClaimLoop, RunRequestHandler

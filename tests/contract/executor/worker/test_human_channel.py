@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
+from mobiletest_automation.ports import HumanQuestion
 from services.chassis.errors import Unavailable
-from services.executor.automation.ports import HumanQuestion
 from services.executor.model.runs import Question, QuestionPrompt
 from services.executor.ports.runs import Claim, RunKey
 from services.executor.storage.runs import MongoRuns

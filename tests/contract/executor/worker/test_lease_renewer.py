@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from services.executor.model.runs import Platform
+from mobiletest_automation.model.devices import Platform
 from services.executor.model.states import Status
 from services.executor.ports.runs import RunKey, Runs, StopReason
 from services.executor.storage.runs import MongoRuns

@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
+from mobiletest_automation.model.devices import Platform
 from services.chassis.context import current
 from services.chassis.lifecycle import Background
-from services.executor.model.runs import Platform
 from services.executor.ports.runs import ReleasedRun, RunKey
 from services.executor.worker.claim_loop import ClaimLoop, RunRequestHandler
 from services.executor.worker.release_watcher import ReleaseWatcher

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from mobiletest_automation.model.failures import Category
+from mobiletest_automation.model.results import AttemptResult, StepResult, StepStatus
 from services.chassis.errors import Unavailable
-from services.executor.model.attempts import AttemptResult, StepResult, StepStatus
-from services.executor.model.failures import Category
 from services.executor.model.runs import Run
 from services.executor.model.states import Status
 from services.executor.ports.runs import Claim, RunKey, StopReason

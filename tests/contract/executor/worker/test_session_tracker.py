@@ -4,12 +4,13 @@ import asyncio
 
 import pytest
 
+from mobiletest_automation.devices.port import DeviceFailure
+from mobiletest_automation.model.devices import Session
+from mobiletest_automation.model.failures import Category
+from mobiletest_automation.model.results import AttemptResult
 from services.chassis.errors import Unavailable
-from services.executor.automation.devices.port import DeviceFailure
 from services.executor.maintenance.orphan_sessions import OrphanSweeper
-from services.executor.model.attempts import AttemptResult
-from services.executor.model.failures import Category
-from services.executor.model.runs import Orphan, Session
+from services.executor.model.runs import Orphan
 from services.executor.ports.runs import RunKey
 from services.executor.storage.runs import MongoRuns
 from services.executor.worker.session_tracker import SessionTracker

@@ -5,13 +5,14 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from uuid import uuid4
 
+from mobiletest_automation.devices.port import NO_BUILD, Seed
+from mobiletest_automation.devices.webdriver.hub_target import HubTarget
+from mobiletest_automation.model.devices import Platform
+from mobiletest_automation.model.results import AttemptResult
 from services.chassis.lifecycle import Background
-from services.executor.automation.devices.pools.pool import Pool
-from services.executor.automation.devices.pools.pooled_devices import PooledDevices
-from services.executor.automation.devices.port import NO_BUILD, Seed
-from services.executor.automation.devices.webdriver.hub_target import HubTarget
-from services.executor.model.attempts import AttemptResult
-from services.executor.model.runs import Platform, Run
+from services.executor.model.runs import Run
+from services.executor.pools.pool import Pool
+from services.executor.pools.pooled_devices import PooledDevices
 from services.executor.ports.runs import Claim, Progress, RunKey
 from services.executor.storage.runs import MongoRuns
 from services.executor.storage.slot_leases import MongoSlotLeases

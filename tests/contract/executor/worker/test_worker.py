@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.executor.model.runs import Platform
+from mobiletest_automation.model.devices import Platform
 from services.executor.model.states import Status
 from services.executor.ports.runs import StopReason
 from services.executor.storage.schema import EXECUTIONS

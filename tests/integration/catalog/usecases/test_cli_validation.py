@@ -5,18 +5,18 @@ from pathlib import Path
 
 import pytest
 
+from mobiletest_automation.flows.workspace_config import Remark
 from mobiletest_cli.validation import NOTICE, Problem, validate
 from mobiletest_cli.workspace import find_files
 from services.catalog.usecases.imports import NewImport
 from services.chassis.errors import InvalidArgument
-from services.flows.workspace_config import Remark
 from tests.fakes.workspaces import FLOW
 from tests.integration.catalog.usecases.conftest import Catalog
 from tests.unit.cli.test_workspace import write
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
-SAMPLES = Path(__file__).parents[3] / "unit" / "flows" / "workspaces"
+SAMPLES = Path(__file__).parents[3] / "unit" / "automation" / "flows" / "workspaces"
 WRONG = "appId: a\n---\n- launchApp\n- tapOnn: Go\n"
 FOLDERS: dict[str, Mapping[str, str | bytes]] = {
     "no problems": {"a.yaml": FLOW},

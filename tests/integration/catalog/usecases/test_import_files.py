@@ -5,12 +5,12 @@ from uuid import uuid4
 
 import pytest
 
+from mobiletest_automation.flows.workspace_media import MediaFile
 from services.catalog.model.builds import artifact_key
 from services.catalog.model.values import Page
 from services.chassis import context
 from services.chassis.context import Caller
 from services.chassis.errors import NotFound, PermissionDenied
-from services.flows.workspace_media import MediaFile
 from tests.fakes.catalog_samples import org
 from tests.fakes.workspaces import FLOW, PNG
 from tests.integration.catalog.usecases.conftest import Catalog

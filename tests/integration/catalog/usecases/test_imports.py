@@ -7,6 +7,7 @@ from uuid import uuid4
 
 import pytest
 
+from mobiletest_automation.flows.workspace_files import ARCHIVE_BYTES
 from services.catalog.model.imports import ImportReport
 from services.catalog.model.tests import Test, TestFilter
 from services.catalog.model.values import Page, Platform
@@ -14,7 +15,6 @@ from services.catalog.usecases.imports import NewImport
 from services.chassis import context
 from services.chassis.context import Caller
 from services.chassis.errors import InvalidArgument, NotFound
-from services.flows.workspace_files import ARCHIVE_BYTES
 from tests.fakes.workspaces import FLOW, zip_files
 from tests.integration.catalog.usecases.conftest import Catalog
 

@@ -8,13 +8,12 @@ from uuid import uuid4
 import pytest
 from mobiletest.types.v1 import execution_pb2, run_config_pb2
 
+from mobiletest_automation.devices.port import Build, Device, DeviceFailure, DeviceInfo, LaunchOptions, MarksUnavailable
+from mobiletest_automation.devices.webdriver.hub_target import HubTarget
+from mobiletest_automation.devices.webdriver.sessions import delete_session, open_device
+from mobiletest_automation.model.devices import Session
+from mobiletest_automation.model.failures import Category
 from services.chassis.context import ALL_SCOPES, Caller, bind
-from services.chassis.errors import Unavailable
-from services.executor.automation.devices.port import Build, Device, DeviceFailure, DeviceInfo, LaunchOptions
-from services.executor.automation.devices.webdriver.hub_target import HubTarget
-from services.executor.automation.devices.webdriver.sessions import delete_session, open_device
-from services.executor.model.failures import Category
-from services.executor.model.runs import Session
 from tests.eventually import eventually
 from tests.fakes.unclean_devices import FakeUncleanDevices
 from tests.integration.executor.catalog_server import Shelf
@@ -138,7 +137,7 @@ async def test_a_phone_that_cannot_be_cleaned_goes_to_nobody_until_it_can(
 async def test_a_phone_is_not_used_unless_it_could_be_marked(
     hub: PhoneHub, use: Use, unclean: FakeUncleanDevices
 ) -> None:
-    unclean.down = Unavailable("no database")
+    unclean.down = MarksUnavailable
     with pytest.raises(DeviceFailure, match="could not be marked") as raised:
         await use("a")
     assert raised.value.category is Category.EXECUTOR_LOST

@@ -10,18 +10,18 @@ import pytest
 import structlog
 from aiohttp import web
 
-from services.executor.automation.devices.port import Build, DeviceFailure, DeviceInfo
-from services.executor.automation.devices.webdriver.driver_session import COMMAND_SECONDS, DriverSession
-from services.executor.automation.devices.webdriver.hub_connection import DriverError, HubConnection, HubUnreachable
-from services.executor.automation.devices.webdriver.hub_target import HubTarget
-from services.executor.automation.devices.webdriver.sessions import (
+from mobiletest_automation.devices.port import Build, DeviceFailure, DeviceInfo
+from mobiletest_automation.devices.webdriver.driver_session import COMMAND_SECONDS, DriverSession
+from mobiletest_automation.devices.webdriver.hub_connection import DriverError, HubConnection, HubUnreachable
+from mobiletest_automation.devices.webdriver.hub_target import HubTarget
+from mobiletest_automation.devices.webdriver.sessions import (
     delete_session,
     is_ready,
     open_device,
     wait_for_unfinished,
 )
-from services.executor.model.failures import Category
-from services.executor.model.runs import Session
+from mobiletest_automation.model.devices import Session
+from mobiletest_automation.model.failures import Category
 from tests.eventually import eventually
 from tests.integration.executor.devices.scripted_hub import serve
 

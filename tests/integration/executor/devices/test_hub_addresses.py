@@ -6,10 +6,10 @@ import pytest
 from aiohttp import web
 
 from deploy.local.ports import Ports
-from services.executor.automation.devices.port import Build, DeviceFailure, DeviceInfo
-from services.executor.automation.devices.webdriver.hub_connection import DriverError, HubConnection
-from services.executor.automation.devices.webdriver.hub_target import HubTarget
-from services.executor.automation.devices.webdriver.sessions import open_device
+from mobiletest_automation.devices.port import Build, DeviceFailure, DeviceInfo
+from mobiletest_automation.devices.webdriver.hub_connection import DriverError, HubConnection
+from mobiletest_automation.devices.webdriver.hub_target import HubTarget
+from mobiletest_automation.devices.webdriver.sessions import open_device
 from tests.integration.executor.devices.scripted_hub import serve
 
 PHONE = DeviceInfo("phone-1", "android", simulated=False)

@@ -9,17 +9,17 @@ import aiohttp
 import pytest
 from pydantic import SecretStr
 
-from services.executor.automation.attempt import AttemptRunner
-from services.executor.automation.attempt_request import AttemptRequest
-from services.executor.automation.devices.pools.pool import DEFAULT_POOLS
-from services.executor.automation.devices.pools.pooled_devices import PooledDevices
-from services.executor.automation.devices.port import Build
-from services.executor.automation.llm.budget import ModelBudget
-from services.executor.automation.llm.chat_client import ChatClient, ModelEndpoint
-from services.executor.automation.llm.language_models import LanguageModels
-from services.executor.automation.ports import StepCache
-from services.executor.model.attempts import AttemptResult
-from services.executor.model.run_config import LlmConfig, RunConfig
+from mobiletest_automation.attempt import AttemptRunner
+from mobiletest_automation.attempt_request import AttemptRequest
+from mobiletest_automation.devices.port import Build
+from mobiletest_automation.llm.budget import ModelBudget
+from mobiletest_automation.llm.chat_client import ChatClient, ModelEndpoint
+from mobiletest_automation.llm.language_models import LanguageModels
+from mobiletest_automation.model.results import AttemptResult
+from mobiletest_automation.model.run_config import LlmConfig, RunConfig
+from mobiletest_automation.ports import StepCache
+from services.executor.pools.pool import DEFAULT_POOLS
+from services.executor.pools.pooled_devices import PooledDevices
 from tests.fakes.devices import FakeEvidence
 from tests.fakes.llm import FakeEndpoint
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from services.executor.automation.llm.budget import ModelBudget
-from services.executor.model.attempts import AttemptResult, Resolution, StepStatus
-from services.executor.model.failures import Category
-from services.executor.model.run_config import (
+from mobiletest_automation.llm.budget import ModelBudget
+from mobiletest_automation.model.failures import Category
+from mobiletest_automation.model.results import AttemptResult, Resolution, StepStatus
+from mobiletest_automation.model.run_config import (
     CacheRetryMode,
     ExecutionMode,
     FallbackTrigger,

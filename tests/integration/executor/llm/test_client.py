@@ -6,19 +6,19 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from services.executor.automation.llm.budget import BudgetTracker, ModelBudget
-from services.executor.automation.llm.chat_client import (
+from mobiletest_automation.llm.budget import BudgetTracker, ModelBudget
+from mobiletest_automation.llm.chat_client import (
     MAX_RETRY_AFTER_SECONDS,
     MAX_TRIES,
     REPLY_LIMIT,
     ChatClient,
     ModelEndpoint,
 )
-from services.executor.automation.llm.chat_protocol import ChatRequest, Reply
-from services.executor.automation.llm.quota import ModelQuota
-from services.executor.automation.model_ports import ModelFailed
-from services.executor.model.failures import Category
+from mobiletest_automation.llm.chat_protocol import ChatRequest, Reply
+from mobiletest_automation.model.failures import Category
+from mobiletest_automation.model_ports import ModelFailed
 from services.executor.model.limits import OrganisationLimits
+from services.executor.worker.model_quota import DailyModelQuota
 from tests.fakes.llm import USAGE, Reaction, answers, body, call, floods, never, refuses, resets, says
 from tests.fakes.model_usage import FakeModelUsage, FixedLimits
 from tests.integration.executor.llm.conftest import KEY, World
@@ -175,7 +175,7 @@ async def test_the_quota_of_an_organisation_covers_all_its_attempts(world: World
     """A call that fails counts too; other organisations have their own."""
     world.endpoint.add(refuses(500), *[call("done")] * 3)
     limits = FixedLimits(OrganisationLimits(model_calls_per_day=3))
-    quota, client = ModelQuota(FakeModelUsage(), limits), await world.client()
+    quota, client = DailyModelQuota(FakeModelUsage(), limits), await world.client()
     for _ in range(2):
         await ask(client, BudgetTracker(ModelBudget(), quota, "org"))
     error = await failed(client, BudgetTracker(ModelBudget(), quota, "org"))

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from services.executor.automation.step_cache.cache import StoredStepCache
-from services.executor.model.attempts import AttemptResult, CacheOutcome, Resolution
-from services.executor.model.run_config import CacheRetryMode, ExecutionMode, Grounder, RunConfig
+from mobiletest_automation.model.results import AttemptResult, CacheOutcome, Resolution
+from mobiletest_automation.model.run_config import CacheRetryMode, ExecutionMode, Grounder, RunConfig
+from mobiletest_automation.step_cache.cache import StoredStepCache
 from tests.fakes.llm import call
 from tests.fakes.shopper import shopper
 from tests.fakes.step_cache import FakeStepCacheStore

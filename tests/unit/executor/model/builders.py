@@ -3,12 +3,13 @@
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
+from mobiletest_automation.model.devices import Platform
+from mobiletest_automation.model.failures import Category, Failure
+from mobiletest_automation.model.results import AttemptResult
 from services.executor.model import lifecycle
-from services.executor.model.attempts import AttemptResult
 from services.executor.model.attribution import ExecutionSource
 from services.executor.model.executions import Execution, ExecutionKind, RunCounts, bucket
-from services.executor.model.failures import Category, Failure
-from services.executor.model.runs import Platform, Run, RunLimits, RunTarget
+from services.executor.model.runs import Run, RunLimits, RunTarget
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 LIMITS = RunLimits()

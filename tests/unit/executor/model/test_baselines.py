@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.executor.model.baselines import baseline_key, is_baseline_key, key_of_artifact
+from mobiletest_automation.model.baseline_keys import baseline_key, is_baseline_key, key_of_artifact
 
 
 @pytest.mark.parametrize("name", ["home.png", "a/b/Über uns.jpg", "../..", "x" * 200, "$%&", "-"])

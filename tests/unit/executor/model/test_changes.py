@@ -1,10 +1,10 @@
 """How changes of runs change their execution, and what is published."""
 
+from mobiletest_automation.model.failures import Category, Failure
+from mobiletest_automation.model.results import AttemptResult
 from services.executor.model import lifecycle
-from services.executor.model.attempts import AttemptResult
 from services.executor.model.changes import Change, apply_moves, cancel_execution, start_execution
 from services.executor.model.executions import Execution
-from services.executor.model.failures import Category, Failure
 from services.executor.model.runs import Run
 from services.executor.model.states import Status
 from tests.unit.executor.model.builders import LIMITS, NOW, execution_of, failing, later, new_run, queued_run

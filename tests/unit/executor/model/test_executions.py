@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from mobiletest_automation.model.failures import Category
 from services.executor.model import lifecycle
 from services.executor.model.executions import (
     Execution,
@@ -12,7 +13,6 @@ from services.executor.model.executions import (
     outcome,
     status_message,
 )
-from services.executor.model.failures import Category
 from services.executor.model.runs import Run
 from services.executor.model.states import Status
 from tests.unit.executor.model.builders import LIMITS, execution_of, failing, later, passing, queued_run

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from services.executor.model.failures import CANCELLATIONS, Category, Fault
+from mobiletest_automation.model.failures import CANCELLATIONS, Category, Fault
 
 
 def test_every_category_has_a_fault() -> None:

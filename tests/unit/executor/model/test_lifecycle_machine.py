@@ -11,11 +11,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from mobiletest_automation.model.failures import CANCELLATIONS, Category, Failure
+from mobiletest_automation.model.results import AttemptResult
 from services.executor.model import changes, lifecycle
-from services.executor.model.attempts import AttemptMode, AttemptResult
+from services.executor.model.attempts import AttemptMode
 from services.executor.model.changes import Change
 from services.executor.model.executions import Execution, RunCounts, bucket
-from services.executor.model.failures import CANCELLATIONS, Category, Failure
 from services.executor.model.lifecycle import Fenced, NotClaimable, QuestionNotOpen
 from services.executor.model.runs import QuestionPrompt, Run
 from services.executor.model.states import NEXT, Status

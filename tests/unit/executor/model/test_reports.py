@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
+from mobiletest_automation.model.failures import Failure
+from mobiletest_automation.model.results import Artifact, ArtifactGone
 from services.executor.model import lifecycle
-from services.executor.model.attempts import Artifact, ArtifactGone
 from services.executor.model.attribution import Ci
-from services.executor.model.failures import Failure
 from services.executor.model.reports import artifact_url, metadata, report_metadata, simulation
 from services.executor.model.runs import Run
 from tests.unit.executor.model.builders import LIMITS, claimed_run, execution_of, failing, later, new_run, passing

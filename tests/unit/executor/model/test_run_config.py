@@ -1,6 +1,6 @@
 """The defaults of the run configuration, and how configurations are merged."""
 
-from services.executor.model.run_config import (
+from mobiletest_automation.model.run_config import (
     DEFAULTS,
     CacheRetryMode,
     ExecutionMode,

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from mobiletest_automation.flows.environment import NAMES_LIMIT, VALUE_BYTES
 from services.executor.model.variants import (
     EMPTY_VARIANT,
     NO_VARIANTS,
@@ -14,7 +15,6 @@ from services.executor.model.variants import (
     dimensions,
     make_variant,
 )
-from services.flows.environment import NAMES_LIMIT, VALUE_BYTES
 
 
 def variant(env: dict[str, Any], *read: str) -> Variant:

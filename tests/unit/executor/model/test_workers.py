@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from services.executor.model.runs import Platform
+from mobiletest_automation.model.devices import Platform
 from services.executor.model.wait_reasons import Capacity, RunUse, WaitReason, sentence, wait_reason
 from services.executor.model.workers import DeviceState, Fleet, KnownWorker, PoolReport, WorkerReport, WorkerState
 from tests.unit.executor.model.builders import NOW, later, queued_run

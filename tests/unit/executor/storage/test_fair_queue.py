@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from services.executor.model.runs import Platform
+from mobiletest_automation.model.devices import Platform
 from services.executor.ports.runs import RunKey
 from services.executor.storage.fair_queue import CALM_CLAIMS, MAX_LOOKAHEAD, ClaimContention, FairQueue
 from services.executor.storage.leased_runs import LeasedRuns

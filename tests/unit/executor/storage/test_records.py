@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
+from mobiletest_automation.model.run_config import DEFAULTS
 from services.executor.model import lifecycle
 from services.executor.model.attribution import Ci
 from services.executor.model.executions import Execution
-from services.executor.model.run_config import DEFAULTS
 from services.executor.model.runs import TestFile
 from services.executor.storage.records import (
     execution_document,

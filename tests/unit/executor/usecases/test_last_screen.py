@@ -2,8 +2,8 @@
 
 import pytest
 
-from services.executor.automation.screen.page_source.nodes import SourceError
-from services.executor.model.runs import Platform
+from mobiletest_automation.model.devices import Platform
+from mobiletest_automation.screen.page_source.nodes import SourceError
 from services.executor.usecases.last_screen import LastScreen
 
 SOURCE = '<hierarchy><node class="a.Button" text="Go" bounds="[0,0][9,9]"/></hierarchy>'

@@ -2,8 +2,8 @@
 
 import pytest
 
+from mobiletest_automation.model.devices import Platform
 from services.chassis.errors import InvalidArgument
-from services.executor.model.runs import Platform
 from services.executor.usecases.step_resolver import ELEMENTS_LIMIT, resolve_step
 
 SOURCE = '<hierarchy><node class="a.Button" text="Go" bounds="[0,0][9,9]"/></hierarchy>'

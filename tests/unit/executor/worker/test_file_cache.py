@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from mobiletest_automation.devices.port import DeviceFailure
+from mobiletest_automation.model.failures import Category
 from services.chassis.errors import DeadlineExceeded, Unavailable
-from services.executor.automation.devices.port import DeviceFailure
-from services.executor.model.failures import Category
 from services.executor.worker.file_cache import CatalogFile, FileCache
 from tests.fakes.executor import FakeCatalog
 

@@ -3,9 +3,9 @@
 from datetime import UTC, datetime
 from typing import Any, cast
 
-from services.executor.automation.devices.port import NO_BUILD, Seed
-from services.executor.model.attempts import StepResult, StepStatus
-from services.executor.model.failures import Category, Failure
+from mobiletest_automation.devices.port import NO_BUILD, Seed
+from mobiletest_automation.model.failures import Category, Failure
+from mobiletest_automation.model.results import StepResult, StepStatus
 from services.executor.worker.processes.host import REPORTS_LIMIT, AttemptHost, Services
 from services.executor.worker.processes.messages import ReportProgress, decode, encode
 from services.executor.worker.processes.worker_link import (

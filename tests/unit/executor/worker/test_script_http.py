@@ -10,10 +10,10 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from services.chassis.web_addresses import PUBLIC_ONLY, AddressPolicy
-from services.executor.automation.scripting.engine import Script, ScriptEngine
-from services.executor.automation.scripting.http import FormField, HttpFailed, HttpRequest
-from services.executor.automation.scripting.limits import ScriptError
+from mobiletest_automation.scripting.engine import Script, ScriptEngine
+from mobiletest_automation.scripting.http import FormField, HttpFailed, HttpRequest
+from mobiletest_automation.scripting.limits import ScriptError
+from mobiletest_automation.web_addresses import PUBLIC_ONLY, AddressPolicy
 from services.executor.model.limits import OrganisationLimits
 from services.executor.worker import script_http
 from services.executor.worker.script_http import ScriptHttp, redirected_headers

@@ -2,10 +2,10 @@
 
 import pytest
 
-from services.executor.automation.devices.port import NO_BUILD, Seed
-from services.executor.automation.evidence import recorder
-from services.executor.model.attempts import Artifact, AttemptResult
-from services.executor.model.failures import Category, Failure
+from mobiletest_automation.devices.port import NO_BUILD, Seed
+from mobiletest_automation.evidence import recorder
+from mobiletest_automation.model.failures import Category, Failure
+from mobiletest_automation.model.results import Artifact, AttemptResult
 from services.executor.worker.processes import host as hosts
 from services.executor.worker.processes.host import AttemptHost, Services
 from services.executor.worker.processes.messages import FinishAttempt, InvalidMessage, KeepEvidence

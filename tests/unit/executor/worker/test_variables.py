@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
+from mobiletest_automation.attempt_request import AttemptRequest
+from mobiletest_automation.devices.port import DeviceFailure
+from mobiletest_automation.model.failures import Category
+from mobiletest_automation.model.run_config import RunConfig
 from services.chassis.errors import FailedPrecondition, Unavailable
-from services.executor.automation.attempt_request import AttemptRequest
-from services.executor.automation.devices.port import DeviceFailure
-from services.executor.model.failures import Category
-from services.executor.model.run_config import RunConfig
 from services.executor.ports.runs import Claim
 from services.executor.worker.processes.messages import InvalidMessage, RunAttempt, decode, encode
 from services.executor.worker.variables import VariableReader

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.flows.documents import read_json, read_yaml
-from services.flows.loader import load_flow
+from mobiletest_automation.flows.documents import read_json, read_yaml
+from mobiletest_automation.flows.loader import load_flow
 from services.gateway.dashboard.step_text import write_steps
 
 SCALARS = st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.text(max_size=40)

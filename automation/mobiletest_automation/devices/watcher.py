@@ -1,0 +1,80 @@
+"""Reads the screen of a device until a condition holds, by the device's clock."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+from mobiletest_automation.devices.port import Device
+from mobiletest_automation.screen.elements import Element
+from mobiletest_automation.screen.outline import Outline
+
+T = TypeVar("T")
+
+FIRST_PAUSE_SECONDS = 0.1
+LONGEST_PAUSE_SECONDS = 1.0
+ABSENT_FOR_SECONDS = 0.5
+"""How long an element must be absent: right after a tap the next screen may not be shown yet."""
+
+
+class Watcher:
+    """`seen` is the last screen read.
+
+    `in_motion`: something was swiped, and nothing tapped since, so that what is on the screen may still be moving.
+    """
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+        self._css: frozenset[str] = frozenset()
+        self.seen: Outline | None = None
+        self.in_motion = False
+
+    async def look(self) -> Outline:
+        self.seen = Outline(await self._device.tree(self._css))
+        return self.seen
+
+    @contextmanager
+    def matching(self, css: frozenset[str]) -> Iterator[None]:
+        """Inside, the elements of each screen have the CSS selectors that they match."""
+        before, self._css = self._css, css
+        try:
+            yield
+        finally:
+            self._css = before
+
+    async def until(
+        self, found: Callable[[Outline], T | None], seconds: float, first: Outline | None = None
+    ) -> T | None:
+        """The first result of `found` that is not None, or None after `seconds`.
+
+        `first` is the current screen, if it has just been read.
+        """
+        timer = self._device.timer
+        deadline = timer.now() + seconds
+        pause = FIRST_PAUSE_SECONDS
+        outline = first or await self.look()
+        while True:
+            result = found(outline)
+            if result is not None:
+                return result
+            remaining = deadline - timer.now()
+            if remaining <= 0:
+                return None
+            await timer.sleep(min(pause, remaining))
+            pause = min(pause * 1.5, LONGEST_PAUSE_SECONDS)
+            outline = await self.look()
+
+    async def until_gone(self, present: Callable[[Outline], Element | None], seconds: float) -> Element | None:
+        """None once the element has been absent for ABSENT_FOR_SECONDS; after `seconds`, the element still there."""
+        last: Element | None = None
+        since: float | None = None
+
+        def is_gone(outline: Outline) -> bool | None:
+            nonlocal last, since
+            found, now = present(outline), self._device.timer.now()
+            if found is not None:
+                last, since = found, None
+                return None
+            since = now if since is None else since
+            return True if now - since >= ABSENT_FOR_SECONDS else None
+
+        return None if await self.until(is_gone, seconds + ABSENT_FOR_SECONDS) else last

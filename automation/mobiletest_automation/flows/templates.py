@@ -1,0 +1,137 @@
+"""Finds the ${...} in a text. What is in them is JavaScript, which the executor evaluates when the step runs."""
+
+import re
+from dataclasses import dataclass
+
+from mobiletest_automation.flows.values import ExpressionError
+
+OPENING = "${"
+_TOKEN = re.compile(
+    r"""(?P<space>\s+|//[^\n]*|/\*.*?\*/)|(?P<comment>/\*)|(?P<text>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')"""
+    r"""|(?P<word>[\w$]+)|(?P<sign>.)""",
+    re.DOTALL | re.UNICODE,
+)
+_REGEX = re.compile(r"/(?:[^/\\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+/")
+_LITERAL = re.compile(r"(?:[^`\\$]|\\.|\$(?!\{))*", re.DOTALL)
+"""The text of a template literal up to its end or the next ${."""
+_BEFORE_REGEX = frozenset(
+    ("return", "typeof", "case", "in", "of", "void", "delete", "do", "else", "instanceof", "new", "throw", "await")
+)
+_REGEX_TRIES = 100
+_WORD = re.compile(r"[\w$]+", re.UNICODE)
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """The JavaScript in one ${...}."""
+
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A text with ${...} in it, as literal texts and expressions in order; \\${ is a literal ${."""
+
+    parts: tuple[str | Expression, ...]
+
+
+def is_template(text: str) -> bool:
+    return OPENING in text
+
+
+def parse_template(text: str) -> Template:
+    """The template. Raise ExpressionError if a ${ has no end."""
+    parts: list[str | Expression] = []
+    position = 0
+    while (found := text.find(OPENING, position)) >= 0:
+        if text[position:found].endswith("\\"):
+            parts.append(text[position : found - 1] + OPENING)
+            position = found + len(OPENING)
+            continue
+        begin = found + len(OPENING)
+        end = _Finder(text, begin).find_end()
+        parts += (text[position:found], Expression(text[begin:end].strip()))
+        position = end + 1
+    return Template(tuple(part for part in (*parts, text[position:]) if part != ""))
+
+
+def identifiers(script: str) -> frozenset[str]:
+    """The identifiers in JavaScript, names of properties included; all words of what cannot be told into tokens."""
+    finder = _Finder(f"{script}\n}}", 0)
+    try:
+        ends_inside = finder.find_end() <= len(script)
+    except ExpressionError:
+        ends_inside = True
+    return frozenset(_WORD.findall(script)) if ends_inside else frozenset(finder.words)
+
+
+class _Finder:
+    """Reads JavaScript up to the brace that ends it, past those in quotes, comments, templates and other braces.
+
+    `words` are its identifiers, numbers and reserved words.
+    """
+
+    def __init__(self, text: str, begin: int) -> None:
+        self._text = text
+        self._begin = self._position = begin
+        self._open: list[str] = []
+        self._value_before = False
+        self._regex_tries = _REGEX_TRIES
+        self.words: set[str] = set()
+
+    def find_end(self) -> int:
+        while self._position < len(self._text):
+            token = _TOKEN.match(self._text, self._position)
+            if token is None:
+                break
+            if token["sign"] == "}" and not self._open:
+                return self._position
+            self._position = token.end()
+            self._take(token)
+        raise ExpressionError("a closing brace is missing after ${", self._begin)
+
+    def _take(self, token: re.Match[str]) -> None:
+        match token.lastgroup:
+            case "sign":
+                self._take_sign(token["sign"])
+            case "word":
+                self._value_before = token["word"] not in _BEFORE_REGEX
+                self.words.add(token["word"])
+            case "text":
+                self._value_before = True
+            case "comment":
+                raise ExpressionError("a comment is not closed in ${...}", token.start())
+
+    def _take_sign(self, sign: str) -> None:
+        value_before, self._value_before = self._value_before, sign in ")]}"
+        match sign:
+            case '"' | "'":
+                raise ExpressionError("a quote is not closed in ${...}", self._position - 1)
+            case "`":
+                self._read_literal()
+            case "{":
+                self._open.append("}")
+            case "}" if self._open.pop() == "`":
+                self._read_literal()
+            case "/" if not value_before:
+                self._read_regex()
+
+    def _read_literal(self) -> None:
+        """The text of a template literal: to its end, or to the expression in it."""
+        found = _LITERAL.match(self._text, self._position)
+        end = found.end() if found is not None else self._position
+        self._position = end + 1
+        if self._text.startswith(OPENING, end):
+            self._position += 1
+            self._open.append("`")
+        self._value_before = not self._text.startswith(OPENING, end)
+
+    def _read_regex(self) -> None:
+        """A regular expression, or a division after all."""
+        if self._regex_tries == 0:
+            raise ExpressionError("too many slashes in ${...}", self._position - 1)
+        self._regex_tries -= 1
+        found = _REGEX.match(self._text, self._position - 1)
+        if found is not None:
+            self._position = found.end()
+            self._value_before = True

@@ -1,0 +1,134 @@
+"""Variables, and the scalars of steps that use them: marked when a step is read, filled in when it runs."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from mobiletest_automation.flows.nodes import Node, quote
+from mobiletest_automation.flows.templates import is_template, parse_template
+from mobiletest_automation.flows.values import ExpressionError
+
+VARIABLE_NAME = re.compile(r"[A-Za-z_]\w{0,99}", re.ASCII)
+VARIABLE_NAME_HINT = "use letters, digits and _, not beginning with a digit"
+COMMANDS = "commands"
+ON_COMPLETE = "onFlowComplete"
+"""The arguments that hold other steps, whose variables are filled in when those steps run."""
+UNFILLED = (COMMANDS, ON_COMPLETE, "env", "script")
+"""Arguments that are evaluated by the command itself: other steps, variables in their order, and scripts."""
+
+NAMES_OF_TEST = "arguments"
+"""The argument (of launchApp) whose names are the test's, and may have variables."""
+
+
+@dataclass(slots=True)
+class BuiltInVariables:
+    """The values of the built-in variables, shared by all steps of an attempt.
+
+    `copied` is None until something is copied; `named` are those with names of their own, MAESTRO_APP_ID and others.
+    """
+
+    platform: str = ""
+    copied: str | None = None
+    named: Mapping[str, str] = field(default_factory=dict)
+
+    def add_device(self, platform: str, udid: str) -> None:
+        """The device that runs the flow: its platform is android, ios or web."""
+        self.platform = platform
+        self.named = {**self.named, "MAESTRO_DEVICE_UDID": udid}
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The variables that a step can use, by name."""
+
+    built_in: BuiltInVariables = field(default_factory=BuiltInVariables)
+    values: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """All values by name; no variable hides a built-in one."""
+        return {**self.values, **self.built_in.named}
+
+    def within(self, values: Mapping[str, str]) -> "Scope":
+        """The scope of a flow that runs inside this one; its values hide those of the same names."""
+        return Scope(self.built_in, {**self.values, **values})
+
+
+def mark_pending(node: Node) -> tuple[Node, bool]:
+    """The node with every scalar that has variables marked as pending, and whether there are any."""
+
+    def mark(scalar: Node) -> Node:
+        if not isinstance(scalar.value, str) or not is_template(scalar.value):
+            return scalar
+        check_template(scalar)
+        return replace(scalar, pending=True)
+
+    changed = _map_scalars(node, mark)
+    return changed, changed is not node
+
+
+def check_template(scalar: Node) -> None:
+    """Raise DocumentError if a ${ in the text has no end."""
+    try:
+        parse_template(scalar.raw)
+    except ExpressionError as error:
+        raise scalar.error(str(error)) from error
+
+
+def pending_scalars(node: Node) -> tuple[Node, ...]:
+    """The scalars of a node that have variables, in the order in which `fill_node` takes their texts."""
+    found: list[Node] = []
+
+    def collect(scalar: Node) -> Node:
+        found.extend((scalar,) * scalar.pending)
+        return scalar
+
+    _map_scalars(node, collect)
+    return tuple(found)
+
+
+def fill_node(node: Node, texts: Sequence[str]) -> Node:
+    """The node with the texts of its pending scalars. Raise DocumentError if two names become one."""
+    left: Iterator[str] = iter(texts)
+
+    def put(scalar: Node) -> Node:
+        if not scalar.pending:
+            return scalar
+        text = next(left)
+        return replace(scalar, value=text, raw=text, pending=False, template=scalar.raw)
+
+    return _map_scalars(node, put)
+
+
+def _map_scalars(node: Node, change: Callable[[Node], Node], path: tuple[str, ...] = ()) -> Node:
+    """The node with its scalars changed, except UNFILLED ones; the same object if nothing changes."""
+    match node.value:
+        case Mapping() as entries:
+            changed = _map_names(entries, change) if path == (NAMES_OF_TEST,) else _map_values(entries, change, path)
+            same = len(changed) == len(entries) and all(entries.get(name) is changed[name] for name in changed)
+            return node if same else replace(node, value=changed)
+        case tuple() as items:
+            others = tuple(_map_scalars(item, change, (*path, "")) for item in items)
+            return replace(node, value=others) if any(a is not b for a, b in zip(others, items, strict=True)) else node
+        case _:
+            return change(node)
+
+
+def _map_values(entries: Mapping[str, Node], change: Callable[[Node], Node], path: tuple[str, ...]) -> dict[str, Node]:
+    """Entries with changed values: their names are those of fields, or of permissions, as they are written."""
+    return {
+        name: child if not path and name in UNFILLED else _map_scalars(child, change, (*path, name))
+        for name, child in entries.items()
+    }
+
+
+def _map_names(entries: Mapping[str, Node], change: Callable[[Node], Node]) -> dict[str, Node]:
+    """Entries with changed names and values."""
+    changed: dict[str, Node] = {}
+    for name, child in entries.items():
+        key = change(Node(name, child.key_location or child.location, name, pending=child.pending_key))
+        if key.raw in changed:
+            raise key.error(f"{quote(key.raw)} is given twice, once its variables are filled in: {quote(name)}")
+        value = _map_scalars(child, change, (NAMES_OF_TEST, name))
+        changed[key.raw] = value if key.pending == child.pending_key else replace(value, pending_key=key.pending)
+    return changed

@@ -1,0 +1,145 @@
+"""The configuration of a workspace (config.yaml): which files are flows, by path and tags, and what runs first."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from mobiletest_automation.flows.documents import read_documents
+from mobiletest_automation.flows.globs import Glob, InvalidGlob
+from mobiletest_automation.flows.labels import NAME_LIMIT, TAG_LIMIT, TAGS_LIMIT
+from mobiletest_automation.flows.nodes import Node, quote, read_optional, suggest
+
+T = TypeVar("T")
+
+CONFIG_FILES = ("config.yaml", "config.yml")
+"""The first that lies in the root of the workspace is its configuration."""
+WITHOUT_MEANING = ("testOutputDir", "baselineBranch", "disableRetries", "notifications", "platform")
+"""Keys of Maestro's configuration that say nothing about which tests there are."""
+CONFIG_KEYS = ("flows", "includeTags", "excludeTags", "executionOrder", *WITHOUT_MEANING)
+DOCUMENTS_LIMIT = 100
+GLOBS_LIMIT = 100
+GLOB_LIMIT = 500
+ORDER_LIMIT = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """A problem or a notice about a file; line and column count from 1, None if it is about the file as a whole."""
+
+    file: str
+    line: int | None
+    column: int | None
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class PathRule:
+    """One entry of `flows`: a file that fits is a flow, or none if the rule is `negated`."""
+
+    glob: Glob
+    negated: bool
+    source: Node
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceConfig:
+    """The configuration; without one, the YAML files of the top folder are flows."""
+
+    rules: tuple[PathRule, ...] = ()
+    include_tags: frozenset[str] = frozenset()
+    exclude_tags: frozenset[str] = frozenset()
+    flows_order: tuple[Node, ...] = ()
+    continue_on_failure: bool = True
+    notices: tuple[Remark, ...] = ()
+
+    def takes_path(self, path: str) -> bool:
+        """Whether the file at the path is a flow, as far as `flows` says it."""
+        if not self.rules:
+            return "/" not in path
+        fitting = [rule.negated for rule in self.rules if rule.glob.matches(path)]
+        return bool(fitting) and not any(fitting)
+
+    def takes_tags(self, tags: tuple[str, ...]) -> bool:
+        """Whether a flow with the tags is selected."""
+        has_wanted = not self.include_tags or not self.include_tags.isdisjoint(tags)
+        return has_wanted and self.exclude_tags.isdisjoint(tags)
+
+
+def read_workspace_config(text: str, file: str) -> WorkspaceConfig:
+    """The configuration in a text. Unknown keys are kept with a notice. Raise DocumentError."""
+    root, *others = read_documents(text, file, limit=DOCUMENTS_LIMIT)
+    entries = {} if root.is_null else root.mapping()
+    order = _not_null(entries, "executionOrder")
+    ordering = order.fields(("continueOnFailure", "flowsOrder")) if order else {}
+    return WorkspaceConfig(
+        rules=_read_at(entries, "flows", _read_rules),
+        include_tags=frozenset(_read_at(entries, "includeTags", _read_tags)),
+        exclude_tags=frozenset(_read_at(entries, "excludeTags", _read_tags)),
+        flows_order=_read_at(ordering, "flowsOrder", _read_names),
+        continue_on_failure=read_optional(ordering, "continueOnFailure", Node.boolean) is not False,
+        notices=(
+            *(_unknown_key(file, key, node) for key, node in entries.items() if key not in CONFIG_KEYS),
+            *(_second_document(node) for node in others[:1]),
+        ),
+    )
+
+
+def is_config_shaped(node: Node) -> bool:
+    """Whether the only document of a file is a configuration under another name, so no flow."""
+    return isinstance(node.value, Mapping) and bool(node.value) and set(node.value) <= set(CONFIG_KEYS)
+
+
+def _not_null(entries: Mapping[str, Node], key: str) -> Node | None:
+    node = entries.get(key)
+    return None if node is None or node.is_null else node
+
+
+def _read_at(entries: Mapping[str, Node], key: str, read: Callable[[Node], tuple[T, ...]]) -> tuple[T, ...]:
+    node = _not_null(entries, key)
+    return () if node is None else read(node)
+
+
+def _items(node: Node, limit: int) -> tuple[Node, ...]:
+    """A list, or the single value that Maestro takes for a list."""
+    items = node.items() if isinstance(node.value, tuple) else (node,)
+    if len(items) > limit:
+        raise node.error(f"more than {limit} entries")
+    return items
+
+
+def _read_tags(node: Node) -> tuple[str, ...]:
+    return tuple(item.string(limit=TAG_LIMIT).strip() for item in _items(node, TAGS_LIMIT))
+
+
+def _read_names(node: Node) -> tuple[Node, ...]:
+    names = _items(node, ORDER_LIMIT)
+    for name in names:
+        name.string(limit=NAME_LIMIT)
+    return tuple(replace(name, raw=name.raw.strip()) for name in names)
+
+
+def _read_rules(node: Node) -> tuple[PathRule, ...]:
+    rules = tuple(map(_read_rule, _items(node, GLOBS_LIMIT)))
+    if rules and all(rule.negated for rule in rules):
+        raise node.error("every entry excludes files (!): say which files are flows too, such as **")
+    return rules
+
+
+def _read_rule(node: Node) -> PathRule:
+    text = node.string(limit=GLOB_LIMIT).strip()
+    try:
+        return PathRule(Glob(text.removeprefix("!").removeprefix("./")), text.startswith("!"), node)
+    except InvalidGlob as error:
+        raise node.error(f"{quote(text)} is no pattern of paths: {error}") from None
+
+
+def _unknown_key(file: str, key: str, node: Node) -> Remark:
+    place = node.key_location or node.location
+    hint = suggest(key, CONFIG_KEYS) or f"; known: {', '.join(CONFIG_KEYS)}"
+    return Remark(file, place.line, place.column, f"{quote(key)} has no effect in a workspace's configuration{hint}")
+
+
+def _second_document(node: Node) -> Remark:
+    place = node.location
+    message = "only the first document of a workspace's configuration has an effect: remove what comes after this ---"
+    return Remark(place.file, place.line, place.column, message)

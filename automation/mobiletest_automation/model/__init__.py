@@ -1,0 +1,1 @@
+"""What an attempt is made of, and how it ends."""

@@ -1,1 +1,0 @@
-"""Runs the steps of a test on a device: understands, acts, waits, and says what happened."""

@@ -1,0 +1,83 @@
+"""A device pool: a number of devices of one kind, and how the app gets to its hub."""
+
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import urlsplit
+
+from mobiletest_automation.devices.port import Build, DeviceFailure
+from mobiletest_automation.devices.simulated.app_model import NO_PACE, Pace
+from mobiletest_automation.devices.webdriver.hub_target import AppDelivery, HubTarget, check_address
+from mobiletest_automation.model.failures import Category
+
+PLATFORMS = ("android", "ios")
+DEFAULT_SLOTS = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pool:
+    """Devices of one kind: those of `hub`, or simulated ones with `pace`.
+
+    `slots` is how many runs may use them at once; `labels` describe the devices to people. They are only for the runs
+    of `organisation`, if one is named, and never for those of `not_for`, which have devices of their own elsewhere.
+    """
+
+    name: str
+    platform: str
+    slots: int = DEFAULT_SLOTS
+    pace: Pace = NO_PACE
+    hub: HubTarget | None = None
+    labels: tuple[str, ...] = ()
+    organisation: str | None = None
+    not_for: frozenset[str] = frozenset()
+
+    def accepts(self, org_id: str) -> bool:
+        """Whether runs of the organisation may use the devices."""
+        return self.organisation in (None, org_id) and org_id not in self.not_for
+
+    def device_name(self, number: int) -> str:
+        """The name of the device in slot `number`."""
+        description = f" ({', '.join(self.labels)})" if self.labels else ""
+        return f"{self.name}-{number}{description}"
+
+
+DEFAULT_POOLS = tuple(Pool(name=f"simulated-{platform}", platform=platform) for platform in PLATFORMS)
+"""The pools of a worker with simulated devices and without a pools file."""
+
+
+class FileServing(Protocol):
+    """Serves files of this worker to hubs that cannot read its disk."""
+
+    def offered(self, path: Path) -> AbstractContextManager[str]:
+        """An unguessable URL of the file, valid inside the block only."""
+
+
+async def app_location(build: Build, hub: HubTarget, files: FileServing | None, held: ExitStack) -> str | None:
+    """The path or URL of the app for the hub, valid while `held` is open. Raise DeviceFailure."""
+    if build.static_url is not None or hub.opens_browsers:
+        return None
+    if build.file is None:
+        return await _external_address(build, hub)
+    path = await build.file()
+    if hub.app_delivery is AppDelivery.PATH:
+        return str(path)
+    if files is None:
+        raise DeviceFailure(
+            Category.CONFIG_INVALID,
+            "the hub needs the app from this worker, which serves no files: "
+            "set MOBILETEST_EXECUTOR_FILES_LISTEN and MOBILETEST_EXECUTOR_FILES_URL, or `app: path` in its pool",
+        )
+    return held.enter_context(files.offered(path))
+
+
+async def _external_address(build: Build, hub: HubTarget) -> str | None:
+    """The URL from which the hub fetches the app itself. Raise DeviceFailure for a path, which would be the hub's."""
+    address = build.artifact_url
+    scheme = urlsplit(address).scheme if address is not None else None
+    if scheme is not None and (len(scheme) < 2 or scheme == "file"):
+        message = "the build's artifact_url must be a URL such as https://builds.example/a"
+        raise DeviceFailure(Category.ARTIFACT_INVALID, message)
+    if address is not None:
+        await check_address(hub.addresses, address, Category.CONFIG_INVALID, "the build's artifact_url")
+    return address

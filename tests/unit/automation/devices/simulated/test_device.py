@@ -1,0 +1,249 @@
+"""The simulated device carries out its model; random failures are repeatable."""
+
+import io
+
+import pytest
+from PIL import Image
+
+from mobiletest_automation.devices.port import NO_BUILD, Build, DeviceFailure, DeviceInfo, LaunchOptions, Seed
+from mobiletest_automation.devices.simulated.app_model import FILLED_LIMIT
+from mobiletest_automation.devices.simulated.device import SimulatedDevice
+from mobiletest_automation.model.failures import Category
+from mobiletest_automation.screen.elements import Point, walk
+from tests.unit.automation.attempts import fails
+from tests.unit.automation.devices.simulated.models import HEAD, build, element, shown, started
+
+FORM = (
+    HEAD
+    + """
+state: {name: "", on: false, pick: false, n: 0}
+screens:
+  first:
+    title: Form
+    elements:
+      - {type: field, id: name, label: Name, bind: name, enter: second}
+      - {type: password, id: secret, bind: name}
+      - {type: switch, id: on, text: News, bind: on}
+      - {type: radio, id: pick, text: Pick, bind: pick}
+      - {type: button, id: go, text: Go, enabled: on, tap: second}
+      - type: button
+        id: more
+        text: "More {n}"
+        tap: {add: {n: 1}}
+        double_tap: {add: {n: 10}}
+        long_press: {add: {n: 100}}
+      - type: row
+        id: row
+        elements: [{type: text, text: Ada}, {type: button, id: del, text: Delete, tap: {set: {n: -1}}}]
+        tap: {set: {n: 7}}
+        swipe_left: {set: {n: -5}}
+    swipe_right: {set: {n: 55}}
+    refresh: {set: {n: 99}}
+  second:
+    title: Second
+    elements: [{type: text, text: "Hello {name}"}]
+links: {"test://second": second}
+"""
+)
+
+
+async def test_typing_clearing_and_keys() -> None:
+    device = await started(FORM)
+    await device.type("Ada", await element(device, "name"))
+    assert (await element(device, "name")).text == "Ada"
+    assert (await element(device, "secret")).text == "•••"
+    assert (await element(device, "name")).focused
+    await device.type("!")
+    await device.press_key("backspace")
+    await device.clear(characters=1)
+    assert (await element(device, "name")).text == "Ad"
+    await device.clear(await element(device, "name"))
+    assert (await element(device, "name")).text == ""
+    await device.press_key("enter")
+    assert (await shown(device))[0] == "Second"
+
+
+async def test_typing_without_focus_is_a_script_error() -> None:
+    device = await started(FORM)
+    with fails(Category.SCRIPT_ERROR, "no editable field"):
+        await device.type("x")
+    with pytest.raises(DeviceFailure, match="unknown key f13"):
+        await device.press_key("f13")
+
+
+async def test_switches_toggle_and_radios_stay() -> None:
+    device = await started(FORM)
+    for identifier, states in (("on", [True, False]), ("pick", [True, True])):
+        for state in states:
+            await device.tap(await element(device, identifier))
+            assert (await element(device, identifier)).checked is state
+
+
+async def test_disabled_elements_ignore_taps() -> None:
+    device = await started(FORM)
+    assert not (await element(device, "go")).enabled
+    await device.tap(await element(device, "go"))
+    assert (await shown(device))[0] == "Form"
+    await device.tap(await element(device, "on"))
+    await device.tap(await element(device, "go"))
+    assert (await shown(device))[0] == "Second"
+
+
+async def test_taps_hit_the_innermost_element_that_reacts() -> None:
+    device = await started(FORM)
+    more = await element(device, "more")
+    await device.tap(more)
+    await device.double_tap(more)
+    await device.long_press(more)
+    assert "More 111" in await shown(device)
+    await device.tap(await element(device, "del"))
+    assert "More -1" in await shown(device)
+    text = next(found for found in walk(await device.tree()) if found.text == "Ada")
+    await device.tap(text)
+    assert "More 7" in await shown(device)
+    await device.tap(Point(-5, 10_000))
+    assert "More 7" in await shown(device)
+
+
+async def test_swipes_are_handled_by_the_element_before_the_screen() -> None:
+    device = await started(FORM)
+    middle = (await element(device, "row")).bounds.center
+    await device.swipe(middle, Point(middle.x - 100, middle.y))
+    assert "More -5" in await shown(device)
+    await device.swipe(middle, Point(middle.x + 100, middle.y))
+    assert "More 55" in await shown(device)
+    await device.swipe(Point(100, 100), Point(100, 300))
+    assert "More 99" in await shown(device)
+    await device.swipe(Point(100, 100), Point(101, 102))
+    assert "More 99" in await shown(device)
+
+
+async def test_scrolling_reveals_elements_further_down() -> None:
+    rows = "\n".join(f"      - {{type: row, elements: [{{type: text, text: Row {i}}}]}}" for i in range(30))
+    device = await started(HEAD + "screens:\n  first:\n    elements:\n" + rows)
+    assert "Row 29" not in await shown(device)
+    for _ in range(10):
+        await device.swipe(Point(180, 500), Point(180, 150))
+    assert "Row 29" in await shown(device)
+    assert "Row 0" not in await shown(device)
+
+
+async def test_back_returns_to_the_previous_screen_and_then_leaves_the_app() -> None:
+    device = await started(FORM)
+    await device.open_link("test://second")
+    await device.back()
+    assert (await shown(device))[0] == "Form"
+    await device.back()
+    assert (await device.tree()).id == "home"
+    for action in (device.back, device.hide_keyboard):
+        await action()
+    await device.open_link("test://second")
+    assert (await shown(device))[0] == "Second"
+    with pytest.raises(DeviceFailure, match="handles test://x"):
+        await device.open_link("test://x")
+
+
+async def test_state_survives_a_stop_until_it_is_cleared() -> None:
+    device = await started(FORM)
+    await device.type("Ada", await element(device, "name"))
+    await device.stop()
+    assert (await device.tree()).id == "home"
+    await device.launch()
+    assert (await element(device, "name")).text == "Ada"
+    await device.launch(LaunchOptions(stop_first=False))
+    await device.launch(LaunchOptions(clear_state=True))
+    assert (await element(device, "name")).text == ""
+
+
+async def test_other_apps_are_not_installed() -> None:
+    device = await started(FORM)
+    await device.launch(LaunchOptions(app_id="com.example.test"))
+    with pytest.raises(
+        DeviceFailure,
+        match=r"com\.other is not installed: a simulated device has only the app under test, com\.example\.test",
+    ):
+        await device.launch(LaunchOptions(app_id="com.other"))
+
+
+async def test_elements_have_the_attributes_of_their_platform() -> None:
+    android = await element(await started(FORM), "go")
+    assert android.attributes["class"] == "android.widget.Button"
+    assert android.attributes["resource-id"] == "com.example.test:id/go"
+    assert (android.attributes["enabled"], android.attributes["clickable"]) == ("false", "true")
+    ios = await element(await started(FORM, platform="ios"), "go")
+    assert ios.attributes["type"] == "XCUIElementTypeButton"
+    assert (ios.attributes["name"], ios.attributes["label"]) == ("go", "Go")
+
+
+async def test_a_screenshot_is_a_png_of_the_screen() -> None:
+    device = await started(FORM)
+    before = await device.screenshot()
+    picture = Image.open(io.BytesIO(before))
+    assert (picture.format, picture.mode, picture.size) == ("PNG", "RGB", (360, 640))
+    await device.open_link("test://second")
+    assert await device.screenshot() != before
+
+
+async def test_builds_without_an_app_model_run_the_built_in_app() -> None:
+    info = DeviceInfo("sim-1", "ios", simulated=True)
+    for artifact in (NO_BUILD, build("PK\x03\x04 an archive")):
+        device = SimulatedDevice(info, artifact, Seed("run", 1))
+        await device.install(artifact)
+        await device.launch(LaunchOptions(app_id="any.id.will.do"))
+        assert (await device.tree()).id == "log_in"
+
+
+async def test_a_malformed_app_model_is_an_invalid_artifact() -> None:
+    with fails(Category.ARTIFACT_INVALID, "line 2, column 1"):
+        await started("app_model: 1\nbad: 1")
+
+
+async def test_a_failure_to_read_the_artifact_keeps_its_category() -> None:
+    async def read(limit: int) -> bytes:
+        raise DeviceFailure(Category.NETWORK_ERROR, "no catalog")
+
+    device = SimulatedDevice(DeviceInfo("s", "ios", simulated=True), NO_BUILD, Seed("r", 1))
+    with pytest.raises(DeviceFailure, match="no catalog"):
+        await device.install(Build(read=read))
+
+
+async def test_a_closed_device_has_no_app() -> None:
+    device = await started(FORM)
+    await device.close()
+    await device.close()
+    assert (await device.tree()).id == "home"
+
+
+async def test_filled_texts_are_bounded() -> None:
+    """Forty doublings of eight characters would be eight terabytes."""
+    device = await started(
+        HEAD
+        + """
+state: {a: "12345678"}
+screens:
+  first:
+    title: "{a}{a}"
+    elements: [{type: button, id: more, text: "{a}{a}{a}", tap: {set: {a: "{a}{a}"}}}]
+"""
+    )
+    for _ in range(40):
+        (button,) = (each for each in walk(await device.tree()) if each.id.endswith("more"))
+        await device.tap(button)
+    assert max(len(each.text) for each in walk(await device.tree())) == FILLED_LIMIT
+
+
+async def test_a_field_takes_a_limited_number_of_characters() -> None:
+    device = await started(FORM)
+    (name,) = (each for each in walk(await device.tree()) if each.id.endswith("name"))
+    for _ in range(5):
+        await device.type("x" * 9_000, name)
+    assert max(len(each.text) for each in walk(await device.tree())) == 20_000
+
+
+async def test_a_device_knows_whether_its_app_is_the_built_in_model() -> None:
+    info = DeviceInfo("s", "android", simulated=True)
+    app_file = SimulatedDevice(info, build("PK"), Seed("r", 1))
+    assert app_file.info.built_in_model is None
+    await app_file.launch()
+    model = await started(f"{HEAD}screens: {{first: {{}}}}")
+    assert (app_file.info.built_in_model, model.info.built_in_model) == (True, False)

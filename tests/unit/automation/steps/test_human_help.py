@@ -1,0 +1,199 @@
+"""Human in the loop: what a person is asked, and what follows from the answer."""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from mobiletest_automation.devices.port import DeviceFailure
+from mobiletest_automation.devices.watcher import Watcher
+from mobiletest_automation.evidence.recorder import StepRecorder
+from mobiletest_automation.flows.steps import Sentence, Step
+from mobiletest_automation.model.failures import Category
+from mobiletest_automation.model.results import AttemptResult, StepStatus
+from mobiletest_automation.outcome import StepFailed
+from mobiletest_automation.ports import HumanQuestion
+from mobiletest_automation.screen.elements import Element
+from mobiletest_automation.secret_texts import Keyboard
+from mobiletest_automation.steps.device_actions import DeviceActions
+from mobiletest_automation.steps.human_help import HumanHelp
+from tests.eventually import eventually
+from tests.fakes.devices import FakeDevice, FakeEvidence, button, screen
+from tests.fakes.people import FakeHuman
+from tests.unit.automation import attempts
+from tests.unit.automation.attempts import failure_of
+
+
+async def run(device: FakeDevice, human: FakeHuman, *steps: object, **fields: Any) -> AttemptResult:
+    return await attempts.run(device, *steps, human=human, step_seconds=3, **fields)
+
+
+def said(result: AttemptResult) -> Sequence[tuple[str, str]]:
+    return [(step.status, step.message) for step in result.steps]
+
+
+TWO = screen(button("Add"), button("Add", id="other"), button("Pay"))
+
+
+async def test_a_question_about_a_failed_step_has_a_screenshot() -> None:
+    human, evidence = FakeHuman("skip"), FakeEvidence()
+    result = await run(FakeDevice(TWO), human, "back", "Tap Add", "Tap Pay", evidence=evidence)
+    assert result.failure is None
+    (question,) = human.questions
+    assert question.text.startswith("This step cannot continue: Tap Add\n")
+    assert "2 elements match Add" in question.text
+    assert question.step_index == 1
+    assert question.options == ('tap the 1st: button "Add"', 'tap the 2nd: button "Add"', "retry", "skip", "fail")
+    assert question.screenshot == "attempt-1-step-001-question-1.png"
+    assert question.screenshot in evidence.kept
+    assert [status for status, _ in said(result)] == ["passed", "skipped", "passed"]
+    assert result.steps[1].message == "skipped by a person's answer"
+    assert result.human_helped
+
+
+INSTEAD = "a person's answer was run instead: "
+
+
+@pytest.mark.parametrize(
+    ("answer", "step", "done", "status", "message"),
+    [
+        ('tap the 2nd: button "Add"', "Tap Add", "tap Add", "passed", f'{INSTEAD}tap the 2nd: button "Add"'),
+        ("Tap Pay", "Tap Buy", "tap Pay", "passed", f"{INSTEAD}Tap Pay"),
+        ("back", "Tap Buy", "back", "passed", f"{INSTEAD}back"),
+        ("skip", "Tap Buy", "launch", "skipped", "skipped by a person's answer"),
+    ],
+)
+async def test_the_answer_is_done_instead_of_the_step(
+    answer: str, step: str, done: str, status: str, message: str
+) -> None:
+    device = FakeDevice(TWO)
+    result = await run(device, FakeHuman(answer), step)
+    assert (result.failure, device.done[-1], said(result)) == (None, done, [(status, message)])
+    assert (result.steps[0].text, result.steps[0].resolution is None) == (step, answer == "skip")
+
+
+async def test_a_choice_that_left_the_screen_is_asked_about_again() -> None:
+    device = FakeDevice(TWO)
+
+    human = FakeHuman('tap the 2nd: button "Add"', "fail")
+    human.meanwhile = lambda: setattr(device, "show", screen(*[button("Add")] * 3))
+    result = await run(device, human, "Tap Add")
+    assert result.failure is not None
+    assert "does not offer that choice any more" in human.questions[1].text
+    assert not [done for done in device.done if done.startswith("tap")]
+
+
+async def test_the_answer_retry_runs_the_step_again() -> None:
+    device, fixer = FakeDevice(screen()), FakeHuman("retry")
+    fixer.meanwhile = lambda: setattr(device, "show", screen(button("Buy")))
+    result = await run(device, fixer, "Tap Buy")
+    assert result.failure is None
+    assert said(result) == [("passed", "tried again as a person asked")]
+
+
+async def test_commands_are_asked_about_too() -> None:
+    human = FakeHuman("skip")
+    result = await run(FakeDevice(TWO), human, {"assertVisible": "Buy"})
+    assert result.failure is None
+    assert human.questions[0].options == ("retry", "skip", "fail")
+
+
+@pytest.mark.parametrize(
+    ("answer", "step", "category", "end"),
+    [
+        (None, "Tap Buy", Category.ELEMENT_NOT_FOUND, "Nobody answered within 0 s."),
+        ("fail", "Tap Add", Category.SCRIPT_ERROR, "A person let it fail."),
+    ],
+)
+async def test_without_help_the_failure_is_that_of_the_step(
+    answer: str | None, step: str, category: Category, end: str
+) -> None:
+    result = await run(FakeDevice(TWO), FakeHuman(answer), step)
+    assert (failure_of(result).category, failure_of(result).message.endswith(end)) == (category, True)
+    assert end not in (failure_of(result).reason or "")
+    assert not result.human_helped
+
+
+async def test_failing_answers_are_asked_about_again_up_to_the_limit() -> None:
+    human = FakeHuman("Tap Nothing", "juggle: five balls", "Tap Nowhere", "Tap Pay")
+    result = await run(FakeDevice(TWO), human, "Tap Buy")
+    assert len(human.questions) == 3
+    assert 'after a person\'s answer: "Tap Nothing"' in human.questions[1].text
+    assert 'after a person\'s answer: "Tap Nowhere"' in failure_of(result).message
+    names = [question.screenshot for question in human.questions]
+    assert len(set(names)) == 3
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        {"tapOn": {"text": "Buy", "optional": True}},
+        {"retry": {"maxRetries": 1, "commands": [{"tapOn": {"text": "Buy", "optional": True}}]}},
+    ],
+)
+async def test_optional_steps_are_not_asked_about(step: object) -> None:
+    human = FakeHuman("skip")
+    assert (await run(FakeDevice(TWO), human, step)).failure is None
+    assert human.questions == []
+
+
+async def test_a_person_is_asked_only_at_the_last_try_of_a_retry() -> None:
+    human = FakeHuman("skip")
+    result = await run(FakeDevice(TWO), human, {"retry": {"maxRetries": 2, "commands": ["Tap Buy"]}})
+    assert result.failure is None
+    assert len(human.questions) == 1
+    assert [step.status for step in result.steps[1:]] == [StepStatus.WARNED, StepStatus.WARNED, StepStatus.SKIPPED]
+
+
+async def test_device_failures_are_not_asked_about() -> None:
+    human, device = FakeHuman("skip"), FakeDevice(TWO)
+    device.failing["tap"] = DeviceFailure(Category.APP_CRASH, "it died")
+    result = await run(device, human, "Tap Pay")
+    assert (failure_of(result).category, human.questions) == (Category.APP_CRASH, [])
+
+
+async def test_a_question_without_a_screenshot_is_asked() -> None:
+    human, device = FakeHuman("skip"), FakeDevice(TWO)
+    device.failing["screenshot"] = DeviceFailure(Category.SESSION_LOST, "no camera")
+    assert (await run(device, human, "Tap Buy")).failure is None
+    assert human.questions[0].screenshot == ""
+
+
+async def test_a_question_does_not_outlive_the_run() -> None:
+    result = await run(FakeDevice(TWO), FakeHuman(silent=True), "Tap Buy", run_seconds=0.05)
+    assert failure_of(result).category is Category.RUN_TIMEOUT
+
+
+async def test_cancelling_while_a_person_is_asked_closes_the_device() -> None:
+    human, device = FakeHuman(silent=True), FakeDevice(TWO)
+    task = asyncio.create_task(run(device, human, "Tap Buy"))
+    await eventually(lambda: human.questions)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert device.closed == 1
+
+
+async def test_an_answer_ends_the_waiting_although_the_device_hangs() -> None:
+    looked_at = asyncio.Event()
+
+    class Hanging(FakeDevice):
+        async def tree(self, css: frozenset[str] = frozenset()) -> Element:
+            looked_at.set()
+            await asyncio.Event().wait()
+            raise AssertionError("unreachable")
+
+    class Late(FakeHuman):
+        async def ask(self, question: HumanQuestion) -> str | None:
+            await looked_at.wait()
+            return await super().ask(question)
+
+    device, failed = Hanging(), StepFailed(Category.ELEMENT_NOT_FOUND, "not there")
+    recorder = StepRecorder(attempt=1, evidence=FakeEvidence(), now=lambda: datetime.now(UTC), progress=None)
+    step = Step(path="steps[0]", name="sentence", command=Sentence("Tap Pay"))
+    watcher = Watcher(device)
+    actions = DeviceActions(device, watcher, Keyboard(device, watcher, recorder.secrets))
+    human_help = HumanHelp(Late("skip"), device, watcher, actions, recorder, keepalive_seconds=0.01)
+    assert (await human_help.ask(recorder.begin(step, 0), step, failed, 0)).text == "skip"
