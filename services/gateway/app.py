@@ -24,9 +24,11 @@ from services.gateway.auth.rate_limits import RateLimiter
 from services.gateway.cli_wheel import CliWheel
 from services.gateway.contract.operations import all_operations, all_services
 from services.gateway.dashboard.assets import Assets
-from services.gateway.dashboard.pages import set_up
+from services.gateway.dashboard.pages import AUTHENTICATION, set_up
 from services.gateway.dashboard.reference.page import ReferencePage
+from services.gateway.dashboard.resources import OPERATIONS
 from services.gateway.dashboard.routes import dashboard_routes
+from services.gateway.handlers.unary import UnaryHandler
 from services.gateway.http.application import Route, build_application
 from services.gateway.http.authentication import Authentication
 from services.gateway.http.open_streams import OpenStreams
@@ -128,9 +130,9 @@ async def _consume_key_events(
 
 def build_routes(
     settings: Settings, upstreams: Upstreams, health: Health, closing: asyncio.Event, open_streams: OpenStreams
-) -> list[Route]:
-    """All routes; `closing` ends event streams."""
-    routes = OperationRoutes(
+) -> tuple[list[Route], Mapping[str, UnaryHandler]]:
+    """The routes of the REST interface, and its operations as pages call them; `closing` ends event streams."""
+    operations = OperationRoutes(
         all_operations(),
         upstreams,
         settings,
@@ -139,7 +141,8 @@ def build_routes(
         open_streams=open_streams,
         objects=ObjectStore.open(settings.object_store, create=False) if settings.object_store else None,
     )
-    return [*routes.build(), *service_routes(health, partial(_document, settings.version), _descriptors)]
+    routes = [*operations.build(), *service_routes(health, partial(_document, settings.version), _descriptors)]
+    return routes, operations.unary
 
 
 @cache
@@ -171,10 +174,11 @@ def _application(
     closing, assets = asyncio.Event(), Assets()
     limiter = RateLimiter(SystemClock())
     authentication = Authentication(authenticator, limiter, settings.max_request_timeout_seconds)
-    rest = build_routes(settings, Upstreams(channels), health, closing, open_streams)
+    rest, operations = build_routes(settings, Upstreams(channels), health, closing, open_streams)
     reference = ReferencePage(partial(_document, settings.version), DOCUMENT_PATH)
     dashboard = dashboard_routes(channels["catalog"], authenticator, limiter, assets, reference)
     app = build_application([*rest, *dashboard, *CliWheel().routes], authentication)
+    app[AUTHENTICATION], app[OPERATIONS] = authentication, operations
     set_up(app, assets)
     if settings.public_url:
         app.on_response_prepare.append(partial(_add_public_url, settings.public_url))

@@ -2,15 +2,19 @@
 
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from aiohttp import web
 from google.protobuf.message import Message
 
 from services.chassis.fair_turns import FairTurns
 
+T = TypeVar("T")
+
 Call = Callable[[], Awaitable[Message]]
-Render = Callable[[Any], Awaitable[web.StreamResponse]]
+RenderAs = Callable[[Any], Awaitable[T]]
+"""response message -> what a caller in this process takes"""
+Render = RenderAs[web.StreamResponse]
 """response message -> HTTP response"""
 
 SHORT_BYTES = 256 * 1024
@@ -31,8 +35,8 @@ class PageTurns:
         self._short: OrderedDict[str, int] = OrderedDict()
         """How many of its last pages were short, by organisation; the most recently served comes last."""
 
-    async def respond(self, org_id: str, call: Call, render: Render) -> web.StreamResponse:
-        """The response with a page. ResourceExhausted and Unavailable: too much waits for turns."""
+    async def respond(self, org_id: str, call: Call, render: RenderAs[T]) -> T:
+        """The page as it is rendered. ResourceExhausted and Unavailable: too much waits for turns."""
         if self._short.get(org_id, 0) < SHORT_PAGES:
             async with self._turns.take(org_id, REQUEST_BYTES):
                 message = await call()

@@ -66,6 +66,8 @@ class OperationRoutes:
         objects: ObjectStore | None,
     ) -> None:
         """`closing` ends event streams; `objects` is the store that downloads are read from."""
+        self.unary: dict[str, UnaryHandler] = {}
+        """The operations with a single response, by name, once their routes have been built."""
         self._operations = tuple(operations)
         self._upstreams = upstreams
         self._settings = settings
@@ -95,16 +97,21 @@ class OperationRoutes:
             return self._body_handler(operation, read_archive)
         if operation.name == "PutUploadPart":
             return self._body_handler(operation, read_body)
-        if operation.name == "GetLimits":
-            return self._limits_handler(operation)
         return self._unary_handler(operation)
 
     def _unary_handler(self, operation: Operation) -> Handler:
         reader = RequestReader(operation, self._settings, self._bodies)
         invoke = self._invocations.get(operation.name) or self._call_rpc(operation.name)
         encoder = item_encoder if operation.name in self._readers else response_encoder
-        render = renderer(operation, encoder)
-        return UnaryHandler(reader, invoke, render, turns=self._turns_of(operation)).handle
+        handler = UnaryHandler(
+            reader,
+            invoke,
+            renderer(operation, encoder),
+            scope=operation.rpc.required_scope,
+            turns=self._turns_of(operation),
+        )
+        self.unary[operation.name] = handler
+        return handler.handle
 
     def _turns_of(self, operation: Operation) -> PageTurns | None:
         """Those at pages of the service; reporting has turns of its own, and its pages wait for events."""
@@ -153,14 +160,6 @@ class OperationRoutes:
             settings=self._settings,
         ).handle
 
-    def _limits_handler(self, operation: Operation) -> Handler:
-        runs = executor_limits_pb2.DESCRIPTOR.services_by_name["RunLimits"].methods_by_name["ListRunLimits"]
-        invoke = limits_in_use(
-            self._call_rpc(operation.name), call_rpc(self._upstreams.rpc(runs)), (self._uploads, self._streams)
-        )
-        reader = RequestReader(operation, self._settings, self._bodies)
-        return UnaryHandler(reader, invoke, renderer(operation, response_encoder), turns=None).handle
-
     def _call_rpc(self, name: str) -> Invocation:
         return call_rpc(self._upstreams.rpc(find_operation(self._operations, name).descriptor))
 
@@ -183,6 +182,7 @@ class OperationRoutes:
         readers, rpc = self._readers, self._call_rpc
         by_id = {name: read_by_id(reader, self._id_field(name)) for name, reader in readers.items()}
         apps = AppInvocations(readers["GetApp"], stats)
+        run_limits = executor_limits_pb2.DESCRIPTOR.services_by_name["RunLimits"].methods_by_name["ListRunLimits"]
         classified = reports_pb2.DESCRIPTOR.services_by_name["Reports"].methods_by_name["ListClassifiedTests"]
         return {
             **by_id,
@@ -204,6 +204,9 @@ class OperationRoutes:
             "CompareBuilds": reports.build_comparison(readers["GetBuild"], readers["GetApp"], rpc("CompareBuilds")),
             "GetBuildGate": reports.build_report(readers["GetBuild"], readers["GetApp"], rpc("GetBuildGate")),
             **{name: self._call_in_batch(name) for name in ("StartWorkflow", "StartTest", "StartTests")},
+            "GetLimits": limits_in_use(
+                rpc("GetLimits"), call_rpc(self._upstreams.rpc(run_limits)), (self._uploads, self._streams)
+            ),
             "GetGate": reports.execution_gate(readers["GetExecution"], rpc("GetGate")),
         }
 

@@ -2,12 +2,11 @@
 
 import asyncio
 from typing import Any
-from urllib.parse import quote
 
 from aiohttp import web
 
 from services.gateway.dashboard.pages import Values, with_session
-from services.gateway.dashboard.rest_reader import read
+from services.gateway.dashboard.resources import read
 
 PAGE_SIZE = 50
 TREND_DAYS = (7, 14, 30, 60)
@@ -19,21 +18,22 @@ async def list_apps(request: web.Request) -> Values:
     """A page of the apps, searched by name and platform."""
     query = request.query
     search, platform = query.get("search") or None, query.get("platform") or None
-    apps = await read(request, "apps", search=search, platform=platform, page=query.get("page"), page_size=PAGE_SIZE)
+    apps = await read(
+        request, "ListApps", search=search, platform=platform, page=query.get("page"), page_size=PAGE_SIZE
+    )
     return {"apps": apps, "search": search or "", "platform": platform or ""}
 
 
 @with_session
 async def show_app(request: web.Request) -> Values:
     """An app with its workspace, newest builds and executions, attached tests, and tests to attach."""
-    query, app_id = request.query, request.match_info["app_id"]
-    app = f"apps/{quote(app_id, safe='')}"
+    query = request.query
     workspace, builds, tests, candidates, executions = await asyncio.gather(
-        read(request, f"{app}/workspace", trend_days=query.get("days") or None),
-        read(request, f"{app}/builds", page_size=PAGE_SIZE),
-        read(request, f"{app}/tests", page=query.get("page"), page_size=PAGE_SIZE),
+        read(request, "GetAppWorkspace", trend_days=query.get("days") or None),
+        read(request, "ListBuilds", page_size=PAGE_SIZE),
+        read(request, "ListAttachments", page=query.get("page"), page_size=PAGE_SIZE),
         _find_tests(request),
-        read(request, "executions", app_id=app_id, page_size=10),
+        read(request, "ListExecutions", app_id=request.match_info["app_id"], page_size=10),
     )
     trend = [_with_cancelled(point) for point in workspace["execution_trend"]]
     sums = {
@@ -58,7 +58,7 @@ async def _find_tests(request: web.Request) -> Any:
     if "attach" not in query:
         return None
     platform = query.get("platform") or None
-    return await read(request, "tests", search=query["attach"] or None, platform=platform, page_size=CANDIDATES)
+    return await read(request, "ListTests", search=query["attach"] or None, platform=platform, page_size=CANDIDATES)
 
 
 def _with_cancelled(point: dict[str, Any]) -> dict[str, Any]:

@@ -2,12 +2,13 @@
 
 import asyncio
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 from aiohttp import web
 
 from services.gateway.dashboard.pages import Values, with_session
-from services.gateway.dashboard.rest_reader import RestError, read, read_part
+from services.gateway.dashboard.resources import read, read_part
+from services.gateway.http.json_responses import HttpError
 
 MAX_BASES = 100
 MAX_COMPARED = 100
@@ -16,19 +17,19 @@ MAX_COMPARED = 100
 
 @with_session
 async def show_build(request: web.Request) -> Values:
-    """A build of the app in the address. RestError."""
-    app, build = (quote(request.match_info[name], safe="") for name in ("app_id", "build_id"))
-    path, named = f"apps/builds/{build}", base_branch_of(request)
+    """A build of the app in the address. HttpError."""
+    query, named = request.query, base_branch_of(request)
+    of_build = {"version_id": request.match_info["build_id"]}
     found, workspace, builds, runs, gate, comparison = await asyncio.gather(
-        read(request, path),
-        read(request, f"apps/{app}/workspace"),
-        read(request, f"apps/{app}/builds", page_size=MAX_BASES),
-        read(request, f"{path}/runs", page=request.query.get("page"), page_size=20),
-        read_part("gate", read(request, f"{path}/gate", **named)),
-        read_part("comparison", read(request, f"{path}/compare", base=request.query.get("base") or None, **named)),
+        read(request, "GetBuild", **of_build),
+        read(request, "GetAppWorkspace"),
+        read(request, "ListBuilds", page_size=MAX_BASES),
+        read(request, "ListBuildRuns", **of_build, page=query.get("page"), page_size=20),
+        read_part("gate", read(request, "GetBuildGate", **of_build, **named)),
+        read_part("comparison", read(request, "CompareBuilds", **of_build, base=query.get("base") or None, **named)),
     )
     if found["app_id"] != workspace["app"]["id"]:
-        raise RestError(404, "Build not found", "BUILD_NOT_FOUND")
+        raise HttpError(404, "Build not found", "BUILD_NOT_FOUND")
     health = next((each for each in workspace["build_health"] if each["build_id"] == found["id"]), None)
     return {
         "app": workspace["app"],
@@ -38,7 +39,7 @@ async def show_build(request: web.Request) -> Values:
         "builds": builds,
         "runs": runs,
         "repository": repository_url(runs["items"]),
-        "base": request.query.get("base", ""),
+        "base": query.get("base", ""),
         "named": named,
         "most": MAX_COMPARED,
         **comparison,

@@ -5,14 +5,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import ceil
 from typing import Any
-from urllib.parse import quote
 
 import orjson
 from aiohttp import web
 
 from services.chassis.turns import in_turns
 from services.gateway.dashboard.pages import Values, with_session
-from services.gateway.dashboard.rest_reader import read, read_parts, turns_of_caller
+from services.gateway.dashboard.resources import read, read_parts
 from services.gateway.dashboard.tests import default_version, start_request
 
 STARTED_AT_ONCE = 1_000
@@ -29,21 +28,17 @@ Json = Mapping[str, Any]
 @with_session
 async def show_coverage(request: web.Request) -> Values:
     """A page of the attached tests of an app, those without a result first."""
-    app_id = quote(request.match_info["app_id"], safe="")
-    app, coverage = await asyncio.gather(
-        read(request, f"apps/{app_id}"), read_parts(request, f"apps/{app_id}/coverage")
-    )
+    app, coverage = await asyncio.gather(read(request, "GetApp"), read_parts(request, "GetAppCoverage"))
     wanted = request.query.get("state", "")
     shown, missing, counts = list[tuple[str, bytes]](), list[tuple[str, str]](), Counter[str]()
-    with turns_of_caller(request):
-        async for text in in_turns(coverage["items"]):
-            item = orjson.loads(text)
-            state = state_of(item)
-            counts[state] += 1
-            if wanted in ("", state):
-                shown.append((state, text))
-            if is_missing(state, item) and item["target_build_version"]:
-                missing.append((state, item["test_id"]))
+    async for text in in_turns(coverage["items"]):
+        item = orjson.loads(text)
+        state = state_of(item)
+        counts[state] += 1
+        if wanted in ("", state):
+            shown.append((state, text))
+        if is_missing(state, item) and item["target_build_version"]:
+            missing.append((state, item["test_id"]))
     shown.sort(key=_by_state)
     missing.sort(key=_by_state)
     tests = paginate(shown, request.query.get("page", ""))

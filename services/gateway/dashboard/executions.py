@@ -9,7 +9,8 @@ from aiohttp import web
 from services.gateway.dashboard.builds import base_branch_of, repository_url
 from services.gateway.dashboard.pages import Values, with_session
 from services.gateway.dashboard.pictures import pictures_of, step_class
-from services.gateway.dashboard.rest_reader import RestError, read, read_part
+from services.gateway.dashboard.resources import read, read_part
+from services.gateway.http.json_responses import HttpError
 
 SEARCHED_PAGES, SEARCHED_PAGE_SIZE = 2, 500
 NO_GATE = {"gate": None, "gate_refusal": None}
@@ -20,23 +21,23 @@ FILTERS = ("status", "app_id", "workflow_id", "source", "branch", "commit_sha", 
 async def list_executions(request: web.Request) -> Values:
     """A page of the executions, newest first."""
     filters = {name: request.query[name] for name in FILTERS if request.query.get(name)}
-    executions = await read(request, "executions", page=request.query.get("page"), page_size=50, **filters)
+    executions = await read(request, "ListExecutions", page=request.query.get("page"), page_size=50, **filters)
     return {"executions": executions, "filters": filters}
 
 
 @with_session
 async def show_execution(request: web.Request) -> Values:
     """An execution with a page of its runs, and its gate once it has ended."""
-    execution = f"executions/{quote(request.match_info['execution_id'], safe='')}"
-    found, runs = await asyncio.gather(
-        read(request, execution), read(request, f"{execution}/runs", page=request.query.get("page"), page_size=100)
+    page = request.query.get("page")
+    execution, runs = await asyncio.gather(
+        read(request, "GetExecution"), read(request, "ListRuns", page=page, page_size=100)
     )
     return {
-        "execution": found,
-        "named": _base_branch(request, found),
+        "execution": execution,
+        "named": _base_branch(request, execution),
         "runs": runs,
         "platforms": {run["id"]: run["platform"] for run in runs["items"]},
-        **(await _gate(request, execution) if found["completed_at"] else NO_GATE),
+        **(await _gate(request) if execution["completed_at"] else NO_GATE),
     }
 
 
@@ -47,7 +48,7 @@ async def find_run(request: web.Request) -> str:
     ids, app = request.match_info, request.query.get("app")
     execution = f"/executions/{quote(ids['execution_id'], safe='')}"
     for number in range(1, SEARCHED_PAGES + 1):
-        runs = await read(request, f"{execution[1:]}/runs", page=number, page_size=SEARCHED_PAGE_SIZE)
+        runs = await read(request, "ListRuns", page=number, page_size=SEARCHED_PAGE_SIZE)
         for run in runs["items"]:
             if run["test_id"] == ids["test_id"] and app in (None, run["app_id"]):
                 return f"{execution}/runs/{run['id']}"
@@ -62,28 +63,24 @@ def _base_branch(request: web.Request, execution: Any) -> dict[str, str]:
     return base_branch_of(request) or ({"base_branch": branch} if branch else {})
 
 
-async def _gate(request: web.Request, execution: str) -> Values:
+async def _gate(request: web.Request) -> Values:
     """Neither a gate nor a refusal if reporting does not know the execution yet."""
-    part = await read_part("gate", read(request, f"{execution}/gate", **base_branch_of(request)))
+    part = await read_part("gate", read(request, "GetGate", **base_branch_of(request)))
     return NO_GATE if _is_missing(part["gate_refusal"]) else part
 
 
-def _is_missing(refusal: RestError | None) -> bool:
+def _is_missing(refusal: HttpError | None) -> bool:
     return refusal is not None and refusal.status == 404
 
 
 @with_session
 async def show_run(request: web.Request) -> Values:
     """A run with its attempts, their steps and screens."""
-    ids = request.match_info
-    execution = f"executions/{quote(ids['execution_id'], safe='')}"
-    found, run = await asyncio.gather(
-        read(request, execution), read(request, f"{execution}/runs/{quote(ids['run_id'], safe='')}")
-    )
+    execution, run = await asyncio.gather(read(request, "GetExecution"), read(request, "GetRun"))
     return {
-        "execution": found,
+        "execution": execution,
         "run": run,
-        **await _breakage(request, run, _base_branch(request, found)),
+        **await _breakage(request, run, _base_branch(request, execution)),
         "repository": repository_url([run]),
         "pictures_of": pictures_of,
         "step_class": step_class,
@@ -95,7 +92,7 @@ async def _breakage(request: web.Request, run: Any, named: dict[str, str]) -> Va
     nothing = {"broken": None, "broken_refusal": None}
     if run["success"] is not False or run["build_id"] is None:
         return nothing
-    compared = read(request, f"apps/builds/{run['build_id']}/compare", **named)
+    compared = read(request, "CompareBuilds", version_id=run["build_id"], **named)
     part = await read_part("broken", compared)
     if part["broken"] is None:
         return nothing if _is_missing(part["broken_refusal"]) else part

@@ -7,8 +7,8 @@ from typing import Any
 from aiohttp import web
 
 from services.gateway.dashboard.pages import Values, with_session
-from services.gateway.dashboard.rest_reader import read, read_parts
-from services.gateway.dashboard.tests import items_of, read_report, test_path
+from services.gateway.dashboard.resources import read, read_parts
+from services.gateway.dashboard.tests import items_of, read_report
 
 RUNS, SCREEN_RUNS, SCORED_APPS = 50, 20, 3
 
@@ -16,9 +16,9 @@ RUNS, SCREEN_RUNS, SCORED_APPS = 50, 20, 3
 @with_session
 async def show_history(request: web.Request) -> Values:
     """A page of the runs, newest first, and how the test is classified on its apps, at most three of them."""
-    path = test_path(request)
+    page = request.query.get("page")
     test, runs = await asyncio.gather(
-        read(request, path), read_report(read(request, f"{path}/runs", page=request.query.get("page"), page_size=RUNS))
+        read(request, "GetTest"), read_report(read(request, "ListTestRuns", page=page, page_size=RUNS))
     )
     return {"test": test, "runs": runs, "scores": await _scores(request, test)}
 
@@ -26,9 +26,8 @@ async def show_history(request: web.Request) -> Values:
 @with_session
 async def show_last_screen(request: web.Request) -> Values:
     """The newest screen whose page source was recorded, of the newest 20 runs."""
-    path = test_path(request)
     test, runs = await asyncio.gather(
-        read(request, path), read_report(read(request, f"{path}/runs", page_size=SCREEN_RUNS))
+        read(request, "GetTest"), read_report(read(request, "ListTestRuns", page_size=SCREEN_RUNS))
     )
     screens = (_screen(run) for run in runs["items"]) if runs else ()
     return {"test": test, "runs": runs, "screen": next(filter(None, screens), None)}
@@ -38,11 +37,11 @@ async def _scores(request: web.Request, test: Mapping[str, Any]) -> Sequence[tup
     """The apps of the test with its row of their matrices."""
     apps = test["attachments"][:SCORED_APPS]
     matrices = await asyncio.gather(
-        *(read_report(read_parts(request, f"apps/{app['app_id']}/test_matrix", page_size=2)) for app in apps)
+        *(read_report(read_parts(request, "GetTestMatrix", app_id=app["app_id"], page_size=2)) for app in apps)
     )
     found = []
     for app, matrix in zip(apps, matrices, strict=True):
-        rows = await items_of(request, matrix["tests"] if matrix is not None else (), [test["id"]])
+        rows = await items_of(matrix["tests"] if matrix is not None else (), [test["id"]])
         found += [(app, row) for row in rows.values()]
     return found
 

@@ -5,14 +5,13 @@ from bisect import insort
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
-from urllib.parse import quote
 
 import orjson
 from aiohttp import web
 
 from services.chassis.turns import in_turns
 from services.gateway.dashboard.pages import Values, with_session
-from services.gateway.dashboard.rest_reader import read, read_parts, turns_of_caller
+from services.gateway.dashboard.resources import read, read_parts
 
 BUILDS = (10, 20, 50)
 """How many builds can be chosen; the first is the default."""
@@ -30,20 +29,18 @@ Json = Mapping[str, Any]
 async def show_matrix(request: web.Request) -> Values:
     """The tests of an app on its newest builds, or on a page of older ones."""
     query = request.query
-    app_id = quote(request.match_info["app_id"], safe="")
     chosen = query.get("builds", "")
     size = int(chosen) if chosen in map(str, BUILDS) else BUILDS[0]
     app, matrix = await asyncio.gather(
-        read(request, f"apps/{app_id}"),
-        read_parts(request, f"apps/{app_id}/test_matrix", page=query.get("page"), page_size=size),
+        read(request, "GetApp"),
+        read_parts(request, "GetTestMatrix", page=query.get("page"), page_size=size),
     )
     matrix["builds"] = [*map(orjson.loads, matrix["builds"])]
     filters = {name: query.get(name, "") for name in ("search", "class", "order")}
     selection = Selection(filters["search"], filters["class"], filters["order"])
-    with turns_of_caller(request):
-        async for text in in_turns(matrix["tests"]):
-            selection.add(text)
-        groups = await selection.most_frequent()
+    async for text in in_turns(matrix["tests"]):
+        selection.add(text)
+    groups = await selection.most_frequent()
     return {
         "app": app,
         "matrix": matrix,

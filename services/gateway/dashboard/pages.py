@@ -1,4 +1,4 @@
-"""Pages: what they share, and how errors look to people."""
+"""Pages: what they share, who may see them, and how errors look to people."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -10,15 +10,22 @@ import jinja2
 from aiohttp import hdrs, web
 from aiohttp.typedefs import Handler
 
+from services.chassis.context import bind
 from services.chassis.turns import list_in_turns
 from services.gateway.dashboard.assets import Assets
-from services.gateway.dashboard.rest_reader import RestError, read, turns_of_caller
+from services.gateway.dashboard.resources import read
+from services.gateway.http.authentication import AccessRule, Authentication
+from services.gateway.http.json_responses import HttpError, map_error
+from services.gateway.http.request_context import REQUEST_CONTEXT, REQUEST_ID
 from services.gateway.http.session_cookie import csrf_token, session_token
 
 Values = Mapping[str, Any]
 Load = Callable[[web.Request], Awaitable[Values]]
-"""What a template shows. RestError."""
+"""What a template shows. HttpError."""
 
+AUTHENTICATION = web.AppKey("authentication", Authentication)
+READERS = AccessRule("read")
+"""Who may see pages; each operation that a page calls checks its own scope."""
 SIGN_IN = "/sign-in"
 PARTS_AT_ONCE = 50
 """Parts of a template that are rendered between two looks at the clock: each takes microseconds."""
@@ -64,7 +71,7 @@ def with_session(load: Load) -> Load:
     """Also shows with which key somebody has signed in."""
 
     async def load_both(request: web.Request) -> Values:
-        key, values = await asyncio.gather(read(request, "settings/api-keys/current"), load(request))
+        key, values = await asyncio.gather(read(request, "GetCurrentApiKey"), load(request))
         return {"key": key, **values}
 
     return load_both
@@ -73,23 +80,35 @@ def with_session(load: Load) -> Load:
 def page(template: str, load: Load) -> Handler:
     """The handler of a page; somebody who has not signed in is sent to do so, and comes back."""
 
-    async def handle(request: web.Request) -> web.StreamResponse:
-        try:
-            return await _render_in_turns(request, template, await load(request))
-        except RestError as error:
-            return _refuse(request, error)
+    async def show(request: web.Request) -> web.StreamResponse:
+        return await render_in_turns(request, template, await load(request))
 
-    return handle
+    return _for_readers(show)
 
 
 def redirection(find: Callable[[web.Request], Awaitable[str]]) -> Handler:
-    """The handler of an address that leads to the one that is found. RestError."""
+    """The handler of an address that leads to the one that is found."""
+
+    async def show(request: web.Request) -> web.StreamResponse:
+        return web.Response(status=302, headers={hdrs.LOCATION: await find(request)})
+
+    return _for_readers(show)
+
+
+def _for_readers(show: Handler) -> Handler:
+    """As `show`, with errors as pages. It counts as one request of the caller, whatever it reads, and each resource is
+    read once.
+    """
 
     async def handle(request: web.Request) -> web.StreamResponse:
         try:
-            return web.Response(status=302, headers={hdrs.LOCATION: await find(request)})
-        except RestError as error:
-            return _refuse(request, error)
+            await request.app[AUTHENTICATION].authenticate(request, READERS)
+            context = request[REQUEST_CONTEXT]
+            context.resources = {}
+            with bind(context.caller):
+                return await show(request)
+        except Exception as error:
+            return _refuse(request, map_error(error, request[REQUEST_ID]))
 
     return handle
 
@@ -99,12 +118,11 @@ def render(request: web.Request, template: str, values: Values, status: int = 20
     return _response(aiohttp_jinja2.render_string(template, request, _with_shared(request, values)), status)
 
 
-async def _render_in_turns(request: web.Request, template: str, values: Values) -> web.Response:
+async def render_in_turns(request: web.Request, template: str, values: Values) -> web.Response:
     """As `render`, with pauses for other requests."""
     parts = aiohttp_jinja2.get_env(request.app).get_template(template).stream(_with_shared(request, values))
     parts.enable_buffering(PARTS_AT_ONCE)
-    with turns_of_caller(request):
-        return _response("".join(await list_in_turns(parts)))
+    return _response("".join(await list_in_turns(parts)))
 
 
 def _with_shared(request: web.Request, values: Values) -> Values:
@@ -116,7 +134,7 @@ def _response(text: str, status: int = 200) -> web.Response:
     return web.Response(status=status, text=text, content_type="text/html", headers=SECURITY_HEADERS)
 
 
-def _refuse(request: web.Request, error: RestError) -> web.StreamResponse:
+def _refuse(request: web.Request, error: HttpError) -> web.StreamResponse:
     if error.status != 401:
         return render(request, "error.html", {"error": error}, error.status)
     place = f"{SIGN_IN}?next={quote(request.path_qs, safe='')}"

@@ -5,7 +5,7 @@ import asyncio
 from aiohttp import web
 
 from services.gateway.dashboard.pages import Values, with_session
-from services.gateway.dashboard.rest_reader import read
+from services.gateway.dashboard.resources import read
 
 PAGE_SIZE = 50
 WORKERS_PAGE_SIZE = 100
@@ -17,8 +17,8 @@ async def show_queue(request: web.Request) -> Values:
     """A page of the waiting runs, and the workers."""
     query = request.query
     waiting, workers = await asyncio.gather(
-        read(request, "queue", page=query.get("page"), page_size=PAGE_SIZE),
-        read(request, "workers", page=query.get("workers"), page_size=WORKERS_PAGE_SIZE),
+        read(request, "ListQueuedRuns", page=query.get("page"), page_size=PAGE_SIZE),
+        read(request, "ListWorkers", page=query.get("workers"), page_size=WORKERS_PAGE_SIZE),
     )
     return {
         "queue": waiting,

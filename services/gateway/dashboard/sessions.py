@@ -67,7 +67,7 @@ class SessionHandlers:
         except Exception as error:
             refusal = map_error(error, request[REQUEST_ID])
             await pause()  # many bodies may end at the same time
-            response = show_form(request, _sentence(refusal.detail), refusal.status)
+            response = show_form(request, refusal.message, refusal.status)
             response.headers.update(refusal.headers)
             if refusal.close:
                 response.force_close()
@@ -126,8 +126,3 @@ def _checked_key(key: object) -> str:
         detail = [{"loc": ["body", "key"], "msg": "Paste an API key", "type": "missing"}]
         raise HttpError(422, detail, "VALIDATION_FAILED")
     return key.strip()
-
-
-def _sentence(detail: object) -> str:
-    """The message of an error, which is a list for a request that is not valid."""
-    return "; ".join(str(issue["msg"]) for issue in detail) if isinstance(detail, list) else str(detail)

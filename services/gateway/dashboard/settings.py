@@ -7,7 +7,8 @@ from typing import Any
 from aiohttp import web
 
 from services.gateway.dashboard.pages import Values, with_session
-from services.gateway.dashboard.rest_reader import RestError, read
+from services.gateway.dashboard.resources import read
+from services.gateway.http.json_responses import HttpError
 
 PAGE_SIZE = 50
 NEARLY_USED = 0.8
@@ -45,8 +46,8 @@ class LimitUse:
 async def list_keys(request: web.Request) -> Values:
     """A page of the API keys; None for somebody who may not see them."""
     try:
-        keys = await read(request, "settings/api-keys", page=request.query.get("page"), page_size=PAGE_SIZE)
-    except RestError as error:
+        keys = await read(request, "ListApiKeys", page=request.query.get("page"), page_size=PAGE_SIZE)
+    except HttpError as error:
         if error.status != 403:
             raise
         keys = None
@@ -56,7 +57,7 @@ async def list_keys(request: web.Request) -> Values:
 @with_session
 async def list_limits(request: web.Request) -> Values:
     """The limits with their use: those that are nearest to their end first, then rates."""
-    answer = await read(request, "settings/limits")
+    answer = await read(request, "GetLimits")
     limits = [_limit(each) for each in answer["limits"]]
     counted = sorted((each for each in limits if each.used is not None), key=lambda each: -(each.share or 0))
     return {
@@ -75,10 +76,10 @@ def _limit(answer: Mapping[str, Any]) -> LimitUse:
 async def list_quarantined(request: web.Request) -> Values:
     """A page of the tests in quarantine."""
     page = request.query.get("page")
-    return {"tests": await read(request, "tests", quarantined="true", page=page, page_size=PAGE_SIZE)}
+    return {"tests": await read(request, "ListTests", quarantined="true", page=page, page_size=PAGE_SIZE)}
 
 
 @with_session
 async def list_secrets(request: web.Request) -> Values:
     """A page of the secrets, without their values."""
-    return {"secrets": await read(request, "secrets", page=request.query.get("page"), page_size=PAGE_SIZE)}
+    return {"secrets": await read(request, "ListSecrets", page=request.query.get("page"), page_size=PAGE_SIZE)}

@@ -3,15 +3,15 @@
 import asyncio
 from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
-from urllib.parse import quote
 
 import orjson
 from aiohttp import web
 
 from services.chassis.turns import in_turns
 from services.gateway.dashboard.pages import Values, with_session
-from services.gateway.dashboard.rest_reader import RestError, read, read_parts, read_tagged, turns_of_caller
+from services.gateway.dashboard.resources import read, read_parts, read_tagged
 from services.gateway.dashboard.step_text import write_steps
+from services.gateway.http.json_responses import HttpError
 
 FILTERS = ("search", "platform", "tag", "classification", "app_id")
 CLASSIFICATIONS = ("broken", "regressed", "flaky", "recovered", "stable", "insufficient_data")
@@ -28,15 +28,15 @@ async def list_tests(request: web.Request) -> Values:
     """A page of the tests that fit; of one app with their last results and classifications."""
     filters = {name: text for name in FILTERS if (text := request.query.get(name, "").strip())}
     tests, apps, reports = await asyncio.gather(
-        read(request, "tests", page=request.query.get("page"), page_size=PAGE_SIZE, **filters),
-        read(request, "apps", page_size=APPS),
+        read(request, "ListTests", page=request.query.get("page"), page_size=PAGE_SIZE, **filters),
+        read(request, "ListApps", page_size=APPS),
         _read_reports(request, filters.get("app_id")),
     )
     return {
         "tests": tests,
         "apps": apps["items"],
         "filters": filters,
-        "results": await _results(request, reports, {test["id"] for test in tests["items"]}),
+        "results": await _results(reports, {test["id"] for test in tests["items"]}),
         "classifications": CLASSIFICATIONS,
     }
 
@@ -44,23 +44,23 @@ async def list_tests(request: web.Request) -> Values:
 @with_session
 async def new_test(request: web.Request) -> Values:
     """The form for a new test."""
-    apps = await read(request, "apps", page_size=APPS)
+    apps = await read(request, "ListApps", page_size=APPS)
     return {"apps": apps["items"], "app_id": request.query.get("app_id", "")}
 
 
 @with_session
 async def show_steps(request: web.Request) -> Values:
     """A test with its steps to edit; `etag` makes sure that nobody else's change is overwritten."""
-    test, etag = await read_tagged(request, test_path(request))
+    test, etag = await read_tagged(request, "GetTest")
     return {"test": test, "etag": etag, "text": await asyncio.to_thread(write_steps, test["steps"] or ())}
 
 
 @with_session
 async def show_starts(request: web.Request) -> Values:
     """The apps of a test, each with the build on which it runs now and the request that starts exactly that."""
-    test = await read(request, test_path(request))
+    test = await read(request, "GetTest")
     attachments = test["attachments"][:STARTED_APPS]
-    apps = await asyncio.gather(*(read(request, f"apps/{each['app_id']}") for each in attachments))
+    apps = await asyncio.gather(*(read(request, "GetApp", app_id=each["app_id"]) for each in attachments))
     selected = [{"test_id": test["id"], "version_number": test["version_number"]}]
     starts = []
     for app, attachment in zip(apps, attachments, strict=True):
@@ -83,29 +83,23 @@ def start_request(app: Mapping[str, Any], version: str | None, tests: Sequence[A
     return {"name": name[:200], "tests": tests, "build_config": build_config}
 
 
-def test_path(request: web.Request) -> str:
-    """Where the test of the page's address is, below /api/v1."""
-    return f"tests/{quote(request.match_info['test_id'], safe='')}"
-
-
 async def read_report(reading: Awaitable[T]) -> T | None:
-    """A resource of reporting; None while reporting does not answer, so that the rest can be shown. RestError."""
+    """A resource of reporting; None while reporting does not answer, so that the rest can be shown. HttpError."""
     try:
         return await reading
-    except RestError as error:
+    except HttpError as error:
         if error.status < 500:
             raise
         return None
 
 
-async def items_of(request: web.Request, items: Iterable[bytes], test_ids: Collection[str]) -> Mapping[str, Json]:
+async def items_of(items: Iterable[bytes], test_ids: Collection[str]) -> Mapping[str, Json]:
     """By test, the items of a report (see `read_parts`) that are about these tests."""
     found: dict[str, Json] = {}
-    with turns_of_caller(request):
-        async for text in in_turns(items):
-            item = orjson.loads(text)
-            if item["test_id"] in test_ids:
-                found[item["test_id"]] = item
+    async for text in in_turns(items):
+        item = orjson.loads(text)
+        if item["test_id"] in test_ids:
+            found[item["test_id"]] = item
     return found
 
 
@@ -113,20 +107,17 @@ async def _read_reports(request: web.Request, app_id: str | None) -> tuple[Json,
     """The coverage and the matrix of an app, empty without one; None while there are no reports."""
     if app_id is None:
         return {"items": ()}, {"tests": ()}
-    app = f"apps/{quote(app_id, safe='')}"
     coverage, matrix = await asyncio.gather(
-        read_report(read_parts(request, f"{app}/coverage")),
-        read_report(read_parts(request, f"{app}/test_matrix", page_size=2)),
+        read_report(read_parts(request, "GetAppCoverage", app_id=app_id)),
+        read_report(read_parts(request, "GetTestMatrix", app_id=app_id, page_size=2)),
     )
     return None if coverage is None or matrix is None else (coverage, matrix)
 
 
-async def _results(
-    request: web.Request, reports: tuple[Json, Json] | None, test_ids: Collection[str]
-) -> Mapping[str, Json] | None:
+async def _results(reports: tuple[Json, Json] | None, test_ids: Collection[str]) -> Mapping[str, Json] | None:
     """By test of these that is in the coverage: its fields there and in its row of the matrix; None without reports."""
     if reports is None:
         return None
-    items = await items_of(request, reports[0]["items"], test_ids)
-    rows = await items_of(request, reports[1]["tests"], test_ids)
+    items = await items_of(reports[0]["items"], test_ids)
+    rows = await items_of(reports[1]["tests"], test_ids)
     return {test_id: {**rows.get(test_id, {}), **item} for test_id, item in items.items()}

@@ -9,9 +9,8 @@ from aiohttp import web
 
 from services.gateway.dashboard.differences import Difference, compare_texts
 from services.gateway.dashboard.pages import Values, render, with_session
-from services.gateway.dashboard.rest_reader import RestError, read, read_tagged
+from services.gateway.dashboard.resources import read, read_tagged
 from services.gateway.dashboard.step_text import write_steps
-from services.gateway.dashboard.tests import test_path
 from services.gateway.http.json_responses import HttpError
 from services.gateway.http.request_body import BodyMemory, read_json
 from services.gateway.http.request_context import REQUEST_CONTEXT
@@ -23,9 +22,10 @@ MAX_BYTES, BODY_SECONDS = 1024 * 1024, 15.0
 @with_session
 async def show_versions(request: web.Request) -> Values:
     """A page of the versions, and the difference of those in `from` and `to`, otherwise of the newest two."""
-    path, query = test_path(request), request.query
+    query = request.query
     (test, etag), versions = await asyncio.gather(
-        read_tagged(request, path), read(request, f"{path}/versions", page=query.get("page"), page_size=PAGE_SIZE)
+        read_tagged(request, "GetTest"),
+        read(request, "ListTestVersions", page=query.get("page"), page_size=PAGE_SIZE),
     )
     latest = test["version_number"]
     newer = _number(query.get("to"), latest)
@@ -52,10 +52,7 @@ class DifferenceHandler:
         """A part of a page. HttpError."""
         org_id = request[REQUEST_CONTEXT].caller.org_id
         text = _text(await read_json(request, MAX_BYTES, BODY_SECONDS, memory=self._memory, org_id=org_id))
-        try:
-            test = await read(request, test_path(request))
-        except RestError as error:
-            raise HttpError(error.status, error.message, error.code) from error
+        test = await read(request, "GetTest")
         difference = await asyncio.to_thread(_compare_steps, test["steps"] or (), text)
         return render(request, "difference.html", {"difference": difference})
 
@@ -66,24 +63,24 @@ def _compare_steps(before: Sequence[Any], after: Sequence[Any] | str) -> Differe
 
 
 def _number(text: str | None, otherwise: int) -> int:
-    """The number of a version in an address. RestError."""
+    """The number of a version in an address. HttpError."""
     if not text:
         return otherwise
     if not text.isascii() or not text.isdecimal() or len(text) > 9:
-        raise RestError(422, f"{text[:20]} is not the number of a version: choose two of the versions", "")
+        raise HttpError(422, f"{text[:20]} is not the number of a version: choose two of the versions", "")
     return int(text)
 
 
 async def _version(request: web.Request, number: int, latest: int) -> Mapping[str, Any]:
-    """One version with its steps. The newest comes first, so its number says where it is. RestError."""
+    """One version with its steps. The newest comes first, so its number says where it is. HttpError."""
     if not 1 <= number <= latest:
-        raise RestError(404, f"Version {number} of the test not found: it has {latest}", "NOT_FOUND")
-    path = f"{test_path(request)}/versions"
-    page = await read(request, path, include_steps="true", page=latest - number + 1, page_size=1)
+        raise HttpError(404, f"Version {number} of the test not found: it has {latest}", "NOT_FOUND")
+    place = latest - number + 1
+    page = await read(request, "ListTestVersions", include_steps="true", page=place, page_size=1)
     for item in page["items"]:
         if item["version_number"] == number:
             return dict(item)
-    raise RestError(409, "The test has just been changed: try again", "")
+    raise HttpError(409, "The test has just been changed: try again", "")
 
 
 def _text(body: bytes) -> str:

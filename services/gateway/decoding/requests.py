@@ -39,13 +39,13 @@ _PATH_PART = re.compile(r'\["([^"]*)"\]|\[(\d+)\]|([^.\[\]]+)', re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """An HTTP request. `path` maps names in the template to decoded segments; `query` is raw.
+    """An HTTP request. `path` maps names in the template to decoded segments; `query` is raw, or its parameters.
 
     `body` is JSON text, or the fields of a form; None without a body.
     """
 
     path: Mapping[str, str] = field(default_factory=dict)
-    query: str = ""
+    query: str | dict[str, str] = ""
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes | dict[str, object] | None = None
 
@@ -94,9 +94,10 @@ class RequestDecoder:
 
         So are those that would choose what runs, where that is what a request is for.
         """
+        query = source.query
         parts: dict[str, Any] = {
             "path": source.path,
-            "query": _parameters(source.query) if source.query else {},
+            "query": query if isinstance(query, dict) else _parameters(query) if query else {},
             "header": self._attribution(source.headers),
         }
         if self._takes_body:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from mobiletest.catalog.v1 import apps_pb2
 
-from services.gateway.handlers.invocations import Invocation
+from services.gateway.handlers.invocations import Invocation, read_resource
 from services.gateway.http.request_context import RequestContext
 from services.gateway.upstream.app_stats import NO_STATS, AppStatsClient, PendingStats, set_stats
 from services.gateway.upstream.rpcs import BatchReader
@@ -22,7 +22,7 @@ class AppInvocations:
     async def get(self, message: apps_pb2.GetAppRequest, context: RequestContext, timeout: float) -> apps_pb2.App:
         """GetApp: asks both services at the same time."""
         pending = self._stats.request(context.caller, (message.app_id,))
-        found = await self._apps.get(context.caller, message.app_id, timeout)
+        found = await read_resource(self._apps, message.app_id, context, timeout)
         app = apps_pb2.App()
         app.CopyFrom(found)
         await self._fill(pending, (app,), context)

@@ -50,11 +50,20 @@ def unless_searching(batch: Invocation, alone: Invocation) -> Invocation:
     return invoke
 
 
+async def read_resource(reader: BatchReader, id_: str, context: RequestContext, timeout: float) -> Any:
+    """A resource, which the operations of a page read once. NotFound."""
+    if context.resources is None:
+        return await reader.get(context.caller, id_, timeout)
+    if (reader, id_) not in context.resources:
+        context.resources[reader, id_] = await reader.get(context.caller, id_, timeout)
+    return context.resources[reader, id_]
+
+
 def read_by_id(reader: BatchReader, id_field: str) -> Invocation:
     """A Get by the one id in its request."""
 
     async def invoke(message: Any, context: RequestContext, timeout: float) -> Any:
-        return await reader.get(context.caller, getattr(message, id_field), timeout)
+        return await read_resource(reader, getattr(message, id_field), context, timeout)
 
     return invoke
 

@@ -15,7 +15,7 @@ from mobiletest.reporting.v1 import reports_pb2
 from services.chassis.errors import NotFound
 from services.chassis.method_options import apply_defaults
 from services.chassis.proto_values import enum_spellings, page_fields
-from services.gateway.handlers.invocations import Invocation
+from services.gateway.handlers.invocations import Invocation, read_resource
 from services.gateway.http.request_context import RequestContext
 from services.gateway.upstream.app_stats import set_stats
 from services.gateway.upstream.rpcs import BatchReader
@@ -28,7 +28,7 @@ def app_report(apps: BatchReader, report: Invocation) -> Invocation:
     """A report with `app_id` and `min_app_revision` in its request."""
 
     async def invoke(message: Any, context: RequestContext, timeout: float) -> Any:
-        app = await apps.get(context.caller, message.app_id, timeout)
+        app = await read_resource(apps, message.app_id, context, timeout)
         message.min_app_revision = app.revision
         return await report(message, context, timeout)
 
@@ -39,7 +39,7 @@ def app_workspace(apps: BatchReader, report: Invocation) -> Invocation:
     """The workspace: as `app_report`, with the catalog's fields filled in."""
 
     async def invoke(message: Any, context: RequestContext, timeout: float) -> reports_pb2.AppWorkspace:
-        app = await apps.get(context.caller, message.app_id, timeout)
+        app = await read_resource(apps, message.app_id, context, timeout)
         message.min_app_revision = app.revision
         workspace: reports_pb2.AppWorkspace = await report(message, context, timeout)
         add_catalog_fields(workspace, app)
@@ -53,7 +53,7 @@ def run_history(owners: BatchReader, id_field: str, report: Invocation) -> Invoc
 
     async def invoke(message: Any, context: RequestContext, timeout: float) -> Any:
         try:
-            await owners.get(context.caller, getattr(message, id_field), timeout)
+            await read_resource(owners, getattr(message, id_field), context, timeout)
         except NotFound:
             history = await report(message, context, timeout)
             if history.total:
@@ -68,8 +68,8 @@ def build_report(builds: BatchReader, apps: BatchReader, report: Invocation) -> 
     """A report with `version_id` and `min_app_revision` in its request."""
 
     async def invoke(message: Any, context: RequestContext, timeout: float) -> Any:
-        build = await builds.get(context.caller, message.version_id, timeout)
-        app = await apps.get(context.caller, build.app_id, timeout)
+        build = await read_resource(builds, message.version_id, context, timeout)
+        app = await read_resource(apps, build.app_id, context, timeout)
         message.min_app_revision = app.revision
         return await report(message, context, timeout)
 
@@ -82,7 +82,7 @@ def build_comparison(builds: BatchReader, apps: BatchReader, report: Invocation)
 
     async def invoke(message: Any, context: RequestContext, timeout: float) -> Any:
         if message.HasField("base"):
-            await builds.get(context.caller, message.base, timeout)
+            await read_resource(builds, message.base, context, timeout)
         return await compare(message, context, timeout)
 
     return invoke
@@ -92,7 +92,7 @@ def execution_gate(executions: BatchReader, gate: Invocation) -> Invocation:
     """A gate with `execution_id`, `min_ended_runs`, `total_runs` and the `base_branch` of the start in its request."""
 
     async def invoke(message: Any, context: RequestContext, timeout: float) -> Any:
-        execution = await executions.get(context.caller, message.execution_id, timeout)
+        execution = await read_resource(executions, message.execution_id, context, timeout)
         message.min_ended_runs, message.total_runs = count_ended_runs(execution.counts), execution.counts.total
         if not message.HasField("base_branch") and execution.ci.base_branch:
             message.base_branch = execution.ci.base_branch

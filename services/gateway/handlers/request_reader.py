@@ -1,6 +1,6 @@
 """From an HTTP request to an RPC's message, and from a service's violations back to fields of the request."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -31,6 +31,7 @@ class RequestReader:
         """`memory` is that of all bodies of the process."""
         self._memory = memory
         self._decoder = RequestDecoder.of(operation)
+        self._path_fields = operation.path_fields
         self._takes_body = operation.takes_body
         self._can_expect = operation.can_expect_revisions
         self._is_read = operation.verb == "GET"
@@ -63,6 +64,15 @@ class RequestReader:
         if self._makes_links:
             decoded.message.base_url = base_url(request, self._settings.public_url)  # type: ignore[attr-defined]
         return decoded
+
+    def read_parameters(self, parameters: Mapping[str, str], address: Mapping[str, str]) -> Decoded:
+        """The request message of parameters of the path and the query. InvalidRequest: one of them is unknown.
+
+        `address` has those of the path that are missing.
+        """
+        path = {name: parameters.get(name) or address[name] for name in self._path_fields}
+        query = {name: text for name, text in parameters.items() if name not in path}
+        return self._decoder.decode(Source(path, query), strict=True)
 
     def _expect(self, message: Any, if_match: str) -> None:
         """The service compares the revision together with its write."""

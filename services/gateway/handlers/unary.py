@@ -1,7 +1,7 @@
 """RPCs with a single response: JSON, nothing, or a body as it is."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -10,17 +10,15 @@ from google.protobuf.descriptor import Descriptor
 from google.protobuf.message import Message
 
 from services.gateway.contract.operations import EMPTY, HTTP_BODY, Operation
-from services.gateway.encoding import ToJson, parts_encoder
+from services.gateway.decoding.requests import Decoded
+from services.gateway.encoding import ToJson
 from services.gateway.handlers.invocations import Invocation
 from services.gateway.handlers.request_reader import RequestReader
+from services.gateway.http.authentication import check_scope
 from services.gateway.http.json_responses import json_response
 from services.gateway.http.representations import REVALIDATE, entity_tag
-from services.gateway.http.request_context import REQUEST_CONTEXT
-from services.gateway.page_turns import PageTurns, Render
-
-READ_HERE = web.RequestKey("read_here", bool)
-"""Of requests of this process to itself: their responses have PARTS (see `parts_encoder`) in place of a body."""
-PARTS = web.ResponseKey("parts", dict[str, Any])
+from services.gateway.http.request_context import REQUEST_CONTEXT, RequestContext
+from services.gateway.page_turns import PageTurns, Render, RenderAs, T
 
 _NAME = re.compile(r"\{(\w+)\}", re.ASCII)
 
@@ -28,19 +26,34 @@ _NAME = re.compile(r"\{(\w+)\}", re.ASCII)
 class UnaryHandler:
     """Reads the request, invokes the operation, renders the response."""
 
-    def __init__(self, reader: RequestReader, invoke: Invocation, render: Render, *, turns: PageTurns | None) -> None:
-        """`turns` are those of a page that may be long."""
+    def __init__(
+        self, reader: RequestReader, invoke: Invocation, render: Render, *, scope: str, turns: PageTurns | None
+    ) -> None:
+        """`scope` is what callers need, `turns` are those of a page that may be long."""
         self._reader = reader
         self._invoke = invoke
         self._render = render
+        self._scope = scope
         self._turns = turns
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
-        request_context = request[REQUEST_CONTEXT]
+        """The operation as a route, whose middlewares have authenticated the caller and checked the scope."""
         decoded = await self._reader.read(request)
+        return await self._respond(decoded, request[REQUEST_CONTEXT], self._render)
+
+    async def call(self, request: web.Request, parameters: Mapping[str, str], render: RenderAs[T]) -> T:
+        """The operation as a part of another request, such as that of a page, which has been authenticated and counted.
+
+        See `read_parameters`. PermissionDenied: the caller lacks the scope; and what `handle` raises.
+        """
+        request_context = request[REQUEST_CONTEXT]
+        check_scope(self._scope, request_context.caller.scopes)
+        decoded = self._reader.read_parameters(parameters, request.match_info)
+        return await self._respond(decoded, request_context, render)
+
+    async def _respond(self, decoded: Decoded, request_context: RequestContext, render: RenderAs[T]) -> T:
         timeout = self._reader.timeout(decoded, request_context)
         with self._reader.call_scope(request_context, timeout):
-            render = _parts_response if request.get(READ_HERE) else self._render
             call = partial(self._invoke, decoded.message, request_context, timeout)
             if self._turns is None:
                 return await render(await call())
@@ -67,12 +80,6 @@ def _json_renderer(operation: Operation, encode: ToJson) -> Render:
         return response
 
     return render
-
-
-async def _parts_response(message: Message) -> web.Response:
-    response = web.Response()
-    response[PARTS] = await parts_encoder(message.DESCRIPTOR)(message)
-    return response
 
 
 async def _empty_response(_: Any) -> web.Response:

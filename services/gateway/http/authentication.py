@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
 from aiohttp import hdrs, web
@@ -61,15 +61,18 @@ class Authentication:
     async def middleware(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         match = request.match_info
         if match.http_exception is None:
-            rule = self._rules[match.route]
-            holder = await self._authenticate(request) if rule.scope else _ANONYMOUS
-            response_headers: dict[str, str] = {}
-            if rule.scope:
-                request[REQUEST_CONTEXT] = RequestContext(Caller(holder.org_id), response_headers=response_headers)
-                self._limiter.take(holder, response_headers)
-                _check_scope(rule.scope, holder)
-            request[REQUEST_CONTEXT] = self._context(request, rule, holder, response_headers)
+            await self.authenticate(request, self._rules[match.route])
         return await handler(request)
+
+    async def authenticate(self, request: web.Request, rule: AccessRule) -> None:
+        """Put the RequestContext into a request, and count it. Raises what the middleware does."""
+        holder = await self._authenticate(request) if rule.scope else _ANONYMOUS
+        response_headers: dict[str, str] = {}
+        if rule.scope:
+            request[REQUEST_CONTEXT] = RequestContext(Caller(holder.org_id), response_headers=response_headers)
+            self._limiter.take(holder, response_headers)
+            check_scope(rule.scope, holder.scopes)
+        request[REQUEST_CONTEXT] = self._context(request, rule, holder, response_headers)
 
     async def _authenticate(self, request: web.Request) -> KeyHolder:
         """A timeout that is not valid is rejected only afterwards."""
@@ -129,8 +132,9 @@ class Authentication:
         return min(float(text), self._max_timeout) if _SECONDS.fullmatch(text) else None
 
 
-def _check_scope(scope: str, holder: KeyHolder) -> None:
-    if scope not in holder.scopes:
+def check_scope(scope: str, scopes: Container[str]) -> None:
+    """PermissionDenied: the scope is not among those of the caller's key."""
+    if scope not in scopes:
         message = f"This API key lacks the scope {scope}"
         raise PermissionDenied(message, reason="SCOPE_MISSING", metadata={"scope": scope})
 

@@ -68,6 +68,13 @@ class HttpError(Exception):
         self.headers = dict(headers or {})
         self.close = close
 
+    @property
+    def message(self) -> str:
+        """The detail as a sentence."""
+        if isinstance(self.detail, list):
+            return "; ".join(str(issue["msg"]) for issue in self.detail)
+        return str(self.detail)
+
 
 def json_response(body: bytes, status: int = 200, *, etag: str = "") -> web.Response:
     """A response with this JSON text; one with an ETag may be kept by the client."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from aiohttp import web
+from google.protobuf.message import Message
 
 from services.chassis.context import Caller
 from services.gateway.auth.rate_limits import UNLIMITED, RequestLimits
@@ -18,7 +19,8 @@ class RequestContext:
     """Who sent the request (and when their key expires), how it is to be handled, and headers for the response.
 
     `timeout` is in seconds, None when the client sent no X-Request-Timeout; `strict` rejects unknown fields; `limits`
-    are those of the caller's organisation; `session_id` is empty for a caller with an API key.
+    are those of the caller's organisation; `session_id` is empty for a caller with an API key. `resources` are what
+    the operations of a page have read, by reader and id (see `read_resource`); None for a single operation.
     """
 
     caller: Caller
@@ -27,6 +29,7 @@ class RequestContext:
     key_expires_at: datetime | None = None
     limits: RequestLimits = UNLIMITED
     session_id: str = ""
+    resources: dict[tuple[object, str], Message] | None = None
     response_headers: dict[str, str] = field(default_factory=dict)
 
     def report_ignored(self, names: Iterable[str]) -> None:

@@ -1,19 +1,20 @@
 """Pages about thousands of tests are made in slices, between which other requests have their turns."""
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from typing import Any
 
 import orjson
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import make_mocked_request
+from mobiletest.reporting.v1 import reports_pb2
 
 from services.gateway.dashboard.assets import Assets
 from services.gateway.dashboard.matrix import GROUPS, TESTS, Selection
-from services.gateway.dashboard.pages import page, set_up
-from services.gateway.dashboard.rest_reader import read, read_parts
-from services.gateway.handlers.unary import PARTS, READ_HERE
+from services.gateway.dashboard.pages import render_in_turns, set_up
+from services.gateway.dashboard.resources import OPERATIONS, read, read_parts
+from services.gateway.page_turns import RenderAs, T
 
 SEEN = "2026-11-28T12:00:00Z"
 
@@ -46,48 +47,47 @@ async def turns_during(work: Awaitable[Any]) -> tuple[Any, int]:
     return task.result(), turns
 
 
+class Matrix:
+    """An operation whose response has many rows."""
+
+    async def call(self, _: web.Request, parameters: Mapping[str, str], render: RenderAs[T]) -> T:
+        assert parameters == {"page": "1"}
+        rows = [reports_pb2.MatrixTest(test_id=str(number)) for number in range(20_000)]
+        return await render(reports_pb2.TestMatrix(tests=rows))
+
+
 async def test_a_resource_is_decoded_in_slices() -> None:
-    rows = [row(number) for number in range(20_000)]
-
-    async def matrix(request: web.Request) -> web.StreamResponse:
-        assert request[READ_HERE]
-        response = web.Response()
-        response[PARTS] = {"page": 1, "tests": [*map(orjson.dumps, rows)]}
-        return response
-
     app = web.Application()
-    app.router.add_get("/api/v1/matrix", matrix)
+    app[OPERATIONS] = {"GetTestMatrix": Matrix()}  # type: ignore[dict-item]
     request = make_mocked_request("GET", "/", app=app)
-    found, turns = await turns_during(read(request, "matrix"))
-    assert found == {"page": 1, "tests": rows}
+    parts = await read_parts(request, "GetTestMatrix", page=1, page_size=None)
+    assert orjson.loads(parts["tests"][7])["test_id"] == "7"
+    found, turns = await turns_during(read(request, "GetTestMatrix", page=1))
+    assert [test["test_id"] for test in found["tests"]] == [*map(str, range(20_000))]
     assert turns > 5
-    assert (await read_parts(request, "matrix"))["tests"][7] == orjson.dumps(rows[7])
 
 
 async def test_a_page_is_rendered_in_slices() -> None:
     builds = [{"build_id": str(number), "version": str(number)} for number in range(50)]
 
-    async def load(_: web.Request) -> dict[str, Any]:
-        matrix = {"builds": builds, "tests": [1], "test_count": 1, "total_builds": 50, "page": 1, "page_size": 50}
-        return {
-            "key": {"name": "Key", "scopes": ["read"]},
-            "app": {"id": "7", "name": "Shop", "platform": "Android", "description": None},
-            "matrix": matrix,
-            "rows": [(row(number), [("passed", "1 passed", "e")] * 50) for number in range(TESTS)],
-            "found": TESTS,
-            "groups": [],
-            "counts": {},
-            "filters": {"search": "", "class": "", "order": ""},
-            "size": 50,
-            "sizes": [50],
-            "orders": {},
-        }
-
+    matrix = {"builds": builds, "tests": [1], "test_count": 1, "total_builds": 50, "page": 1, "page_size": 50}
+    values = {
+        "key": {"name": "Key", "scopes": ["read"]},
+        "app": {"id": "7", "name": "Shop", "platform": "Android", "description": None},
+        "matrix": matrix,
+        "rows": [(row(number), [("passed", "1 passed", "e")] * 50) for number in range(TESTS)],
+        "found": TESTS,
+        "groups": [],
+        "counts": {},
+        "filters": {"search": "", "class": "", "order": ""},
+        "size": 50,
+        "sizes": [50],
+        "orders": {},
+    }
     app = web.Application()
     set_up(app, Assets())
-    response, turns = await turns_during(
-        page("matrix.html", load)(make_mocked_request("GET", "/apps/7/matrix", app=app))
-    )
+    request = make_mocked_request("GET", "/apps/7/matrix", app=app)
+    response, turns = await turns_during(render_in_turns(request, "matrix.html", values))
     assert response.text.count('class="cell passed"') == 50 * TESTS
     assert turns > 5
 
