@@ -24,7 +24,7 @@ async def nothing(_: object) -> None:
     """No work."""
 
 
-@pytest.mark.parametrize("code", [112, 251, 356])
+@pytest.mark.parametrize("code", [112, 251, 290, 356])
 async def test_a_transaction_that_mongodb_keeps_aborting_is_aborted(code: int) -> None:
     with pytest.raises(Aborted):
         await MongoProjections(Refusing(OperationFailure("ended", code))).transaction(nothing)  # type: ignore[arg-type]
