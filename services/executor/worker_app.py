@@ -30,7 +30,7 @@ from services.executor.storage.workers import MongoWorkers
 from services.executor.worker.artifact_uploader import ArtifactUploader
 from services.executor.worker.attempts import AutomatedAttempts, Models
 from services.executor.worker.build_provider import BuildHeadCache, BuildProvider
-from services.executor.worker.claim_loop import ClaimLoop, RunRequestHandler
+from services.executor.worker.claim_loop import ClaimLoop, ReleaseWatcher, RunRequestHandler
 from services.executor.worker.file_cache import FileCache
 from services.executor.worker.file_server import FileServer
 from services.executor.worker.heartbeat import Heartbeat
@@ -39,7 +39,6 @@ from services.executor.worker.lease_renewer import LeaseRenewer
 from services.executor.worker.model_quota import DailyModelQuota
 from services.executor.worker.processes.attempt_start import ATTEMPT_PROCESS, AttemptStart, LogFormat
 from services.executor.worker.processes.pool import AttemptProcesses
-from services.executor.worker.release_watcher import ReleaseWatcher
 from services.executor.worker.script_http import ScriptHttp
 from services.executor.worker.spool import Spool
 from services.executor.worker.variables import VariableReader
@@ -99,11 +98,8 @@ async def start_worker(shared: Resources, attempts: Attempts, pools: PooledDevic
     stack.push_async_callback(worker.drain, settings.drain_seconds)
     claims = ClaimLoop(shared.runs, worker, every=settings.poll_seconds)
     await shared.start("search", claims.run(), stop=claims.stop, grace=STOP_SEARCH_SECONDS)
-    handlers = {platform: RunRequestHandler(shared.runs, worker, claims, platform) for platform in worker.platforms}
-    consumers = {
-        platform: await _consume_requests(shared, worker, handlers[platform], platform) for platform in handlers
-    }
-    watcher = ReleaseWatcher(MongoReleasedRuns(shared.mongo), handlers, partial(_is_own, consumers))
+    consumers = {platform: await _consume_requests(shared, worker, claims, platform) for platform in worker.platforms}
+    watcher = ReleaseWatcher(MongoReleasedRuns(shared.mongo), claims, partial(is_own, consumers))
     await shared.start("releases", watcher.run())
     stack.callback(worker.stop_claiming)
     return worker
@@ -126,15 +122,15 @@ def _heartbeat(shared: Resources, worker: Worker, pools: PooledDevices) -> Heart
     return Heartbeat(workers, report, every=settings.poll_seconds, renewal=settings.lease_seconds / 3)
 
 
-def _is_own(consumers: Mapping[Platform, Consumer], run: ReleasedRun) -> bool:
-    """Whether the run's request will come to this worker."""
-    return consumers[run.platform].owns_key(RUN_REQUESTS[run.platform], run.key.run_id)
+def is_own(consumers: Mapping[Platform, Consumer], run: ReleasedRun) -> bool:
+    """Whether the run's request will come to this worker, which may have no devices of its platform."""
+    consumer = consumers.get(run.platform)
+    return consumer is not None and consumer.owns_key(RUN_REQUESTS[run.platform], run.key.run_id)
 
 
-async def _consume_requests(
-    shared: Resources, worker: Worker, handler: RunRequestHandler, platform: Platform
-) -> Consumer:
+async def _consume_requests(shared: Resources, worker: Worker, claims: ClaimLoop, platform: Platform) -> Consumer:
     settings, suffix = shared.settings, platform.lower()
+    handler = RunRequestHandler(worker, claims, platform)
     consumer = Consumer(
         [RUN_REQUESTS[platform]],
         f"{settings.executor_group}-{suffix}",

@@ -145,9 +145,6 @@ class Runs(OrphanedSessions, OverdueRuns, Protocol):
     async def is_any_waiting(self) -> bool:
         """Whether any run of any platform waits for a worker, including runs that can be claimed only later."""
 
-    async def still_claimable(self, keys: Sequence[RunKey]) -> list[RunKey]:
-        """Those of the runs that can probably be claimed."""
-
     async def finish(self, key: RunKey, token: int, result: AttemptResult) -> Run:
         """Close the attempt and return the updated run. Raises Fenced."""
 

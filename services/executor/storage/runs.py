@@ -78,11 +78,6 @@ class MongoRuns:
     async def is_any_waiting(self) -> bool:
         return await self._runs.find_one({"queue": {"$gt": ""}}, {"_id": 0, "queue": 1}) is not None
 
-    async def still_claimable(self, keys: Sequence[RunKey]) -> list[RunKey]:
-        wanted = {"_id": {"$in": [key.run_id for key in keys]}, "claimable_at": {"$exists": True}}
-        found = {document["_id"] for document in await self._runs.find(wanted, {"_id": 1}).to_list(None)}
-        return [key for key in keys if key.run_id in found]
-
     async def finish(self, key: RunKey, token: int, result: AttemptResult) -> Run:
         return await self._write(key, lambda run, now: lifecycle.finish(run, token, result, now, self._limits))
 

@@ -1,10 +1,9 @@
-"""Finds runs to claim: at once through requests from Kafka, and from MongoDB whenever a slot is free."""
+"""Finds runs to claim: as they are released, and in the fair order when a slot becomes free and by the clock."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from time import monotonic
 
 from google.protobuf.message import DecodeError
 from mobiletest.executor.v1 import events_pb2
@@ -13,87 +12,29 @@ from mobiletest_automation.model.devices import Platform
 from services.chassis import logs
 from services.chassis.events import Event, InvalidMessage, parse_each
 from services.chassis.retry import log_transient
-from services.executor.ports.runs import ReleasedRun, RunKey, Runs
+from services.executor.ports.runs import ReleasedRun, ReleasedRuns, RunKey, Runs
 from services.executor.worker.worker import Worker
 
 MAX_MISSES = 3
 MAX_REQUESTS = 1000
-MAX_NOTICED = 10_000
-SAME_RELEASE_SECONDS = 5.0
-"""Notices of a run within this time are of the same release."""
+PAUSE_SECONDS = 0.5
+# Between checks whether a worker that has fallen behind has caught up, and after a failure of the stream.
+GATHER_SECONDS = 0.003
+# The runs of a start are released together and arrive one by one. More than there are slots are claimed in the fair
+# order, so they are looked at together.
+
+IsOwn = Callable[[ReleasedRun], bool]
+# Whether the request of the run will come to this worker: so a release does not wake all workers.
 
 log = logs.get(__name__)
 
 
-class RunRequestHandler:
-    """Handles the run requests of one platform.
-
-    Requests arrive in the order of the starts, which is not fair between organisations. So while more runs wait than
-    this worker can take, requests only wake the claim loop, which claims in the fair order.
-    """
-
-    def __init__(self, runs: Runs, worker: Worker, loop: "ClaimLoop", platform: Platform) -> None:
-        self._runs = runs
-        self._worker = worker
-        self._loop = loop
-        self._platform = platform
-        self._noticed: dict[RunKey, float] = {}
-
-    @property
-    def is_behind(self) -> bool:
-        """Whether requests only wake the claim loop."""
-        return self._loop.is_behind(self._platform)
-
-    def capacity(self) -> int:
-        """How many requests may be fetched: any number while they only wake the claim loop."""
-        free = self._worker.free_slots(self._platform)
-        return MAX_REQUESTS if free and self.is_behind else free
-
-    async def handle(self, events: list[Event]) -> list[InvalidMessage]:
-        """Claim the requested runs; returns the requests that cannot be parsed.
-
-        Runs that there is no slot for are found in MongoDB later; runs of others are left to their workers.
-        """
-        requests, invalid = parse_each(filter(_is_request, events), _read_request)
-        accepted = [request for request in requests if self._worker.accepts(self._platform, request.org_id)]
-        await self._claim_first_notices([RunKey(request.execution_id, request.run_id) for request in accepted])
-        return invalid
-
-    async def claim_released(self, runs: Sequence[ReleasedRun]) -> None:
-        """Claim runs whose requests are under way."""
-        accepted = [run.key for run in runs if self._worker.accepts(self._platform, run.org_id)]
-        await self._claim_first_notices(accepted)
-
-    async def _claim_first_notices(self, keys: Sequence[RunKey]) -> None:
-        """Each release is noticed twice, by its request and in the stream: the second notice is dropped."""
-        now = monotonic()
-        first = [key for key in keys if now - self._noticed.pop(key, float("-inf")) > SAME_RELEASE_SECONDS]
-        if not first:
-            return
-        self._noticed.update(dict.fromkeys(first, now))
-        while len(self._noticed) > MAX_NOTICED:
-            del self._noticed[next(iter(self._noticed))]
-        try:
-            await self._claim(first)
-        except BaseException:
-            for key in first:  # the consumer delivers its requests again
-                self._noticed.pop(key, None)
-            raise
-
-    async def _claim(self, keys: Sequence[RunKey]) -> None:
-        """After a time with full slots most requests are outdated, so one query filters them first."""
-        if self._loop.is_behind(self._platform) or len(keys) > self.capacity():
-            self._loop.wake()
-            return
-        if len(keys) > 1:
-            keys = await self._runs.still_claimable(keys)
-        await self._worker.claim(keys, self._platform)
-        if not self.capacity():
-            self._loop.fall_behind(self._platform)
-
-
 class ClaimLoop:
-    """Claims waiting runs in the fair order: every `every` seconds, and at once when a slot becomes free."""
+    """Claims waiting runs in the fair order: every `every` seconds, and at once when it is woken.
+
+    Runs are released in the order of the starts, which is not fair between organisations. So only a worker that has
+    caught up with its queue claims runs because they were released.
+    """
 
     def __init__(self, runs: Runs, worker: Worker, *, every: float = 1.0) -> None:
         self._runs = runs
@@ -114,13 +55,12 @@ class ClaimLoop:
         self._stopping = True
         self.wake()
 
-    def is_behind(self, platform: Platform) -> bool:
-        """Whether more runs may wait than this worker can take: its slots were full since it last found none."""
-        return platform not in self._caught_up
-
-    def fall_behind(self, platform: Platform) -> None:
-        """Note that the slots of the platform are full."""
-        self._caught_up.discard(platform)
+    @property
+    def has_caught_up(self) -> bool:
+        """Whether it found no more runs of a platform since its slots were full. Until then it searches whenever a slot
+        is free.
+        """
+        return bool(self._caught_up)
 
     async def run(self) -> None:
         """Search until stopped; database outages are waited out.
@@ -130,16 +70,17 @@ class ClaimLoop:
         await asyncio.gather(self._search_on(self._every), self._search_on(None))
 
     async def _search_on(self, every: float | None) -> None:
-        """Search when woken. Every `every` seconds, an idle worker first asks with one query whether any run waits."""
-        woken = True
+        """Search when woken and every `every` seconds. A worker that has caught up first asks whether any run waits:
+        one query for all platforms.
+        """
         while not self._stopping:
             with log_transient(log, "search_failed"):
-                if woken or self._is_behind_anywhere() or await self._runs.is_any_waiting():
+                if self._is_behind() or await self._runs.is_any_waiting():
                     await self.fill()
-            woken = await self._wait(every)
+            await self._wait(every)
 
-    def _is_behind_anywhere(self) -> bool:
-        return any(self.is_behind(platform) for platform in self._worker.platforms)
+    def _is_behind(self) -> bool:
+        return not self._caught_up.issuperset(self._worker.platforms)
 
     async def fill(self) -> None:
         """Claim until the slots are full, no runs wait, or other workers were faster several times."""
@@ -154,8 +95,19 @@ class ClaimLoop:
                         self._caught_up.add(platform)
                     break
                 if len(new) >= self._worker.free_slots(platform):
-                    self.fall_behind(platform)
+                    self._caught_up.discard(platform)
                 misses = 0 if await self._claim(new, platform) else misses + 1
+
+    async def claim_released(self, runs: Sequence[ReleasedRun], platform: Platform) -> None:
+        """Claim runs of the platform that have just been released, or search if there are more than free slots."""
+        keys = [run.key for run in runs if run.platform is platform and self._worker.accepts(platform, run.org_id)]
+        new = [key for key in keys if key not in self._claiming]
+        if platform not in self._caught_up or len(new) > self._worker.free_slots(platform):
+            self.wake()
+        elif new:
+            await self._claim(new, platform)
+            if not self._worker.free_slots(platform):
+                self._caught_up.discard(platform)
 
     async def _claim(self, keys: Sequence[RunKey], platform: Platform) -> int:
         self._claiming.update(keys)
@@ -164,18 +116,78 @@ class ClaimLoop:
         finally:
             self._claiming.difference_update(keys)
 
-    async def _wait(self, every: float | None) -> bool:
-        """Wait for a wake-up or for `every` seconds; whether it was a wake-up. One of the two searches gets a wake-up,
-        both get a stop.
-        """
+    async def _wait(self, every: float | None) -> None:
+        """Wait for a wake-up, which one of the two searches gets, for a stop, or for `every` seconds."""
         with suppress(TimeoutError):
             async with asyncio.timeout(every):
                 while not self._woken.is_set():
                     await self._woken.wait()
-        woken = self._woken.is_set()
         if not self._stopping:
             self._woken.clear()
-        return woken
+
+
+class RunRequestHandler:
+    """Handles the run requests of one platform: they let the claim loop search before its time."""
+
+    def __init__(self, worker: Worker, loop: ClaimLoop, platform: Platform) -> None:
+        self._worker = worker
+        self._loop = loop
+        self._platform = platform
+
+    def capacity(self) -> int:
+        """How many requests may be fetched: none without free slots, so that the lag shows whether runs wait."""
+        return MAX_REQUESTS if self._worker.free_slots(self._platform) else 0
+
+    async def handle(self, events: list[Event]) -> list[InvalidMessage]:
+        """Wake the claim loop; returns the requests that cannot be parsed."""
+        requests, invalid = parse_each(filter(_is_request, events), _read_request)
+        if requests:
+            self._loop.wake()
+        return invalid
+
+
+class ReleaseWatcher:
+    """Lets the claim loop claim runs as soon as they are released, without waiting for their requests.
+
+    Tansu answers a fetch early or late, by its wait, so requests through it are late or cost an idle worker much CPU.
+    """
+
+    def __init__(self, released: ReleasedRuns, loop: ClaimLoop, is_own: IsOwn) -> None:
+        self._released = released
+        self._loop = loop
+        self._is_own = is_own
+        self._waiting: asyncio.Queue[ReleasedRun] = asyncio.Queue()
+
+    async def run(self) -> None:
+        """Watch until cancelled; while that is impossible, requests and searches find the runs."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._watch())
+            group.create_task(self._claim())
+
+    async def _watch(self) -> None:
+        while True:
+            if self._loop.has_caught_up:
+                with log_transient(log, "release_stream_failed"):
+                    await self._watch_while_current()
+            await asyncio.sleep(PAUSE_SECONDS)
+
+    async def _watch_while_current(self) -> None:
+        async with self._released.watch() as runs:
+            async for run in runs:
+                if self._is_own(run):
+                    self._waiting.put_nowait(run)
+                if not self._loop.has_caught_up:
+                    return
+
+    async def _claim(self) -> None:
+        while True:
+            released = [await self._waiting.get()]
+            await asyncio.sleep(GATHER_SECONDS)
+            while not self._waiting.empty():
+                released.append(self._waiting.get_nowait())
+            for platform in {run.platform for run in released}:
+                with log_transient(log, "released_runs_not_claimed"):
+                    await self._loop.claim_released(released, platform)
 
 
 def _is_request(event: Event) -> bool:

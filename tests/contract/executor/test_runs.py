@@ -127,13 +127,6 @@ async def test_an_infrastructure_failure_delays_the_next_claim(world: World) -> 
     assert await world.runs.claimable(Platform.ANDROID, 10) == [claim.key]
 
 
-async def test_still_claimable_leaves_out_claimed_ended_and_unknown_runs(world: World) -> None:
-    taken, waiting = await started(world, plan(), plan())
-    await claimed(world, taken)
-    unknown = RunKey(taken.execution_id, str(uuid4()))
-    assert await world.runs.still_claimable([taken, waiting, unknown]) == [waiting]
-
-
 async def test_a_retry_does_not_release_another_run(world: World) -> None:
     key, _ = await started(world, plan("1"), plan("2"), max_parallel=1)
     claim = await claimed(world, key)

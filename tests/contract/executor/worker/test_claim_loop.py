@@ -1,76 +1,108 @@
 """How a worker finds runs to claim."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from uuid import uuid4
 
 from mobiletest_automation.model.devices import Platform
+from services.chassis.context import current
 from services.chassis.lifecycle import Background
 from services.executor.ports.runs import AcceptsOrg, Claim, ReleasedRun, RunKey, Runs, accept_all
 from services.executor.storage.runs import MongoRuns
-from services.executor.worker.claim_loop import MAX_REQUESTS, ClaimLoop, RunRequestHandler
+from services.executor.worker.claim_loop import MAX_REQUESTS, ClaimLoop, ReleaseWatcher, RunRequestHandler
 from services.executor.worker.worker import Worker
+from services.executor.worker_app import is_own
 from tests.contract.executor.conftest import World
-from tests.contract.executor.executions import requests, run_of, start, started
+from tests.contract.executor.executions import requests, run_of, runs_of, start, started
 from tests.eventually import eventually
 from tests.fakes.executor import FakeAttempts, plan
+
+NEVER = 3600.0
 
 
 def make(runs: Runs, *, slots: int = 2, attempts: FakeAttempts | None = None) -> Worker:
     return Worker(runs, attempts or FakeAttempts(blocking=True), name="worker-1", slots=slots)
 
 
-async def handler_of(runs: Runs, worker: Worker) -> RunRequestHandler:
-    """The handler of a worker whose claim loop has caught up with the queue, which must be empty."""
-    loop = ClaimLoop(runs, worker)
-    await loop.fill()
-    return RunRequestHandler(runs, worker, loop, Platform.ANDROID)
+class WatchedClaimLoop(ClaimLoop):
+    """Counts how often it was woken."""
+
+    wakes = 0
+
+    def wake(self) -> None:
+        self.wakes += 1
+        super().wake()
 
 
-async def test_a_requested_run_is_claimed_despite_an_undecodable_request(world: World) -> None:
+class FakeReleasedRuns:
+    """A stream of what is put into it."""
+
+    def __init__(self) -> None:
+        self.runs: asyncio.Queue[ReleasedRun] = asyncio.Queue()
+
+    def release(self, *keys: RunKey) -> None:
+        for key in keys:
+            self.runs.put_nowait(ReleasedRun(key, current().org_id, Platform.ANDROID))
+
+    @asynccontextmanager
+    async def watch(self) -> AsyncIterator[AsyncIterator[ReleasedRun]]:
+        yield self._read()
+
+    async def _read(self) -> AsyncIterator[ReleasedRun]:
+        while True:
+            await asyncio.sleep(0)
+            yield await self.runs.get()
+
+
+async def test_a_request_wakes_the_search_despite_an_undecodable_one(world: World) -> None:
     worker = make(world.runs)
-    handler = await handler_of(world.runs, worker)
-    [key] = await started(world)
-    [request] = await requests(world)
-    broken = replace(request, payload=b"\xff\xff")
-    [refused] = await handler.handle([broken, request])
+    loop = ClaimLoop(world.runs, worker, every=NEVER)
+    async with Background() as background, background.run("search", loop.run(), stop=loop.stop):
+        await eventually(lambda: loop.has_caught_up)
+        [key] = await started(world)
+        [request] = await requests(world)
+        broken = replace(request, payload=b"\xff\xff")
+        [refused] = await RunRequestHandler(worker, loop, Platform.ANDROID).handle([broken, request])
+        await eventually(lambda: list(worker.active) == [key.run_id])
+        worker.stop_claiming()
     assert refused.event is broken
-    assert list(worker.active) == [key.run_id]
+    await worker.drain(0)
 
 
-async def test_outdated_requests_and_other_events_are_ignored(world: World) -> None:
+async def test_only_requests_wake_the_search(world: World) -> None:
     worker = make(world.runs)
-    handler = await handler_of(world.runs, worker)
+    loop = WatchedClaimLoop(world.runs, worker)
     execution = await start(world)
-    outdated = await requests(world)
-    await world.executions.cancel(execution.id)
-    await handler.handle([*outdated, *await world.executions.log(execution.id, 0, 100)])
-    assert not worker.active
+    await RunRequestHandler(worker, loop, Platform.ANDROID).handle(await world.executions.log(execution.id, 0, 100))
+    assert loop.wakes == 0
+
+
+async def test_requests_are_fetched_only_while_slots_are_free(world: World) -> None:
+    await started(world)
+    worker = make(world.runs, slots=1)
+    loop = ClaimLoop(world.runs, worker)
+    handler = RunRequestHandler(worker, loop, Platform.ANDROID)
+    assert handler.capacity() == MAX_REQUESTS
+    await loop.fill()
+    assert handler.capacity() == 0
 
 
 async def test_runs_of_organisations_that_the_devices_do_not_accept_are_left_to_other_workers(world: World) -> None:
     attempts = FakeAttempts(blocking=True)
     attempts.refused_orgs = {"other"}
     worker = make(world.runs, attempts=attempts, slots=8)
-    handler = await handler_of(world.runs, worker)
-    await start(world, org_id="other")
-    await handler.handle(await requests(world))
-    await ClaimLoop(world.runs, worker).fill()
+    loop = ClaimLoop(world.runs, worker)
+    await loop.fill()
+    execution = await start(world, org_id="other")
+    [run] = await runs_of(world, execution)
+    await loop.claim_released([ReleasedRun(RunKey(execution.id, run.id), "other", Platform.ANDROID)], Platform.ANDROID)
+    await loop.fill()
     assert not worker.active
     await start(world, org_id="mine")
     await ClaimLoop(world.runs, worker).fill()
     assert [active.claim.run.org_id for active in worker.active.values()] == ["mine"]
-
-
-async def test_requests_beyond_the_free_slots_are_left_to_the_claim_loop(world: World) -> None:
-    worker = make(world.runs)
-    handler = await handler_of(world.runs, worker)
-    await started(world, plan(), plan(), plan())
-    assert handler.capacity() == 2
-    await handler.handle(await requests(world))
-    assert (len(worker.active), handler.capacity()) == (0, 2)
-    await ClaimLoop(world.runs, worker).fill()
-    assert (len(worker.active), handler.capacity()) == (2, 0)
 
 
 async def test_the_claim_loop_fills_slots_on_all_platforms_and_stops_when_they_are_full(world: World) -> None:
@@ -83,21 +115,18 @@ async def test_the_claim_loop_fills_slots_on_all_platforms_and_stops_when_they_a
     assert len(worker.active) == 8
 
 
-async def test_a_worker_that_was_full_ignores_requests_until_the_queue_is_empty(world: World) -> None:
+async def test_requests_of_one_organisation_do_not_come_before_a_run_of_another(world: World) -> None:
     await started(world, plan(), plan(), plan())
     attempts = FakeAttempts(blocking=True)
     worker = make(world.runs, attempts=attempts, slots=1)
     loop = ClaimLoop(world.runs, worker)
-    handler = RunRequestHandler(world.runs, worker, loop, Platform.ANDROID)
-    flood = await requests(world)
     await loop.fill()
+    flood = await requests(world)
     single = await start(world, org_id=str(uuid4()))
     attempts.release.set()
     await eventually(lambda: not worker.active)
     attempts.release.clear()
-    for request in flood:
-        await handler.handle([request])
-        assert not worker.active
+    await RunRequestHandler(worker, loop, Platform.ANDROID).handle(flood)
     await loop.fill()
     assert [active.claim.execution.id for active in worker.active.values()] == [single.id]
 
@@ -167,29 +196,76 @@ class CountingRuns(MongoRuns):
         return await super().claimable(platform, limit, accepts)
 
 
-async def test_of_two_notices_of_a_release_only_the_first_counts(world: World) -> None:
-    runs = CountingRuns(world.transactions)
-    worker = make(runs, attempts=FakeAttempts())
-    handler = await handler_of(runs, worker)
-    execution = await start(world)
-    [request] = await requests(world)
-    [key] = [RunKey(execution.id, run.id) for run in await world.executions.all_runs(execution.id)]
-    await handler.claim_released([ReleasedRun(key, execution.org_id, Platform.ANDROID)])
-    await eventually(lambda: not worker.active)
-    await handler.handle([request])
+async def test_a_released_run_is_claimed_once_although_its_request_follows(world: World) -> None:
+    runs, released = CountingRuns(world.transactions), FakeReleasedRuns()
+    worker = make(runs)
+    loop = WatchedClaimLoop(runs, worker, every=NEVER)
+    watcher = ReleaseWatcher(released, loop, lambda _: True)
+    async with (
+        Background() as background,
+        background.run("search", loop.run(), stop=loop.stop),
+        background.run("releases", watcher.run()),
+    ):
+        await eventually(lambda: loop.has_caught_up)
+        [key] = await started(world)
+        released.release(key)
+        await eventually(lambda: worker.active)
+        peeks = runs.peeks
+        await RunRequestHandler(worker, loop, Platform.ANDROID).handle(await requests(world))
+        await eventually(lambda: runs.peeks > peeks)
+        worker.stop_claiming()
     assert runs.claims == 1
+    await worker.drain(0)
 
 
-async def test_a_worker_that_is_behind_takes_all_requests_at_once(world: World) -> None:
-    worker = make(world.runs)
+async def test_released_runs_are_claimed_except_those_of_other_workers(world: World) -> None:
+    released, worker = FakeReleasedRuns(), make(world.runs, slots=4)
     loop = ClaimLoop(world.runs, worker)
-    handler = RunRequestHandler(world.runs, worker, loop, Platform.ANDROID)
-    assert (handler.is_behind, handler.capacity()) == (True, MAX_REQUESTS)
     await loop.fill()
-    assert (handler.is_behind, handler.capacity()) == (False, 2)
-    worker.stop_claiming()
-    loop.fall_behind(Platform.ANDROID)
-    assert handler.capacity() == 0
+    mine, other = await started(world, plan(), plan())
+    released.release(other, mine)
+    watcher = ReleaseWatcher(released, loop, lambda run: run.key == mine)
+    async with Background() as background, background.run("releases", watcher.run()):
+        await eventually(lambda: worker.active)
+    assert list(worker.active) == [mine.run_id]
+
+
+def test_released_runs_of_platforms_without_devices_are_of_other_workers() -> None:
+    assert not is_own({}, ReleasedRun(RunKey("execution", "run"), "org", Platform.IOS))
+
+
+async def test_more_released_runs_than_slots_are_left_to_the_search_in_the_fair_order(world: World) -> None:
+    released, worker = FakeReleasedRuns(), make(world.runs, slots=1)
+    loop = WatchedClaimLoop(world.runs, worker)
+    await loop.fill()
+    released.release(*await started(world, plan(), plan()))
+    watcher = ReleaseWatcher(released, loop, lambda _: True)
+    async with Background() as background, background.run("releases", watcher.run()):
+        await eventually(lambda: loop.wakes or worker.active)
+    assert not worker.active
+
+
+async def test_a_released_run_that_the_search_claims_is_not_claimed_again(world: World) -> None:
+    runs = SlowRuns(world)
+    [key] = await started(world)
+    worker = make(runs)
+    loop = ClaimLoop(runs, worker)
+    searching = asyncio.create_task(loop.fill())
+    await runs.granted.wait()
+    await loop.claim_released([ReleasedRun(key, current().org_id, Platform.ANDROID)], Platform.ANDROID)
+    runs.answers.set()
+    await searching
+    assert list(worker.active) == [key.run_id]
+
+
+async def test_a_worker_that_is_behind_watches_nothing(world: World) -> None:
+    released, loop = FakeReleasedRuns(), WatchedClaimLoop(world.runs, make(world.runs))
+    released.release(RunKey("e", "mine"))
+    watching = asyncio.create_task(ReleaseWatcher(released, loop, lambda _: True).run())
+    await asyncio.sleep(0)
+    watching.cancel()
+    await asyncio.wait({watching})
+    assert (released.runs.qsize(), loop.wakes) == (1, 0)
 
 
 async def test_an_idle_worker_asks_for_all_platforms_at_once_until_a_run_waits(world: World) -> None:
