@@ -25,7 +25,6 @@ from services.gateway.cli_wheel import CliWheel
 from services.gateway.contract.operations import all_operations, all_services
 from services.gateway.dashboard.assets import Assets
 from services.gateway.dashboard.pages import AUTHENTICATION, set_up
-from services.gateway.dashboard.reference.page import ReferencePage
 from services.gateway.dashboard.resources import OPERATIONS
 from services.gateway.dashboard.routes import dashboard_routes
 from services.gateway.handlers.unary import UnaryHandler
@@ -34,7 +33,7 @@ from services.gateway.http.authentication import Authentication
 from services.gateway.http.open_streams import OpenStreams
 from services.gateway.http.public_address import PUBLIC_URL_HEADER
 from services.gateway.http.server import serve
-from services.gateway.routes import DOCUMENT_PATH, OperationRoutes, service_routes
+from services.gateway.routes import OperationRoutes, service_routes
 from services.gateway.settings import Settings
 from services.gateway.upstream.rpcs import Upstreams
 
@@ -175,8 +174,7 @@ def _application(
     limiter = RateLimiter(SystemClock())
     authentication = Authentication(authenticator, limiter, settings.max_request_timeout_seconds)
     rest, operations = build_routes(settings, Upstreams(channels), health, closing, open_streams)
-    reference = ReferencePage(partial(_document, settings.version), DOCUMENT_PATH)
-    dashboard = dashboard_routes(channels["catalog"], authenticator, limiter, assets, reference)
+    dashboard = dashboard_routes(channels["catalog"], authenticator, limiter, assets)
     app = build_application([*rest, *dashboard, *CliWheel().routes], authentication)
     app[AUTHENTICATION], app[OPERATIONS] = authentication, operations
     set_up(app, assets)

@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl
 import httpx
 import pytest
 
-from services.gateway.openapi.examples import load_examples
+from services.gateway.openapi.examples import JSON, load_examples
 from tests.e2e.client import Api, fresh
 from tests.openapi_document import DOCUMENT
 from tests.reference.stable_values import json_shape
@@ -94,12 +94,12 @@ async def test_an_operation_is_called_and_its_answer_read_as_the_example_shows(
     path, _, query = sent["path"].partition("?")
     parts = zip(TEMPLATES[operation].split("/"), path.split("/"), strict=True)
     ids = [part for name, part in parts if name.startswith("{")]
-    content = answer.get("json", DOCUMENT) if "application/json" in str(answer["headers"]) else None
-    body = json.dumps(content) if content is not None else answer.get("text", answer.get("bytes", ""))
+    content = answer.get("json", DOCUMENT) if answer["media_type"] == JSON else None
+    body = json.dumps(content) if content is not None else answer.get("text", "")
     headers = {name: text for name, text in sent["headers"].items() if name != "Content-Type"}
     arguments = {name.lower().replace("-", "_"): text for name, text in headers.items()}
     arguments |= dict(parse_qsl(query)) | _body(generated, operation, sent)
-    kind = {name: text for name, text in answer["headers"].items() if name == "Content-Type"}
+    kind = {"Content-Type": answer["media_type"]} if answer["media_type"] else {}
     asked: list[httpx.Request] = []
 
     def respond(request: httpx.Request) -> httpx.Response:

@@ -9,12 +9,13 @@ from typing import Any, Self
 from urllib.parse import quote, urlencode
 
 import aiohttp
+from aiohttp import hdrs
 
-from services.gateway.openapi.examples import Example, ExampleRequest, ExampleResponse
+from services.gateway.openapi.examples import JSON, Example, ExampleRequest
 
-SHOWN_HEADERS = ("Content-Type", "Content-Length", "Content-Disposition", "Accept-Ranges", "ETag", "Location")
-MAX_TEXT, MAX_BYTES, MAX_JSON = 2400, 32, 64 * 1024
-"""How much is shown of texts, of other files, and of JSON."""
+TEXTS = ("application/xml", "text/event-stream")
+# How much is shown: characters of texts, and the longest JSON in bytes.
+MAX_TEXT, MAX_JSON = 2400, 64 * 1024
 _PARAMETER = re.compile(r"\{\w+\}")
 
 
@@ -90,17 +91,18 @@ class Recorder:
     ) -> None:
         await self._session.close()
 
-    async def record(self, name: str, *ids: str, sent: Sent = NOTHING, limit: int = MAX_TEXT, **query: object) -> Any:
-        """Call an operation that must succeed, as its example; its JSON, or its text or bytes.
+    async def record(self, name: str, *ids: str, sent: Sent = NOTHING, **query: object) -> Any:
+        """Call an operation that must succeed, as its example; its JSON, or its bytes.
 
-        `ids` are the parameters of the path. What is no JSON is cut to `limit` characters, and so is very long JSON.
+        `ids` are the parameters of the path.
         """
         example, content = await self._call(name, ids, sent, query)
         self.examples[name] = example
-        if _is_json(example) and len(content) <= MAX_JSON:
-            example["response"]["json"] = json.loads(content)
-        elif content:
-            example["response"].update(_beginning(content, limit))
+        response = example["response"]
+        if response["media_type"] == JSON and len(content) <= MAX_JSON:
+            response["json"] = json.loads(content)
+        elif response["media_type"] in TEXTS:
+            response["text"] = _beginning(content.decode())
         return _parsed(example, content)
 
     async def call(self, name: str, *ids: str, sent: Sent = NOTHING, **query: object) -> Any:
@@ -120,37 +122,21 @@ class Recorder:
             assert response.status < 300, (name, response.status, content[:2000])
             request: ExampleRequest = {"method": method, "path": path, "headers": headers}
             request.update(sent.shown())  # type: ignore[typeddict-item]
-            shown: ExampleResponse = {"status": response.status, "headers": _shown_headers(response)}
-            return {"request": request, "response": shown}, content
+            media_type = response.content_type if hdrs.CONTENT_TYPE in response.headers else ""
+            return {"request": request, "response": {"status": response.status, "media_type": media_type}}, content
 
 
 def _shown_field(value: str | File) -> str:
     return f"@{value.name}" if isinstance(value, File) else value
 
 
-def _shown_headers(response: aiohttp.ClientResponse) -> dict[str, str]:
-    """Of files only the length: that of other bodies changes with the values that are replaced in them."""
-    found = {name: response.headers[name] for name in SHOWN_HEADERS if name in response.headers}
-    if "Accept-Ranges" not in found:
-        found.pop("Content-Length", None)
-    return found
-
-
-def _is_json(example: Example) -> bool:
-    return example["response"]["headers"].get("Content-Type") == "application/json"
-
-
 def _parsed(example: Example, content: bytes) -> Any:
-    return json.loads(content) if _is_json(example) else content
+    return json.loads(content) if example["response"]["media_type"] == JSON else content
 
 
-def _beginning(content: bytes, limit: int) -> ExampleResponse:
-    """Text up to the last paragraph or line that fits, or the first bytes of what is no text."""
-    try:
-        text = content.decode()
-    except UnicodeDecodeError:
-        return {"bytes": content[:MAX_BYTES].hex(), "cut": True}  # type: ignore[typeddict-item]
-    if len(text) <= limit:
-        return {"text": text}  # type: ignore[typeddict-item]
-    end = text.rfind("\n\n" if "\n\n" in text[:limit] else "\n", 0, limit)
-    return {"text": text[:end], "cut": True}  # type: ignore[typeddict-item]
+def _beginning(text: str) -> str:
+    """The whole paragraphs or lines that fit, and "..." for the others."""
+    if len(text) <= MAX_TEXT:
+        return text
+    end = text.rfind("\n\n" if "\n\n" in text[:MAX_TEXT] else "\n", 0, MAX_TEXT)
+    return f"{text[:end]}\n..."

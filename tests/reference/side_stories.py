@@ -15,10 +15,8 @@ SCREEN = '<hierarchy><android.widget.Button text="Log in" bounds="[60,540][1020,
 
 async def ask_service(recorder: Recorder) -> None:
     """What needs nothing that exists."""
-    for name in ("Healthz", "Readyz", "GetLimits", "GetCurrentApiKey"):
+    for name in ("Healthz", "Readyz", "GetLimits", "GetCurrentApiKey", "OpenApi", "Descriptors"):
         await recorder.record(name)
-    await recorder.record("OpenApi", limit=400)
-    await recorder.record("Descriptors", limit=400)
     await recorder.record("ResolveStep", sent=Sent(json={"step": 'Tap "Log in"', "source": SCREEN}))
 
 

@@ -122,7 +122,7 @@ class Story:
         await record("ListApps", search="shop")
         await record("ListBuilds", self.app["id"])
         await record("GetBuild", newest["id"])
-        await record("DownloadBuild", newest["id"], limit=400)
+        await record("DownloadBuild", newest["id"])
         await record("UpdateBuild", newest["id"], sent=Sent(json={"metadata": {"branch": "main", "broken": True}}))
         quarantine = {"reason": "The team knows: SHOP-42"}
         await record("QuarantineTest", self.check_out["id"], sent=Sent(json=quarantine))

@@ -11,6 +11,7 @@ from services.gateway.dashboard import (
     history,
     matrix,
     queue,
+    reference,
     settings,
     sign_in,
     tests,
@@ -18,8 +19,6 @@ from services.gateway.dashboard import (
 )
 from services.gateway.dashboard.assets import PREFIX, Assets
 from services.gateway.dashboard.pages import SIGN_IN, page, redirection
-from services.gateway.dashboard.reference.page import PATH as REFERENCE
-from services.gateway.dashboard.reference.page import ReferencePage
 from services.gateway.dashboard.sessions import SessionHandlers
 from services.gateway.http.application import Route
 from services.gateway.http.authentication import AccessRule
@@ -30,7 +29,7 @@ ORGANISATION_BYTES, PROCESS_BYTES = 8 * 1024 * 1024, 32 * 1024 * 1024
 
 
 def dashboard_routes(
-    catalog: Channel, authenticator: Authenticator, limiter: RateLimiter, assets: Assets, reference: ReferencePage
+    catalog: Channel, authenticator: Authenticator, limiter: RateLimiter, assets: Assets
 ) -> list[Route]:
     """Pages, sessions and assets."""
     bodies = BodyMemory(ORGANISATION_BYTES, PROCESS_BYTES)
@@ -58,7 +57,7 @@ def dashboard_routes(
         Route("GET", "/tests/{test_id}/run", page("run_test.html", tests.show_starts)),
         Route("GET", "/tests/{test_id}/try", page("try.html", history.show_last_screen)),
         Route("POST", "/tests/{test_id}/difference", versions.DifferenceHandler(bodies).handle, AccessRule("read")),
-        Route("GET", REFERENCE, reference.show),
+        Route("GET", "/docs", reference.show),
         Route("GET", SIGN_IN, sign_in.show),
         Route("POST", SIGN_IN, sessions.begin_by_form),
         Route("POST", "/session", sessions.begin),

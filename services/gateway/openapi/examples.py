@@ -8,8 +8,6 @@ from typing import Any, NotRequired, TypedDict
 import orjson
 
 FILE = Path(__file__).with_name("examples.json")
-NAME = "recorded"
-"""Of the examples in the document."""
 JSON = "application/json"
 
 
@@ -25,14 +23,12 @@ class ExampleRequest(TypedDict):
 
 
 class ExampleResponse(TypedDict):
-    """The body is one of `json`, `text` and `bytes` (hexadecimal); if `cut` is true, it is the beginning."""
+    """The body is `json` or the beginning of a `text`, and files are left out. `media_type` is "" without a body."""
 
     status: int
-    headers: dict[str, str]
+    media_type: str
     json: NotRequired[Any]
     text: NotRequired[str]
-    bytes: NotRequired[str]
-    cut: NotRequired[bool]
 
 
 class Example(TypedDict):
@@ -50,7 +46,7 @@ def load_examples() -> Mapping[str, Example]:
 
 
 def add_examples(paths: Mapping[str, Mapping[str, Any]], examples: Mapping[str, Example]) -> None:
-    """Put the bodies that are JSON into the operations under `paths`, those that have an example."""
+    """Put the bodies that are JSON or text into the operations under `paths`."""
     for item in paths.values():
         for operation in item.values():
             if (example := examples.get(operation["operationId"])) is not None:
@@ -60,12 +56,13 @@ def add_examples(paths: Mapping[str, Mapping[str, Any]], examples: Mapping[str, 
 def _add_bodies(operation: dict[str, Any], example: Example) -> None:
     request, response = example["request"], example["response"]
     if "json" in request:
-        _add(operation["requestBody"], request["json"])
-    if "json" in response:
-        _add(operation["responses"][str(response["status"])], response["json"])
+        _add(operation["requestBody"], JSON, request["json"])
+    shown = response.get("json", response.get("text"))
+    if shown is not None:
+        _add(operation["responses"][str(response["status"])], response["media_type"], shown)
 
 
-def _add(body: dict[str, Any], value: Any) -> None:
+def _add(body: dict[str, Any], media_type: str, value: Any) -> None:
     """In a copy of the content, which responses may share."""
     content = body["content"]
-    body["content"] = {**content, JSON: {**content[JSON], "examples": {NAME: {"value": value}}}}
+    body["content"] = {**content, media_type: {**content[media_type], "example": value}}

@@ -96,11 +96,11 @@ def test_addresses_lead_to_parts_of_files() -> None:
 
 
 def test_classes_are_used() -> None:
-    """By a template or a module; those of depths are composed."""
+    """By a template, a module or Swagger UI; those of depths are composed."""
     sheets = "".join(path.read_text() for path in STATIC.glob("*.css"))
     selectors = re.sub(r"/\*.*?\*/|\{[^{}]*\}|url\([^)]*\)", " ", sheets, flags=re.DOTALL)
     classes = set(re.findall(r"\.([a-z][\w-]*)", selectors, flags=re.IGNORECASE))
-    sources = [*MODULES, *DASHBOARD.glob("templates/*.html"), *DASHBOARD.glob("*.py")]
+    sources = [*MODULES, STATIC / "vendor/swagger-ui.css", *DASHBOARD.glob("templates/*.html"), *DASHBOARD.glob("*.py")]
     words = set(re.findall(r"[\w-]+", "".join(path.read_text() for path in sources)))
     words |= {word.replace("_", "-") for word in words}
     assert {name for name in classes - words if not name.startswith("depth-")} == set()
