@@ -32,6 +32,7 @@ SUITES = (
 TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"services/.*", ("tests/e2e", "tests/integration/local", "tests/integration/test_idle_imports.py")),
     (r"services/.*\.py", ("tests/unit/test_dependency_rule.py", "tests/unit/executor/test_no_commands.py")),
+    (r"(services|automation)/.*\.py", ("tests/unit/test_class_names.py",)),
     (r"services/chassis/.*", ("fault", "attack")),
     (r"services/(catalog|executor|reporting)/storage/.*|services/chassis/m(ongo|igrations).*", ("drivers", "fault")),
     (r"services/executor/(worker|maintenance|usecases)/.*|services/reporting/(rebuild|consumer).*", ("fault",)),
