@@ -1,6 +1,5 @@
 """When the certificates of this process expire, as a metric that reads their files at each scrape."""
 
-import ssl
 from functools import partial
 from math import nan
 from pathlib import Path
@@ -23,8 +22,9 @@ def show_certificate_expiry(settings: ProcessSettings) -> None:
 
 def expires_at(path: Path) -> float:
     """The Unix time at which the first certificate of a PEM file expires; NaN when it cannot be read."""
+    from cryptography import x509
+
     try:
-        found = ssl._ssl._test_decode_cert(str(path))  # type: ignore[attr-defined] # the library's only reader of files
-    except (OSError, ssl.SSLError):
+        return x509.load_pem_x509_certificate(path.read_bytes()).not_valid_after_utc.timestamp()
+    except (OSError, ValueError):
         return nan
-    return float(ssl.cert_time_to_seconds(found["notAfter"]))

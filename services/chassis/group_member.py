@@ -19,6 +19,7 @@ from aiokafka.partitioner import DefaultPartitioner
 from aiokafka.structs import OffsetAndMetadata
 
 from services.chassis import logs, metrics
+from services.chassis.aiokafka_internals import GenerationCommits, connections, fetch_committed, set_fetch_wait
 from services.chassis.consumer_lag import ConsumerLag
 from services.chassis.kafka_cluster import Kafka, client_options
 from services.chassis.producer import MAX_MESSAGE_BYTES
@@ -139,11 +140,10 @@ class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]
         return records
 
     def _set_fetch_wait(self) -> None:
-        """For the next fetches; aiokafka itself has one wait for all."""
         if self._group.quiet_fetch_wait_ms is not None:
             is_quiet = monotonic() - self._received_at > self._quiet_seconds
             wait = self._group.quiet_fetch_wait_ms if is_quiet else self._group.fetch_wait_ms
-            self._consumer._fetcher._fetch_max_wait_ms = wait
+            set_fetch_wait(self._consumer, wait)
 
     async def _watch_topics(self, fetched: Collection[TopicPartition]) -> None:
         """Now and then, and when partitions were assigned. KafkaConnectionError when topics were lost."""
@@ -155,8 +155,8 @@ class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]
         self._compared_at = monotonic()
         try:
             async with asyncio.timeout(self._commit_seconds):
-                described = await describe_topics(self._consumer._client, self._group.topics)
-                committed = await self._consumer._coordinator.fetch_committed_offsets(list(new))
+                described = await describe_topics(connections(self._consumer), self._group.topics)
+                committed = await fetch_committed(self._consumer, new)
         except (KafkaError, TimeoutError):  # without a broker they are compared later, but before they are committed
             if new.intersection(fetched):
                 raise
@@ -261,17 +261,12 @@ class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]
             await self._consumer.start()
 
     async def _commit_in_generation(self, committed: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
-        """Not by consumer.commit, which repeats a failed commit in whatever generation it finds. Between a member's
-        exclusion and its rejoin that is none, and the broker takes such a commit for an empty group; after the rejoin
-        it is the next one. Either would skip events when the broker has lost its topics.
-        """
-        coordinator, assignment = self._consumer._coordinator, self._consumer._subscription.subscription.assignment
+        commits = GenerationCommits(self._consumer)
         while True:
-            await coordinator.ensure_coordinator_known()
-            if self._rebalanced or coordinator.generation < 0:
+            if await commits.has_ended() or self._rebalanced:
                 raise CommitFailedError("the group rebalanced before the commit")
             try:
-                await coordinator._do_commit_offsets(assignment, committed)  # makes its request before it waits
+                await commits.commit(committed)
             except EXCLUDED as error:
                 raise CommitFailedError("the group rebalanced during the commit") from error
             except KafkaError as error:

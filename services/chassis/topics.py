@@ -10,6 +10,7 @@ from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.errors import GroupCoordinatorNotAvailableError, TopicAlreadyExistsError, for_code
 
+from services.chassis.aiokafka_internals import connections
 from services.chassis.kafka_cluster import Kafka, client_options
 from services.chassis.topic_ids import current_offsets, read_topic_ids
 
@@ -58,7 +59,8 @@ async def committed_offsets(
         return {}
     async with _admin_client(kafka) as admin:
         found = await _patiently(admin.list_consumer_group_offsets, group, partitions=list(partitions))
-        current = current_offsets(found, await read_topic_ids(admin._client, {place.topic for place in partitions}))
+        topics = await read_topic_ids(connections(admin), {place.topic for place in partitions})
+        current = current_offsets(found, topics)
     return {partition: max(0, current.get(partition, 0)) for partition in partitions}
 
 

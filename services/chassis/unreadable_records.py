@@ -12,6 +12,7 @@ from aiokafka.errors import CorruptRecordException
 from aiokafka.protocol.fetch import FetchRequest
 from aiokafka.record.memory_records import MemoryRecords
 
+from services.chassis.aiokafka_internals import connections
 from services.chassis.producer import MAX_MESSAGE_BYTES
 
 UNREADABLE = (UnicodeDecodeError, CorruptRecordException)
@@ -49,11 +50,12 @@ async def skip_unreadable(
 
 async def _fetch(consumer: AIOKafkaConsumer, partition: TopicPartition, position: int) -> list[ConsumerRecord]:
     """One fetch of the partition, up to the first fault; empty if the broker has nothing or refuses."""
-    end, leader = consumer.highwater(partition), consumer._client.cluster.leader_for_partition(partition)
+    client = connections(consumer)
+    end, leader = consumer.highwater(partition), client.cluster.leader_for_partition(partition)
     if leader is None or (end is not None and position >= end):
         return []
     wanted = [(partition.topic, [(partition.partition, position, MAX_MESSAGE_BYTES)])]
-    response = await consumer._client.send(leader, FetchRequest(WAIT_MS, 1, MAX_MESSAGE_BYTES, 0, wanted))
+    response = await client.send(leader, FetchRequest(WAIT_MS, 1, MAX_MESSAGE_BYTES, 0, wanted))
     for _, partitions in response.topics:
         for _, error, end, *_, data in partitions:
             return [] if error else list(_parse_records(partition, MemoryRecords(data or b""), position, end))

@@ -71,8 +71,9 @@ def _testcase(execution: Execution, run: Run, classname: str, base_url: str) -> 
     seconds = round(run.execution_time_seconds or 0.0, 3)
     case = TestCase(_text(run.target.test_name), classname, seconds)
     if run.target.source_path:
-        case._elem.set("file", _text(run.target.source_path))
-        case._elem.set("line", str(_line(run)))
+        attributes = case._elem  # noqa: SLF001 (junitparser has no attributes of its own for these)
+        attributes.set("file", _text(run.target.source_path))
+        attributes.set("line", str(_line(run)))
     for name, value in _run_properties(execution, run, base_url).items():
         case.add_property(_text(name), _text(value))
     final = _final(run)

@@ -9,6 +9,7 @@ from time import monotonic
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import KafkaTimeoutError
 
+from services.chassis.aiokafka_internals import connections
 from services.chassis.dead_letters.letters import DeadLetter, original_record, parse_letter
 from services.chassis.kafka_cluster import Kafka
 from services.chassis.producer import Producer
@@ -84,7 +85,7 @@ class ReplayedOffsets:
         for (group, partition), offset in newest.items():
             async with open_reader(self._kafka, group) as consumer:
                 consumer.assign([partition])
-                ids = await read_topic_ids(consumer._client, [partition.topic])
+                ids = await read_topic_ids(connections(consumer), [partition.topic])
                 await consumer.commit({partition: tuple(in_topic(ids.get(partition.topic), offset))})
         self._next |= newest
 

@@ -1,4 +1,7 @@
-"""The listening side: aiohttp's server with hardened connections, and JSON for what is not HTTP."""
+"""The listening side: aiohttp's server with hardened connections, and JSON for what is not HTTP.
+
+What is used of aiohttp's private parts is in this module, and a test compares it with aiohttp's code.
+"""
 
 import asyncio
 import re
@@ -154,6 +157,13 @@ class _Connection(web.RequestHandler):
         if self.transport is not None:
             self.transport.abort()
 
+    def give_way(self) -> None:
+        """Close the connection, at once if a request is under way."""
+        if self._request_in_progress:
+            self.abort()
+        else:
+            self.force_close()
+
     def uselessness(self, now: float) -> Uselessness | None:
         """Why the connection may give way to another one; None while a client is served by it."""
         request = self._current_request
@@ -269,10 +279,8 @@ class _Server(web.Server):
         if useless is None:
             log.warning("connection_refused", connections=len(self._connections))
             transport.abort()
-        elif useless._request_in_progress:
-            useless.abort()
         else:
-            useless.force_close()
+            useless.give_way()
 
     def _most_useless(self, newest: web.RequestHandler) -> _Connection | None:
         now, least = self._loop.time(), len(Uselessness)

@@ -30,18 +30,23 @@ class Pieces(Payload):
     have had their turn.
     """
 
-    _value: bytes
-    _autoclose = True
-
     def __init__(self, value: bytes) -> None:
         super().__init__(value, content_type="application/octet-stream")
-        self._size = len(value)
+        self._whole = value
+
+    @property
+    def size(self) -> int:
+        return len(self._whole)
+
+    @property
+    def autoclose(self) -> bool:
+        return True
 
     def decode(self, encoding: str = "utf-8", errors: str = "strict") -> str:
-        return self._value.decode(encoding, errors)
+        return self._whole.decode(encoding, errors)
 
     async def write(self, writer: AbstractStreamWriter) -> None:
-        whole = memoryview(self._value)
+        whole = memoryview(self._whole)
         for start in range(0, len(whole), PIECE_BYTES):
             await writer.write(whole[start : start + PIECE_BYTES])
             await asyncio.sleep(0)

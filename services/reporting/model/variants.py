@@ -73,7 +73,7 @@ class KnownVariants:
 
     def with_others(self, other: "KnownVariants") -> "KnownVariants":
         """Those of both, which are of different tests."""
-        return KnownVariants({**self._by_test, **other._by_test})
+        return KnownVariants({**self._by_test, **other._by_test})  # noqa: SLF001 (of this class)
 
     def label(self, subject: Subject) -> str:
         """What tells the subject from the others of its test; empty if there are no others."""

@@ -1,7 +1,6 @@
 """A group member on a fake Kafka client."""
 
 import asyncio
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from time import time
@@ -10,7 +9,6 @@ from uuid import UUID
 
 import pytest
 from aiokafka import ConsumerRecord, TopicPartition
-from aiokafka.consumer.fetcher import Fetcher
 from aiokafka.errors import (
     CommitFailedError,
     IllegalGenerationError,
@@ -391,9 +389,3 @@ async def test_a_record_shortens_the_wait_of_the_next_fetch() -> None:
     group = replace(GROUP, fetch_wait_ms=100, quiet_fetch_wait_ms=400)
     await GroupMember(group, client).fetch(1, 0)  # type: ignore[arg-type]
     assert client._fetcher._fetch_max_wait_ms == 100
-
-
-def test_aiokafka_reads_the_wait_at_each_fetch() -> None:
-    """It is private there."""
-    source = inspect.getsource(Fetcher._get_actions_per_node)
-    assert "self._fetch_max_wait_ms" in source
