@@ -25,7 +25,7 @@ from benchmarks.reporting import peak_mebibytes
 from deploy.local.mongod import mongod
 from services.chassis.clock import SystemClock
 from services.chassis.context import Caller, bind
-from services.chassis.leases import Lease
+from services.chassis.leases import MongoLease
 from services.chassis.mongo import Mongo
 from services.reporting.messages import coverage_message, matrix_message, workspace_message
 from services.reporting.model import counters
@@ -224,7 +224,7 @@ class Expiry:
 
 async def expire(mongo: Mongo) -> Expiry:
     """Only the newest runs of each test stay."""
-    turn = Lease(mongo, "expiring", "the benchmark", seconds=600)
+    turn = MongoLease(mongo, "expiring", "the benchmark", seconds=600)
     bounds = RetentionLimits(per_test=KEPT_PER_TEST)
     sweep = RetentionSweeper(
         MongoExpirableRuns(mongo), MongoProjections(mongo), turn, limits=bounds, clock=SystemClock()

@@ -320,26 +320,16 @@ class PartUploads(Protocol):
 class Records(Protocol):
     """All collections, for reading."""
 
-    @property
-    def apps(self) -> Apps: ...
-    @property
-    def counters(self) -> Counters: ...
-    @property
-    def builds(self) -> Builds: ...
-    @property
-    def artifacts(self) -> Artifacts: ...
-    @property
-    def part_uploads(self) -> PartUploads: ...
-    @property
-    def tests(self) -> Tests: ...
-    @property
-    def attachments(self) -> Attachments: ...
-    @property
-    def workflows(self) -> Workflows: ...
-    @property
-    def keys(self) -> Keys: ...
-    @property
-    def sessions(self) -> Sessions: ...
+    apps: Apps
+    counters: Counters
+    builds: Builds
+    artifacts: Artifacts
+    part_uploads: PartUploads
+    tests: Tests
+    attachments: Attachments
+    workflows: Workflows
+    keys: Keys
+    sessions: Sessions
 
 
 class Change(Records, Protocol):

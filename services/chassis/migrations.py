@@ -10,7 +10,7 @@ from uuid import uuid4
 import pymongo
 
 from services.chassis import logs
-from services.chassis.leases import Lease
+from services.chassis.leases import Lease, MongoLease
 from services.chassis.mongo import Driver, Mongo
 
 MIGRATIONS = "_migrations"
@@ -55,7 +55,7 @@ async def migrate(mongo: Mongo, migrations: Sequence[Migration], *, wait_seconds
     ids = [migration.id for migration in migrations]
     if ids != sorted(set(ids)):
         raise ValueError("the ids of migrations must be unique and in order")
-    lease = Lease(mongo, "migrations", str(uuid4()), seconds=LEASE_SECONDS)
+    lease = MongoLease(mongo, "migrations", str(uuid4()), seconds=LEASE_SECONDS)
     while await _missing(mongo, migrations):
         if await lease.acquire():
             try:

@@ -11,7 +11,7 @@ from pymongo.errors import PyMongoError
 
 from services.chassis import logs, metrics
 from services.chassis.clock import Clock, SystemClock
-from services.chassis.leases import Lease
+from services.chassis.leases import MongoLease
 from services.chassis.mongo import Document, Mongo
 from services.chassis.outbox import OUTBOX, Outbox, OutboxRow, to_events
 from services.chassis.producer import Producer, PublishResult
@@ -60,7 +60,7 @@ class OutboxRelay:
         self._producer = producer
         self._intervals = intervals
         self._clock = clock or SystemClock()
-        self._lease = Lease(mongo, "outbox-sweeper", str(uuid4()), seconds=intervals.lease)
+        self._lease = MongoLease(mongo, "outbox-sweeper", str(uuid4()), seconds=intervals.lease)
         self._paused_until = 0.0
 
     async def run(self) -> None:

@@ -19,7 +19,7 @@ from mobiletest.executor.v1 import (
 from services.chassis import grpc_server
 from services.chassis.clock import SystemClock
 from services.chassis.idempotency import Idempotency
-from services.chassis.leases import Lease
+from services.chassis.leases import MongoLease
 from services.chassis.lifecycle import Background
 from services.executor.artifacts import ObjectStoreArtifacts
 from services.executor.maintenance.deleted_tests import DeletedTests
@@ -96,13 +96,13 @@ def _worker() -> ModuleType:
 async def _start_maintenance(shared: Resources) -> None:
     """The background jobs of both roles. Leases choose the process that does each."""
     settings, runs = shared.settings, shared.runs
-    lease = Lease(shared.mongo, "retention", str(uuid4()), seconds=RETENTION_LEASE_SECONDS)
+    lease = MongoLease(shared.mongo, "retention", str(uuid4()), seconds=RETENTION_LEASE_SECONDS)
     retained = MongoRetainedRuns(shared.transactions)
     retention = Retention(retained, shared.objects, lease, shared.catalog, days=settings.artifact_days)
     await shared.start("retention", retention.run())
     orphans = OrphanSweeper(runs, track_sessions(shared), every=ORPHANS_SECONDS if settings.works else None)
     await shared.start("orphans", orphans.run())
-    lease = Lease(shared.mongo, "reaper", str(uuid4()), seconds=REAPER_LEASE_SECONDS)
+    lease = MongoLease(shared.mongo, "reaper", str(uuid4()), seconds=REAPER_LEASE_SECONDS)
     workers = MongoWorkers(shared.mongo, seconds=settings.lease_seconds)
     reaper = Reaper(runs, workers, lease, settings.limits, every=settings.poll_seconds, on_reaped=orphans.wake)
     await shared.start("reaper", reaper.run())
@@ -115,9 +115,9 @@ async def _serve(shared: Resources) -> str:
     sweep = SupersessionSweep(MongoSupersessions(shared.transactions))
     await shared.start("superseding", sweep.run())
     stored = MongoBaselines(shared.mongo, shared.objects)
-    lease = Lease(shared.mongo, "deleted_tests", str(uuid4()), seconds=DELETED_TESTS_LEASE_SECONDS)
+    lease = MongoLease(shared.mongo, "deleted_tests", str(uuid4()), seconds=DELETED_TESTS_LEASE_SECONDS)
     await shared.start("deleted_tests", DeletedTests(stored, shared.catalog, lease).run())
-    lease = Lease(shared.mongo, "run_recount", str(uuid4()), seconds=RUN_RECOUNT_LEASE_SECONDS)
+    lease = MongoLease(shared.mongo, "run_recount", str(uuid4()), seconds=RUN_RECOUNT_LEASE_SECONDS)
     await shared.start("run_recount", RunRecount(MongoRunCounts(shared.mongo), lease).run())
     servicers = _servicers(shared, notifier, stored, await _open_resolver(shared))
     idempotency = Idempotency(shared.mongo)

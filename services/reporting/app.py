@@ -15,7 +15,7 @@ from services.chassis.consumer_thread import ConsumerThread
 from services.chassis.dead_letters.limit import DlqLimit
 from services.chassis.group_progress import GroupProgress
 from services.chassis.health import AdminServer, Health
-from services.chassis.leases import Lease
+from services.chassis.leases import MongoLease
 from services.chassis.lifecycle import Background
 from services.chassis.migrations import open_migrated
 from services.chassis.mongo import Mongo
@@ -97,7 +97,7 @@ async def open_rebuild_jobs(settings: Settings, mongo: Mongo) -> AsyncIterator[C
         timings = RebuildTimings(drop=settings.generation_drop_seconds)
 
         def new_job() -> RebuildJob:
-            lease = Lease(mongo, "operation", str(uuid4()), seconds=OPERATION_LEASE_SECONDS)
+            lease = MongoLease(mongo, "operation", str(uuid4()), seconds=OPERATION_LEASE_SECONDS)
             return RebuildJob(history, MongoRebuildStore(mongo, settings.rules), consumers, lease, timings)
 
         yield new_job
@@ -126,7 +126,7 @@ def _reports(mongo: Mongo) -> grpc_server.Servicer:
 
 
 def _retention_sweeper(settings: Settings, mongo: Mongo) -> RetentionSweeper:
-    lease = Lease(mongo, "expiring", str(uuid4()), seconds=RETENTION_LEASE_SECONDS)
+    lease = MongoLease(mongo, "expiring", str(uuid4()), seconds=RETENTION_LEASE_SECONDS)
     return RetentionSweeper(
         MongoExpirableRuns(mongo), MongoProjections(mongo), lease, limits=settings.retention, clock=SystemClock()
     )

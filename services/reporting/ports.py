@@ -198,11 +198,3 @@ class ExpirableRuns(Protocol):
 
     async def remove_empty_days(self, org_id: str, counters: Collection[str]) -> None:
         """Remove the days on which no run is left from the counters of these lists."""
-
-
-class Lease(Protocol):
-    """A lease that one process holds at a time."""
-
-    async def acquire(self) -> bool: ...
-
-    async def release(self) -> None: ...

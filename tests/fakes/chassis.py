@@ -108,3 +108,22 @@ def raw_record(
 ) -> ConsumerRecord:
     """Any record at all."""
     return ConsumerRecord(topic, 0, offset, 0, 0, key, value, None, 0, 0, headers)
+
+
+@dataclass
+class FakeLease:
+    """A lease that is acquired as often as `times` says; None: always."""
+
+    times: int | None = None
+    asked: int = 0
+    released: int = 0
+
+    async def acquire(self) -> bool:
+        self.asked += 1
+        if self.times is None:
+            return True
+        self.times -= 1
+        return self.times >= 0
+
+    async def release(self) -> None:
+        self.released += 1

@@ -152,16 +152,6 @@ class FakeLimitsSource:
         return self.limits
 
 
-class Always:
-    """A lease that is always granted."""
-
-    async def acquire(self) -> bool:
-        return True
-
-    async def release(self) -> None:
-        return None
-
-
 class FakeArtifacts:
     """Artifacts in memory; every write raises `down` if set."""
 

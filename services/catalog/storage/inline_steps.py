@@ -18,7 +18,7 @@ from services.catalog.storage.tests import TEST_VERSIONS, TESTS, version_id
 from services.chassis import context, logs
 from services.chassis.clock import Clock
 from services.chassis.context import Caller
-from services.chassis.leases import Lease
+from services.chassis.leases import MongoLease
 from services.chassis.migrations import applied_at
 from services.chassis.mongo import Document, Mongo, Session
 from services.chassis.org_collection import OrgCollection
@@ -51,7 +51,7 @@ class InlineStepsSweeper:
         self._mongo = mongo
         self._clock = clock
         self._since = since
-        self._lease = Lease(mongo, "inline steps", str(uuid4()), seconds=LEASE_SECONDS)
+        self._lease = MongoLease(mongo, "inline steps", str(uuid4()), seconds=LEASE_SECONDS)
 
     async def run(self) -> None:
         """Sweep until cancelled; a sweep that fails is continued by the next one."""

@@ -16,7 +16,7 @@ from services.catalog.storage.tests import TEST_VERSIONS, TESTS
 from services.catalog.storage.workflows import WORKFLOWS
 from services.chassis import context, logs
 from services.chassis.context import Caller
-from services.chassis.leases import Lease
+from services.chassis.leases import MongoLease
 from services.chassis.mongo import Document, Mongo, Session
 from services.chassis.org_collection import OrgCollection
 
@@ -34,7 +34,7 @@ nothing.
 
 async def recount_alone(mongo: Mongo, org_id: str | None = None) -> Mapping[str, Mapping[str, int]] | None:
     """`recount_all`, unless another process does it: None."""
-    lease = Lease(mongo, "recount", str(uuid4()), seconds=LEASE_SECONDS)
+    lease = MongoLease(mongo, "recount", str(uuid4()), seconds=LEASE_SECONDS)
     if not await lease.acquire():
         return None
     try:

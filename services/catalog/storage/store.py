@@ -6,7 +6,20 @@ from datetime import UTC, datetime
 from typing import TypeVar
 
 from services.catalog.events import make_event
-from services.catalog.ports import Change, Counters, Fact
+from services.catalog.ports import (
+    Apps,
+    Artifacts,
+    Attachments,
+    Builds,
+    Change,
+    Counters,
+    Fact,
+    Keys,
+    PartUploads,
+    Sessions,
+    Tests,
+    Workflows,
+)
 from services.catalog.storage.apps import APPS, COUNTERS, MongoApps, MongoCounters, RecentCounters
 from services.catalog.storage.artifacts import ARTIFACTS, MongoArtifacts
 from services.catalog.storage.attachments import ATTACHMENTS, MongoAttachments
@@ -38,16 +51,16 @@ class MongoRecords:
         def rows(name: str) -> OrgCollection:
             return OrgCollection(mongo, name, session)
 
-        self.apps = MongoApps(rows(APPS))
+        self.apps: Apps = MongoApps(rows(APPS))
         self.counters: Counters = MongoCounters(rows(COUNTERS))
-        self.builds = MongoBuilds(rows(BUILDS))
-        self.artifacts = MongoArtifacts(rows(ARTIFACTS), clock)
-        self.part_uploads = MongoPartUploads(rows(PART_UPLOADS), clock)
-        self.tests = MongoTests(rows(TESTS), rows(TEST_VERSIONS), rows(TEST_STEPS), is_sharing=is_sharing)
-        self.attachments = MongoAttachments(rows(ATTACHMENTS))
-        self.workflows = MongoWorkflows(rows(WORKFLOWS))
-        self.keys = MongoKeys(rows(KEYS))
-        self.sessions = MongoSessions(rows(SESSIONS))
+        self.builds: Builds = MongoBuilds(rows(BUILDS))
+        self.artifacts: Artifacts = MongoArtifacts(rows(ARTIFACTS), clock)
+        self.part_uploads: PartUploads = MongoPartUploads(rows(PART_UPLOADS), clock)
+        self.tests: Tests = MongoTests(rows(TESTS), rows(TEST_VERSIONS), rows(TEST_STEPS), is_sharing=is_sharing)
+        self.attachments: Attachments = MongoAttachments(rows(ATTACHMENTS))
+        self.workflows: Workflows = MongoWorkflows(rows(WORKFLOWS))
+        self.keys: Keys = MongoKeys(rows(KEYS))
+        self.sessions: Sessions = MongoSessions(rows(SESSIONS))
 
 
 class MongoChange(MongoRecords):

@@ -4,8 +4,9 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from mobiletest_automation.flows.environment import secret_name_problem
-from services.catalog.model.secrets import SECRETS_LIMIT, VALUE_BYTES, EncryptedValue, Secret
+from services.catalog.model.secrets import SECRETS_LIMIT, VALUE_BYTES, Secret
 from services.catalog.model.values import InvalidValue, ListPage, Page
+from services.catalog.secret_cipher import SecretCipher
 from services.catalog.usecases.errors import reports_violations
 from services.chassis.clock import Clock
 from services.chassis.context import current
@@ -32,20 +33,10 @@ class Secrets(Protocol):
         """Delete the secret, if it exists."""
 
 
-class Cipher(Protocol):
-    """Encrypts the values of secrets."""
-
-    def encrypt(self, value: str, org_id: str, name: str) -> EncryptedValue:
-        """FailedPrecondition: there is no key."""
-
-    def decrypt(self, value: EncryptedValue, org_id: str, name: str) -> str:
-        """FailedPrecondition: the key is gone, or the value is that of another secret."""
-
-
 class SecretUseCases:
     """The secrets of the caller's organisation."""
 
-    def __init__(self, secrets: Secrets, cipher: Cipher, clock: Clock) -> None:
+    def __init__(self, secrets: Secrets, cipher: SecretCipher, clock: Clock) -> None:
         self._secrets = secrets
         self._cipher = cipher
         self._clock = clock

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from services.chassis import logs
+from services.chassis.leases import Lease
 from services.chassis.retry import run_every
 from services.executor.ports.baselines import BaselinesOfTests, ExistingTests, TestKey
-from services.executor.ports.runs import Lease
 
 BATCH = 500
 EVERY_SECONDS = 600.0

@@ -5,12 +5,13 @@ from collections.abc import Callable
 from time import monotonic
 
 from services.chassis import logs
+from services.chassis.leases import Lease
 from services.chassis.retry import log_transient
 from services.executor import telemetry
 from services.executor.model.runs import RunLimits
 from services.executor.model.workers import Fleet
 from services.executor.ports.queue import Workers
-from services.executor.ports.runs import Lease, OverdueRuns, RunKey
+from services.executor.ports.runs import OverdueRuns, RunKey
 
 BATCH = 50
 FOLLOWER_INTERVALS = 2

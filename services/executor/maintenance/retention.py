@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from services.chassis import logs
+from services.chassis.leases import Lease
 from services.chassis.limits import refusals
 from services.chassis.retry import log_transient, run_every
 from services.executor import telemetry
 from services.executor.artifacts import run_prefix
 from services.executor.ports.limits import ConfirmedLimits
-from services.executor.ports.runs import ArtifactFiles, Lease, RetainedRuns
+from services.executor.ports.runs import ArtifactFiles, RetainedRuns
 
 BATCH = 50
 EVERY_SECONDS = 60.0

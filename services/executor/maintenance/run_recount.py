@@ -1,8 +1,9 @@
 """Counts the runs of all organisations again when an upgrade has ended: older processes do not count theirs."""
 
 from services.chassis import logs
+from services.chassis.leases import Lease
 from services.chassis.retry import run_every
-from services.executor.ports.runs import CountedRuns, Lease
+from services.executor.ports.runs import CountedRuns
 
 EVERY_SECONDS = 600.0
 

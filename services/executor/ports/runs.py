@@ -267,11 +267,3 @@ class ArtifactFiles(Protocol):
     """The object store that holds artifacts."""
 
     async def delete_all(self, prefix: str) -> int: ...
-
-
-class Lease(Protocol):
-    """Lets one process at a time do a background job."""
-
-    async def acquire(self) -> bool: ...
-
-    async def release(self) -> None: ...

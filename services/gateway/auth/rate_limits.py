@@ -3,13 +3,16 @@
 from collections import OrderedDict
 from dataclasses import dataclass, fields, replace
 from math import ceil
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from mobiletest.types.v1 import limits_pb2
 from multidict import istr
 
 from services.chassis.clock import Clock
 from services.chassis.limits import limit_reached
+
+if TYPE_CHECKING:
+    from services.gateway.auth.api_keys import KeyHolder
 
 MAX_BUCKETS = 20_000
 IDLE_SECONDS = 60.0
@@ -35,17 +38,6 @@ class RequestLimits:
             if rate in given:
                 given.setdefault(burst, 2 * given[rate])
         return replace(self, **given) if given else self
-
-
-class Requester(Protocol):
-    """Who sends a request: a key, of an organisation that has these limits."""
-
-    @property
-    def key_id(self) -> str: ...
-    @property
-    def org_id(self) -> str: ...
-    @property
-    def limits(self) -> RequestLimits: ...
 
 
 UNLIMITED = RequestLimits(*(6 * [1_000_000_000]))
@@ -101,7 +93,7 @@ class RateLimiter:
         self._keys = _Buckets(max_buckets)
         self._organisations = _Buckets(max_buckets)
 
-    def take(self, holder: Requester, headers: dict[str, str]) -> None:
+    def take(self, holder: "KeyHolder", headers: dict[str, str]) -> None:
         """Count a request, and set its RateLimit headers, which are those of the bucket that is emptier.
 
         ResourceExhausted: one of the buckets is empty; nothing is counted then.

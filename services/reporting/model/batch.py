@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from services.reporting.model.snapshots import (
     AppSnapshot,
@@ -13,17 +13,9 @@ from services.reporting.model.snapshots import (
     TestSnapshot,
 )
 
-
-class Revisioned(Protocol):
-    """Something that has a revision, as all snapshots do."""
-
-    @property
-    def revision(self) -> int: ...
-
-
 Snapshot = RunSnapshot | ExecutionSnapshot | AppSnapshot | BuildSnapshot | TestSnapshot | AttachmentSnapshot
 K = TypeVar("K")
-S = TypeVar("S", bound=Revisioned)
+S = TypeVar("S", bound=Snapshot)
 
 
 @dataclass(slots=True)

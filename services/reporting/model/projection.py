@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from services.reporting.model import counters
 from services.reporting.model.attempts import Attempt, BuildRef, retained_attempts
-from services.reporting.model.batch import Batch, Revisioned
+from services.reporting.model.batch import Batch, Snapshot
 from services.reporting.model.cells import merge_groups, with_active, with_finished, with_group, without_active
 from services.reporting.model.flaky import FlakyRules, judge
 from services.reporting.model.list_positions import day_of
@@ -21,7 +21,7 @@ from services.reporting.model.storms import SettledStorms, StormRules, settle_st
 from services.reporting.model.tables import EPOCH, Cell, CellKey, GroupKey, History, HistoryKey, Table, Tables
 
 K = TypeVar("K")
-S = TypeVar("S", bound=Revisioned)
+S = TypeVar("S", bound=Snapshot)
 
 NO_BUILD = BuildRef(EPOCH, "")
 

@@ -13,8 +13,8 @@ from services.chassis import logs
 from services.chassis.error_status import to_domain_error
 from services.chassis.errors import Aborted, DeadlineExceeded, FailedPrecondition, Unavailable
 from services.chassis.group_progress import Ends
+from services.chassis.leases import Lease
 from services.chassis.retry import retry_transient
-from services.reporting.ports import Lease
 from services.reporting.rebuild.ports import ConsumerProgress, FactHistory, RebuildStore, TakenOver
 from services.reporting.rebuild.state import (
     CATCHING_UP,

@@ -4,11 +4,12 @@ from collections.abc import Iterator, Sequence
 
 from services.chassis import logs, metrics
 from services.chassis.clock import Clock
+from services.chassis.leases import Lease
 from services.chassis.retry import run_every
 from services.reporting.model.list_positions import RetentionLimits, expire_runs, list_counters
 from services.reporting.model.projection import RowKeys
 from services.reporting.model.tables import Tables
-from services.reporting.ports import ExpirableRuns, Lease, ListedTest, Page, Projections, ProjectionTransaction
+from services.reporting.ports import ExpirableRuns, ListedTest, Page, Projections, ProjectionTransaction
 
 BATCH = 500
 SWEEP_INTERVAL_SECONDS = 600.0

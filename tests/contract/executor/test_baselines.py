@@ -17,7 +17,8 @@ from services.executor.model.baselines import BASELINES_LIMIT
 from services.executor.ports.baselines import TestKey
 from services.executor.storage.baselines import MongoBaselines
 from services.executor.storage.schema import BASELINES
-from tests.fakes.executor import Always, FakeExistingTests
+from tests.fakes.chassis import FakeLease
+from tests.fakes.executor import FakeExistingTests
 
 KEY = baseline_key("home.png", "android-720x1280")
 OTHER = baseline_key("home.png", "ios-720x1280")
@@ -124,7 +125,7 @@ async def test_a_sweep_deletes_the_baselines_of_deleted_tests(scene: Scene, test
     for each in (test, gone, foreign):
         await scene.baselines.save(each, KEY, b"png", None)
         await scene.baselines.save(each, OTHER, b"png", None)
-    assert await DeletedTests(scene.baselines, FakeExistingTests(test), Always()).sweep() is None
+    assert await DeletedTests(scene.baselines, FakeExistingTests(test), FakeLease()).sweep() is None
     assert len(await scene.baselines.of_test(test)) == 2
     assert not await scene.baselines.of_test(gone)
     assert not await scene.baselines.of_test(foreign)

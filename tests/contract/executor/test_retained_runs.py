@@ -18,7 +18,8 @@ from services.executor.storage.retained_runs import COUNTED_AFTER, WINDOW, Mongo
 from services.executor.storage.schema import ARTIFACTS_KEPT_SINCE, EVIDENCE, RUNS
 from tests.contract.executor.conftest import World
 from tests.contract.executor.executions import finish, running
-from tests.fakes.executor import Always, FakeConfirmedLimits
+from tests.fakes.chassis import FakeLease
+from tests.fakes.executor import FakeConfirmedLimits
 
 PICTURE = Artifact("attempt-1-step-000.png", "screenshot", "image/png", 3)
 TREE = replace(PICTURE, name="attempt-1-step-000-tree.xml")
@@ -160,7 +161,7 @@ async def test_a_client_does_not_fill_the_store(world: World, kept: MongoRetaine
         for name in (PICTURE.name, TREE.name):
             await store.put_bytes(str(ArtifactKey(key.run_id, 1, name)), b"123")
     limits = FakeConfirmedLimits(OrganisationLimits(evidence_bytes=12))
-    retention = Retention(kept, store, Always(), limits, days=30)
+    retention = Retention(kept, store, FakeLease(), limits, days=30)
     while await retention.sweep():
         pass
     assert await kept.used_bytes(current().org_id) == 12

@@ -21,9 +21,8 @@ from services.reporting.usecases.retention import RetentionSweeper
 from tests.contract.reporting.store import MongoStore, StoredStory, expire
 from tests.contract.reporting.tables import contents
 from tests.contract.reporting.test_read_models import EXAMPLES, RULES
-from tests.fakes.chassis import FakeClock
+from tests.fakes.chassis import FakeClock, FakeLease
 from tests.fakes.reporting_attempts import START
-from tests.fakes.reporting_lease import FakeLease
 from tests.fakes.reporting_recount import recount
 from tests.fakes.reporting_story import NOW, ORG
 from tests.fakes.reporting_strategies import snapshot_lists

@@ -4,7 +4,7 @@ import pytest
 from mobiletest.catalog.v1 import apps_pb2
 
 from services.chassis import metrics
-from services.chassis.leases import LEASES, Lease
+from services.chassis.leases import LEASES, MongoLease
 from services.chassis.outbox import OUTBOX
 from services.chassis.outbox_relay import RelayIntervals
 from tests.eventually import eventually
@@ -43,7 +43,7 @@ async def test_one_of_several_processes_sweeps(harness: OutboxHarness) -> None:
 
 
 async def test_only_the_process_that_sweeps_shows_what_is_pending(harness: OutboxHarness) -> None:
-    relay, another = harness.relay(), Lease(harness.mongo, "outbox-sweeper", "another process", seconds=60)
+    relay, another = harness.relay(), MongoLease(harness.mongo, "outbox-sweeper", "another process", seconds=60)
     await harness.write("a", fast=False)
     assert await relay.sweep()
     assert shown("mobiletest_outbox_pending") == 1

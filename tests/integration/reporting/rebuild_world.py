@@ -10,7 +10,7 @@ from mobiletest.reporting.v1 import reports_pb2
 
 from services.chassis.clock import truncate_to_milliseconds
 from services.chassis.events import Event
-from services.chassis.leases import Lease
+from services.chassis.leases import MongoLease
 from services.chassis.mongo import Mongo
 from services.reporting.events import parse_event
 from services.reporting.model import counters
@@ -67,7 +67,7 @@ class World:
         await Projector(MongoProjections(self.mongo)).apply_events(Batch.of(told))
 
     def job(self, timings: RebuildTimings = QUICK) -> RebuildJob:
-        lease = Lease(self.mongo, "operation", str(uuid4()), seconds=30)
+        lease = MongoLease(self.mongo, "operation", str(uuid4()), seconds=30)
         store = MongoRebuildStore(self.mongo, DEFAULT_RULES)
         return RebuildJob(self.history, store, self.consumers, lease, timings)
 

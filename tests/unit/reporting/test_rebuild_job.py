@@ -14,8 +14,8 @@ from services.reporting.model.batch import Batch
 from services.reporting.rebuild.job import RebuildJob, RebuildTimings
 from services.reporting.rebuild.ports import ComparisonPage, TakenOver
 from services.reporting.rebuild.state import Difference, JobProgress, JobState, Operation, Phase
+from tests.fakes.chassis import FakeLease
 from tests.fakes.reporting_attempts import START
-from tests.fakes.reporting_lease import FakeLease
 from tests.fakes.reporting_rebuild import FakeConsumerProgress, FakeFactHistory
 
 QUICK = RebuildTimings(publish=0, stalled=0, recheck=0, drop=0, poll=0)

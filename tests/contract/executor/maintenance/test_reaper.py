@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from mobiletest_automation.model.failures import Category
 from services.chassis import metrics
@@ -12,20 +11,8 @@ from services.executor.model.workers import KnownWorker, WorkerReport
 from tests.contract.executor.conftest import World
 from tests.contract.executor.executions import claimed, run_of, started
 from tests.eventually import eventually, stop
+from tests.fakes.chassis import FakeLease
 from tests.fakes.executor import plan
-
-
-@dataclass
-class FakeLease:
-    """Granted as long as nobody else has it."""
-
-    ours: bool = True
-
-    async def acquire(self) -> bool:
-        return self.ours
-
-    async def release(self) -> None:
-        return None
 
 
 class FakeWorkers:
@@ -66,10 +53,10 @@ async def test_only_the_leader_shows_the_backlog(world: World) -> None:
     reaping = asyncio.create_task(Reaper(world.runs, NO_WORKERS, lease, world.limits, every=0.001).run())
     await eventually(lambda: shown("mobiletest_execution_oldest_unclaimed_seconds") is not None)
     assert shown("mobiletest_execution_stuck") == 0
-    lease.ours = False
+    lease.times = 0
     await eventually(lambda: shown("mobiletest_execution_oldest_unclaimed_seconds") is None)
     assert shown("mobiletest_execution_stuck") is None
-    lease.ours = True
+    lease.times = None
     await eventually(lambda: shown("mobiletest_execution_stuck") == 0)
     await stop(reaping)
 

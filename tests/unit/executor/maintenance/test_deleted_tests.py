@@ -7,7 +7,8 @@ import pytest
 from services.chassis.errors import Unavailable
 from services.executor.maintenance.deleted_tests import BATCH, DeletedTests
 from services.executor.ports.baselines import TestKey
-from tests.fakes.executor import Always, FakeExistingTests
+from tests.fakes.chassis import FakeLease
+from tests.fakes.executor import FakeExistingTests
 
 
 class FakeBaselinesOfTests:
@@ -28,14 +29,14 @@ async def test_a_catalog_that_does_not_answer_deletes_nothing() -> None:
     baselines, catalog = FakeBaselinesOfTests("test"), FakeExistingTests()
     catalog.error = Unavailable("down")
     with pytest.raises(Unavailable):
-        await DeletedTests(baselines, catalog, Always()).sweep()
+        await DeletedTests(baselines, catalog, FakeLease()).sweep()
     assert len(baselines.kept) == 1
 
 
 async def test_tests_are_asked_about_in_batches() -> None:
     """No batch is larger than what the catalog lists at once, and the last one ends the sweep."""
     baselines = FakeBaselinesOfTests(*(f"{number:04}" for number in range(BATCH + 1)))
-    sweeper = DeletedTests(baselines, FakeExistingTests(), Always())
+    sweeper = DeletedTests(baselines, FakeExistingTests(), FakeLease())
     after = await sweeper.sweep()
     assert (after, len(baselines.kept)) == (TestKey("org", f"{BATCH - 1:04}"), 1)
     assert await sweeper.sweep(after) is None

@@ -8,7 +8,8 @@ import pytest
 from services.executor.maintenance.retention import BATCH, Retention
 from services.executor.model.limits import OrganisationLimits
 from services.executor.ports.runs import CountedEvidence
-from tests.fakes.executor import Always, FakeConfirmedLimits
+from tests.fakes.chassis import FakeLease
+from tests.fakes.executor import FakeConfirmedLimits
 
 NOW = datetime(2026, 3, 4, tzinfo=UTC)
 
@@ -74,7 +75,7 @@ class Scene:
     def __init__(self, kept: FakeRetainedRuns, *, days: float = 30, evidence_bytes: int | None = None) -> None:
         self.kept, self.files = kept, FakeArtifactFiles()
         self.limits = FakeConfirmedLimits(OrganisationLimits(evidence_bytes=evidence_bytes))
-        self.retention = Retention(kept, self.files, Always(), self.limits, days=days)
+        self.retention = Retention(kept, self.files, FakeLease(), self.limits, days=days)
 
     async def sweep_all(self) -> None:
         while await self.retention.sweep():
