@@ -10,7 +10,7 @@ from services.reporting.model.reports.gate import GateResult
 from services.reporting.model.snapshots import AttachmentSnapshot, BuildSnapshot, Outcome
 from services.reporting.model.tables import Cell, LastRun
 from services.reporting.usecases.build_gate import BuildGates
-from services.reporting.usecases.report_turns import ReportTurns
+from services.reporting.usecases.report_sources import ReportSources
 from tests.fakes.chassis import FakeClock
 
 AT = datetime(2026, 11, 28, tzinfo=UTC)
@@ -56,11 +56,10 @@ class FakeVerdicts:
 
 async def cost(tests: int) -> float:
     """CPU seconds, the least of three."""
-    read, verdicts = FakeReadModels(tests), FakeVerdicts()
-    gates: Any = BuildGates
+    sources: Any = ReportSources
     times = []
     for _ in range(3):
-        gate = gates(read, verdicts, FakeClock(AT), turns=ReportTurns())
+        gate = BuildGates(sources(FakeReadModels(tests), None, FakeVerdicts(), FakeClock(AT)))
         began = thread_time()
         with bind(Caller("org-1")):
             found = await gate.of("build", "main")
