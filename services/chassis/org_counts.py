@@ -1,7 +1,7 @@
 """Counts of what organisations have, kept for a short time and raised by what this process adds."""
 
 import asyncio
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,12 +15,15 @@ Numbers = Mapping[str, int]
 
 @dataclass(slots=True)
 class _Counted:
-    """Numbers as counted at the time `at`; what this process has `added` since then, and is `adding` right now."""
+    """Numbers as counted at the time `at`, raised by what this process has added since or is `adding` right now.
+
+    `during` is what it has added since the count began that is under way.
+    """
 
     at: float = float("-inf")
-    numbers: Numbers = field(default_factory=dict)
-    added: Counter[str] = field(default_factory=Counter)
-    adding: Counter[str] = field(default_factory=Counter)
+    numbers: dict[str, int] = field(default_factory=dict)
+    adding: dict[str, int] = field(default_factory=dict)
+    during: dict[str, int] = field(default_factory=dict)
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
@@ -34,37 +37,43 @@ class OrgCounts:
         self._clock = clock
         self._counted: OrderedDict[str, _Counted] = OrderedDict()
 
-    async def get(self, org_id: str, max_age: float | None = None) -> Counter[str]:
-        """The numbers, counted within the last `max_age` seconds (default: `fresh_seconds`).
-
-        Those who ask at the same time share a count.
+    async def get(self, org_id: str, max_age: float | None = None) -> Numbers:
+        """The numbers, counted within the last `max_age` seconds (default: `fresh_seconds`), as they are until the next
+        `await`. Those who ask at the same time share a count.
         """
+        age = self._fresh_seconds if max_age is None else max_age
         counted = self._of(org_id)
-        async with counted.lock:
-            now = self._clock.monotonic()
-            if now - counted.at >= (self._fresh_seconds if max_age is None else max_age):
-                added = counted.added.copy()
-                counted.numbers, counted.at = await self._count(org_id), now
-                counted.added.subtract(added)
-        numbers = Counter(counted.numbers)
-        numbers.update(counted.added)
-        numbers.update(counted.adding)
-        return numbers
+        if self._clock.monotonic() - counted.at >= age:
+            async with counted.lock:
+                now = self._clock.monotonic()
+                if now - counted.at >= age:
+                    counted.during = {}
+                    numbers = dict(await self._count(org_id))
+                    _add(numbers, counted.adding)
+                    _add(numbers, counted.during)
+                    counted.numbers, counted.at = numbers, now
+        return counted.numbers
 
     def add(self, org_id: str, numbers: Numbers) -> None:
         """Raise the counts by what has been added."""
-        self._of(org_id).added.update(numbers)
+        counted = self._of(org_id)
+        _add(counted.numbers, numbers)
+        _add(counted.during, numbers)
 
     @contextmanager
     def adding(self, org_id: str, numbers: Numbers) -> Iterator[None]:
         """Raise the counts by what is added inside the block, unless it fails."""
         counted = self._of(org_id)
-        counted.adding.update(numbers)
+        _add(counted.numbers, numbers)
+        _add(counted.adding, numbers)
         try:
             yield
-            counted.added.update(numbers)
+            _add(counted.during, numbers)
+        except BaseException:
+            _add(counted.numbers, numbers, -1)
+            raise
         finally:
-            counted.adding.subtract(numbers)
+            _add(counted.adding, numbers, -1)
 
     def forget(self, org_id: str) -> None:
         """Count again for every later call. The result of a count that is under way is not kept."""
@@ -78,3 +87,8 @@ class OrgCounts:
             counted = self._counted[org_id] = _Counted()
         self._counted.move_to_end(org_id)
         return counted
+
+
+def _add(numbers: dict[str, int], more: Numbers, times: int = 1) -> None:
+    for name, number in more.items():
+        numbers[name] = numbers.get(name, 0) + times * number

@@ -1,7 +1,6 @@
 """Limits the runs that an organisation starts: how many wait for a device, are started in a day, and are stored."""
 
 import asyncio
-from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, time, timedelta
@@ -17,7 +16,7 @@ from services.executor.ports.executions import Executions
 
 FRESH_SECONDS = 1.0
 RETRY_SECONDS = 30.0
-LIMITS = ("queued_runs", "runs_per_day", "stored_runs")
+NONE = {"queued_runs": 0, "runs_per_day": 0, "stored_runs": 0}
 TOO_LARGE = "this execution alone has {}; start fewer tests at a time, or ask the operator for more"
 FULL = "this execution has {}; wait until runs have ended, or cancel executions that are not needed"
 TOMORROW = "this execution has {}; start it after midnight (UTC), or ask the operator for more"
@@ -48,10 +47,10 @@ class StartLimits:
         """
         org_id, counted = current().org_id, number if counted is None else counted
         more = {"queued_runs": number, "runs_per_day": counted, "stored_runs": counted}
-        if (exceeded := _exceeded(more, limits)) is not None:
+        if (exceeded := _exceeded(NONE, more, limits)) is not None:
             raise limit_reached(exceeded, getattr(limits, exceeded), TOO_LARGE.format(_describe(number, counted)))
-        if _exceeded(await self._counts.get(org_id) + Counter(more), limits) is not None:
-            exceeded = _exceeded(await self._counts.get(org_id, 0.0) + Counter(more), limits)
+        if _exceeded(await self._counts.get(org_id), more, limits) is not None:
+            exceeded = _exceeded(await self._counts.get(org_id, 0.0), more, limits)
             if exceeded is not None:
                 raise self._refusal(exceeded, getattr(limits, exceeded), _describe(number, counted))
         with self._counts.adding(org_id, more):
@@ -76,10 +75,13 @@ class StartLimits:
         return max(1.0, (midnight - now).total_seconds())
 
 
-def _exceeded(numbers: Numbers, limits: OrganisationLimits) -> str | None:
-    """The name of the limit that the numbers exceed."""
-    limited = ((name, getattr(limits, name)) for name in LIMITS)
-    return next((name for name, limit in limited if limit is not None and numbers[name] > limit), None)
+def _exceeded(numbers: Numbers, more: Numbers, limits: OrganisationLimits) -> str | None:
+    """The name of the limit that so many more would exceed."""
+    for name, number in more.items():
+        limit = getattr(limits, name)
+        if limit is not None and numbers[name] + number > limit:
+            return name
+    return None
 
 
 def _describe(number: int, counted: int) -> str:
