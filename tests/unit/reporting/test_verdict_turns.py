@@ -26,7 +26,7 @@ class SlowMongo:
     async def find_one(self, *_: Any, **__: Any) -> None:
         """No generation is recorded."""
 
-    async def aggregate(self, _: str, pipeline: Any) -> list[Any]:
+    async def aggregate(self, _: str, pipeline: Any, **__: Any) -> list[Any]:
         self.running.append(pipeline[0]["$match"]["org_id"])
         await asyncio.Event().wait()
         return []
