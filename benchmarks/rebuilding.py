@@ -25,8 +25,11 @@ from pydantic import SecretStr
 
 from benchmarks.reporting import Servers, cpu_seconds, servers
 from deploy.local.layout import python_path
+from mobiletest_automation.model.attempts import Attempt
 from mobiletest_automation.model.devices import Platform
 from mobiletest_automation.model.failures import Category, Failure
+from mobiletest_automation.model.run_counts import RunCounts
+from mobiletest_automation.model.states import Status
 from services.catalog.app import start_app as catalog
 from services.catalog.settings import Settings as CatalogSettings
 from services.chassis import logs
@@ -34,11 +37,9 @@ from services.chassis.mongo import Mongo
 from services.chassis.service_token import token_digest
 from services.chassis.settings import ProcessSettings
 from services.executor.app import start_app as executor
-from services.executor.model.attempts import Attempt
 from services.executor.model.attribution import ExecutionSource
-from services.executor.model.executions import Execution, ExecutionKind, RunCounts
+from services.executor.model.executions import Execution, ExecutionKind
 from services.executor.model.runs import Run, RunLimits, RunTarget
-from services.executor.model.states import Status
 from services.executor.settings import Settings as ExecutorSettings
 from services.executor.storage.records import execution_document, run_document
 from services.executor.storage.schema import EXECUTIONS, RUNS

@@ -12,7 +12,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from mobiletest_cli import __version__
-from mobiletest_cli.commands import apps, builds, executions, keys, mcp, reports, run, server, tests, workflows
+from mobiletest_cli.commands import apps, builds, devices, executions, keys, mcp, reports, run, server, tests, workflows
 from mobiletest_cli.completion import VARIABLE, answer
 from mobiletest_cli.errors import INTERRUPTED, MEANINGS, USAGE, CliError
 
@@ -34,7 +34,7 @@ def build_app() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     )
     app.callback()(options)
-    for group in (run, executions, reports, apps, builds, tests, workflows, keys, mcp, server):
+    for group in (run, devices, executions, reports, apps, builds, tests, workflows, keys, mcp, server):
         group.register(app)
     return app
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,7 @@ import httpx
 from mobiletest_cli.api import Api
 from mobiletest_cli.errors import INVALID_FILE, UNREACHABLE, CliError
 from mobiletest_cli.file_replacement import replacing
-from mobiletest_cli.names import file_name, folded, is_id
-from mobiletest_cli.output import Output
+from mobiletest_cli.names import file_name, is_id, unique_name
 
 if TYPE_CHECKING:
     from mobiletest_cli.api_types import Run
@@ -40,8 +40,8 @@ def download_to(api: Api, path: str, file: Path | None = None, *, name: str = "d
     return target
 
 
-def download_artifacts(api: Api, output: Output, run: Run, folder: Path) -> None:
-    """Download the artifacts of all attempts to a folder in `folder` that is named after the run.
+def download_artifacts(api: Api, run: Run, folder: Path) -> Iterator[Path]:
+    """Download the artifacts of all attempts to a folder in `folder` that is named after the run; the files.
 
     CliError: one cannot be downloaded or written, or the id of the run is none, so that the folder may be another one.
     """
@@ -52,16 +52,5 @@ def download_artifacts(api: Api, output: Output, run: Run, folder: Path) -> None
         for artifact in attempt["artifacts"]:
             if artifact["url"]:
                 path = f"executions/{run['execution_id']}/runs/{run['id']}/artifacts/{artifact['name']}"
-                target = folder / run["id"] / _unique_name(artifact["name"], taken)
-                output.say(f"Wrote {download_to(api, path, target)}.")
-
-
-def _unique_name(wanted: str, taken: set[str]) -> str:
-    """A name of a file that is none of those taken, on no system; it is taken then."""
-    name, number = file_name(wanted, "artifact"), 1
-    stem, dot, ending = name.rpartition(".")
-    while folded(name) in taken:
-        number += 1
-        name = f"{stem}-{number}.{ending}" if dot else f"{ending}-{number}"
-    taken.add(folded(name))
-    return name
+                target = folder / run["id"] / unique_name(artifact["name"], taken)
+                yield download_to(api, path, target)

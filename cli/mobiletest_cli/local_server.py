@@ -62,7 +62,7 @@ def _find_checkout() -> Path:
             if (folder / "deploy" / "local" / "run.py").is_file():
                 return folder
     hint = "Clone the repository of mobiletest, run make venv proto in it, and set MOBILETEST_CHECKOUT to its path"
-    raise CliError("--local needs a checkout of mobiletest", USAGE, hint)
+    raise CliError("--local-server needs a checkout of mobiletest", USAGE, hint)
 
 
 def _start(checkout: Path, state: Path) -> subprocess.Popen[bytes]:
@@ -99,7 +99,7 @@ def _wait_until_ready(process: subprocess.Popen[bytes], state: Path) -> Server:
             raise CliError("the local server did not start:", UNREACHABLE, details=last)
         time.sleep(0.1)
     document = json.loads(ready.read_text("utf-8"))
-    return Server(document["url"], document["api_key"], key_source="--local")
+    return Server(document["url"], document["api_key"], key_source="--local-server")
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:

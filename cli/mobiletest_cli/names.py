@@ -48,3 +48,14 @@ def file_name(text: str, fallback: str) -> str:
 def folded(name: object) -> str:
     """What names have in common that are the same file on some systems."""
     return normalize("NFC", normalize("NFC", str(name)).casefold())
+
+
+def unique_name(wanted: str, taken: set[str]) -> str:
+    """A name of a file that is none of those taken, on no system; it is taken then."""
+    name, number = file_name(wanted, "artifact"), 1
+    stem, dot, ending = name.rpartition(".")
+    while folded(name) in taken:
+        number += 1
+        name = f"{stem}-{number}.{ending}" if dot else f"{ending}-{number}"
+    taken.add(folded(name))
+    return name

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mobiletest_cli.api import Api
 from mobiletest_cli.output import Output, duration
 
 if TYPE_CHECKING:
@@ -209,13 +207,16 @@ def run_path(run: Run) -> str:
 
 
 def show_failure(
-    api: Api, output: Output, run: Run, flow: str | None = None, display: Callable[[str], str] = str
+    output: Output,
+    whole: Run,
+    flow: str | None = None,
+    display: Callable[[str], str] = str,
+    evidence: Iterable[str] = (),
 ) -> None:
-    """The failing step of a run, its reason and where it is written, and where the evidence is.
+    """The failing step of a run with its steps, its reason and where it is written, and lines on its `evidence`.
 
     `display` is how a path of the workspace is shown.
     """
-    whole: Run = api.get(f"executions/{run['execution_id']}/runs/{run['id']}")
     attempt = whole["attempts"][-1] if whole["attempts"] else None
     output.result()
     output.result(f"{whole['test_name']}{f' ({flow})' if flow else ''}: {outcome(whole)}{_step(whole, attempt)}")
@@ -225,9 +226,8 @@ def show_failure(
         output.result(f"  {at}{whole['failure']['category']}: {_one_line(whole['failure']['message'])}")
         for each in written[1:]:
             output.result(f"    run from {place(each)}")
-    output.result(f"  screen and steps: {api.page_url(run_path(whole))}")
-    name = whole.get("source_path") or whole["test_name"]
-    output.result(f"  More: mobiletest logs {run['execution_id']} {shlex.quote(name)}")
+    for line in evidence:
+        output.result(f"  {line}")
 
 
 def _step(run: Run, attempt: Attempt | None) -> str:

@@ -9,16 +9,17 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from mobiletest_cli import ci, presentation
+from mobiletest_cli import ci
 from mobiletest_cli.api import Api, is_transient
 from mobiletest_cli.errors import OK, CliError, RequestRefused
 from mobiletest_cli.interruption import Interrupted, Interruption, interruption
 from mobiletest_cli.lookup import base_branch_of
-from mobiletest_cli.output import Output, error_document
+from mobiletest_cli.output import Output
 from mobiletest_cli.progress import WaitEnded
 from mobiletest_cli.progress_display import follow
 from mobiletest_cli.results import github
-from mobiletest_cli.results.files import Destinations, ResultFiles
+from mobiletest_cli.results.files import Destinations, ResultFiles, ServerResults
+from mobiletest_cli.results.publication import publish
 from mobiletest_cli.start import Selection, Start, StartBuilder
 from mobiletest_cli.verdict import exit_code
 
@@ -54,6 +55,7 @@ class TestRun:
         self._output = output
         self._attribution = attribution
         self._destinations = destinations
+        self._files = ResultFiles(ServerResults(api), output, destinations)
 
     def run(self, wanted: Selection, options: WaitOptions) -> int:
         """Start what is selected, and finish. The exit code, and the errors, of `run_start`."""
@@ -107,9 +109,7 @@ class TestRun:
 
     def _finish_empty(self, start: Start, message: str) -> int:
         """Report that the shard has no tests."""
-        code = ResultFiles(self._api, self._output, self._destinations).write_empty(
-            str(start.body.get("name") or "mobiletest"), message
-        )
+        code = self._files.write_empty(str(start.body.get("name") or "mobiletest"), message)
         self._output.say(message)
         if self._output.as_json:
             self._output.document({"execution": None, "runs": [], "message": message, "exit_code": code})
@@ -193,34 +193,9 @@ class TestRun:
             return None, None
 
     def _publish(self, report: Report, start: Start | None, code: int, error: CliError | None = None) -> int:
-        """Write the files, which must not depend on who reads the output, and show the results; the exit code."""
-        files = ResultFiles(self._api, self._output, self._destinations)
-        written = files.write(report)
-        code = code or written
-        self._show(report)
-        files.annotate(report)
-        if self._output.as_json:
-            imported = start.imported if start else None
-            document = {"execution": report.execution, "runs": report.runs, "gate": report.gate, "import": imported}
-            failed = {"error": error_document(error)} if error else {}
-            self._output.document({**document, "exit_code": code, **failed})
-        elif error is not None:
-            self._output.error(error)
-        return code
-
-    def _show(self, report: Report) -> None:
-        presentation.show_runs(self._output, report.runs)
-        failure = presentation.first_failure(report.runs)
-        if failure is not None and not self._output.as_json:
-            try:
-                path = report.path_of(failure)
-                presentation.show_failure(self._api, self._output, failure, path, report.display_of(failure))
-            except CliError as error:
-                self._output.warn(f"the steps of {failure['test_name']} cannot be shown: {error.message}")
-        self._output.result()
-        presentation.show_headline(self._output, report.execution, report.runs)
-        if report.gate is not None:
-            presentation.show_gate(self._output, report.gate, report.labels)
+        """Write the files and show the results; the exit code."""
+        imported = start.imported if start else None
+        return publish(self._output, self._files, report, code, imported=imported, error=error)
 
 
 def execution_page(api: Api, execution_id: str) -> str:

@@ -18,6 +18,7 @@ from mobiletest.types.v1 import (
 
 from mobiletest_automation.flows.environment import mask_environment
 from mobiletest_automation.flows.positions import SourcePosition
+from mobiletest_automation.model.attempts import Attempt
 from mobiletest_automation.model.failures import Failure
 from mobiletest_automation.model.results import Artifact, StepResult
 from mobiletest_automation.model.run_config import (
@@ -36,7 +37,6 @@ from services.chassis.proto_values import (
     to_enum_number,
     to_timestamp,
 )
-from services.executor.model.attempts import Attempt
 from services.executor.model.attribution import Ci
 from services.executor.model.executions import BuildConfig, Execution, PinnedBuild, status_message
 from services.executor.model.reports import artifact_url, metadata, report_metadata, simulation

@@ -24,6 +24,7 @@ from mobiletest.executor.v1 import executions_pb2 as pb
 from mobiletest.types.v1 import execution_pb2
 from mobiletest.types.v1 import limits_pb2 as types_pb2
 
+from mobiletest_automation.model.states import Status
 from services.chassis.error_status import TOO_LARGE
 from services.chassis.errors import InvalidArgument
 from services.chassis.events import Event
@@ -48,7 +49,6 @@ from services.executor.messages import (
 from services.executor.model.attribution import ExecutionSource
 from services.executor.model.baselines import Baseline
 from services.executor.model.executions import Execution, ExecutionKind, Shard, StartSubject, TestSelection
-from services.executor.model.states import Status
 from services.executor.ports.executions import ExecutionFilter, PageRequest
 from services.executor.resolver_pool import ResolverPool
 from services.executor.storage.facts import MongoFacts

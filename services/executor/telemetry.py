@@ -1,8 +1,8 @@
 """The executor's metrics, updated from committed changes."""
 
+from mobiletest_automation.model.attempts import Attempt
 from mobiletest_automation.telemetry import COUNTERS
 from services.chassis import metrics
-from services.executor.model.attempts import Attempt
 from services.executor.model.changes import Change
 from services.executor.model.executions import Execution
 from services.executor.model.runs import Run

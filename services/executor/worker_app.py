@@ -1,6 +1,6 @@
 """The composition root of the role `worker`."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,6 +10,7 @@ from mobiletest_automation.devices.webdriver.sessions import WebDriverHubs, wait
 from mobiletest_automation.llm.chat_client import open_client
 from mobiletest_automation.model.devices import Platform
 from mobiletest_automation.scripting.http import SendHttp
+from mobiletest_automation.scripting.http_client import ScriptHttp
 from mobiletest_automation.web_addresses import AddressPolicy
 from services.chassis import child_process, logs
 from services.chassis.child_process import ChildLimits
@@ -39,7 +40,6 @@ from services.executor.worker.lease_renewer import LeaseRenewer
 from services.executor.worker.model_quota import DailyModelQuota
 from services.executor.worker.processes.attempt_start import ATTEMPT_PROCESS, AttemptStart, LogFormat
 from services.executor.worker.processes.pool import AttemptProcesses
-from services.executor.worker.script_http import ScriptHttp
 from services.executor.worker.spool import Spool
 from services.executor.worker.variables import VariableReader
 from services.executor.worker.worker import Worker
@@ -172,7 +172,11 @@ async def _automated_attempts(shared: Resources, pools: PooledDevices) -> Automa
 def _script_http(shared: Resources) -> Callable[[str], SendHttp]:
     """What sends the HTTP requests of an attempt's scripts, by its organisation."""
     addresses = AddressPolicy.parse(shared.settings.allowed_addresses.split(","))
-    return lambda org_id: ScriptHttp(shared.catalog.limits, addresses, org_id).send
+    return lambda org_id: ScriptHttp(partial(_script_hosts, shared, org_id), addresses).send
+
+
+async def _script_hosts(shared: Resources, org_id: str) -> Sequence[str]:
+    return (await shared.catalog.limits.get(org_id)).script_hosts
 
 
 async def _start_uploader(shared: Resources) -> ArtifactUploader:

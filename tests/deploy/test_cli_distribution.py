@@ -25,7 +25,7 @@ pytestmark = pytest.mark.parametrize("installed", VERSIONS, indirect=True)
 IMPORT_ALL = """
 import importlib, pkgutil, mobiletest_cli
 for module in pkgutil.walk_packages(mobiletest_cli.__path__, "mobiletest_cli."):
-    if ".mcp_server" not in module.name and not module.name.endswith("__main__"):
+    if not {"mcp_server", "local_run"} & set(module.name.split(".")) and not module.name.endswith("__main__"):
         importlib.import_module(module.name)
 """
 

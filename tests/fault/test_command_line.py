@@ -83,7 +83,7 @@ async def test_a_local_server_serves_one_command(tmp_path: Path) -> None:
     """Nothing else is needed, its exit code is that of the run, and nothing is left running."""
     shell = Shell(tmp_path, {"MOBILETEST_CHECKOUT": str(ROOT), "MOBILETEST_MARK": str(tmp_path)})
     shell.write({".maestro/a.yaml": LOG_IN, ".maestro/b.yaml": BROKEN, "app.apk": "app"})
-    ended = await shell.run("run", "--local", "--file", "app.apk", "--build", "1", "--json")
+    ended = await shell.run("run", "--local-server", "--file", "app.apk", "--build", "1", "--json")
     assert ended.code == FAILED, ended.err
     assert {run["test_name"]: run["success"] for run in ended.document["runs"]} == {
         "Log in": True,
@@ -96,7 +96,7 @@ async def test_a_local_server_ends_with_a_command_that_is_stopped_while_it_start
     mark = f"MOBILETEST_MARK={tmp_path}"
     shell = Shell(tmp_path, {"MOBILETEST_CHECKOUT": str(ROOT), "MOBILETEST_MARK": str(tmp_path)})
     shell.write({".maestro/a.yaml": LOG_IN, "app.apk": "app"})
-    process = await shell.start("run", "--local", "--file", "app.apk", "--build", "1")
+    process = await shell.start("run", "--local-server", "--file", "app.apk", "--build", "1")
     assert process.stderr is not None
     assert b"Starting a server" in await process.stderr.readline()
     process.terminate()

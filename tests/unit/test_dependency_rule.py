@@ -20,7 +20,7 @@ RULES = [
     ("wasmtime", r"automation/scripting/(guest|instance|engine)\.py"),
     (
         "aiohttp",
-        r"chassis/.*|gateway/.*|automation/(devices/webdriver/hub_connection|llm/chat_client|http_body)\.py|executor/.*(file_server|script_http)\.py",
+        r"chassis/.*|gateway/.*|automation/(devices/webdriver/hub_connection|llm/chat_client|http_body|scripting/http_client)\.py|executor/.*file_server\.py",
     ),
     ("mobiletest.catalog", r"(catalog|gateway|executor|reporting)/.*"),
     ("mobiletest.executor", r"(executor|gateway|reporting)/.*"),

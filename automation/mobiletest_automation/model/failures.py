@@ -111,3 +111,9 @@ def cancellation(superseded_by: str | None) -> Failure:
         return Failure(Category.CANCELLED_BY_USER, "Cancelled on request.", reason="Cancelled on request.")
     message = f"Superseded by execution {superseded_by}."
     return Failure(Category.CANCELLED_SUPERSEDED, message, reason="Superseded by a newer execution.")
+
+
+def not_run_after(failed: str) -> Failure:
+    """Why a test is not run whose order continues only after tests that pass; `failed` is the name of one before it."""
+    message = f'Not run: "{failed}" before it in the order did not pass, and continueOnFailure is false.'
+    return Failure(Category.CANCELLED_AFTER_FAILURE, message, reason="A test before it in the order did not pass.")

@@ -130,7 +130,8 @@ def logs(
     ]
     if artifacts is not None:
         for run in runs:
-            download_artifacts(context.api, context.output, run, artifacts)
+            for path in download_artifacts(context.api, run, artifacts):
+                context.output.say(f"Wrote {path}.")
     if context.output.as_json:
         context.output.document({"items": runs})
         return

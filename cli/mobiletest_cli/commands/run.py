@@ -17,6 +17,7 @@ from mobiletest_cli.errors import USAGE, CliError
 if TYPE_CHECKING:
     from mobiletest_automation.flows.environment import VariableValue
     from mobiletest_cli.output import Output
+    from mobiletest_cli.results.files import Destinations
     from mobiletest_cli.start import Selection
 
 EPILOG = """\b
@@ -87,8 +88,16 @@ def run(
     ci_commit: Annotated[str | None, typer.Option(help="Commit under test.")] = None,
     ci_pr: Annotated[int | None, typer.Option(help="Number of the pull request.")] = None,
     ci_repository: Annotated[str | None, typer.Option(help="Repository, such as team/app.")] = None,
-    local: Annotated[
-        bool, typer.Option("--local", help="Start a server on this machine for this command only.")
+    local: Annotated[bool, typer.Option("--local", help="Run in this process, without a server.")] = False,
+    device: Annotated[
+        str | None,
+        typer.Option(help="With --local: simulated, a serial or udid, chrome, or the URL of an Appium server."),
+    ] = None,
+    capability: Annotated[
+        list[str] | None, typer.Option(help="With --local: capability NAME=VALUE of the session.")
+    ] = None,
+    local_server: Annotated[
+        bool, typer.Option("--local-server", help="Start a server on this machine for this command only.")
     ] = False,
     open_: Annotated[bool, typer.Option("--open", help="Open the execution in the browser.")] = False,
 ) -> int:
@@ -101,7 +110,46 @@ def run(
     project = context.project
     said: dict[str, Any] = {"branch": ci_branch, "commit_sha": ci_commit, "pr_number": ci_pr}
     said["repository"] = ci_repository
+    if local:
+        server_only = {
+            "--workflow": workflow,
+            "--build": build,
+            "--workspace": workspace,
+            "--shard": shard,
+            "--cancel-previous": cancel_previous,
+            "--no-wait": not wait,
+            "--gate": gate,
+            "--base-branch": base_branch,
+            "--local-server": local_server,
+            "--open": open_,
+        }
+        refuse_without_server([option for option, value in server_only.items() if value])
+        file, app = [*(file or ()), *map(Path, app or ())], None
+    elif device or capability:
+        raise CliError("--device and --capability choose a device of this machine", USAGE, "Run with --local")
     files, apps, paths = app_files(context.output, file or (), app or (), paths or ())
+    if local:
+        selection = Selection(
+            app_files=files,
+            platform=platform_name(chosen) if (chosen := platform or project.platform) else None,
+            paths=context.flow_paths(paths),
+            tests=test or (),
+            tags=tag or project.tags or (),
+            excluded_tags=exclude_tag or (),
+            name=name,
+            env=_with_secrets({**(project.env or {}), **_variables(env or (), os.environ)}, secret or (), os.environ),
+            shell=os.environ,
+            retries=project.retries if retries is None else retries,
+        )
+        return _run_here(
+            context,
+            selection,
+            Destinations(junit, junit_strict, report, artifacts),
+            device=device,
+            capabilities=capability or (),
+            timeout=timeout or project.timeout,
+            fail_on_timeout=fail_on_timeout,
+        )
     found = detect(os.environ, *paths[:1], Path.cwd())
     attribution = replace(found, **{name: value for name, value in said.items() if value is not None})
     attribution = replace(attribution, base_branch=context.base_branch(base_branch, attribution))
@@ -138,14 +186,40 @@ def run(
     wanted = _with_folder(wanted, context, has_tags=bool(tag))
     if missing := missing_branch(attribution):
         context.output.warn(". ".join(missing))
-    if local:
+    if local_server:
         from mobiletest_cli.interruption import interruption
-        from mobiletest_cli.local_server import local_server
+        from mobiletest_cli.local_server import local_server as start_server
 
-        with interruption(), local_server(context.output) as server:
+        with interruption(), start_server(context.output) as server:
             context.server = server
             return TestRun(context.api, context.output, attribution, destinations).run(wanted, options)
     return TestRun(context.api, context.output, attribution, destinations).run(wanted, options)
+
+
+def refuse_without_server(options: Sequence[str]) -> None:
+    """CliError: there is an option among them, which are those that are given and only a server can do."""
+    if options:
+        raise CliError(f"{options[0]} needs a server, and --local has none", USAGE, f"Leave out {', '.join(options)}")
+
+
+def _run_here(
+    context: Context,
+    selection: Selection,
+    destinations: Destinations,
+    *,
+    device: str | None,
+    capabilities: Sequence[str],
+    timeout: float | None,
+    fail_on_timeout: bool,
+) -> int:
+    """Run without a server. The exit code; CliError: it could not be started."""
+    from mobiletest_cli.local_requirements import check_installed
+
+    check_installed()
+    from mobiletest_cli.local_run.command import LocalOptions, LocalTestRun
+
+    options = LocalOptions(device, capabilities, timeout, fail_on_timeout)
+    return LocalTestRun(context.output, destinations).run(selection, options)
 
 
 def _with_folder(wanted: Selection, context: Context, *, has_tags: bool) -> Selection:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import shlex
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from mobiletest_cli.errors import INVALID_FILE, OK, USAGE, CliError
 from mobiletest_cli.file_replacement import replacing
+from mobiletest_cli.presentation import run_path
 from mobiletest_cli.results import github
 
 if TYPE_CHECKING:
     from mobiletest_cli.api import Api
+    from mobiletest_cli.api_types import Run
     from mobiletest_cli.output import Output
     from mobiletest_cli.results.report import Report
 
@@ -43,11 +46,51 @@ class Destinations:
             raise CliError(f"--artifacts {self.artifacts}: is a file, not a folder", INVALID_FILE)
 
 
+class ResultSource(Protocol):
+    """Where results come from. CliError: what is asked for cannot be had, or not be written."""
+
+    def junit(self, execution_id: str) -> bytes:
+        """The JUnit document of the execution."""
+
+    def whole_run(self, run: Run) -> Run:
+        """The run with its steps and artifacts."""
+
+    def evidence(self, run: Run) -> Sequence[str]:
+        """Where people find the screens of the run, in lines."""
+
+    def save_artifacts(self, run: Run, folder: Path) -> Iterable[Path]:
+        """Write the artifacts of the run to a folder in `folder`; the files, each when it is written."""
+
+
+class ServerResults:
+    """Results that a server has."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    def junit(self, execution_id: str) -> bytes:
+        return self._api.call("GET", f"executions/{execution_id}/junit.xml").content
+
+    def whole_run(self, run: Run) -> Run:
+        whole: Run = self._api.get(run_path(run))
+        return whole
+
+    def evidence(self, run: Run) -> Sequence[str]:
+        name = shlex.quote(run.get("source_path") or run["test_name"])
+        page = self._api.page_url(run_path(run))
+        return f"screen and steps: {page}", f"More: mobiletest logs {run['execution_id']} {name}"
+
+    def save_artifacts(self, run: Run, folder: Path) -> Iterable[Path]:
+        from mobiletest_cli.download import download_artifacts
+
+        return download_artifacts(self._api, run, folder)
+
+
 class ResultFiles:
     """Writes what is asked for. What cannot be made or written is said, and is no verdict about the tests."""
 
-    def __init__(self, api: Api, output: Output, destinations: Destinations) -> None:
-        self._api = api
+    def __init__(self, source: ResultSource, output: Output, destinations: Destinations) -> None:
+        self.source = source
         self._output = output
         self._destinations = destinations
 
@@ -96,17 +139,15 @@ class ResultFiles:
     def _junit(self, report: Report) -> bytes:
         from mobiletest_cli.results import junit
 
-        response = self._api.call("GET", f"executions/{report.execution['id']}/junit.xml")
-        document = junit.complete(response.content, report)
+        document = junit.complete(self.source.junit(report.execution["id"]), report)
         return junit.strict(document) if self._destinations.junit_strict else document
 
     def _download_artifacts(self, report: Report, folder: Path) -> int:
-        from mobiletest_cli.download import download_artifacts
-
         try:
             for run in report.runs:
                 if not run["success"]:
-                    download_artifacts(self._api, self._output, run, folder)
+                    for path in self.source.save_artifacts(run, folder):
+                        self._output.say(f"Wrote {path}.")
         except CliError as error:
             self._output.error_line(error.message)
             return error.exit_code

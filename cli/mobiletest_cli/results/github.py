@@ -32,7 +32,7 @@ def annotate(report: Report) -> Iterator[WorkflowCommand]:
     yield from (_annotation("warning", run, report) for run in warnings[:SHOWN])
     left = [_more(len(errors), "error"), _more(len(warnings), "warning")]
     if any(left):
-        text = f"{' and '.join(filter(None, left))}: {report.link}"
+        text = ": ".join(filter(None, [" and ".join(filter(None, left)), report.link]))
         yield WorkflowCommand("notice", {"title": "mobiletest"}, text)
 
 
@@ -79,7 +79,7 @@ def _annotation(kind: str, run: "Run", report: Report) -> WorkflowCommand:
     run_from = [f"  run from {place(each)}" for each in written[1:]]
     cause = report.cause(run, _MESSAGE_LENGTH) or "It ended without a reason."
     lines = [cause, *run_from, reason["detail"] if reason else ""]
-    return WorkflowCommand(kind, properties, "\n".join([*filter(None, lines), report.link_of(run)]))
+    return WorkflowCommand(kind, properties, "\n".join(filter(None, [*lines, report.link_of(run)])))
 
 
 def _more(count: int, kind: str) -> str:

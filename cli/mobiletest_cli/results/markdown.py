@@ -76,7 +76,7 @@ def _heading(report: Report) -> str:
     lines = [
         f"## {name}: {_verdict(execution, gate)}",
         f"{counts(execution)}{f' in {duration(took)}' if took else ''}. "
-        f"[Execution {escape(execution['id'])}](<{report.link}>)",
+        + _linked(f"Execution {escape(execution['id'])}", report.link),
     ]
     lines += [escape(gate["summary"], _TEXT_LENGTH)] if gate else []
     lines += [f"**{note}**" for note in (_unfinished(report.runs), simulation(report.runs)) if note]
@@ -101,7 +101,7 @@ def _row(report: Report, run: Run) -> str:
     result = escape(outcome(run))
     device = escape(last["device"]) if last and last["device"] else "-"
     cells = [
-        result if run["success"] else f"[**{result}**](<{report.link_of(run)}>)",
+        result if run["success"] else _linked(f"**{result}**", report.link_of(run)),
         escape(report.labels[run["id"]]),
         escape(run["resolved_build_version"] or "-"),
         f"{device} (simulated)" if is_simulated(run) else device,
@@ -109,6 +109,10 @@ def _row(report: Report, run: Run) -> str:
         escape(report.cause(run, _TEXT_LENGTH), _TEXT_LENGTH) if run["status"] in ENDED else "has not ended",
     ]
     return f"| {' | '.join(cells)} |\n"
+
+
+def _linked(text: str, link: str) -> str:
+    return f"[{text}](<{link}>)" if link else text
 
 
 def _fit(rows: Sequence[_Row], budget: int) -> list[_Row]:

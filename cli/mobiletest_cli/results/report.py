@@ -24,7 +24,7 @@ class Report:
     """An execution, its runs, and the gate if it was asked.
 
     `paths` are the flow files of tests by test id, relative to the repository, and `display_path` is the path here of
-    another file of their workspace; `url` is the page of all executions.
+    another file of their workspace; `url` is the page of all executions, "" for results without a server.
     """
 
     execution: Execution
@@ -36,12 +36,12 @@ class Report:
 
     @property
     def link(self) -> str:
-        """The page of the execution."""
-        return f"{self.url}/{quote(self.execution['id'], '')}"
+        """The page of the execution; "" without a server."""
+        return self.url and f"{self.url}/{quote(self.execution['id'], '')}"
 
     def link_of(self, run: Run) -> str:
-        """The page of a run, with its steps and screens."""
-        return f"{self.link}/runs/{quote(run['id'], '')}"
+        """The page of a run, with its steps and screens; "" without a server."""
+        return self.link and f"{self.link}/runs/{quote(run['id'], '')}"
 
     @cached_property
     def labels(self) -> Mapping[str, str]:

@@ -4,10 +4,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from mobiletest_automation.model.run_counts import RunCounts, bucket
+from mobiletest_automation.model.states import Status
 from services.executor.model import lifecycle
-from services.executor.model.executions import Execution, RunCounts, apply_run_change, bucket, end_if_done
+from services.executor.model.executions import Execution, apply_run_change, end_if_done
 from services.executor.model.runs import Run
-from services.executor.model.states import Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ def start_execution(execution: Execution, runs: Sequence[Run], now: datetime) ->
     """A new execution with its runs; it ends at once when none of its runs can be started."""
     counts = RunCounts()
     for run in runs:
-        counts = counts.added(bucket(run))
+        counts = counts.added(bucket(run.status, run.success))
     failure = next((run.failure for run in runs if run.failure), None)
     app_ids = tuple(dict.fromkeys(run.target.app_id for run in runs if run.target.app_id))
     execution = end_if_done(replace(execution, counts=counts, failure=failure, app_ids=app_ids), now)

@@ -6,9 +6,10 @@ from enum import StrEnum
 
 from mobiletest_automation.model.failures import Failure, cancellation
 from mobiletest_automation.model.run_config import RunConfig
+from mobiletest_automation.model.run_counts import RunCounts, bucket, outcome
+from mobiletest_automation.model.states import Status, advance
 from services.executor.model.attribution import Ci, ExecutionSource
 from services.executor.model.runs import Run
-from services.executor.model.states import Status, advance
 
 
 class CancelPrevious(StrEnum):
@@ -39,48 +40,6 @@ class BuildConfig:
 
     ios_build: PinnedBuild | None = None
     android_build: PinnedBuild | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class RunCounts:
-    """How many runs an execution has, by state; the last six add up to `total`."""
-
-    total: int = 0
-    queued: int = 0
-    running: int = 0
-    passed: int = 0
-    failed: int = 0
-    cancelled: int = 0
-    infra_failed: int = 0
-
-    @property
-    def open(self) -> int:
-        return self.queued + self.running
-
-    def moved(self, before: str, after: str) -> "RunCounts":
-        """The counts after one run moved from one bucket to another."""
-        if before == after:
-            return self
-        return replace(self, **{before: getattr(self, before) - 1, after: getattr(self, after) + 1})
-
-    def added(self, bucket: str) -> "RunCounts":
-        """The counts with one more run."""
-        return replace(self, total=self.total + 1, **{bucket: getattr(self, bucket) + 1})
-
-
-def bucket(run: Run) -> str:
-    """The name of the count that a run belongs to."""
-    match run.status:
-        case Status.RUNNING:
-            return "running"
-        case Status.COMPLETED:
-            return "passed" if run.success else "failed"
-        case Status.FAILED:
-            return "infra_failed"
-        case Status.CANCELLED:
-            return "cancelled"
-        case _:
-            return "queued"
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,22 +125,9 @@ class Execution:
         return max(0.0, (self.completed_at - self.started_at).total_seconds())
 
 
-def outcome(counts: RunCounts, *, cancel_requested: bool) -> tuple[Status, bool | None]:
-    """The status and success of an execution whose runs have all ended."""
-    if cancel_requested and counts.cancelled:
-        return Status.CANCELLED, None
-    if counts.failed:
-        return Status.COMPLETED, False
-    if counts.infra_failed or not counts.total:
-        return Status.FAILED, None
-    if counts.cancelled:
-        return Status.CANCELLED, None
-    return Status.COMPLETED, True
-
-
 def apply_run_change(execution: Execution, before: Run, after: Run, now: datetime) -> Execution:
     """The execution after one of its runs changed."""
-    counts = execution.counts.moved(bucket(before), bucket(after))
+    counts = execution.counts.moved(bucket(before.status, before.success), bucket(after.status, after.success))
     moved = replace(execution, counts=counts)
     if moved.status is Status.QUEUED and after.started_at is not None:
         moved = replace(moved, status=advance(moved.status, Status.RUNNING), started_at=now)

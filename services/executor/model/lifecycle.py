@@ -7,12 +7,12 @@ belongs to another worker or has ended, and nothing may be written.
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from mobiletest_automation.model.attempts import Attempt, AttemptMode, close_attempt, verdict
 from mobiletest_automation.model.failures import Category, Failure, Fault, cancellation
 from mobiletest_automation.model.results import AttemptResult
-from services.executor.model.attempts import Attempt, AttemptMode, close_attempt, verdict
+from mobiletest_automation.model.states import Status, advance
 from services.executor.model.retries import final_failure, next_mode
 from services.executor.model.runs import Orphan, Question, QuestionPrompt, Run, RunLease, RunLimits, close_question
-from services.executor.model.states import Status, advance
 from services.executor.model.workers import Fleet
 
 ORPHANS_LIMIT = 8

@@ -1,5 +1,6 @@
 """The two free-form objects of a run in reports: `metadata` (its origin) and `report_metadata` (its outcome)."""
 
+from mobiletest_automation.model import attempts
 from mobiletest_automation.model.results import Artifact
 from services.executor.model.attribution import Ci
 from services.executor.model.executions import Execution
@@ -27,16 +28,7 @@ def metadata(execution: Execution, run: Run) -> Document:
 
 def simulation(run: Run) -> str | None:
     """What a simulated device ran instead of the app, in a sentence; None if the last attempt had no such device."""
-    last = run.attempts[-1] if run.attempts else None
-    if last is None or not last.simulated:
-        return None
-    version = run.target.resolved_build_version
-    build = f"build {version}" if version else "the build"
-    if last.built_in_model is None:
-        return f"A simulated device runs a model instead of the app ({build})."
-    if last.built_in_model:
-        return f"A simulated device ran its built-in model instead of {build}: the result says nothing about {build}."
-    return f"A simulated device ran a model of the app instead of the app ({build})."
+    return attempts.simulation(run.attempts, run.target.resolved_build_version)
 
 
 def artifact_url(run: Run, artifact: Artifact) -> str:

@@ -1,8 +1,8 @@
 """Whether and how a run is attempted again after a failing verdict: retries, and the extra attempts beyond them."""
 
+from mobiletest_automation.model.attempts import Attempt, AttemptMode
 from mobiletest_automation.model.failures import CANCELLATIONS, Failure, Fault
 from mobiletest_automation.model.run_config import CacheRetryMode, FallbackTrigger, RunConfig
-from services.executor.model.attempts import Attempt, AttemptMode
 from services.executor.model.runs import Run
 
 

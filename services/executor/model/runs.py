@@ -5,13 +5,13 @@ from datetime import datetime, timedelta
 from pathlib import PurePosixPath
 
 from mobiletest_automation.flows.environment import Environment
+from mobiletest_automation.model.attempts import Attempt, AttemptMode, is_flaky
 from mobiletest_automation.model.devices import Platform, Session
 from mobiletest_automation.model.failures import Failure
 from mobiletest_automation.model.results import Artifact
 from mobiletest_automation.model.run_config import RunConfig
-from services.executor.model.attempts import Attempt, AttemptMode, is_flaky
+from mobiletest_automation.model.states import Status
 from services.executor.model.limits import UNLIMITED, OrganisationLimits
-from services.executor.model.states import Status
 from services.executor.model.variants import EMPTY_VARIANT, Variant
 
 

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from itertools import groupby
 
-from mobiletest_automation.model.failures import Category, Failure
+from mobiletest_automation.model.failures import not_run_after
+from mobiletest_automation.model.states import Status
 from services.executor.model import lifecycle
 from services.executor.model.runs import Run
-from services.executor.model.states import Status
 
 
 def stage_moves(
@@ -24,7 +24,7 @@ def stage_moves(
         of_stage = list(members)
         waiting = [run for run in of_stage if run.status is Status.INITIALIZED]
         if failed is not None and stage < sequence:
-            moves += [(run, lifecycle.end(run, _not_run(failed), now)) for run in waiting]
+            moves += [(run, lifecycle.end(run, not_run_after(failed.target.test_name), now)) for run in waiting]
             continue
         moves += [(run, lifecycle.queue(run, now)) for run in waiting]
         if waiting or any(not run.status.terminal for run in of_stage):
@@ -32,13 +32,6 @@ def stage_moves(
         if not continue_on_failure:
             failed = failed or next((run for run in of_stage if run.success is not True), None)
     return moves
-
-
-def _not_run(failed: Run) -> Failure:
-    message = (
-        f'Not run: "{failed.target.test_name}" before it in the order did not pass, and continueOnFailure is false.'
-    )
-    return Failure(Category.CANCELLED_AFTER_FAILURE, message, reason="A test before it in the order did not pass.")
 
 
 def release_stages(runs: Sequence[Run], sequence: int, now: datetime, *, continue_on_failure: bool) -> list[Run]:

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Protocol
 
+from mobiletest_automation.model.states import Status
 from services.chassis.events import Event
 from services.executor.model.attribution import ExecutionSource
 from services.executor.model.changes import Change
 from services.executor.model.executions import BuildConfig, Execution, StartSubject
 from services.executor.model.limits import OrganisationLimits, StartedRuns
 from services.executor.model.runs import ResolvedRuns, Run, RunPlan, RunTarget
-from services.executor.model.states import Status
 from services.executor.model.variants import KnownVariants
 
 

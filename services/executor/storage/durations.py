@@ -9,13 +9,13 @@ from collections.abc import Sequence
 
 from pymongo import UpdateOne
 
+from mobiletest_automation.model.states import Status
 from services.chassis import logs
 from services.chassis.mongo import Mongo
 from services.chassis.retry import log_transient
 from services.executor.model.changes import Change
 from services.executor.model.claim_order import WEIGHT_OF_NEWEST
 from services.executor.model.runs import RunTarget
-from services.executor.model.states import Status
 from services.executor.storage.schema import DURATIONS
 
 FLUSH_SECONDS = 1.0

@@ -11,10 +11,10 @@ from typing import Any
 
 import orjson
 
+from mobiletest_automation.model.states import Status
 from services.chassis.context import current
 from services.chassis.mongo import Document, Mongo
 from services.chassis.org_collection import OrgCollection
-from services.executor.model.states import Status
 from services.executor.storage.records import OPEN_STATUSES
 from services.executor.storage.schema import EXECUTIONS, LIST_MARKS
 

@@ -2,8 +2,8 @@
 
 from pymongo import ASCENDING, DESCENDING, IndexModel, UpdateOne
 
+from mobiletest_automation.model.states import Status
 from services.chassis.mongo import Mongo
-from services.executor.model.states import Status
 
 EXECUTIONS = "executions"
 RUNS = "runs"

@@ -10,6 +10,7 @@ from typing import Any
 from pymongo import ReplaceOne, UpdateOne
 from pymongo.errors import PyMongoError
 
+from mobiletest_automation.model.states import Status
 from services.chassis.errors import Aborted, FailedPrecondition, NotFound
 from services.chassis.events import Event
 from services.chassis.keyed_locks import KeyedLocks
@@ -22,7 +23,6 @@ from services.executor.model.changes import Change, apply_moves, cancel_executio
 from services.executor.model.executions import Execution
 from services.executor.model.runs import Run, RunLimits
 from services.executor.model.stages import stage_moves
-from services.executor.model.states import Status
 from services.executor.storage.durations import RunDurations
 from services.executor.storage.records import (
     OPEN_STATUSES,

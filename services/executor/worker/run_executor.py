@@ -6,11 +6,11 @@ from contextlib import suppress
 
 from mobiletest_automation.model.failures import Category, Failure
 from mobiletest_automation.model.results import Artifact, AttemptResult, StepResult
+from mobiletest_automation.model.states import Status
 from services.chassis import logs
 from services.chassis.retry import backoff_seconds, is_transient, log_transient
 from services.executor.model.lifecycle import Fenced
 from services.executor.model.runs import Run
-from services.executor.model.states import Status
 from services.executor.ports.runs import Attempts, Claim, Runs, StopReason
 
 OVERTIME_SECONDS = 10.0

@@ -8,12 +8,12 @@ from mobiletest.executor.v1 import events_pb2
 from mobiletest_automation.model.failures import Category, Failure
 from mobiletest_automation.model.results import AttemptResult
 from mobiletest_automation.model.run_config import RunConfig
+from mobiletest_automation.model.states import Status
 from services.chassis.context import Caller, bind, current
 from services.chassis.events import Event
 from services.executor.model.attribution import Ci
 from services.executor.model.executions import BuildConfig, Execution, ExecutionKind, StartSubject
 from services.executor.model.runs import Run, RunPlan
-from services.executor.model.states import Status
 from services.executor.ports.executions import PageRequest
 from services.executor.ports.runs import Claim, RunKey
 from services.executor.usecases.starts import ExecutionStarter, StartRequest

@@ -7,9 +7,9 @@ import pytest
 
 from mobiletest_automation.model.devices import Platform
 from mobiletest_automation.model.results import AttemptResult
+from mobiletest_automation.model.states import Status
 from services.chassis.errors import FailedPrecondition
 from services.executor.model.lifecycle import Fenced
-from services.executor.model.states import Status
 from services.executor.ports.runs import Claim, StopReason
 from tests.contract.executor.conftest import World
 from tests.contract.executor.executions import (

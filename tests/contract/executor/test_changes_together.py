@@ -4,9 +4,9 @@ import asyncio
 from collections import Counter
 
 from mobiletest_automation.model.results import AttemptResult
+from mobiletest_automation.model.states import Status
 from services.executor.model.lifecycle import Fenced
 from services.executor.model.runs import Run
-from services.executor.model.states import Status
 from services.executor.ports.runs import Claim, RunKey
 from services.executor.storage.released_runs import MongoReleasedRuns
 from tests.contract.executor.conftest import World

@@ -7,12 +7,12 @@ from uuid import uuid4
 import pytest
 
 from mobiletest_automation.model.results import Artifact, AttemptResult, ScreenArea, StepResult, StepStatus
+from mobiletest_automation.model.states import Status
 from services.chassis.context import Caller, bind
 from services.chassis.errors import NotFound
 from services.chassis.ids import derive_ids
 from services.executor.events import to_execution_event
 from services.executor.model.executions import Execution
-from services.executor.model.states import Status
 from services.executor.ports.executions import ExecutionFilter
 from tests.contract.executor.conftest import World
 from tests.contract.executor.executions import (

@@ -7,8 +7,8 @@ import pytest
 from mobiletest_automation.model.devices import Platform
 from mobiletest_automation.model.failures import Category
 from mobiletest_automation.model.results import AttemptResult
+from mobiletest_automation.model.states import Status
 from services.executor.model.lifecycle import Fenced
-from services.executor.model.states import Status
 from services.executor.ports.runs import RunKey, StopReason
 from tests.contract.executor.conftest import LIMITS, World
 from tests.contract.executor.executions import (

@@ -6,10 +6,10 @@ import pytest
 
 from mobiletest_automation.model.failures import Category
 from mobiletest_automation.model.results import AttemptResult
+from mobiletest_automation.model.states import Status
 from services.chassis.errors import InvalidArgument
 from services.executor.model.executions import Execution, ExecutionKind, StartSubject, TestSelection
 from services.executor.model.runs import ResolvedRuns, Run, RunPlan
-from services.executor.model.states import Status
 from services.executor.ports.runs import RunKey
 from services.executor.usecases.starts import ExecutionStarter
 from tests.contract.executor.conftest import LIMITS, World

@@ -9,6 +9,7 @@ import pytest
 from mobiletest_automation.model.failures import Category, Failure
 from mobiletest_automation.model.results import AttemptResult
 from mobiletest_automation.model.run_config import ExecutionMode, RunConfig
+from mobiletest_automation.model.states import Status
 from services.chassis.context import Caller, bind
 from services.chassis.errors import FailedPrecondition, InvalidArgument, NotFound
 from services.chassis.ids import derive_ids
@@ -24,7 +25,6 @@ from services.executor.model.executions import (
 )
 from services.executor.model.lifecycle import queue
 from services.executor.model.runs import ResolvedRuns
-from services.executor.model.states import Status
 from services.executor.ports.executions import ExecutionFilter
 from services.executor.ports.runs import Claim, StopReason
 from services.executor.usecases.starts import ExecutionStarter, SupersessionSweep

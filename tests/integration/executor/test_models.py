@@ -10,7 +10,7 @@ from mobiletest.executor.v1 import executions_pb2 as pb
 from mobiletest.executor.v1 import runs_pb2
 from mobiletest.types.v1 import execution_pb2, run_config_pb2
 
-from services.executor.model.attempts import AttemptMode
+from mobiletest_automation.model.attempts import AttemptMode
 from services.executor.storage.schema import RUNS
 from tests.fakes.llm import FakeEndpoint
 from tests.fakes.shopper import shopper

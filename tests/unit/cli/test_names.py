@@ -15,7 +15,6 @@ from mobiletest_cli.download import download_artifacts, download_to
 from mobiletest_cli.errors import UNREACHABLE, USAGE, CliError
 from mobiletest_cli.flow_files import write_flows
 from mobiletest_cli.names import check_path, file_name, is_id
-from mobiletest_cli.output import Output
 from tests.hostile_texts import TEXTS, controls
 from tests.unit.cli.report_samples import EXECUTION, passed
 
@@ -118,11 +117,11 @@ def test_artifacts_are_written_into_the_folder_of_the_run(tmp_path: Path, name: 
     folder = tmp_path / "a" / "out"
     artifacts = [{"name": name, "url": "x", "kind": "log"}, {"name": "log.txt", "url": "x", "kind": "log"}]
     run: Any = passed(id=EXECUTION, execution_id=EXECUTION, attempts=[{"artifacts": artifacts[1:]}])
-    download_artifacts(api(httpx.Response(200, content=b"x")), Output(quiet=True), run, folder)
+    list(download_artifacts(api(httpx.Response(200, content=b"x")), run, folder))
     assert written(tmp_path) == [Path("a/out", EXECUTION, "log.txt")]
     run["attempts"][0]["artifacts"] = artifacts[:1]
     with suppress(CliError):
-        download_artifacts(api(httpx.Response(200, content=b"x")), Output(quiet=True), run, folder)
+        list(download_artifacts(api(httpx.Response(200, content=b"x")), run, folder))
     assert all(path.parts[:3] == ("a", "out", EXECUTION) and is_plain(path.parts[3]) for path in written(tmp_path))
 
 
@@ -131,7 +130,7 @@ def test_artifacts_that_are_one_file_on_some_system_are_all_kept(tmp_path: Path)
     artifacts = [{"name": name, "url": "x"} for name in names]
     run: Any = passed(id=EXECUTION, execution_id=EXECUTION, attempts=[{"artifacts": artifacts}])
     with suppress(CliError):
-        download_artifacts(api(httpx.Response(200, content=b"x")), Output(quiet=True), run, tmp_path)
+        list(download_artifacts(api(httpx.Response(200, content=b"x")), run, tmp_path))
     assert len({str(path).casefold() for path in written(tmp_path)}) == len(written(tmp_path)) == len(names)
 
 
@@ -162,7 +161,7 @@ def test_no_flow_is_written_over_another(tmp_path: Path) -> None:
 def test_a_run_without_an_id_has_no_folder(tmp_path: Path, name: str) -> None:
     run: Any = passed(id=name, execution_id=EXECUTION, attempts=[{"artifacts": [{"name": "log.txt", "url": "x"}]}])
     with pytest.raises(CliError, match="which is not an id") as refused:
-        download_artifacts(api(httpx.Response(200, content=b"x")), Output(quiet=True), run, tmp_path / "a" / "out")
+        list(download_artifacts(api(httpx.Response(200, content=b"x")), run, tmp_path / "a" / "out"))
     assert refused.value.exit_code == UNREACHABLE
     assert written(tmp_path) == []
 

@@ -31,25 +31,12 @@ def test_a_variable_that_varies_from_run_to_run_is_said_once(capsys: pytest.Capt
     assert err.count("RUN") == 1
 
 
-class OneRunApi:
-    """Answers with one run."""
-
-    def __init__(self, run: Any) -> None:
-        self._run = run
-
-    def get(self, path: str) -> Any:
-        return self._run
-
-    def page_url(self, path: str) -> str:
-        return f"https://tests.example.com/{path}"
-
-
 def test_no_line_of_a_failure_is_a_command_of_the_ci_system(capsys: pytest.CaptureFixture[str]) -> None:
     """Selectors and texts of the screen may have several lines."""
     step = {"index": 0, "text": 'assertVisible: "Total\n::stop-commands::x"'}
     failure = {"category": "assertion_failed", "message": '"Total\n::stop-commands::x" did not appear', "step_index": 0}
     run: Any = {**failed("Pay"), "execution_id": "1", "failure": failure, "attempts": [{"steps": [step]}]}
-    show_failure(OneRunApi(run), Output(), run)  # type: ignore[arg-type]
+    show_failure(Output(), run)
     out = capsys.readouterr().out
     assert out.count("Total ::stop-commands::x") == 2
     assert not any(line.lstrip().startswith("::") for line in out.splitlines())

@@ -27,6 +27,7 @@ from mobiletest_automation.model.run_config import (
     LlmConfig,
     RunConfig,
 )
+from mobiletest_automation.model.states import Status
 from services.chassis.proto_values import struct_to_json, to_enum_member, to_enum_number
 from services.executor.messages import (
     build_config_proto,
@@ -42,7 +43,6 @@ from services.executor.messages import (
 from services.executor.model import lifecycle
 from services.executor.model.attribution import Ci, ExecutionSource
 from services.executor.model.executions import BuildConfig, ExecutionKind, PinnedBuild
-from services.executor.model.states import Status
 from services.executor.plan_reader import resolved_runs
 from tests.unit.executor.model.builders import LIMITS, NOW, claimed_run, execution_of, failing, later
 

@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Sequence
 
 from mobiletest_automation.model.failures import Category
+from mobiletest_automation.model.states import Status
 from services.chassis import metrics
 from services.executor.maintenance.reaper import Reaper
-from services.executor.model.states import Status
 from services.executor.model.workers import KnownWorker, WorkerReport
 from tests.contract.executor.conftest import World
 from tests.contract.executor.executions import claimed, run_of, started

@@ -10,6 +10,7 @@ import pytest
 from mobiletest.types.v1.byte_range_pb2 import ByteRange
 
 from mobiletest_automation.model.results import Artifact, ArtifactGone, AttemptResult
+from mobiletest_automation.model.states import Status
 from services.chassis.byte_ranges import FilePart
 from services.chassis.context import bind, current
 from services.chassis.errors import NotFound, PermissionDenied
@@ -18,7 +19,6 @@ from services.chassis.outbox import OUTBOX
 from services.executor.messages import run_proto
 from services.executor.model.executions import Execution
 from services.executor.model.runs import QuestionPrompt
-from services.executor.model.states import Status
 from services.executor.ports.runs import Claim, RunKey
 from services.executor.storage.change_notifier import ChangeNotifier
 from services.executor.usecases.executions import ExecutionControl

@@ -13,6 +13,7 @@ import pytest
 from mobiletest_automation.flows.environment import Environment
 from mobiletest_automation.model.failures import NO_PLATFORM, Category, Failure
 from mobiletest_automation.model.run_config import ExecutionMode, LlmConfig, RunConfig
+from mobiletest_automation.model.states import Status
 from services.chassis.context import Caller, bind, current
 from services.chassis.errors import FailedPrecondition, InvalidArgument, PermissionDenied, ResourceExhausted
 from services.executor.model.attribution import Ci, ExecutionSource
@@ -20,7 +21,6 @@ from services.executor.model.changes import Change
 from services.executor.model.executions import Execution, ExecutionKind, StartSubject
 from services.executor.model.limits import OrganisationLimits
 from services.executor.model.runs import ResolvedRuns, RunPlan
-from services.executor.model.states import Status
 from services.executor.model.variants import NO_VARIANTS, VARIANTS_LIMIT, Variant, add_variant
 from services.executor.storage.executions import MongoExecutions
 from services.executor.storage.schema import RUNS

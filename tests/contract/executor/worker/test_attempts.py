@@ -11,10 +11,10 @@ from mobiletest_automation.devices.port import Device
 from mobiletest_automation.model.devices import Platform, Session
 from mobiletest_automation.model.failures import NO_PLATFORM
 from mobiletest_automation.model.results import AttemptResult
+from mobiletest_automation.model.states import Status
 from services.chassis import logs
 from services.chassis.object_store import ObjectStore
 from services.executor.model.runs import Run
-from services.executor.model.states import Status
 from services.executor.pools.pool import DEFAULT_POOLS
 from services.executor.pools.pooled_devices import PooledDevices
 from services.executor.ports.runs import Runs

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from mobiletest_automation.model.devices import Platform
-from services.executor.model.states import Status
+from mobiletest_automation.model.states import Status
 from services.executor.ports.runs import RunKey, Runs, StopReason
 from services.executor.storage.runs import MongoRuns
 from services.executor.worker.lease_renewer import MAX_AGE_SECONDS, LeaseRenewer

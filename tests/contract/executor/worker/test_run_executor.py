@@ -7,9 +7,9 @@ import pytest
 
 from mobiletest_automation.model.failures import Category
 from mobiletest_automation.model.results import AttemptResult, StepResult, StepStatus
+from mobiletest_automation.model.states import Status
 from services.chassis.errors import Unavailable
 from services.executor.model.runs import Run
-from services.executor.model.states import Status
 from services.executor.ports.runs import Claim, RunKey, StopReason
 from services.executor.storage.runs import MongoRuns
 from services.executor.worker.run_executor import ActiveRun, RunExecutor

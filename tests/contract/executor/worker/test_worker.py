@@ -3,7 +3,7 @@
 import pytest
 
 from mobiletest_automation.model.devices import Platform
-from services.executor.model.states import Status
+from mobiletest_automation.model.states import Status
 from services.executor.ports.runs import StopReason
 from services.executor.storage.schema import EXECUTIONS
 from services.executor.worker.worker import Worker

@@ -6,9 +6,10 @@ from uuid import uuid4
 from mobiletest_automation.model.devices import Platform
 from mobiletest_automation.model.failures import Category, Failure
 from mobiletest_automation.model.results import AttemptResult
+from mobiletest_automation.model.run_counts import RunCounts, bucket
 from services.executor.model import lifecycle
 from services.executor.model.attribution import ExecutionSource
-from services.executor.model.executions import Execution, ExecutionKind, RunCounts, bucket
+from services.executor.model.executions import Execution, ExecutionKind
 from services.executor.model.runs import Run, RunLimits, RunTarget
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
@@ -45,7 +46,7 @@ def execution_of(*runs: Run) -> Execution:
     """A queued execution with the counts of these runs."""
     counts = RunCounts()
     for run in runs:
-        counts = counts.added(bucket(run))
+        counts = counts.added(bucket(run.status, run.success))
     return Execution(
         id=str(uuid4()),
         org_id=str(uuid4()),

@@ -2,11 +2,11 @@
 
 from mobiletest_automation.model.failures import Category, Failure
 from mobiletest_automation.model.results import AttemptResult
+from mobiletest_automation.model.states import Status
 from services.executor.model import lifecycle
 from services.executor.model.changes import Change, apply_moves, cancel_execution, start_execution
 from services.executor.model.executions import Execution
 from services.executor.model.runs import Run
-from services.executor.model.states import Status
 from tests.unit.executor.model.builders import LIMITS, NOW, execution_of, failing, later, new_run, queued_run
 
 

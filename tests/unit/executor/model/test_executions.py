@@ -5,16 +5,15 @@ from dataclasses import replace
 import pytest
 
 from mobiletest_automation.model.failures import Category
+from mobiletest_automation.model.run_counts import RunCounts, outcome
+from mobiletest_automation.model.states import Status
 from services.executor.model import lifecycle
 from services.executor.model.executions import (
     Execution,
-    RunCounts,
     apply_run_change,
-    outcome,
     status_message,
 )
 from services.executor.model.runs import Run
-from services.executor.model.states import Status
 from tests.unit.executor.model.builders import LIMITS, execution_of, failing, later, passing, queued_run
 
 

@@ -8,10 +8,10 @@ import pytest
 from mobiletest_automation.model.devices import Platform
 from mobiletest_automation.model.failures import Category, Failure
 from mobiletest_automation.model.results import AttemptResult
+from mobiletest_automation.model.states import IllegalTransition, Status
 from services.executor.model import lifecycle
 from services.executor.model.lifecycle import Fenced, NotClaimable
 from services.executor.model.runs import Run
-from services.executor.model.states import IllegalTransition, Status
 from services.executor.model.workers import Fleet, KnownWorker, PoolReport, WorkerReport
 from tests.unit.executor.model.builders import LIMITS, NOW, claimed_run, failing, later, new_run, passing, queued_run
 

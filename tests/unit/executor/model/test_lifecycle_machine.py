@@ -11,15 +11,16 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from mobiletest_automation.model.attempts import AttemptMode
 from mobiletest_automation.model.failures import CANCELLATIONS, Category, Failure
 from mobiletest_automation.model.results import AttemptResult
+from mobiletest_automation.model.run_counts import RunCounts, bucket
+from mobiletest_automation.model.states import NEXT, Status
 from services.executor.model import changes, lifecycle
-from services.executor.model.attempts import AttemptMode
 from services.executor.model.changes import Change
-from services.executor.model.executions import Execution, RunCounts, bucket
+from services.executor.model.executions import Execution
 from services.executor.model.lifecycle import Fenced, NotClaimable, QuestionNotOpen
 from services.executor.model.runs import QuestionPrompt, Run
-from services.executor.model.states import NEXT, Status
 from tests.examples import examples
 from tests.unit.executor.model.builders import LIMITS, NOW, execution_of, new_run
 
@@ -149,7 +150,7 @@ class Story(RuleBasedStateMachine):
 
     @invariant()
     def counts_are_those_of_the_runs(self) -> None:
-        counted = Counter(bucket(run) for run in self.runs)
+        counted = Counter(bucket(run.status, run.success) for run in self.runs)
         assert self.execution.counts == RunCounts(total=len(self.runs), **counted)
 
     @invariant()

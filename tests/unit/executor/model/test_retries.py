@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
+from mobiletest_automation.model.attempts import AttemptMode
 from mobiletest_automation.model.failures import Category
 from mobiletest_automation.model.results import AttemptResult
 from mobiletest_automation.model.run_config import CacheRetryMode, FallbackTrigger, RunConfig
+from mobiletest_automation.model.states import Status
 from services.executor.model import lifecycle
-from services.executor.model.attempts import AttemptMode
 from services.executor.model.retries import extra_modes, may_ask_model, may_use_cache
 from services.executor.model.runs import Run
-from services.executor.model.states import Status
 from tests.unit.executor.model.builders import LIMITS, claimed_run, failing, later, passing
 
 CACHE_FAILED = replace(failing(), cache_failed=True)

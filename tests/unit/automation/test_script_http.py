@@ -10,13 +10,12 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
+from mobiletest_automation.scripting import http_client as script_http
 from mobiletest_automation.scripting.engine import Script, ScriptEngine
 from mobiletest_automation.scripting.http import FormField, HttpFailed, HttpRequest
+from mobiletest_automation.scripting.http_client import ScriptHttp, redirected_headers
 from mobiletest_automation.scripting.limits import ScriptError
 from mobiletest_automation.web_addresses import PUBLIC_ONLY, AddressPolicy
-from services.executor.model.limits import OrganisationLimits
-from services.executor.worker import script_http
-from services.executor.worker.script_http import ScriptHttp, redirected_headers
 
 HERE = AddressPolicy.parse(["127.0.0.0/8"])
 SECRET_HEADERS = {
@@ -26,16 +25,6 @@ SECRET_HEADERS = {
     "X-Shop-Token": "x",
     "Referer": "http://x/",
 }
-
-
-class Limits:
-    """The limits of every organisation."""
-
-    def __init__(self, *hosts: str) -> None:
-        self._limits = OrganisationLimits(script_hosts=hosts)
-
-    async def get(self, org_id: str) -> OrganisationLimits:
-        return self._limits
 
 
 async def echo(request: web.Request) -> web.Response:
@@ -125,7 +114,10 @@ pytestmark = pytest.mark.usefixtures("names")
 
 
 def http(*hosts: str, addresses: AddressPolicy = HERE) -> ScriptHttp:
-    return ScriptHttp(Limits(*hosts), addresses, "org")
+    async def read_hosts() -> tuple[str, ...]:
+        return hosts
+
+    return ScriptHttp(read_hosts, addresses)
 
 
 def url(server: TestServer, path: str, host: str = "api.example.test") -> str:

@@ -1,4 +1,4 @@
-"""Sends the HTTP requests of scripts: to hosts that the organisation may call, and to public addresses only.
+"""Sends the HTTP requests of scripts: to the hosts that a test may call, and to the addresses that it may reach.
 
 Names are resolved where they are connected to, so a name cannot mean another address a moment later, and each redirect
 is checked as the first request.
@@ -6,7 +6,7 @@ is checked as the first request.
 
 import asyncio
 import codecs
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from urllib.parse import urljoin
@@ -27,7 +27,6 @@ from mobiletest_automation.scripting.http import (
     HttpResponse,
 )
 from mobiletest_automation.web_addresses import AddressPolicy, AddressRefused, web_host
-from services.executor.ports.limits import OrganisationLimitsSource
 
 SECONDS = 30.0
 """For a request with its redirects."""
@@ -78,20 +77,22 @@ _OF_CONTENT = frozenset(
 )
 """Headers that say something about a body, and do not go along without it (RFC 9110, section 15.4)."""
 
+ReadHosts = Callable[[], Awaitable[Iterable[str]]]
+"""The names of the hosts that a test may call now, as `AddressPolicy.names`."""
+
 
 class ScriptHttp:
     """The http module of one attempt's scripts."""
 
-    def __init__(self, limits: OrganisationLimitsSource, addresses: AddressPolicy, org_id: str) -> None:
-        """`addresses` are those that the operator lets tests reach beside the public ones."""
-        self._limits = limits
+    def __init__(self, read_hosts: ReadHosts, addresses: AddressPolicy) -> None:
+        """`addresses` are those that tests may reach beside the public ones."""
+        self._read_hosts = read_hosts
         self._addresses = addresses
-        self._org_id = org_id
         self._left = REQUESTS_LIMIT
 
     async def send(self, request: HttpRequest) -> HttpResponse:
         """The response. Raise HttpFailed, whose message has no path: a part of it may be a secret."""
-        hosts = AddressPolicy(frozenset((await self._limits.get(self._org_id)).script_hosts))
+        hosts = AddressPolicy(frozenset(await self._read_hosts()))
         if not hosts.names:
             raise HttpFailed("not available here: the organisation has no hosts (limit script_hosts)")
         if self._left <= 0:

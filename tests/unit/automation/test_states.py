@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.executor.model.states import IllegalTransition, Status, advance
+from mobiletest_automation.model.states import IllegalTransition, Status, advance
 
 OPEN = ["initializing", "initialized", "queued", "running"]
 

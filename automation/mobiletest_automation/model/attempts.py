@@ -1,6 +1,6 @@
 """One attempt of a run: which worker made it, on which device, its steps, and how it ended."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from mobiletest_automation.model.failures import CANCELLATIONS, Category, Failure, Fault
 from mobiletest_automation.model.results import Artifact, AttemptResult, StepResult
-from services.executor.model.states import Status, advance
+from mobiletest_automation.model.states import Status, advance
 
 
 class AttemptMode(StrEnum):
@@ -102,3 +102,19 @@ def is_flaky(attempts: Iterable[Attempt]) -> bool:
         one.failed_verdict and not (one.cache_failed and then.mode is AttemptMode.UNCACHED)
         for one, then in pairwise(tried)
     )
+
+
+def simulation(attempts: Sequence[Attempt], version: str | None) -> str | None:
+    """What a simulated device ran instead of the app, in a sentence; None if the last attempt had no such device.
+
+    `version` is that of the build, None for an unknown one.
+    """
+    last = attempts[-1] if attempts else None
+    if last is None or not last.simulated:
+        return None
+    build = f"build {version}" if version else "the build"
+    if last.built_in_model is None:
+        return f"A simulated device runs a model instead of the app ({build})."
+    if last.built_in_model:
+        return f"A simulated device ran its built-in model instead of {build}: the result says nothing about {build}."
+    return f"A simulated device ran a model of the app instead of the app ({build})."

@@ -1,0 +1,1 @@
+"""Runs flows in this process, without a server. The extra `local` of the distribution has what it needs."""

@@ -1,0 +1,236 @@
+"""`mobiletest run --local`: prepares, runs, reports, and decides on the exit code, all in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import structlog
+
+from mobiletest_automation import logs
+from mobiletest_automation.web_addresses import EVERY_NAME, EVERYWHERE
+from mobiletest_cli.errors import TIMEOUT, CliError
+from mobiletest_cli.interruption import Interrupted
+from mobiletest_cli.local_run.devices import ChosenDevice, choose_device
+from mobiletest_cli.local_run.machine import Machine, ThisMachine
+from mobiletest_cli.local_run.preparation import prepare
+from mobiletest_cli.local_run.results import LocalResults, LocalRun
+from mobiletest_cli.local_run.runner import CLOSE_SECONDS, LocalRunner, Plan
+from mobiletest_cli.local_run.sessions import OneDevice, running_hub
+from mobiletest_cli.output import Output
+from mobiletest_cli.progress_display import Display
+from mobiletest_cli.results.files import Destinations, ResultFiles
+from mobiletest_cli.results.publication import publish
+from mobiletest_cli.results.report import Report
+from mobiletest_cli.verdict import exit_code
+
+if TYPE_CHECKING:
+    from mobiletest_automation.model_ports import ModelProvider
+    from mobiletest_automation.scripting.http import HttpRequest, HttpResponse, SendHttp
+    from mobiletest_cli.start import Selection
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+@dataclass(frozen=True)
+class LocalOptions:
+    """How to run. `timeout` is in seconds, for all flows together; `capabilities` are NAME=VALUE."""
+
+    device: str | None = None
+    capabilities: Sequence[str] = ()
+    timeout: float | None = None
+    fail_on_timeout: bool = True
+
+
+class LocalTestRun:
+    """Runs what is selected, once."""
+
+    def __init__(self, output: Output, destinations: Destinations, *, machine: Machine | None = None) -> None:
+        self._output = output
+        self._destinations = destinations
+        self._machine = machine or ThisMachine()
+
+    def run(self, wanted: Selection, options: LocalOptions) -> int:
+        """The exit code. CliError: it could not be started. A signal ends it, and closes the session first."""
+        self._destinations.check(wait=True)
+        device = choose_device(self._machine, options.device, wanted.platform, options.capabilities)
+        plan, files = prepare(self._output, wanted, device)
+        results = LocalResults(str(uuid4()), wanted.name or wanted.workspace or Path.cwd().name or "mobiletest")
+        app = wanted.app_files[0] if wanted.app_files else None
+        evidence = self._destinations.artifacts or Path(tempfile.mkdtemp(prefix="mobiletest-"))
+        with _logs_shown(self._output), running_hub(device) as running:
+            work = _Work(self._output, results, evidence, options)
+            reason = asyncio.run(work.run(plan, running, app))
+        results.finish_evidence(self._output)
+        _remove_if_empty(evidence)
+        execution = results.execution(cancelled=isinstance(reason, Interrupted))
+        paths = {run.path: files.display_path(run.path) for run in results.runs}
+        report = Report(execution, results.documents(), None, paths, "", files.display_path)
+        code = exit_code(execution, None)
+        if reason is not None and not (reason.exit_code == TIMEOUT and not options.fail_on_timeout):
+            code = reason.exit_code
+        return publish(self._output, ResultFiles(results, self._output, self._destinations), report, code, error=reason)
+
+
+class _Work:
+    """The part that runs in an event loop."""
+
+    def __init__(self, output: Output, results: LocalResults, evidence: Path, options: LocalOptions) -> None:
+        self._output = output
+        self._results = results
+        self._evidence = evidence
+        self._options = options
+        self._reason: CliError | None = None
+        self._display = Display(output)
+
+    async def run(self, plan: Plan, device: ChosenDevice, app: Path | None) -> CliError | None:
+        """Run the plan; why it ended early, None if it did not."""
+        async with AsyncExitStack() as stack:
+            devices = OneDevice(device, app)
+            runner = LocalRunner(
+                devices,
+                self._results,
+                self._evidence,
+                on_change=self._show,
+                on_defect=self._show_defect,
+                models=await _open_models(stack, os.environ),
+                new_http=_new_http,
+            )
+            task = asyncio.ensure_future(runner.run(plan, lambda: str(uuid4())))
+            with self._stopped_by_signals(task, devices), self._live():
+                await self._wait(task)
+            await devices.close(CLOSE_SECONDS)
+            if self._reason is not None and device.hub:
+                self._output.say(f"Closed the session on {device.name}.")
+        return self._reason
+
+    async def _wait(self, task: asyncio.Future[None]) -> None:
+        seconds = self._options.timeout
+        try:
+            async with asyncio.timeout(seconds):
+                await task
+        except TimeoutError:
+            self._reason = CliError(f"the flows have not ended within {seconds:g} s", TIMEOUT)
+        except asyncio.CancelledError:
+            if self._reason is None:
+                raise
+
+    def _show(self, run: LocalRun) -> None:
+        self._display.tally.add_execution(self._results.execution())
+        self._display.show_runs([self._results.document(run)])
+
+    def _show_defect(self, error: Exception) -> None:
+        if os.environ.get("MOBILETEST_DEBUG"):
+            self._output.traceback(error)
+
+    @contextmanager
+    def _live(self) -> Iterator[None]:
+        if not self._output.live:
+            yield
+            return
+        with self._output.status(lambda: self._display.line(0.0)):
+            yield
+
+    @contextmanager
+    def _stopped_by_signals(self, task: asyncio.Future[None], devices: OneDevice) -> Iterator[None]:
+        """The first signal cancels the task, which closes its session; the second ends the process at once."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        loop = asyncio.get_running_loop()
+
+        def stop(number: int) -> None:
+            if self._reason is not None:
+                os._exit(128 + number)
+            self._reason = Interrupted(number)
+            what = f"closing the session on {devices.open.info.name} ..." if devices.open else "stopping ..."
+            self._output.say(f"{what[0].upper()}{what[1:]} Again to leave at once.")
+            task.cancel()
+
+        for number in _SIGNALS:
+            loop.add_signal_handler(number, stop, number)
+        try:
+            yield
+        finally:
+            for number in _SIGNALS:
+                loop.remove_signal_handler(number)
+
+
+async def _open_models(stack: AsyncExitStack, environ: Mapping[str, str]) -> ModelProvider | None:
+    """The models that the variables MOBILETEST_LLM_* name; None without MOBILETEST_LLM_BASE_URL.
+
+    CliError: a variable cannot be used.
+    """
+    if not environ.get("MOBILETEST_LLM_BASE_URL"):
+        return None
+    from mobiletest_automation.llm.budget import ModelBudget
+    from mobiletest_automation.llm.chat_client import open_client
+    from mobiletest_automation.llm.language_models import LanguageModels
+    from mobiletest_cli.local_run.models import read_budget, read_endpoint
+
+    client = await stack.enter_async_context(open_client(read_endpoint(environ)))
+    budget: ModelBudget = read_budget(environ)
+    return LanguageModels(client, budget)
+
+
+def _new_http() -> SendHttp:
+    """What sends the requests of the scripts of one attempt: to every host, since this is the machine of their author.
+
+    It is imported with the first request.
+    """
+
+    async def read_hosts() -> Sequence[str]:
+        return (EVERY_NAME,)
+
+    @cache
+    def sender() -> SendHttp:
+        from mobiletest_automation.scripting.http_client import ScriptHttp
+
+        return ScriptHttp(read_hosts, EVERYWHERE).send
+
+    async def send(request: HttpRequest) -> HttpResponse:
+        return await sender()(request)
+
+    return send
+
+
+class _LogLines:
+    """Shows logs as lines of the command."""
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+
+    def msg(self, line: str) -> None:
+        self._output.say(logs.redact_text(logs.mask_text(line)))
+
+    debug = info = warning = error = critical = exception = msg
+
+
+@contextmanager
+def _logs_shown(output: Output) -> Iterator[None]:
+    """Show logs as lines of the command if MOBILETEST_DEBUG is set: they are for operators of servers."""
+    earlier = structlog.get_config()
+    if os.environ.get("MOBILETEST_DEBUG"):
+        renderer = structlog.dev.ConsoleRenderer(colors=False)
+        structlog.configure(processors=[renderer], logger_factory=lambda *_: _LogLines(output))
+    else:
+        structlog.configure(processors=[], logger_factory=structlog.ReturnLoggerFactory())
+    try:
+        yield
+    finally:
+        structlog.configure(**earlier)
+
+
+def _remove_if_empty(folder: Path) -> None:
+    if folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()

@@ -1,0 +1,169 @@
+"""The devices of this machine: which there are, and the one to run on."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from mobiletest_cli.errors import USAGE, CliError
+from mobiletest_cli.local_run.machine import Machine
+
+APPIUM = "http://127.0.0.1:4723"
+CHROMEDRIVER = "http://127.0.0.1:9515"
+SIMULATED, CHROME = "simulated", "chrome"
+ANDROID, IOS = "Android", "iOS"
+_UDID = re.compile(r"[0-9a-fA-F]{40}|[0-9a-fA-F]{8}-[0-9a-fA-F]{16}|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_AUTOMATION = {ANDROID: "UiAutomator2", IOS: "XCUITest"}
+_START_APPIUM = "start Appium: appium (npm install -g appium, then appium driver install uiautomator2)"
+_INSTALL_CHROMEDRIVER = f"install chromedriver for your version of Chrome, or start it at {CHROMEDRIVER}"
+
+
+@dataclass(frozen=True)
+class FoundDevice:
+    """A device, or a program that devices need: what `--device` takes, and what is missing ("" if nothing is)."""
+
+    name: str
+    description: str
+    missing: str = ""
+
+
+@dataclass(frozen=True)
+class ChosenDevice:
+    """The device to run on. `hub` is the address of its WebDriver server; "" for a simulated one.
+
+    `driver` is the program to start as its hub, if none runs.
+    """
+
+    name: str
+    platform: str
+    hub: str = ""
+    driver: str = ""
+    capabilities: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_simulated(self) -> bool:
+        return not (self.hub or self.driver)
+
+    @property
+    def is_browser(self) -> bool:
+        return "browserName" in self.capabilities
+
+
+def find_devices(machine: Machine) -> list[FoundDevice]:
+    """What there is, and what is missing."""
+    has_appium = machine.is_hub(APPIUM)
+    phones = [
+        FoundDevice(serial, description, "" if has_appium else _START_APPIUM)
+        for serial, description in _phones(machine).items()
+    ]
+    if not phones:
+        missing = "connect a phone with USB debugging, or start an emulator"
+        missing = missing if machine.find_program("adb") else "install Android's platform-tools, which have adb"
+        phones = [FoundDevice("-", "Android devices (adb devices)", missing)]
+    driver = machine.find_program("chromedriver")
+    runs = machine.is_hub(CHROMEDRIVER)
+    return [
+        *phones,
+        FoundDevice(APPIUM, "Appium", "" if has_appium else _START_APPIUM),
+        FoundDevice(
+            CHROME, driver or f"chromedriver at {CHROMEDRIVER}", "" if driver or runs else _INSTALL_CHROMEDRIVER
+        ),
+        FoundDevice(SIMULATED, "runs a model, not the app; also simulated:ios"),
+    ]
+
+
+def choose_device(
+    machine: Machine, name: str | None, platform: str | None = None, capabilities: Sequence[str] = ()
+) -> ChosenDevice:
+    """The device of this name; without one the only phone. CliError: there is none, or something it needs is missing.
+
+    `capabilities` are NAME=VALUE, for the session.
+    """
+    wanted = read_capabilities(capabilities)
+    if name is None:
+        name = _only_phone(machine)
+    kind, _, chosen = name.partition(":")
+    if kind == SIMULATED:
+        chosen = {"": platform or ANDROID, "android": ANDROID, "ios": IOS}.get(chosen.lower(), "")
+        if not chosen:
+            raise CliError(f'--device "{name}" is no simulated device', USAGE, "simulated, or simulated:ios")
+        device = ChosenDevice(f"simulated-{chosen.lower()}", chosen)
+    elif name == CHROME:
+        device = _browser(machine, wanted)
+    elif name.startswith(("http://", "https://")):
+        device = ChosenDevice(name, platform or ANDROID, name, capabilities=_of_hub(platform or ANDROID, wanted))
+    else:
+        device = _phone(machine, name, wanted)
+    if platform and device.platform != platform and not device.is_browser:
+        raise CliError(f"--device {name} is for {device.platform}, and --platform is {platform}", USAGE)
+    return device
+
+
+def read_capabilities(texts: Sequence[str]) -> dict[str, Any]:
+    """The capabilities of NAME=VALUE, whose value may be JSON. CliError: one has no name or value."""
+    capabilities: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not (name and equals):
+            raise CliError(f'--capability "{text}" has no value', USAGE, "Such as --capability appium:locale=de")
+        try:
+            capabilities[name] = json.loads(value)
+        except ValueError:
+            capabilities[name] = value
+    return capabilities
+
+
+def _phones(machine: Machine) -> dict[str, str]:
+    """The devices that adb can use, by their serials."""
+    adb = machine.find_program("adb")
+    lines = machine.read_output([adb, "devices", "-l"]).splitlines() if adb else []
+    rows = [line.split() for line in lines[1:]]
+    return {row[0]: _model(row[2:]) for row in rows if len(row) > 1 and row[1] == "device"}
+
+
+def _model(details: Sequence[str]) -> str:
+    """The model in the details of adb: `model:Pixel_9 device:tokay`."""
+    named = dict(detail.partition(":")[::2] for detail in details)
+    return named.get("model", "Android device").replace("_", " ")
+
+
+def _only_phone(machine: Machine) -> str:
+    phones = _phones(machine)
+    if len(phones) == 1:
+        return next(iter(phones))
+    there_are = f"there are {', '.join(phones)}" if phones else "no phone or emulator is connected"
+    hint = "Name one: --device simulated (runs a model, not the app), SERIAL, chrome, or the URL of an Appium server"
+    raise CliError(f"no device to run on: {there_are}", USAGE, hint)
+
+
+def _phone(machine: Machine, name: str, wanted: Mapping[str, Any]) -> ChosenDevice:
+    phones = _phones(machine)
+    if name not in phones and not _UDID.fullmatch(name):
+        known = ", ".join([*phones, CHROME, SIMULATED])
+        raise CliError(
+            f'there is no device "{name}"', USAGE, f"There are {known}; mobiletest devices --local says more"
+        )
+    if not machine.is_hub(APPIUM):
+        raise CliError(f"no Appium server answers at {APPIUM}", USAGE, f"{_START_APPIUM[0].upper()}{_START_APPIUM[1:]}")
+    platform = ANDROID if name in phones else IOS
+    capabilities = {"appium:udid": name, **_of_hub(platform, wanted)}
+    return ChosenDevice(name, platform, APPIUM, capabilities=capabilities)
+
+
+def _of_hub(platform: str, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    if "browserName" in wanted and not any(name.startswith("appium:") for name in wanted):
+        return dict(wanted)
+    return {"platformName": platform, "appium:automationName": _AUTOMATION[platform], **wanted}
+
+
+def _browser(machine: Machine, wanted: Mapping[str, Any]) -> ChosenDevice:
+    capabilities = {"browserName": "chrome", "goog:loggingPrefs": {"browser": "ALL"}, **wanted}
+    if driver := machine.find_program("chromedriver"):
+        return ChosenDevice(CHROME, ANDROID, driver=driver, capabilities=capabilities)
+    if machine.is_hub(CHROMEDRIVER):
+        return ChosenDevice(CHROME, ANDROID, CHROMEDRIVER, capabilities=capabilities)
+    hint = f"{_INSTALL_CHROMEDRIVER[0].upper()}{_INSTALL_CHROMEDRIVER[1:]}"
+    raise CliError("there is no chromedriver", USAGE, hint)

@@ -1,0 +1,170 @@
+"""What a run without a server runs: the flows of a folder, their variables, the app, and the models to ask."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from mobiletest_automation.devices.port import Build
+from mobiletest_automation.flows.configuration import properties_of
+from mobiletest_automation.flows.environment import (
+    InvalidEnvironment,
+    check_environment,
+    is_secret,
+    text_of,
+)
+from mobiletest_cli.build_upload import read_file
+from mobiletest_cli.errors import INVALID_FILE, USAGE, CliError
+from mobiletest_cli.local_run.devices import ChosenDevice
+from mobiletest_cli.local_run.runner import Plan, PlannedFlow
+from mobiletest_cli.output import Output
+from mobiletest_cli.shell_variables import shell_variables
+from mobiletest_cli.validation import ERROR, render, validate
+from mobiletest_cli.workspace import Workspace, find_files
+from mobiletest_cli.workspace_import import select
+
+if TYPE_CHECKING:
+    from mobiletest_automation.flows.environment import VariableValue
+    from mobiletest_automation.flows.found_workspace import FoundFlow, FoundWorkspace
+    from mobiletest_cli.api_types import ImportTestsResult
+    from mobiletest_cli.start import Selection
+
+_PAGE = ("http://", "https://")
+
+
+def prepare(output: Output, wanted: Selection, device: ChosenDevice) -> tuple[Plan, Workspace]:
+    """The plan, and the folder that it is of. CliError: a flow, a variable or the app cannot be used."""
+    files = find_files(wanted.paths)
+    found = _checked_flows(output, files)
+    chosen = select(
+        _as_imported(found),
+        files.selected,
+        names=wanted.tests,
+        tags=wanted.tags,
+        excluded_tags=wanted.excluded_tags,
+    )
+    flows = {flow.path: flow for flow in found.flows}
+    planned = [_planned(flows[test["path"]], files, found.order) for test in chosen]
+    variables, secrets = _variables(output, files, wanted)
+    plan = Plan(
+        flows=planned,
+        platform=device.platform,
+        build=_build(wanted.app_files, device, planned),
+        variables=variables,
+        secrets=secrets,
+        retries=wanted.retries or 0,
+        continue_on_failure=found.continue_on_failure,
+    )
+    return plan, files
+
+
+def _checked_flows(output: Output, files: Workspace) -> FoundWorkspace:
+    """The flows of the folder, after what is to be noticed was said. CliError: one of them cannot be run."""
+    problems = validate(files)
+    lines = {
+        severity: [
+            line
+            for problem in problems
+            if (problem.severity == ERROR) == (severity == ERROR)
+            for line in render(problem, files.text(problem.file), files.display_path(problem.file))
+        ]
+        for severity in (ERROR, "notice")
+    }
+    for line in lines["notice"]:
+        output.say(line)
+    found = files.find_flows()
+    if lines[ERROR] or found is None:
+        count = len({problem.file for problem in problems if problem.severity == ERROR})
+        raise CliError(f"{count} flow{'s' if count > 1 else ''} cannot be run:", INVALID_FILE, details=lines[ERROR])
+    return found
+
+
+def _as_imported(found: FoundWorkspace) -> ImportTestsResult:
+    """The flows as an import names them: their paths are the ids."""
+    tests = [
+        {"path": flow.path, "test_id": flow.path, "name": flow.name, "tags": list(flow.tags)} for flow in found.flows
+    ]
+    answer: Any = {"created": tests, "changed": [], "unchanged": [], "flows_order": list(found.order)}
+    return cast("ImportTestsResult", answer)
+
+
+def _planned(flow: FoundFlow, files: Workspace, order: Sequence[str]) -> PlannedFlow:
+    return PlannedFlow(
+        path=flow.path,
+        name=flow.name,
+        steps=flow.steps,
+        positions=flow.positions,
+        files={file.path: files.paths[file.path] for file in flow.files},
+        properties=properties_of(json.loads(flow.steps)),
+        in_order=flow.path in order,
+    )
+
+
+def _variables(output: Output, files: Workspace, wanted: Selection) -> tuple[Mapping[str, str], frozenset[str]]:
+    """The values of the variables, and the names of those that nobody may read. CliError: one has no value."""
+    shell = {name: value for name, value in shell_variables(files, wanted.shell).items() if name not in wanted.env}
+    if shell:
+        output.say(f"From the environment: {', '.join(sorted(shell))}.")
+    try:
+        env = check_environment({**shell, **wanted.env}, "env")
+    except InvalidEnvironment as error:
+        raise CliError(str(error), USAGE) from None
+    values = {name: _value(name, value, wanted.shell) for name, value in env.items()}
+    return values, frozenset(name for name, value in env.items() if is_secret(name, value))
+
+
+def _value(name: str, value: VariableValue, environ: Mapping[str, str]) -> str:
+    """The text of a variable; that of a secret of a server is the environment's variable of the same name."""
+    text = text_of(value)
+    if text is not None:
+        return text
+    if name not in environ:
+        secret = cast("Mapping[str, str]", value)["secret"]
+        message = f'{name} refers to the secret "{secret}" of a server, and the environment has no {name}'
+        raise CliError(message, USAGE, f"Export it: export {name}=...")
+    return environ[name]
+
+
+def _build(app_files: Sequence[Path], device: ChosenDevice, flows: Sequence[PlannedFlow]) -> Build:
+    """The app to install. CliError: the device cannot install it."""
+    if len(app_files) > 1:
+        raise CliError("a run without a server has one app file", USAGE, "Run the platforms one after the other")
+    if device.is_browser:
+        if app_files:
+            raise CliError(
+                f"{app_files[0]}: a browser installs no app", USAGE, "The flow names its page: url: https://..."
+            )
+        return Build(static_url=_page_of(flows))
+    if not app_files:
+        return Build()
+    [file] = app_files
+    read = read_file(file)
+    if read.platform and read.platform != device.platform:
+        raise CliError(f"{file}: is for {read.platform}, and {device.name} for {device.platform}", INVALID_FILE)
+    return Build(
+        app_name=file.stem,
+        version=read.version or "",
+        package_name=read.package_name,
+        read=_beginning_of(file),
+    )
+
+
+def _page_of(flows: Sequence[PlannedFlow]) -> str | None:
+    """The page that the header of the first flow with one names."""
+    for flow in flows:
+        header = next(iter(json.loads(flow.steps)), None)
+        named = [header.get(key) for key in ("url", "appId")] if isinstance(header, dict) else []
+        for page in named:
+            if isinstance(page, str) and page.startswith(_PAGE):
+                return page
+    return None
+
+
+def _beginning_of(file: Path) -> Callable[[int], Awaitable[bytes]]:
+    async def read(limit: int) -> bytes:
+        with file.open("rb") as opened:
+            return opened.read(limit)
+
+    return read
