@@ -27,7 +27,7 @@ from services.executor.ports.baselines import Baselines, TestKey
 from services.executor.ports.runs import Artifacts, Claim, Progress
 from services.executor.worker.build_provider import BuildProvider
 from services.executor.worker.model_quota import DailyModelQuota
-from services.executor.worker.processes.host import AttemptHost, Services
+from services.executor.worker.processes.host import AttemptHost, AttemptModels, Services
 from services.executor.worker.processes.limits import CpuAllowance
 from services.executor.worker.processes.messages import ModelOffer, RunAttempt
 from services.executor.worker.processes.pool import AttemptProcesses
@@ -129,10 +129,8 @@ class AutomatedAttempts:
         order = RunAttempt(
             request=request,
             cpu=self._cpu,
+            ports=host.server.available,
             model=ModelOffer(model.client.endpoint.models, model.budget) if model is not None else None,
-            has_cache=self._cache is not None,
-            has_human=services.human is not None,
-            has_build_file=build.read is not None,
             files=tuple(services.files),
         )
         try:
@@ -144,19 +142,23 @@ class AutomatedAttempts:
             await self._release(host)
 
     def _services(self, claim: Claim) -> Services:
-        models = self._models
+        secrets = self._models.secrets if self._models is not None else ()
         return Services(
             devices=self._pools,
-            evidence=AttemptEvidence(self._artifacts, claim, models.secrets if models is not None else ()),
+            evidence=AttemptEvidence(self._artifacts, claim, secrets),
             cache=self._cache,
-            models=models.client if models is not None else None,
-            budget=BudgetTracker(models.budget, models.quota, claim.run.org_id) if models is not None else None,
+            models=self._open_models(claim.run.org_id),
             human=self._human(claim),
             files={file.path: partial(self._builds.read_test_file, claim, file) for file in claim.plan.files},
             baselines=partial(self._baselines.load, TestKey(claim.run.org_id, claim.run.target.test_id)),
             http=self._http_for(claim.run.org_id) if self._http_for is not None else None,
             on_session=self._sessions.recorder(claim),
         )
+
+    def _open_models(self, org_id: str) -> AttemptModels | None:
+        if self._models is None:
+            return None
+        return AttemptModels(self._models.client, BudgetTracker(self._models.budget, self._models.quota, org_id))
 
     def _request(self, claim: Claim, platform: Platform, build: Build) -> AttemptRequest:
         plan = claim.plan

@@ -11,7 +11,7 @@ from mobiletest_automation.attempt_request import AttemptRequest
 from mobiletest_automation.devices.port import NO_BUILD, Build, Seed
 from mobiletest_automation.llm.budget import ModelBudget
 from mobiletest_automation.model.results import AttemptResult
-from mobiletest_automation.model.run_config import FallbackTrigger, RunConfig
+from mobiletest_automation.model.run_config import FallbackTrigger, LlmConfig, RunConfig
 from services.chassis.child_process import ChildLimits, ChildProcess, start_child
 from services.executor.pools.pool import DEFAULT_POOLS
 from services.executor.pools.pooled_devices import PooledDevices
@@ -26,6 +26,7 @@ from tests.fakes.devices import FakeEvidence
 
 IN_BOTH = pytest.mark.parametrize("processes", ["tasks", "processes"], indirect=True)
 """For tests of what crosses the border between worker and process; the messages are the same in tasks."""
+MODELS = LlmConfig(primary_model="main")
 NEVER = RunConfig(fallback_trigger=FallbackTrigger.NEVER)
 
 
@@ -86,14 +87,11 @@ class AttemptWorld:
         request = AttemptRequest(
             **{"run_id": "run", "attempt": 1, "platform": "android", "steps": list(steps), "config": NEVER, **fields}
         )
-        model = services.models
         order = RunAttempt(
             request=request,
             cpu=self.limits.cpu,
-            model=ModelOffer(model.endpoint.models, ModelBudget()) if model is not None else None,
-            has_cache=services.cache is not None,
-            has_human=services.human is not None,
-            has_build_file=build.read is not None,
+            ports=host.server.available,
+            model=ModelOffer(MODELS, ModelBudget()) if services.models is not None else None,
             files=tuple(services.files),
         )
         try:

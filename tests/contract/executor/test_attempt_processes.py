@@ -12,7 +12,7 @@ from mobiletest_automation.llm.chat_protocol import ChatRequest, Reply, ToolCall
 from mobiletest_automation.model.baseline_keys import key_of_artifact
 from mobiletest_automation.model.failures import Category, Fault
 from mobiletest_automation.model.results import StepStatus
-from mobiletest_automation.model.run_config import LlmConfig, RunConfig
+from mobiletest_automation.model.run_config import RunConfig
 from mobiletest_automation.ports import HumanQuestion
 from services.chassis.child_process import preload
 from services.chassis.errors import Unavailable
@@ -20,9 +20,9 @@ from services.chassis.mongo import Mongo
 from services.executor import telemetry
 from services.executor.storage.step_cache import MongoStepCache
 from services.executor.worker.processes.attempt_process import AttemptProcess
-from services.executor.worker.processes.host import ReadsFile
+from services.executor.worker.processes.host import AttemptModels, ReadsFile
 from services.executor.worker.processes.pool import AttemptProcesses
-from tests.contract.executor.attempt_worlds import BUSY, CROWDED, IN_BOTH, AttemptWorld, app
+from tests.contract.executor.attempt_worlds import BUSY, CROWDED, IN_BOTH, MODELS, AttemptWorld, app
 from tests.eventually import eventually
 
 
@@ -34,7 +34,7 @@ def fork_server() -> None:
 class Model:
     """The port `ChatModel`: says that a task is done."""
 
-    endpoint = ModelEndpoint(base_url="http://model", models=LlmConfig(primary_model="main"))
+    endpoint = ModelEndpoint(base_url="http://model", models=MODELS)
 
     def __init__(self) -> None:
         self.asked: list[ChatRequest] = []
@@ -161,7 +161,7 @@ async def test_a_build_that_cannot_be_read_fails_the_attempt_with_its_category(w
 @IN_BOTH
 async def test_the_worker_asks_models_and_counts_what_they_cost(world: AttemptWorld) -> None:
     model = Model()
-    world.services = {"models": model, "budget": BudgetTracker(ModelBudget(tokens=15))}
+    world.services = {"models": AttemptModels(model, BudgetTracker(ModelBudget(tokens=15)))}
     result = await world.run("Make me happy", config=RunConfig())
     assert [step.model_tokens for step in result.steps] == [10]
     assert result.failure is not None
@@ -179,7 +179,7 @@ class Judge(Model):
 
 async def test_the_worker_asks_models_about_screens(world: AttemptWorld) -> None:
     model = Judge()
-    world.services = {"models": model, "budget": BudgetTracker(ModelBudget())}
+    world.services = {"models": AttemptModels(model, BudgetTracker(ModelBudget()))}
     result = await world.run({"assertWithAI": {"assertion": "It can be paid", "optional": False}})
     assert result.failure is None
     assert [(step.message, step.model_calls, step.model_tokens) for step in result.steps] == [("seen", 1, 10)]
@@ -202,7 +202,8 @@ async def test_a_person_can_help(world: AttemptWorld) -> None:
 
 
 async def test_the_step_cache_is_the_workers_and_its_use_is_counted(world: AttemptWorld, mongo: Mongo) -> None:
-    world.services = {"cache": MongoStepCache(mongo, 30), "models": Model(), "budget": BudgetTracker(ModelBudget())}
+    models = AttemptModels(Model(), BudgetTracker(ModelBudget()))
+    world.services = {"cache": MongoStepCache(mongo, 30), "models": models}
     misses = telemetry.step_cache.labels("miss")._value
     before = misses.get()
     await world.run("Make me happy", config=RunConfig())

@@ -38,6 +38,24 @@ async def test_the_worker_sends_the_requests_of_scripts(processes: AttemptProces
     assert failure.message.endswith("http: evil is not among the hosts")
 
 
+async def test_a_script_sends_a_file_that_is_no_text(processes: AttemptProcesses) -> None:
+    sent: list[HttpRequest] = []
+
+    async def take(request: HttpRequest) -> HttpResponse:
+        sent.append(request)
+        return HttpResponse(status=200, body="", headers={})
+
+    async def read() -> bytes:
+        return b"\x89PNG\xff\x00"
+
+    world = AttemptWorld(processes, services={"http": take, "files": {"cat.png": read}})
+    step = script("http.post('http://a.b', {multipartForm: {photo: {filePath: 'cat.png'}}})")
+    assert (await world.run(step)).failure is None
+    assert [(field.name, field.file, field.content) for field in sent[0].form] == [
+        ("photo", "cat.png", b"\x89PNG\xff\x00")
+    ]
+
+
 async def test_without_a_sender_scripts_have_no_network(processes: AttemptProcesses) -> None:
     failure = (await AttemptWorld(processes).run(script("http.get('http://a.b')"))).failure
     assert failure is not None

@@ -189,5 +189,5 @@ async def test_a_loop_whose_stack_is_no_text_is_ended() -> None:
 
 def test_a_text_that_nobody_made_well_formed_costs_no_verdict() -> None:
     finished = FinishAttempt(result=AttemptResult(device="a\ud83d"))
-    read = decode(encode(finished)).parse()
+    read = decode(encode(finished)).parse(FinishAttempt)
     assert read.result == AttemptResult(device="a\ufffd")

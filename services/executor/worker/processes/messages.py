@@ -1,10 +1,11 @@
-"""What a worker and the processes of its attempts send each other: JSON, and after it the bytes of a file.
+"""What a worker and the processes of its attempts send each other: JSON, and after it bytes as they are.
 
 Both sides validate it. So nothing that happens in an attempt's process makes the worker run code.
 """
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol, TypeVar
 
 import orjson
 from pydantic import TypeAdapter, ValidationError
@@ -12,20 +13,52 @@ from pydantic_core import PydanticSerializationError
 
 from mobiletest_automation.attempt_request import AttemptRequest
 from mobiletest_automation.devices.handles import DeviceHandle
+from mobiletest_automation.devices.port import NoteChange
 from mobiletest_automation.flows.texts import well_formed_json
 from mobiletest_automation.llm.budget import ModelBudget
 from mobiletest_automation.llm.chat_protocol import ChatRequest, Reply
 from mobiletest_automation.model.failures import Category
 from mobiletest_automation.model.results import Artifact, AttemptResult, StepResult
 from mobiletest_automation.model.run_config import LlmConfig
-from mobiletest_automation.model.unclean_devices import DeviceChange
 from mobiletest_automation.model_ports import ModelUsage
-from mobiletest_automation.ports import HumanQuestion
-from mobiletest_automation.screen.fingerprint import ScreenFingerprint
-from mobiletest_automation.scripting.http import HttpRequest, HttpResponse
-from mobiletest_automation.step_cache.entries import CachedSentence, CacheEntry
+from mobiletest_automation.ports import AcceptedBaselines, EvidenceStore, Human
+from mobiletest_automation.scripting.http import SendHttp
+from mobiletest_automation.step_cache.entries import StepCacheStore
 from services.chassis.metrics import Count
 from services.executor.worker.processes.limits import CpuAllowance
+
+T = TypeVar("T")
+
+
+class CountedModels(Protocol):
+    """The models that an attempt may ask; what they cost is counted."""
+
+    async def ask(self, request: ChatRequest) -> Reply:
+        """Raise ModelFailed."""
+
+    async def usage(self) -> ModelUsage:
+        """What the attempt has used so far."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptPorts:
+    """What an attempt may call of its worker, and nothing else: these functions, and the public async methods of these
+    ports. The worker has implementations, the attempt's process proxies (`remote_ports`); None is not available.
+
+    `acquire_device` is called once, and `note_change` before the device is changed. `read_file` returns a file of the
+    test, by its path, and `read_build` so many first bytes of the build's file.
+    """
+
+    acquire_device: Callable[[], Awaitable[DeviceHandle]]
+    note_change: NoteChange
+    read_file: Callable[[str], Awaitable[bytes]]
+    evidence: EvidenceStore
+    read_build: Callable[[int], Awaitable[bytes]] | None = None
+    baselines: AcceptedBaselines | None = None
+    cache: StepCacheStore | None = None
+    models: CountedModels | None = None
+    human: Human | None = None
+    send_http: SendHttp | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +71,14 @@ class ModelOffer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunAttempt:
-    """`request` has no callables: the worker is asked for what it has. `files` are the paths of the test's files."""
+    """`request` has no callables: `ports` names the AttemptPorts that are available. `files` are the paths of the
+    test's files.
+    """
 
     request: AttemptRequest
     cpu: CpuAllowance
+    ports: tuple[str, ...] = ()
     model: ModelOffer | None = None
-    has_cache: bool = False
-    has_human: bool = False
-    has_build_file: bool = False
     files: tuple[str, ...] = ()
 
 
@@ -55,151 +88,11 @@ class CancelAttempt:
 
 
 @dataclass(frozen=True, slots=True)
-class AcquireDevice:
-    """Answered by DeviceAcquired."""
-
-
-@dataclass(frozen=True, slots=True)
-class DeviceAcquired:
-    handle: DeviceHandle
-
-
-@dataclass(frozen=True, slots=True)
-class NoteDeviceChange:
-    """Answered by Done once the change is noted, before which it must not be made."""
-
-    change: DeviceChange
-
-
-@dataclass(frozen=True, slots=True)
-class ReadBuild:
-    """Answered by Done with the first `limit` bytes of the build's file."""
-
-    limit: int
-
-
-@dataclass(frozen=True, slots=True)
-class ReadFile:
-    """Answered by Done with a file of the test, by its path."""
-
-    path: str
-
-
-@dataclass(frozen=True, slots=True)
-class KeepEvidence:
-    """The content follows. Answered by EvidenceKept."""
-
-    name: str
-    content_type: str
-
-
-@dataclass(frozen=True, slots=True)
-class EvidenceKept:
-    """`size` is in bytes, of what was stored."""
-
-    size: int
-
-
-@dataclass(frozen=True, slots=True)
-class LoadBaseline:
-    """Answered by BaselineLoaded, and the picture if it was found. The key is that of `baseline_key`."""
-
-    key: str
-
-
-@dataclass(frozen=True, slots=True)
-class BaselineLoaded:
-    found: bool
-
-
-@dataclass(frozen=True, slots=True)
-class LoadSentence:
-    """Answered by SentenceLoaded. Keys are those of the step cache."""
-
-    key: str
-
-
-@dataclass(frozen=True, slots=True)
-class SentenceLoaded:
-    sentence: CachedSentence | None
-
-
-@dataclass(frozen=True, slots=True)
-class AddEntry:
-    """Answered by Done, as the two that follow."""
-
-    key: str
-    entry: CacheEntry
-
-
-@dataclass(frozen=True, slots=True)
-class SetPlan:
-    key: str
-    plan: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class RemoveEntries:
-    key: str
-    screens: tuple[ScreenFingerprint, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class AskModel:
-    """Answered by ModelAnswered."""
-
-    request: ChatRequest
-
-
-@dataclass(frozen=True, slots=True)
-class ModelAnswered:
-    """A reply, or why there is none, and what the models of the attempt have cost so far."""
-
-    reply: Reply | None
-    usage: ModelUsage
-    category: Category = Category.UNKNOWN
-    message: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class AskHuman:
-    """Answered by HumanAnswered."""
-
-    question: HumanQuestion
-
-
-@dataclass(frozen=True, slots=True)
-class HumanAnswered:
-    """`text` is None if nobody answered in time."""
-
-    text: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class SendRequest:
-    """An HTTP request of a script. Answered by RequestAnswered."""
-
-    request: HttpRequest
-
-
-@dataclass(frozen=True, slots=True)
-class RequestAnswered:
-    """A response, or why there is none."""
-
-    response: HttpResponse | None
-    message: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    pass
-
-
-@dataclass(frozen=True, slots=True)
 class Refused:
-    """Why a call failed; `category` is None for what the attempt can do nothing about."""
+    """The answer to a call that failed. `error` is the class of the exception, `category` and `message` are its own."""
 
-    category: Category | None
+    error: str
+    category: Category
     message: str
 
 
@@ -233,36 +126,8 @@ class FinishAttempt:
     memory_bytes: int = 0
 
 
-Answer = (
-    DeviceAcquired
-    | EvidenceKept
-    | BaselineLoaded
-    | SentenceLoaded
-    | ModelAnswered
-    | HumanAnswered
-    | RequestAnswered
-    | Done
-    | Refused
-)
-CacheChange = AddEntry | SetPlan | RemoveEntries
-Call = (
-    AcquireDevice
-    | NoteDeviceChange
-    | ReadBuild
-    | ReadFile
-    | KeepEvidence
-    | LoadBaseline
-    | LoadSentence
-    | CacheChange
-    | AskModel
-    | AskHuman
-    | SendRequest
-)
-Note = ForgetCall | ReportProgress | FinishAttempt
-Message = RunAttempt | CancelAttempt | Answer | Call | Note
-
-_ADAPTERS: Final[dict[type[Any], TypeAdapter[Any]]] = {kind: TypeAdapter(kind) for kind in Message.__args__}
-_KINDS: Final[dict[bytes, type[Any]]] = {kind.__name__.encode(): kind for kind in _ADAPTERS}
+_KINDS: Final = (RunAttempt, CancelAttempt, Refused, ForgetCall, ReportProgress, FinishAttempt)
+_ADAPTERS: Final[dict[type[Any], TypeAdapter[Any]]] = {kind: TypeAdapter(kind) for kind in _KINDS}
 
 
 class InvalidMessage(Exception):
@@ -271,34 +136,47 @@ class InvalidMessage(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RawMessage:
-    """A message before its validation. An answer has the `number` of its call; what is not answered has 0."""
+    """A message before its validation: `kind` is the name of its class, of the function that it calls, or ANSWER.
+
+    An answer has the `number` of its call; what is not answered has 0.
+    """
 
     number: int
-    kind: type[Any]
+    kind: str
     body: memoryview
     content: memoryview
 
-    def parse(self) -> Any:
-        """Raise InvalidMessage, without values: they may be secret."""
-        try:
-            return _ADAPTERS[self.kind].validate_json(bytes(self.body))
-        except ValidationError as error:
-            wrong = error.errors(include_url=False, include_input=False, include_context=False)
-            places = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['type']}" for each in wrong[:10])
-            raise InvalidMessage(f"invalid {self.kind.__name__}: {places}") from None
+    def parse(self, kind: type[T]) -> T:
+        """Raise InvalidMessage."""
+        message: T = load(_ADAPTERS[kind], self)
+        return message
 
 
-def _dump(adapter: TypeAdapter[Any], message: Message) -> bytes:
-    """The message in JSON. Texts are made well-formed where they enter; one that was forgotten costs no verdict."""
+def load(adapter: TypeAdapter[Any], message: RawMessage) -> Any:
+    """What the message's JSON says. Raise InvalidMessage, without values: they may be secret."""
     try:
-        return adapter.dump_json(message)
+        return adapter.validate_json(bytes(message.body))
+    except ValidationError as error:
+        wrong = error.errors(include_url=False, include_input=False, include_context=False)
+        places = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['type']}" for each in wrong[:10])
+        raise InvalidMessage(f"invalid {message.kind}: {places}") from None
+
+
+def dump(adapter: TypeAdapter[Any], value: object) -> bytes:
+    """The value in JSON. Texts are made well-formed where they enter; one that was forgotten costs no verdict."""
+    try:
+        return adapter.dump_json(value)
     except PydanticSerializationError:
-        return orjson.dumps(well_formed_json(adapter.dump_python(message, mode="json")))
+        return orjson.dumps(well_formed_json(adapter.dump_python(value, mode="json")))
 
 
-def encode(message: Message, *, number: int = 0, content: bytes = b"") -> bytes:
-    body = _dump(_ADAPTERS[type(message)], message)
-    return b"".join((b"%d %b %d\n" % (number, type(message).__name__.encode(), len(body)), body, content))
+def frame(number: int, kind: str, body: bytes, content: bytes = b"") -> bytes:
+    return b"".join((b"%d %b %d\n" % (number, kind.encode(), len(body)), body, content))
+
+
+def encode(message: object, *, number: int = 0) -> bytes:
+    """A message of one of the classes."""
+    return frame(number, type(message).__name__, dump(_ADAPTERS[type(message)], message))
 
 
 def decode(received: bytes) -> RawMessage:
@@ -307,6 +185,6 @@ def decode(received: bytes) -> RawMessage:
     try:
         number, kind, size = head.split(b" ")
         rest = memoryview(received)[len(head) + 1 :]
-        return RawMessage(int(number), _KINDS[kind], rest[: int(size)], rest[int(size) :])
-    except (ValueError, KeyError) as error:
+        return RawMessage(int(number), kind.decode(), rest[: int(size)], rest[int(size) :])
+    except ValueError as error:
         raise InvalidMessage("malformed message") from error

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Protocol
 
-from mobiletest_automation.devices.port import DeviceFailure
 from mobiletest_automation.model.failures import Category, Failure
 from mobiletest_automation.model.results import AttemptResult
 from services.chassis import logs
@@ -15,13 +14,11 @@ from services.executor import telemetry
 from services.executor.worker.processes.host import AttemptHost
 from services.executor.worker.processes.limits import AttemptLimits
 from services.executor.worker.processes.messages import (
-    Answer,
     CancelAttempt,
     FinishAttempt,
     ForgetCall,
     InvalidMessage,
     RawMessage,
-    Refused,
     ReportProgress,
     RunAttempt,
     decode,
@@ -131,18 +128,20 @@ class AttemptConversation:
         """Answer calls until the attempt has ended."""
         while True:
             message = decode(await self._child.receive())
-            if message.kind is ReportProgress:
-                self._host.report(message)
-            elif message.kind is FinishAttempt:
-                finished: FinishAttempt = message.parse()
-                return finished
-            elif message.kind is ForgetCall:
-                self._forget(message.parse().number)
-            else:
-                await self._free.acquire()
-                self._start_call(message)
+            match message.kind:
+                case ReportProgress.__name__:
+                    self._host.report(message)
+                case FinishAttempt.__name__:
+                    return message.parse(FinishAttempt)
+                case ForgetCall.__name__:
+                    self._forget(message.parse(ForgetCall).number)
+                case _:
+                    await self._free.acquire()
+                    self._start_call(message)
 
     def _start_call(self, message: RawMessage) -> None:
+        if message.number in self._calls:
+            raise InvalidMessage("two calls have one number")
         call = asyncio.create_task(self._answer(message))
         self._calls[message.number] = call
         call.add_done_callback(self._call_ended(message.number))
@@ -160,16 +159,7 @@ class AttemptConversation:
             call.cancel()
 
     async def _answer(self, message: RawMessage) -> None:
-        content = b""
-        answer: Answer
-        try:
-            answer, content = await self._host.answer(message.parse(), bytes(message.content))
-        except DeviceFailure as failure:
-            answer = Refused(failure.category, failure.message)
-        except Exception as error:
-            log.warning("attempt_call_failed", call=message.kind.__name__, error=repr(error))
-            answer = Refused(None, f"{type(error).__name__}: {error}")
-        await self._send(encode(answer, number=message.number, content=content))
+        await self._send(await self._host.server.answer(message))
 
     async def _send(self, message: bytes) -> None:
         try:

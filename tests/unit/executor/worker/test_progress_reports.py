@@ -6,14 +6,10 @@ from typing import Any, cast
 from mobiletest_automation.devices.port import NO_BUILD, Seed
 from mobiletest_automation.model.failures import Category, Failure
 from mobiletest_automation.model.results import StepResult, StepStatus
+from services.executor.worker.processes.attempt_process import PAUSE_SECONDS, UNHURRIED_REPORTS, ProgressReporter
 from services.executor.worker.processes.host import REPORTS_LIMIT, AttemptHost, Services
 from services.executor.worker.processes.messages import ReportProgress, decode, encode
-from services.executor.worker.processes.worker_link import (
-    PAUSE_SECONDS,
-    UNHURRIED_REPORTS,
-    ProgressReporter,
-    WorkerLink,
-)
+from services.executor.worker.processes.remote_ports import WorkerLink
 from tests.fakes.devices import FakeDevices, FakeEvidence
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

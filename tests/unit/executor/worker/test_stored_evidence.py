@@ -8,7 +8,7 @@ from mobiletest_automation.model.failures import Category, Failure
 from mobiletest_automation.model.results import Artifact, AttemptResult
 from services.executor.worker.processes import host as hosts
 from services.executor.worker.processes.host import AttemptHost, Services
-from services.executor.worker.processes.messages import FinishAttempt, InvalidMessage, KeepEvidence
+from services.executor.worker.processes.messages import FinishAttempt, InvalidMessage
 from tests.fakes.devices import FakeDevices, FakeEvidence
 
 KILLED = Failure(Category.SCRIPT_ERROR, "too much", "too much")
@@ -21,7 +21,7 @@ class Scene:
         self.host = AttemptHost(services, org_id="org", platform="android", build=NO_BUILD, seed=Seed("run", 1))
 
     async def keep(self, name: str, content: bytes, content_type: str = recorder.PNG) -> None:
-        await self.host.answer(KeepEvidence(name, content_type), content)
+        await self.host.evidence.keep(name, content, content_type)
 
 
 @pytest.fixture

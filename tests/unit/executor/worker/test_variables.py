@@ -67,6 +67,6 @@ def test_an_error_about_a_message_of_a_process_shows_no_values() -> None:
     head, _, body = damaged.partition(b"\n")
     number, kind, _ = head.split(b" ")
     with pytest.raises(InvalidMessage) as invalid:
-        decode(b"%s %s %d\n" % (number, kind, len(body)) + body).parse()
+        decode(b"%s %s %d\n" % (number, kind, len(body)) + body).parse(RunAttempt)
     assert "request.env.PASSWORD" in str(invalid.value)
     assert "s3cret" not in str(invalid.value)

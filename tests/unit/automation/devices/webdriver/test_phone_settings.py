@@ -11,7 +11,6 @@ from mobiletest_automation.devices.webdriver.hub_connection import DriverError, 
 from mobiletest_automation.flows.device_commands import Mode
 from mobiletest_automation.model.unclean_devices import DeviceChange, DeviceSetting
 from services.executor.worker.processes.host import AttemptHost, Services
-from services.executor.worker.processes.messages import AcquireDevice, NoteDeviceChange
 from tests.fakes.devices import FakeDevices, FakeEvidence
 from tests.fakes.unclean_devices import FakeUncleanDevices
 from tests.fakes.webdriver import TARGET, FakeHub, fake_driver
@@ -150,11 +149,11 @@ async def test_what_another_process_is_about_to_change_is_noted_by_the_one_that_
         build=Build(),
         seed=Seed("r", 1),
     )
-    await worker.answer(AcquireDevice(), b"")
+    await worker.acquire_device()
 
     async def note(change: DeviceChange) -> None:
         assert "mobile: setUiMode" not in hub.orders()
-        await worker.answer(NoteDeviceChange(change), b"")
+        await worker.note_change(change)
 
     driver = fake_driver(hub, {"automationName": "UiAutomator2", "udid": "phone"})
     attached = assemble_device(driver, TARGET, device.info, Build(package_name=APP), None, note=note)
