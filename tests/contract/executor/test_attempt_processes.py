@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from mobiletest_automation import telemetry
 from mobiletest_automation.devices.port import Build, DeviceFailure
 from mobiletest_automation.llm.budget import BudgetTracker, ModelBudget
 from mobiletest_automation.llm.chat_client import ModelEndpoint
@@ -17,7 +18,6 @@ from mobiletest_automation.ports import HumanQuestion
 from services.chassis.child_process import preload
 from services.chassis.errors import Unavailable
 from services.chassis.mongo import Mongo
-from services.executor import telemetry
 from services.executor.storage.step_cache import MongoStepCache
 from services.executor.worker.processes.attempt_process import AttemptProcess
 from services.executor.worker.processes.host import AttemptModels, ReadsFile
@@ -201,6 +201,7 @@ async def test_a_person_can_help(world: AttemptWorld) -> None:
     assert person.questions[0].screenshot in world.evidence.kept
 
 
+@IN_BOTH
 async def test_the_step_cache_is_the_workers_and_its_use_is_counted(world: AttemptWorld, mongo: Mongo) -> None:
     models = AttemptModels(Model(), BudgetTracker(ModelBudget()))
     world.services = {"cache": MongoStepCache(mongo, 30), "models": models}

@@ -25,6 +25,7 @@ from mobiletest_automation.model.results import Artifact, AttemptResult, StepRes
 from mobiletest_automation.model.run_config import LlmConfig
 from mobiletest_automation.scripting.http import HttpFailed, HttpRequest, HttpResponse, SendHttp
 from mobiletest_automation.step_cache.cache import StoredStepCache
+from mobiletest_automation.telemetry import COUNTERS
 from services.chassis import logs, metrics
 from services.chassis.message_stream import MessageStream
 from services.executor.worker.processes.attempt_start import LogFormat
@@ -60,6 +61,7 @@ class AttemptProcess:
 
     def __call__(self, worker: socket.socket) -> None:
         logs.configure(self.log_format)
+        metrics.register(COUNTERS)
         uvloop.run(serve(worker))
         os._exit(0)  # nothing is left to clean up, and no thread may keep the process
 
