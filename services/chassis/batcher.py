@@ -57,8 +57,9 @@ class _Batch(Generic[K, V]):
     def settle(self, outcomes: Mapping[K, V | Exception]) -> None:
         """Add these outcomes; requests that have all of theirs go on."""
         self.outcomes.update(outcomes)
+        is_complete = self.outcomes.keys() >= self.items  # as almost always, and cheaper than each request's items
         for request in self.requests:
-            if not request.settled.done() and all(item in self.outcomes for item in request.items):
+            if not request.settled.done() and (is_complete or all(item in self.outcomes for item in request.items)):
                 request.settled.set_result(None)
 
 
