@@ -60,7 +60,7 @@ def main() -> None:
     """Run the command, and end the process with its exit code."""
     if sys.stdin is None:  # closed by the caller
         sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 - as long as the process
-    for unused in ("httpx._main", "trio"):  # HTTPX imports both if it can, which takes as long as everything else
+    for unused in ("httpx._main", "trio", "rich.traceback"):  # HTTPX and structlog do without them, and they are slow
         sys.modules.setdefault(unused, cast("Any", None))
     if shell := os.environ.get(VARIABLE):
         from mobiletest_cli.output import write_completions

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from mobiletest_cli.api import Api
 from mobiletest_cli.output import Output, duration
 from mobiletest_cli.presentation import counts_text, device, labels, outcome, reason
 from mobiletest_cli.progress import Follower, RunTally
 
 if TYPE_CHECKING:
+    from mobiletest_cli.api import Api
     from mobiletest_cli.api_types import Execution, Run
 
 FIRST_SILENCE_SECONDS = 10.0

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mobiletest_automation.app_files.reader import AppFile
-from mobiletest_cli.api import Api
 from mobiletest_cli.build_upload import BuildUpload, read_file
 from mobiletest_cli.errors import INVALID_FILE, NOT_FOUND, USAGE, CliError
 from mobiletest_cli.lookup import app_of_file, find_app, find_build, find_test, find_workflow, only_app
@@ -18,6 +17,7 @@ from mobiletest_cli.output import Output
 
 if TYPE_CHECKING:
     from mobiletest_automation.flows.environment import VariableValue
+    from mobiletest_cli.api import Api
     from mobiletest_cli.api_types import App, ImportedTest, ImportTestsResult
     from mobiletest_cli.workspace import Workspace
 

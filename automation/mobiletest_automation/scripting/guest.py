@@ -8,10 +8,12 @@ writes the compiled module (`make proto` and the image's build call it).
 import hashlib
 import os
 import platform
+import stat
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -27,6 +29,8 @@ SHA256 = "647ab11ae29cc6d39a6d17d3aa1e7a6a0b5fb9c44b4864475a18bc644f926050"
 
 COMPILED = Path(__file__).parents[3] / "gen" / f"script-engine-{SHA256[:16]}.cwasm"
 """Machine code, as trusted as the code of the services, and like it not writable by them in an image."""
+USER_FOLDER = "~/.cache/mobiletest"
+"""Where an installed command line, which has no such file, keeps its own."""
 _ROUND_TRIP = Path(__file__).with_name("round_trip.wat")
 _UNUSED_FEATURES = (
     *("wasm_threads", "shared_memory", "wasm_memory64", "wasm_multi_memory", "wasm_component_model"),
@@ -46,13 +50,45 @@ class Guest:
 
 @cache
 def load_guest() -> Guest:
-    """Load the compiled file; compile, which takes a second, if it is missing or was made for another CPU or wasmtime.
+    """Load the compiled file, or this user's; compile, which takes a second, if none is for this CPU and wasmtime.
 
     Without threads of its own, so that a process that has loaded it can fork. Raise ScriptsUnavailable.
     """
     engine = _engine()
     round_trip = wasmtime.Module(engine, _ROUND_TRIP.read_text())
-    return Guest(engine, load_module(engine, COMPILED), round_trip)
+    folder = Path(os.path.expanduser(USER_FOLDER))
+    module = load_module(engine, COMPILED) if COMPILED.is_file() else load_kept_module(engine, folder)
+    return Guest(engine, module, round_trip)
+
+
+def load_kept_module(engine: wasmtime.Engine, folder: Path) -> wasmtime.Module:
+    """The module from a file in the folder, where it is kept once it was compiled. Raise ScriptsUnavailable.
+
+    Only what belongs to this user, and nobody else can write, is loaded.
+    """
+    kept = folder / f"{COMPILED.stem}-{version('wasmtime')}.cwasm"
+    if _is_own(folder) and _is_own(kept):
+        return load_module(engine, kept)
+    module = _compile(engine)
+    if not folder.is_absolute():  # the user has no home
+        return module
+    with suppress(OSError):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if _is_own(folder):
+            part = folder / f".{os.getpid()}"
+            part.touch(mode=0o600)
+            part.write_bytes(module.serialize())
+            part.replace(kept)
+    return module
+
+
+def _is_own(path: Path) -> bool:
+    try:
+        status = path.lstat()
+    except OSError:
+        return False
+    is_plain = stat.S_ISDIR(status.st_mode) or stat.S_ISREG(status.st_mode)
+    return is_plain and status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def load_module(engine: wasmtime.Engine, compiled: Path) -> wasmtime.Module:

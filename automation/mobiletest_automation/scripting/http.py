@@ -3,11 +3,14 @@
 import posixpath
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
-
-from pydantic import TypeAdapter, ValidationError
+from functools import cache
+from typing import TYPE_CHECKING
 
 from mobiletest_automation.flows.texts import cut
 from mobiletest_automation.outside_texts import parse_json
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 REQUEST_BYTES = 2**20
 """Of a body, or of the fields and files of a form."""
@@ -65,13 +68,13 @@ SendHttp = Callable[[HttpRequest], Awaitable[HttpResponse]]
 ReadFile = Callable[[str], Awaitable[bytes | None]]
 """Of a path from the folder of the flow; None for a file that was not sent along."""
 
-_REQUEST = TypeAdapter(HttpRequest)
-
 
 def parse_request(text: str) -> HttpRequest:
     """The request that environment.js wrote. Raise HttpFailed."""
+    from pydantic import ValidationError  # here, because it takes longer to import than most flows take
+
     try:
-        request = _REQUEST.validate_python(parse_json(text))
+        request = _request_adapter().validate_python(parse_json(text))
     except ValidationError as error:
         place = ".".join(map(str, error.errors()[0]["loc"]))
         raise HttpFailed(f"{place or 'the request'} is not valid: headers and body are texts") from error
@@ -81,6 +84,13 @@ def parse_request(text: str) -> HttpRequest:
     if method in _TAKE_NO_BODY and has_body:
         raise HttpFailed(f"{method} takes no body")
     return request
+
+
+@cache
+def _request_adapter() -> "TypeAdapter[HttpRequest]":
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(HttpRequest)
 
 
 async def load_files(request: HttpRequest, folder: str, read: ReadFile) -> HttpRequest:
