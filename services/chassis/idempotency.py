@@ -100,7 +100,7 @@ class RecordQuota:
         left: Document = {"$set": {"milliseconds": {"$subtract": ["$first", "$$NOW"]}}}
         totals = await self._mongo.aggregate(RECORDS, [{"$match": {"org_id": org_id}}, {"$group": sums}, left])
         if not totals:
-            return {"expires_in": KEEP_SECONDS}
+            return dict.fromkeys(self._limits, 0) | {"expires_in": KEEP_SECONDS}
         numbers = {name: totals[0][name] for name in self._limits}
         return numbers | {"expires_in": totals[0]["milliseconds"] // 1000 + EXPIRY_PAUSE}
 
