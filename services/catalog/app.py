@@ -42,10 +42,9 @@ from services.catalog.storage.inline_steps import InlineStepsSweeper, sharing_si
 from services.catalog.storage.keys import MongoKeyRing
 from services.catalog.storage.limits import MongoLimits
 from services.catalog.storage.migrations import MIGRATIONS
-from services.catalog.storage.part_uploads import PartUploadSweeper
+from services.catalog.storage.part_uploads import UploadSweeper
 from services.catalog.storage.secrets import MongoSecrets
 from services.catalog.storage.store import MongoStore
-from services.catalog.upload_rate import UploadRate
 from services.catalog.usecases.apps import AppUseCases
 from services.catalog.usecases.artifact_quota import ArtifactQuota
 from services.catalog.usecases.attachments import AttachmentUseCases
@@ -76,6 +75,7 @@ from services.chassis.organisations import KnownOrganisations
 from services.chassis.outbox import Outbox
 from services.chassis.outbox_relay import OutboxRelay
 from services.chassis.producer import Producer
+from services.chassis.upload_rate import UploadRate
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +103,8 @@ async def start_app(settings: Settings) -> AsyncIterator[CatalogService]:
         objects = ObjectStore.open(settings.object_store)
         sweeper = ArtifactSweeper(mongo, objects, SystemClock())
         await stack.enter_async_context(background.run("sweeper", sweeper.run()))
-        parts = PartUploadSweeper(mongo, objects, SystemClock())
-        await stack.enter_async_context(background.run("part uploads", parts.run()))
+        uploads = UploadSweeper(mongo, objects, SystemClock())
+        await stack.enter_async_context(background.run("uploads", uploads.run()))
         since = await sharing_since(mongo)
         steps = InlineStepsSweeper(mongo, SystemClock(), since)
         await stack.enter_async_context(background.run("inline steps", steps.run()))
@@ -181,9 +181,7 @@ def _file_servicers(
         clock=clock,
         simulated_devices=settings.simulated_devices,
     )
-    parts = PartUploadUseCases(
-        store, objects, uploads, quota=quota, spool=spool, rate=rate, max_bytes=max_bytes, clock=clock
-    )
+    parts = PartUploadUseCases(store, objects, uploads, quota=quota, max_bytes=max_bytes, clock=clock)
     workspaces = ChildWorkspaceReader()
     files = WorkspaceFileStore(store, objects, quota=quota, workspaces=workspaces)
     tests = TestsServicer(

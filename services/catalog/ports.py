@@ -317,6 +317,16 @@ class PartUploads(Protocol):
         """Forget an upload that has no parts yet."""
 
 
+class ArrivingFiles(Protocol):
+    """The uploads of the caller's organisation whose file is being stored as it arrives."""
+
+    async def add(self, upload_id: str) -> None:
+        """Record an upload: what is stored below its prefix is removed after a day, if nobody ends it."""
+
+    async def end(self, upload_id: str) -> None:
+        """Have what is below its prefix removed in some minutes."""
+
+
 class Records(Protocol):
     """All collections, for reading."""
 
@@ -325,6 +335,7 @@ class Records(Protocol):
     builds: Builds
     artifacts: Artifacts
     part_uploads: PartUploads
+    arriving_files: ArrivingFiles
     tests: Tests
     attachments: Attachments
     workflows: Workflows

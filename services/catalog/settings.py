@@ -23,15 +23,17 @@ class Settings(ProcessSettings):
     object_store: str = "file:///var/lib/mobiletest"
     """Where artifacts are stored: file:///folder, s3://bucket, gs://bucket or az://container."""
     artifact_max_bytes: int = Field(default=4 * 1024**3, ge=1)
-    """The largest artifact that is accepted."""
+    """The largest artifact that is accepted. Of one that is not uploaded in parts S3 takes at most 5 GB."""
     simulated_devices: bool = False
     """Whether workers have simulated devices: then any file is accepted as a build, for trying out."""
     spool_folder: Path = Field(default_factory=lambda: Path(tempfile.gettempdir()))
-    """Where uploads are written while they are inspected; by default the folder for temporary files."""
+    """Where imports, the joined parts of uploads, and what is in no object store that is a folder are inspected; by
+    default the folder for temporary files."""
     spool_bytes: int = Field(default=8 * 1024**3, ge=1)
     """The maximum number of bytes of uploads under way: what the volume of `spool_folder` must have room for."""
     organisation_upload_bytes_per_second: int = Field(default=32 * 1024**2, ge=1)
-    """How fast one organisation uploads to this process, after a burst of two seconds; faster uploads wait."""
+    """How fast one organisation uploads to this process, after a burst of two seconds; faster uploads wait. What the
+    gateway writes to the object store has the same limit there."""
     organisation_artifact_bytes: int = Field(default=100 * 1024**3, ge=0)
     """The maximum number of bytes of the artifacts that one organisation's builds use."""
     organisation_api_keys: int = Field(default=100, ge=1)

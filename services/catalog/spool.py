@@ -2,29 +2,26 @@
 
 import asyncio
 import fcntl
-import hashlib
 import os
 import tempfile
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 from services.catalog.model.builds import ReceivedFile
 from services.chassis import metrics
 from services.chassis.context import current
 from services.chassis.errors import InvalidArgument, Unavailable, Violation
+from services.chassis.file_writer import FileWriter
 from services.chassis.limits import limit_reached, refusals
 
 LEFTOVER_SECONDS = 1.0
 """A file is locked from this moment on at the latest."""
 PORTION_BYTES = 64 * 1024 * 1024
 """An upload of unknown size, or one larger than expected, takes so many more bytes of the spool at once."""
-GATHERED_BYTES = 1024 * 1024
-"""Of each upload so many bytes wait for the disk at most, besides those that are being written."""
 FULL_RETRY_SECONDS = 10.0
 PREFIX = "mobiletest-upload-"
 
@@ -57,27 +54,22 @@ class Spool:
     @asynccontextmanager
     async def receive(self, chunks: AsyncIterator[bytes], *, expected: int = 0) -> AsyncIterator[ReceivedFile]:
         """The complete file while the context lasts; afterwards, or after an upload that was cut, the file is removed.
-
-        `expected` is its size or a bit more, 0 if unknown. InvalidArgument (ARTIFACT_TOO_LARGE) as soon as it is too
-        large; without room for it Unavailable (SPOOL_FULL), or ResourceExhausted when the organisation's own uploads
-        take it, if possible before the first chunk is read.
+        The errors of `room`.
         """
-        with (
-            self._room(min(expected, self._max_bytes) or PORTION_BYTES) as room,
-            tempfile.NamedTemporaryFile(dir=self._folder, prefix=PREFIX, delete=False) as file,
-        ):
-            path = Path(file.name)
-            fcntl.flock(file, fcntl.LOCK_EX)
-            try:
-                yield await self._write(file, path, chunks, room)
-            finally:
-                await asyncio.shield(asyncio.to_thread(_remove, path))  # a large file takes a while
+        with self.room(expected) as room:
+            async with room.receive(chunks) as file:
+                yield file
 
     @contextmanager
-    def _room(self, size: int) -> Iterator["_Room"]:
-        room = _Room(current().org_id)
+    def room(self, expected: int) -> Iterator["SpoolRoom"]:
+        """Room for a file inside the block. `expected` is its size or a bit more, 0 if unknown.
+
+        InvalidArgument (ARTIFACT_TOO_LARGE) as soon as it is too large; without room for it Unavailable (SPOOL_FULL),
+        or ResourceExhausted when the organisation's own uploads take it, if possible at once.
+        """
+        room = SpoolRoom(self, current().org_id)
         try:
-            self._extend(room, size)
+            self.extend(room, min(expected, self._max_bytes) or PORTION_BYTES)
             yield room
         finally:
             self._taken -= room.size
@@ -85,7 +77,8 @@ class Spool:
             if not self._taken_by[room.org_id]:
                 del self._taken_by[room.org_id]
 
-    def _extend(self, room: "_Room", size: int) -> None:
+    def extend(self, room: "SpoolRoom", size: int) -> None:
+        """Take so many more bytes. The errors of `room`."""
         if self._taken + size > self._capacity:
             refusals.labels("spool_bytes").inc()
             raise _spool_full(f"uploads under way fill the {self._capacity} bytes for them (MOBILETEST_SPOOL_BYTES)")
@@ -96,66 +89,56 @@ class Spool:
         self._taken_by[room.org_id] += size
         room.size += size
 
-    async def _write(self, file: IO[bytes], path: Path, chunks: AsyncIterator[bytes], room: "_Room") -> ReceivedFile:
-        size = 0
-        async with _Writer(file) as writer:
-            async for chunk in chunks:
-                size += len(chunk)
-                self._check(size)
-                if size > room.size:
-                    self._extend(room, max(PORTION_BYTES, size - room.size))
-                await writer.add(chunk)
-        return ReceivedFile(path, writer.digest.hexdigest(), size)
-
-    def _check(self, size: int) -> None:
+    def check(self, size: int) -> None:
+        """InvalidArgument: a file of this size is too large."""
         if size > self._max_bytes:
             message = f"The file is larger than {self._max_bytes} bytes"
             raise InvalidArgument(
                 message, reason="ARTIFACT_TOO_LARGE", violations=[Violation("file", message, "too_large")]
             )
 
+    @asynccontextmanager
+    async def write(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[ReceivedFile]:
+        """A file of the chunks inside the block. Unavailable: the disk is full."""
+        with tempfile.NamedTemporaryFile(dir=self._folder, prefix=PREFIX, delete=False) as file:
+            path = Path(file.name)
+            fcntl.flock(file, fcntl.LOCK_EX)
+            try:
+                async with FileWriter(file) as writer:
+                    async for chunk in chunks:
+                        with _disk_errors():
+                            await writer.add(chunk)
+                    with _disk_errors():
+                        stored = await writer.finish()
+                yield ReceivedFile(path, stored.sha256, stored.size)
+            finally:
+                await asyncio.shield(asyncio.to_thread(_remove, path))  # a large file takes a while
+
 
 @dataclass(slots=True)
-class _Room:
+class SpoolRoom:
     """The bytes of the spool that one upload of an organisation has taken."""
 
+    spool: Spool
     org_id: str
     size: int = 0
 
+    def cover(self, size: int) -> None:
+        """Make sure that there is room for a file of this size. The errors of `Spool.room`."""
+        self.spool.check(size)
+        if size > self.size:
+            self.spool.extend(self, max(PORTION_BYTES, size - self.size))
 
-class _Writer:
-    """Writes and hashes in a thread, while the next chunks arrive."""
+    def receive(self, chunks: AsyncIterator[bytes]) -> AbstractAsyncContextManager[ReceivedFile]:
+        """The file of the chunks inside the block; it is removed afterwards. The errors of `Spool.room`."""
+        return self.spool.write(self._covered(chunks))
 
-    def __init__(self, file: IO[bytes]) -> None:
-        self.digest = hashlib.sha256()
-        self._file = file
-        self._gathered: list[bytes] = []
-        self._gathered_bytes = 0
-        self._writing: asyncio.Future[None] | None = None
-
-    async def __aenter__(self) -> "_Writer":
-        return self
-
-    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Everything is written then; after an error only what the thread has begun."""
-        if kind is None:
-            await self._write_gathered()
-        if self._writing is not None:
-            with nullcontext() if kind is None else suppress(Unavailable):
-                await asyncio.shield(self._writing)
-
-    async def add(self, chunk: bytes) -> None:
-        """Unavailable: the disk is full."""
-        self._gathered.append(chunk)
-        self._gathered_bytes += len(chunk)
-        if self._writing is None or self._writing.done() or self._gathered_bytes >= GATHERED_BYTES:
-            await self._write_gathered()
-
-    async def _write_gathered(self) -> None:
-        if self._writing is not None:
-            await asyncio.shield(self._writing)
-        gathered, self._gathered, self._gathered_bytes = self._gathered, [], 0
-        self._writing = asyncio.get_running_loop().run_in_executor(None, _append, self._file, gathered, self.digest)
+    async def _covered(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        size = 0
+        async for chunk in chunks:
+            size += len(chunk)
+            self.cover(size)
+            yield chunk
 
 
 def _remove_unlocked(path: Path) -> None:
@@ -170,14 +153,12 @@ def _remove(path: Path) -> None:
     path.unlink(missing_ok=True)
 
 
-def _append(file: IO[bytes], chunks: list[bytes], digest: "hashlib._Hash") -> None:
+@contextmanager
+def _disk_errors() -> Iterator[None]:
     try:
-        file.writelines(chunks)
-        file.flush()
+        yield
     except OSError as problem:
         raise _spool_full("the disk is full") from problem
-    for chunk in chunks:
-        digest.update(chunk)
 
 
 def _spool_full(why: str) -> Unavailable:

@@ -1,19 +1,22 @@
 """Objects (builds, screenshots, logs) in a local folder, S3, GCS, Azure or memory, streamed in chunks."""
 
 import asyncio
+import hashlib
 import os
 import re
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import aclosing, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from contextlib import aclosing, contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, TypeVar
 from urllib.parse import unquote, urlsplit
+from uuid import uuid4
 
 from services.chassis import metrics
 from services.chassis.byte_ranges import FilePart
 from services.chassis.errors import NotFound, Unavailable
+from services.chassis.file_writer import FileWriter, StoredFile
 
 CHUNK_BYTES = 1024 * 1024
 PART_BYTES = 8 * 1024 * 1024
@@ -22,6 +25,9 @@ PARTS_AT_ONCE = 2
 DELETE_CHUNK = 50
 FILE_MODE = 0o644
 """Of objects in a folder, which other services read."""
+FOLDER_ATTEMPTS = 3
+
+T = TypeVar("T")
 
 _CACHED_ONLY = getattr(os, "RWF_NOWAIT", 0)
 """Linux only."""
@@ -74,12 +80,67 @@ class ObjectStore:
             return
         await self._put(key, path)
 
+    async def put_stream(self, key: str, chunks: AsyncIterator[bytes]) -> StoredFile:
+        """Store the chunks as they arrive; replaces an existing object.
+
+        After any failure there is no object, or the earlier one. What a killed process leaves in a folder is named
+        `<key>.<id>`.
+        """
+        if self._folder is not None and _is_plain(key):
+            stored = await self._write_file(key, self._folder / key, chunks)
+        else:
+            stored = await self._send(key, chunks)
+        _bytes.labels("in").inc(stored.size)
+        return stored
+
+    async def _write_file(self, key: str, path: Path, chunks: AsyncIterator[bytes]) -> StoredFile:
+        part = path.with_name(f"{path.name}.{uuid4().hex}")
+        with _domain_errors(key):
+            file = await asyncio.to_thread(_create, part)
+        try:
+            with file:
+                async with FileWriter(file) as writer:
+                    async for chunk in chunks:
+                        with _domain_errors(key):
+                            await writer.add(chunk)
+                    with _domain_errors(key):
+                        stored = await writer.finish()
+            with _domain_errors(key):
+                part.replace(path)
+        except BaseException:
+            await asyncio.shield(asyncio.to_thread(part.unlink, missing_ok=True))
+            raise
+        return stored
+
+    async def _send(self, key: str, chunks: AsyncIterator[bytes]) -> StoredFile:
+        digest, size = hashlib.sha256(), 0
+        options: Any = {"buffer_size": PART_BYTES, "max_concurrency": PARTS_AT_ONCE}
+        writer = _obstore().open_writer_async(self._store, key, **options)
+        async for chunk in chunks:
+            await asyncio.to_thread(digest.update, chunk)
+            size += len(chunk)
+            with _domain_errors(key):
+                await writer.write(chunk)
+        with _domain_errors(key):
+            await writer.close()  # makes the object; without it there is none
+        return StoredFile(digest.hexdigest(), size)
+
+    async def move(self, source: str, target: str) -> None:
+        """Give the object another key; replaces an existing object. NotFound. No byte passes through this process."""
+        with _domain_errors(source):
+            if self._folder is not None and _is_plain(source) and _is_plain(target):
+                await asyncio.to_thread(_rename, self._folder / source, self._folder / target)
+            else:
+                await _obstore().rename_async(self._store, source, target)
+
+    def local_path(self, key: str) -> Path | None:
+        """Where this process can read the object as a file, if it exists; None if the store is no folder."""
+        return self._folder / key if self._folder is not None and _is_plain(key) else None
+
     async def _put(self, key: str, content: bytes | Path) -> None:
         size = _size(content)
-        try:
+        with _domain_errors(key):
             await _obstore().put_async(self._store, key, content, chunk_size=PART_BYTES, max_concurrency=PARTS_AT_ONCE)
-        except (_obstore().exceptions.BaseError, OSError) as error:
-            raise _domain_error(error, key) from error
         _bytes.labels("in").inc(size)
 
     async def get_stream(self, key: str, part: FilePart | None = None) -> AsyncIterator[bytes]:
@@ -88,13 +149,11 @@ class ObjectStore:
             chunks = _read_file(self._folder / key, part)
         else:
             chunks = self._get_stream(key, part)
-        try:
+        with _domain_errors(key):
             async with aclosing(chunks):
                 async for chunk in chunks:
                     _bytes.labels("out").inc(len(chunk))
                     yield chunk
-        except (_obstore().exceptions.BaseError, OSError) as error:
-            raise _domain_error(error, key) from error
 
     async def _get_stream(self, key: str, part: FilePart | None) -> AsyncGenerator[bytes, None]:
         options: Any = None if part is None or not part.is_range else {"range": (part.start, part.end)}
@@ -105,22 +164,16 @@ class ObjectStore:
     async def delete_all(self, prefix: str) -> int:
         """Delete every object below `prefix` (whole path segments: "runs/1" is not "runs/12"); returns their number."""
         deleted = 0
-        try:
+        with _domain_errors(prefix):
             async for listed in _obstore().list(self._store, prefix, chunk_size=DELETE_CHUNK):
                 await asyncio.gather(*(self.delete(found["path"]) for found in listed))
                 deleted += len(listed)
-        except (_obstore().exceptions.BaseError, OSError) as error:
-            raise _domain_error(error, prefix) from error
         return deleted
 
     async def delete(self, key: str) -> None:
         """Delete the object, if it exists."""
-        try:
+        with suppress(NotFound), _domain_errors(key):
             await _obstore().delete_async(self._store, key)
-        except FileNotFoundError:
-            return
-        except (_obstore().exceptions.BaseError, OSError) as error:
-            raise _domain_error(error, key) from error
 
 
 def _obstore() -> Any:
@@ -136,11 +189,32 @@ def _move(file: Path, folder: Path, key: str) -> bool:
     if not _is_plain(key):
         return False
     with suppress(OSError):
-        (folder / key).parent.mkdir(parents=True, exist_ok=True)
         file.chmod(FILE_MODE)
-        file.replace(folder / key)
+        _in_folder(folder / key, lambda: file.replace(folder / key))
         return True
     return False
+
+
+def _rename(source: Path, target: Path) -> None:
+    source.stat()
+    _in_folder(target, lambda: source.replace(target))
+    with suppress(OSError):
+        source.parent.rmdir()
+
+
+def _create(path: Path) -> IO[bytes]:
+    file = _in_folder(path, lambda: path.open("xb"))
+    path.chmod(FILE_MODE)
+    return file
+
+
+def _in_folder(path: Path, act: Callable[[], T]) -> T:
+    """Make the folder of the path and act there; again when it was removed in between, because it was empty."""
+    for _ in range(FOLDER_ATTEMPTS):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with suppress(FileNotFoundError):
+            return act()
+    return act()
 
 
 def _is_plain(key: str) -> bool:
@@ -168,6 +242,15 @@ async def _read_into(buffer: memoryview, file: int, position: int) -> int:
 
 def _size(content: bytes | Path) -> int:
     return content.stat().st_size if isinstance(content, Path) else len(content)
+
+
+@contextmanager
+def _domain_errors(key: str) -> Iterator[None]:
+    """What obstore and the file system raise inside the block as domain errors."""
+    try:
+        yield
+    except (_obstore().exceptions.BaseError, OSError) as error:
+        raise _domain_error(error, key) from error
 
 
 def _domain_error(error: Exception, key: str) -> Exception:

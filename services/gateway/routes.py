@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 import orjson
 from aiohttp import web
 from aiohttp.typedefs import Handler
+from google.protobuf.descriptor import MethodDescriptor
 from mobiletest.catalog.v1 import builds_pb2
 from mobiletest.executor.v1 import limits_pb2 as executor_limits_pb2
 from mobiletest.reporting.v1 import reports_pb2
@@ -13,12 +14,13 @@ from mobiletest.reporting.v1 import reports_pb2
 from services.chassis.clock import Clock
 from services.chassis.health import Health, HealthReport
 from services.chassis.object_store import ObjectStore
+from services.chassis.upload_rate import UploadRate
 from services.gateway.contract.operations import HTTP_BODY, Operation, find_operation
 from services.gateway.encoding import item_encoder, response_encoder
 from services.gateway.handlers import reports
 from services.gateway.handlers.apps import AppInvocations
-from services.gateway.handlers.body_streams import BodyStreamHandler, ReadFile, read_body
 from services.gateway.handlers.concurrency import ConcurrencyLimit
+from services.gateway.handlers.file_uploads import BodyUploads, FileUploadHandler, ReadFile, ReadUpload, read_body
 from services.gateway.handlers.imports import read_archive
 from services.gateway.handlers.invocations import (
     Invocation,
@@ -29,11 +31,12 @@ from services.gateway.handlers.invocations import (
     unless_searching,
 )
 from services.gateway.handlers.limits import limits_in_use
+from services.gateway.handlers.multipart_form import FORM_TYPE
 from services.gateway.handlers.request_reader import RequestReader
 from services.gateway.handlers.server_sent_events import ServerSentEventsHandler
 from services.gateway.handlers.streams import DownloadHandler
 from services.gateway.handlers.unary import UnaryHandler, renderer
-from services.gateway.handlers.uploads import UploadHandler
+from services.gateway.handlers.uploads import FormUploads
 from services.gateway.http.application import Route
 from services.gateway.http.authentication import AccessRule
 from services.gateway.http.fixed_documents import FixedDocument
@@ -46,6 +49,7 @@ from services.gateway.upstream.app_stats import AppStatsClient
 from services.gateway.upstream.call_batcher import CallBatcher
 from services.gateway.upstream.downloads import DownloadCalls
 from services.gateway.upstream.rpcs import BatchReader, Upstreams, batch_method, service_of
+from services.gateway.upstream.upload_calls import UploadCalls
 
 DOCUMENT_PATH = "/api/v1/openapi.json"
 DESCRIPTORS_PATH = "/api/v1/descriptors.binpb"
@@ -65,7 +69,7 @@ class OperationRoutes:
         open_streams: OpenStreams,
         objects: ObjectStore | None,
     ) -> None:
-        """`closing` ends event streams; `objects` is the store that downloads are read from."""
+        """`closing` ends event streams; `objects` is the store of the services, if this process uses it."""
         self.unary: dict[str, UnaryHandler] = {}
         """The operations with a single response, by name, once their routes have been built."""
         self._operations = tuple(operations)
@@ -75,6 +79,7 @@ class OperationRoutes:
         self._open_streams = open_streams
         self._objects = objects
         self._uploads, self._streams = ConcurrencyLimit("uploads"), ConcurrencyLimit("streams")
+        self._upload_rate = UploadRate(settings.organisation_upload_bytes_per_second, clock)
         self._bodies = BodyMemory()
         self._page_turns = {name: PageTurns() for name in ("catalog", "executor")}
         self._readers = {op.name: reader for op in self._operations if (reader := self._batch_reader(op)) is not None}
@@ -92,7 +97,7 @@ class OperationRoutes:
         if operation.streams:
             return self._stream_handler(operation)
         if operation.name == "CreateBuild":
-            return self._upload_handler(operation)
+            return self._build_handler(operation)
         if operation.name == "ImportTests":
             return self._body_handler(operation, read_archive)
         if operation.name == "PutUploadPart":
@@ -137,27 +142,30 @@ class OperationRoutes:
             closing=self._closing,
         ).handle
 
-    def _upload_handler(self, operation: Operation) -> Handler:
-        upload = builds_pb2.DESCRIPTOR.services_by_name["Builds"].methods_by_name["UploadBuild"]
-        return UploadHandler(
-            RequestReader(operation, self._settings, self._bodies),
-            self._upstreams.rpc(upload),
-            self._open_streams,
-            limit=self._uploads,
-            json_handler=self._unary_handler(operation),
-            render=renderer(operation, response_encoder),
-            settings=self._settings,
-        ).handle
+    def _build_handler(self, operation: Operation) -> Handler:
+        """A form is an upload, everything else JSON."""
+        method = builds_pb2.DESCRIPTOR.services_by_name["Builds"].methods_by_name["UploadBuild"]
+        upload = self._upload_handler(operation, method, FormUploads(self._settings).read)
+        create = self._unary_handler(operation)
+
+        async def handle(request: web.Request) -> web.StreamResponse:
+            return await (upload if request.content_type == FORM_TYPE else create)(request)
+
+        return handle
 
     def _body_handler(self, operation: Operation, read: ReadFile) -> Handler:
-        return BodyStreamHandler(
+        reader = RequestReader(operation, self._settings, self._bodies)
+        return self._upload_handler(operation, operation.descriptor, BodyUploads(reader, self._settings, read).read)
+
+    def _upload_handler(self, operation: Operation, method: MethodDescriptor, read: ReadUpload) -> Handler:
+        objects = self._objects if "stored_bytes" in method.input_type.fields_by_name else None
+        return FileUploadHandler(
             RequestReader(operation, self._settings, self._bodies),
-            self._upstreams.rpc(operation.descriptor),
+            UploadCalls(self._upstreams.rpc(method), objects, self._upload_rate),
             self._open_streams,
             read=read,
             limit=self._uploads,
             render=renderer(operation, response_encoder),
-            settings=self._settings,
         ).handle
 
     def _call_rpc(self, name: str) -> Invocation:

@@ -111,7 +111,7 @@ def test_data_is_on_named_volumes() -> None:
         "executor-worker",
         "gateway",
     }
-    assert services["gateway"]["volumes"] == ["artifacts:/var/lib/mobiletest:ro"]
+    assert services["gateway"]["volumes"] == ["artifacts:/var/lib/mobiletest"]
 
 
 def test_the_executor_runs_in_two_roles() -> None:

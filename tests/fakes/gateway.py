@@ -170,6 +170,8 @@ class FakeBackends:
         async def handle(requests: AsyncIterator[Message], context: Any) -> Any:
             received: list[Message] = []
             self._record(name, received, context)
+            if self.initial_metadata:
+                await context.send_initial_metadata(self.initial_metadata)
             if name in self.receivers:
                 return await self.receivers[name](requests)
             try:

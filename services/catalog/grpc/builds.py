@@ -3,7 +3,7 @@
 import re
 
 # ruff: noqa: N802 (gRPC names the methods)
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from typing import Any
 from urllib.parse import quote
 
@@ -11,6 +11,7 @@ from google.api.httpbody_pb2 import HttpBody
 from google.protobuf.empty_pb2 import Empty
 from mobiletest.catalog.v1 import builds_pb2, builds_pb2_grpc
 
+from services.catalog.grpc.arriving_files import ArrivingFile
 from services.catalog.grpc.conversions import named_fields, page_of
 from services.catalog.model.builds import Build, BuildFilter, artifact_key
 from services.catalog.model.part_uploads import PartUpload
@@ -18,7 +19,7 @@ from services.catalog.usecases.builds import BuildUseCases
 from services.catalog.usecases.part_uploads import PartUploadUseCases
 from services.catalog.usecases.uploads import NewBuild, UploadUseCases
 from services.chassis.byte_ranges import FilePart
-from services.chassis.errors import Aborted, InvalidArgument
+from services.chassis.errors import InvalidArgument
 from services.chassis.proto_values import json_to_struct, page_fields, read_optional, struct_to_json, to_timestamp
 from services.chassis.stored_downloads import http_bodies
 
@@ -43,9 +44,10 @@ class BuildsServicer(builds_pb2_grpc.BuildsServicer):
         first = await anext(requests, builds_pb2.UploadBuildRequest())
         if not first.HasField("metadata"):
             raise InvalidArgument("The first message of an upload must be its metadata", reason="METADATA_MISSING")
-        upload = _Upload(first.metadata, requests)
+        upload = _Upload(first.metadata)
+        file = ArrivingFile(context, requests, self._uploads.store, look=upload.read_metadata)
         new = new_build_from_upload(first.metadata)
-        return build_message(await self._uploads.upload(new, upload.chunks(), final=upload.final))
+        return build_message(await self._uploads.upload(new, file.arrive, final=upload.final))
 
     async def StartUpload(self, request: builds_pb2.StartUploadRequest, context: Any) -> builds_pb2.PartUpload:
         return part_upload_message(await self._parts.start(request.app_id, request.sha256, request.size_bytes))
@@ -57,8 +59,9 @@ class BuildsServicer(builds_pb2_grpc.BuildsServicer):
         self, requests: AsyncIterator[builds_pb2.PutUploadPartRequest], context: Any
     ) -> builds_pb2.PartUpload:
         first = await anext(requests, builds_pb2.PutUploadPartRequest())
-        chunks = read_chunks(requests)
-        return part_upload_message(await self._parts.put_part(first.upload_id, first.number, first.sha256, chunks))
+        file = ArrivingFile(context, requests, self._uploads.store)
+        put = self._parts.put_part(first.upload_id, first.number, first.sha256, file.arrive)
+        return part_upload_message(await put)
 
     async def CompleteUpload(self, request: builds_pb2.CompleteUploadRequest, context: Any) -> builds_pb2.Build:
         return build_message(await self._parts.complete(request.upload_id, new_build_from_parts(request)))
@@ -105,54 +108,23 @@ class BuildsServicer(builds_pb2_grpc.BuildsServicer):
 
 
 class _Upload:
-    """The messages of an upload after the first one."""
+    """The description of an upload, which its last message may replace."""
 
-    def __init__(
-        self, metadata: builds_pb2.UploadBuildMetadata, requests: AsyncIterator[builds_pb2.UploadBuildRequest]
-    ) -> None:
+    def __init__(self, metadata: builds_pb2.UploadBuildMetadata) -> None:
         self._metadata = metadata
-        self._requests = requests
-
-    def chunks(self) -> AsyncIterator[bytes]:
-        """The bytes of the artifact, as `read_chunks` gives them."""
-        return read_chunks(self._requests, self._read_metadata)
 
     def final(self) -> NewBuild:
-        """The complete description; only after the last chunk."""
+        """The complete description; only after the last message."""
         return new_build_from_upload(self._metadata)
 
-    def _read_metadata(self, request: builds_pb2.UploadBuildRequest) -> None:
+    def read_metadata(self, request: builds_pb2.UploadBuildRequest) -> None:
+        """Take the metadata of a message after the first one."""
         if not request.HasField("metadata"):
             return
         if not request.HasField("end"):
             message = "Only the first and the last message of an upload may have metadata"
             raise InvalidArgument(message, reason="METADATA_REPEATED")
         self._metadata = request.metadata
-
-
-async def read_chunks(
-    requests: AsyncIterator[Any], look: Callable[[Any], None] = lambda _: None
-) -> AsyncIterator[bytes]:
-    """The bytes of messages with a chunk each; Aborted when they stop before the end, or bytes are missing.
-
-    `look` is called with each message before its bytes are given.
-    """
-    size = 0
-    async for request in requests:
-        look(request)
-        if request.HasField("end"):
-            if request.end.size != size:
-                raise upload_cut(f"{size} of {request.end.size} bytes arrived")
-            return
-        chunk = request.chunk  # a copy: read once
-        size += len(chunk)
-        yield chunk
-    raise upload_cut(f"it stopped after {size} bytes")
-
-
-def upload_cut(how: str) -> Aborted:
-    """The error for an upload whose messages are not complete."""
-    return Aborted(f"The upload was cut: {how}; send it again", reason="UPLOAD_CUT")
 
 
 def build_message(build: Build) -> builds_pb2.Build:

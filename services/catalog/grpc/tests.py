@@ -11,7 +11,7 @@ from mobiletest.catalog.v1 import tests_pb2, tests_pb2_grpc
 
 from mobiletest_automation.flows.environment import mask_environment
 from mobiletest_automation.flows.workspace_media import MediaFile
-from services.catalog.grpc.builds import read_chunks
+from services.catalog.grpc.arriving_files import read_chunks
 from services.catalog.grpc.conversions import (
     env_message,
     named_fields,

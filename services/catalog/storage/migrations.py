@@ -15,7 +15,7 @@ from services.catalog.storage.builds import BUILDS, LIST_OF_APP
 from services.catalog.storage.documents import LIST, LIST_OF_PLATFORM, LIST_OF_TAG, SUFFIXES
 from services.catalog.storage.inline_steps import FIRST, HAS_STEPS, INLINE, SHARED
 from services.catalog.storage.keys import KEYS, ORGANISATIONS, SESSIONS
-from services.catalog.storage.part_uploads import PART_UPLOADS
+from services.catalog.storage.part_uploads import ARRIVING_FILES, PART_UPLOADS
 from services.catalog.storage.recount import recount_all
 from services.catalog.storage.secrets import SECRETS
 from services.catalog.storage.test_steps import TEST_STEPS
@@ -107,6 +107,7 @@ RULES: Mapping[str, Mapping[str, Any]] = {
         "expires_at": WHEN,
         "live": FLAG,
     },
+    ARRIVING_FILES: {"org_id": TEXT, "expires_at": WHEN},
     SECRETS: {"org_id": TEXT, "name": TEXT, "value": {"bsonType": "object"}, "updated_at": WHEN},
     TEST_STEPS: {"org_id": TEXT, "steps": TEXT, "bytes": NUMBER, "uses": NUMBER | {"minimum": 1}},
     TEST_VERSIONS: {"org_id": TEXT, "test_id": TEXT, "version_number": NUMBER | {"minimum": 1}, "steps": TEXT},
@@ -141,6 +142,7 @@ _LIST_OF_PLATFORM = _index(
 _SUFFIXES = _index("suffixes", [("org_id", UP), ("live", UP), (SUFFIXES, UP), ("platform", UP)])
 _LOOKUP = _index("lookup", [("lookup", UP)], unique=True)
 _EXPIRY = _index("expiry", [("expires_at", UP)], expireAfterSeconds=0)
+_ENDED = _index("expiry", [("expires_at", UP)])
 _ORGANISATION = _index("organisation", [("org_id", UP)])
 
 INDEXES: Mapping[str, Sequence[IndexModel]] = {
@@ -158,8 +160,9 @@ INDEXES: Mapping[str, Sequence[IndexModel]] = {
     RESERVATIONS: [_ORGANISATION, _EXPIRY],
     PART_UPLOADS: [
         _index("of_file", [("org_id", UP), ("app_id", UP), ("sha256", UP), ("size", UP)], unique=True, **ONLY_LIVE),
-        _index("expiry", [("expires_at", UP)]),
+        _ENDED,
     ],
+    ARRIVING_FILES: [_ENDED],
     SECRETS: [_index("list", [("org_id", UP), ("name", UP)], unique=True)],
     TESTS: [
         _LIST,
@@ -230,4 +233,5 @@ MIGRATIONS = [
     Migration("0004_records_of_organisation", idempotency.make_quota_index),
     Migration("0004_storage_counts", _count_storage),
     Migration(SHARED, _make_collections),
+    Migration("0006_arriving_files", _make_collections),
 ]

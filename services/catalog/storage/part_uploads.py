@@ -1,8 +1,9 @@
-"""Uploads in parts: a document each, and their parts in the object store until the upload ends."""
+"""Uploads: a document each while their file or its parts arrive in the object store, below the prefix of the upload."""
 
 import asyncio
 from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
 
 from services.catalog.model.part_uploads import IDLE, KEPT, PartUpload, parts_prefix
 from services.catalog.storage.documents import IS_LIVE, dump, find, load
@@ -14,6 +15,7 @@ from services.chassis.org_collection import OrgCollection
 from services.chassis.retry import run_every
 
 PART_UPLOADS = "part_uploads"
+ARRIVING_FILES = "arriving_files"
 EVERY_SECONDS = 600.0
 DELETION_SECONDS = 60.0
 GRACE = timedelta(minutes=10)
@@ -64,27 +66,49 @@ class MongoPartUploads:
         return IS_LIVE | {"expires_at": {"$gt": self._clock.now()}}
 
 
-class PartUploadSweeper:
-    """Removes the ended and expired uploads of all organisations, and their parts. It runs in every process."""
+class MongoArrivingFiles:
+    """The port `ArrivingFiles`."""
+
+    def __init__(self, rows: OrgCollection, clock: Clock) -> None:
+        self._rows = rows
+        self._clock = clock
+
+    async def add(self, upload_id: str) -> None:
+        await self._rows.insert_one({"_id": upload_id, **self._expiring_in(KEPT)})
+
+    async def end(self, upload_id: str) -> None:
+        await self._rows.update_one({"_id": upload_id}, {"$set": self._expiring_in(timedelta())})
+
+    def _expiring_in(self, time: timedelta) -> Document:
+        return {"expires_at": self._clock.now() + time}
+
+
+class UploadSweeper:
+    """Removes the ended and expired uploads of all organisations, and what is stored below their prefixes. It runs in
+    every process.
+    """
 
     def __init__(self, mongo: Mongo, objects: ObjectStore, clock: Clock) -> None:
-        self._uploads = mongo.collection(PART_UPLOADS)
+        self._collections = [mongo.collection(name) for name in (PART_UPLOADS, ARRIVING_FILES)]
         self._objects = objects
         self._clock = clock
 
     async def run(self) -> None:
         """Sweep until cancelled; failures are retried in the next sweep."""
-        await run_every(EVERY_SECONDS, self.sweep, log=log, event="part_upload_sweep_failed", transient=lambda _: True)
+        await run_every(EVERY_SECONDS, self.sweep, log=log, event="upload_sweep_failed", transient=lambda _: True)
 
     async def sweep(self) -> int:
         """Delete all uploads that are due; returns their number."""
+        return sum([await self._sweep(uploads) for uploads in self._collections])
+
+    async def _sweep(self, uploads: Any) -> int:
         due = {"expires_at": {"$lt": self._clock.now() - GRACE}}
         removed = 0
-        async for document in self._uploads.find(due, {"org_id": 1}):
+        async for document in uploads.find(due, {"org_id": 1}):
             async with asyncio.timeout(DELETION_SECONDS):
                 await self._objects.delete_all(parts_prefix(document["org_id"], document["_id"]))
-            await self._uploads.delete_one({"_id": document["_id"], **due})
-            log.info("part_upload_removed", org_id=document["org_id"], upload_id=document["_id"])
+            await uploads.delete_one({"_id": document["_id"], **due})
+            log.info("upload_removed", org_id=document["org_id"], upload_id=document["_id"])
             removed += 1
         return removed
 

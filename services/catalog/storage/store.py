@@ -8,6 +8,7 @@ from typing import TypeVar
 from services.catalog.events import make_event
 from services.catalog.ports import (
     Apps,
+    ArrivingFiles,
     Artifacts,
     Attachments,
     Builds,
@@ -25,7 +26,7 @@ from services.catalog.storage.artifacts import ARTIFACTS, MongoArtifacts
 from services.catalog.storage.attachments import ATTACHMENTS, MongoAttachments
 from services.catalog.storage.builds import BUILDS, MongoBuilds
 from services.catalog.storage.keys import KEYS, SESSIONS, MongoKeys, MongoSessions
-from services.catalog.storage.part_uploads import PART_UPLOADS, MongoPartUploads
+from services.catalog.storage.part_uploads import ARRIVING_FILES, PART_UPLOADS, MongoArrivingFiles, MongoPartUploads
 from services.catalog.storage.test_steps import TEST_STEPS
 from services.catalog.storage.tests import TEST_VERSIONS, TESTS, MongoTests
 from services.catalog.storage.workflows import WORKFLOWS, MongoWorkflows
@@ -56,6 +57,7 @@ class MongoRecords:
         self.builds: Builds = MongoBuilds(rows(BUILDS))
         self.artifacts: Artifacts = MongoArtifacts(rows(ARTIFACTS), clock)
         self.part_uploads: PartUploads = MongoPartUploads(rows(PART_UPLOADS), clock)
+        self.arriving_files: ArrivingFiles = MongoArrivingFiles(rows(ARRIVING_FILES), clock)
         self.tests: Tests = MongoTests(rows(TESTS), rows(TEST_VERSIONS), rows(TEST_STEPS), is_sharing=is_sharing)
         self.attachments: Attachments = MongoAttachments(rows(ATTACHMENTS))
         self.workflows: Workflows = MongoWorkflows(rows(WORKFLOWS))

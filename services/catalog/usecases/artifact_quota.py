@@ -73,11 +73,3 @@ class Reservation:
         if size > self._bytes:
             self._bytes = max(size, self._bytes + min(self._bytes, PORTION_BYTES))
         self._renew_at = await self._quota.take(self.id, self._bytes)
-
-    async def count(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-        """The chunks, each covered before it is passed on."""
-        size = 0
-        async for chunk in chunks:
-            size += len(chunk)
-            await self.cover(size)
-            yield chunk

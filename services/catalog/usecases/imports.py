@@ -28,7 +28,6 @@ from services.catalog.model.values import Counts, InvalidValue
 from services.catalog.ports import Change, Records, Store
 from services.catalog.reader_ports import WorkspaceReader
 from services.catalog.spool import Spool
-from services.catalog.upload_rate import UploadRate
 from services.catalog.usecases.apps import attached_limit_reached
 from services.catalog.usecases.attachments import attach_unless_attached
 from services.catalog.usecases.errors import reports_violations, require
@@ -40,6 +39,7 @@ from services.chassis.context import current
 from services.chassis.errors import Aborted
 from services.chassis.ids import new_id
 from services.chassis.mongo_errors import DuplicateValue
+from services.chassis.upload_rate import UploadRate
 
 CREATED, CHANGED, UNCHANGED = "created", "changed", "unchanged"
 

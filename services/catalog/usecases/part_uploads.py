@@ -2,21 +2,27 @@
 
 import re
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import replace
 
 from services.catalog.model.builds import Build
 from services.catalog.model.part_uploads import KEPT, MOST_UPLOADS, PART_BYTES, PartUpload, parts_prefix
 from services.catalog.model.values import InvalidValue
 from services.catalog.ports import Store
-from services.catalog.spool import Spool
-from services.catalog.upload_rate import UploadRate
 from services.catalog.usecases.artifact_quota import ArtifactQuota
 from services.catalog.usecases.errors import reports_violations, require
-from services.catalog.usecases.uploads import NewBuild, UploadUseCases
+from services.catalog.usecases.uploads import Arrive, NewBuild, UploadUseCases
 from services.chassis.clock import Clock
 from services.chassis.context import current
-from services.chassis.errors import AlreadyExists, FailedPrecondition, InvalidArgument, NotFound, PermissionDenied
-from services.chassis.ids import new_id
+from services.chassis.errors import (
+    AlreadyExists,
+    DomainError,
+    FailedPrecondition,
+    InvalidArgument,
+    NotFound,
+    PermissionDenied,
+)
+from services.chassis.ids import new_id, random_id
 from services.chassis.limits import limit_reached
 from services.chassis.mongo_errors import DuplicateValue
 from services.chassis.object_store import ObjectStore
@@ -36,8 +42,6 @@ class PartUploadUseCases:
         builds: UploadUseCases,
         *,
         quota: ArtifactQuota,
-        spool: Spool,
-        rate: UploadRate,
         max_bytes: int,
         clock: Clock,
         part_bytes: int = PART_BYTES,
@@ -46,8 +50,6 @@ class PartUploadUseCases:
         self._objects = objects
         self._builds = builds
         self._quota = quota
-        self._spool = spool
-        self._rate = rate
         self._max_bytes = max_bytes
         self._clock = clock
         self._part_bytes = part_bytes
@@ -110,23 +112,31 @@ class PartUploadUseCases:
         return require(await self._store.part_uploads.get(upload_id), "Upload")
 
     @reports_violations
-    async def put_part(self, upload_id: str, number: int, sha256: str, chunks: AsyncIterator[bytes]) -> PartUpload:
+    async def put_part(self, upload_id: str, number: int, sha256: str, arrive: Arrive) -> PartUpload:
         """The upload with this part. NotFound, also when the upload ends meanwhile; InvalidArgument: the part has
-        another size or SHA-256; errors of `Spool.receive`.
+        another size or SHA-256; errors of `arrive`.
         """
         upload = await self.get(upload_id)
         if not 1 <= number <= upload.count:
             raise InvalidValue("number", f"expected the number of a part, from 1 to {upload.count}", "out_of_range")
         size, sha256 = upload.size_of(number), _digest(sha256)
-        async with self._spool.receive(self._rate.limit(_at_most(chunks, size)), expected=size) as file:
-            if file.size != size:
-                arrived = "more" if file.size > size else f"only {file.size}"
-                raise InvalidValue(
-                    "file", f"expected {size} bytes of part {number}, and {arrived} arrived", "wrong_size"
-                )
-            if file.sha256 != sha256:
+
+        async def cover(arrived: int) -> None:
+            if arrived > size:
+                raise _wrong_size(number, size, "more")
+
+        key = f"{upload.key_of(number)}.{random_id()}"
+        try:
+            stored = await arrive(key, cover)
+            if stored.size != size:
+                raise _wrong_size(number, size, f"only {stored.size}")
+            if stored.sha256 != sha256:
                 raise InvalidValue("sha256", f"part {number} arrived with another SHA-256: send it again", "wrong_hash")
-            await self._objects.put_file(upload.key_of(number), file.path)
+            await self._objects.move(key, upload.key_of(number))
+        except BaseException:
+            with suppress(DomainError):  # it ends with the upload
+                await self._objects.delete(key)
+            raise
         under_way = await self._store.part_uploads.arrived(upload.id, number)
         if under_way is None:
             await self._objects.delete(upload.key_of(number))
@@ -193,11 +203,5 @@ def _is_final(problem: AlreadyExists | NotFound | InvalidArgument) -> bool:
     return isinstance(problem, NotFound)
 
 
-async def _at_most(chunks: AsyncIterator[bytes], size: int) -> AsyncIterator[bytes]:
-    """The chunks up to the first one that is too much."""
-    received = 0
-    async for chunk in chunks:
-        received += len(chunk)
-        yield chunk
-        if received > size:
-            return
+def _wrong_size(number: int, size: int, arrived: str) -> InvalidValue:
+    return InvalidValue("file", f"expected {size} bytes of part {number}, and {arrived} arrived", "wrong_size")

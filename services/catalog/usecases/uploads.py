@@ -1,8 +1,12 @@
 """Creates builds: from an uploaded artifact, or with the URL of one that is stored elsewhere."""
 
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager, nullcontext
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TypeAlias
 from uuid import UUID
 
 from services.catalog.model.apps import App
@@ -15,12 +19,12 @@ from services.catalog.model.builds import (
     artifact_key,
     validate_metadata,
 )
+from services.catalog.model.part_uploads import parts_prefix
 from services.catalog.model.text import validate_version
 from services.catalog.model.values import Counts, InvalidValue, Json, Platform
 from services.catalog.ports import Change, Store
 from services.catalog.reader_ports import Inspector
-from services.catalog.spool import Spool
-from services.catalog.upload_rate import UploadRate
+from services.catalog.spool import Spool, SpoolRoom
 from services.catalog.usecases.apps import update_app_builds
 from services.catalog.usecases.artifact_quota import ArtifactQuota
 from services.catalog.usecases.builds import version_exists
@@ -28,10 +32,18 @@ from services.catalog.usecases.errors import reports_violations, require, valida
 from services.catalog.usecases.storage_quota import StorageQuota
 from services.chassis.clock import Clock
 from services.chassis.context import current
+from services.chassis.errors import DomainError, NotFound, Unavailable
 from services.chassis.fair_turns import FairTurns
-from services.chassis.ids import new_id
+from services.chassis.file_writer import StoredFile
+from services.chassis.ids import new_id, random_id
 from services.chassis.mongo_errors import DuplicateValue
 from services.chassis.object_store import PART_BYTES, ObjectStore
+from services.chassis.upload_rate import UploadRate
+
+Cover: TypeAlias = Callable[[int], Awaitable[None]]
+"""Makes sure that a file may have so many bytes, which are about to be stored; errors of `UploadUseCases.upload`."""
+Arrive: TypeAlias = Callable[[str, Cover], Awaitable[StoredFile]]
+"""Stores the file of an upload at this key, or lets the caller store it, until it is there; what it has become."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,21 +103,33 @@ class UploadUseCases:
         return await self._save(self._build(new, validate_version(new.version or "")))
 
     @reports_violations
-    async def upload(
-        self, new: NewBuild, chunks: AsyncIterator[bytes], *, final: Callable[[], NewBuild] | None = None
-    ) -> Build:
-        """A build from the bytes of its artifact; an upload that is cut leaves nothing.
+    async def upload(self, new: NewBuild, arrive: Arrive, *, final: Callable[[], NewBuild] | None = None) -> Build:
+        """A build of a file that arrives; an upload that is cut leaves nothing.
 
-        `new` is what the client has said at the start; `final` gives the description that counts, after the last chunk.
-        NotFound: no such app; AlreadyExists: it has the version; InvalidArgument: no version was sent or
+        `new` is what the client has said at the start; `final` gives the description that counts, when the file is
+        there. NotFound: no such app; AlreadyExists: it has the version; InvalidArgument: no version was sent or
         found, or the file is empty, too large or not a plausible app; PermissionDenied: the organisation has as many
         builds, or stores as many bytes, as it may; Unavailable: the spool is full.
         """
         new = _validate(new)
         app = await self._check_room(new.app_id, new.version)
         await self.check_count()
-        async with self._received(new, chunks) as file:
-            return await self._store_build(app, _validate(final()) if final is not None else new, file)
+        async with self._quota.reserve(new.expected_bytes) as reservation:
+            with self._spool.room(new.expected_bytes) as room:
+
+                async def cover(size: int) -> None:
+                    room.cover(size)
+                    await reservation.cover(size)
+
+                async with self._arrived(arrive, cover) as (key, stored):
+                    new = _validate(final()) if final is not None else new
+                    async with self._turn(stored.size), self._readable(key, stored, room) as path:
+                        file = ReceivedFile(path, stored.sha256, stored.size)
+                        return await self._store_build(app, new, file, partial(self._objects.move, key))
+
+    async def store(self, chunks: AsyncIterator[bytes], key: str, cover: Cover) -> StoredFile:
+        """Store the bytes at the key, not faster than the organisation may upload."""
+        return await self._objects.put_stream(key, _covered(self._rate.limit(chunks), cover))
 
     @reports_violations
     async def assemble(self, new: NewBuild, chunks: AsyncIterator[bytes]) -> Build:
@@ -118,33 +142,61 @@ class UploadUseCases:
             if file.sha256 != new.sha256:
                 message = "the parts make another file than the announced one: start the upload again"
                 raise InvalidValue("file", message, "content_differs")
-            return await self._store_build(app, new, file)
+            async with self._turn(file.size):
+                return await self._store_build(app, new, file, partial(self._objects.put_file, path=file.path))
 
     async def check_count(self) -> None:
         """PermissionDenied: the organisation has as many builds as it may."""
         await self._storage.check(self._store, Counts(builds=1))
 
-    async def _store_build(self, app: App, new: NewBuild, file: ReceivedFile) -> Build:
+    async def _store_build(
+        self, app: App, new: NewBuild, file: ReceivedFile, put: Callable[[str], Awaitable[None]]
+    ) -> Build:
+        """`put` makes the file the object of this key."""
         build = await self._with_free_version(await self._describe(app, new, file), new)
         await self._check_room(build.app_id, build.version)
         reused = await self._store.artifacts.expect(file.sha256, file.size)
         if not reused:
-            await self._put(artifact_key(build.org_id, file.sha256), file)
+            await put(artifact_key(build.org_id, file.sha256))
             await self._store.artifacts.stored(file.sha256)
         return await self._save(replace(build, was_reused=reused), new.upload_id)
 
     @asynccontextmanager
-    async def _received(self, new: NewBuild, chunks: AsyncIterator[bytes]) -> AsyncIterator[ReceivedFile]:
-        """The file, whose bytes stay reserved inside the block."""
-        async with self._quota.reserve(new.expected_bytes) as reservation:
-            counted = reservation.count(self._rate.limit(chunks))
-            async with self._spool.receive(counted, expected=new.expected_bytes) as file:
-                yield file
+    async def _arrived(self, arrive: Arrive, cover: Cover) -> AsyncIterator[tuple[str, StoredFile]]:
+        """The file, and its key inside the block; afterwards nothing is there.
 
-    async def _put(self, key: str, file: ReceivedFile) -> None:
-        turn = self._large_turns.take(current().org_id) if file.size > PART_BYTES else nullcontext()
-        async with turn:
-            await self._objects.put_file(key, file.path)
+        What cannot be deleted then, and what the caller still stores after a failure, is left to the sweeper.
+        """
+        upload_id = random_id()
+        key = f"{parts_prefix(current().org_id, upload_id)}/file"
+        await self._store.arriving_files.add(upload_id)
+        try:
+            yield key, await arrive(key, cover)
+        finally:
+            with suppress(DomainError):
+                await self._objects.delete(key)
+            await self._store.arriving_files.end(upload_id)
+
+    @asynccontextmanager
+    async def _readable(self, key: str, stored: StoredFile, room: SpoolRoom) -> AsyncIterator[Path]:
+        """The object as a file inside the block. Unavailable: it is not the one that was announced."""
+        if (path := self._objects.local_path(key)) is not None:
+            _check_stored(await asyncio.to_thread(_size_of, path) == stored.size)
+            yield path
+            return
+        async with room.receive(self._read_stored(key)) as copy:
+            _check_stored((copy.sha256, copy.size) == (stored.sha256, stored.size))
+            yield copy.path
+
+    async def _read_stored(self, key: str) -> AsyncIterator[bytes]:
+        try:
+            async for chunk in self._objects.get_stream(key):
+                yield chunk
+        except NotFound:
+            _check_stored(False)
+
+    def _turn(self, size: int) -> AbstractAsyncContextManager[None]:
+        return self._large_turns.take(current().org_id) if size > PART_BYTES else nullcontext()
 
     async def _check_room(self, app_id: str, version: str | None) -> App:
         """The app. Refuse early what the unique index would refuse at the end."""
@@ -220,6 +272,29 @@ class UploadUseCases:
             return await self._store.change(work, of=build.app_id)
         except DuplicateValue as taken:
             raise version_exists(build.version) from taken
+
+
+async def _covered(chunks: AsyncIterator[bytes], cover: Cover) -> AsyncIterator[bytes]:
+    """The chunks, each covered before it is passed on."""
+    size = 0
+    async for chunk in chunks:
+        size += len(chunk)
+        await cover(size)
+        yield chunk
+
+
+def _size_of(path: Path) -> int | None:
+    """None: there is no such file."""
+    return path.stat().st_size if path.is_file() else None
+
+
+def _check_stored(is_stored: bool) -> None:
+    if not is_stored:
+        message = (
+            "The file is not in the object store, or is another one than the gateway has stored: do both have the same "
+            "MOBILETEST_OBJECT_STORE?"
+        )
+        raise Unavailable(message, reason="FILE_NOT_STORED")
 
 
 def _validate(new: NewBuild) -> NewBuild:

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from aiohttp import BodyPartReader, web
 
 from services.gateway.decoding.validation_errors import FieldError, InvalidRequest, known_error
-from services.gateway.handlers.body_streams import read_body
+from services.gateway.handlers.file_uploads import read_body
 from services.gateway.handlers.multipart_form import FILE, FORM_TYPE, MultipartForm, open_form
 from services.gateway.handlers.zip_stream import ZipStream
 from services.gateway.http.json_responses import HttpError

@@ -2,6 +2,8 @@
 
 import errno
 import os
+from collections.abc import AsyncIterator
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -133,3 +135,79 @@ async def test_everything_below_a_prefix_is_deleted_and_nothing_beside_it(store:
     with pytest.raises(NotFound):
         await content(store, "runs/1/1/a")
     assert await store.delete_all("runs/1") == 0
+
+
+async def arriving(*chunks: bytes | Exception) -> AsyncIterator[bytes]:
+    for chunk in chunks:
+        if isinstance(chunk, Exception):
+            raise chunk
+        yield chunk
+
+
+def files(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize("chunks", [[], [b""], [b"a", b"", b"b"], [CONTENT[:MIB], CONTENT[MIB:]]])
+async def test_an_object_is_stored_as_it_arrives(store: ObjectStore, chunks: list[bytes]) -> None:
+    whole = b"".join(chunks)
+    await store.put_bytes("org/k", b"before")
+    stored = await store.put_stream("org/k", arriving(*chunks))
+    assert (stored.sha256, stored.size) == (sha256(whole).hexdigest(), len(whole))
+    assert await content(store, "org/k") == whole
+
+
+async def test_an_object_that_does_not_arrive_leaves_the_existing_one(store: ObjectStore, tmp_path: Path) -> None:
+    await store.put_bytes("org/k", b"before")
+    with pytest.raises(ConnectionResetError):
+        await store.put_stream("org/k", arriving(CONTENT, ConnectionResetError()))
+    with pytest.raises(ConnectionResetError):
+        await store.put_stream("org/new", arriving(CONTENT, ConnectionResetError()))
+    assert await content(store, "org/k") == b"before"
+    with pytest.raises(NotFound):
+        await content(store, "org/new")
+    assert [path.name for path in files(tmp_path)] in ([], ["k"])
+
+
+async def test_what_a_killed_process_leaves_of_an_object_is_below_its_prefix(tmp_path: Path) -> None:
+    store = ObjectStore.open(tmp_path.as_uri())
+
+    async def half() -> AsyncIterator[bytes]:
+        yield CONTENT
+        [part] = files(tmp_path)
+        os.link(part, f"{part}0")
+        raise ConnectionResetError
+
+    with pytest.raises(ConnectionResetError):
+        await store.put_stream("org/uploads/1/file", half())
+    assert len(files(tmp_path)) == 1
+    assert await store.delete_all("org/uploads/1") == 1
+    assert files(tmp_path) == []
+
+
+async def test_an_object_gets_another_key(store: ObjectStore) -> None:
+    await store.put_bytes("org/uploads/1/file", b"new")
+    for target in ("org/k", "org/a b"):
+        await store.put_bytes(target, b"before")
+        await store.put_bytes("org/uploads/1/file", b"new")
+        await store.move("org/uploads/1/file", target)
+        assert await content(store, target) == b"new"
+        with pytest.raises(NotFound):
+            await store.move("org/uploads/1/file", target)
+
+
+async def test_a_folder_has_its_objects_as_files(tmp_path: Path) -> None:
+    store = ObjectStore.open(tmp_path.as_uri())
+    await store.put_bytes("org/k", b"x")
+    path = store.local_path("org/k")
+    assert path is not None
+    assert path.read_bytes() == b"x"
+    assert store.local_path("../k") is None
+    assert ObjectStore.open("memory:///").local_path("org/k") is None
+
+
+async def test_a_store_that_cannot_be_written_takes_no_stream(tmp_path: Path) -> None:
+    store = ObjectStore.open(tmp_path.as_uri())
+    (tmp_path / "org").touch()
+    with pytest.raises(Unavailable):
+        await store.put_stream("org/k", arriving(b"x"))

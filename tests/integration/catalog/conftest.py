@@ -74,7 +74,7 @@ class Service:
     def files(self) -> list[str]:
         """The objects that are stored for the caller's organisation, by their SHA-256."""
         folder = self.objects / context.current().org_id
-        return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+        return sorted(path.name for path in folder.rglob("*") if path.is_file())
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

@@ -124,10 +124,9 @@ async def test_an_upload_that_is_cut_leaves_nothing(service: Service) -> None:
 
     call = service.builds.UploadBuild(endless())
     await begun.wait()
-    await eventually(lambda: list(service.spool.iterdir()))
+    await eventually(service.files)
     call.cancel()
-    await eventually(lambda: not list(service.spool.iterdir()))
-    assert service.files() == []
+    await eventually(lambda: not service.files())
     assert (await service.apps.GetApp(apps_pb2.GetAppRequest(app_id=app.id))).versions_count == 0
 
 

@@ -1,8 +1,9 @@
 """The use-cases on the storage that all tests share; clock, object store and inspector are the test's own."""
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -21,7 +22,6 @@ from services.catalog.storage.artifacts import ARTIFACTS
 from services.catalog.storage.keys import MongoKeyRing
 from services.catalog.storage.limits import MongoLimits
 from services.catalog.storage.store import MongoStore
-from services.catalog.upload_rate import UploadRate
 from services.catalog.usecases.apps import AppUseCases
 from services.catalog.usecases.artifact_quota import ArtifactQuota
 from services.catalog.usecases.attachments import AttachmentUseCases
@@ -32,7 +32,7 @@ from services.catalog.usecases.quarantine import QuarantineUseCases
 from services.catalog.usecases.resolution import ResolutionUseCases
 from services.catalog.usecases.storage_quota import StorageQuota
 from services.catalog.usecases.tests import TestUseCases
-from services.catalog.usecases.uploads import NewBuild, UploadUseCases
+from services.catalog.usecases.uploads import Arrive, NewBuild, UploadUseCases
 from services.catalog.usecases.workflows import WorkflowUseCases
 from services.catalog.usecases.workspace_files import WorkspaceFileStore
 from services.chassis import context
@@ -41,6 +41,7 @@ from services.chassis.errors import InvalidArgument
 from services.chassis.mongo import Mongo
 from services.chassis.object_store import ObjectStore
 from services.chassis.outbox import Outbox
+from services.chassis.upload_rate import UploadRate
 from tests.fakes.catalog_readers import FakeFlowReader, FakeInspector, FakeWorkspaceReader
 from tests.fakes.catalog_samples import START, at, chunks, org
 
@@ -139,6 +140,13 @@ class Catalog:
             simulated_devices=simulated_devices,
         )
 
+    def arriving(self, chunks: AsyncIterator[bytes]) -> Arrive:
+        """A file whose bytes the catalog stores."""
+        return partial(self.uploads.store, chunks)
+
+    async def upload(self, new: NewBuild, chunks: AsyncIterator[bytes], **options: Any) -> Build:
+        return await self.uploads.upload(new, self.arriving(chunks), **options)
+
     async def limit(self, **limits: Any) -> None:
         """Set limits of the caller's organisation, which begins to exist for that."""
         await self.ring.add_organisation(Organisation(org(), "Org", START))
@@ -156,7 +164,7 @@ class Catalog:
 
 async def uploaded(catalog: Catalog, app: App, version: str | None, content: bytes = b"content") -> Build:
     """A build of this content."""
-    return await catalog.uploads.upload(NewBuild(app.id, version), chunks(content))
+    return await catalog.upload(NewBuild(app.id, version), chunks(content))
 
 
 async def refused_fields(call: Awaitable[object]) -> list[str]:

@@ -74,7 +74,7 @@ async def test_apps_are_found_by_the_package_of_a_build(catalog: Catalog) -> Non
         (other, "1", "com.shopping"),
         (gone, "1", "com.shop"),
     ):
-        await catalog.uploads.upload(NewBuild(app.id, version, package_name=package), chunks(b"x"))
+        await catalog.upload(NewBuild(app.id, version, package_name=package), chunks(b"x"))
     await catalog.apps.delete(gone.id)
     listed, _ = await catalog.apps.list(None, None, FIRST, package_name="com.shop")
     assert ({app.name for app in listed.items}, listed.total) == ({"Shop", "Shop lite"}, 2)

@@ -13,15 +13,18 @@ from mobiletest.types.v1.byte_range_pb2 import ByteRange
 
 from services.catalog.model.apps import App
 from services.catalog.model.builds import Build, BuildFilter, Inspection, RejectedArtifact
+from services.catalog.model.part_uploads import parts_prefix
 from services.catalog.model.values import Page, Platform
 from services.catalog.model.workflows import AppChoice, BuildConfig
+from services.catalog.storage.part_uploads import UploadSweeper
 from services.catalog.usecases.tests import NewTest
-from services.catalog.usecases.uploads import NewBuild
+from services.catalog.usecases.uploads import Cover, NewBuild
 from services.catalog.usecases.workflows import NewWorkflow
 from services.chassis import context, ids
 from services.chassis.byte_ranges import FilePart
 from services.chassis.context import Caller
 from services.chassis.errors import AlreadyExists, FailedPrecondition, InvalidArgument, NotFound
+from services.chassis.file_writer import StoredFile
 from tests.fakes.catalog_samples import chunks, org
 from tests.integration.catalog.usecases.conftest import KEY_ID, Catalog, refused_fields, uploaded
 
@@ -47,7 +50,7 @@ async def test_an_upload_is_stored_by_its_content(catalog: Catalog, app: App) ->
     catalog.inspector.found = Inspection("com.example", "9.9")
     digest = sha256(b"abcdef").hexdigest()
     new = NewBuild(app.id, " 1.0 ", {"commit": "c0ffee"}, file_name="shop.apk")
-    build = await catalog.uploads.upload(new, chunks(b"abc", b"", b"def"))
+    build = await catalog.upload(new, chunks(b"abc", b"", b"def"))
     assert (build.version, build.package_name, build.metadata) == ("1.0", "com.example", {"commit": "c0ffee"})
     assert (build.sha256, build.size, build.file_name) == (digest, 6, "shop.apk")
     assert (build.artifact_url, build.owner, build.was_reused) == (f"{org()}/{digest}", KEY_ID, False)
@@ -62,7 +65,7 @@ async def test_an_upload_is_stored_by_its_content(catalog: Catalog, app: App) ->
 
 async def test_the_artifact_names_the_version_if_the_client_does_not(catalog: Catalog, app: App) -> None:
     catalog.inspector.found = Inspection("com.example", "9.9")
-    build = await catalog.uploads.upload(NewBuild(app.id, package_name="com.other"), chunks(b"x"))
+    build = await catalog.upload(NewBuild(app.id, package_name="com.other"), chunks(b"x"))
     assert (build.version, build.package_name) == ("9.9", "com.other")
 
 
@@ -77,7 +80,7 @@ async def test_without_any_version_the_upload_says_so(catalog: Catalog, app: App
 async def test_an_unreadable_artifact_is_kept_with_the_reason(catalog: Catalog, app: App) -> None:
     """A parser's failure is no reason to refuse a build."""
     catalog.inspector.found = Inspection(error="the inspection ended with signal 9")
-    build = await catalog.uploads.upload(NewBuild(app.id, "1", {"a": 1}), chunks(b"x"))
+    build = await catalog.upload(NewBuild(app.id, "1", {"a": 1}), chunks(b"x"))
     assert build.metadata == {"a": 1, "metadata_error": "the inspection ended with signal 9"}
 
 
@@ -110,17 +113,17 @@ async def test_without_simulated_devices_only_what_a_device_can_install_is_a_bui
     uploads = catalog.make_uploads(simulated_devices=False)
     catalog.inspector.found = found
     with pytest.raises(InvalidArgument, match=r"send an \.(apk|ipa).*MOBILETEST_SIMULATED_DEVICES") as refusal:
-        await uploads.upload(NewBuild(app.id, "1"), chunks(b"x"))
+        await uploads.upload(NewBuild(app.id, "1"), catalog.arriving(chunks(b"x")))
     assert [v.field for v in refusal.value.violations] == ["file"]
     assert leftovers(catalog) == []
     catalog.inspector.found = Inspection("com.example", "1", platform=app.platform)
-    assert (await uploads.upload(NewBuild(app.id), chunks(b"x"))).version == "1"
+    assert (await uploads.upload(NewBuild(app.id), catalog.arriving(chunks(b"x")))).version == "1"
 
 
 async def test_without_simulated_devices_a_web_build_is_any_file(catalog: Catalog, app: App) -> None:
     await catalog.apps.update(app.id, {"static_url": "https://shop.example"})
     uploads = catalog.make_uploads(simulated_devices=False)
-    assert (await uploads.upload(NewBuild(app.id, "1"), chunks(b"x"))).version == "1"
+    assert (await uploads.upload(NewBuild(app.id, "1"), catalog.arriving(chunks(b"x")))).version == "1"
 
 
 async def test_an_upload_that_is_cut_leaves_nothing(catalog: Catalog, app: App) -> None:
@@ -129,8 +132,38 @@ async def test_an_upload_that_is_cut_leaves_nothing(catalog: Catalog, app: App) 
         raise ConnectionResetError
 
     with pytest.raises(ConnectionResetError):
-        await catalog.uploads.upload(NewBuild(app.id, "1"), cut())
+        await catalog.upload(NewBuild(app.id, "1"), cut())
     assert (await catalog.artifacts(), catalog.store.facts, leftovers(catalog)) == (0, [app], [])
+
+
+async def test_what_a_killed_gateway_and_catalog_leave_is_removed(catalog: Catalog, app: App) -> None:
+    """After a day; of an upload that has ended after minutes, for what its caller still stored."""
+    sweeper = UploadSweeper(catalog.mongo, catalog.objects, catalog.clock)
+    await catalog.store.arriving_files.add(app.id)
+    left = f"{parts_prefix(org(), app.id)}/file"
+    await catalog.objects.put_bytes(left, b"x")
+    keys: list[str] = []
+
+    async def cut(key: str, _: Cover) -> StoredFile:
+        keys.append(key)
+        raise ConnectionResetError
+
+    with pytest.raises(ConnectionResetError):
+        await catalog.uploads.upload(NewBuild(app.id, "1"), cut)
+    await catalog.objects.put_bytes(keys[0], b"x")
+    catalog.clock.minutes += 11
+    await sweeper.sweep()
+    assert (await is_stored(catalog, keys[0]), await is_stored(catalog, left)) == (False, True)
+    catalog.clock.minutes += 24 * 60
+    await sweeper.sweep()
+    assert not await is_stored(catalog, left)
+
+
+async def is_stored(catalog: Catalog, key: str) -> bool:
+    try:
+        return [chunk async for chunk in catalog.objects.get_stream(key)] != []
+    except NotFound:
+        return False
 
 
 async def test_the_same_file_again_is_reused(catalog: Catalog, app: App) -> None:
@@ -151,7 +184,7 @@ async def test_a_version_that_exists_changes_nothing(catalog: Catalog, app: App)
         yield b""
 
     with pytest.raises(AlreadyExists, match="already has a build of version 1"):
-        await catalog.uploads.upload(NewBuild(app.id, "1"), untouched())
+        await catalog.upload(NewBuild(app.id, "1"), untouched())
     with pytest.raises(AlreadyExists):
         await referred(catalog, app, "1")
     assert await catalog.apps.get(app.id) == before
@@ -177,19 +210,19 @@ async def test_the_final_description_counts(catalog: Catalog, app: App) -> None:
         assert b"".join(received) == b"abcdef"
         return NewBuild(app.id, " 2.0 ", {"commit": "c0ffee"}, file_name="shop.apk")
 
-    build = await catalog.uploads.upload(NewBuild(app.id), content(), final=final)
+    build = await catalog.upload(NewBuild(app.id), content(), final=final)
     assert (build.version, build.metadata, build.file_name) == ("2.0", {"commit": "c0ffee"}, "shop.apk")
     with pytest.raises(AlreadyExists):
-        await catalog.uploads.upload(NewBuild(app.id), chunks(b"x"), final=final)
+        await catalog.upload(NewBuild(app.id), chunks(b"x"), final=final)
     with pytest.raises(InvalidArgument):
-        await catalog.uploads.upload(NewBuild(app.id), chunks(b"x"), final=lambda: NewBuild(app.id, ""))
+        await catalog.upload(NewBuild(app.id), chunks(b"x"), final=lambda: NewBuild(app.id, ""))
     assert (await catalog.apps.get(app.id)).versions_count == 1
     assert leftovers(catalog) == []
 
 
 async def test_an_unknown_app_takes_no_build(catalog: Catalog) -> None:
     with pytest.raises(NotFound, match=r"^App not found$"):
-        await catalog.uploads.upload(NewBuild(str(uuid4()), "1"), chunks(b"x"))
+        await catalog.upload(NewBuild(str(uuid4()), "1"), chunks(b"x"))
     with pytest.raises(NotFound, match=r"^App not found$"):
         await catalog.uploads.refer(NewBuild(str(uuid4()), "1", artifact_url="https://x.test"))
 
@@ -202,7 +235,7 @@ async def test_a_referred_build_has_no_download(catalog: Catalog, app: App) -> N
 
 
 async def test_a_part_of_an_artifact_is_downloaded(catalog: Catalog, app: App) -> None:
-    build = await catalog.uploads.upload(NewBuild(app.id, "1"), chunks(b"abc", b"def"))
+    build = await catalog.upload(NewBuild(app.id, "1"), chunks(b"abc", b"def"))
     _, part, artifact = await catalog.builds.download(build.id, ByteRange(first=2, last=3))
     assert (part, b"".join([chunk async for chunk in artifact])) == (FilePart(2, 4, 6), b"cd")
 
@@ -302,11 +335,11 @@ async def test_a_version_that_is_taken_gets_the_suffix(catalog: Catalog, app: Ap
     """Unless the client has named the version: builds of every commit may have the same one in their manifest."""
     catalog.inspector.found = Inspection("com.example", "9.9")
     new = NewBuild(app.id, version_suffix="4f2c1d9")
-    assert (await catalog.uploads.upload(new, chunks(b"a"))).version == "9.9"
-    assert (await catalog.uploads.upload(new, chunks(b"b"))).version == "9.9-4f2c1d9"
+    assert (await catalog.upload(new, chunks(b"a"))).version == "9.9"
+    assert (await catalog.upload(new, chunks(b"b"))).version == "9.9-4f2c1d9"
     with pytest.raises(AlreadyExists):
-        await catalog.uploads.upload(new, chunks(b"c"))
+        await catalog.upload(new, chunks(b"c"))
     with pytest.raises(AlreadyExists):
-        await catalog.uploads.upload(replace(new, version="9.9", version_suffix="other"), chunks(b"d"))
+        await catalog.upload(replace(new, version="9.9", version_suffix="other"), chunks(b"d"))
     listed = await catalog.builds.list(app.id, Page(1, 10), BuildFilter(sha256=sha256(b"b").hexdigest()))
     assert ([build.version for build in listed.items], listed.total) == (["9.9-4f2c1d9"], 1)

@@ -17,26 +17,27 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 class SlowStore(ObjectStore):
-    """Stores files when the test says so."""
+    """Makes files artifacts when the test says so."""
 
     def __init__(self) -> None:
-        super().__init__(MemoryStore())
-        self.storing: list[int] = []
-        """The sizes of the files that are being stored."""
+        super().__init__(MemoryStore)
+        self.moving: list[int] = []
+        """The sizes of the files that become artifacts."""
         self.release = asyncio.Event()
 
-    async def put_file(self, key: str, path: Path) -> None:
-        size = len(await asyncio.to_thread(path.read_bytes))
-        self.storing.append(size)
+    async def move(self, source: str, target: str) -> None:
+        size = len(b"".join([chunk async for chunk in self.get_stream(source)]))
+        self.moving.append(size)
         await self.release.wait()
-        assert self.storing.count(LARGE) <= 1
-        self.storing.remove(size)
+        assert self.moving.count(LARGE) <= 1
+        self.moving.remove(size)
+        await super().move(source, target)
 
 
 LARGE = 5
 
 
-async def test_large_files_of_an_organisation_are_stored_one_after_the_other(
+async def test_large_files_of_an_organisation_become_artifacts_one_after_the_other(
     storage: Mongo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(uploads, "PART_BYTES", LARGE - 1)
@@ -47,6 +48,6 @@ async def test_large_files_of_an_organisation_are_stored_one_after_the_other(
     under_way = [
         asyncio.create_task(uploaded(catalog, app, str(number), content)) for number, content in enumerate(contents)
     ]
-    await eventually(lambda: sorted(store.storing) == [4, 4, LARGE])
+    await eventually(lambda: sorted(store.moving) == [4, 4, LARGE])
     store.release.set()
     assert [build.version for build in await asyncio.gather(*under_way)] == ["0", "1", "2", "3"]

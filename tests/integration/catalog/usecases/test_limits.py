@@ -39,7 +39,7 @@ async def upload(catalog: Catalog, app: App, version: str, content: bytes, *, ex
         yield content
 
     new = NewBuild(app.id, version, expected_bytes=expected or len(content))
-    return (await catalog.uploads.upload(new, chunks())).id
+    return (await catalog.upload(new, chunks())).id
 
 
 class TestArtifactBytes:
@@ -55,7 +55,7 @@ class TestArtifactBytes:
 
         before = counted("artifact_bytes")
         with pytest.raises(PermissionDenied, match=r"artifact_bytes \(10\): delete builds") as refusal:
-            await catalog.uploads.upload(NewBuild(app.id, "2", expected_bytes=5), unread())
+            await catalog.upload(NewBuild(app.id, "2", expected_bytes=5), unread())
         assert (refusal.value.reason, refusal.value.metadata["limit"]) == ("LIMIT_REACHED", "artifact_bytes")
         assert counted("artifact_bytes") == before + 1
         await upload(catalog, app, "3", b"b" * 4)
@@ -88,7 +88,7 @@ class TestArtifactBytes:
                 await upload(catalog, app, "2", b"b" * 5)
             yield b"a" * 6
 
-        await catalog.uploads.upload(NewBuild(app.id, "1", expected_bytes=6), chunks())
+        await catalog.upload(NewBuild(app.id, "1", expected_bytes=6), chunks())
         assert (await catalog.ledger.sum()).used == 6
 
     async def test_a_long_upload_renews_its_reservation(self, catalog: Catalog, app: App) -> None:
@@ -99,7 +99,7 @@ class TestArtifactBytes:
             yield b"b"
             assert (await catalog.ledger.sum()).used == 2
 
-        await catalog.uploads.upload(NewBuild(app.id, "1", expected_bytes=2), chunks())
+        await catalog.upload(NewBuild(app.id, "1", expected_bytes=2), chunks())
 
 
 class TestKeys:

@@ -12,8 +12,7 @@ from services.catalog.model.apps import App
 from services.catalog.model.builds import Inspection, RejectedArtifact
 from services.catalog.model.part_uploads import MOST_UPLOADS, PartUpload
 from services.catalog.model.values import Platform
-from services.catalog.spool import Spool
-from services.catalog.storage.part_uploads import PartUploadSweeper
+from services.catalog.storage.part_uploads import UploadSweeper
 from services.catalog.usecases.part_uploads import PartUploadUseCases
 from services.catalog.usecases.uploads import NewBuild
 from services.chassis.errors import AlreadyExists, InvalidArgument, NotFound, PermissionDenied
@@ -35,14 +34,12 @@ def catalog(storage: Mongo, tmp_path: Path) -> Catalog:
 
 
 @pytest.fixture
-def parts(catalog: Catalog, tmp_path: Path) -> PartUploadUseCases:
+def parts(catalog: Catalog) -> PartUploadUseCases:
     return PartUploadUseCases(
         catalog.store,
         catalog.objects,
         catalog.uploads,
         quota=catalog.quota,
-        spool=Spool(tmp_path / "spool", max_bytes=1000, capacity=1 << 30),
-        rate=catalog.rate,
         max_bytes=1000,
         clock=catalog.clock,
         part_bytes=PART_BYTES,
@@ -58,19 +55,19 @@ async def start(parts: PartUploadUseCases, app: App, content: bytes = CONTENT) -
     return await parts.start(app.id, sha256(content).hexdigest(), len(content))
 
 
-async def put(parts: PartUploadUseCases, upload: PartUpload, *numbers: int) -> None:
+async def put(catalog: Catalog, parts: PartUploadUseCases, upload: PartUpload, *numbers: int) -> None:
     for number in numbers:
         part = CONTENT[(number - 1) * PART_BYTES :][:PART_BYTES]
-        await parts.put_part(upload.id, number, sha256(part).hexdigest(), chunks(part))
+        await parts.put_part(upload.id, number, sha256(part).hexdigest(), catalog.arriving(chunks(part)))
 
 
 async def test_the_whole_file_is_reserved_from_the_start_to_the_end(
     catalog: Catalog, parts: PartUploadUseCases, app: App
 ) -> None:
     upload = await start(parts, app)
-    await put(parts, upload, 1)
+    await put(catalog, parts, upload, 1)
     assert (await catalog.ledger.sum()).used == len(CONTENT)
-    await put(parts, upload, 2, 3)
+    await put(catalog, parts, upload, 2, 3)
     await parts.complete(upload.id, NewBuild("", "1"))
     assert (await catalog.ledger.sum()).used == len(CONTENT)
     assert list(catalog.spool_folder.iterdir()) == []
@@ -119,7 +116,7 @@ async def test_starts_of_one_file_at_once_are_one_upload(parts: PartUploadUseCas
 async def test_idle_uploads_make_room_for_new_ones(catalog: Catalog, parts: PartUploadUseCases, app: App) -> None:
     await catalog.limit(artifact_bytes=10)
     idle = await start(parts, app)
-    await put(parts, idle, 1)
+    await put(catalog, parts, idle, 1)
     catalog.clock.minutes += 29
     with pytest.raises(PermissionDenied, match="artifact_bytes"):
         await start(parts, app, b"other")
@@ -132,10 +129,10 @@ async def test_idle_uploads_make_room_for_new_ones(catalog: Catalog, parts: Part
 async def test_an_upload_without_a_new_part_for_a_day_is_removed(
     catalog: Catalog, parts: PartUploadUseCases, app: App, tmp_path: Path
 ) -> None:
-    sweeper = PartUploadSweeper(catalog.mongo, catalog.objects, catalog.clock)
+    sweeper = UploadSweeper(catalog.mongo, catalog.objects, catalog.clock)
     upload = await start(parts, app)
     catalog.clock.minutes += DAY_MINUTES - 1
-    await put(parts, upload, 1)
+    await put(catalog, parts, upload, 1)
     catalog.clock.minutes += DAY_MINUTES - 1
     await sweeper.sweep()
     assert (await start(parts, app)).parts == {1}
@@ -143,7 +140,7 @@ async def test_an_upload_without_a_new_part_for_a_day_is_removed(
     assert len(stored) == 1
     catalog.clock.minutes += 12
     with pytest.raises(NotFound):
-        await put(parts, upload, 2)
+        await put(catalog, parts, upload, 2)
     assert (await start(parts, app)).id != upload.id
     await sweeper.sweep()
     assert not stored[0].exists()
@@ -153,7 +150,7 @@ async def test_an_upload_whose_parts_are_lost_ends_when_it_is_completed(
     catalog: Catalog, parts: PartUploadUseCases, app: App
 ) -> None:
     upload = await start(parts, app)
-    await put(parts, upload, 1, 2, 3)
+    await put(catalog, parts, upload, 1, 2, 3)
     await catalog.objects.delete(upload.key_of(2))
     with pytest.raises(NotFound):
         await parts.complete(upload.id, NewBuild("", "1"))
@@ -164,14 +161,15 @@ async def test_a_part_that_arrives_after_the_end_is_not_kept(
     catalog: Catalog, parts: PartUploadUseCases, app: App, tmp_path: Path
 ) -> None:
     upload = await start(parts, app)
-    await put(parts, upload, 1, 2, 3)
+    await put(catalog, parts, upload, 1, 2, 3)
 
     async def while_it_is_completed() -> AsyncIterator[bytes]:
         yield CONTENT[:PART_BYTES]
         await parts.complete(upload.id, NewBuild("", "1"))
 
+    digest = sha256(CONTENT[:PART_BYTES]).hexdigest()
     with pytest.raises(NotFound):
-        await parts.put_part(upload.id, 1, sha256(CONTENT[:PART_BYTES]).hexdigest(), while_it_is_completed())
+        await parts.put_part(upload.id, 1, digest, catalog.arriving(while_it_is_completed()))
     assert (await catalog.ledger.sum()).used == len(CONTENT)
     assert not list((tmp_path / "objects").rglob(f"uploads/{upload.id}/*"))
 
@@ -180,14 +178,14 @@ async def test_a_completion_that_is_killed_after_the_build_leaves_nothing_reserv
     catalog: Catalog, parts: PartUploadUseCases, app: App, tmp_path: Path
 ) -> None:
     upload = await start(parts, app)
-    await put(parts, upload, 1, 2, 3)
+    await put(catalog, parts, upload, 1, 2, 3)
     file = NewBuild(app.id, "1", upload_id=upload.id, sha256=upload.sha256, expected_bytes=upload.size)
     made = await catalog.uploads.assemble(file, chunks(CONTENT))  # all that it has done by then
     assert (await catalog.ledger.sum()).used == len(CONTENT)
     assert (await parts.complete(upload.id, NewBuild("", "1"))).id == made.id == upload.id
     assert (await start(parts, app)).id != upload.id
     catalog.clock.minutes += 11
-    await PartUploadSweeper(catalog.mongo, catalog.objects, catalog.clock).sweep()
+    await UploadSweeper(catalog.mongo, catalog.objects, catalog.clock).sweep()
     assert not list((tmp_path / "objects").rglob(f"uploads/{upload.id}/*"))
 
 
@@ -195,7 +193,7 @@ async def test_an_upload_ends_if_its_file_is_refused_and_not_if_its_version_is(
     catalog: Catalog, parts: PartUploadUseCases, app: App
 ) -> None:
     upload = await start(parts, app)
-    await put(parts, upload, 1, 2, 3)
+    await put(catalog, parts, upload, 1, 2, 3)
     catalog.inspector.found = Inspection()
     with pytest.raises(InvalidArgument, match="version"):
         await parts.complete(upload.id, NewBuild(""))
@@ -207,9 +205,11 @@ async def test_an_upload_ends_if_its_file_is_refused_and_not_if_its_version_is(
         await parts.get(upload.id)
 
 
-async def test_a_completed_upload_is_no_build_of_another_version(parts: PartUploadUseCases, app: App) -> None:
+async def test_a_completed_upload_is_no_build_of_another_version(
+    catalog: Catalog, parts: PartUploadUseCases, app: App
+) -> None:
     upload = await start(parts, app)
-    await put(parts, upload, 1, 2, 3)
+    await put(catalog, parts, upload, 1, 2, 3)
     made = await parts.complete(upload.id, NewBuild("", "1"))
     assert await parts.complete(upload.id, NewBuild("")) == made
     with pytest.raises(AlreadyExists, match="build 1 already"):

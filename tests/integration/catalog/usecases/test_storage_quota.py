@@ -153,7 +153,7 @@ class TestCounts:
             yield b""
 
         with pytest.raises(PermissionDenied, match=r"builds \(0\)"):
-            await catalog.uploads.upload(NewBuild(app.id, "1", expected_bytes=5), unread())
+            await catalog.upload(NewBuild(app.id, "1", expected_bytes=5), unread())
 
 
 class TestBytesOfTests:

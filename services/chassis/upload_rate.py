@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 from services.chassis.clock import Clock
 from services.chassis.context import current
 
+# An organisation that has not uploaded of late may send what it may send in so many seconds at once.
 BURST_SECONDS = 2.0
-"""An organisation that has not uploaded of late may send what it may send in so many seconds at once."""
 
 
 class UploadRate:
@@ -16,8 +16,8 @@ class UploadRate:
     def __init__(self, bytes_per_second: int, clock: Clock) -> None:
         self._rate = bytes_per_second
         self._clock = clock
+        # When the bytes that an organisation has sent were due at its rate; those long ago are forgotten.
         self._due: dict[str, float] = {}
-        """When the bytes that an organisation has sent were due at its rate; those long ago are forgotten."""
 
     async def limit(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         """The chunks of an upload of the caller, the next one not before its time."""

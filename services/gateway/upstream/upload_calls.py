@@ -1,0 +1,167 @@
+"""Calls of RPCs that take a file; the gateway writes it to the object store itself when it has the store.
+
+The service may end a call while messages are still being written. gRPC fails the write that is under way then with an
+internal error of its own. That error becomes the status of the call: for a moment when it comes before the status of
+the service, for ever when it comes after it. So the first status is kept.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any
+
+import grpc
+
+from services.chassis import logs
+from services.chassis.object_store import ObjectStore
+from services.chassis.stored_uploads import WRITES_OBJECTS, object_key
+from services.chassis.upload_rate import UploadRate
+from services.gateway.upstream.rpcs import Rpc
+
+# A service that has not said by then where to write gets the bytes: it is of an earlier version.
+KEY_SECONDS = 10.0
+# The service learns how far an upload is after so many more bytes, and after so long.
+REPORT_BYTES = 8 * 1024 * 1024
+REPORT_SECONDS = 30.0
+
+log = logs.get(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class FileUpload:
+    """A file that arrives: the first message of its call, its bytes, and afterwards the last message without `end`."""
+
+    first: Any
+    chunks: AsyncIterator[bytes]
+    last: Callable[[], Awaitable[Any]]
+
+
+class UploadCalls:
+    """The calls of one method. `objects`: the store of the services, if the method can do without the bytes."""
+
+    def __init__(
+        self, rpc: Rpc, objects: ObjectStore | None, rate: UploadRate, *, key_seconds: float = KEY_SECONDS
+    ) -> None:
+        """`rate` is that of what is written to the store."""
+        self._rpc = rpc
+        self._objects = objects
+        self._rate = rate
+        self._key_seconds = key_seconds
+
+    async def send(self, upload: FileUpload, timeout: float) -> Any:
+        """The response of the service, or the AioRpcError with which it ended the call."""
+        if self._objects is not None:
+            with self._open(timeout, (WRITES_OBJECTS,)) as call:
+                try:
+                    key = await call.begin(upload.first, self._key_seconds)
+                except TimeoutError:
+                    log.warning("upload_without_key")
+                else:
+                    if key is not None:
+                        await call.write_all(self._store(self._objects, call, key, upload))
+                    return await call.response()
+        with self._open(timeout, ()) as call:
+            await call.write_all(_pass_on(call, upload))
+            return await call.response()
+
+    @contextmanager
+    def _open(self, timeout: float, metadata: tuple[tuple[str, str], ...]) -> Iterator["_Call"]:
+        call = self._rpc(None, timeout=timeout, metadata=metadata)
+        try:
+            yield _Call(call)
+        finally:
+            call.cancel()
+
+    async def _store(self, objects: ObjectStore, call: "_Call", key: str, upload: FileUpload) -> None:
+        stored = await objects.put_stream(key, _reported(call, upload, self._rate.limit(upload.chunks)))
+        await call.write(await _ended(upload, size=stored.size, sha256=stored.sha256))
+
+
+class _Call:
+    """A client-streaming call."""
+
+    def __init__(self, call: Any) -> None:
+        self._call = call
+        self._statuses: list[grpc.aio.AioRpcError] = []
+        call.add_done_callback(lambda ended: self._statuses.append(_status(ended)))
+
+    def is_over(self) -> bool:
+        return bool(self._call.done())
+
+    async def write(self, message: Any) -> None:
+        """AioRpcError or InvalidStateError: the call has ended."""
+        await self._call.write(message)
+
+    async def write_all(self, writing: Awaitable[None]) -> None:
+        """Wait until all messages are written, or the call has ended."""
+        with suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):
+            await writing
+            await self._call.done_writing()
+
+    async def begin(self, first: Any, timeout: float) -> str | None:
+        """Write the first message; where the service wants the file to be written, None if it refuses the upload.
+        TimeoutError: it does not say.
+        """
+        with suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):
+            await self._call.write(first)
+            async with asyncio.timeout(timeout):
+                return object_key(await self._call.initial_metadata())
+        return None
+
+    async def response(self) -> Any:
+        try:
+            return await self._call
+        except grpc.aio.AioRpcError:
+            if self._statuses and self._statuses[0].code() not in (grpc.StatusCode.OK, grpc.StatusCode.INTERNAL):
+                raise self._statuses[0] from None
+            raise
+
+
+async def _pass_on(call: _Call, upload: FileUpload) -> None:
+    message, size = type(upload.first), 0
+    await call.write(upload.first)
+    async for chunk in upload.chunks:
+        if chunk:
+            await call.write(message(chunk=chunk))
+            size += len(chunk)
+    await call.write(await _ended(upload, size=size))
+
+
+async def _reported(call: _Call, upload: FileUpload, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """The chunks, while the call goes on and learns of them."""
+    size = reported = 0
+    reported_at = monotonic()
+    async for chunk in chunks:
+        if call.is_over():
+            raise asyncio.InvalidStateError
+        size += len(chunk)
+        if size - reported >= REPORT_BYTES or monotonic() - reported_at >= REPORT_SECONDS:
+            await call.write(type(upload.first)(stored_bytes=size))
+            reported, reported_at = size, monotonic()
+        yield chunk
+
+
+async def _ended(upload: FileUpload, **end: Any) -> Any:
+    message = await upload.last()
+    message.MergeFrom(type(message)(end=end))
+    return message
+
+
+def _status(ended: Any) -> grpc.aio.AioRpcError:
+    return grpc.aio.AioRpcError(
+        _value(ended.code()),
+        _value(ended.initial_metadata()),
+        _value(ended.trailing_metadata()),
+        _value(ended.details()),
+    )
+
+
+def _value(coroutine: Any) -> Any:
+    """The result of a coroutine that has nothing to wait for, because the call has ended."""
+    try:
+        coroutine.send(None)
+    except StopIteration as done:
+        return done.value
+    raise RuntimeError("the call has not ended")
