@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, requires, version
 
 from mobiletest_cli.errors import USAGE, CliError
 
-_EXTRA = re.compile(r"""\s*;\s*extra\s*==\s*["']local["']\s*$""")
+_EXTRA = re.compile(r"""\s*;\s*extra\s*==\s*["']local["']\s*$""", re.ASCII)
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 

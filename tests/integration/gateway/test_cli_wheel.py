@@ -43,7 +43,9 @@ async def test_anyone_gets_the_wheel_of_the_version_of_the_server(gateway: App, 
             assert unchanged.status == 304
     assert (location.path, location.fragment) == (WHEEL, f"sha256={sha256(content).hexdigest()}")
     files = zipfile.ZipFile(io.BytesIO(content)).namelist()
-    assert {"mobiletest_cli/app.py", "mobiletest_cli/flows/parser.py", "mobiletest_cli/app_files/reader.py"} <= {*files}
+    assert {"mobiletest_cli/app.py", "mobiletest_automation/flows/parser.py", "mobiletest_automation/attempt.py"} <= {
+        *files
+    }
 
 
 def lookups() -> set[str]:
