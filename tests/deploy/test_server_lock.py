@@ -1,9 +1,13 @@
-"""The servers' part of the lock: what the Dockerfile installs."""
+"""What the Dockerfile installs and copies."""
+
+import re
+from pathlib import Path
 
 import pytest
 
 from deploy.images.server_lock import NotLocked, constraints, direct_requirements, entries, needed, part_of
 
+ROOT = Path(__file__).parents[2]
 LOCK = """\
 aiohttp==3.14.5 \\
     --hash=sha256:00 \\
@@ -43,3 +47,11 @@ def test_groups_are_added_by_name() -> None:
 def test_names_are_normalised_as_in_pep_503() -> None:
     plan = '{"install": [{"metadata": {"name": "Typing_Extensions"}}, {"metadata": {"name": "aiohttp"}}]}'
     assert needed(plan) == ["aiohttp", "typing-extensions"]
+
+
+def test_the_build_context_has_all_folders_that_the_dockerfile_copies() -> None:
+    copied = re.findall(r"^COPY (?!--from)(.+) \S+$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
+    kept = {
+        line.removeprefix("!") for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")
+    }
+    assert {source for sources in copied for source in sources.split()} <= kept
