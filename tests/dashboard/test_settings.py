@@ -1,5 +1,7 @@
 """The pages of settings: the life of a key, limits, quarantine, secrets."""
 
+from datetime import datetime
+
 from playwright.async_api import Locator, expect
 
 from tests.dashboard.conftest import Visitor
@@ -213,13 +215,13 @@ async def test_a_secret_is_set_replaced_and_deleted(visitor: Visitor, api: Api) 
     await save.click()
     await expect(row(visitor, "staging-password")).to_be_visible()
     assert "correct horse" not in await page.content()
-    before = created(await api.get("/secrets"))["items"][0]["updated_at"]
+    before = datetime.fromisoformat(created(await api.get("/secrets"))["items"][0]["updated_at"])
     await page.get_by_role("button", name="Replace staging-password").click()
     await expect(value).to_be_focused()
     await value.fill("battery staple")
     await save.click()
     await expect(dialog).to_be_hidden()
-    assert created(await api.get("/secrets"))["items"][0]["updated_at"] > before
+    assert datetime.fromisoformat(created(await api.get("/secrets"))["items"][0]["updated_at"]) > before
     await page.get_by_role("button", name="Delete staging-password").click()
     await page.get_by_label("Type staging-password").fill("staging-password")
     await page.get_by_role("dialog").get_by_role("button", name="Delete").click()

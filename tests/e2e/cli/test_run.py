@@ -3,6 +3,7 @@
 import asyncio
 import re
 import signal
+from datetime import datetime
 from xml.etree import ElementTree
 
 import pytest
@@ -78,7 +79,7 @@ async def test_flows_run_in_the_order_of_the_folder_and_end_with_a_failure(proje
     first, second, other = runs["z_first"], runs["a_second"], runs["other"]
     assert (first["success"], second["status"], other["success"]) == (False, "cancelled", True)
     assert second["failure"]["category"] == "cancelled_after_failure"
-    assert other["started_at"] >= first["completed_at"]
+    assert datetime.fromisoformat(other["started_at"]) >= datetime.fromisoformat(first["completed_at"])
     cases = {case.name: case.result for suite in JUnitXml.fromfile(str(project.folder / "junit.xml")) for case in suite}
     assert [type(each).__name__ for each in cases["a_second"]] == ["Skipped"]
     assert 'Not run: "z_first" before it' in cases["a_second"][0].message
