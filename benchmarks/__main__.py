@@ -12,6 +12,7 @@ import uvloop
 
 from benchmarks.goals import Goal, show
 
+# Module of the benchmark -> title of its table. Each module starts what it measures and stops it.
 AREAS = {
     "starts": "Starting an execution",
     "reads": "Reads",
@@ -24,7 +25,6 @@ AREAS = {
     "idle": "Idle",
     "growth": "How cost grows",
 }
-"""Module of the benchmark -> title of its table. Each module starts what it measures and stops it."""
 AREA_SECONDS = 600.0
 
 

@@ -54,8 +54,8 @@ SLOTS = 32
 PAUSE_SECONDS = 0.05
 SETTLE_SECONDS = 15.0
 IDLE_SECONDS = 40.0
+# The default: a member of a group sends a heartbeat every 3 s, in a local stack, which restarts often, every 0.5 s.
 SESSION_OF_PRODUCTION = {"MOBILETEST_KAFKA_SESSION_SECONDS": "30"}
-"""The default: a member of a group sends a heartbeat every 3 s, in a local stack, which restarts often, every 0.5 s."""
 
 
 class OneTest:

@@ -20,8 +20,8 @@ from benchmarks.load import Target
 from deploy.local.child import poll_until
 
 CONNECTING_AT_ONCE = 100
+# What browsers wait unless the stream says otherwise.
 RETRY_SECONDS = 3.0
-"""What browsers wait unless the stream says otherwise."""
 _EVENT_ID = re.compile(rb"^id: (\d+)", re.MULTILINE)
 _RETRY = re.compile(rb"^retry: (\d+)", re.MULTILINE)
 

@@ -47,8 +47,8 @@ from services.reporting.storage.schema import MIGRATIONS
 BUILDS, TESTS = 50, 100
 BETWEEN_BUILDS = timedelta(days=7)
 INSERTED_AT_ONCE = 2000
+# Verdicts of the attempts of runs that do not just pass, by the way of their cell.
 FAILING = ((False, False), (False, False), (False, True))
-"""Verdicts of the attempts of runs that do not just pass, by the way of their cell."""
 REASONS = ('no element "Pay" on the screen', 'expected "Thank you" to be visible within 10 s', "the app crashed")
 
 

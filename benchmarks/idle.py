@@ -29,8 +29,8 @@ MOST_MIB = {"gateway": 70.0}
 MOST_MIB_OTHERS = 80.0
 READY_SECONDS = 2.0
 VERDICT_SECONDS = 15.0
+# A word that `make run` prints with the first verdict.
 VERDICT = "passed"
-"""A word that `make run` prints with the first verdict."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,10 +16,10 @@ from services.executor.model.claim_order import claim_orders, smoothed_duration
 TESTS = 40
 SUITES = 400
 PAST = 5
+# Sigma of the lognormal over tests: the 95th percentile is 3.7 times the median.
 SPREAD = 0.8
-"""Sigma of the lognormal over tests: the 95th percentile is 3.7 times the median."""
+# Sigma of one run around its test's usual duration.
 NOISE = 0.2
-"""Sigma of one run around its test's usual duration."""
 NEW = 0.1
 
 

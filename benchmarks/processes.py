@@ -6,8 +6,8 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+# The share of one core below which processes count as idle: the embedded broker and consumers never rest.
 QUIET = 0.3
-"""The share of one core below which processes count as idle: the embedded broker and consumers never rest."""
 _WINDOW_SECONDS = 0.25
 _TICKS = os.sysconf("SC_CLK_TCK")
 

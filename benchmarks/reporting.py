@@ -25,8 +25,8 @@ from services.reporting.consumer import TOPICS
 PUBLISHED_AT_ONCE = 500
 TOKEN = "t" * 20
 STARTED_SECONDS = 60.0
+# To show its metrics costs reporting some 10 ms.
 MEASURE_SECONDS = 0.5
-"""To show its metrics costs reporting some 10 ms."""
 _COUNT = re.compile(r"^mobiletest_event_apply_delay_seconds_count{[^}]*} (\S+)$", re.MULTILINE)
 
 

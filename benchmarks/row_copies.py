@@ -18,13 +18,13 @@ BATCH = 100_000
 START = "execution/api/execute_workflow_id_async"
 COLOURS = ("Red", "Blue", "Green", "White", "Black", "Amber", "Coral", "Ivory", "Olive", "Pearl")
 KINDS = ("wallet", "shop", "music", "travel", "news", "chess", "radio", "hotel", "photo", "fleet")
+# Lists of executions that are asked for. They get their marks while the rows come, thus before.
 MARKED: Sequence[Document] = (
     {},
     {"status": "failed"},
     {"ci.branch": "branch-7"},
     {"status": "failed", "ci.branch": "branch-7"},
 )
-"""Lists of executions that are asked for. They get their marks while the rows come, thus before."""
 
 
 @dataclass(frozen=True, slots=True)

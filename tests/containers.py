@@ -14,8 +14,8 @@ from tests.eventually import eventually
 
 _MONGO_PORT = 27017
 _LOG_LINES = 100
+# A JVM needs more than half a minute for its start beside other work on two cores.
 _START_SECONDS = 120
-"""A JVM needs more than half a minute for its start beside other work on two cores."""
 
 
 @asynccontextmanager

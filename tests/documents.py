@@ -17,6 +17,7 @@ VOLATILE = (
 
 Block = tuple[str, str | None]
 
+# Blocks that tests/e2e/test_documents.py does not run: page and beginning -> why, or what else reads or runs them.
 ELSEWHERE = {
     ("README.md", "make run     # start everything"): "the gate's `make run` and `make test` themselves",
     ("README.md", "flowchart LR"): "a picture",
@@ -54,7 +55,6 @@ ELSEWHERE = {
     ("docs/security.md", 'MOBILETEST_SECRET_KEYS="v1=$'): "a variable of a deployment",
     ("docs/security.md", 'MOBILETEST_SECRET_KEYS="v2='): "replaces the keys of all organisations",
 }
-"""Blocks that tests/e2e/test_documents.py does not run: page and beginning -> why, or what else reads or runs them."""
 
 
 def pages() -> list[str]:

@@ -58,8 +58,8 @@ PIECES = (
     "größe 🚀",
 )
 TEXTS = st.lists(st.sampled_from(PIECES) | st.text(max_size=3), max_size=8).map("".join)
+# All of them in one text.
 ANYTHING = "\n".join(PIECES)
-"""All of them in one text."""
 _STYLES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _ANYWHERE = re.compile(
     r"##\[|##vso\[|##teamcity\[|section_start:|section_end:|travis_fold:|travis_time:|@@\[|\[\[(?:attachment|property)\|"

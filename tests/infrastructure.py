@@ -23,8 +23,8 @@ from deploy.local.stack import Stack, run_stack
 from tests.containers import kafka_container, mongo_container
 from tests.query_plans import Client, profile
 
+# A busy machine would get apps without their statistics.
 PATIENT = {"MOBILETEST_STATS_TIMEOUT_SECONDS": "5"}
-"""A busy machine would get apps without their statistics."""
 ADDRESSES = {"mongo": "MOBILETEST_MONGO_URI", "kafka": "MOBILETEST_KAFKA_BOOTSTRAP"}
 _FOLDER_PREFIX = "mobiletest-test-"
 _MEMORY = Path("/dev/shm")

@@ -8,8 +8,8 @@ from pymongo import MongoClient
 
 DATABASES = ("catalog", "executor", "reporting")
 _SORTS = {"hasSortStage": True, "docsExamined": {"$gte": 50}}  # for fewer, MongoDB takes an index or sorts, as it likes
+# Operations of the services that read a whole collection, or that sort many documents in memory.
 _SCANS = {"appName": "mobiletest", "$or": [{"planSummary": {"$regex": "COLLSCAN"}}, _SORTS]}
-"""Operations of the services that read a whole collection, or that sort many documents in memory."""
 ALLOWED = {
     r"\w+\._migrations COLLSCAN .*": "a document for each migration, read at the start",
     r"\w+\._outbox COLLSCAN \{'filter': \{\}.*": "republishing reads the whole outbox",

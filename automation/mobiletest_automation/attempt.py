@@ -40,8 +40,8 @@ from mobiletest_automation.secret_texts import SecretTexts
 from mobiletest_automation.steps.model_access import ModelAccess
 from mobiletest_automation.steps.preconditions import why_model_is_needed
 
+# How long an attempt waits for its device to be closed; after that, closing goes on in the background.
 RELEASE_SECONDS = 1.5
-"""How long an attempt waits for its device to be closed; after that, closing goes on in the background."""
 
 
 class AttemptRunner:

@@ -13,8 +13,8 @@ _SECRET_TEXT = re.compile(
 )
 HIDDEN = "[hidden]"
 
+# A function that hides secrets in a text.
 Mask: TypeAlias = Callable[[str], str]
-"""A function that hides secrets in a text."""
 
 _masks: ContextVar[list[Mask]] = ContextVar("masks")
 

@@ -13,6 +13,7 @@ from mobiletest_automation.model.results import CacheOutcome, Resolution
 from mobiletest_automation.screen.elements import Element
 from mobiletest_automation.screen.outline import Outline
 
+# Failures after which a test can go on: `optional` and `retry` tolerate these, but not what a script throws.
 RECOVERABLE = frozenset(
     {
         Category.ASSERTION_FAILED,
@@ -23,10 +24,9 @@ RECOVERABLE = frozenset(
         Category.GOAL_NOT_REACHED,
     }
 )
-"""Failures after which a test can go on: `optional` and `retry` tolerate these, but not what a script throws."""
 
+# Failures of models: an optional question to a model tolerates these too.
 MODEL_FAILURES = frozenset({Category.LLM_UNAVAILABLE, Category.LLM_BUDGET_EXCEEDED})
-"""Failures of models: an optional question to a model tolerates these too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,8 +63,8 @@ class ResolutionCost:
     cache_failed: bool = False
 
 
+# How much longer than its own limit a step may take in real time before its device counts as hanging.
 HANG_SECONDS = 30.0
-"""How much longer than its own limit a step may take in real time before its device counts as hanging."""
 
 
 class StepFailed(Exception):

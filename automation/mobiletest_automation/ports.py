@@ -19,8 +19,8 @@ class ChosenAction:
     point: Point | None = None
 
 
+# Reads the screen, which may take a while.
 GetScreen = Callable[[], Awaitable[Element]]
-"""Reads the screen, which may take a while."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,5 +141,5 @@ class NoEvidenceStore:
         return len(content)
 
 
+# Called after each step with all steps and artifacts so far; an exception from it ends the attempt.
 OnProgress = Callable[[Sequence[StepResult], Sequence[Artifact]], Awaitable[None]]
-"""Called after each step with all steps and artifacts so far; an exception from it ends the attempt."""

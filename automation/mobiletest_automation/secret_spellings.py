@@ -15,18 +15,18 @@ import re2
 
 from mobiletest_automation.flows.texts import REPLACEMENT
 
+# Shorter texts are in every other text, and are not masked.
 MIN_LENGTH = 3
-"""Shorter texts are in every other text, and are not masked."""
+# From this length, lines of a secret are masked on their own.
 LINE_LENGTH = 8
-"""From this length, lines of a secret are masked on their own."""
+# From this length, a secret is masked in capitals too: shorter ones are often words.
 ANY_CASE_LENGTH = 6
-"""From this length, a secret is masked in capitals too: shorter ones are often words."""
+# Longer texts are masked in the usual spellings only.
 PATTERN_LENGTH = 80
-"""Longer texts are masked in the usual spellings only."""
+# From this size, a secret is masked in Base64 and as hexadecimal digits.
 CODE_BYTES = 6
-"""From this size, a secret is masked in Base64 and as hexadecimal digits."""
+# Characters that spell one of the secret.
 LONGEST_SPELLING = 24
-"""Characters that spell one of the secret."""
 _PERCENT = re.compile("%[0-9A-F]{2}")
 _QUOTES = tuple(
     str.maketrans({'"': double, "'": single})
@@ -34,19 +34,19 @@ _QUOTES = tuple(
 )
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ALPHANUMERIC = re.compile("[A-Za-z0-9]+")
+# A character, or backslashes in a row: nobody knows which of them are escapes.
 _SIGN = re.compile(r"\\+|.", re.DOTALL)
-"""A character, or backslashes in a row: nobody knows which of them are escapes."""
 _BACKSLASHES = r"\\{1,8}"
 _PERCENT_SIGN = "%(?:25){0,3}"
 _REFERENCE = "&(?:amp;){0,3}"
 _NAMES = {**codepoint2name, ord("'"): "apos"}
 _UNICODE_BLANKS = "\xa0\u2000-\u200a\u202f\u205f\u3000"
+# What is between words: where a text is wrapped or shown in one line, they are others.
 _BLANKS = (
     rf"(?:[\s{_UNICODE_BLANKS}]+|\+|{_BACKSLASHES}(?:[nrt]|(?i:u00a0|u00(?:20|0a|0d|09)|xa0))"
     rf"|{_PERCENT_SIGN}(?i:20|0a|0d|09|c2{_PERCENT_SIGN}a0)"
     rf"|{_REFERENCE}(?i:nbsp|#(?:9|10|13|32|160)|#x0{{0,2}}(?:[9ad]|20|a0));){{1,4}}"
 )
-"""What is between words: where a text is wrapped or shown in one line, they are others."""
 
 
 class SecretPattern:

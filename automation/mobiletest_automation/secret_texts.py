@@ -17,14 +17,14 @@ from mobiletest_automation.secret_spellings import (
     spellings,
 )
 
+# In longer texts, which are neither messages nor lists of elements, nothing was shortened.
 SHORTENED_LIMIT = 100_000
-"""In longer texts, which are neither messages nor lists of elements, nothing was shortened."""
+# How many characters of a secret are recognised where a text was shortened.
 LEAST_BEFORE_ELLIPSIS, LEAST_BEFORE_END = 4, 24
-"""How many characters of a secret are recognised where a text was shortened."""
+# Of all patterns together, which bounds the time to compile them: secrets of 2,500 characters.
 PATTERNS_REACH = LONGEST_SPELLING * 2_500
-"""Of all patterns together, which bounds the time to compile them: secrets of 2,500 characters."""
+# Of secrets whose occurrences overlap, such as "abcabc".
 LONGEST_PERIOD = 512
-"""Of secrets whose occurrences overlap, such as "abcabc"."""
 _ELLIPSIS, _END = re.compile(r"\.\.\.|…"), re.compile(r'"|$')
 
 

@@ -13,10 +13,11 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from typing import TypeAlias
 
 Address: TypeAlias = IPv4Address | IPv6Address
+# The IP addresses of a host name; empty when they cannot be found out.
 Resolve: TypeAlias = Callable[[str], Awaitable[Iterable[str]]]
-"""The IP addresses of a host name; empty when they cannot be found out."""
 
 RESOLVE_SECONDS = 2.0
+# Schemes that run scripts, read files, install apps, start any app, or open a web address unseen.
 REFUSED_SCHEMES = frozenset(
     {
         "about",
@@ -47,19 +48,18 @@ REFUSED_SCHEMES = frozenset(
         "wss",
     }
 )
-"""Schemes that run scripts, read files, install apps, start any app, or open a web address unseen."""
 
+# How schemes of browsers end whose links are web addresses in other words: x-safari-https://localhost/.
 _BROWSERS = ("-http", "-https")
-"""How schemes of browsers end whose links are web addresses in other words: x-safari-https://localhost/."""
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):", re.IGNORECASE | re.ASCII)
 _WEB = re.compile(r"https?://(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{0,5})?(?:[/?#].*)?", re.IGNORECASE | re.ASCII)
 _ODD = re.compile(r"[\x00-\x20\x7f\\]")
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*", re.IGNORECASE | re.ASCII)
 _PRIVATE_NAMES = frozenset(["corp", "home", "internal", "intranet", "lan", "local", "localdomain", "localhost", "svc"])
+# Public addresses that a cloud answers inside its machines (Azure, Oracle).
 _PLATFORM_NETWORKS = (IPv4Network("168.63.129.16/32"), IPv4Network("192.0.0.0/24"))
-"""Public addresses that a cloud answers inside its machines (Azure, Oracle)."""
+# The public addresses of version 6; some of the others mean addresses of version 4, or lead into a site.
 _GLOBAL_UNICAST = IPv6Network("2000::/3")
-"""The public addresses of version 6; some of the others mean addresses of version 4, or lead into a site."""
 _NAT64 = IPv6Network("64:ff9b::/96")
 _HOW_TO_ALLOW = "MOBILETEST_ALLOWED_ADDRESSES, or allowed_addresses of a device pool, allows it"
 
@@ -157,11 +157,11 @@ class AddressPolicy:
                 raise AddressRefused(f"{shown} is not a public address, so tests cannot open it: {_HOW_TO_ALLOW}")
 
 
+# Lists all hosts. Settings cannot say it.
 EVERY_NAME = "*"
-"""Lists all hosts. Settings cannot say it."""
 PUBLIC_ONLY = AddressPolicy()
+# For tests that run on the machine of their author.
 EVERYWHERE = AddressPolicy(frozenset({EVERY_NAME}))
-"""For tests that run on the machine of their author."""
 
 
 async def resolve_host(host: str) -> list[str]:

@@ -28,20 +28,20 @@ from mobiletest_cli.errors import (
 from mobiletest_cli.names import check_path, is_id
 
 CONNECT_SECONDS = 10.0
+# Longer than the server holds a request that waits for a change (60 s).
 READ_SECONDS = 90.0
-"""Longer than the server holds a request that waits for a change (60 s)."""
 DOCTOR = "Check address, network, proxy and TLS with: mobiletest doctor"
 NO_TLS = "The server answers without TLS: give its address with http:// instead of https://"
 CERTIFICATES = "If a private CA has signed the server's certificate: --ca-file FILE, or MOBILETEST_CA_FILE"
+# For files.
 LONG = httpx.Timeout(600.0, connect=CONNECT_SECONDS)
-"""For files."""
+# Of a list; no organisation has as many items as all these pages hold.
 _PAGE_ITEMS, _MOST_PAGES = 100, 1000
-"""Of a list; no organisation has as many items as all these pages hold."""
 _LONGEST_PAUSE = 10.0
+# Calls that take longer, because they are repeated, say so.
 _LONG_SECONDS = 3.0
-"""Calls that take longer, because they are repeated, say so."""
+# Without what ends a link in Markdown.
 _ADDRESS = re.compile(r"https?://[\w.~:/?#\[\]@!$&'()*+,;=%-]+", re.ASCII)
-"""Without what ends a link in Markdown."""
 
 
 class Api:

@@ -16,8 +16,8 @@ from mobiletest_cli.commands import apps, builds, devices, executions, keys, mcp
 from mobiletest_cli.completion import VARIABLE, answer
 from mobiletest_cli.errors import INTERRUPTED, MEANINGS, USAGE, CliError
 
+# ClickException, which typer has in one place or another, depending on its version.
 _WRONG_USAGE: type[BaseException] = typer.BadParameter.__mro__[2]
-"""ClickException, which typer has in one place or another, depending on its version."""
 EPILOG = "\b\nExit codes:\n" + "\n".join(f"  {code:>3}  {meaning}" for code, meaning in MEANINGS.items())
 
 

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 _ENDINGS = {".apk": ANDROID, ".ipa": IOS}
 _APP_ENDINGS = (*_ENDINGS, ".aab", ".apkm", ".apks", ".tar.gz", ".tgz", ".xapk", ".zip")
 _CHUNK = 1 << 20
+# Larger files are sent in parts, so that a broken connection costs one part.
 LARGE_BYTES = 16 * 1024 * 1024
-"""Larger files are sent in parts, so that a broken connection costs one part."""
 
 
 def is_app_file(path: Path) -> bool:

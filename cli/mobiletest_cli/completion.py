@@ -17,15 +17,15 @@ from mobiletest_cli.errors import USAGE, CliError
 if TYPE_CHECKING:
     from mobiletest_cli.api import Api
 
+# Names the shell that asks. Bash gives its line, the others their words, the last of which is to be completed.
 VARIABLE = "_MOBILETEST_COMPLETE"
-"""Names the shell that asks. Bash gives its line, the others their words, the last of which is to be completed."""
+# How long a Tab waits for names of the server.
 SECONDS = 2.0
-"""How long a Tab waits for names of the server."""
 _MOST = 100
+# From what the command line says before, and the beginning of a value: values with descriptions.
 _Values = Callable[[Any, str], Iterable[tuple[str, str]]]
-"""From what the command line says before, and the beginning of a value: values with descriptions."""
+# Stands for the cursor: an ordinary character.
 _END = "$"
-"""Stands for the cursor: an ordinary character."""
 _SCRIPTS = {
     "bash": """\
 _mobiletest_complete() {

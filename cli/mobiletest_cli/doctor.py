@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from mobiletest_cli.context import Context
 
 CLOCK_SECONDS = 60
+# Operations without which commands fail, and what they are for.
 NEEDED = {"StartTests": "run a folder", "ImportTests": "import flows", "GetCurrentApiKey": "show the key"}
-"""Operations without which commands fail, and what they are for."""
 _PROXIES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "NO_PROXY", "no_proxy")
 
 

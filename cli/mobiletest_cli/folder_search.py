@@ -17,12 +17,12 @@ from mobiletest_cli.errors import INVALID_FILE, CliError
 FLOW_FOLDER = ".maestro"
 MEDIA_ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".mp4", ".m4v", ".mov")
 NEIGHBOURS_LIMIT = 2_000
+# Of files that come along only when a script names them.
 DOCUMENT_ENDINGS = (".pdf", ".csv", ".zip", ".webp", ".heic", ".mp3", ".wav", ".docx", ".xlsx")
-"""Of files that come along only when a script names them."""
+# The characters of a name that systems take.
 NAME_LIMIT = 255
-"""The characters of a name that systems take."""
+# What is left out, and so is everything hidden except `.maestro`.
 IGNORED = frozenset(("node_modules", "__MACOSX", "Thumbs.db"))
-"""What is left out, and so is everything hidden except `.maestro`."""
 
 
 @dataclass

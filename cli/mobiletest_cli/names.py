@@ -9,14 +9,14 @@ from mobiletest_automation.flows.printable import visible
 from mobiletest_cli.errors import USAGE, CliError
 
 _ID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.ASCII)
+# What a name of a file cannot have on one system or another, of what is printable.
 _UNUSABLE = re.compile(r"[\t\n<>:\"/\\|?*\ufffd]")
-"""What a name of a file cannot have on one system or another, of what is printable."""
+# Devices of Windows, whatever their ending, and its short name of .git.
 _RESERVED = re.compile(
     r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³])(?:[ .].*)?|git~[0-9]+", re.ASCII | re.IGNORECASE
 )
-"""Devices of Windows, whatever their ending, and its short name of .git."""
+# Characters without which some systems read a name: one of them before ".git" does not make it another.
 _IGNORED = "\u200b\u200c\u200d"
-"""Characters without which some systems read a name: one of them before ".git" does not make it another."""
 _NAME_BYTES, _ENDING_LENGTH = 200, 10
 _SEGMENT = re.compile(r"[^\x00-\x20\x7f-\xa0%?#\\\ud800-\udfff]+")
 

@@ -17,12 +17,13 @@ if TYPE_CHECKING:
     from mobiletest_cli.api_types import Execution, Run
 
 ENDED = frozenset({"completed", "failed", "cancelled"})
+# For how long a server may be unreachable during a wait: longer than a gateway needs to be replaced.
 PATIENCE_SECONDS = 300.0
-"""For how long a server may be unreachable during a wait: longer than a gateway needs to be replaced."""
+# The server sends a comment more often than this; a stream that is silent for longer is held back by a proxy.
 EVENT_SECONDS = 40.0
-"""The server sends a comment more often than this; a stream that is silent for longer is held back by a proxy."""
+# How often the execution is read while its stream lasts, in case that the stream never brings the end.
 LOOK_SECONDS = 15.0
-"""How often the execution is read while its stream lasts, in case that the stream never brings the end."""
+# What an execution's counts call the states of runs; all others wait.
 _COUNTS = {
     "passed": "passed",
     "failed": "failed",
@@ -30,15 +31,14 @@ _COUNTS = {
     "cancelled": "cancelled",
     "running": "running",
 }
-"""What an execution's counts call the states of runs; all others wait."""
 _POLL_SECONDS = 20
+# How long the server may take for an answer when the wait is about to end.
 _ANSWER_SECONDS = 5.0
-"""How long the server may take for an answer when the wait is about to end."""
 _PAUSE_SECONDS = 0.2
+# How long one look at the execution may take: a server that stands still is soon asked again.
 _LOOK_READ_SECONDS = 20.0
-"""How long one look at the execution may take: a server that stands still is soon asked again."""
+# A stream that is silent for longer may be one of a server that is away: a comment is due.
 SILENT_SECONDS = EVENT_SECONDS / 2
-"""A stream that is silent for longer may be one of a server that is away: a comment is due."""
 
 
 class WaitEnded(CliError):

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from mobiletest_cli.api import Api
     from mobiletest_cli.api_types import Execution, Run
 
+# After how long without an answer plain lines say so; then each time that it has doubled.
 FIRST_SILENCE_SECONDS = 10.0
-"""After how long without an answer plain lines say so; then each time that it has doubled."""
 
 
 def follow(api: Api, output: Output, execution_id: str, timeout: float | None = None) -> Execution:

@@ -10,6 +10,7 @@ from mobiletest_automation.flows.variable_reads import variables_read
 from mobiletest_cli.workspace import Workspace
 
 PREFIX = "MAESTRO_"
+# What configures Maestro itself; so do those that begin with MAESTRO_CLI_.
 OWN_SETTINGS = frozenset(
     f"{PREFIX}{name}"
     for name in (
@@ -17,7 +18,6 @@ OWN_SETTINGS = frozenset(
         *("DRIVER_STARTUP_TIMEOUT", "DISABLE_UPDATE_CHECK", "USE_GRAALJS", "EXAMPLES"),
     )
 )
-"""What configures Maestro itself; so do those that begin with MAESTRO_CLI_."""
 
 
 def shell_variables(files: Workspace, environ: Mapping[str, str]) -> dict[str, str]:

@@ -42,8 +42,8 @@ class Selection:
     excluded_tags: Sequence[str] = ()
     name: str | None = None
     env: Mapping[str, VariableValue] = field(default_factory=dict)
+    # The variables of the environment that flows may read; those of `env` win.
     shell: Mapping[str, str] = field(default_factory=dict)
-    """The variables of the environment that flows may read; those of `env` win."""
     retries: int | None = None
     shard: tuple[int, int] | None = None
     cancel_previous: bool = False

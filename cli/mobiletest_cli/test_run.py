@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from mobiletest_cli.api_types import Execution, Gate
     from mobiletest_cli.results.report import Report
 
+# How long an interrupted command waits for the end of what it cancelled: CI systems soon kill it.
 _CANCELLED_SECONDS = 3.0
-"""How long an interrupted command waits for the end of what it cancelled: CI systems soon kill it."""
 
 
 @dataclass(frozen=True)

@@ -35,8 +35,8 @@ from mobiletest_automation.flows.workspace_media import FILE_BYTES
 from mobiletest_cli.errors import INVALID_FILE, CliError
 from mobiletest_cli.folder_search import FLOW_FOLDER, FoundFiles, NamedFiles, search, shown, unreadable
 
+# The time of all files in archives, so that the same files are the same bytes.
 _EARLIEST = (1980, 1, 1, 0, 0, 0)
-"""The time of all files in archives, so that the same files are the same bytes."""
 _CONFIG_KEY = re.compile(rf"^({'|'.join(CONFIG_KEYS)})\s*:", re.MULTILINE | re.ASCII)
 _MODE = (stat.S_IFREG | 0o644) << 16
 

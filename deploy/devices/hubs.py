@@ -20,6 +20,7 @@ APPIUM_HOME = Path(__file__).parents[2] / "build" / "tools" / "appium"
 READY_SECONDS = 60.0
 _MARK = "MOBILETEST_HUB"
 
+# Without `--user-data-dir`: chromedriver creates one for each session in the folder of its hub.
 CHROMIUM_ARGUMENTS = (
     "--headless",
     "--no-sandbox",
@@ -32,10 +33,9 @@ CHROMIUM_ARGUMENTS = (
     "--no-first-run",
     "--window-size=420,900",
 )
-"""Without `--user-data-dir`: chromedriver creates one for each session in the folder of its hub."""
 
+# Debian's. The command of this name is a shell script: to kill that leaves the browser running.
 HEADLESS_SHELL = "/usr/lib/chromium/chromium-headless-shell"
-"""Debian's. The command of this name is a shell script: to kill that leaves the browser running."""
 
 
 class HubMissing(Exception):

@@ -13,8 +13,8 @@ from deploy.local.layout import Layout, python_path
 from deploy.local.state import Organisation
 
 _TIMEOUT_SECONDS = 60.0
+# An outbox may retain millions of events. Without the broker the command ends by itself, much earlier.
 _REPUBLISH_SECONDS = 1800.0
-"""An outbox may retain millions of events. Without the broker the command ends by itself, much earlier."""
 _OVERLAP = timedelta(seconds=5)
 _WITH_OUTBOX = ("catalog", "executor")
 

@@ -12,8 +12,8 @@ from services.chassis.service_token import token_digest
 ROOT = Path(__file__).resolve().parents[2]
 GRPC_SERVICES = ("catalog", "executor", "reporting")
 OPERATOR = "operator"
+# Who has a token, with which it may call the methods that name it in the protos.
 CALLERS = ("gateway", "executor-api", "executor-worker", "reporting", OPERATOR)
-"""Who has a token, with which it may call the methods that name it in the protos."""
 
 
 def service_names(workers: int) -> list[str]:

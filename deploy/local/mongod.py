@@ -14,8 +14,8 @@ from deploy.local.child import Child, ChildSpec
 from deploy.local.ports import LOOPBACK, Ports, accepts
 
 REPLICA_SET = "rs0"
+# The open transaction of a killed process keeps its locks for this long (by default 60 s).
 TRANSACTION_LIFETIME = "transactionLifetimeLimitSeconds=10"
-"""The open transaction of a killed process keeps its locks for this long (by default 60 s)."""
 _ALREADY_INITIALIZED = 23
 _NOT_YET_INITIALIZED = 94
 _REMOVED_FROM_SET = 93  # InvalidReplicaSetConfig: the node does not find its own address in the stored one

@@ -9,8 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 
 LOOPBACK = "127.0.0.1"
+# The state of a socket that listens, in /proc/net/tcp.
 _LISTENS = "0A"
-"""The state of a socket that listens, in /proc/net/tcp."""
 
 
 class PortTaken(Exception):

@@ -21,8 +21,8 @@ from deploy.local.state import Organisation, State
 _UNAUTHORIZED = 401
 _WATCH_SECONDS = 0.2
 
+# Takes a line for people.
 Report = Callable[[str], None]
-"""Takes a line for people."""
 
 
 class Stack:

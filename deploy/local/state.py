@@ -17,8 +17,8 @@ from shutil import disk_usage
 
 from services.chassis.version import VERSION
 
+# What a start needs on the disk: MongoDB writes some 300 MB before its first document.
 FIRST_BYTES = 500_000_000
-"""What a start needs on the disk: MongoDB writes some 300 MB before its first document."""
 FULL_BYTES = 20_000_000
 _OTHER_FOLDER = "or choose another folder by MOBILETEST_STATE_DIR"
 _AS_OWNER = f"start it as the owner, {_OTHER_FOLDER}"

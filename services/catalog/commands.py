@@ -85,8 +85,8 @@ async def _limits(settings: Settings, parsed: argparse.Namespace) -> int:
     return 0
 
 
+# Limits whose values are separated by commas.
 LISTS = ("allowed_models", "script_hosts")
-"""Limits whose values are separated by commas."""
 
 
 def changed_limits(

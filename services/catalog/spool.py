@@ -18,10 +18,10 @@ from services.chassis.errors import InvalidArgument, Unavailable, Violation
 from services.chassis.file_writer import FileWriter
 from services.chassis.limits import limit_reached, refusals
 
+# A file is locked from this moment on at the latest.
 LEFTOVER_SECONDS = 1.0
-"""A file is locked from this moment on at the latest."""
+# An upload of unknown size, or one larger than expected, takes so many more bytes of the spool at once.
 PORTION_BYTES = 64 * 1024 * 1024
-"""An upload of unknown size, or one larger than expected, takes so many more bytes of the spool at once."""
 FULL_RETRY_SECONDS = 10.0
 PREFIX = "mobiletest-upload-"
 

@@ -15,13 +15,13 @@ from services.chassis.service_token import Callers, authorize, read_metadata
 MAX_CALLS = 100
 PATH = "/mobiletest.calls.v1.Calls/CallTogether"
 
+# Of calls whose answers are limited: those that are being made when the limit is reached exceed it.
 AT_ONCE = 16
-"""Of calls whose answers are limited: those that are being made when the limit is reached exceed it."""
 _NO_ROOM: int = grpc.StatusCode.RESOURCE_EXHAUSTED.value[0]
 _METHOD = describe_methods([calls_pb2.DESCRIPTOR.services_by_name["Calls"]])[PATH]
 
+# From the path of a method to its gRPC handler, None for an unknown one.
 FindHandler = Callable[[str], Awaitable[Any]]
-"""From the path of a method to its gRPC handler, None for an unknown one."""
 
 
 def calls_handler(find: FindHandler, callers: Callers) -> Any:

@@ -15,8 +15,8 @@ from services.chassis import metrics
 from services.chassis.child_process import BlockingMessages, ChildEnded, ChildLimits, ChildProcess, start_child
 from services.chassis.fair_turns import FairTurns
 
+# A function of a module, which runs in the children.
 Answer = Callable[[bytes], bytes]
-"""A function of a module, which runs in the children."""
 
 _OUT_OF_MEMORY = 3
 _KEEP, _RETIRE = b"\x00", b"\x01"

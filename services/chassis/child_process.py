@@ -27,14 +27,13 @@ MESSAGE_LIMIT = 8 * 1024 * 1024
 _FIRST = "services.chassis.fork_server"
 _FORKED = multiprocessing.get_context("forkserver")
 _preloaded: dict[str, None] = {}
+# What `exitcode` says when the fork server was killed; the child may still run.
 _UNKNOWN_EXIT = 255
-"""What `exitcode` says when the fork server was killed; the child may still run."""
 
+# What a child does: a function of a module, with the socket to its parent, which ends when the parent does.
+#
+# It talks with `MessageStream.open(socket)`, or with `BlockingMessages(socket)` without an event loop.
 ChildMain = Callable[[socket.socket], None]
-"""What a child does: a function of a module, with the socket to its parent, which ends when the parent does.
-
-It talks with `MessageStream.open(socket)`, or with `BlockingMessages(socket)` without an event loop.
-"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,16 +23,16 @@ from services.chassis.retry import backoff_seconds, is_bug, is_transient
 Handler = Callable[[list[Event]], Awaitable[Sequence[InvalidMessage] | None]]
 Join = Callable[[GroupConfig], AbstractAsyncContextManager[GroupMember]]
 
+# Longer than a failed attempt to join takes, so that an outage of the broker does not restart this process.
 MAX_POLL_AGE_SECONDS = 90.0
-"""Longer than a failed attempt to join takes, so that an outage of the broker does not restart this process."""
 POLL_SECONDS = 1.0
 MAX_ATTEMPTS = 3
 # Attempts before an event on which the handler has a bug is dead-lettered.
 RETRY_SECONDS = 0.25
 # Between these attempts. Drivers raise the same kinds of errors at the moment when a connection breaks.
 HOLD_SECONDS = 60.0
+# Up to an hour, for catching up after an outage.
 DELAY_BUCKETS = (0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 10, 30, 60, 300, 900, 3600)
-"""Up to an hour, for catching up after an outage."""
 
 log = logs.get(__name__)
 

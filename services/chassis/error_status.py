@@ -17,8 +17,8 @@ DOMAIN = "mobiletest"
 TOO_LARGE = "MESSAGE_TOO_LARGE"
 DETAILS_KEY = "grpc-status-details-bin"
 MOST_VIOLATIONS = 100
+# Details are sent in trailers, whose size is limited; the rest is left out.
 MOST_CHARACTERS = 500
-"""Details are sent in trailers, whose size is limited; the rest is left out."""
 
 CODES: dict[type[DomainError], int] = {
     errors.InvalidArgument: code_pb2.INVALID_ARGUMENT,

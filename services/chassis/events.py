@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TypeVar
 
+# Kafka allows headers without a value; we write none.
 Headers = list[tuple[str, bytes | None]]
-"""Kafka allows headers without a value; we write none."""
 
 _CONTENT_TYPE = "application/protobuf"
 _MOST_SEQUENCE = 2**63 - 1

@@ -27,25 +27,25 @@ from services.chassis.topic_ids import ReadTopics, TopicDescription, TopicIds, d
 from services.chassis.topics import close_client, ensure_topics, partition_of
 from services.chassis.unreadable_records import UNREADABLE, skip_unreadable
 
+# How long a fetch waits for records. Kafka answers as soon as there are any. Tansu looks after a half, three quarters,
+# seven eighths of the wait and so on: a record is late by up to a half, and each look costs CPU.
 FETCH_WAIT_MS = 25
-"""How long a fetch waits for records. Kafka answers as soon as there are any. Tansu looks after a half, three quarters,
-seven eighths of the wait and so on: a record is late by up to a half, and each look costs CPU."""
+# How often aiokafka's fetcher wakes up for nothing: what it waits for (answers, reads, rebalances, metadata) wakes it
+# at once. Its own 200 ms were a third of the switches of an idle worker's main thread.
 FETCHER_WAIT_MS = 2_000
-"""How often aiokafka's fetcher wakes up for nothing: what it waits for (answers, reads, rebalances, metadata) wakes it
-at once. Its own 200 ms were a third of the switches of an idle worker's main thread."""
+# After this long without records a fetch waits for `quiet_fetch_wait_ms`.
 QUIET_SECONDS = 10.0
-"""After this long without records a fetch waits for `quiet_fetch_wait_ms`."""
 JOIN_SECONDS = 60.0
 REQUEST_SECONDS = 15.0
 COMMIT_SECONDS = 5.0
 COMMIT_RETRY_SECONDS = 0.1
+# How the broker refuses the commit of a member of an earlier generation.
 EXCLUDED = (UnknownMemberIdError, IllegalGenerationError, RebalanceInProgressError)
-"""How the broker refuses the commit of a member of an earlier generation."""
 STALL_SECONDS = 30.0
+# How often a member looks whether its topics are still the same. After a longer freeze it looks at once.
 TOPIC_SECONDS = 10.0
-"""How often a member looks whether its topics are still the same. After a longer freeze it looks at once."""
+# The same for a member without partitions of a topic, which may not have existed at the last rebalance.
 MISSING_SECONDS = 2.0
-"""The same for a member without partitions of a topic, which may not have existed at the last rebalance."""
 _PARTITIONER = DefaultPartitioner()
 
 log = logs.get(__name__)

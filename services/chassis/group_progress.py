@@ -15,8 +15,8 @@ from services.chassis.topics import committed_offsets, list_partitions, open_rea
 PARTITION_BYTES = 32 * 1024
 READ_SECONDS = 2.0
 
+# The end offset of each partition.
 Ends = Mapping[TopicPartition, int]
-"""The end offset of each partition."""
 
 
 class GroupProgress:

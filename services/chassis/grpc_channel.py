@@ -15,15 +15,14 @@ from services.chassis.method_options import Method, describe_methods
 from services.chassis.tls import TlsFiles
 
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024
+# Trailers carry the details of an error: a long list of violations exceeds gRPC's default of 8 KiB.
 MAX_METADATA_BYTES = 128 * 1024
-"""Trailers carry the details of an error: a long list of violations exceeds gRPC's default of 8 KiB."""
 MARGIN_SECONDS = 0.05
+# Of servers and channels. What a stream may send ahead of its reader stays at 1 MiB; gRPC would let it grow with the
+# speed of the network, for each of many uploads, and is no faster for it.
 FLOW_OPTIONS: list[tuple[str, Any]] = [("grpc.http2.bdp_probe", 0), ("grpc.http2.lookahead_bytes", 1024 * 1024)]
-"""Of servers and channels. What a stream may send ahead of its reader stays at 1 MiB; gRPC would let it grow with the
-speed of the network, for each of many uploads, and is no faster for it.
-"""
+# The trailing metadata of a response that is that of an earlier call with the same Idempotency-Key.
 REPLAYED = ("x-idempotent-replayed", "true")
-"""The trailing metadata of a response that is that of an earlier call with the same Idempotency-Key."""
 
 _handled = metrics.counter("grpc_client_handled_total", "Finished calls", ["grpc_service", "grpc_method", "grpc_code"])
 _seconds = metrics.histogram("grpc_client_handling_seconds", "Duration of calls", ["grpc_service", "grpc_method"])

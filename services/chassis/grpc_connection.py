@@ -8,10 +8,10 @@ import grpc
 
 from services.chassis.tls import Reloaded, TlsFiles, channel_credentials
 
+# How often calls look for new certificates, at most.
 LOOK_SECONDS = 5.0
-"""How often calls look for new certificates, at most."""
+# How long the streams of former connections may go on.
 STREAM_SECONDS = 3600.0
-"""How long the streams of former connections may go on."""
 
 
 class Connection:

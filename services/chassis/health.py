@@ -19,8 +19,8 @@ Check = Callable[[], Awaitable[None]]
 Affects = Literal["readiness", "liveness"]
 
 MAX_REQUEST_BYTES = 16 * 1024
+# For a request to the admin port and its answer.
 REQUEST_SECONDS = 10.0
-"""For a request to the admin port and its answer."""
 
 log = logs.get(__name__)
 

@@ -24,20 +24,20 @@ from services.chassis.mongo import Document, Mongo
 from services.chassis.org_counts import Numbers, OrgCounts
 
 RECORDS = "_idempotency"
+# The index of an organisation's records.
 OF_ORGANISATION = "of_organisation"
-"""The index of an organisation's records."""
 KEEP_SECONDS = 24 * 3600
+# What one organisation may have of records in each service, and of bytes in their responses.
 MAX_RECORDS = 100_000
 MAX_BYTES = 256 * 1024 * 1024
-"""What one organisation may have of records in each service, and of bytes in their responses."""
 FRESH_SECONDS = 10.0
 RECOUNT_SECONDS = 2.0
 ADVICE = (
     "the responses to requests with an Idempotency-Key are kept for a day; send this one without the header, or wait "
     "until earlier ones have expired"
 )
+# How long the key of a call that died stays claimed; a living call renews its claim three times as often.
 LEASE_SECONDS = 3.0
-"""How long the key of a call that died stays claimed; a living call renews its claim three times as often."""
 # How many seconds after its end MongoDB may take to delete a record.
 EXPIRY_PAUSE = 60
 _LEASE_END = {"$add": ["$$NOW", int(LEASE_SECONDS * 1000)]}
@@ -213,5 +213,5 @@ async def make_quota_index(mongo: Mongo) -> None:
     await mongo.collection(RECORDS).create_indexes([of_organisation])
 
 
+# The first migration of every service with idempotent methods.
 MIGRATION = Migration("0000_idempotency", _make_indexes)
-"""The first migration of every service with idempotent methods."""

@@ -28,8 +28,8 @@ class KafkaCluster:
         return self.bootstrap
 
 
+# An address alone is that of a cluster without TLS and users.
 Kafka = str | KafkaCluster
-"""An address alone is that of a cluster without TLS and users."""
 
 
 @cache

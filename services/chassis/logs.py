@@ -18,8 +18,8 @@ __all__ = ["LogSettings", "add_mask", "configure", "get", "masked_context", "pro
 
 _SECRET_NAMES = re.compile(r"(?i)authorization|cookie|password|secret|token$|api_?key$", re.ASCII)
 
+# Fields that nobody else has written: a secret "error" must not hide errors from whoever watches the logs.
 _OURS = frozenset(("level", "module", "timestamp"))
-"""Fields that nobody else has written: a secret "error" must not hide errors from whoever watches the logs."""
 
 EventDict = MutableMapping[str, Any]
 

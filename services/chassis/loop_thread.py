@@ -11,9 +11,9 @@ import uvloop
 
 from services.chassis import metrics
 
+# How long a thread keeps the interpreter while another waits for it. A call changes threads about ten times (gRPC, the
+# loop, the driver's threads), and with the default of 5 ms waits for each of them.
 SWITCH_SECONDS = 0.001
-"""How long a thread keeps the interpreter while another waits for it. A call changes threads about ten times (gRPC,
-the loop, the driver's threads), and with the default of 5 ms waits for each of them."""
 
 
 class LoopThread:

@@ -15,10 +15,9 @@ from services.chassis.mongo import Driver, Mongo
 
 MIGRATIONS = "_migrations"
 LEASE_SECONDS = 60.0
+# Replaces the driver's timeout: MongoDB needs minutes for an index of millions of documents, and gives it up when the
+# connection ends.
 MIGRATION_SECONDS = 12 * 3600.0
-"""Replaces the driver's timeout: MongoDB needs minutes for an index of millions of documents, and gives it up when the
-connection ends.
-"""
 
 log = logs.get(__name__)
 

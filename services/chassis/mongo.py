@@ -26,8 +26,8 @@ T = TypeVar("T")
 
 TRANSACTION_SECONDS = 8.0
 ABORT_SECONDS = 0.5
+# A server that has not answered a ping for so long hangs. Drivers find that out after twice as long.
 PING_SECONDS = 2.0
-"""A server that has not answered a ping for so long hangs. Drivers find that out after twice as long."""
 Driver = Literal["motor", "pymongo"]
 _WRITE = WriteConcern(w="majority", j=True)
 

@@ -6,8 +6,8 @@ from typing import Any
 from services.chassis.errors import Unavailable
 
 RETRY_AFTER_SECONDS = 1.0
+# SnapshotTooOld and SnapshotUnavailable: a retry reads from a newer snapshot.
 _SNAPSHOT_GONE = (239, 246)
-"""SnapshotTooOld and SnapshotUnavailable: a retry reads from a newer snapshot."""
 _LABELS = ("TransientTransactionError", "UnknownTransactionCommitResult", "RetryableWriteError")
 
 

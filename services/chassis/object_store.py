@@ -19,18 +19,18 @@ from services.chassis.errors import NotFound, Unavailable
 from services.chassis.file_writer import FileWriter, StoredFile
 
 CHUNK_BYTES = 1024 * 1024
+# What is larger is sent in parts of this size; S3 takes no smaller ones than 5 MiB.
 PART_BYTES = 8 * 1024 * 1024
-"""What is larger is sent in parts of this size; S3 takes no smaller ones than 5 MiB."""
 PARTS_AT_ONCE = 2
 DELETE_CHUNK = 50
+# Of objects in a folder, which other services read.
 FILE_MODE = 0o644
-"""Of objects in a folder, which other services read."""
 FOLDER_ATTEMPTS = 3
 
 T = TypeVar("T")
 
+# Linux only.
 _CACHED_ONLY = getattr(os, "RWF_NOWAIT", 0)
-"""Linux only."""
 
 _bytes = metrics.counter("mobiletest_artifact_bytes_total", "Bytes stored (in) and read (out)", ["direction"])
 

@@ -21,8 +21,8 @@ from services.chassis.validation import find_violations
 OUTBOX = "_outbox"
 RETENTION = timedelta(days=7)
 FRESH_LIMIT = 10_000
+# Leaves room for key and headers.
 MAX_PAYLOAD_BYTES = MAX_MESSAGE_BYTES - 64 * 1024
-"""Leaves room for key and headers."""
 MAX_ROW_BYTES = 256 * 1024
 
 
@@ -175,5 +175,5 @@ async def _make_indexes(mongo: Mongo) -> None:
     await mongo.collection(OUTBOX).create_indexes([pending, subject, expiry])
 
 
+# The first migration of every service with an outbox.
 MIGRATION = Migration("0000_outbox", _make_indexes)
-"""The first migration of every service with an outbox."""

@@ -19,11 +19,11 @@ from services.chassis.errors import InvalidArgument, Violation
 E = TypeVar("E", bound=Enum)
 M = TypeVar("M", bound=Message)
 
+# A quarter of grpc_channel.MAX_MESSAGE_BYTES, because a single message may be large.
 PAGE_BYTES = 4 * 1024 * 1024
-"""A quarter of grpc_channel.MAX_MESSAGE_BYTES, because a single message may be large."""
 
+# Value keeps numbers as doubles: beyond this not every integer is a double.
 _MAX_EXACT_INTEGER = 2**53
-"""Value keeps numbers as doubles: beyond this not every integer is a double."""
 
 
 @overload

@@ -20,8 +20,8 @@ from services.chassis.settings import ProcessSettings
 from services.chassis.topics import ensure_topics
 
 BATCH = 500
+# With their pauses about 12 seconds and the time that each attempt takes.
 ATTEMPTS = 8
-"""With their pauses about 12 seconds and the time that each attempt takes."""
 REPORT_EVERY = 10_000
 
 log = logs.get(__name__)

@@ -26,8 +26,8 @@ from services.chassis.service_token import Callers, authorize, read_metadata
 from services.chassis.validation import validate_and_default
 
 DEFAULT_DEADLINE_SECONDS = 30.0
+# An election of MongoDB takes less: calls that wait for it go on.
 STUCK_SECONDS = 2.0
-"""An election of MongoDB takes less: calls that wait for it go on."""
 
 Context = Any  # grpc.aio.ServicerContext; generic only in the stubs
 

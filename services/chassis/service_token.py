@@ -23,8 +23,8 @@ class Grant:
     """What the owner of a token may do: in whose name it calls, and what an operator's token is restricted to."""
 
     names: frozenset[str]
+    # The only organisation that it may call for; empty: all.
     org_id: str = ""
-    """The only organisation that it may call for; empty: all."""
     scopes: frozenset[str] = ALL_SCOPES
 
     @property
@@ -32,8 +32,8 @@ class Grant:
         return bool(self.org_id) or self.scopes != ALL_SCOPES
 
 
+# By the SHA-256 of the token (hexadecimal).
 Callers = Mapping[str, Grant]
-"""By the SHA-256 of the token (hexadecimal)."""
 
 _CALLER = re.compile(r"(?P<name>[a-z][a-z-]*)=(?P<digest>[0-9a-f]{64})(?P<restrictions>(:[^:]*)*)")
 

@@ -11,8 +11,8 @@ from mobiletest.types.v1.stored_object_pb2 import StoredObject
 from services.chassis.byte_ranges import FilePart
 from services.chassis.object_store import CHUNK_BYTES
 
+# The metadata of a call whose caller has the object store. A key is no secret: it opens nothing without the store.
 READS_OBJECTS = ("x-reads-objects", "true")
-"""The metadata of a call whose caller has the object store. A key is no secret: it opens nothing without the store."""
 
 
 async def http_bodies(

@@ -17,12 +17,12 @@ from aiokafka.protocol.api import Request, RequestStruct, Response
 from aiokafka.protocol.types import Boolean, CompactArray, CompactString, Int16, Int32, Schema, TaggedFields
 from aiokafka.structs import OffsetAndMetadata
 
+# The id of each topic that exists and whose broker tells it.
 TopicIds = Mapping[str, str]
-"""The id of each topic that exists and whose broker tells it."""
 
 _METADATA = 3
+# The first one that asks by name and id; aiokafka's own requests end with version 5.
 _VERSION = 12
-"""The first one that asks by name and id; aiokafka's own requests end with version 5."""
 _NONE = UUID(int=0)
 _PREFIX = "topic-id:"
 

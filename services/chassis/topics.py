@@ -15,15 +15,15 @@ from services.chassis.kafka_cluster import Kafka, client_options
 from services.chassis.topic_ids import current_offsets, read_topic_ids
 
 DEAD_LETTERS = ".dlq"
+# How long dead letters are kept in the topics that we create: long enough for an operator to look at them.
 DEAD_LETTERS_DAYS = 30
-"""How long dead letters are kept in the topics that we create: long enough for an operator to look at them."""
 CLOSE_SECONDS = 2.0
 FETCH_BYTES = 1024 * 1024
 
+# The coordinator of a group may be moving, or be created with the first group.
 _patiently = stamina.AsyncRetryingCaller(attempts=10, wait_initial=0.1, wait_max=1.0, wait_jitter=0).on(
     GroupCoordinatorNotAvailableError
 )
-"""The coordinator of a group may be moving, or be created with the first group."""
 
 
 def partition_of(record: ConsumerRecord) -> TopicPartition:

@@ -17,13 +17,13 @@ T = TypeVar("T")
 TURN_SECONDS = 0.002
 SORTED_AT_ONCE = 2000
 
+# What the loops of one organisation may work at once; from then on this share of the time, so that other threads and
+# processes have theirs: events are folded while large reports are made.
 BURST_SECONDS, SHARE = 2.0, 0.25
-"""What the loops of one organisation may work at once; from then on this share of the time, so that other threads and
-processes have theirs: events are folded while large reports are made."""
 MOST_KEPT = 1000
 
+# An event loop, and an organisation (empty outside of requests).
 _Key = tuple[asyncio.AbstractEventLoop, str]
-"""An event loop, and an organisation (empty outside of requests)."""
 
 
 class _Loops:

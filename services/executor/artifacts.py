@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from services.chassis.byte_ranges import FilePart
 from services.chassis.object_store import ObjectStore
 
+# How long an attempt waits for the store; after that the artifact goes to the spool.
 PUT_SECONDS = 5.0
-"""How long an attempt waits for the store; after that the artifact goes to the spool."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,11 +21,11 @@ RUN_REQUESTS = {
     Platform.IOS: "mobiletest.executor.v1.run-requests.ios",
 }
 RUN_REQUEST_PARTITIONS = 48
+# The topics that the executor uses, with the number of partitions that they are created with.
 TOPICS = {EXECUTION_EVENTS: 12, **dict.fromkeys(RUN_REQUESTS.values(), RUN_REQUEST_PARTITIONS)}
-"""The topics that the executor uses, with the number of partitions that they are created with."""
 
+# `Outbox.event`: (topic, key, message, subject=, sequence=, checked=) -> Event.
 Make = Callable[..., Event]
-"""`Outbox.event`: (topic, key, message, subject=, sequence=, checked=) -> Event."""
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 

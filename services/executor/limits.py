@@ -17,11 +17,11 @@ from services.executor.model.limits import UNLIMITED, OrganisationLimits
 FRESH_SECONDS = 30.0
 RETRY_SECONDS = 5.0
 MAX_ORGANISATIONS = 10_000
+# Refreshes in the background at the same time; others are started when they are asked for again.
 MAX_REFRESHES = 4
-"""Refreshes in the background at the same time; others are started when they are asked for again."""
 
+# The limits that an operator has set for the organisation of the current caller.
 Load = Callable[[], Awaitable[limits_pb2.OrganisationLimits]]
-"""The limits that an operator has set for the organisation of the current caller."""
 
 _NUMBERS = (
     "queued_runs",

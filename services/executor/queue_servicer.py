@@ -13,8 +13,8 @@ from services.executor.model.workers import PoolView, WorkerView
 from services.executor.ports.executions import PageRequest
 from services.executor.usecases.queue import QueueUseCases, WaitingRun
 
+# Of one pool in a response.
 MAX_DEVICES = 100
-"""Of one pool in a response."""
 
 
 class QueueServicer(queue_pb2_grpc.QueueServicer):

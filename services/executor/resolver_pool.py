@@ -13,11 +13,11 @@ from services.chassis.fair_turns import FairTurns
 LIMITS = JobLimits(cpu_seconds=2, wall_seconds=8, memory_bytes=128 * 2**20, answer_bytes=2 * 2**20)
 CHILDREN = 2
 JOBS_PER_CHILD = 500
+# Characters of an attribute in the answer.
 VALUE_LIMIT = 1_000
-"""Characters of an attribute in the answer."""
 RESOLVED, REFUSED = b"\x00", b"\x01"
+# The module that only the children import: in this process it would take 5 MiB.
 CHILD = "services.executor.resolver_child"
-"""The module that only the children import: in this process it would take 5 MiB."""
 
 
 class ResolverPool:

@@ -24,8 +24,8 @@ from services.executor.storage.unclean_devices import MongoUncleanDevices
 from services.executor.worker.session_tracker import SessionTracker
 
 SOURCE = "mobiletest.executor"
+# For ending an orphaned session.
 DELETE_SECONDS = 5.0
-"""For ending an orphaned session."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -49,20 +49,19 @@ log = logs.get(__name__)
 SETTLE_SECONDS = 1.0
 STOP_SEARCH_SECONDS = 2.0
 STOP_CONSUMER_SECONDS = 3.0
+# For cleaning and closing the devices of the last runs.
 CLOSE_SECONDS = 8.0
-"""For cleaning and closing the devices of the last runs."""
+# Loads the script engine, which attempts share.
 SCRIPT_ENGINE = "mobiletest_automation.scripting.preloaded"
-"""Loads the script engine, which attempts share."""
+# Of the processes of attempts: below that of the worker, which renews their leases.
 NICENESS = 10
-"""Of the processes of attempts: below that of the worker, which renews their leases."""
+# Bytes of what an attempt sends at once: as evidence, a page source of at most 64 MiB.
 MESSAGE_LIMIT = 96 * 1024 * 1024
-"""Bytes of what an attempt sends at once: as evidence, a page source of at most 64 MiB."""
+# How long a fetch waits for requests: a `ReleaseWatcher` is faster than a broker that answers late, and in a quiet time
+# so is the search every second.
 FETCH_WAIT_MS, QUIET_FETCH_WAIT_MS = 500, 2_000
-"""How long a fetch waits for requests: a `ReleaseWatcher` is faster than a broker that answers late, and in a quiet
-time so is the search every second.
-"""
+# How many lifetimes of a run's lease a slot is leased for: so the session of a lost worker ends first.
 SLOT_LEASE = 2
-"""How many lifetimes of a run's lease a slot is leased for: so the session of a lost worker ends first."""
 
 
 async def start_device_worker(shared: Resources) -> None:

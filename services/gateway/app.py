@@ -39,8 +39,8 @@ from services.gateway.upstream.rpcs import Upstreams
 
 KEY_EVENTS = {KEY_EVENTS_TOPIC: 1}
 KEY_EVENTS_WAIT_MS = 500
+# Revocations arrive if the broker answered a fetch in this time.
 KEY_EVENTS_CURRENT_SECONDS = 2.0
-"""Revocations arrive if the broker answered a fetch in this time."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,15 +20,15 @@ from services.chassis.proto_values import enum_spellings, list_to_json, struct_t
 from services.chassis.turns import list_in_turns
 from services.gateway.contract.fields import Field, rest_fields
 
+# From the value of a set field to a value that orjson takes.
 Encode = Callable[[Any], Any]
-"""From the value of a set field to a value that orjson takes."""
 
 ToJson = Callable[[Any], Coroutine[Any, Any, bytes]]
 ToValues = Callable[[Any], Coroutine[Any, Any, dict[str, Any]]]
 
 CACHED_ITEMS = 4096
+# Larger items are not cached: the cache of a message type stays below about 50 MB.
 CACHED_ITEM_BYTES = 4096
-"""Larger items are not cached: the cache of a message type stays below about 50 MB."""
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 (all times here are UTC, and the text gets its Z by hand)
 _NOT_IN_JSON = (FieldDescriptor.TYPE_BYTES, FieldDescriptor.TYPE_GROUP)
 

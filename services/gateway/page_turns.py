@@ -12,16 +12,16 @@ from services.chassis.fair_turns import FairTurns
 T = TypeVar("T")
 
 Call = Callable[[], Awaitable[Message]]
+# response message -> what a caller in this process takes
 RenderAs = Callable[[Any], Awaitable[T]]
-"""response message -> what a caller in this process takes"""
+# response message -> HTTP response
 Render = RenderAs[web.StreamResponse]
-"""response message -> HTTP response"""
 
 SHORT_BYTES = 256 * 1024
 SHORT_PAGES = 20
 KNOWN_ORGS = 10_000
+# About what a request takes that waits for its call.
 REQUEST_BYTES = 4096
-"""About what a request takes that waits for its call."""
 HELD_PER_ORG, HELD = 64 * 1024**2, 128 * 1024**2
 
 

@@ -39,10 +39,10 @@ from services.reporting.usecases.retention import RetentionSweeper
 
 OPERATION_LEASE_SECONDS = 15.0
 CATALOG_SECONDS = 2.0
+# How long a fetch waits for events: Tansu may answer half of that late.
 FETCH_WAIT_MS = 100
-"""How long a fetch waits for events: Tansu may answer half of that late."""
+# The same while no events come, so that it delays the first of them.
 QUIET_FETCH_WAIT_MS = 400
-"""The same while no events come, so that it delays the first of them."""
 RETENTION_LEASE_SECONDS = 120.0
 
 

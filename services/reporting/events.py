@@ -37,8 +37,8 @@ from services.reporting.proto_enums import CATEGORY, INFRASTRUCTURE, PLATFORM
 
 log = logs.get(__name__)
 
+# Names are truncated to so many characters: cells and histories store many of them in one document.
 _NAME_LENGTH = 1000
-"""Names are truncated to so many characters: cells and histories store many of them in one document."""
 _VARIANT_LENGTH = 64
 _unknown = metrics.counter("mobiletest_reporting_unknown_events_total", "Events of an unknown type")
 

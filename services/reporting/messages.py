@@ -19,8 +19,8 @@ from services.reporting.proto_enums import CATEGORY_NUMBER, CLASSIFICATION, PLAT
 from services.reporting.usecases.classified_tests import ClassifiedQuery
 
 VARIANTS_SHOWN = 10
+# Together they bound the bytes of messages that are kept to 8 MiB; their cells are kept with them.
 CELLS_KEPT, LARGEST_KEPT = 4096, 2048
-"""Together they bound the bytes of messages that are kept to 8 MiB; their cells are kept with them."""
 
 
 def stats_message(stats: AppStats) -> reports_pb2.AppStats:

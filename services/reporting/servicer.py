@@ -29,8 +29,8 @@ from services.reporting.usecases.gate import USUAL_BASE_BRANCH, GateRequest, Gat
 from services.reporting.usecases.report_sources import ReportSources
 from services.reporting.usecases.run_lists import RunLists, RunsPage
 
+# See DeadlineGuard.
 ANSWER_SECONDS = 20.0
-"""See DeadlineGuard."""
 
 
 class ReportsServicer(reports_pb2_grpc.ReportsServicer):

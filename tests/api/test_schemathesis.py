@@ -14,8 +14,8 @@ from tests.e2e.client import Api, created
 from tests.e2e.world import World
 
 CONFIG = Path(__file__).with_name("schemathesis.toml")
+# The maximum of each operation in the phases `fuzzing` and `stateful`; the other phases know themselves.
 EXAMPLES = os.environ.get("MOBILETEST_API_EXAMPLES", "5")
-"""The maximum of each operation in the phases `fuzzing` and `stateful`; the other phases know themselves."""
 SEED = os.environ.get("MOBILETEST_API_SEED", "1")
 CASES = 2000
 RATES = (

@@ -18,14 +18,14 @@ from tests.attack.victim import SECONDS, Bench, Measured
 from tests.e2e.world import World
 from tests.fault.counting import record
 
+# Noise of the machine makes a round slower than the attack alone would: the first that is fast enough counts. The first
+# is compared with the idle stack before all attacks, each other one with an idle stack just before it.
 ROUNDS = 3
-"""Noise of the machine makes a round slower than the attack alone would: the first that is fast enough counts. The
-first is compared with the idle stack before all attacks, each other one with an idle stack just before it."""
 FACTOR = 3
+# Differences below this are noise of a machine on which everything shares two cores.
 NOISE_SECONDS = 0.15
-"""Differences below this are noise of a machine on which everything shares two cores."""
+# The limits of deploy/k8s; of a worker with eight slots, as here, in its overlay for production.
 MEMORY_MIB = {"gateway": 512, "catalog": 1024, "executor": 512, "reporting": 512, "worker-1": 2560}
-"""The limits of deploy/k8s; of a worker with eight slots, as here, in its overlay for production."""
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

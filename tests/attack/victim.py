@@ -11,8 +11,8 @@ from typing import Any
 from tests.e2e.client import Answer, fresh
 from tests.e2e.world import World
 
+# Of a measurement: a hundred reads, and so a 99th percentile.
 SECONDS = 5.0
-"""Of a measurement: a hundred reads, and so a 99th percentile."""
 READ_EVERY = 0.05
 UPLOAD_EVERY = 0.2
 SCREEN = (
@@ -92,8 +92,8 @@ class Victim:
         return "" if execution["success"] else str(execution["failure"])
 
 
+# What a victim measures on an idle stack, and the victim.
 Bench = tuple[Measured, Victim]
-"""What a victim measures on an idle stack, and the victim."""
 
 
 def _failure(answer: Answer) -> str:

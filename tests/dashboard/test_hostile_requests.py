@@ -14,6 +14,7 @@ from tests.e2e.client import Api
 from tests.e2e.world import World
 from tests.shared_infrastructure import SharedStack
 
+# The pages with the parameters that they read.
 PAGES = {
     "/": ("page", "platform", "search"),
     "/apps/{app}": ("attach", "days", "page", "platform"),
@@ -39,7 +40,6 @@ PAGES = {
     "/docs": ("q",),
     "/sign-in": ("next",),
 }
-"""The pages with the parameters that they read."""
 VALUES = (
     "",
     "abc",

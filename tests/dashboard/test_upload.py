@@ -16,8 +16,8 @@ from tests.e2e.world import World
 from tests.fakes.artifacts import apk, archive
 
 MEBIBYTE = 1024 * 1024
+# More than what a network buffers.
 LARGE = 16 * MEBIBYTE
-"""More than what a network buffers."""
 LIMIT = 2 * 1024 * MEBIBYTE
 
 

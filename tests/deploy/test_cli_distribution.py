@@ -19,8 +19,8 @@ from services.chassis.version import VERSION
 from services.gateway.cli_wheel import CliWheel
 
 ROOT = Path(__file__).parents[2]
+# The tests of a version run in one process, so that each environment is installed once.
 VERSIONS = [pytest.param(f"3.{minor}", marks=pytest.mark.xdist_group(f"Python 3.{minor}")) for minor in range(11, 14)]
-"""The tests of a version run in one process, so that each environment is installed once."""
 pytestmark = pytest.mark.parametrize("installed", VERSIONS, indirect=True)
 IMPORT_ALL = """
 import importlib, pkgutil, mobiletest_cli

@@ -15,8 +15,8 @@ from tests.deploy.kustomize import ROOT
 from tests.deploy.variables import variables
 
 FILE = ROOT / "deploy" / "kafka" / "acls.txt"
+# User -> (operation, resource).
 Rights = dict[str, set[tuple[str, str]]]
-"""User -> (operation, resource)."""
 
 
 def rights() -> Rights:

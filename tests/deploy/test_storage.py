@@ -14,10 +14,10 @@ from tests.deploy.test_pods import process_settings
 from tests.deploy.variables import loaded
 
 MEBIBYTE = 1024**2
+# What the node keeps of a container's output, besides its volumes.
 LOGS = 64 * MEBIBYTE
-"""What the node keeps of a container's output, besides its volumes."""
+# Room in a volume for what the settings do not count: files of a killed process, and what inspecting takes.
 MARGIN = 64 * MEBIBYTE
-"""Room in a volume for what the settings do not count: files of a killed process, and what inspecting takes."""
 
 
 def disk_volumes(deployment: Manifest) -> dict[str, int]:

@@ -124,8 +124,8 @@ def test_the_policies_open_ports_that_exist(target: str) -> None:
 
 
 KAFKA, MONGODB, GRPC, HTTPS, DNS = 9092, 27017, 50051, 443, 53
+# Where the clouds give pods their identity: all and EKS, EKS Pod Identity, GKE.
 METADATA = {"169.254.169.254/32": {80}, "169.254.170.23/32": {80}, "169.254.169.252/32": {988}}
-"""Where the clouds give pods their identity: all and EKS, EKS Pod Identity, GKE."""
 EGRESS = {
     "gateway": {KAFKA, GRPC, HTTPS},
     "catalog": {KAFKA, MONGODB, HTTPS},

@@ -11,11 +11,11 @@ from tests.devices.hub_devices import HubDevices, SharedBrowser
 from tests.hubs import serve_folder
 from tests.maestro.table import APP, ROWS, Row, check_cell
 
+# Of the browser, in which they stay: these commands have one of their own.
 CHANGES_SETTINGS = {
     *("setAirplaneMode", "toggleAirplaneMode", "setDarkMode", "toggleDarkMode", "assertDarkMode", "assertLightMode"),
     *("setLocation", "travel", "setOrientation", "setPermissions", "launchApp"),
 }
-"""Of the browser, in which they stay: these commands have one of their own."""
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,8 @@ from uuid import uuid4
 
 import aiohttp
 
+# A server-sent event: id, name, body.
 Event = tuple[int, str, Any]
-"""A server-sent event: id, name, body."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ TYPES: dict[str, Callable[[Any], bool]] = {
 }
 STATUS = "initialized|failed|queued|running|completed|cancelled|initializing"
 STANDING = "passed|failed|not_run"
+# Each field with its type. "?": or null. "[]": an array of these. A word without a type: all fields of that shape.
 SHAPES = {
     "Page": "total:integer page:integer page_size:integer total_pages:integer has_next:boolean has_previous:boolean",
     "App": (
@@ -110,7 +111,6 @@ SHAPES = {
         "failure_reason:string? breakage:Breakage? quarantine:object?"
     ),
 }
-"""Each field with its type. "?": or null. "[]": an array of these. A word without a type: all fields of that shape."""
 
 
 def mismatches(value: Any, kind: str, path: str = "") -> Iterator[str]:

@@ -17,17 +17,17 @@ from tests.e2e.world import FAILING, PASSING, World, paced_app_model
 from tests.fakes.artifacts import apk
 from tests.shared_infrastructure import SharedStack
 
+# Names that a block uses, such as TEST, and their values.
 Names = Mapping[str, str]
-"""Names that a block uses, such as TEST, and their values."""
 ONCE = {"execution_mode": {"retries": 0}}
+# Pages that make what their blocks use.
 WHOLE = {"README.md": "## Five calls", "docs/tour.md": "# A tour"}
-"""Pages that make what their blocks use."""
+# A block fails with a request that is refused.
 STRICT = """
 curl() { command curl --fail-with-body --silent --show-error "$@"; }
 mobiletest() { "$PYTHON" -m mobiletest_cli "$@"; }
 python() { "$PYTHON" "$@"; }
 """
-"""A block fails with a request that is refused."""
 
 
 @pytest.mark.parametrize(("name", "heading"), WHOLE.items())
@@ -128,6 +128,7 @@ async def _internal_caller(world: World, _: Path) -> Sequence[Names]:
     return [organisation, {**organisation, "WORKFLOW": workflow["id"]}, organisation]
 
 
+# What there has to be before the blocks of a page, and the names that each of them uses.
 WORLDS: dict[str, Callable[[World, Path], Awaitable[Sequence[Names]]]] = {
     "docs/command-line.md": _project,
     "docs/commands.md": _baseline,
@@ -140,7 +141,6 @@ WORLDS: dict[str, Callable[[World, Path], Awaitable[Sequence[Names]]]] = {
     "docs/variables.md": _variables,
     "docs/workspaces.md": _folder,
 }
-"""What there has to be before the blocks of a page, and the names that each of them uses."""
 
 
 @pytest.mark.parametrize("page", pages())

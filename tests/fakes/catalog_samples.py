@@ -17,8 +17,8 @@ from services.catalog.model.workflows import Workflow
 from services.chassis import context
 
 ORG = "0a000000-0000-4000-8000-000000000001"
+# In the future, because MongoDB deletes sessions and reservations that have expired.
 START = datetime(2100, 1, 1, tzinfo=UTC)
-"""In the future, because MongoDB deletes sessions and reservations that have expired."""
 
 
 def at(minutes: int) -> datetime:

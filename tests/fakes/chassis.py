@@ -48,8 +48,8 @@ class FakeGroupMember:
     held: dict[int, int] = field(default_factory=dict)
     on_empty: Callable[[], None] = lambda: None
     on_pause: Callable[[], None] = lambda: None
+    # Called as soon as the consumer waits after a pause: its clock has moved on by then.
     end_rest: Callable[[], None] = lambda: None
-    """Called as soon as the consumer waits after a pause: its clock has moved on by then."""
 
     @asynccontextmanager
     async def join(self, _: GroupConfig) -> AsyncIterator["FakeGroupMember"]:

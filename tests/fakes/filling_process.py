@@ -11,11 +11,11 @@ from services.executor.worker.processes.attempt_process import AttemptProcess
 from services.executor.worker.processes.attempt_start import LogFormat
 
 FILL = signal.SIGUSR1
+# The niceness of the process once it is full.
 FULL_NICENESS = 15
-"""The niceness of the process once it is full."""
 LEFT_CHUNKS = 64
+# Bytes; smaller ones come from the heap, where a larger one would be mapped.
 CHUNK = 2**16
-"""Bytes; smaller ones come from the heap, where a larger one would be mapped."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from aiohttp import web
 
 Json = dict[str, Any]
 Reaction = Callable[[web.Request, Json], Awaitable[web.StreamResponse]]
+# Makes a message (content, tool_calls) of a request's body.
 Mind = Callable[[Json], Json]
-"""Makes a message (content, tool_calls) of a request's body."""
 
 USAGE = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
 

@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, settings
 from services.reporting.model.attempts import Attempt, BuildRef, newest_attempts
 from services.reporting.model.flaky import DEFAULT_FLAKY_RULES, Assessment, FlakyRules, judge
 
+# For properties: a busy machine is no failure.
 NO_DEADLINE = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
-"""For properties: a busy machine is no failure."""
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -17,8 +17,8 @@ class CiStory(Story):
 
     _ci: tuple[str | None, str | None] = (None, None)
     _executions = 0
+    # What simulated devices run instead of the app.
     simulation: Simulation | None = None
-    """What simulated devices run instead of the app."""
 
     def tell(self, *snapshots: Snapshot) -> None:
         super().tell(*(self._named(told) if isinstance(told, RunSnapshot) else told for told in snapshots))

@@ -5,8 +5,8 @@ import zipfile
 from collections.abc import Mapping
 
 FLOW = "appId: com.example.notes\n---\n- launchApp\n"
+# Enough to be taken for a picture.
 PNG = b"\x89PNG\r\n\x1a\n picture"
-"""Enough to be taken for a picture."""
 
 
 def zip_files(files: Mapping[str, str | bytes]) -> bytes:

@@ -14,10 +14,10 @@ from tests.infrastructure import PATIENT, server_folder
 ARCHIVE = Path(__file__).with_name("release.tar.xz")
 ANSWERS = "answers.json"
 KEPT = ("mongod", "objects", "tokens", "organisation.json", ANSWERS)
+# The state grows old: nothing in it may expire. Nothing may be missing from an answer because the machine is busy.
 ENVIRONMENT = {"MOBILETEST_ARTIFACT_DAYS": "0", **PATIENT}
-"""The state grows old: nothing in it may expire. Nothing may be missing from an answer because the machine is busy."""
+# What is said of the last days, and of the caller.
 WINDOWED = frozenset(("recent_executions", "rolling_pass_rate", "execution_trend", "last_used_at"))
-"""What is said of the last days, and of the caller."""
 
 
 async def ask(stack: Stack) -> dict[str, Any]:

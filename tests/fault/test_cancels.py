@@ -20,8 +20,8 @@ from tests.fault.verifying import verified
 EXECUTIONS = int(os.environ.get("CANCELS", "24"))
 SLOTS = 8
 RUNS = 4
+# Each execution is cancelled when so many of its runs have ended; None is at once.
 MOMENTS = (0, None, 1, 0, 2, 3, RUNS)
-"""Each execution is cancelled when so many of its runs have ended; None is at once."""
 
 
 async def paced_workflow(world: World) -> tuple[Any, Any]:

@@ -168,8 +168,8 @@ async def _copy(
 
 
 LARGE_BYTES = 50 * 1024 * 1024
+# Two parts of the file and a half.
 SOME_BYTES = 20 * 1024 * 1024
-"""Two parts of the file and a half."""
 
 
 @asynccontextmanager

@@ -18,8 +18,8 @@ from tests.fault.counting import record
 from tests.fault.test_stack import paced_app
 
 FOLLOWERS = 200
+# After the end that GET shows. A feed that does not live is noticed in 12 s, and a lost notification in 5.
 LATEST_SECONDS = 30.0
-"""After the end that GET shows. A feed that does not live is noticed in 12 s, and a lost notification in 5."""
 
 
 class Follower:

@@ -46,8 +46,8 @@ async def main():
 load(ProcessSettings)
 asyncio.run(main())
 """
+# A program runs without what only root may, which is to read all processes.
 AS_A_USER = ("setpriv", "--bounding-set=-all") if os.geteuid() == 0 else ()
-"""A program runs without what only root may, which is to read all processes."""
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 

@@ -17,12 +17,12 @@ from tests.fakes.workspaces import PNG
 from tests.maestro.judge.flows import NO_SCREEN, JudgedFlow, Moves
 from tests.maestro.table import FLOWS, MEDIA, PARTS
 
+# Of the commands whose flows differ.
 _ROWS = {
     "inputRandomEmail": "expressions",
     "inputRandomPersonName": "expressions",
     "openBrowser": "open-browser",
 }
-"""Of the commands whose flows differ."""
 HERE = Path(__file__).parent
 HEADER = "appId: com.example.shop\n---\n"
 MOVES = Moves(-12, 14)

@@ -20,8 +20,8 @@ from tests.fakes.workspaces import PNG
 
 APP = Path(__file__).parent / "app"
 FOLDER = Path(__file__).parent / "flows"
+# Texts of Maestro files by the command that they are about.
 FLOWS = {path.stem: path.read_text() for path in sorted(FOLDER.glob("*.yaml"))}
-"""Texts of Maestro files by the command that they are about."""
 
 PARTS = {f"parts/{path.name}": path.read_text() for path in sorted((FOLDER / "parts").iterdir())}
 MEDIA = {"parts/cat.png": PNG}

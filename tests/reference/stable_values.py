@@ -8,11 +8,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+# When the story begins in the examples.
 START = datetime(2026, 11, 20, 9, 15, tzinfo=UTC)
-"""When the story begins in the examples."""
 _BETWEEN = timedelta(milliseconds=640)
+# Times further away than this keep their distance: expiries, retention.
 _STORY = timedelta(minutes=5)
-"""Times further away than this keep their distance: expiries, retention."""
 
 _FREE_FORM = frozenset(("metadata", "report_metadata", "element", "candidates"))
 _EVENT = re.compile(r"^data: (\{.*\})$", re.MULTILINE)

@@ -29,11 +29,11 @@ ONLY = {
     "executor-worker": {"DownloadBuild"} | LIMITS | VALUES,
     "reporting": FACTS | LIMITS,
 }
+# The gateway and the operator may call everything else.
 NOT = {
     "gateway": FACTS | OPERATIONS | PLANS | LIMITS | VALUES,
     "operator": FACTS | PLANS | VALUES | SESSIONS | {"VerifyApiKey", "CallTogether"},
 }
-"""The gateway and the operator may call everything else."""
 
 
 def is_allowed(caller: str, method: Method) -> bool:

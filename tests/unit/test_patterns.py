@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+# Texts that people read: sentences, screens, messages of failures.
 LANGUAGE = (
     "automation/mobiletest_automation/screen",
     "automation/mobiletest_automation/sentences",
     "automation/mobiletest_automation/step_cache",
     "services/reporting/model",
 )
-"""Texts that people read: sentences, screens, messages of failures."""
+# What a pattern matches of Unicode only without re.ASCII; so does everything with re.IGNORECASE.
 DEPENDS = re.compile(r"\\[dDwWsSbB]|\(\?[a-z]*i")
-"""What a pattern matches of Unicode only without re.ASCII; so does everything with re.IGNORECASE."""
 CHOSEN = {"A", "ASCII", "U", "UNICODE"}
 CLASSES = {"isdigit", "isdecimal", "isnumeric", "isalnum", "isalpha"}
 FUNCTIONS = {"compile", "findall", "finditer", "fullmatch", "match", "search", "split", "sub", "subn"}

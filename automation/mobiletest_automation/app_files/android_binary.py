@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 MAX_CHUNKS = 200_000
+# So many references of a resource to the next are followed.
 MAX_REFERENCES = 10
-"""So many references of a resource to the next are followed."""
 
 _XML, _POOL, _TABLE, _RESOURCE_MAP, _START = 0x0003, 0x0001, 0x0002, 0x0180, 0x0102
 _PACKAGE, _TYPE = 0x0200, 0x0201

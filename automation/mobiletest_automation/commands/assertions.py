@@ -17,8 +17,8 @@ from mobiletest_automation.outcome import (
 )
 from mobiletest_automation.screen.elements import Element
 
+# How long an element may take to appear, or to disappear, before a condition is false; as in Maestro.
 CONDITION_SECONDS = 7.0
-"""How long an element may take to appear, or to disappear, before a condition is false; as in Maestro."""
 
 
 async def perform_assertion(context: CommandContext, command: AssertionCommand) -> StepOutcome:

@@ -2,8 +2,8 @@
 
 from mobiletest_automation.ports import AcceptedBaselines, FlowFiles
 
+# Screenshots of an attempt that can be baselines; earlier ones are forgotten.
 TAKEN_LIMIT = 20
-"""Screenshots of an attempt that can be baselines; earlier ones are forgotten."""
 
 
 class TakenPictures:

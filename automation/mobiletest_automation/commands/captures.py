@@ -24,8 +24,8 @@ from mobiletest_automation.screen.elements import Element
 from mobiletest_automation.screen.picture_comparison import PictureComparison, compare_pictures
 from mobiletest_automation.screen.pictures import UnreadablePicture, crop_screenshot, picture_size
 
+# How long a screen may take to come to rest before it is compared.
 SETTLE_SECONDS = 2.0
-"""How long a screen may take to come to rest before it is compared."""
 
 
 @dataclass(frozen=True, slots=True)

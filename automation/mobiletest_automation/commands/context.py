@@ -30,9 +30,9 @@ from mobiletest_automation.screen.outline import Outline
 from mobiletest_automation.secret_texts import Keyboard, SecretTexts
 from mobiletest_automation.sentences.intents import Action
 
+# How long a command, and an optional one, waits for its element, as in Maestro.
 ELEMENT_SECONDS = 17.0
 OPTIONAL_SECONDS = 7.0
-"""How long a command, and an optional one, waits for its element, as in Maestro."""
 
 _ACTIONS: Mapping[type[BaseCommand], Action] = {
     commands.TapOn: Action.TAP,

@@ -17,8 +17,8 @@ _TRAITS: dict[str, Callable[[Element], bool]] = {
     "long-text": lambda element: len(element.text) > 200,
     "square": lambda element: abs(element.bounds.width - element.bounds.height) < 0.03 * element.bounds.height,
 }
+# What the element itself meets, whatever is around it.
 _OWN_CRITERIA = ("text", "id", "css", "traits", "width", "height", "tolerance", *_STATES)
-"""What the element itself meets, whatever is around it."""
 
 _POSITIONS = ("below", "above", "left_of", "right_of")
 _MUST_BE = {
@@ -31,19 +31,19 @@ _MUST_BE = {
 }
 SIMPLER_SELECTOR_HINT = "use fewer relative positions or a simpler regular expression"
 
+# The costs of testing an element and of reading its containers, in units of a WorkBudget.
 _ELEMENT_COST = 4
 _CONTAINER_COST = 20
-"""The costs of testing an element and of reading its containers, in units of a WorkBudget."""
 
+# Of several matches so many are named beside the one that is used.
 _OTHERS_NAMED = 4
-"""Of several matches so many are named beside the one that is used."""
 
+# A misspelt text is compared with so many on the screen, of at most this length.
 _SIMILAR_AMONG = 500
 _SIMILAR_LENGTH = 100
-"""A misspelt text is compared with so many on the screen, of at most this length."""
 
+# Where a selector searches: elements in the order of the source, parents first.
 _Pool = Sequence[Element]
-"""Where a selector searches: elements in the order of the source, parents first."""
 
 
 def find_by_selector(selector: Selector, outline: Outline) -> list[Element]:

@@ -11,11 +11,11 @@ from mobiletest_automation.outcome import StepOutcome, not_found_error
 from mobiletest_automation.screen.elements import Bounds, Element
 from mobiletest_automation.screen.outline import Outline
 
+# As in Maestro, an element of which more than CENTERED_FROM is visible is centered by at most CENTERING_SWIPES, until
+# its middle has passed the middle of the screen, or is this share of the screen before it.
 CENTERED_FROM = 0.1
 CENTERING_SWIPES = 5
 CENTER_MARGIN = 0.2
-"""As in Maestro, an element of which more than CENTERED_FROM is visible is centered by at most CENTERING_SWIPES, until
-its middle has passed the middle of the screen, or is this share of the screen before it."""
 
 
 async def perform_swipe(context: CommandContext, command: SwipeCommand) -> StepOutcome:

@@ -14,8 +14,8 @@ from mobiletest_automation.screen.elements import Element, Point
 from mobiletest_automation.screen.fingerprint import ScreenState, screen_state
 
 LONG_PRESS_SECONDS = 3.0
+# How long a screen may take to change after a tap.
 CHANGE_SECONDS = 2.0
-"""How long a screen may take to change after a tap."""
 
 
 async def perform_tap(context: CommandContext, command: TapCommand) -> StepOutcome:

@@ -9,23 +9,23 @@ from mobiletest_automation.screen.elements import Bounds, Element, Point
 from mobiletest_automation.screen.fingerprint import ScreenState, screen_state
 from mobiletest_automation.screen.outline import Outline
 
+# Start and end of the finger, as fractions of width and height, as in Maestro.
 _SWIPE_PATHS: dict[str, tuple[tuple[float, float], tuple[float, float]]] = {
     "up": ((0.5, 0.5), (0.5, 0.1)),
     "down": ((0.5, 0.2), (0.5, 0.9)),
     "left": ((0.9, 0.5), (0.1, 0.5)),
     "right": ((0.1, 0.5), (0.9, 0.5)),
 }
-"""Start and end of the finger, as fractions of width and height, as in Maestro."""
 
+# The path upwards on iOS.
 _IOS_UP = ((0.5, 0.9), (0.5, 0.1))
-"""The path upwards on iOS."""
 
+# To scroll down, the finger moves up.
 _FINGER_DIRECTION = {"down": "up", "up": "down", "left": "right", "right": "left"}
-"""To scroll down, the finger moves up."""
 
 SCROLL_LIMIT = 50
+# How long an element is searched for before the next scroll.
 SEARCH_SECONDS = 0.5
-"""How long an element is searched for before the next scroll."""
 
 
 async def swipe(

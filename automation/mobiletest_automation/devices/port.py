@@ -87,8 +87,8 @@ class Seed:
     attempt: int
 
 
+# Called with a session as soon as it is open, before it is used; an exception ends the attempt.
 OnSession: TypeAlias = Callable[[Session], Awaitable[None]]
-"""Called with a session as soon as it is open, before it is used; an exception ends the attempt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +134,8 @@ class LinkTarget(StrEnum):
     OWN_APP = "own app"
 
 
+# Called before something is changed on a device that is put back at the end of the session.
 NoteChange: TypeAlias = Callable[[DeviceChange], Awaitable[None]]
-"""Called before something is changed on a device that is put back at the end of the session."""
 
 
 async def note_nothing(change: DeviceChange) -> None:

@@ -13,15 +13,15 @@ from mobiletest_automation.screen.fingerprint import ScreenState, screen_state
 from mobiletest_automation.screen.outline import Outline
 
 PAUSE_SECONDS = 0.2
+# How long an element may take to come to rest after a swipe, and the pause between two readings; as in Maestro.
 REST_SECONDS = 3.0
 REST_PAUSE_SECONDS = 0.1
-"""How long an element may take to come to rest after a swipe, and the pause between two readings; as in Maestro."""
 
+# Largest mean difference (0 to 1) of screenshots that count as equal: a cursor may blink.
 PICTURE_TOLERANCE = 0.005
-"""Largest mean difference (0 to 1) of screenshots that count as equal: a cursor may blink."""
 
+# Screenshots are scaled to this size for the comparison.
 COMPARED_SIZE = (90, 160)
-"""Screenshots are scaled to this size for the comparison."""
 
 
 async def wait_for_change(watcher: Watcher, before: ScreenState, seconds: float) -> bool:

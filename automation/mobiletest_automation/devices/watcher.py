@@ -12,8 +12,8 @@ T = TypeVar("T")
 
 FIRST_PAUSE_SECONDS = 0.1
 LONGEST_PAUSE_SECONDS = 1.0
+# How long an element must be absent: right after a tap the next screen may not be shown yet.
 ABSENT_FOR_SECONDS = 0.5
-"""How long an element must be absent: right after a tap the next screen may not be shown yet."""
 
 
 class Watcher:

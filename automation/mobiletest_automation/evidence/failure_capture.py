@@ -15,17 +15,17 @@ from mobiletest_automation.evidence.recorder import StepRecorder
 from mobiletest_automation.model.results import ScreenArea
 from mobiletest_automation.screen.elements import Element
 
+# For a screenshot and a tree together.
 CAPTURE_SECONDS = 10.0
-"""For a screenshot and a tree together."""
+# For everything once the run is out of time.
 LATE_SECONDS = 3.0
-"""For everything once the run is out of time."""
 LOG_SECONDS = 5.0
 MARGIN_SECONDS = 0.25
 TREE_BYTES = 4 * 1024 * 1024
 LOG_BYTES = 1024 * 1024
 
+# Instead of the name of an artifact.
 NOTHING_TO_STORE = "-"
-"""Instead of the name of an artifact."""
 
 T = TypeVar("T")
 log = logs.get(__name__)

@@ -19,16 +19,16 @@ from mobiletest_automation.screen.elements import Element
 from mobiletest_automation.secret_texts import SecretTexts
 from mobiletest_automation.sentences.intents import Action
 
+# How many steps of an attempt are recorded; of long repetitions only some rounds are.
 STEPS_LIMIT = 2_000
-"""How many steps of an attempt are recorded; of long repetitions only some rounds are."""
 
+# How many characters the texts of an attempt's steps have together; further ones are shortened to SHORT_TEXT.
 TEXTS_LIMIT = 512 * 1024
-"""How many characters the texts of an attempt's steps have together; further ones are shortened to SHORT_TEXT."""
 SHORT_TEXT = 100
 
+# How much an attempt may store.
 ARTIFACTS_LIMIT = 500
 ARTIFACT_BYTES_LIMIT = 256 * 1024 * 1024
-"""How much an attempt may store."""
 
 PNG = "image/png"
 TEXT = "text/plain; charset=utf-8"

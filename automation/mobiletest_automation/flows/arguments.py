@@ -6,13 +6,13 @@ from mobiletest_automation.flows.commands import BaseCommand
 from mobiletest_automation.flows.nodes import Node, read_optional
 from mobiletest_automation.flows.selectors import COMMON_FIELDS, VALUE_LIMIT
 
+# Reads the arguments of a command. Raise DocumentError.
 Reader = Callable[[Node], BaseCommand]
-"""Reads the arguments of a command. Raise DocumentError."""
 
+# Longer pauses are shortened to this, as in Maestro.
 SETTLE_LIMIT_SECONDS = 30
-"""Longer pauses are shortened to this, as in Maestro."""
+# The longest time that a run may take.
 WAIT_LIMIT_SECONDS = 86_400
-"""The longest time that a run may take."""
 
 
 def single_argument(node: Node, field: str, *also: str) -> Node:

@@ -85,8 +85,8 @@ def _read_variable(node: Node) -> str:
     return name
 
 
+# Commands that are optional unless they say otherwise, as in Maestro: models err.
 OPTIONAL_BY_DEFAULT = frozenset(("assertWithAI", "assertNoDefectsWithAI", "extractTextWithAI"))
-"""Commands that are optional unless they say otherwise, as in Maestro: models err."""
 
 CAPTURE_READERS: Mapping[str, Reader] = {
     "inputRandomText": _random_reader("text"),

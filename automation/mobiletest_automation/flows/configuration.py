@@ -14,8 +14,8 @@ from mobiletest_automation.flows.texts import cut
 from mobiletest_automation.flows.variables import check_template, mark_pending
 
 CONFIGURATION_KEYS = ("appId", "url", "name", "tags", "env", "onFlowStart", "onFlowComplete")
+# Keys of the steps that run before and after those of the flow.
 HOOKS = ("onFlowStart", "onFlowComplete")
-"""Keys of the steps that run before and after those of the flow."""
 
 PROPERTIES = "properties"
 PROPERTIES_LIMIT = 50
@@ -25,8 +25,8 @@ NOTICES_LIMIT = 20
 ENV_LIMIT = 200
 
 _PLATFORMS = ("android", "ios", "web")
+# A name with a hyphen cannot be used in an expression, but a flow may have it.
 _ENV_NAME = re.compile(r"[A-Za-z_][\w-]{0,99}", re.ASCII)
-"""A name with a hyphen cannot be used in an expression, but a flow may have it."""
 
 StepsReader = Callable[[Node], tuple[Step, ...]]
 

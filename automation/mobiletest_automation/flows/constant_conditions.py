@@ -7,8 +7,8 @@ from mobiletest_automation.flows.nodes import Node, Notice
 from mobiletest_automation.flows.templates import parse_template
 from mobiletest_automation.flows.values import ExpressionError
 
+# Of one flow.
 NOTICES_LIMIT = 20
-"""Of one flow."""
 ALWAYS_TRUE = "this is a text, which is always true: put the whole comparison into ${...}, as in ${NAME == 'value'}"
 _COMPARISON = re.compile(r"[=!]==?|[<>]=?|&&|\|\|")
 _CONDITIONS = {"assertTrue": "condition", "when": "true", "while": "true"}

@@ -6,8 +6,8 @@ Only the browser knows all selectors. What is refused here, no browser accepts.
 import re
 
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+# Of a selector without escapes.
 _STRING = re.compile(r""""[^"\\\n]*(?:"|$)|'[^'\\\n]*(?:'|$)""")
-"""Of a selector without escapes."""
 _ESCAPE = re.compile(r"\\.", re.DOTALL)
 _IMPOSSIBLE = re.compile(r"""[{};!@$%^?/<="'`]""")
 _UNNAMED = re.compile(r"[.#](?![-\w\u0080-\U0010ffff])|[.#]\d|:(?![-:\w\u0080-\U0010ffff])", re.UNICODE)

@@ -29,6 +29,7 @@ _APP_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}")
 _WEB_ADDRESS = re.compile(r"https?://[!-~]+", re.IGNORECASE | re.ASCII)
 _GEO_POINT = re.compile(r"\s*(-?\d{1,3}(?:\.\d{1,15})?)\s*,\s*(-?\d{1,3}(?:\.\d{1,15})?)\s*", re.ASCII)
 _APP_FIELDS = ("appId", "url")
+# By their names without underscores.
 _ORIENTATIONS: Mapping[str, commands.Orientation] = {
     "portrait": "portrait",
     "landscape": "landscape_left",
@@ -36,7 +37,6 @@ _ORIENTATIONS: Mapping[str, commands.Orientation] = {
     "landscaperight": "landscape_right",
     "upsidedown": "upside_down",
 }
-"""By their names without underscores."""
 
 
 def _read_launch_app(node: Node) -> BaseCommand:
@@ -182,6 +182,7 @@ def _read_app_id(node: Node) -> str:
     return text
 
 
+# The commands of apps and of the device, by their names in Maestro.
 DEVICE_COMMAND_READERS: Mapping[str, Reader] = {
     "launchApp": _read_launch_app,
     "stopApp": _app_reader(commands.StopApp),
@@ -202,4 +203,3 @@ DEVICE_COMMAND_READERS: Mapping[str, Reader] = {
     "assertLightMode": bare_reader(commands.AssertMode(commands.Mode.DARK, on=False)),
     "setOrientation": _read_set_orientation,
 }
-"""The commands of apps and of the device, by their names in Maestro."""

@@ -13,8 +13,8 @@ Argument: TypeAlias = str | int | float | bool
 Permission: TypeAlias = Literal["allow", "deny", "unset", "always", "inuse", "never", "limited"]
 Orientation: TypeAlias = Literal["portrait", "landscape_left", "landscape_right", "upside_down"]
 EARTH_RADIUS_METRES = 6_371_000.0
+# The degrees by which a device is turned.
 ROTATIONS: Mapping[Orientation, int] = {"portrait": 0, "landscape_left": 90, "landscape_right": 270, "upside_down": 180}
-"""The degrees by which a device is turned."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,8 @@ from mobiletest_automation.flows.nodes import DocumentError, Location, Node, quo
 from mobiletest_automation.flows.plain_scalars import is_unreadable, old_value, plain_value
 from mobiletest_automation.flows.yaml_mistakes import explain_mistake
 
+# Only its event stream is used; it never constructs objects.
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""Only its event stream is used; it never constructs objects."""
 
 KEY_LIMIT = 200
 
@@ -33,8 +33,8 @@ _TOO_MANY = {
     2: "a flow has a configuration and a list of commands: remove what comes after this ---",
 }
 _PLAIN_TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "seq", "map"))
+# A scalar with one of them is read as it would be without.
 _RESOLVED_TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("int", "float", "bool"))
-"""A scalar with one of them is read as it would be without."""
 
 
 @dataclass(frozen=True, slots=True)

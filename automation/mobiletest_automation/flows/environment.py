@@ -19,22 +19,22 @@ Environment: TypeAlias = Mapping[str, VariableValue]
 NO_ENVIRONMENT: Environment = MappingProxyType({})
 NAMES_LIMIT = 100
 VALUE_BYTES = 8 * 1024
+# Of all names and values together.
 TOTAL_BYTES = 64 * 1024
-"""Of all names and values together."""
+# Shown instead of a text that is secret, by the name of its variable or by declaration.
 MASK = "***"
-"""Shown instead of a text that is secret, by the name of its variable or by declaration."""
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 _TEXT, _SECRET_KEY, _VARIANT = "value", "secret", "variant"
 _SHAPE = 'a string, {"secret": "NAME"} or {"value": "TEXT", "secret": true, "variant": false}'
 _SECRET_REFERENCE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
+# Names that the service itself gives a value.
 BUILT_IN_NAMES = frozenset(
     {
         *("maestro", "output", "http", "json", "faker"),
         *("MAESTRO_APP_ID", "MAESTRO_DEVICE_UDID", "MAESTRO_FILENAME", "MAESTRO_SHARD_ID", "MAESTRO_SHARD_INDEX"),
     }
 )
-"""Names that the service itself gives a value."""
 
 
 class InvalidEnvironment(ValueError):

@@ -16,16 +16,16 @@ from typing import TypeAlias
 from mobiletest_automation.flows.nodes import quote
 from mobiletest_automation.flows.values import OPERATORS, ExpressionError, Value, is_true
 
+# Returns the value of a name.
 Lookup: TypeAlias = Callable[[str], Value]
-"""Returns the value of a name."""
 
 Evaluate: TypeAlias = Callable[[Lookup], Value]
 
 LENGTH_LIMIT = 500
 DEPTH_LIMIT = 20
 SIGNS_LIMIT = 4
+# The operators of conditions that are words.
 WORDS: Mapping[str, str] = {"and": "&&", "or": "||", "not": "not", "contains": "contains"}
-"""The operators of conditions that are words."""
 
 _TOKEN = re.compile(
     r"""\s*(?:(?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|(?P<number>\d{1,15}(?:\.\d{1,15})?(?![\w.]))"""
@@ -35,8 +35,8 @@ _TOKEN = re.compile(
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _CONTROLS = {"n": "\n", "t": "\t"}
 _CONSTANTS: Mapping[str, Value] = {"true": True, "false": False, "null": None, "undefined": None}
+# Binary operators, by rising precedence.
 _BINARY = (("==", "!="), ("<", "<=", ">", ">=", "contains"), ("+", "-"), ("*", "/", "%"))
-"""Binary operators, by rising precedence."""
 
 _SAME = {"===": "==", "!==": "!="}
 _NO_SCRIPT = "only names, texts, numbers and operators, no calls, lists, objects or assignments"

@@ -9,13 +9,13 @@ from mobiletest_automation.flows.workspace import InvalidWorkspace, Workspace, W
 from mobiletest_automation.flows.workspace_config import Remark
 from mobiletest_automation.flows.workspace_media import MediaFile
 
+# Of one flow.
 PROBLEMS_LIMIT = 20
-"""Of one flow."""
 NOTICES_LIMIT = 1_000
+# Of all flows together, as JSON.
 STEPS_BYTES = 8 * 2**20
-"""Of all flows together, as JSON."""
+# Of the positions of all flows together; those of further flows are left out.
 POSITIONS_LENGTH = 4 * 2**20
-"""Of the positions of all flows together; those of further flows are left out."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 _HORIZONTAL = r"\t \x{a0}\x{1680}\x{180e}\x{2000}-\x{200a}\x{202f}\x{205f}\x{3000}"
 _VERTICAL = r"\n\x0b\f\r\x{85}\x{2028}\x{2029}"
 _SPACES: Mapping[str, str] = {"h": _HORIZONTAL, "v": _VERTICAL, "s": r"\s\x0b"}
+# Java's classes of ASCII characters that have a namesake in RE2; Upper and Lower depend on Java's version.
 _POSIX = frozenset(("ASCII", "Alpha", "Digit", "Alnum", "Punct", "Graph", "Print", "Blank", "Cntrl", "XDigit", "Space"))
-"""Java's classes of ASCII characters that have a namesake in RE2; Upper and Lower depend on Java's version."""
 
 _DIGIT = re.compile("[0-9]")
 _QUOTED = re.compile(r"\\Q.*?(?:\\E|\Z)", re.DOTALL)

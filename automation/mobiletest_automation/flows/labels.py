@@ -7,12 +7,12 @@ NAME_LIMIT = 200
 TAGS_LIMIT = 50
 TAG_LIMIT = 100
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+# As the rule single_line of rules.proto has it.
 _VISIBLE = re.compile(
     r"[^\s\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
     r"\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d159\U0001d173-\U0001d17a\U000e0000-\U000e0fff]",
     re.UNICODE,
 )
-"""As the rule single_line of rules.proto has it."""
 
 
 class InvalidLabel(ValueError):

@@ -17,12 +17,12 @@ from mobiletest_automation.flows.subflows import SubflowExpander, split_file
 from mobiletest_automation.flows.workspace_media import Absent, FlowMedia, MediaFile, WorkspaceMedia
 
 Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
+# Texts by their paths: from the root of the workspace, or relative to the folder of a flow whose path is unknown.
 Files: TypeAlias = Mapping[str, str]
-"""Texts by their paths: from the root of the workspace, or relative to the folder of a flow whose path is unknown."""
 
 NO_FILES: Files = MappingProxyType({})
+# Of the JSON values of a flow, which contain the commands of the files that it runs.
 JSON_LIMITS = Limits(characters=512 * 1024)
-"""Of the JSON values of a flow, which contain the commands of the files that it runs."""
 _ASSERTIONS = (("assertTrue",), ("assertTrue", "condition"))
 
 

@@ -11,16 +11,16 @@ from mobiletest_automation.flows.texts import cut, shorten
 T = TypeVar("T")
 
 _DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)\s*(ms|s|m)?", re.ASCII)
+# Bounds of numbers from here on are no help in a message.
 WIDE = 1e6
-"""Bounds of numbers from here on are no help in a message."""
 
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
 Scalar = str | int | float | bool | None
 
+# Those of YAML 1.1, which Maestro reads.
 BOOLEAN_WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
-"""Those of YAML 1.1, which Maestro reads."""
 
 
 class DocumentError(ValueError):

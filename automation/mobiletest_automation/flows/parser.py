@@ -20,8 +20,8 @@ from mobiletest_automation.flows.variables import ON_COMPLETE, fill_node, mark_p
 SENTENCE_LIMIT = 500
 NESTING_LIMIT = 8
 TIMES_LIMIT = 1_000_000_000
+# More are taken as this many, as in Maestro.
 RETRIES_LIMIT = 3
-"""More are taken as this many, as in Maestro."""
 
 
 def split_steps(steps: Node) -> tuple[Node | None, Node]:
@@ -229,17 +229,17 @@ def _read_retry(node: Node, inside: StepsReader) -> Command:
 
 _INLINE = "not supported in steps: list its commands under commands, or send flow and flow_files"
 
+# The commands that hold other steps.
 BLOCK_READERS: Mapping[str, Callable[[Node, StepsReader], Command]] = {
     "runFlow": _read_run_flow,
     "repeat": _read_repeat,
     "retry": _read_retry,
 }
-"""The commands that hold other steps."""
 
+# Other spellings of commands without arguments.
 _SPELLINGS = {"hide keyboard": "hideKeyboard"}
-"""Other spellings of commands without arguments."""
 
 _READERS: Mapping[str, Reader] = {**COMMAND_READERS, **DEVICE_COMMAND_READERS, **SCRIPT_READERS}
 
+# The commands that are supported, by their names in Maestro.
 COMMANDS = frozenset((*_READERS, *BLOCK_READERS))
-"""The commands that are supported, by their names in Maestro."""

@@ -17,17 +17,17 @@ import re2
 
 from mobiletest_automation.flows.java_patterns import PlainText, UnsupportedPattern, to_re2
 
+# Bytes that one compiled pattern and its matching may use; RE2 refuses patterns that need more.
 MEMORY_LIMIT = 256 * 1024
-"""Bytes that one compiled pattern and its matching may use; RE2 refuses patterns that need more."""
 
+# How many compiled patterns are cached.
 COMPILED_LIMIT = 256
-"""How many compiled patterns are cached."""
 
+# What compiling all patterns of one flow may cost in all, about half a second; see `_compile_within_budget`.
 COST_LIMIT = 1_000_000
-"""What compiling all patterns of one flow may cost in all, about half a second; see `_compile_within_budget`."""
 
+# Answers for texts up to this length are cached: the same screen is searched again and again.
 SHORT_TEXT = 500
-"""Answers for texts up to this length are cached: the same screen is searched again and again."""
 
 ANSWERS_LIMIT = 8_192
 

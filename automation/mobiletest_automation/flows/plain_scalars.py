@@ -11,8 +11,8 @@ _WORDS = {
     written: truth for word, truth in BOOLEAN_WORDS.items() for written in (word, word.capitalize(), word.upper())
 }
 _INTEGER = re.compile(r"[-+]?[0-9]+")
+# Longer integers are texts: steps are stored and sent as JSON, whose numbers are exact up to 2^53.
 _EXACT_DIGITS = 15
-"""Longer integers are texts: steps are stored and sent as JSON, whose numbers are exact up to 2^53."""
 _FLOAT = re.compile(r"[-+]?(\.[0-9]{1,40}|[0-9]{1,40}(\.[0-9]{0,40})?)([eE][-+]?[0-9]{1,3})?")
 _OLD_INTEGER = re.compile(
     r"(?P<sign>[-+]?)(?:0b_*(?P<binary>[01][01_]{0,60})|0x_*(?P<hexadecimal>[0-9a-fA-F][0-9a-fA-F_]{0,60})"

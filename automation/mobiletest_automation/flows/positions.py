@@ -9,8 +9,8 @@ from mobiletest_automation.flows.nodes import Location
 from mobiletest_automation.flows.steps import Flow, Step
 from mobiletest_automation.flows.variables import pending_scalars
 
+# Of the text for one flow. Of a longer one only the steps are kept, and none if these are too many, too.
 POSITIONS_LENGTH = 256 * 1024
-"""Of the text for one flow. Of a longer one only the steps are kept, and none if these are too many, too."""
 
 
 @dataclass(frozen=True, slots=True)

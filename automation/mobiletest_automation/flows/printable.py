@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 
+# Controls of terminals and of the direction of text, line ends for some readers only, and halves of characters.
 UNPRINTABLE = (
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u180e\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
     r"\U000e0000-\U000e007f]"
 )
-"""Controls of terminals and of the direction of text, line ends for some readers only, and halves of characters."""
+# What CI systems look for everywhere in a line: of each command the one character without which it is none.
 IN_LINE = (
     r"(?<=#)#(?=[a-z]*\[)"  # ##[...] of Azure Pipelines and GitHub, ##vso[...], ##teamcity[...]
     r"|(?:(?<=section_start)|(?<=section_end)|(?<=travis_fold)|(?<=travis_time)):"  # GitLab, Travis CI
@@ -21,7 +22,6 @@ IN_LINE = (
     r"|(?<=<)[cd](?=(?:test|art)measurement)"  # <CTestMeasurementFile ...> and <DartMeasurement ...>, as CTest does
     r"|(?<=spinnaker)_(?=property_|config_json=)"
 )
-"""What CI systems look for everywhere in a line: of each command the one character without which it is none."""
 FLAGS = re.ASCII | re.IGNORECASE
 _AT_LINE_START = re.compile(
     r"^((?:[^\S\n]|\x1b\[[\d;]*m)*)"  # GitHub skips spaces, Buildkite the colors, which tables have

@@ -10,8 +10,8 @@ from mobiletest_automation.flows.selectors import ALWAYS, COMMON_FIELDS, VALUE_L
 from mobiletest_automation.flows.variables import check_template
 
 SCRIPT_LIMIT = 256 * 1024
+# The argument that may be written directly after the command.
 ARGUMENTS: Mapping[str, str] = {"evalScript": "script", "runScript": "file"}
-"""The argument that may be written directly after the command."""
 
 
 def with_named_argument(name: str, node: Node) -> Node:

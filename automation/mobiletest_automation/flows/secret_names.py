@@ -10,6 +10,7 @@ _ANYWHERE = re.compile(
     r"|(?:^|_)(?:pwd|pin|otp)(?:_|\d|$)",
     re.IGNORECASE | re.UNICODE,
 )
+# Words that say it at the end of a name, or before words that only say which one or in which form.
 _LAST = frozenset(
     {
         *(
@@ -29,24 +30,23 @@ _LAST = frozenset(
         *("cvv", "cvc", "mnemonic"),
     }
 )
-"""Words that say it at the end of a name, or before words that only say which one or in which form."""
 _QUALIFIERS = frozenset(
     {
         *("id", "value", "header", "string", "b", "base", "hex", "json", "pem"),
         *("prod", "production", "staging", "stage", "dev", "test", "qa", "ci"),
     }
 )
+# A name that begins with one of these has a yes or no.
 _FLAGS = frozenset(
     {"is", "has", "use", "uses", "with", "no", "needs", "requires", "require", "allow", "enable", "skip"}
 )
-"""A name that begins with one of these has a yes or no."""
+# What is before "key" where it opens nothing.
 _OTHER_KEYS = frozenset(
     {
         *("public", "primary", "foreign", "sort", "partition", "cache", "message", "translation", "feature", "flag"),
         *("press", "arrow", "enter", "return", "back", "home", "escape", "tab", "hot", "shortcut", "issue", "project"),
     }
 )
-"""What is before "key" where it opens nothing."""
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 

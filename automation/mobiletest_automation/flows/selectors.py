@@ -18,16 +18,16 @@ DESCENDANTS_LIMIT = 20
 PIXELS_LIMIT = 100_000
 VALUE_LIMIT = 10_000
 
+# Fields of every command.
 COMMON_FIELDS = ("label", "optional")
-"""Fields of every command."""
 
 _STATES = ("enabled", "checked", "focused", "selected")
 _SIZES = ("width", "height", "tolerance")
 _RELATIONS = ("below", "above", "leftOf", "rightOf", "childOf", "containsChild", "containsDescendants")
 CRITERIA = ("text", "id", "css", "index", "traits", *_STATES, *_SIZES, *_RELATIONS)
 TAP_FIELDS = ("point", "retryTapIfNoChange", "waitToSettleTimeoutMs", "repeat", "delay")
+# Fields that Maestro accepts in every selector, and that mean nothing there.
 WITHOUT_EFFECT = (*TAP_FIELDS, "waitUntilVisible", "start", "end", *COMMON_FIELDS)
-"""Fields that Maestro accepts in every selector, and that mean nothing there."""
 
 TRAITS = ("text", "long-text", "square")
 _POSITION = re.compile(r"\s*(-?\d{1,5}(?:\.\d{1,3})?)\s*(%?)\s*,\s*(-?\d{1,5}(?:\.\d{1,3})?)\s*(%?)\s*", re.ASCII)

@@ -11,8 +11,8 @@ from mobiletest_automation.flows.nodes import Location, Node
 from mobiletest_automation.flows.script_commands import EvalScript, RunScript
 from mobiletest_automation.flows.selectors import ALWAYS, Condition
 
+# How many steps a test may have, including those inside other steps.
 STEP_LIMIT = 1_000
-"""How many steps a test may have, including those inside other steps."""
 
 
 @dataclass(frozen=True, slots=True)

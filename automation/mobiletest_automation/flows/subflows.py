@@ -20,12 +20,12 @@ ENDINGS = f"flows end with .yaml or .yml, scripts with {', '.join(SCRIPT_ENDINGS
 TYPESCRIPT_ENDINGS = (".ts", ".mts", ".cts", ".tsx")
 INCLUSIONS_LIMIT = 100
 DEPTH_LIMIT = 8
+# Of all files that are run together, each counted once.
 CHARACTERS_LIMIT = 512 * 1024
-"""Of all files that are run together, each counted once."""
+# Commands that act on the app of their file, unless they name another.
 APP_COMMANDS = frozenset(("launchApp", "stopApp", "killApp", "clearState", "setPermissions"))
-"""Commands that act on the app of their file, unless they name another."""
+# Of the files each time that they are run, before they are read as steps; not all values of a file are stored.
 VALUES_LIMIT = 2 * DEFAULT_LIMITS.values
-"""Of the files each time that they are run, before they are read as steps; not all values of a file are stored."""
 
 
 class LimitExceeded(DocumentError):

@@ -12,8 +12,8 @@ _TOKEN = re.compile(
     re.DOTALL | re.UNICODE,
 )
 _REGEX = re.compile(r"/(?:[^/\\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+/")
+# The text of a template literal up to its end or the next ${.
 _LITERAL = re.compile(r"(?:[^`\\$]|\\.|\$(?!\{))*", re.DOTALL)
-"""The text of a template literal up to its end or the next ${."""
 _BEFORE_REGEX = frozenset(
     ("return", "typeof", "case", "in", "of", "void", "delete", "do", "else", "instanceof", "new", "throw", "await")
 )

@@ -7,8 +7,8 @@ from mobiletest_automation.flows.templates import OPENING, Expression, identifie
 from mobiletest_automation.flows.values import ExpressionError
 
 _ENV = "env"
+# The argument of runScript and evalScript, which is JavaScript outside of ${...} too.
 _SCRIPT = "script"
-"""The argument of runScript and evalScript, which is JavaScript outside of ${...} too."""
 
 
 def variables_read(steps: Sequence[object], names: Collection[str]) -> frozenset[str]:

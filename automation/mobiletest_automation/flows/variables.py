@@ -11,13 +11,13 @@ from mobiletest_automation.flows.values import ExpressionError
 VARIABLE_NAME = re.compile(r"[A-Za-z_]\w{0,99}", re.ASCII)
 VARIABLE_NAME_HINT = "use letters, digits and _, not beginning with a digit"
 COMMANDS = "commands"
+# The arguments that hold other steps, whose variables are filled in when those steps run.
 ON_COMPLETE = "onFlowComplete"
-"""The arguments that hold other steps, whose variables are filled in when those steps run."""
+# Arguments that are evaluated by the command itself: other steps, variables in their order, and scripts.
 UNFILLED = (COMMANDS, ON_COMPLETE, "env", "script")
-"""Arguments that are evaluated by the command itself: other steps, variables in their order, and scripts."""
 
+# The argument (of launchApp) whose names are the test's, and may have variables.
 NAMES_OF_TEST = "arguments"
-"""The argument (of launchApp) whose names are the test's, and may have variables."""
 
 
 @dataclass(slots=True)

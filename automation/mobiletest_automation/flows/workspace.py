@@ -51,8 +51,8 @@ class WorkspaceFlow:
 
 
 NO_OTHERS: Mapping[str, bytes] = MappingProxyType({})
+# The path and the name of each flow.
 Names: TypeAlias = Sequence[tuple[str, str]]
-"""The path and the name of each flow."""
 
 
 class Workspace:

@@ -11,10 +11,10 @@ from mobiletest_automation.flows.nodes import Node, quote, read_optional, sugges
 
 T = TypeVar("T")
 
+# The first that lies in the root of the workspace is its configuration.
 CONFIG_FILES = ("config.yaml", "config.yml")
-"""The first that lies in the root of the workspace is its configuration."""
+# Keys of Maestro's configuration that say nothing about which tests there are.
 WITHOUT_MEANING = ("testOutputDir", "baselineBranch", "disableRetries", "notifications", "platform")
-"""Keys of Maestro's configuration that say nothing about which tests there are."""
 CONFIG_KEYS = ("flows", "includeTags", "excludeTags", "executionOrder", *WITHOUT_MEANING)
 DOCUMENTS_LIMIT = 100
 GLOBS_LIMIT = 100

@@ -12,23 +12,23 @@ from mobiletest_automation.flows.subflows import SCRIPT_ENDINGS
 from mobiletest_automation.flows.workspace import FLOW_ENDINGS, Workspace, find_root
 from mobiletest_automation.flows.workspace_media import FILE_BYTES
 
+# The size of the archive of one workspace.
 ARCHIVE_BYTES = 64 * 1024**2
-"""The size of the archive of one workspace."""
 FILES_LIMIT = 2_000
 DEPTH_LIMIT = 20
 PATH_LIMIT = 400
+# Of one file; a flow may have a quarter of it.
 TEXT_BYTES = 1024**2
-"""Of one file; a flow may have a quarter of it."""
 TEXTS_BYTES = 32 * 1024**2
 UNPACKED_BYTES = 256 * 1024**2
+# The name of the file in the top folder that says where the workspace is, and which of its files are flows.
 MANIFEST = ".mobiletest.json"
-"""The name of the file in the top folder that says where the workspace is, and which of its files are flows."""
 FLOWS_LIMIT = 2_000
+# What systems add to folders; a file is left out if a part of its path is one of these.
 IGNORED = frozenset(("__MACOSX", ".git", ".DS_Store", "Thumbs.db"))
-"""What systems add to folders; a file is left out if a part of its path is one of these."""
 
+# The content of the file at a path, or its first bytes if it has more than so many.
 Read: TypeAlias = Callable[[str, int], bytes]
-"""The content of the file at a path, or its first bytes if it has more than so many."""
 
 
 class InvalidFiles(Exception):

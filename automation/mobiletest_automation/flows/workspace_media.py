@@ -11,22 +11,22 @@ from mobiletest_automation.flows.capture_commands import picture_name
 from mobiletest_automation.flows.nodes import Node, Notice, quote, suggest
 from mobiletest_automation.flows.templates import is_template
 
+# Of a flow, with the files that it runs.
 FILES_LIMIT = 20
-"""Of a flow, with the files that it runs."""
 FILE_BYTES = 16 * 1024**2
 PNG, JPEG, GIF, MP4 = "PNG", "JPEG", "GIF", "MP4"
 MEDIA = (PNG, JPEG, GIF, MP4)
 BASELINES = (PNG, JPEG)
+# A script sends no more in a request.
 SCRIPT_FILE_BYTES = 2**20
-"""A script sends no more in a request."""
 IMPORT_HINT = "import the folder of the flow with POST /tests/import"
 
 _QUOTED = re.compile(r"""'([^'\\\n]{1,400})'|"([^"\\\n]{1,400})"|`([^`\\$\n]{1,400})`""")
 _SIGNATURES = ((PNG, 0, b"\x89PNG\r\n\x1a\n"), (JPEG, 0, b"\xff\xd8\xff"), (GIF, 0, b"GIF8"), (MP4, 4, b"ftyp"))
 
 
+# The message why the file at a path, which may exist, is not among the files of a workspace; empty without one.
 Absent: TypeAlias = Callable[[str], str]
-"""The message why the file at a path, which may exist, is not among the files of a workspace; empty without one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from time import monotonic
 from mobiletest_automation.model.failures import Category
 from mobiletest_automation.model_ports import ModelFailed, ModelQuota, ModelUsage
 
+# A larger number of tokens, as reported by an endpoint, is not believed.
 MAX_PLAUSIBLE_TOKENS = 10_000_000
-"""A larger number of tokens, as reported by an endpoint, is not believed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

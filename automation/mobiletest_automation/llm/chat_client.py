@@ -30,20 +30,20 @@ from mobiletest_automation.outside_texts import parse_json
 
 log = logs.get(__name__)
 
+# Requests per question when the endpoint is busy, fails or cannot be reached.
 MAX_TRIES = 4
-"""Requests per question when the endpoint is busy, fails or cannot be reached."""
+# Requests per question when the endpoint does not answer in time.
 MAX_TRIES_AFTER_TIMEOUT = 2
-"""Requests per question when the endpoint does not answer in time."""
+# A longer Retry-After is treated as unavailable.
 MAX_RETRY_AFTER_SECONDS = 30.0
-"""A longer Retry-After is treated as unavailable."""
 REPLY_LIMIT = 2 * 1024 * 1024
+# Characters of an endpoint's error that are shown, with the key masked.
 ERROR_TEXT_LIMIT = 300
-"""Characters of an endpoint's error that are shown, with the key masked."""
 ANSWER_TOKENS = 1_000
 
 _RETRYABLE_STATUSES = frozenset({408, 409, 425, 429})
+# Parameters that some endpoints reject; they are omitted then.
 _OPTIONAL_PARAMETERS = ("parallel_tool_calls", "tool_choice", "temperature", "max_tokens")
-"""Parameters that some endpoints reject; they are omitted then."""
 
 Pause = Callable[[float], Awaitable[None]]
 

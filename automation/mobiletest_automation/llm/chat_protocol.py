@@ -13,8 +13,8 @@ JsonObject = dict[str, Any]
 TEXT_LIMIT = 2_000
 CALLS_LIMIT = 16
 ARGUMENTS_LIMIT = 8_000
+# Estimated cost of a picture.
 PICTURE_TOKENS = 1_500
-"""Estimated cost of a picture."""
 
 
 class MalformedReply(Exception):

@@ -79,8 +79,8 @@ def without_pictures(message: JsonObject, names: Sequence[str]) -> JsonObject:
     return {**message, "content": parts}
 
 
+# Invalid answers in a row after which the model is not asked again.
 INVALID_LIMIT = 3
-"""Invalid answers in a row after which the model is not asked again."""
 
 T = TypeVar("T")
 

@@ -12,8 +12,8 @@ from mobiletest_automation.sentences.grounder import ground_sentence
 from mobiletest_automation.sentences.intents import Action
 
 DIRECTIONS = ("up", "down", "left", "right")
+# Keys that do not leave the app.
 KEYS = ("enter", "tab", "space", "backspace", "delete", "escape", "search")
-"""Keys that do not leave the app."""
 TEXT_LIMIT = 2_000
 WAIT_LIMIT_SECONDS = 10
 

@@ -15,10 +15,10 @@ class AttemptMode(StrEnum):
     """What an attempt may use. Usual attempts use what the configuration allows; the other two are extra attempts."""
 
     USUAL = "usual"
+    # Without the step cache, after a cached action failed (cache_retry_mode full_rerun).
     UNCACHED = "uncached"
-    """Without the step cache, after a cached action failed (cache_retry_mode full_rerun)."""
+    # With a model, after the last failing verdict (fallback_trigger final_fail).
     MODEL = "model"
-    """With a model, after the last failing verdict (fallback_trigger final_fail)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -44,12 +44,12 @@ class Category(StrEnum):
 class Fault(Enum):
     """Whose fault a failure is, which decides whether the run is attempted again."""
 
+    # The app or the test: a failing verdict, attempted again up to `retries` times.
     TEST = auto()
-    """The app or the test: a failing verdict, attempted again up to `retries` times."""
+    # The infrastructure: no verdict, attempted again up to twice in addition to `retries`.
     INFRASTRUCTURE = auto()
-    """The infrastructure: no verdict, attempted again up to twice in addition to `retries`."""
+    # No verdict, and another attempt would not help.
     NEITHER = auto()
-    """No verdict, and another attempt would not help."""
 
 
 _FAULTS: Mapping[Category, Fault] = {

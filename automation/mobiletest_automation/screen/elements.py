@@ -140,8 +140,8 @@ class Bounds:
 
 
 NOWHERE = Bounds(0, 0, 0, 0)
+# Characters of an id in messages.
 ID_SHOWN = 200
-"""Characters of an id in messages."""
 NO_ATTRIBUTES: Mapping[str, str] = MappingProxyType({})
 
 

@@ -16,14 +16,14 @@ from mobiletest_automation.screen.elements import NOWHERE, Element, Role, walk
 from mobiletest_automation.screen.outline import Outline, are_rows
 from mobiletest_automation.screen.text_cache import cache_short_texts
 
+# Share of the scrolling tokens of the smaller screen that the other one must have too.
 MIN_SHARED = 2 / 3
-"""Share of the scrolling tokens of the smaller screen that the other one must have too."""
 FLOWING_LIMIT = 200
+# Share of the screen's height that a bar at its edge may have.
 _BARS = 0.1
-"""Share of the screen's height that a bar at its edge may have."""
 
+# A title bar has its title among so many elements.
 _BAR_ELEMENTS = 100
-"""A title bar has its title among so many elements."""
 
 _SCROLLING = re.compile(r"ScrollView|RecyclerView|ListView|GridView|TableView|XCUIElementTypeTable|CollectionView")
 _TITLE_BAR = re.compile(r"NavigationBar$|Toolbar$|ActionBar|TopAppBar")

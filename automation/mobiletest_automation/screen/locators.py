@@ -16,11 +16,11 @@ from mobiletest_automation.screen.fingerprint import (
 )
 from mobiletest_automation.screen.outline import Outline
 
+# How far, as a share of the screen, an element may have moved that only its position identifies.
 MAX_DISTANCE = 0.05
-"""How far, as a share of the screen, an element may have moved that only its position identifies."""
 
+# The words of a row are those of its first elements: rows may be nested.
 _ROW_ELEMENTS = 200
-"""The words of a row are those of its first elements: rows may be nested."""
 
 _NUMBER = re.compile(r"\d+")
 

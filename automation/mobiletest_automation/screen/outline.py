@@ -6,15 +6,15 @@ from itertools import pairwise
 
 from mobiletest_automation.screen.elements import Element, Role, walk
 
+# This many siblings of one role, each with children, are rows of a list.
 _CARDS = 3
-"""This many siblings of one role, each with children, are rows of a list."""
 
+# The share of the screen that a layer covers.
 _FULL = 0.9
-"""The share of the screen that a layer covers."""
 
 
+# Rows differ at most by this factor in width and in height.
 _ALIKE = 4
-"""Rows differ at most by this factor in width and in height."""
 
 
 def are_rows(elements: Sequence[Element]) -> bool:

@@ -7,11 +7,11 @@ from PIL import Image, ImageChops, ImageMath, ImageOps
 from mobiletest_automation.screen.pictures import UnreadablePicture, read_picture, write_png
 
 PIXELS_LIMIT = 16_000_000
+# Colors that are no further apart than this share of black to white are equal, as in Maestro.
 COLOR_TOLERANCE = 0.1
-"""Colors that are no further apart than this share of black to white are equal, as in Maestro."""
 
+# Rows that are compared at once, which bounds the memory.
 STRIP_ROWS = 128
-"""Rows that are compared at once, which bounds the memory."""
 
 _TOLERATED = (COLOR_TOLERANCE**2) * 3 * 255**2
 _MARK = (255, 0, 0)

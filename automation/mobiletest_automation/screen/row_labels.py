@@ -21,13 +21,13 @@ from mobiletest_automation.screen.row_parts import (
     only,
 )
 
+# What is further up, or larger, is no row, form or receipt; both bound the work on hostile screens.
 MOST_LEVELS = 10
 MOST_ELEMENTS = 200
-"""What is further up, or larger, is no row, form or receipt; both bound the work on hostile screens."""
+# A larger container is no row or card, whose other texts may be values too.
 MOST_BESIDE = 40
-"""A larger container is no row or card, whose other texts may be values too."""
+# A row has a label and at most two more texts, such as a value and an explanation.
 MOST_TEXTS = 3
-"""A row has a label and at most two more texts, such as a value and an explanation."""
 _LETTER = re.compile(r"[^\W\d_]")
 
 

@@ -8,10 +8,10 @@ from mobiletest_automation.screen.elements import Element, Role
 
 TEXT_ROLES = frozenset({Role.TEXT, Role.HEADING, Role.OTHER})
 _VALUES = TEXT_ROLES | {Role.FIELD, Role.PICKER, Role.SLIDER, Role.PROGRESS}
+# Values of settings that "enabled" and "disabled" may mean.
 STATES = frozenset({"on", "off", "enabled", "disabled", "active", "inactive", "yes", "no", "checked", "unchecked"})
-"""Values of settings that "enabled" and "disabled" may mean."""
+# What forms write beside a label, which is neither a label nor a value.
 _REMARK = re.compile(r"\W*(?:required|mandatory|optional)?\W*", re.IGNORECASE)
-"""What forms write beside a label, which is neither a label nor a value."""
 
 
 def name_of_control(control: Element) -> str:

@@ -7,8 +7,8 @@ from typing import TypeVar
 R = TypeVar("R")
 
 ENTRIES = 8_192
+# Longer texts are not kept: the cache outlives the screen, and apps decide how long their texts are.
 LENGTH_LIMIT = 500
-"""Longer texts are not kept: the cache outlives the screen, and apps decide how long their texts are."""
 
 
 def cache_short_texts(function: Callable[[str], R]) -> Callable[[str], R]:

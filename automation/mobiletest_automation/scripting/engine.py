@@ -36,11 +36,11 @@ from mobiletest_automation.scripting.limits import (
 
 _ENVIRONMENT = tuple(Path(__file__).with_name(name) for name in ("locale.js", "environment.js"))
 _KINDS = {"s": "text", "n": "number", "b": "boolean", "u": "undefined", "0": "null", "o": "object"}
+# The numbers are bounded: a script can set the stack of its error.
 _FRAME = re.compile(r"<input>:(\d{1,9}):(\d{1,9})", re.ASCII)
-"""The numbers are bounded: a script can set the stack of its error."""
 _MESSAGE_LIMIT = 1_000
+# The tag of a promise that has not ended.
 _PENDING = "p"
-"""The tag of a promise that has not ended."""
 _NEVER_SETTLES = (
     "its promise is never resolved; call resolve or reject in every new Promise, and see that memory does not run out"
 )

@@ -317,6 +317,7 @@ _PHONE = _Value(lambda faker, _: faker.numerify("555-01##-####"))
 _OPTION = _Value(lambda faker, arguments: cast("Value", faker.random.choice(arguments)), ("value",), 1, more=True)
 _CITY_OF_COUNTRY = _plain("country")
 
+# By their names; those of WORDS are drawn from lists.
 VALUES: Mapping[str, _Value] = {
     "bothify": _Value(partial(_signs, digits=True, letters=True), ("text", "true or false"), 1),
     "numerify": _Value(partial(_signs, digits=True, letters=False), ("text",), 1),
@@ -458,4 +459,3 @@ VALUES: Mapping[str, _Value] = {
     "weather.temperatureCelsius": _Value(lambda faker, _: f"{faker.random.randrange(-20, 40)}°C"),
     "stock.nsdqSymbol": _pattern(r"[A-Z]{4}"),
 }
-"""By their names; those of WORDS are drawn from lists."""

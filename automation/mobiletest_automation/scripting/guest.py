@@ -21,16 +21,16 @@ import wasmtime
 
 from mobiletest_automation.scripting.limits import DEFAULT_LIMITS, ScriptsUnavailable
 
+# Only its file is used. Its own Python layer limits neither memory nor native loops.
 PACKAGE = "quickjs_rs"
-"""Only its file is used. Its own Python layer limits neither memory nor native loops."""
 FILE = "_guest.wasm"
+# Of the file whose exports `instance.py` was written for.
 SHA256 = "647ab11ae29cc6d39a6d17d3aa1e7a6a0b5fb9c44b4864475a18bc644f926050"
-"""Of the file whose exports `instance.py` was written for."""
 
+# Machine code, as trusted as the code of the services, and like it not writable by them in an image.
 COMPILED = Path(__file__).parents[3] / "gen" / f"script-engine-{SHA256[:16]}.cwasm"
-"""Machine code, as trusted as the code of the services, and like it not writable by them in an image."""
+# Where an installed command line, which has no such file, keeps its own.
 USER_FOLDER = "~/.cache/mobiletest"
-"""Where an installed command line, which has no such file, keeps its own."""
 _ROUND_TRIP = Path(__file__).with_name("round_trip.wat")
 _UNUSED_FEATURES = (
     *("wasm_threads", "shared_memory", "wasm_memory64", "wasm_multi_memory", "wasm_component_model"),
@@ -44,8 +44,8 @@ class Guest:
 
     engine: wasmtime.Engine
     module: wasmtime.Module
+    # What calls the functions of an instance of `module`: it shares its memory.
     round_trip: wasmtime.Module
-    """What calls the functions of an instance of `module`: it shares its memory."""
 
 
 @cache

@@ -12,8 +12,8 @@ from mobiletest_automation.outside_texts import parse_json
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
+# Of a body, or of the fields and files of a form.
 REQUEST_BYTES = 2**20
-"""Of a body, or of the fields and files of a form."""
 FIELDS_LIMIT = 100
 _NEED_A_BODY = ("POST", "PUT", "PATCH")
 _TAKE_NO_BODY = ("GET", "HEAD")
@@ -62,11 +62,11 @@ class HttpFailed(Exception):
     """There is no response; the message says why."""
 
 
+# Raises HttpFailed.
 SendHttp = Callable[[HttpRequest], Awaitable[HttpResponse]]
-"""Raises HttpFailed."""
 
+# Of a path from the folder of the flow; None for a file that was not sent along.
 ReadFile = Callable[[str], Awaitable[bytes | None]]
-"""Of a path from the folder of the flow; None for a file that was not sent along."""
 
 
 def parse_request(text: str) -> HttpRequest:

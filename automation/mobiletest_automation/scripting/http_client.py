@@ -28,10 +28,10 @@ from mobiletest_automation.scripting.http import (
 )
 from mobiletest_automation.web_addresses import AddressPolicy, AddressRefused, web_host
 
+# For a request with its redirects.
 SECONDS = 30.0
-"""For a request with its redirects."""
+# Of one attempt.
 REQUESTS_LIMIT = 50
-"""Of one attempt."""
 RESPONSE_BYTES = 2**20
 HEADERS_LIMIT = 50
 HEADER_BYTES = 16 * 2**10
@@ -62,23 +62,23 @@ _CHARSETS = frozenset(
         ),
     )
 )
+# Headers of a script that go along to another origin; any other one may be a credential, such as X-Shop-Key.
 _FOR_ANY_ORIGIN = frozenset(
     (
         *("accept", "accept-charset", "accept-encoding", "accept-language"),
         *("cache-control", "content-encoding", "content-language", "content-type", "user-agent"),
     )
 )
-"""Headers of a script that go along to another origin; any other one may be a credential, such as X-Shop-Key."""
+# Headers that say something about a body, and do not go along without it (RFC 9110, section 15.4).
 _OF_CONTENT = frozenset(
     (
         *("content-encoding", "content-language", "content-location", "content-type"),
         *("content-digest", "digest", "last-modified"),
     )
 )
-"""Headers that say something about a body, and do not go along without it (RFC 9110, section 15.4)."""
 
+# The names of the hosts that a test may call now, as `AddressPolicy.names`.
 ReadHosts = Callable[[], Awaitable[Iterable[str]]]
-"""The names of the hosts that a test may call now, as `AddressPolicy.names`."""
 
 
 class ScriptHttp:

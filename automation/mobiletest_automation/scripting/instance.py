@@ -18,23 +18,23 @@ from mobiletest_automation.flows.texts import well_formed
 from mobiletest_automation.scripting.guest import Guest, load_guest
 from mobiletest_automation.scripting.limits import ScriptLimits
 
+# What the global function `__host(name, request)` does; it returns JSON and must not raise.
 HostCall = Callable[[str, str], str]
-"""What the global function `__host(name, request)` does; it returns JSON and must not raise."""
 
 _WASI = "wasi_snapshot_preview1"
 _BAD_DESCRIPTOR = 8
+# What an imported function costs: about what it takes of CPU time.
 _CALL_FUEL = 30_000
-"""What an imported function costs: about what it takes of CPU time."""
+# What `__host` costs besides: it calls into the engine several times.
 _HOST_CALL_FUEL = 300_000
-"""What `__host` costs besides: it calls into the engine several times."""
 _RANDOM_LIMIT = 4_096
+# Of the buffer through which short texts go in and out: each call of a WebAssembly function takes 50 µs.
 _BUFFER_BYTES = 16_384
-"""Of the buffer through which short texts go in and out: each call of a WebAssembly function takes 50 µs."""
+# Of round_trip.wat.
 _FAILED, _NO_TEXT = -1, -2
-"""Of round_trip.wat."""
 _START_FUEL = 10**9
+# Kept for QuickJS to end a script itself, which it does every 10,000 operations: then it is known where it was.
 STOP_FUEL = 10**8
-"""Kept for QuickJS to end a script itself, which it does every 10,000 operations: then it is known where it was."""
 
 
 class InvalidValue(Exception):

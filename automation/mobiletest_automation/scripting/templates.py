@@ -20,20 +20,20 @@ TEXT_LIMIT = 20_000
 COPIED = "maestro.copiedText"
 PLATFORM = "maestro.platform"
 _NAME = re.compile(r"[A-Za-z_$][\w$]*", re.ASCII)
+# Names that no variable can have.
 _OURS = frozenset(("output", "maestro", "http", "faker", "json", "relativePoint", "console"))
-"""Names that no variable can have."""
+# Paths of texts that are only compared: there, undefined and null are false.
 _CONDITION = re.compile(r"\.(?:true|assertTrue|assertTrue\.condition)$")
-"""Paths of texts that are only compared: there, undefined and null are false."""
 _WORD = re.compile(r"[\w$]+", re.UNICODE)
 _TYPEOF = re.compile(r"typeof\s*\(?\s*([A-Za-z_$][\w$]*)", re.ASCII)
+# How scripts begin that declare something, or that are only a comment.
 _WITHOUT_VALUE = re.compile(r"(?:(?:const|let|var|function|class)\b|[;/{])", re.UNICODE)
-"""How scripts begin that declare something, or that are only a comment."""
 _BESIDE = (
     "{0} is a variable of the same env, whose values do not see each other, as in Maestro: write the value of {0} "
     "here, or set it outside"
 )
+# What the names of variables begin with that the environment of the command line may set.
 _OF_SHELL = "MAESTRO_"
-"""What the names of variables begin with that the environment of the command line may set."""
 _WHY_UNDEFINED = {
     COPIED: "nothing has been copied: use copyTextFrom first",
     "MAESTRO_APP_ID": "the build has no package name",
@@ -160,8 +160,8 @@ class UndefinedValue(ExpressionError):
         self.names = names
 
 
+# How a value becomes text. Raise ExpressionError.
 Rule = Callable[[ScriptResult, Expression, Scope], str]
-"""How a value becomes text. Raise ExpressionError."""
 
 
 def _script(source: str, scope: Scope, place: str, fuel: int) -> Script:

@@ -12,11 +12,11 @@ from random import Random
 
 from mobiletest_automation.flows.texts import cut, cut_beginning
 
+# Of a pattern, and of its text.
 LENGTH_LIMIT = 1_000
-"""Of a pattern, and of its text."""
 _DEPTH_LIMIT = 20
+# How often more something is repeated at most if there is no end to it.
 _OPEN_END = 10
-"""How often more something is repeated at most if there is no end to it."""
 
 _COUNTS = re.compile(r"[0-9]+(?:,[0-9]*)?")
 _VISIBLE = string.ascii_letters + string.digits + string.punctuation + " "

@@ -17,8 +17,8 @@ from mobiletest_automation.sentences.rule import (
 )
 from mobiletest_automation.sentences.targets import may_say_more
 
+# Not "On": with a capital it begins a name, such as "On sale".
 _ON = r"(?:\s+(?-i:on(?:to)?|in(?:to)?|at))?"
-"""Not "On": with a capital it begins a name, such as "On sale"."""
 _APP = r"(?:the\s+|my\s+|our\s+|this\s+)?(?:app|application)(?:\s+under\s+test)?"
 _LAUNCH = r"(?:launch|open|start|run|restart|relaunch|reopen)(?:e?s)?(?:\s+up)?"
 _STOP = r"(?:stop|close|kill|quit|exit|terminate|force[- ]?(?:stop|close|quit))(?:e?s)?"
@@ -28,15 +28,15 @@ _WHICHEVER = (
 )
 _APP_NAME = rf"(?:the\s+)?(?P<app>{QUOTED}|(?!{_WHICHEVER})\w[\w &-]*?)\s+(?:app|application)"
 _PLACE = re.compile(r".*\b(?:screen|page|view|section|flow|dialog|website|site)", re.IGNORECASE)
+# Rather a web site than an app id: app ids begin with the ending of a domain.
 _SITE = re.compile(r"(?!(?:com|org|net|io|de|app)\.).+\.(?:com|org|net|io|dev|de|eu|uk)", re.IGNORECASE)
-"""Rather a web site than an app id: app ids begin with the ending of a domain."""
 
 _LINK = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?://)?\S+")
 
 _KEYS = {"enter": "enter", "return": "enter", "backspace": "backspace", "escape": "escape", "esc": "escape"}
 _KEYS |= {name: name for name in ("volume up", "volume down", "power")}
+# Names that mean a key only if the sentence says "key" or "keyboard": buttons have them too.
 _ONLY_AS_KEYS = _KEYS | {name: name for name in ("home", "tab", "delete", "space", "search")}
-"""Names that mean a key only if the sentence says "key" or "keyboard": buttons have them too."""
 
 
 def _key(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
@@ -91,6 +91,7 @@ def _go_to(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
 _TAP = Intent(action=Action.TAP)
 _SELECT = Intent(action=Action.TAP, checked=True, if_checkable=True)
 
+# In this order: the more specific first.
 ACTION_RULES = (
     rule(rf"{_LAUNCH}\s+{_APP}(?:\s+again)?", always(Intent(action=Action.LAUNCH_APP))),
     rule(rf"{_STOP}\s+{_APP}", always(Intent(action=Action.STOP_APP))),
@@ -147,13 +148,13 @@ ACTION_RULES = (
     rule(r"(?:open|go\s+to|goes\s+to|navigates?\s+to|switch(?:es)?\s+to|opens)\s+(?P<target>.+)", _go_to),
     rule(r"follows?\s+(?P<target>.+\s+link|(?:the\s+)?link\s+.+)", _go_to),
 )
-"""In this order: the more specific first."""
 
 
 _TYPE = r"(?:type|enter|input|write|put|insert|key\s+in)(?:e?s)?(?:\s+in)?"
 _INTO = r"(?:in(?:to|side)?|in\s+to|to|on|for|as|within)"
 _A_TEXT = r"(?:(?:the|a)\s+)?(?:(?:text|value|string|word|words|phrase)\s+)?"
 _HELD = r"(?:(?:the\s+)?(?:text|value|contents?)\s+(?:of|in)\s+)?"
+# Words that describe a text: "type my password" must never type "my password".
 _DESCRIBING = frozenset(
     re.findall(
         r"\S+",
@@ -165,7 +166,6 @@ _DESCRIBING = frozenset(
         """,
     )
 )
-"""Words that describe a text: "type my password" must never type "my password"."""
 
 _QUOTE_IT = NotUnderstood('quote the text to type, for example: Type "Ada" into "Name"')
 

@@ -57,11 +57,11 @@ _VAGUE = re.compile(
 )
 
 
+# Words that describe or count elements instead of naming one.
 _DESCRIBED = re.compile(
     r"(?:(?:only|just)\s+)?(?:an?\s+single|some|several|many|multiple|more|no|at\s+least|at\s+most|exactly|one|two|three|four|five|\d+)\s+[^\W\d].*"
     r"|an?\s+[a-z][a-z ]*",
 )
-"""Words that describe or count elements instead of naming one."""
 
 
 def reject_vague(phrase: str) -> NotUnderstood | None:
@@ -101,8 +101,8 @@ def _shown_on_screen(sentence: NormalizedSentence, found: re.Match[str]) -> Mean
 
 
 _T = r"(?P<target>.+?)"
+# Not "No": with a capital it may begin a text, such as "No results".
 _NO = rf"(?:(?-i:no)|no(?=\s+(?:[a-z]+\s+)*{QUOTED}))"
-"""Not "No": with a capital it may begin a text, such as "No results"."""
 _AMOUNT = r"[-+−]?(?:[£$€¥₹]\s?)?\d(?:[\d.,:/-]*\d)?(?:\s?(?:%|[£$€¥₹]|kr\b))?"
 _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t(?:ember)?)?|oct(?:ober)?"
@@ -111,8 +111,8 @@ _MONTH = (
 _DATE = rf"(?:{_MONTH}\s+\d{{1,2}}|\d{{1,2}}\s+{_MONTH})(?:,?\s+\d{{4}})?"
 _TIME = r"\d{1,2}:\d{2}(?::\d{2})?\s?[ap]m"
 _VERSION = r"\d+(?:\.\d+)+\s\(\d+\)"
+# What needs no quotes: numbers, money, dates, times and versions.
 _Q = rf"(?P<value>{QUOTED}|{_AMOUNT}|{_AMOUNT}\s(?-i:[A-Z]{{3}})|{_DATE}|{_TIME}|{_VERSION})"
-"""What needs no quotes: numbers, money, dates, times and versions."""
 _SPOT = (
     r"(?P<spot>(?:in|inside|within|on|next\s+to|beside|below|under|above)\s+"
     r"(?!(?:the\s+)?(?:screen|page|app|display)\b).+)"
@@ -129,6 +129,7 @@ def _in_overlay(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
     return _checked(sentence, f"{found['value']} in {found['overlay']}", Intent(action=Action.ASSERT_VISIBLE))
 
 
+# Statements about an element: sentences of their own, or after "check that" or "wait until".
 CLAUSES = (
     rule(rf"{_T}\s+{_BE_NOT}\s+{_VISIBLE_WORD}\s+{_SPOT}", _at_spot(Action.ASSERT_NOT_VISIBLE)),
     rule(rf"{_T}\s+{_BE}\s+{_VISIBLE_WORD}\s+{_SPOT}", _at_spot(Action.ASSERT_VISIBLE)),
@@ -208,7 +209,6 @@ CLAUSES = (
     rule(rf"{_T}\s+{_SHOWS}\s+{_ITS_TEXT}{_Q}", _text(Comparison.SHOWS)),
     rule(rf"{_T}\s+{_SAYS}\s+{_ITS_TEXT}{_Q}", _text(Comparison.EQUALS)),
 )
-"""Statements about an element: sentences of their own, or after "check that" or "wait until"."""
 
 _BARE = rule(
     r"(?:verif(?:y|ies)|asserts?|ensures?|confirms?|validates?|expects?)\s+(?P<target>.+)",

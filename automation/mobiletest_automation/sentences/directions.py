@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from mobiletest_automation.screen.elements import Element
 from mobiletest_automation.sentences.intents import Relation
 
+# Frames of iOS that touch each other overlap by so much.
 _ROUNDING = 1
-"""Frames of iOS that touch each other overlap by so much."""
 
 
 def gap_between(element: Element, anchor: Element, relation: Relation) -> float | None:

@@ -21,6 +21,7 @@ from mobiletest_automation.sentences.name_tests import contains_words, id_words,
 from mobiletest_automation.sentences.regions import memberships
 from mobiletest_automation.sentences.targets import KINDS
 
+# Words that describe or count elements, or name several.
 _DESCRIBES = re.compile(
     rf".*\s(?:{KINDS}|screen|page|section|banner|badge|toast|snackbar|spinner|indicator|loader|animation|error|warning"
     r"|notification|keyboard|footer|toolbar|menu|map|chart|avatar|arrow|area|view|state|panel)s?"
@@ -29,7 +30,6 @@ _DESCRIBES = re.compile(
     r"|nothing\b.*|.*(?:\b(?:and|or|nor|but|with|without|before|after|instead)\b|[,/]).*",
     re.IGNORECASE,
 )
-"""Words that describe or count elements, or name several."""
 _ARTICLE = re.compile(r"The\s+")
 _RESEMBLES = re.compile(r"[^\W\d_].*?\s.*?(?-i:[A-Z])|[^\w\s]?\d")
 

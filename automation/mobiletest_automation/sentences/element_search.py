@@ -100,8 +100,8 @@ def _find_by_name(
     return []
 
 
+# A tab is one before anything else is.
 _TAB = frozenset({Role.TAB})
-"""A tab is one before anything else is."""
 
 
 def _of_roles(found: list[Element], roles: frozenset[Role], outline: Outline) -> list[Element]:
@@ -257,10 +257,10 @@ def _without_pictures(found: list[Element], outline: Outline) -> list[Element]:
     return named if len(named) == 1 and len(boxes) == 1 else found
 
 
+# The open dialog, whatever its title says.
 _SOME_DIALOG = re.compile(
     r"(?:the\s+)?(?:permissions?|confirmation|system|open)\s+(?:dialog|pop-?up|alert|sheet)", re.IGNORECASE
 )
-"""The open dialog, whatever its title says."""
 
 
 def is_called_row(target: ElementReference) -> bool:

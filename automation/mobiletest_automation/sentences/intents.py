@@ -77,8 +77,8 @@ class Comparison(StrEnum):
     """How a text is compared."""
 
     EQUALS = "equals"
+    # As EQUALS, but refused where the text has the value among other words: what shows "3 items" also shows "3".
     SHOWS = "shows"
-    """As EQUALS, but refused where the text has the value among other words: what shows "3 items" also shows "3"."""
     CONTAINS = "contains"
 
 
@@ -204,8 +204,8 @@ def has_text(intent: Intent, element: Element) -> bool:
     return expected == actual
 
 
+# What "enabled" and "disabled" say of something that can be switched.
 SWITCHED = {Action.ASSERT_ENABLED: Action.ASSERT_CHECKED, Action.ASSERT_DISABLED: Action.ASSERT_UNCHECKED}
-"""What "enabled" and "disabled" say of something that can be switched."""
 
 ELEMENT_CHECKS: Mapping[Action, ElementCheck] = {
     Action.ASSERT_ENABLED: lambda intent, element: element.enabled,

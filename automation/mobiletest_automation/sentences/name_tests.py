@@ -83,8 +83,8 @@ def _has_id_in_words(element: Element, name: str) -> bool:
     return _has_id(element, name) or (bool(element.id) and id_words(name) == id_words(short_id(element.id)) != ())
 
 
+# Rows of every app have them.
 _PLATFORM_IDS = frozenset(f"android:id/{name}" for name in ("title", "summary", "text1", "text2", "icon", "content"))
-"""Rows of every app have them."""
 
 
 def _has_same_letters(element: Element, name: str) -> bool:
@@ -110,6 +110,7 @@ _USUAL_ICONS = {
     **dict.fromkeys(("hamburger menu", "burger menu", "hamburger icon", "menu icon"), _MENU),
     **dict.fromkeys(("profile picture", "profile photo", "profile icon", "avatar"), _PROFILE),
 }
+# What icons show, and what their labels begin with.
 _SIGNS = {
     **dict.fromkeys(("cart", "basket", "bag"), frozenset({"cart", "basket", "bag"})),
     "bell": frozenset({"notification", "notifications"}),
@@ -117,7 +118,6 @@ _SIGNS = {
     **dict.fromkeys(("trash", "bin"), frozenset({"delete", "remove", "trash"})),
     "magnifier": frozenset({"search"}),
 }
-"""What icons show, and what their labels begin with."""
 _ICON = re.compile(r"(?P<name>.+?)\s+(?:icon|button)", re.IGNORECASE)
 _SEARCH_BAR = re.compile(r"search\s+(?:bar|box|field)", re.IGNORECASE)
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 LENGTH_LIMIT = 500
 QUOTE_LIMIT = 20
 
+# Each quoted text is replaced by one private-use character, so that no rule reads inside quotes.
 _MARK = 0xE100
-"""Each quoted text is replaced by one private-use character, so that no rule reads inside quotes."""
 
+# Matches one quoted text in a normalized sentence.
 QUOTED = f"[{chr(_MARK)}-{chr(_MARK + QUOTE_LIMIT)}]"
-"""Matches one quoted text in a normalized sentence."""
 
+# Words that begin an instruction or a check.
 VERBS = (
     r"(?:tap|click|press|touch|hit|push|double|long|hold|type|enter|input|write|fill|insert|put|set|clear|erase|delete|empty"
     r"|swipe|scroll|flick|pull|drag|wait|see|check|uncheck|tick|untick|verify|assert|ensure|confirm|validate|make|expect"
@@ -21,7 +22,6 @@ VERBS = (
     r"|try|move|copy|paste|save|send|accept|allow|deny|cancel|continue|proceed|repeat|should|can|must|do|does|will)"
     r"(?:e?s)?\b"
 )
-"""Words that begin an instruction or a check."""
 
 _PRIVATE = re.compile("[\ue000-\uf8ff]")
 _PAIRS = re.compile(

@@ -46,9 +46,10 @@ _WORDS = {
     "bottom": Region.BOTTOM,
     **{f"{side}{end}": Region(side) for side in ("left", "right") for end in ("", " side", " corner")},
 }
+# Matches the words for regions.
 WORDS = "|".join(sorted((word.replace(" ", r"[\s-]+") for word in _WORDS), key=len, reverse=True))
-"""Matches the words for regions."""
 
+# What the ids and classes of such containers have in them, without signs between the words.
 _NAMES = {
     Region.HEADER: ("toolbar", "appbar", "topbar", "actionbar", "titlebar", "header"),
     Region.TOOLBAR: ("toolbar", "appbar", "topbar", "actionbar"),
@@ -58,12 +59,11 @@ _NAMES = {
     Region.BANNER: ("banner",),
     Region.SNACKBAR: ("snackbar", "toast"),
 }
-"""What the ids and classes of such containers have in them, without signs between the words."""
+# The whole ids and classes of those of web pages, where cards and tables have headers and footers too.
 _OF_PAGES = {
     Region.HEADER: {"appbar", "topbar", "titlebar", "header", "pageheader", "siteheader", "appheader", "mainheader"},
     Region.FOOTER: {"bottomnav", "tabbar", "bottombar", "footer", "pagefooter", "sitefooter", "appfooter"},
 }
-"""The whole ids and classes of those of web pages, where cards and tables have headers and footers too."""
 
 _IOS = {
     Region.HEADER: {"NavigationBar"},
@@ -134,16 +134,16 @@ def _is_area(region: Region, element: Element, outline: Outline) -> bool:
     return not (region in _UPPER and top is False) and not (region in _LOWER and top is True)
 
 
+# What has headers and footers of its own.
 _PARTS = frozenset({"article", "section", "dialog", "li", "td"})
-"""What has headers and footers of its own."""
 
 
 def _joined(name: str) -> str:
     return re.sub(r"[^a-z]", "", name.rsplit("/", 1)[-1].rsplit(".", 1)[-1].lower())
 
 
+# Where the side is, how near its middle certainly belongs to it, and from how far on it certainly does not.
 _SIDES = {"top": (0.0, 0.2, 0.4), "bottom": (1.0, 0.2, 0.4), "left": (0.0, 0.4, 0.55), "right": (1.0, 0.4, 0.55)}
-"""Where the side is, how near its middle certainly belongs to it, and from how far on it certainly does not."""
 
 
 def _is_at(side: str, element: Element, outline: Outline) -> bool | None:

@@ -11,11 +11,11 @@ from mobiletest_automation.sentences.targets import is_screen_point, may_say_mor
 Meaning = Intent | NotUnderstood | None
 Reader = Callable[[NormalizedSentence, "re.Match[str]"], Meaning]
 
+# A length of time; `seconds_of` makes a number of it.
 SECONDS = (
     r"(?P<amount>\d{1,4}(?:\.\d{1,3})?|an?|one|two|three|five|ten)\s*"
     r"(?P<unit>milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|m)"
 )
-"""A length of time; `seconds_of` makes a number of it."""
 
 _NUMBERS = {"a": 1.0, "an": 1.0, "one": 1.0, "two": 2.0, "three": 3.0, "five": 5.0, "ten": 10.0}
 
@@ -74,10 +74,10 @@ def check_of_target(sentence: NormalizedSentence, phrase: str, intent: Intent) -
     return meaning
 
 
+# Checks that need an element with exactly that name.
 _OF_ONE_ELEMENT = frozenset(
     {Action.ASSERT_ENABLED, Action.ASSERT_DISABLED, Action.ASSERT_CHECKED, Action.ASSERT_UNCHECKED}
 )
-"""Checks that need an element with exactly that name."""
 
 
 def seconds_of(found: "re.Match[str]") -> float | None:

@@ -41,9 +41,10 @@ _ROLES_OF_WORDS: Mapping[tuple[str, ...], frozenset[Role]] = {
     ("chip", "filter", "pill"): frozenset({Role.BUTTON, Role.CHECKBOX, Role.RADIO, Role.TAB}),
     ("list",): frozenset({Role.LIST}),
 }
+# The words for kinds of elements, and the roles that they may have.
 ROLES = {word: roles for words, roles in _ROLES_OF_WORDS.items() for word in words}
-"""The words for kinds of elements, and the roles that they may have."""
 
+# What people call the rows of a list, when they count them.
 ROW_WORDS = (
     *(
         "message",
@@ -60,11 +61,10 @@ ROW_WORDS = (
     ),
     *("item", "list item", "product", "order", "contact", "result", "search result", "entry", "row", "cell", "card"),
 )
-"""What people call the rows of a list, when they count them."""
 
 _KIND = "|".join(sorted(map(re.escape, ROLES), key=len, reverse=True))
+# Matches the words for kinds of elements.
 KINDS = _KIND
-"""Matches the words for kinds of elements."""
 _ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8}
 _ORDINALS |= {"ninth": 9, "tenth": 10, "last": -1}
 _ORDINAL = rf"(?P<ordinal>{'|'.join(_ORDINALS)}|\d{{1,3}}(?:st|nd|rd|th))"
@@ -80,8 +80,8 @@ _RELATIONS = {
     **dict.fromkeys(("in the same row as", "on the row of"), Relation.IN_ROW_OF),
     **dict.fromkeys(("in", "inside", "within", "on", "of"), Relation.INSIDE),
 }
+# Words that are also parts of longer ones ("to the left of") and therefore are tried last.
 _WEAK = frozenset({"in", "inside", "within", "on", "of", "for"})
-"""Words that are also parts of longer ones ("to the left of") and therefore are tried last."""
 
 _ARTICLE = r"(?:(?:the|a|an|my|your|this|that)\s+)?"
 _NAMED = (
@@ -90,11 +90,11 @@ _NAMED = (
 )
 
 
+# Words before a kind of text that say more than what it is.
 _COUNTS = (
     r"(?:no|not|any|every|all|only|just|exactly|single|one|two|three|four|five|ten|both|several|many|few|more|fewer|less"
     r"|least|most|other|another|different|same|previous|old)\b"
 )
-"""Words before a kind of text that say more than what it is."""
 
 
 def _compile(pattern: str) -> re.Pattern[str]:
@@ -119,6 +119,7 @@ _PARTLY = _compile(
 )
 _KIND_ONLY = _compile(rf"{_ARTICLE}(?:(?:only|{_ORDINAL})\s+)?(?P<kind>{_KIND})")
 _COUNTED = _compile(rf"{_ARTICLE}{_ORDINAL}\s+(?:{'|'.join(sorted(ROW_WORDS, key=len, reverse=True))})")
+# What normalizing has written out may be part of a name.
 _CONTRACTED = (
     (_compile(r"\b(do|does|did|is|are|was|should|has|have|must|would|could) not\b"), r"\1n't"),
     (_compile(r"\b(ca)n not\b"), r"\1n't"),
@@ -127,7 +128,6 @@ _CONTRACTED = (
     (_compile(r"\b(it|that|there) is\b"), r"\1's"),
     (_compile(r"\b(let) us\b"), r"\1's"),
 )
-"""What normalizing has written out may be part of a name."""
 _ARTICLE_ONLY = _compile(r"^(?:the|a|an|my|your|this|that)\s+")
 _WITH_KIND = _compile(rf"(?P<name>\S.*?)\s+(?P<kind>{_KIND})")
 _WITH_ORDINAL = _compile(rf"{_ORDINAL}\s+(?P<name>\S.*)")
@@ -154,12 +154,12 @@ _PRONOUN = _compile(
 )
 _POINT = _compile(r".*\(?\d+(?:\.\d+)?\s*(?:%|px)?\s*,\s*\d+(?:\.\d+)?\s*(?:%|px)?\)?.*")
 
+# Words that say more than which element is meant, unless they are part of its name.
 _SAYS_MORE = _compile(
     rf".*(?:(?:,|;|[.!?]|\band|\bthen|&)\s+(?:then\s+|also\s+|to\s+)?{VERBS}"
     r"|\b(?:if|unless|until|while|when|whenever|once|except|instead|either|or|otherwise|else|before|after|without|not"
     r"|that|which|who|whose|where|twice|thrice|times|all|every|each|both|any|outside|between|using|via|repeatedly|never|neither|nor|no\s+longer)\b).*"
 )
-"""Words that say more than which element is meant, unless they are part of its name."""
 
 
 def may_say_more(phrase: str) -> bool:

@@ -34,8 +34,8 @@ from mobiletest_automation.sentences.intents import (
 from mobiletest_automation.sentences.name_tests import is_called
 
 _LISTS = frozenset({Role.LIST, Role.CELL})
+# Whether these are empty says nothing about a text.
 _NEVER_EMPTY = frozenset({Role.IMAGE, Role.BUTTON, Role.LINK, Role.TAB, Role.SWITCH, Role.CHECKBOX, Role.RADIO})
-"""Whether these are empty says nothing about a text."""
 
 
 def ground_text(intent: Intent, outline: Outline) -> Grounding:

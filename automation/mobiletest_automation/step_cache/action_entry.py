@@ -27,8 +27,8 @@ _ANY_MATCH_COUNTS = frozenset({Action.ASSERT_VISIBLE, Action.WAIT_FOR, Action.SC
 _READ_ONLY = _ANY_MATCH_COUNTS | ELEMENT_CHECKS.keys()
 _NEVER_CACHED = frozenset({Action.NONE, Action.SCREENSHOT, Action.ASSERT_NOT_VISIBLE})
 _ELEMENT_ACTIONS = _READ_ONLY | {Action.TAP, Action.DOUBLE_TAP, Action.LONG_PRESS, Action.TYPE, Action.CLEAR}
+# Actions whose value is one of our keywords and not the author's text.
 _KEYWORD_VALUES = frozenset({Action.SWIPE, Action.SCROLL, Action.SCROLL_UNTIL_VISIBLE, Action.PRESS_KEY})
-"""Actions whose value is one of our keywords and not the author's text."""
 
 _CONDITIONAL = re.compile(
     r"\b(?:if|unless|when|whether|otherwise|else|depending|while|until|as long as)\b", re.IGNORECASE

@@ -16,10 +16,10 @@ from mobiletest_automation.screen.outline import Outline
 from mobiletest_automation.step_cache.action_entry import make_entry, restore_action
 from mobiletest_automation.step_cache.entries import CachedSentence, StepCacheStore, recording_names
 
+# How long a step waits for the store.
 TIMEOUT_SECONDS = 1.0
-"""How long a step waits for the store."""
+# How long a store that failed is not called.
 PAUSE_SECONDS = 10.0
-"""How long a store that failed is not called."""
 
 _QUOTES = "\"'“”‘’«»`"
 

@@ -8,8 +8,8 @@ from mobiletest_automation.screen.fingerprint import ScreenFingerprint
 from mobiletest_automation.screen.locators import Locator
 from mobiletest_automation.sentences.intents import Action
 
+# For how many screens a sentence has entries; the oldest is dropped first.
 SCREENS_LIMIT = 20
-"""For how many screens a sentence has entries; the oldest is dropped first."""
 
 
 @dataclass(frozen=True, slots=True)

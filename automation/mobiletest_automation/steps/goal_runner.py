@@ -16,8 +16,8 @@ from mobiletest_automation.steps.replay import StepReplay
 from mobiletest_automation.steps.resolution_policy import ResolutionPolicy
 from mobiletest_automation.steps.screen_reader import ScreenReader
 
+# How often a model is asked to plan for one goal.
 ROUNDS_LIMIT = 8
-"""How often a model is asked to plan for one goal."""
 
 Sentences = tuple[str, ...]
 

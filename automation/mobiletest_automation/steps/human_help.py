@@ -25,24 +25,24 @@ from mobiletest_automation.sentences.grounding import RefusalReason
 from mobiletest_automation.sentences.intents import Action, Intent
 from mobiletest_automation.steps.device_actions import DeviceActions
 
+# How often a person is asked about one step.
 QUESTIONS_LIMIT = 3
-"""How often a person is asked about one step."""
 CHOICES_LIMIT = 8
 SCREENSHOT_SECONDS = 10.0
+# How often the device is read while a person thinks: hubs end idle sessions.
 KEEPALIVE_SECONDS = 20.0
-"""How often the device is read while a person thinks: hubs end idle sessions."""
 
 RETRY, SKIP, FAIL = "retry", "skip", "fail"
 
+# Failures that a person may help with: the app is still running. (config_invalid: there is no model.)
 ASKABLE = RECOVERABLE - {Category.APP_LAUNCH_FAILED} | {
     Category.LLM_UNAVAILABLE,
     Category.LLM_BUDGET_EXCEEDED,
     Category.CONFIG_INVALID,
 }
-"""Failures that a person may help with: the app is still running. (config_invalid: there is no model.)"""
 
+# Runs the step that was asked about, or the one of an answer.
 RunStep = Callable[[Step], Awaitable[StepOutcome]]
-"""Runs the step that was asked about, or the one of an answer."""
 
 _ENDINGS = {1: "st", 2: "nd", 3: "rd"}
 _VERBS = {

@@ -21,12 +21,13 @@ from mobiletest_automation.sentences.intents import ELEMENT_CHECKS, Action, Inte
 from mobiletest_automation.steps.device_actions import DeviceActions
 from mobiletest_automation.steps.screen_reader import ScreenReader
 
+# How often a model may say that a step is done while the rules know that it is not.
 REJECTIONS_LIMIT = 2
-"""How often a model may say that a step is done while the rules know that it is not."""
 
+# Failures of a device that a model may work around: an unknown key, an element that has just gone.
 _REPORTED_TO_MODEL = frozenset({Category.SCRIPT_ERROR, Category.ELEMENT_NOT_FOUND})
-"""Failures of a device that a model may work around: an unknown key, an element that has just gone."""
 
+# Actions that a screen cannot show to have been done already: a step that names one has to do something.
 _CHANGING_ACTIONS = frozenset(
     {
         Action.TAP,
@@ -42,7 +43,6 @@ _CHANGING_ACTIONS = frozenset(
         Action.STOP_APP,
     }
 )
-"""Actions that a screen cannot show to have been done already: a step that names one has to do something."""
 
 
 @dataclass(frozen=True, slots=True)

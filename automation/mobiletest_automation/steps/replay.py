@@ -15,12 +15,12 @@ from mobiletest_automation.steps.device_actions import DeviceActions
 from mobiletest_automation.steps.model_runner import ModelRun, PerformedAction
 from mobiletest_automation.steps.screen_reader import ScreenReader
 
+# How a stored action fails when the screen is no longer what it was.
 _STALE_CATEGORIES = frozenset({Category.ELEMENT_NOT_FOUND, Category.STEP_TIMEOUT, Category.ASSERTION_FAILED})
-"""How a stored action fails when the screen is no longer what it was."""
 
 _NEVER_STORED = frozenset({Action.ASSERT_NOT_VISIBLE, Action.NONE})
+# Stored actions wait for their screen anyway.
 _NEEDLESS = frozenset({Action.WAIT_FOR})
-"""Stored actions wait for their screen anyway."""
 
 
 class StepReplay:

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from mobiletest_automation.model.run_config import FallbackTrigger, Grounder, RunConfig
 from mobiletest_automation.sentences.intents import ELEMENT_CHECKS, Action, Intent, NotUnderstood
 
+# Actions that have reached their aim when they are done, because they are checks themselves.
 SELF_CHECKING = frozenset(
     {Action.ASSERT_VISIBLE, Action.ASSERT_NOT_VISIBLE, Action.WAIT_FOR, Action.SCREENSHOT, *ELEMENT_CHECKS}
 )
-"""Actions that have reached their aim when they are done, because they are checks themselves."""
 
 Meaning = Intent | NotUnderstood
 

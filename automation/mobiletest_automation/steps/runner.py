@@ -38,8 +38,8 @@ from mobiletest_automation.steps.screen_questions import ScreenQuestions
 from mobiletest_automation.steps.script_runner import ScriptRunner
 from mobiletest_automation.steps.sentence_runner import SentenceRunner
 
+# From so many recorded steps on, a round of a repetition is recorded in place of the one before.
 FORGETTING_STEPS = STEPS_LIMIT // 2
-"""From so many recorded steps on, a round of a repetition is recorded in place of the one before."""
 CONDITION_FALSE = "its condition does not hold"
 
 

@@ -7,8 +7,8 @@ from mobiletest_automation.screen.elements import Element, Role
 from mobiletest_automation.screen.fingerprint import screen_state
 from mobiletest_automation.screen.outline import Outline
 
+# How long a screen may take to come to rest before it is shown to a model.
 SETTLE_SECONDS = 2.0
-"""How long a screen may take to come to rest before it is shown to a model."""
 
 
 class ScreenReader:

@@ -17,8 +17,8 @@ from mobiletest_automation.scripting.templates import Templates
 from mobiletest_automation.secret_texts import SecretTexts
 
 NOTHING_EVALUATED = "nothing was evaluated, because the text has no ${...}"
+# Characters of console.log that a step shows.
 _LOG_LIMIT = 2_000
-"""Characters of console.log that a step shows."""
 
 
 class ScriptRunner:

@@ -21,8 +21,8 @@ from mobiletest_automation.sentences.grounding import Grounding, RefusalReason
 from mobiletest_automation.sentences.intents import ELEMENT_CHECKS, Action, Intent, describe_mismatch
 from mobiletest_automation.steps.device_actions import DeviceActions
 
+# How long a screen on which the sentence is refused may take to become another one.
 REFUSAL_SECONDS = 2.0
-"""How long a screen on which the sentence is refused may take to become another one."""
 
 _REFUSALS = (RefusalReason.AMBIGUOUS, RefusalReason.NEEDS_MODEL)
 

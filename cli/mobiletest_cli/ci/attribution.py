@@ -41,8 +41,8 @@ class Attribution:
     tag: str | None = None
     checkout_sha: str | None = None
     trigger_sha: str | None = None
+    # Where branch and commit come from, for people.
     source: str = field(default="", compare=False)
-    """Where branch and commit come from, for people."""
 
 
 def read_number(text: str | None) -> int | None:

@@ -17,8 +17,8 @@ from pathlib import Path
 
 from mobiletest_cli.ci.attribution import branch_name, change_number, head_branch, repository_name
 
+# For all questions to git together.
 SECONDS = 10.0
-"""For all questions to git together."""
 MOST_REFS = 20_000
 MOST_BYTES = 16 * 2**20
 _REMOTES = "refs/remotes/"

@@ -14,13 +14,13 @@ from mobiletest_cli.ci.systems import SYSTEMS
 from mobiletest_cli.ci.teamcity import teamcity
 from mobiletest_cli.ci.variables import is_on, read_system
 
+# The systems that say something in files only, by their markers.
 _WITH_FILES: Mapping[str, Callable[[Environment], Attribution]] = {
     "GITHUB_ACTIONS GITEA_ACTIONS FORGEJO_ACTIONS": github,
     "TEAMCITY_VERSION": teamcity,
 }
-"""The systems that say something in files only, by their markers."""
+# What CI systems set that are not known. Without these, a run is a developer's, and of no branch.
 _ANY = "CI CONTINUOUS_INTEGRATION CI_NAME BUILD_NUMBER BUILD_ID"
-"""What CI systems set that are not known. Without these, a run is a developer's, and of no branch."""
 
 
 def detect(environ: Mapping[str, str], *folders: Path) -> Attribution:

@@ -118,13 +118,13 @@ def _status(event: Event) -> Event:
     return {"head_sha": event.get("sha"), "head_branch": only.get("name") if isinstance(only, dict) else None}
 
 
+# The events of another commit than the one that the variables name, and what of them names it.
 _ABOUT_OTHERS: Mapping[str, Callable[[Event], Event]] = {
     "workflow_run": lambda event: _object(event, "workflow_run"),
     "check_suite": lambda event: _object(event, "check_suite"),
     "check_run": lambda event: _object(_object(event, "check_run"), "check_suite"),
     "status": _status,
 }
-"""The events of another commit than the one that the variables name, and what of them names it."""
 
 
 def _head_branch(head: Event, target: str | None) -> str | None:

@@ -7,8 +7,8 @@ from urllib.parse import urlsplit, urlunsplit
 
 from mobiletest_cli.ci.attribution import Attribution, repository_name
 
+# Bytes in UTF-8, so that neither the limit in characters nor that of a header line is exceeded.
 LENGTH_LIMIT = 1000
-"""Bytes in UTF-8, so that neither the limit in characters nor that of a header line is exceeded."""
 URL_LENGTH_LIMIT = 4000
 BRANCH_LENGTH_LIMIT = 300
 _LAST_NUMBER = 2**31 - 1

@@ -16,21 +16,21 @@ class System:
 
     name: str
     marker: str
+    # That of the pull request's head first.
     commit: str = ""
-    """That of the pull request's head first."""
+    # What the system checks out, if that is a merge of the commit.
     checkout: str = ""
-    """What the system checks out, if that is a merge of the commit."""
     branch: str = ""
     tag: str = ""
     number: str = ""
     head: str = ""
     base: str = ""
+    # The default branch of the repository.
     default: str = ""
-    """The default branch of the repository."""
+    # The repository of the head.
     source: str = ""
-    """The repository of the head."""
+    # Whether the head is in a fork, as a flag or as the fork's name; without it, `source` tells.
     fork: str = ""
-    """Whether the head is in a fork, as a flag or as the fork's name; without it, `source` tells."""
     repository: str = ""
     url: str = ""
     run: str = ""
@@ -51,6 +51,7 @@ _DRONE = System(
     run="DRONE_BUILD_NUMBER",
 )
 
+# In the order in which they are looked for. Jenkins is last: its agents may start builds of the others.
 SYSTEMS = (
     System(
         name="gitlab",
@@ -535,4 +536,3 @@ SYSTEMS = (
         run="BUILD_TAG BUILD_NUMBER",
     ),
 )
-"""In the order in which they are looked for. Jenkins is last: its agents may start builds of the others."""

@@ -11,8 +11,8 @@ import typer
 from mobiletest_cli.context import Context, command, read_text
 from mobiletest_cli.errors import NOT_FOUND, USAGE, CliError
 
+# What `mobiletest run` needs: it uploads builds, imports flows, starts them and reads results.
 CI_SCOPES = ["read", "write", "execute"]
-"""What `mobiletest run` needs: it uploads builds, imports flows, starts them and reads results."""
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 

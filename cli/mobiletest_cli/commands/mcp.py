@@ -11,8 +11,8 @@ import typer
 from mobiletest_cli.context import Context, command
 from mobiletest_cli.errors import USAGE, CliError
 
+# As pyproject.toml has it for the extra "mcp": the package of the command itself is in no index.
 REQUIREMENT = "mcp>=2.3,<3"
-"""As pyproject.toml has it for the extra "mcp": the package of the command itself is in no index."""
 
 
 def register(app: typer.Typer) -> None:

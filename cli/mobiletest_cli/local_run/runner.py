@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from mobiletest_automation.model_ports import ModelProvider
     from mobiletest_automation.scripting.http import SendHttp
 
+# How long a stopped attempt waits for its session to be closed.
 CLOSE_SECONDS = 60.0
-"""How long a stopped attempt waits for its session to be closed."""
 WORKER = "this machine"
 
 

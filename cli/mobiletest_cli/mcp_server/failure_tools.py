@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from mobiletest_cli.api_types import Attempt, Run, StepResult
 
 MOST_IMAGE_BYTES = 2 * 1024 * 1024
+# More than the server keeps of a page source or a log.
 MOST_TEXT_BYTES = 5 * 1024 * 1024
-"""More than the server keeps of a page source or a log."""
 MOST_SOURCE = 20_000
 MOST_LOG = 4_000
 STEPS_BEFORE = 10

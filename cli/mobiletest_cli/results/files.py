@@ -29,8 +29,8 @@ class Destinations:
     junit: Path | None = None
     junit_strict: bool = False
     report: Path | None = None
+    # A folder for those of runs that did not pass.
     artifacts: Path | None = None
-    """A folder for those of runs that did not pass."""
 
     def check(self, *, wait: bool) -> None:
         """CliError: there is something to write, and no wait for it; or a place for it that cannot be one."""

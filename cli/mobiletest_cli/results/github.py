@@ -12,8 +12,8 @@ from mobiletest_cli.results.report import Report, repository_path
 if TYPE_CHECKING:
     from mobiletest_cli.api_types import Run
 
+# GitHub shows ten annotations of each kind for a step.
 SHOWN = 10
-"""GitHub shows ten annotations of each kind for a step."""
 _MESSAGE_LENGTH = 1000
 
 

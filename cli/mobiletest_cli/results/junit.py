@@ -24,6 +24,7 @@ _WITH_PLACES = ("error", "failure", "stackTrace")
 _PLACE = re.compile(r"^(?P<before>  run from |)(?P<place>.+?:\d+:\d+)(?P<after>: |$)", re.ASCII)
 _OUTPUTS = ("system-out", "system-err")
 _COUNTS = frozenset({"name", "tests", "failures", "errors", "time"})
+# What both jenkins-junit.xsd (JUnit's own copy) and junit-10.xsd (the xUnit plugin) allow; "skipped" has none.
 _ATTRIBUTES = {
     "testsuites": _COUNTS,
     "testsuite": _COUNTS | {"skipped", "timestamp", "hostname", "id", "package"},
@@ -31,7 +32,6 @@ _ATTRIBUTES = {
     "error": frozenset({"type", "message"}),
     "failure": frozenset({"type", "message"}),
 }
-"""What both jenkins-junit.xsd (JUnit's own copy) and junit-10.xsd (the xUnit plugin) allow; "skipped" has none."""
 
 
 class _Builder(ElementTree.TreeBuilder):

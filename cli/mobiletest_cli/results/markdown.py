@@ -15,8 +15,8 @@ from mobiletest_cli.results.report import ENDED, Report, earlier_failures, short
 if TYPE_CHECKING:
     from mobiletest_cli.api_types import Execution, Gate, GateReason, Run
 
+# Bytes: GitHub shows no larger job summary.
 SIZE_LIMIT = 1024 * 1024
-"""Bytes: GitHub shows no larger job summary."""
 _SECTION_ITEMS = 50
 _NAME_LENGTH = 200
 _TEXT_LENGTH = 300

@@ -14,8 +14,8 @@ from mobiletest_cli.presentation import labels, place, positions
 if TYPE_CHECKING:
     from mobiletest_cli.api_types import Execution, Failure, Gate, GateReason, Run, SourcePosition
 
+# Variables in which GitHub, GitLab, Bitbucket, Azure and Jenkins name the folder of the checkout.
 _ROOTS = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR", "BITBUCKET_CLONE_DIR", "BUILD_SOURCESDIRECTORY", "WORKSPACE")
-"""Variables in which GitHub, GitLab, Bitbucket, Azure and Jenkins name the folder of the checkout."""
 ENDED = frozenset({"completed", "failed", "cancelled"})
 
 

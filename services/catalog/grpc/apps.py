@@ -14,8 +14,8 @@ from services.chassis.proto_values import page_fields, read_optional, to_timesta
 
 _CHANGEABLE = ("name", "static_url", "current_version", "description", "system_prompt")
 CACHED_MESSAGES = 5_000
+# Apps with longer texts are not cached: a few thousand long prompts would fill the memory.
 CACHED_TEXT_LENGTH = 16 * 1024
-"""Apps with longer texts are not cached: a few thousand long prompts would fill the memory."""
 
 
 class AppsServicer(apps_pb2_grpc.AppsServicer):

@@ -9,8 +9,8 @@ from services.chassis.errors import Aborted
 from services.chassis.file_writer import StoredFile
 from services.chassis.stored_uploads import WRITES_OBJECTS, key_metadata
 
+# Stores chunks at a key; see `UploadUseCases.store`.
 Store: TypeAlias = Callable[[AsyncIterator[bytes], str, Cover], Awaitable[StoredFile]]
-"""Stores chunks at a key; see `UploadUseCases.store`."""
 
 
 class ArrivingFile:

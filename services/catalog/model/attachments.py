@@ -6,8 +6,8 @@ from enum import StrEnum
 
 from services.catalog.model.apps import App
 
+# Tests of an app: a report on it shows all of them.
 ATTACHED_LIMIT = 10_000
-"""Tests of an app: a report on it shows all of them."""
 
 
 class Relationship(StrEnum):

@@ -10,8 +10,8 @@ from services.catalog.model.values import InvalidValue, Json, Platform
 
 METADATA_LIMIT = 64 * 1024
 METADATA_ERROR = "metadata_error"
+# The maximum number of apps that are found by a package name.
 APPS_OF_PACKAGE = 100
-"""The maximum number of apps that are found by a package name."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from mobiletest_automation.flows.found_workspace import FoundFlow, FoundWorkspac
 from mobiletest_automation.flows.workspace_config import Remark
 from services.catalog.model.tests import Test
 
+# Tests of one transaction: with their steps, and with those that they had before, at most 32 MiB.
 BATCH = 16
-"""Tests of one transaction: with their steps, and with those that they had before, at most 32 MiB."""
 MISSING_LIMIT = 2_000
 
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 PART_BYTES = 8 * 1024 * 1024
+# How long an upload waits for its next part.
 KEPT = timedelta(days=1)
-"""How long an upload waits for its next part."""
+# An upload that has waited for so long ends if a new one needs its room.
 IDLE = timedelta(minutes=30)
-"""An upload that has waited for so long ends if a new one needs its room."""
+# Uploads in parts that one organisation may have under way.
 MOST_UPLOADS = 100
-"""Uploads in parts that one organisation may have under way."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
+# The maximum number of secrets of one organisation.
 SECRETS_LIMIT = 1000
-"""The maximum number of secrets of one organisation."""
 VALUE_BYTES = 8 * 1024
 
 

@@ -17,10 +17,10 @@ from services.catalog.model.values import InvalidValue, Json, Platform
 
 Step: TypeAlias = "str | Mapping[str, Json]"
 
+# What a stored version counts besides its steps and their positions; and each file that it needs.
 VERSION_BYTES = 512
-"""What a stored version counts besides its steps and their positions; and each file that it needs."""
+# The size of the tests of one execution.
 PLAN_BYTES = 32 * 1024**2
-"""The size of the tests of one execution."""
 DEFAULT_DAYS = 14
 MOST_DAYS = 366
 REASON_LIMIT = 1000

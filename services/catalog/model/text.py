@@ -9,8 +9,8 @@ VERSION_LIMIT = 200
 # Case folding can turn one character into three (U+0390), so no name contains a longer search text than this.
 NEEDLE_LIMIT = 3 * NAME_LIMIT
 _NUL = "\x00"
+# Longer ones find hardly fewer names, but take more room.
 SUFFIX_LIMIT = 12
-"""Longer ones find hardly fewer names, but take more room."""
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 

@@ -36,8 +36,8 @@ APPS = "apps"
 COUNTERS = "counters"
 
 CACHED_APPS = 5_000
+# Larger documents are not cached: a few thousand long prompts would fill the memory.
 CACHED_APP_BYTES = 16 * 1024
-"""Larger documents are not cached: a few thousand long prompts would fill the memory."""
 FRESH_SECONDS = 1.0
 PARTS = 8
 RESERVED = "reserved"

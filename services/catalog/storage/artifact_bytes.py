@@ -15,8 +15,8 @@ from services.chassis.mongo import Mongo, below
 from services.chassis.org_collection import OrgCollection
 
 RESERVATIONS = "upload_reservations"
+# A reservation that is not renewed for so long belongs to a process that was killed.
 LIFETIME = timedelta(minutes=10)
-"""A reservation that is not renewed for so long belongs to a process that was killed."""
 
 
 class MongoArtifactBytes:

@@ -22,10 +22,10 @@ from services.chassis.retry import run_every
 
 ARTIFACTS = "artifacts"
 STORED, EXPECTED, DELETING = "stored", "expected", "deleting"
+# A deletion that takes longer is treated as abandoned by a killed process.
 DELETION_LIMIT = timedelta(minutes=1)
-"""A deletion that takes longer is treated as abandoned by a killed process."""
+# Long enough for every upload under way, and for every run that was planned on what has been deleted since.
 KEPT_UNUSED = timedelta(days=1)
-"""Long enough for every upload under way, and for every run that was planned on what has been deleted since."""
 EVERY_SECONDS = 600.0
 DELETION_SECONDS = 30.0
 

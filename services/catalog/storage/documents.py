@@ -20,14 +20,14 @@ E = TypeVar("E")
 
 IS_LIVE: Final[Document] = {"live": True}
 NEWEST_FIRST: Final = [("created_at", -1), ("_id", -1)]
+# The index of all live documents, newest first; the next ones are of those of a platform, and with a tag.
 LIST: Final = "list"
-"""The index of all live documents, newest first; the next ones are of those of a platform, and with a tag."""
 LIST_OF_PLATFORM: Final = "list_of_platform"
 LIST_OF_TAG: Final = "list_of_tag"
 SUFFIXES: Final = "name_suffixes"
 WITHOUT_SUFFIXES: Final = {SUFFIXES: 0}
+# What one read may bring: less than a gRPC message may have, because protos of many small values are larger.
 MOST_BYTES: Final = 12 * 1024**2
-"""What one read may bring: less than a gRPC message may have, because protos of many small values are larger."""
 _CODEC: CodecOptions[Document] = CodecOptions(tz_aware=True, tzinfo=UTC)
 
 

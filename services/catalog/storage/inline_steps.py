@@ -24,15 +24,15 @@ from services.chassis.mongo import Document, Mongo, Session
 from services.chassis.org_collection import OrgCollection
 from services.chassis.retry import run_every
 
+# The migration that makes a database, and the one since which equal steps are stored once.
 FIRST, SHARED = "0001_schema", "0005_test_steps"
-"""The migration that makes a database, and the one since which equal steps are stored once."""
+# For so long after the migration older processes may run.
 ROLLOUT = timedelta(hours=1)
-"""For so long after the migration older processes may run."""
 EVERY_SECONDS = 600.0
 LEASE_SECONDS = 300.0
 BATCH = 100
+# The indexes of tests and versions that have their steps themselves.
 INLINE = "inline"
-"""The indexes of tests and versions that have their steps themselves."""
 HAS_STEPS: Document = {"steps": {"$gt": ""}}
 
 log = logs.get(__name__)

@@ -18,8 +18,8 @@ PART_UPLOADS = "part_uploads"
 ARRIVING_FILES = "arriving_files"
 EVERY_SECONDS = 600.0
 DELETION_SECONDS = 60.0
+# So long after its end an upload is removed: parts that were arriving then are stored.
 GRACE = timedelta(minutes=10)
-"""So long after its end an upload is removed: parts that were arriving then are stored."""
 
 log = logs.get(__name__)
 

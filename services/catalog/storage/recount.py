@@ -26,10 +26,9 @@ log = logs.get(__name__)
 
 _FILES = {"$size": {"$ifNull": ["$files", []]}}
 _UNCOUNTED = {"$add": [VERSION_BYTES, {"$multiply": [VERSION_BYTES, _FILES]}, {"$strLenBytes": "$steps"}]}
+# Versions that were stored before they were counted do not say their size. Their positions may move: they count
+# nothing.
 SIZE_OF_VERSION: Document = {"$ifNull": ["$bytes", _UNCOUNTED]}
-"""Versions that were stored before they were counted do not say their size. Their positions may move: they count
-nothing.
-"""
 
 
 async def recount_alone(mongo: Mongo, org_id: str | None = None) -> Mapping[str, Mapping[str, int]] | None:

@@ -40,8 +40,8 @@ from services.chassis.org_collection import OrgCollection
 from services.chassis.outbox import Outbox
 
 T = TypeVar("T")
+# Transactions under way in this process: of all organisations, and of one.
 CHANGES, CHANGES_OF_ORG = 64, 4
-"""Transactions under way in this process: of all organisations, and of one."""
 _ALWAYS = datetime(1970, 1, 1, tzinfo=UTC)
 
 

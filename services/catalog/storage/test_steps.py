@@ -14,12 +14,12 @@ from services.chassis.mongo import Document
 from services.chassis.org_collection import OrgCollection, read_too_large
 
 TEST_STEPS = "test_steps"
+# What tests and versions store in place of steps that are stored here.
 SHARED_STEPS = ""
-"""What tests and versions store in place of steps that are stored here."""
 NO_STEPS = "[]"
 
+# Steps that are stored here, by their digest.
 SharedSteps: TypeAlias = Mapping[str, tuple[Step, ...]]
-"""Steps that are stored here, by their digest."""
 
 
 class MongoTestSteps:

@@ -33,8 +33,8 @@ TEST_VERSIONS = "test_versions"
 
 NONE_SHARED: SharedSteps = {}
 WITHOUT_STEPS: Document = {"steps": 0, "positions": 0}
+# Of tests in one message: each mebibyte of steps costs a third of a second of CPU.
 MOST_BYTES_WITH_STEPS = 2 * 1024**2
-"""Of tests in one message: each mebibyte of steps costs a third of a second of CPU."""
 _BY_NAME = [("name_folded", 1), ("_id", 1)]
 _BY_SOURCE = [("workspace", 1), ("source_path", 1)]
 

@@ -20,8 +20,8 @@ from services.chassis.errors import DomainError
 from services.chassis.ids import new_id
 from services.chassis.limits import limit_reached
 
+# New values of name, static_url, current_version, description, system_prompt; None clears, but leaves a name.
 AppChanges = Mapping[str, str | None]
-"""New values of name, static_url, current_version, description, system_prompt; None clears, but leaves a name."""
 
 
 class AppUseCases:

@@ -8,12 +8,12 @@ from services.chassis.clock import Clock
 from services.chassis.ids import new_id
 from services.chassis.limits import limit_reached
 
+# An upload of unknown size reserves these at first, then twice as many, but at most so many more at once.
 SMALLEST_BYTES = 64 * 1024
 PORTION_BYTES = 64 * 1024 * 1024
-"""An upload of unknown size reserves these at first, then twice as many, but at most so many more at once."""
 RENEWAL_SECONDS = 120.0
+# Artifacts that nothing uses are stored for another day; with them an organisation may have this times its limit.
 STORED_FACTOR = 2
-"""Artifacts that nothing uses are stored for another day; with them an organisation may have this times its limit."""
 DELETE = "delete builds and imported tests that you do not need, or ask the operator for more"
 WAIT = "files of deleted builds and tests are removed after a day; try again then"
 

@@ -28,8 +28,8 @@ from services.chassis.errors import AlreadyExists, FailedPrecondition
 from services.chassis.mongo_errors import DuplicateValue
 from services.chassis.object_store import ObjectStore
 
+# New values of metadata (a mapping), package_name and version; None clears a package name and leaves a version.
 BuildChanges = Mapping[str, Any]
-"""New values of metadata (a mapping), package_name and version; None clears a package name and leaves a version."""
 
 
 def version_exists(version: str) -> AlreadyExists:

@@ -72,8 +72,8 @@ class _Result:
     outcome: str
     test: Test
     notices: tuple[Remark, ...] = ()
+    # Whether the steps become a version of the test.
     is_version: bool = True
-    """Whether the steps become a version of the test."""
 
 
 class ImportUseCases:

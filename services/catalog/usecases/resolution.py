@@ -55,10 +55,10 @@ class WorkflowStart:
 class Selection:
     """The tests that workflows select."""
 
+    # By id; those that were deleted are among them.
     listed: Mapping[str, Test]
-    """By id; those that were deleted are among them."""
+    # Those with any of the workflows' tags, by name.
     tagged: Sequence[Test]
-    """Those with any of the workflows' tags, by name."""
 
     def of(self, workflow: Workflow) -> list[Test]:
         """Those listed, in order, then those tagged, by name, each once."""

@@ -21,9 +21,9 @@ from services.chassis.errors import Unauthenticated
 from services.chassis.ids import new_id
 
 DURATION = timedelta(hours=12)
+# That have not expired; one that was ended still counts, so that signing in and out stores no more. Another sign-in
+# ends the oldest, so that nobody locks the owner of the key out by signing in.
 SESSIONS_OF_KEY = 1_000
-"""That have not expired; one that was ended still counts, so that signing in and out stores no more. Another sign-in
-ends the oldest, so that nobody locks the owner of the key out by signing in."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,10 @@ from services.chassis.errors import DomainError
 from services.chassis.ids import random_id
 from services.chassis.limits import limit_reached
 
+# A limit that has room for fewer than so many of what is added is exact; more are not added in the same moment.
 EXACT_WITHIN = 256
-"""A limit that has room for fewer than so many of what is added is exact; more are not added in the same moment."""
 RESERVATION_TIME = timedelta(minutes=10)
+# What to do at each limit.
 ADVICE = {
     "apps": "delete apps that you do not need",
     "tests": "delete tests that you do not need",
@@ -23,7 +24,6 @@ ADVICE = {
     "builds": "delete builds that you do not need",
     "test_bytes": "delete tests that you do not need, whose steps are removed a day later",
 }
-"""What to do at each limit."""
 
 
 class StorageCounter(Protocol):

@@ -38,11 +38,10 @@ from services.chassis.clock import Clock
 from services.chassis.context import current
 from services.chassis.ids import new_id
 
+# New values of name, description, platform, tags, steps (or flow, with flow_files), timeout_seconds and env.
+#
+# None clears what may be cleared.
 TestChanges = Mapping[str, Any]
-"""New values of name, description, platform, tags, steps (or flow, with flow_files), timeout_seconds and env.
-
-None clears what may be cleared.
-"""
 
 
 @dataclass(frozen=True, slots=True)

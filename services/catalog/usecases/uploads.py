@@ -40,10 +40,10 @@ from services.chassis.mongo_errors import DuplicateValue
 from services.chassis.object_store import PART_BYTES, ObjectStore
 from services.chassis.upload_rate import UploadRate
 
+# Makes sure that a file may have so many bytes, which are about to be stored; errors of `UploadUseCases.upload`.
 Cover: TypeAlias = Callable[[int], Awaitable[None]]
-"""Makes sure that a file may have so many bytes, which are about to be stored; errors of `UploadUseCases.upload`."""
+# Stores the file of an upload at this key, or lets the caller store it, until it is there; what it has become.
 Arrive: TypeAlias = Callable[[str, Cover], Awaitable[StoredFile]]
-"""Stores the file of an upload at this key, or lets the caller store it, until it is there; what it has become."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +58,10 @@ class NewBuild:
     file_name: str | None = None
     expected_bytes: int = 0
     version_suffix: str | None = None
+    # Of an upload in parts: its id, which becomes that of the build.
     upload_id: str | None = None
-    """Of an upload in parts: its id, which becomes that of the build."""
+    # Of an upload in parts: that of the file.
     sha256: str | None = None
-    """Of an upload in parts: that of the file."""
 
 
 class UploadUseCases:

@@ -24,8 +24,8 @@ from services.chassis.context import current
 from services.chassis.ids import new_id
 from services.chassis.limits import check_models
 
+# New values of the fields of NewWorkflow; None clears what may be cleared.
 WorkflowChanges = Mapping[str, Any]
-"""New values of the fields of NewWorkflow; None clears what may be cleared."""
 
 
 @dataclass(frozen=True, slots=True)

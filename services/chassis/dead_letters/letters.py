@@ -16,10 +16,10 @@ from services.chassis.topics import DEAD_LETTERS
 from services.chassis.unreadable_records import UnreadableRecords
 
 PREFIX = "dlq_"
+# The header of a replayed record: where its dead letter is. Such a record does not count as invalid again.
 REPLAYED_FROM = "replayed_from"
-"""The header of a replayed record: where its dead letter is. Such a record does not count as invalid again."""
+# How many letters of a batch are logged one by one; the others are counted.
 LOGGED_LETTERS = 10
-"""How many letters of a batch are logged one by one; the others are counted."""
 
 log = logs.get(__name__)
 

@@ -11,11 +11,11 @@ from services.chassis.dead_letters.letters import REPLAYED_FROM
 from services.chassis.events import InvalidMessage
 from services.chassis.topics import partition_of
 
+# How many of the last reasons the explanation repeats.
 SHOWN_REASONS = 5
-"""How many of the last reasons the explanation repeats."""
 
+# A handled record, and why it is invalid.
 Outcome = tuple[ConsumerRecord, InvalidMessage | None]
-"""A handled record, and why it is invalid."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from services.executor.ports.runs import OrphanedSession, OrphanedSessions
 from services.executor.worker.session_tracker import SessionTracker
 
 BATCH = 200
+# The age at which an orphan is dropped: by then its hub has ended an idle session by itself.
 GIVE_UP_SECONDS = 900.0
-"""The age at which an orphan is dropped: by then its hub has ended an idle session by itself."""
 
 log = logs.get(__name__)
 

@@ -14,8 +14,8 @@ from services.executor.ports.queue import Workers
 from services.executor.ports.runs import OverdueRuns, RunKey
 
 BATCH = 50
+# A process without the lease asks for it every so many intervals.
 FOLLOWER_INTERVALS = 2
-"""A process without the lease asks for it every so many intervals."""
 MEASURE_SECONDS = 5.0
 
 log = logs.get(__name__)

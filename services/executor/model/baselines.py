@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+# Of a test.
 BASELINES_LIMIT = 100
-"""Of a test."""
 
 BASELINE_BYTES = 8 * 1024 * 1024
 

@@ -19,8 +19,8 @@ from services.executor.model.runs import Run
 HIGHEST_PRIORITY = 10
 LAST_RANK = 2 * HIGHEST_PRIORITY + 1
 EMPTY: Mapping[str, int] = MappingProxyType({})
+# The weight of a new duration against the smoothed earlier ones.
 WEIGHT_OF_NEWEST = 0.3
-"""The weight of a new duration against the smoothed earlier ones."""
 
 
 def smoothed_duration(seconds: float, before: float | None) -> float:

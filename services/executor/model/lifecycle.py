@@ -15,8 +15,8 @@ from services.executor.model.retries import final_failure, next_mode
 from services.executor.model.runs import Orphan, Question, QuestionPrompt, Run, RunLease, RunLimits, close_question
 from services.executor.model.workers import Fleet
 
+# At most this many are tracked per run; hubs end idle sessions by themselves anyway.
 ORPHANS_LIMIT = 8
-"""At most this many are tracked per run; hubs end idle sessions by themselves anyway."""
 
 
 class Fenced(Exception):

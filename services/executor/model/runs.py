@@ -70,8 +70,8 @@ class TestFile:
     sha256: str
 
 
+# The plan of a run that counts as one.
 PLAN_BYTES = 64 * 1024
-"""The plan of a run that counts as one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,17 +11,17 @@ from hashlib import sha256
 
 from mobiletest_automation.flows.environment import Environment, is_secret, secrets_of, tells_runs_apart, text_of
 
+# Of a test that are kept apart.
 VARIANTS_LIMIT = 50
-"""Of a test that are kept apart."""
+# Of all variables of a test together that are remembered to recognise those that vary from run to run.
 VALUES_LIMIT = 1000
-"""Of all variables of a test together that are remembered to recognise those that vary from run to run."""
+# Characters of one value, and of all names and values together, that are shown of a variant.
 SHOWN_VALUE = 60
 SHOWN_VALUES = 2000
-"""Characters of one value, and of all names and values together, that are shown of a variant."""
 _MASKED = "***"
 
+# By variable its text, or the name of its secret, which is empty for a text that is secret.
 Dimensions = Mapping[str, str | Mapping[str, str]]
-"""By variable its text, or the name of its secret, which is empty for a text that is secret."""
 
 
 @dataclass(frozen=True, slots=True)

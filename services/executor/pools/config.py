@@ -21,8 +21,8 @@ LABELS_LIMIT = 20
 _COMMON = ("name", "platform", "kind", "slots", "labels", "organisation", "not_for")
 _SIMULATED = ("step_delay", "time_scale")
 _WEBDRIVER = ("url", "capabilities", "app", "new_command_timeout", "allowed_addresses", "allowed_apps")
+# The kinds of pools, and the fields that do not apply to each.
 _OTHER_KIND = {"simulated": _WEBDRIVER, "webdriver": _SIMULATED}
-"""The kinds of pools, and the fields that do not apply to each."""
 
 
 class PoolFileError(DocumentError):
@@ -174,6 +174,7 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+# Standard names (https://www.w3.org/TR/webdriver2/#capabilities); all others have a vendor prefix.
 STANDARD_CAPABILITIES = (
     "acceptInsecureCerts",
     "browserName",
@@ -188,7 +189,6 @@ STANDARD_CAPABILITIES = (
     "userAgent",
     "webSocketUrl",
 )
-"""Standard names (https://www.w3.org/TR/webdriver2/#capabilities); all others have a vendor prefix."""
 
 _VENDOR = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,60}:[^\s:]\S{0,100}", re.ASCII)
 _RESERVED = {

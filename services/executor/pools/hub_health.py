@@ -10,8 +10,8 @@ from services.chassis import logs
 
 log = logs.get(__name__)
 
+# Whether the hub at a URL answers in time and accepts sessions; never raises.
 StatusCheck = Callable[[str], Awaitable[bool]]
-"""Whether the hub at a URL answers in time and accepts sessions; never raises."""
 
 
 @dataclass(frozen=True, slots=True)

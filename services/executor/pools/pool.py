@@ -42,8 +42,8 @@ class Pool:
         return f"{self.name}-{number}{description}"
 
 
+# The pools of a worker with simulated devices and without a pools file.
 DEFAULT_POOLS = tuple(Pool(name=f"simulated-{platform}", platform=platform) for platform in PLATFORMS)
-"""The pools of a worker with simulated devices and without a pools file."""
 
 
 class FileServing(Protocol):

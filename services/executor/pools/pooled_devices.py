@@ -25,15 +25,15 @@ from services.executor.pools.suitability import suitable_pools
 log = logs.get(__name__)
 
 WAIT_SECONDS = 30.0
+# Runs are claimed by platform, so more may be claimed than there are devices that fit their builds.
 BUSY_SECONDS = 900.0
-"""Runs are claimed by platform, so more may be claimed than there are devices that fit their builds."""
+# Includes cleaning the device.
 CLOSE_SECONDS = 60.0
-"""Includes cleaning the device."""
+# How often a worker looks for slots that others freed.
 SHARE_SECONDS = 1.0
-"""How often a worker looks for slots that others freed."""
 
+# Categories of a failed session that the hub, or its device, is to blame for.
 _HUB_FAILURES = frozenset({Category.DEVICE_UNAVAILABLE, Category.NETWORK_ERROR, Category.SESSION_LOST})
-"""Categories of a failed session that the hub, or its device, is to blame for."""
 
 
 class Hubs(Protocol):

@@ -14,8 +14,8 @@ from services.executor.model.executions import Execution
 from services.executor.model.runs import Question, QuestionPrompt, Run, RunPlan
 from services.executor.model.workers import Fleet
 
+# Whether runs of an organisation, by its id, are wanted.
 AcceptsOrg = Callable[[str], bool]
-"""Whether runs of an organisation, by its id, are wanted."""
 
 
 def accept_all(org_id: str) -> bool:
@@ -85,12 +85,12 @@ class Secrets(Protocol):
 class StopReason(Enum):
     """Why work on a run ends before it has a result."""
 
+    # Cancellation was requested: write the run as cancelled.
     CANCEL = auto()
-    """Cancellation was requested: write the run as cancelled."""
+    # The run no longer belongs to this worker: write nothing.
     LOST = auto()
-    """The run no longer belongs to this worker: write nothing."""
+    # This worker shuts down: hand the run back.
     DRAIN = auto()
-    """This worker shuts down: hand the run back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,8 +170,8 @@ class Runs(OrphanedSessions, OverdueRuns, Protocol):
         """Which held runs (id -> token) were cancelled or lost; the others are left out."""
 
 
+# Called after each step with all steps and artifacts so far.
 Progress = Callable[[Sequence[StepResult], Sequence[Artifact]], Awaitable[None]]
-"""Called after each step with all steps and artifacts so far."""
 
 
 class Attempts(Protocol):

@@ -23,12 +23,12 @@ from services.executor.storage.leased_runs import LeasedRuns, LimitOf
 from services.executor.storage.schema import RUNS
 
 MAX_SERVED_ORGS = 10_000
+# With this many queues or more their heads are cached.
 CACHED_FROM = 50
-"""With this many queues or more their heads are cached."""
 CACHE_SECONDS = 0.25
 MAX_LOOKAHEAD = 16
+# After this many successful claims in a row the lookahead shrinks by one.
 CALM_CLAIMS = 32
-"""After this many successful claims in a row the lookahead shrinks by one."""
 _PLATFORMS = [platform.value for platform in Platform]
 _IS_TIME: Document = {"$expr": {"$lte": ["$claimable_at", "$$NOW"]}}
 IN_ORDER = {"queue": 1, "claimable_at": 1, "claim_order": 1}

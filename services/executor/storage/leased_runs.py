@@ -11,15 +11,15 @@ from services.executor.model.lifecycle import NotClaimable
 from services.executor.model.runs import Run
 from services.executor.storage.schema import ORG_LOCKS, ORG_LOCKS_COUNT, RUNS
 
+# A smaller limit is never exceeded. A larger one is checked exactly as soon as half of it is in use, so runs that many
+# workers claim within half a second may exceed it.
 EXACT_BELOW = 64
-"""A smaller limit is never exceeded. A larger one is checked exactly as soon as half of it is in use, so runs that many
-workers claim within half a second may exceed it."""
 RECENT_SECONDS = 0.5
 _PLATFORMS = [platform.value for platform in Platform]
 IS_LEASED: Document = {"leased_platform": {"$in": _PLATFORMS}}
 
+# The maximum number of runs in progress of an organisation; None: any number.
 LimitOf = Callable[[str], int | None]
-"""The maximum number of runs in progress of an organisation; None: any number."""
 
 
 class LeasedRuns:

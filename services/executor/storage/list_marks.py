@@ -18,14 +18,15 @@ from services.chassis.org_collection import OrgCollection
 from services.executor.storage.records import OPEN_STATUSES
 from services.executor.storage.schema import EXECUTIONS, LIST_MARKS
 
+# About how many executions lie between two marks.
 STEP = 2_000
-"""About how many executions lie between two marks."""
+# How many marks one request makes at most.
 NEW_MARKS = 100
-"""How many marks one request makes at most."""
+# Longer than the transaction of a start may take after the start's time was read.
 SETTLED_AFTER = timedelta(minutes=5)
-"""Longer than the transaction of a start may take after the start's time was read."""
 _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 _OLDEST_FIRST = [("created_at", 1), ("_id", 1)]
+# What lists filter by, that of the shortest lists first.
 _LIST_INDEXES = {
     "ci.commit_sha": "by_commit",
     "ci.pr_number": "by_pull_request",
@@ -35,7 +36,6 @@ _LIST_INDEXES = {
     "status": "by_status",
     "source": "by_source",
 }
-"""What lists filter by, that of the shortest lists first."""
 _FAILED_INDEXES = {
     "by_branch": "failed_by_branch",
     "by_workflow": "failed_by_workflow",

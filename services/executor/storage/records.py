@@ -18,8 +18,8 @@ from services.executor.storage.fair_queue import queue_fields
 from services.executor.storage.schema import ARTIFACTS_KEPT_SINCE
 
 OPEN_STATUSES = [status.value for status in Status if not status.terminal]
+# A projection for pages of executions, each of which may have 64 KiB of variables.
 WITHOUT_ENV = {"run_config.env": 0}
-"""A projection for pages of executions, each of which may have 64 KiB of variables."""
 
 T = TypeVar("T")
 

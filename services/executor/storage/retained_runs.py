@@ -21,12 +21,12 @@ from services.executor.storage.schema import (
 )
 from services.executor.storage.transactions import ExecutionTransactions
 
+# Longer than a transaction takes: no run gets an end that is earlier than what has been counted.
 COUNTED_AFTER = timedelta(seconds=30)
-"""Longer than a transaction takes: no run gets an end that is earlier than what has been counted."""
+# How much is counted in one transaction.
 WINDOW = timedelta(minutes=5)
-"""How much is counted in one transaction."""
+# The document that says up to which end of runs has been counted.
 _COUNTED = "counted"
-"""The document that says up to which end of runs has been counted."""
 _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 _BYTES: Document = {"$sum": {"$map": {"input": "$attempts", "in": {"$sum": "$$this.artifacts.size_bytes"}}}}
 

@@ -19,12 +19,12 @@ from services.executor.model.limits import StartedRuns
 from services.executor.storage.schema import EXECUTIONS, RUN_COUNTS
 
 SHARDS = 64
+# How long after a migration processes of an older version, which count nothing, may still start runs.
 UPGRADE = timedelta(hours=1)
-"""How long after a migration processes of an older version, which count nothing, may still start runs."""
+# The document that says when to count again.
 _DUE = "recount"
-"""The document that says when to count again."""
+# The row of an organisation that `recount` changes.
 _CORRECTION = "correction"
-"""The row of an organisation that `recount` changes."""
 _RUNS: Document = {"$sum": {"$max": [1, "$counts.total", "$counted_runs"]}}
 
 

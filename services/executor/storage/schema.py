@@ -7,8 +7,8 @@ from services.chassis.mongo import Mongo
 
 EXECUTIONS = "executions"
 RUNS = "runs"
+# The index of the runs of an execution.
 RUNS_OF_EXECUTION = "of_execution"
-"""The index of the runs of an execution."""
 PLANS = "plans"
 STEPS = "steps"
 DURATIONS = "durations"
@@ -19,8 +19,8 @@ BASELINES = "baselines"
 VARIANTS = "variants"
 EVIDENCE = "evidence"
 RUN_COUNTS = "run_counts"
+# The index of an organisation's runs whose artifacts are kept, by their ends.
 EVIDENCE_OF_ORGANISATION = "evidence_of_organisation"
-"""The index of an organisation's runs whose artifacts are kept, by their ends."""
 WORKERS = "workers"
 LIST_MARKS = "list_marks"
 ORG_LOCKS = "org_locks"
@@ -29,8 +29,8 @@ DURATIONS_KEPT_SECONDS = 90 * 24 * 3600
 VARIANTS_KEPT_SECONDS = 365 * 24 * 3600
 LOST_WORKERS_KEPT_SECONDS = 24 * 3600
 
+# Set to a run's end as long as the run's artifacts are kept: retention finds runs by it.
 ARTIFACTS_KEPT_SINCE = "artifacts_kept_since"
-"""Set to a run's end as long as the run's artifacts are kept: retention finds runs by it."""
 
 
 def _index(name: str, *keys: tuple[str, int], only_with: str | None = None) -> IndexModel:

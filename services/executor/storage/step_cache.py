@@ -14,12 +14,12 @@ from services.chassis.mongo import Document, Mongo
 from services.executor.storage.records import from_document, to_document
 from services.executor.storage.schema import STEP_CACHE
 
+# Of one organisation.
 SENTENCES_LIMIT = 100_000
-"""Of one organisation."""
 COUNT_SECONDS = 60.0
 MAX_ORGANISATIONS = 10_000
+# Using a document extends its life; that is written at most this often.
 RENEWAL = timedelta(days=1)
-"""Using a document extends its life; that is written at most this often."""
 
 
 class MongoStepCache:

@@ -18,8 +18,8 @@ from services.executor.storage.records import OPEN_STATUSES, execution_of
 from services.executor.storage.schema import EXECUTIONS
 from services.executor.storage.transactions import ExecutionTransactions
 
+# How long the process that stored an execution has to cancel older ones itself.
 START_GRACE = timedelta(seconds=5)
-"""How long the process that stored an execution has to cancel older ones itself."""
 _NEWEST_FIRST = [("created_at", -1), ("_id", -1)]
 _CONCURRENCY = 16
 

@@ -35,8 +35,8 @@ from services.executor.storage.records import (
 from services.executor.storage.run_changes import Guard, Outcomes, RunChange, RunChangeGroups, Transition
 from services.executor.storage.schema import EXECUTIONS, RUNS, RUNS_OF_EXECUTION, STEPS
 
+# Reads inside the transaction and decides what changes.
 Decision = Callable[[Session], Awaitable[Change]]
-"""Reads inside the transaction and decides what changes."""
 
 
 @dataclass(slots=True)
@@ -47,8 +47,8 @@ class Snapshot:
     executions: dict[str, Execution]
     runs: dict[str, Run]
     changed: set[str] = field(default_factory=set)
+    # How many more runs each organisation has in progress.
     leased: Counter[str] = field(default_factory=Counter)
-    """How many more runs each organisation has in progress."""
 
     def get(self, execution_id: str, run_id: str) -> tuple[Execution, Run]:
         run = self.runs.get(run_id)

@@ -20,10 +20,10 @@ from services.executor.ports.runs import StoredArtifacts
 from services.executor.usecases.starts import SECRETS_SCOPE
 
 LOG_PAGE = 200
+# Changes are notified; this is how long one whose notification is lost stays unnoticed.
 LOOK_SECONDS = 5.0
-"""Changes are notified; this is how long one whose notification is lost stays unnoticed."""
+# What reads a variable, and what stands for a text of a password field.
 _VARIABLE = re.compile(r"\$\{|\[hidden \d+\]", re.ASCII)
-"""What reads a variable, and what stands for a text of a password field."""
 _NO_VARIABLES = (
     f"an answer that reads variables (${{...}}) needs the scope {SECRETS_SCOPE}, because they may be secrets: "
     "add it, or write the text itself"

@@ -37,8 +37,8 @@ NO_RUN_URL = (
     "X-CI-Run-URL must be an http or https URL, such as https://ci.example/runs/1; leave it out if there is none"
 )
 NO_CHANGE = "Send X-CI-PR-Number or X-CI-Branch: cancel_previous uses it to find earlier executions of the same change"
+# The scope with which a start may name secrets: that which sets them and names them in tests.
 SECRETS_SCOPE = "write"
-"""The scope with which a start may name secrets: that which sets them and names them in tests."""
 NO_NAME = "Send a name: cancel_previous uses it to find earlier executions of the same tests"
 
 log = logs.get(__name__)
@@ -57,8 +57,8 @@ class StartRequest:
     ci: Ci = field(default_factory=Ci)
     priority: int = 0
     cancel_previous: bool = False
+    # The ids of tests that run one after the other, before the others.
     sequence: tuple[str, ...] = ()
-    """The ids of tests that run one after the other, before the others."""
     continue_on_failure: bool = True
 
 

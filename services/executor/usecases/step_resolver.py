@@ -15,8 +15,8 @@ from mobiletest_automation.screen.page_source.reader import read_source
 from mobiletest_automation.sentences.grounding import Grounding
 from services.chassis.errors import InvalidArgument, Violation
 
+# A command is resolved on at most this many elements, because its selectors may compare each pair.
 ELEMENTS_LIMIT = 2_000
-"""A command is resolved on at most this many elements, because its selectors may compare each pair."""
 
 
 Read = Callable[[str, Platform | None], Element]

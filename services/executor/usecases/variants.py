@@ -19,8 +19,8 @@ from services.executor.model.variants import (
 )
 from services.executor.ports.executions import Executions
 
+# To remember new variants, while other starts of the same tests have new ones too.
 TRIES = 3
-"""To remember new variants, while other starts of the same tests have new ones too."""
 
 log = logs.get(__name__)
 

@@ -14,8 +14,8 @@ from services.executor.artifacts import ArtifactKey, ObjectStoreArtifacts
 from services.executor.worker.spool import Spool, SpooledArtifact
 
 IDLE_SECONDS = 30.0
+# The longest pause between two tries.
 MAX_PAUSE_SECONDS = 10.0
-"""The longest pause between two tries."""
 UPLOAD_SECONDS = 60.0
 FLUSH_SECONDS = 2.0
 

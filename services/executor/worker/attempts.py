@@ -34,8 +34,8 @@ from services.executor.worker.processes.pool import AttemptProcesses
 from services.executor.worker.session_tracker import SessionTracker
 from services.executor.worker.variables import VariableReader
 
+# How long an attempt waits for its device to be closed; after that, closing goes on in the background.
 RELEASE_SECONDS = 1.0
-"""How long an attempt waits for its device to be closed; after that, closing goes on in the background."""
 
 log = logs.get(__name__)
 

@@ -15,8 +15,8 @@ from services.executor.ports.executions import Catalog
 from services.executor.ports.runs import Claim
 from services.executor.worker.file_cache import CatalogFile, FetchFile, FileCache, wait_for_catalog
 
+# How long before the end of a run reading its build is given up, so that the run can say why it failed.
 MARGIN_SECONDS = 5.0
-"""How long before the end of a run reading its build is given up, so that the run can say why it failed."""
 
 
 class BuildHeadCache:

@@ -23,8 +23,8 @@ from services.chassis.retry import backoff_seconds, retry_transient
 from services.executor.ports.executions import Catalog
 
 PARTIAL_SUFFIX = ".part"
+# The longest pause between two reads from a catalog that is unavailable.
 RETRY_SECONDS = 5.0
-"""The longest pause between two reads from a catalog that is unavailable."""
 
 T = TypeVar("T")
 

@@ -9,8 +9,8 @@ from urllib.parse import quote
 from aiohttp import web
 
 TOKEN_BYTES = 32
+# How long aiohttp waits for an open request, twice: a hub that stopped reading must not delay the shutdown.
 CLOSE_SECONDS = 0.5
-"""How long aiohttp waits for an open request, twice: a hub that stopped reading must not delay the shutdown."""
 
 
 class FileServer:

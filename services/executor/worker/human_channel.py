@@ -16,8 +16,8 @@ from services.executor.model.runs import Question, QuestionPrompt
 from services.executor.ports.runs import Claim, Runs
 
 POLL_SECONDS = 0.5
+# Answers are accepted until this long before the run's deadline, so that the step can still fail by itself.
 MARGIN_SECONDS = 1.0
-"""Answers are accepted until this long before the run's deadline, so that the step can still fail by itself."""
 
 T = TypeVar("T")
 log = logs.get(__name__)

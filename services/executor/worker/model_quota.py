@@ -19,8 +19,8 @@ from services.executor.ports.limits import ModelUsageLedger, OrganisationLimitsS
 
 PORTION_CALLS = 20
 PORTION_TOKENS = 50_000
+# A portion is at most one part in so many of the limit.
 SMALLEST_SHARE = 100
-"""A portion is at most one part in so many of the limit."""
 ADVICE = "the days of this limit begin at 00:00 UTC; ask fewer questions of models, or ask the operator for more"
 
 

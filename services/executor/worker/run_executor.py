@@ -14,8 +14,8 @@ from services.executor.model.runs import Run
 from services.executor.ports.runs import Attempts, Claim, Runs, StopReason
 
 OVERTIME_SECONDS = 10.0
+# How long a stopped attempt may take to release its device.
 RELEASE_SECONDS = 5.0
-"""How long a stopped attempt may take to release its device."""
 
 log = logs.get(__name__)
 

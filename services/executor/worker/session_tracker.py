@@ -12,12 +12,12 @@ from services.executor import telemetry
 from services.executor.model.lifecycle import Fenced
 from services.executor.ports.runs import Claim, RunKey, Runs
 
+# The limit for cleaning the device of one orphaned session and deleting it.
 DELETE_SECONDS = 20.0
-"""The limit for cleaning the device of one orphaned session and deleting it."""
 ATTEMPTS = 4
 
+# Ends a session at its hub; returns whether it is certainly gone.
 DeleteSession = Callable[[Session], Awaitable[bool]]
-"""Ends a session at its hub; returns whether it is certainly gone."""
 
 log = logs.get(__name__)
 

@@ -14,8 +14,8 @@ from services.chassis.retry import backoff_seconds, retry_transient
 from services.executor.ports.runs import Claim, Secrets
 from services.executor.worker.build_provider import MARGIN_SECONDS
 
+# The longest pause before secrets are read again.
 PAUSE_SECONDS = 5.0
-"""The longest pause before secrets are read again."""
 
 log = logs.get(__name__)
 

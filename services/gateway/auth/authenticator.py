@@ -21,8 +21,8 @@ from services.gateway.auth.api_keys import (
 )
 from services.gateway.auth.key_cache import KeyCache
 
+# How long the verification of a known key may take while the key can be held.
 VERIFICATION_SECONDS = 2.0
-"""How long the verification of a known key may take while the key can be held."""
 
 
 class Authenticator:

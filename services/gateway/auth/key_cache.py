@@ -19,8 +19,8 @@ V = TypeVar("V")
 
 VALID_SECONDS = 30.0
 INVALID_SECONDS = 5.0
+# How long a valid key that cannot be verified again is accepted until the next attempt.
 HELD_SECONDS = 5.0
-"""How long a valid key that cannot be verified again is accepted until the next attempt."""
 MAX_KEYS = 20_000
 
 

@@ -101,8 +101,8 @@ class RequestFields:
 
     path: tuple[Field, ...]
     headers: tuple[HeaderField, ...]
+    # In the body, or in the query of operations without one.
     content: tuple[Field, ...]
-    """In the body, or in the query of operations without one."""
 
     @classmethod
     def of(cls, message: Descriptor, path_names: Iterable[str]) -> "RequestFields":

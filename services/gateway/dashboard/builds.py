@@ -11,8 +11,8 @@ from services.gateway.dashboard.resources import read, read_part
 from services.gateway.http.json_responses import HttpError
 
 MAX_BASES = 100
+# Tests shown of each list of a comparison.
 MAX_COMPARED = 100
-"""Tests shown of each list of a comparison."""
 
 
 @with_session

@@ -14,12 +14,12 @@ from services.gateway.dashboard.pages import Values, with_session
 from services.gateway.dashboard.resources import read, read_parts
 from services.gateway.dashboard.tests import default_version, start_request
 
+# The most tests that one execution may have.
 STARTED_AT_ONCE = 1_000
-"""The most tests that one execution may have."""
+# Tests on a page.
 TESTS = 200
-"""Tests on a page."""
+# In the order in which somebody looks at them.
 STATES = ("never run", "stale", "no verdict", "failed", "cancelled", "running", "queued", "passed")
-"""In the order in which somebody looks at them."""
 _MISSING = ("never run", "stale", "cancelled")
 
 Json = Mapping[str, Any]

@@ -6,8 +6,8 @@ from difflib import SequenceMatcher
 from typing import Literal
 
 CONTEXT_LINES = 3
+# Of each text. The work grows with the cube of it for texts that are made for that, to a tenth of a second.
 LINES_LIMIT = 1_000
-"""Of each text. The work grows with the cube of it for texts that are made for that, to a tenth of a second."""
 
 Kind = Literal["same", "added", "removed", "gap"]
 

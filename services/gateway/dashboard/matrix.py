@@ -13,13 +13,13 @@ from services.chassis.turns import in_turns
 from services.gateway.dashboard.pages import Values, with_session
 from services.gateway.dashboard.resources import read, read_parts
 
+# How many builds can be chosen; the first is the default.
 BUILDS = (10, 20, 50)
-"""How many builds can be chosen; the first is the default."""
+# Tests on a page.
 TESTS = 200
-"""Tests on a page."""
 GROUPS = 20
+# In the order in which somebody looks at them.
 CLASSES = ("broken", "regressed", "flaky", "recovered", "stable", "insufficient_data")
-"""In the order in which somebody looks at them."""
 ORDERS = {"name": "Name", "class": "Classification", "score": "Flakiness"}
 
 Json = Mapping[str, Any]

@@ -20,15 +20,15 @@ from services.gateway.http.request_context import REQUEST_CONTEXT, REQUEST_ID
 from services.gateway.http.session_cookie import csrf_token, session_token
 
 Values = Mapping[str, Any]
+# What a template shows. HttpError.
 Load = Callable[[web.Request], Awaitable[Values]]
-"""What a template shows. HttpError."""
 
 AUTHENTICATION = web.AppKey("authentication", Authentication)
+# Who may see pages; each operation that a page calls checks its own scope.
 READERS = AccessRule("read")
-"""Who may see pages; each operation that a page calls checks its own scope."""
 SIGN_IN = "/sign-in"
+# Parts of a template that are rendered between two looks at the clock: each takes microseconds.
 PARTS_AT_ONCE = 50
-"""Parts of a template that are rendered between two looks at the clock: each takes microseconds."""
 _POLICY = "; ".join(
     (
         "default-src 'none'",

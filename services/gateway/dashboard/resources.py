@@ -15,8 +15,8 @@ from services.gateway.http.representations import entity_tag
 from services.gateway.http.request_context import REQUEST_ID
 from services.gateway.page_turns import RenderAs, T
 
+# The operations by name, such as "GetApp".
 OPERATIONS = web.AppKey("operations", Mapping[str, UnaryHandler])
-"""The operations by name, such as "GetApp"."""
 
 
 async def read(request: web.Request, operation: str, **parameters: Any) -> Any:

@@ -24,8 +24,8 @@ from services.gateway.http.application import Route
 from services.gateway.http.authentication import AccessRule
 from services.gateway.http.request_body import BodyMemory
 
+# Of bodies that pages send themselves; what they send to the REST interface counts there.
 ORGANISATION_BYTES, PROCESS_BYTES = 8 * 1024 * 1024, 32 * 1024 * 1024
-"""Of bodies that pages send themselves; what they send to the REST interface counts there."""
 
 
 def dashboard_routes(

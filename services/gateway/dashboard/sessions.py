@@ -27,8 +27,8 @@ from services.gateway.http.session_cookie import (
 )
 
 MAX_BYTES, BODY_SECONDS = 1024, 5.0
+# Characters of an address that stay as they are.
 _ADDRESS = "%/?#&=+:;,@!$'()*~[]"
-"""Characters of an address that stay as they are."""
 
 
 class SessionHandlers:

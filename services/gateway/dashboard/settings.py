@@ -11,8 +11,8 @@ from services.gateway.dashboard.resources import read
 from services.gateway.http.json_responses import HttpError
 
 PAGE_SIZE = 50
+# From this share of a limit on, the page warns.
 NEARLY_USED = 0.8
-"""From this share of a limit on, the page warns."""
 
 
 @dataclass(frozen=True, slots=True)

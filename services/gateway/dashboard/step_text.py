@@ -6,8 +6,8 @@ from typing import Any
 
 import yaml
 
+# Texts that YAML 1.2 reads as numbers, which the writer follows only in part.
 _NUMBER = re.compile(r"[-+]?[\d.]+(?:[eE][-+]?\d+)?|0[ox][\da-fA-F]+", re.ASCII)
-"""Texts that YAML 1.2 reads as numbers, which the writer follows only in part."""
 _COMMAND = re.compile(r"[a-z][a-zA-Z]*", re.ASCII)
 _TEXT = "tag:yaml.org,2002:str"
 

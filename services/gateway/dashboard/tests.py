@@ -16,8 +16,8 @@ from services.gateway.http.json_responses import HttpError
 FILTERS = ("search", "platform", "tag", "classification", "app_id")
 CLASSIFICATIONS = ("broken", "regressed", "flaky", "recovered", "stable", "insufficient_data")
 PAGE_SIZE, APPS = 50, 100
+# Apps of a test that its page offers to run it on.
 STARTED_APPS = 20
-"""Apps of a test that its page offers to run it on."""
 
 Json = Mapping[str, Any]
 T = TypeVar("T")

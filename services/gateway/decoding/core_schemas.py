@@ -12,8 +12,8 @@ from services.gateway.decoding.scalar_schemas import default_value, json_schema_
 from services.gateway.decoding.well_known_types import well_known_schema
 
 _VALUE = "google.protobuf.Value"
+# What the rule single_line of rules.proto says beside the pattern, in which not every client could read it.
 SEEN = " A text that is not empty has a character that can be seen: white space and characters without width are none."
-"""What the rule single_line of rules.proto says beside the pattern, in which not every client could read it."""
 _TRIMMED = " White space at both ends is removed first."
 
 

@@ -26,14 +26,14 @@ from services.gateway.decoding.validation_errors import (
 )
 
 MAX_IGNORED = 100
+# With more unknown and invalid fields a request is rejected at once: listing them takes 5 µs each.
 MAX_COUNTED = 5000
-"""With more unknown and invalid fields a request is rejected at once: listing them takes 5 µs each."""
+# JSON values of one body: more than a test may have, and few enough to be converted in 40 ms.
 VALUES_LIMIT = 25_000
-"""JSON values of one body: more than a test may have, and few enough to be converted in 40 ms."""
 _ATTRIBUTION = ("x-ci-", "x-service-")
 _UNKNOWN = "extra_forbidden"
+# How alike an unknown name and a known one are that are taken for the same.
 _MISSPELT = 0.8
-"""How alike an unknown name and a known one are that are taken for the same."""
 _PATH_PART = re.compile(r'\["([^"]*)"\]|\[(\d+)\]|([^.\[\]]+)', re.ASCII)
 
 

@@ -13,8 +13,8 @@ _NAMES = frozenset(("runs", "runids", "failed", "onlyfailed"))
 _MANNERS = frozenset(("timeout", "retry", "retries", "wait", "delay", "seconds", "interval"))
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _ENDING = re.compile(r"(?:ids?|names?|s)$")
+# Characters of a name that are read; a longer one is no name.
 _READ = 200
-"""Characters of a name that are read; a longer one is no name."""
 
 
 def chooses_runs(name: str) -> bool:

@@ -8,8 +8,8 @@ from pydantic_core import PydanticKnownError
 
 MAX_ERRORS = 100
 
+# Where: ("query", "page_size"), ("body", "test_ids", 2).
 Location = tuple[str | int, ...]
-"""Where: ("query", "page_size"), ("body", "test_ids", 2)."""
 
 
 @dataclass(frozen=True, slots=True)

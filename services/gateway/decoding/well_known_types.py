@@ -11,8 +11,8 @@ from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError, c
 
 MAX_DOUBLE = sys.float_info.max
 MAX_INTEGER = 2**53 - 1
+# In levels of protobuf messages. Parsers stop at 100; the rest is for the messages around the value.
 DEPTH_LIMIT = 80
-"""In levels of protobuf messages. Parsers stop at 100; the rest is for the messages around the value."""
 _OBJECT_LEVELS, _LIST_LEVELS = 3, 2
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND = timedelta(seconds=1)

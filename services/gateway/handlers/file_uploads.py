@@ -14,10 +14,10 @@ from services.gateway.page_turns import Render
 from services.gateway.settings import Settings
 from services.gateway.upstream.upload_calls import FileUpload, UploadCalls
 
+# The upload of a request, whose file may still have to arrive.
 ReadUpload: TypeAlias = Callable[[web.Request], Awaitable[FileUpload]]
-"""The upload of a request, whose file may still have to arrive."""
+# Gives the bytes of the file that a request has, or that its body makes.
 ReadFile: TypeAlias = Callable[[web.Request, Settings], Awaitable[AsyncIterator[bytes]]]
-"""Gives the bytes of the file that a request has, or that its body makes."""
 
 
 class FileUploadHandler:

@@ -12,8 +12,8 @@ from services.gateway.http.request_context import RequestContext
 from services.gateway.upstream.call_batcher import CallBatcher
 from services.gateway.upstream.rpcs import BatchReader, Rpc
 
+# (request message, context, timeout in seconds) -> response message
 Invocation = Callable[[Any, RequestContext, float], Awaitable[Any]]
-"""(request message, context, timeout in seconds) -> response message"""
 
 
 def call_rpc(rpc: Rpc) -> Invocation:

@@ -12,8 +12,8 @@ from services.gateway.http.json_responses import HttpError
 from services.gateway.settings import Settings
 
 FILE = "file"
+# What may be sent as a file too, because it is long: `curl -F metadata=@build.json`.
 FIELDS = frozenset(("version", "metadata", "package_name", "version_suffix"))
-"""What may be sent as a file too, because it is long: `curl -F metadata=@build.json`."""
 FORM_TYPE = "multipart/form-data"
 MAX_FIELDS = 100
 

@@ -20,8 +20,8 @@ from services.gateway.http.request_body import BodyMemory, read_json
 from services.gateway.http.request_context import REQUEST_CONTEXT, RequestContext
 from services.gateway.settings import Settings
 
+# How much longer than its `wait` a long poll may take.
 WAIT_MARGIN_SECONDS = 5
-"""How much longer than its `wait` a long poll may take."""
 
 
 class RequestReader:

@@ -23,10 +23,10 @@ from services.gateway.http.request_context import REQUEST_CONTEXT, RequestContex
 from services.gateway.upstream.event_feeds import EventFeeds
 from services.gateway.upstream.rpcs import Rpc
 
+# After this time the client gets the headers, even if no event has happened yet.
 MAX_HEADERS_DELAY_SECONDS = 1.0
-"""After this time the client gets the headers, even if no event has happened yet."""
+# How many clients of a process that stops come back in a second: each is told another time.
 RETRIES_PER_SECOND = 500
-"""How many clients of a process that stops come back in a second: each is told another time."""
 _HEADERS = {"Content-Type": "text/event-stream; charset=utf-8", "X-Accel-Buffering": "no"}
 
 

@@ -26,10 +26,10 @@ _RANGE = re.compile(r"bytes=(?=.*[0-9])([0-9]{0,30})-([0-9]{0,30})", re.ASCII | 
 MAX_POSITION = 2**62
 MAX_TAG_LENGTH = 1000
 
+# Downloads are untrusted, such as the source of a page under test: they run no scripts in our origin.
 SANDBOX = {"Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'"}
-"""Downloads are untrusted, such as the source of a page under test: they run no scripts in our origin."""
+# What a browser may show; it saves everything else, such as a page or XML, whoever links to it.
 SHOWN = frozenset(("image/jpeg", "image/png", "image/webp", "text/plain", "video/mp4"))
-"""What a browser may show; it saves everything else, such as a page or XML, whoever links to it."""
 
 log = logs.get(__name__)
 

@@ -45,8 +45,8 @@ class UploadReader:
     settings: Settings
     clock: Callable[[], float] = monotonic
     _received_bytes: int = 0
+    # For the client only: a slow consumer does not make the client slow.
     _waited_seconds: float = 0.0
-    """For the client only: a slow consumer does not make the client slow."""
 
     async def chunks(self, source: ChunkSource) -> AsyncIterator[bytes]:
         """The content of a part; HttpError when it is too large or too slow."""

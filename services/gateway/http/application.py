@@ -21,8 +21,8 @@ from services.gateway.http.middlewares import (
 from services.gateway.http.representations import negotiation
 
 _PARAMETER = re.compile(r"\{(\w+)\}", re.ASCII)
+# Any path segment. aiohttp decodes all escapes in a path but %2F and %25; others that are left are not UTF-8.
 _VALUE = r"{\1:(?:[^/%]++|%2F|%25)+}"
-"""Any path segment. aiohttp decodes all escapes in a path but %2F and %25; others that are left are not UTF-8."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,8 @@ _ANONYMOUS = KeyHolder("", "", frozenset())
 _VALID_IDEMPOTENCY_KEY = re.compile(r"[\x21-\x7e]{1,255}", re.ASCII)
 _STRICT = re.compile(r"(?:^|[,;\s])handling\s*=\s*\"?strict\"?(?:$|[,;\s])", re.IGNORECASE | re.ASCII)
 _VALID_TRACEPARENT = re.compile(r"00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}", re.ASCII)
+# A decimal number. More digits than a float has cost nothing to read.
 _SECONDS = re.compile(r"[0-9]{1,400}(?:\.[0-9]{0,400})?(?:[eE][+-]?[0-9]{1,9})?", re.ASCII)
-"""A decimal number. More digits than a float has cost nothing to read."""
 
 
 @dataclass(frozen=True, slots=True)

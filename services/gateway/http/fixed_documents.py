@@ -16,8 +16,8 @@ class FixedResponse(web.Response):
     """A response whose body costs no memory of its own."""
 
 
+# From the first request to the document and its headers, among them Content-Type; runs in a thread.
 Make = Callable[[web.Request], tuple[bytes, Mapping[str, str]]]
-"""From the first request to the document and its headers, among them Content-Type; runs in a thread."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,20 +25,20 @@ STATUSES: dict[type[DomainError], int] = {
     errors.Unavailable: 503,
     errors.DeadlineExceeded: 504,
 }
+# What HTTP has a status of its own for.
 STATUSES_OF_REASONS = {"REVISION_MISMATCH": 412, "RANGE_NOT_SATISFIABLE": 416}
-"""What HTTP has a status of its own for."""
+# Seconds, unless the service says otherwise.
 RETRY_AFTER: dict[type[DomainError], float] = {
     errors.Aborted: 1,
     errors.ResourceExhausted: 5,
     errors.Unavailable: 1,
     errors.DeadlineExceeded: 1,
 }
-"""Seconds, unless the service says otherwise."""
+# For errors without a reason of ours: gRPC's own messages contain internal addresses.
 FIXED_MESSAGES: dict[type[DomainError], str] = {
     errors.Unavailable: "A service that this request needs is not available; try again",
     errors.DeadlineExceeded: "The request took too long; try again",
 }
-"""For errors without a reason of ours: gRPC's own messages contain internal addresses."""
 _JSON_HEADERS = {hdrs.CONTENT_TYPE: "application/json"}
 _CREDENTIAL_ERRORS = (missing_authorization, invalid_api_key, expired_api_key, ended_session)
 _API_KEY_REASONS = frozenset(make().reason for make in _CREDENTIAL_ERRORS)

@@ -26,8 +26,8 @@ _requests = metrics.counter("mobiletest_http_requests_total", "Requests that end
 _seconds = metrics.histogram("mobiletest_http_request_duration_seconds", "Duration of requests", ["route", "method"])
 _in_flight = metrics.gauge("mobiletest_http_in_flight", "Requests under way")
 
+# The template of the resource that all other paths lead to.
 UNKNOWN_PATH = "/{unknown}"
-"""The template of the resource that all other paths lead to."""
 UNKNOWN_ROUTE = "unknown"
 CLIENT_GONE = 499
 METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))

@@ -8,8 +8,8 @@ from multidict import istr
 
 from services.gateway.http.session_cookie import FORWARDED_HOST, FORWARDED_PROTO
 
+# Tells clients the deployment's own address.
 PUBLIC_URL_HEADER: Final = istr("X-Public-Url")
-"""Tells clients the deployment's own address."""
 _ADDRESS = re.compile(r"https?://[A-Za-z0-9.:\[\]-]{1,255}(?:/[A-Za-z0-9._~/-]{0,200})?", re.ASCII)
 
 

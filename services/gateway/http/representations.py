@@ -18,16 +18,16 @@ from multidict import istr
 from services.chassis.fair_turns import FairTurns
 from services.gateway.http.request_context import organisation
 
+# As RFC 9110 writes it; aiohttp's own spelling is Etag.
 ETAG = istr("ETag")
-"""As RFC 9110 writes it; aiohttp's own spelling is Etag."""
 MIN_COMPRESSED_BYTES = 1024
+# Larger bodies are compressed in a thread: one MiB takes 10 ms.
 MAX_INLINE_BYTES = 64 * 1024
-"""Larger bodies are compressed in a thread: one MiB takes 10 ms."""
 GZIP_LEVEL = 1
+# Clients may keep the response, but must ask before they use it again.
 REVALIDATE = "private, no-cache"
-"""Clients may keep the response, but must ask before they use it again."""
+# Pages hold a CSRF token, which their length cannot reveal to other sites: these send no SameSite=Strict cookie.
 _COMPRESSED_TYPES = ("application/json", "application/xml", "text/html", "text/css", "text/javascript", "image/svg+xml")
-"""Pages hold a CSRF token, which their length cannot reveal to other sites: these send no SameSite=Strict cookie."""
 _TAG = re.compile(r'(?:W/)?"([^"]*)"')
 _STRONG_REVISION = re.compile(r'"([0-9]{1,18})-[0-9a-f]{8}(?:-gzip)?"', re.ASCII)
 _GZIP_SUFFIX = "-gzip"

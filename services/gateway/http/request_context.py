@@ -43,8 +43,8 @@ class RequestContext:
 REQUEST_ID = web.RequestKey("request_id", str)
 REQUEST_CONTEXT = web.RequestKey("request_context", RequestContext)
 
+# The organisation of requests without one.
 PUBLIC = ""
-"""The organisation of requests without one."""
 
 
 def organisation(request: web.BaseRequest) -> str:

@@ -27,18 +27,17 @@ from services.gateway.http.unread_answers import PIECE_BYTES, Pieces, UnreadAnsw
 from services.gateway.settings import Settings
 
 MAX_URL_BYTES = 8190
+# Of one line. It differs from the limit of the URL, so that errors of the parser tell which one was exceeded.
 MAX_HEADER_BYTES = 8192
-"""Of one line. It differs from the limit of the URL, so that errors of the parser tell which one was exceeded."""
 MAX_HEADERS = 128
+# How long the rest of a refused body is read: a client that only writes would get a reset instead of the answer.
 LINGER_SECONDS = 30.0
-"""How long the rest of a refused body is read: a client that only writes would get a reset instead of the answer."""
 
+# What the kernel takes of a connection and cannot send yet: by default up to 4 MiB, of each client that does not read.
+# What is under way to a client that reads is not limited, so that downloads from afar stay fast.
 UNSENT_BYTES = 256 * 1024
-"""What the kernel takes of a connection and cannot send yet: by default up to 4 MiB, of each client that does not read.
-What is under way to a client that reads is not limited, so that downloads from afar stay fast.
-"""
+# How long a client without a key may be served, or a client not read, when others wait for a place.
 PATIENCE_SECONDS = 1.0
-"""How long a client without a key may be served, or a client not read, when others wait for a place."""
 
 _REQUEST_LINE = re.compile(r"b['\"]([A-Za-z0-9!#$%&*+.^_`|~-]{1,32}) ", re.ASCII)
 

@@ -154,8 +154,8 @@ HEADERS: Part = {
         "schema": {"type": "string"},
     },
 }
+# The headers of every response to a request with a valid API key and valid headers.
 RATE_LIMIT = ("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
-"""The headers of every response to a request with a valid API key and valid headers."""
 _ERROR_SCHEMAS = {"401": "AuthenticationError", "422": "InvalidRequestError"}
 _ERROR_HEADERS = {
     "401": ("WWW-Authenticate",),

@@ -3,8 +3,8 @@
 from services.gateway.decoding.core_schemas import SEEN
 from services.gateway.openapi.components import Part
 
+# A file. OpenAPI 3.1 needs no format, but generators of clients do: others take a file for text.
 BINARY: Part = {"type": "string", "format": "binary", "contentMediaType": "application/octet-stream"}
-"""A file. OpenAPI 3.1 needs no format, but generators of clients do: others take a file for text."""
 
 UPLOAD: Part = {
     "type": "object",

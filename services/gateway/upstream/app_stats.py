@@ -15,17 +15,17 @@ from services.chassis.context import Caller
 from services.chassis.errors import DomainError
 from services.gateway.upstream.rpcs import GATHERING_TURNS, Upstreams
 
+# After so many failures in a row no requests are sent to reporting for a while.
 FAILURES_BEFORE_PAUSE = 3
-"""After so many failures in a row no requests are sent to reporting for a while."""
 PAUSE_SECONDS = 1.0
 
+# The statistics of an app without executions.
 NO_STATS = reports_pb2.AppStats()
-"""The statistics of an app without executions."""
 
 log = logs.get(__name__)
 
+# A request that is under way; None while requests are paused.
 PendingStats = Request[str, reports_pb2.AppStats] | None
-"""A request that is under way; None while requests are paused."""
 
 
 class AppStatsClient:

@@ -18,12 +18,11 @@ from services.chassis.grpc_channel import REPLAYED, identity
 from services.gateway.upstream.rpcs import Upstreams
 
 MAX_CALLS = 50
+# Of a request that shares a message; a larger one has one of its own.
 MAX_BYTES = 16 * 1024
-"""Of a request that shares a message; a larger one has one of its own."""
+# Of the answers that share a message: the rest of the calls is made alone, so that no service has to hold many large
+# answers for one message.
 ANSWER_BYTES = 8 * 1024 * 1024
-"""Of the answers that share a message: the rest of the calls is made alone, so that no service has to hold many large
-answers for one message.
-"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,8 +16,8 @@ from services.chassis.object_store import ObjectStore
 from services.chassis.stored_downloads import READS_OBJECTS, stored_object
 from services.gateway.upstream.rpcs import Rpc
 
+# A store that has not sent its first bytes by then is left to the service.
 OPEN_SECONDS = 5.0
-"""A store that has not sent its first bytes by then is left to the service."""
 
 log = logs.get(__name__)
 

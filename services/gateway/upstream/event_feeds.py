@@ -17,13 +17,13 @@ from services.chassis.errors import Unavailable
 from services.gateway.upstream.rpcs import Rpc
 
 KEPT_BYTES = 64 * 1024
+# A service sends a heartbeat more than twice as often. A feed without any ends, and its followers come back.
 SILENCE_SECONDS = 12.0
-"""A service sends a heartbeat more than twice as often. A feed without any ends, and its followers come back."""
+# How many followers get an event before other requests have their turns: some 5 ms.
 DELIVERED_AT_ONCE = 500
-"""How many followers get an event before other requests have their turns: some 5 ms."""
 
+# Sends a text at once, or returns False if it has to wait.
 Push = Callable[[bytes], bool]
-"""Sends a text at once, or returns False if it has to wait."""
 
 
 class Place:

@@ -14,11 +14,11 @@ from services.chassis.errors import NotFound
 from services.chassis.grpc_channel import Channel
 from services.gateway.contract.operations import Operation
 
+# Of reads by id; see Batcher.
 GATHERING_TURNS = 20
-"""Of reads by id; see Batcher."""
 
+# `call = rpc(request, timeout=seconds)`, then `await call` or `async for message in call`.
 Rpc = Callable[..., Any]
-"""`call = rpc(request, timeout=seconds)`, then `await call` or `async for message in call`."""
 
 
 class Upstreams:

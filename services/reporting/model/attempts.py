@@ -6,8 +6,8 @@ from datetime import datetime
 from itertools import pairwise
 from operator import attrgetter
 
+# A history is judged by, and retains, at most so many windows of attempts.
 MAX_WINDOWS = 5
-"""A history is judged by, and retains, at most so many windows of attempts."""
 
 
 @dataclass(slots=True, unsafe_hash=True, order=True)

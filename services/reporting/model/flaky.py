@@ -141,5 +141,5 @@ def _passed_on_newest(everything: OrderedAttempts) -> bool:
     return any(item.passed and item.build.id == newest for item in everything.attempts)
 
 
+# That of a test without attempts.
 UNKNOWN_ASSESSMENT = judge(())
-"""That of a test without attempts."""

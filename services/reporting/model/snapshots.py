@@ -41,8 +41,8 @@ class Outcome(StrEnum):
         return self in (Outcome.PASSED, Outcome.FAILED)
 
 
+# A file, a line and a column.
 SourcePosition: TypeAlias = tuple[str, int, int]
-"""A file, a line and a column."""
 
 
 class Simulation(StrEnum):

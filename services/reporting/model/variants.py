@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 Subject: TypeAlias = str
+# What is shown of a variant, by name.
 Values: TypeAlias = Mapping[str, str]
-"""What is shown of a variant, by name."""
 
+# Ends the test in a subject: no id has it.
 MARK = "@"
-"""Ends the test in a subject: no id has it."""
 
 
 @dataclass(frozen=True, slots=True)

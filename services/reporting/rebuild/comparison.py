@@ -16,22 +16,22 @@ from services.reporting.storage.generations import collection_name
 
 COLLECTIONS = (*dict.fromkeys(codec.collection for codec in TABLE_CODECS), COUNTERS)
 TEXT_LENGTH = 500
+# Documents that one query adds up: it takes seconds even from a disk, and a query may take 20.
 SUMMED_AT_ONCE = 100_000
-"""Documents that one query adds up: it takes seconds even from a disk, and a query may take 20."""
 
+# The serving one and the recounted one.
 Generations = tuple[int, int]
-"""The serving one and the recounted one."""
+# A document as it serves and as it was recounted.
 Pair = tuple[Document | None, Document | None]
-"""A document as it serves and as it was recounted."""
 
+# Fields that may differ: executor and catalog also count revisions that change nothing visible and publish no event,
+# and an attachment keeps the name that its test had at the time (reports show the test's own).
 _IGNORED_FIELDS: Mapping[str, Sequence[str]] = {
     "runs": ("revision",),
     "executions": ("revision",),
     "tests": ("revision",),
     "attachments": ("test_name",),
 }
-"""Fields that may differ: executor and catalog also count revisions that change nothing visible and publish no event,
-and an attachment keeps the name that its test had at the time (reports show the test's own)."""
 
 
 async def compare_page(
@@ -196,12 +196,12 @@ def _counted_by_day(*names: str) -> Document:
     return {"$sum": {"$cond": [is_month, amounts, 0]}}
 
 
+# Passed and failed runs add up to the completed ones; rates are of these.
 _ENDED = {
     Status.COMPLETED: "verdicts",
     Status.FAILED: "no_verdict",
     Status.CANCELLED: "cancelled",
 }
-"""Passed and failed runs add up to the completed ones; rates are of these."""
 _OUTCOMES = {
     "verdicts": (Outcome.PASSED.value, Outcome.FAILED.value),
     "no_verdict": (Outcome.INFRA_FAILED.value,),

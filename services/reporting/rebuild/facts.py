@@ -20,8 +20,8 @@ from services.reporting.rebuild.state import ReplaySource
 
 PAGE_SIZE = 1000
 PAGE_SECONDS = 60.0
+# Facts have no time of publication. Nothing that is folded depends on it: they say when things happened.
 NO_EVENT_TIME = EPOCH
-"""Facts have no time of publication. Nothing that is folded depends on it: they say when things happened."""
 
 CATALOG_SERVICES = (catalog.DESCRIPTOR.services_by_name["CatalogFacts"],)
 EXECUTOR_SERVICES = (executor.DESCRIPTOR.services_by_name["ExecutionFacts"],)

@@ -33,8 +33,8 @@ from services.reporting.rebuild.state import (
 EXPIRE_LIMIT = 1000
 COMPARE_LIMIT = 500
 RECHECKS = 3
+# How many differences of a job are reported; all are counted.
 REPORTED_DIFFERENCES = 1000
-"""How many differences of a job are reported; all are counted."""
 
 log = logs.get(__name__)
 P = ParamSpec("P")
@@ -46,18 +46,18 @@ class RebuildTimings:
     """How long a job waits, in seconds."""
 
     renew_lease: float = 5.0
+    # For the outboxes of executor and catalog to publish what was committed.
     publish: float = 3.0
-    """For the outboxes of executor and catalog to publish what was committed."""
+    # For consumers that make no progress.
     stalled: float = 15.0
-    """For consumers that make no progress."""
+    # Before documents that differ are compared again.
     recheck: float = 0.5
-    """Before documents that differ are compared again."""
+    # For all rechecks of a job together.
     rechecks: float = 15.0
-    """For all rechecks of a job together."""
+    # For readers to leave the generation that served.
     drop: float = 60.0
-    """For readers to leave the generation that served."""
+    # For a dependency that is down.
     retry: float = 120.0
-    """For a dependency that is down."""
     poll: float = 0.5
 
 

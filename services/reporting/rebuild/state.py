@@ -36,8 +36,8 @@ class ReplaySource(StrEnum):
 
 
 REPLAY_SOURCES = tuple(ReplaySource)
+# The first stage of a comparison: the serving generation has to fold what the replay has read already.
 CATCHING_UP = "catching up"
-"""The first stage of a comparison: the serving generation has to fold what the replay has read already."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,11 +14,11 @@ from services.chassis.org_collection import OrgCollection
 from services.chassis.turns import list_in_turns
 from services.reporting.storage.subdocuments import Document
 
+# Of one lookup: decoded it takes some four times as much memory. An answer has at most half of that.
 MOST_BYTES = 32 * 1024**2
-"""Of one lookup: decoded it takes some four times as much memory. An answer has at most half of that."""
 
+# Together they bound the bytes that are kept to 8 MiB, and the values to some three times as much.
 DOCUMENTS_KEPT, LARGEST_KEPT = 4096, 2048
-"""Together they bound the bytes that are kept to 8 MiB, and the values to some three times as much."""
 _CODEC: CodecOptions[Document] = CodecOptions(tz_aware=True, tzinfo=UTC)
 
 T = TypeVar("T")

@@ -49,8 +49,8 @@ from services.reporting.storage.subdocuments import (
     encode_optional,
 )
 
+# `$lt` this selects every document that has the field; the indexes of run lists contain only these.
 END_OF_TIME = datetime(9999, 1, 1, tzinfo=UTC)
-"""`$lt` this selects every document that has the field; the indexes of run lists contain only these."""
 
 K = TypeVar("K")
 V = TypeVar("V")

@@ -21,8 +21,8 @@ from services.chassis.org_collection import OrgCollection
 
 GENERATIONS = "_generations"
 READ_MODELS = "read_models"
+# How long a lookup may use the serving generation that it last read.
 FRESH_SECONDS = 1.0
-"""How long a lookup may use the serving generation that it last read."""
 
 _SUFFIXED = re.compile(r"(.+)\.g([0-9]+)")
 

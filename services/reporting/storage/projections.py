@@ -31,8 +31,8 @@ _ABORTED_CODES = (112, 251, 290, 356)
 
 _WITHOUT_RUNS = tuple(codec for codec in TABLE_CODECS if codec not in (RUNS, EXECUTIONS))
 
+# The driver stops all threads while it encodes or decodes so many.
 DOCUMENTS_AT_ONCE = 500
-"""The driver stops all threads while it encodes or decodes so many."""
 
 
 class MongoProjections:

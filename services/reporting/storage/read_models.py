@@ -36,13 +36,13 @@ from services.reporting.storage.subdocuments import Document, decode_assessment,
 K = TypeVar("K")
 V = TypeVar("V")
 
+# The variants of more tests are found among those of their app.
 TESTS_BY_NAME = 200
-"""The variants of more tests are found among those of their app."""
+# The word for a failure is less than that for a pass.
 _WORST_OF_TEST = {
     "_id": {"build": "$build_id", "test": {"$first": {"$split": ["$test_id", MARK]}}},
     "outcome": {"$min": "$verdict.outcome"},
 }
-"""The word for a failure is less than that for a pass."""
 _OF_TEST = {"build_id": "$_id.build", "verdict": {"outcome": "$outcome"}}
 _VERDICTS = [outcome.value for outcome in Outcome if outcome.verdict]
 

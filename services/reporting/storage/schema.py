@@ -10,8 +10,8 @@ from services.chassis.mongo import Mongo
 from services.reporting.storage.documents import COUNTERS, TABLE_CODECS
 from services.reporting.storage.generations import GENERATIONS, collection_name, read_generations
 
+# Expired runs are in no list, so they are in no index of one.
 _IS_LISTED = {"listed_at": {"$exists": True}}
-"""Expired runs are in no list, so they are in no index of one."""
 _HAS_VERDICT = {"named_verdict.outcome": {"$exists": True}}
 
 

@@ -158,8 +158,8 @@ def holds_attempt(text: str, sought: AttemptQuery) -> bool:
     )
 
 
+# Ends the builds of an encoded history: in a text the quotes would be escaped.
 _ATTEMPTS = '],"attempts":['
-"""Ends the builds of an encoded history: in a text the quotes would be escaped."""
 
 
 @lru_cache(maxsize=256)

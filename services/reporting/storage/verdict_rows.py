@@ -10,8 +10,8 @@ from services.reporting.model.snapshots import Outcome
 from services.reporting.model.tables import LastRun, SourceRevision
 from services.reporting.storage.subdocuments import Document, from_ms
 
+# Bounds the documents of MongoDB, and what is decoded without a pause for others.
 CELLS_AT_ONCE = 1000
-"""Bounds the documents of MongoDB, and what is decoded without a pause for others."""
 VERDICT_FIELDS = ("app_id", "test_id", "build_id", "uploaded_at", "named_verdict", "passed", "failed")
 _SHARED = {
     "app_id": "$app_id",
@@ -30,8 +30,8 @@ _ROW = [
     "$passed",
     "$failed",
 ]
+# The last stage of a pipeline whose documents have `VERDICT_FIELDS`, with a verdict. It pushes no array as it is.
 VERDICT_ROWS: Document = {"$group": {"_id": _SHARED, "rows": {"$push": {"$concatArrays": [_ROW]}}}}
-"""The last stage of a pipeline whose documents have `VERDICT_FIELDS`, with a verdict. It pushes no array as it is."""
 
 
 def decode_verdict_rows(group: Document) -> Sequence[BuildVerdict]:

@@ -21,12 +21,12 @@ from services.reporting.model.tables import CellKey
 from services.reporting.storage.subdocuments import Document
 from services.reporting.storage.verdict_rows import CELLS_AT_ONCE, VERDICT_FIELDS, VERDICT_ROWS, decode_verdict_rows
 
+# Lookups of fewer tests cost no more than a scan.
 FEWEST_TESTS = 20
-"""Lookups of fewer tests cost no more than a scan."""
 _INDEX = ("org_id", "app_id", "test_id", "named_verdict.branch", "named_verdict.outcome")
 _INCLUSIVE = {SearchSide.BEFORE: "$lte", SearchSide.AFTER: "$gte"}
+# The outcome that most places have: searches go back from failures, and forward from passes.
 _OF_PLACE = {SearchSide.BEFORE: Outcome.FAILED, SearchSide.AFTER: Outcome.PASSED}
-"""The outcome that most places have: searches go back from failures, and forward from passes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,15 +27,15 @@ from services.reporting.storage.subdocuments import Document, decode_attempts, d
 from services.reporting.storage.verdict_rows import CELLS_AT_ONCE, VERDICT_FIELDS
 from services.reporting.storage.verdict_scans import FEWEST_TESTS, VerdictScans
 
+# How many builds in a row are skipped as storms, which bounds what a lookup reads.
 STORM_BUILDS_SKIPPED = 10
-"""How many builds in a row are skipped as storms, which bounds what a lookup reads."""
+# MongoDB runs a pipeline on one core and needs about 100 us per cell, so many cells are split into parts.
 PART_SIZE = 500
-"""MongoDB runs a pipeline on one core and needs about 100 us per cell, so many cells are split into parts."""
+# One organisation never keeps all the others waiting: a part and a scan are short, and the next turn is theirs.
 PIPELINES_AT_ONCE, PIPELINES_OF_ORG = 8, 4
-"""One organisation never keeps all the others waiting: a part and a scan are short, and the next turn is theirs."""
 _READ = ("status", "execution_id", "test_id", "app_id", "build_id", "listed_at", "list_item", "variant")
+# The fields of a stored run that `gate_run` reads.
 RUN_FIELDS: Document = dict.fromkeys(_READ, 1)
-"""The fields of a stored run that `gate_run` reads."""
 
 
 class MongoVerdicts:

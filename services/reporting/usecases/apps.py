@@ -50,8 +50,8 @@ class AttachedTests:
     tests: dict[str, TestSnapshot]
 
 
+# The variants of tests, and the assessment of each.
 _Assessed = tuple[KnownVariants, dict[Subject, Assessment]]
-"""The variants of tests, and the assessment of each."""
 
 
 class AppReports:

@@ -31,8 +31,8 @@ from services.reporting.model.tables import CellKey, HistoryKey
 from services.reporting.ports import ReadModels, Verdicts
 
 BuildVerdicts = Mapping[CellKey, BuildVerdict]
+# Histories are large, and thousands of tests may fail on the base branch too.
 HISTORIES_AT_ONCE = 1000
-"""Histories are large, and thousands of tests may fail on the base branch too."""
 
 
 class Breakages:

@@ -13,8 +13,8 @@ from services.reporting.model.text_search import search_pattern
 from services.reporting.ports import CatalogTests, Page, TestFilter
 from services.reporting.usecases.report_sources import ReportSources
 
+# The class of a test without a history.
 NO_HISTORY = Classification.INSUFFICIENT_DATA
-"""The class of a test without a history."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,8 +34,8 @@ from services.reporting.usecases.report_sources import ReportSources
 from services.reporting.usecases.rows import finished_cells, newest_cells, sorted_rows
 
 BUILDS_SEARCHED = 50
+# How many deleted builds of a branch in a row are skipped.
 DELETED_BUILDS_SKIPPED = 10
-"""How many deleted builds of a branch in a row are skipped."""
 NO_BASE = "Base build not found: no earlier build of the same branch, or of {branch}, has a verdict; name one with base"
 OTHER_APP = "The base is a build of another app; only builds of one app can be compared"
 

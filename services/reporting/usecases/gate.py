@@ -11,8 +11,8 @@ from services.reporting.usecases.gate_reasons import GateReasons
 from services.reporting.usecases.poll import Polls
 from services.reporting.usecases.report_sources import ReportSources
 
+# How much of the caller's deadline is left for computing the answer.
 ANSWER_SECONDS = 1.0
-"""How much of the caller's deadline is left for computing the answer."""
 RETRY_AFTER_SECONDS = 2.0
 USUAL_BASE_BRANCH = "main"
 EXPIRED = "Runs of this execution have expired, so its gate can no longer be computed"

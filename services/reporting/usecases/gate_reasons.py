@@ -25,8 +25,8 @@ from services.reporting.model.variants import KnownVariants, Subject
 from services.reporting.usecases.breakages import BaseBranch, Breakages
 from services.reporting.usecases.report_sources import ReportSources
 
+# Failed runs that are looked up together.
 RUNS_AT_ONCE = 2_500
-"""Failed runs that are looked up together."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from services.chassis.context import current
 from services.reporting.usecases.report_turns import ReportTurns
 
 POLL_SECONDS = 0.02
+# The most that one read is about; what more callers wait for is read after it.
 KEYS_AT_ONCE = 100
-"""The most that one read is about; what more callers wait for is read after it."""
 T = TypeVar("T")
 
 

@@ -5,8 +5,8 @@ from contextlib import AbstractAsyncContextManager
 from services.chassis.context import current
 from services.chassis.fair_turns import FairTurns
 
+# A turn at polling has a pause in it (see Polls), so these are also bounds on the reads a second.
 POLLS_AT_ONCE, POLLS_OF_ORG = 10, 3
-"""A turn at polling has a pause in it (see Polls), so these are also bounds on the reads a second."""
 
 
 class ReportTurns:

@@ -20,8 +20,8 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> ObjectStore:
     return ObjectStore.open("memory:///" if request.param == "memory" else (tmp_path / "new folder").as_uri())
 
 
+# Of several parts.
 CONTENT = b"".join(bytes([number]) * MIB for number in range(2 * PART_BYTES // MIB + 1))
-"""Of several parts."""
 
 
 @pytest.fixture

@@ -24,14 +24,14 @@ from services.executor.worker.processes.pool import AttemptProcesses
 from tests.fakes.attempt_processes import LIMITS
 from tests.fakes.devices import FakeEvidence
 
+# For tests of what crosses the border between worker and process; the messages are the same in tasks.
 IN_BOTH = pytest.mark.parametrize("processes", ["tasks", "processes"], indirect=True)
-"""For tests of what crosses the border between worker and process; the messages are the same in tasks."""
 MODELS = LlmConfig(primary_model="main")
 NEVER = RunConfig(fallback_trigger=FallbackTrigger.NEVER)
 
 
+# A step that computes for ten seconds and more on the crowded app.
 BUSY = {"repeat": {"times": 900, "commands": [{"assertNotVisible": "Nothing"}, {"assertNotVisible": "Nobody"}]}}
-"""A step that computes for ten seconds and more on the crowded app."""
 
 
 def app(elements: int, text: str = "Row", **others: str) -> Build:

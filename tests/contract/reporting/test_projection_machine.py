@@ -59,10 +59,10 @@ class Outcome(Enum):
     """What becomes of a transaction."""
 
     COMMITTED = "committed"
+    # It failed, and nothing of it is there.
     LOST = "lost"
-    """It failed, and nothing of it is there."""
+    # It was committed, but the answer was lost.
     UNSURE = "unsure"
-    """It was committed, but the answer was lost."""
 
 
 class StoreUnavailable(Exception):

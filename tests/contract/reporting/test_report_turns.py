@@ -17,8 +17,8 @@ from tests.contract.reporting.store import MongoStore, StoredCiStory
 from tests.eventually import stop
 from tests.fakes.reporting_story import APP
 
+# A revision that reporting does not have.
 LATER = 1_000_000
-"""A revision that reporting does not have."""
 
 Report = Callable[[StoredCiStory, BuildRef, int | None], Awaitable[Any]]
 

@@ -38,10 +38,10 @@ name: Open the basket
 
 ROOT = Path(__file__).parents[3]
 OURS = ("MOBILETEST_", "CI", "BUILD_", "GITHUB_", "GITLAB_", "NO_COLOR", "COLUMNS")
+# What programs get of the environment: nothing that the command would use.
 INHERITED = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
-"""What programs get of the environment: nothing that the command would use."""
+# Held by the one command that may change what belongs to the process.
 _process = threading.Lock()
-"""Held by the one command that may change what belongs to the process."""
 
 
 @dataclass(frozen=True)

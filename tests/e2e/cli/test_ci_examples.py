@@ -32,13 +32,13 @@ FLOW = "appId: com.example.shop\nname: Log in\n---\n- launchApp\n- assertVisible
 BROKEN = FLOW.replace("assertVisible: Log in", "extendedWaitUntil: {visible: Nothing, timeout: 50}")
 HOSTILE = 'it\'s "a" $(touch executed) `touch executed`; touch executed & * \\'
 
+# The command from this checkout, an installer that notes what it was asked for, and `python3 -m venv`.
 PROGRAMS = {
     "mobiletest": '#!/bin/sh\nexec {python} -m mobiletest_cli "$@"\n',
     "pip": "#!/bin/sh\nfor last; do :; done\nprintf '%s\\n' \"$last\" >>{folder}/installed\n",
     "python3": '#!/bin/bash\n[ "$1" = -c ] && exec {python} "$@"\n'
     'for last; do :; done\nmkdir -p "$last/bin"\ncp {folder}/{pip,mobiletest} "$last/bin"\n',
 }
-"""The command from this checkout, an installer that notes what it was asked for, and `python3 -m venv`."""
 
 
 @dataclass

@@ -11,8 +11,8 @@ from tests.e2e.cli.conftest import BROKEN, Shell
 from tests.e2e.cli.test_mcp import agent_of
 from tests.e2e.client import Api
 
+# Addresses, and paths that look like some.
 LINK = re.compile(r"https?://[^\s<>\"')\]]+|(?<=[\s(\"])/(?:api|executions)/[^\s<>\"')\]]+")
-"""Addresses, and paths that look like some."""
 
 
 @pytest.fixture

@@ -19,8 +19,8 @@ from tests.fault.executor.test_workers import check_history, long_workflow
 from tests.integration.executor.catalog_server import Shelf
 
 RUNS = 6
+# Long enough for a loaded machine, and shorter than a run.
 RENEWED_SECONDS = 5.0
-"""Long enough for a loaded machine, and shorter than a run."""
 SLACK = timedelta(seconds=5)
 
 

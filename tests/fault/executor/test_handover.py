@@ -18,8 +18,8 @@ from tests.integration.executor.catalog_server import Shelf
 from tests.integration.executor.conftest import Client
 
 FREEZES = int(os.environ.get("KILLS", "3"))
+# A worker gives its runs 5 seconds less: many times what the short run needs, less than the long one can take.
 GRACE_SECONDS = 15
-"""A worker gives its runs 5 seconds less: many times what the short run needs, less than the long one can take."""
 
 
 async def _under_way(client: Client, execution_id: str) -> str:

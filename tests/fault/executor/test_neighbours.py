@@ -24,10 +24,10 @@ BURNERS = int(os.environ.get("BURNERS", "3"))
 ELEMENTS = int(os.environ.get("ELEMENTS", "2000"))
 IDLE_RUNS = int(os.environ.get("IDLE_RUNS", "5"))
 SESSION_SECONDS = 6
+# Logged by each platform's consumer. A worker is ready, and searches for runs, before the broker has let it in.
 JOINED = "kafka_partitions_assigned"
-"""Logged by each platform's consumer. A worker is ready, and searches for runs, before the broker has let it in."""
+# Longer than the leases and twice a session in Kafka, at whose ends a worker that is kept from working is noticed.
 BURNING_SECONDS = float(os.environ.get("BURNING", "15"))
-"""Longer than the leases and twice a session in Kafka, at whose ends a worker that is kept from working is noticed."""
 
 
 def burning_workflow(shelf: Shelf) -> str:

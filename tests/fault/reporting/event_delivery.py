@@ -10,8 +10,8 @@ from services.chassis.events import Event
 from tests.fault.reporting.event_generator import EventGenerator
 
 COPIES = (1,) * 85 + (2,) * 9 + (3,) * 3 + (4,) * 2 + (5,)
+# How many events later one may come: mostly, sometimes, and seldom (a day's worth).
 NEAR, FAR, LATE = 2_000, 20_000, 60_000
-"""How many events later one may come: mostly, sometimes, and seldom (a day's worth)."""
 
 
 def delivered(generator: EventGenerator) -> Iterator[Event]:

@@ -21,8 +21,8 @@ from tests.eventually import eventually
 from tests.integration.chassis.consuming import consumer_of, consuming
 from tests.unit.chassis.samples import an_event
 
+# What a broker takes by default: message.max.bytes.
 APACHE_KAFKA_BYTES = 1_048_588
-"""What a broker takes by default: message.max.bytes."""
 
 
 @dataclass

@@ -46,12 +46,12 @@ class Shelf:
     files: dict[str, bytes] = field(default_factory=dict)
     secrets: dict[str, str] = field(default_factory=dict)
     address: str = ""
+    # The parts of plans that are too large for one answer, by workflow id.
     parts: dict[str, list[resolution_pb2.ResolveRunsResponse]] = field(default_factory=dict)
-    """The parts of plans that are too large for one answer, by workflow id."""
+    # How many plans were asked for in each call for several.
     batches: list[int] = field(default_factory=list)
-    """How many plans were asked for in each call for several."""
+    # Whether several plans are too large for one answer.
     too_large_together: bool = False
-    """Whether several plans are too large for one answer."""
 
     def build(self, content: bytes) -> str:
         """The id of a new build with this file."""

@@ -31,10 +31,11 @@ TESTS: list[Row] = [
 ]
 APPS: list[Row] = yaml.safe_load((EXAMPLES / "apps.yaml").read_text())
 
+# Of a test that fails; runs that pass are repeated with the cache.
 RUNS = 2
-"""Of a test that fails; runs that pass are repeated with the cache."""
 RUNS_OF_FLAKY = 8
 FLAKY = {None, "assertion_failed"}
+# How tests end on builds on which they do not always pass: the category of the failure, or None where they pass.
 ENDS: dict[tuple[str, str, str], set[str | None]] = {
     ("Android", "1.1.0", "Check out"): {"assertion_failed"},
     ("Android", "1.1.0", "Check out, in commands"): {"step_timeout"},
@@ -43,7 +44,6 @@ ENDS: dict[tuple[str, str, str], set[str | None]] = {
     ("Android", "1.2.0", "Add to cart"): FLAKY,
     ("iOS", "1.2.0", "Add to cart"): FLAKY,
 }
-"""How tests end on builds on which they do not always pass: the category of the failure, or None where they pass."""
 
 CASES = [
     pytest.param(app, test, id=f"{app['platform']}-{test['name']}")

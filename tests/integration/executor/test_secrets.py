@@ -13,8 +13,8 @@ from tests.fakes.llm import FakeEndpoint, call
 from tests.integration.executor.catalog_server import Shelf
 
 CANARY = "canary-7f3a9"
+# Where tests are stored as they were written.
 DEFINITIONS = ("plans",)
-"""Where tests are stored as they were written."""
 
 
 def steps_with(name: str, **env: str) -> list[Any]:

@@ -21,8 +21,8 @@ from tests.integration.gateway.conftest import Answer, Client
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 CONTENT = bytes(range(256)) * 40
+# In names of tests, which must be the same in every process.
 AN_ID = "5f0c2a8e-3b1d-4f6a-9c7e-8d2b4a6c0e13"
-"""In names of tests, which must be the same in every process."""
 IDENTITY = {"Accept-Encoding": "identity"}
 GZIP = {"Accept-Encoding": "gzip"}
 

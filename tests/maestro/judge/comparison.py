@@ -7,8 +7,8 @@ from tests.maestro.judge.flows import ANY_APP, Action, JudgedFlow, Outcome
 
 PIXELS = 1
 MILLISECONDS = 1
+# Of flows that type what is another text each time.
 _RANDOM = ("inputRandom", "faker.", "Math.random", "Date")
-"""Of flows that type what is another text each time."""
 
 
 def difference(flow: JudgedFlow, maestro: Outcome, ours: Outcome) -> str:

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 Verdict: TypeAlias = Literal["passed", "failed", "refused", "unfinished"]
+# A name and its arguments: ["tap", 270, 480].
 Action: TypeAlias = Sequence[object]
-"""A name and its arguments: ["tap", 270, 480]."""
 
+# The app under test of a flow whose header does not name it, or by variables.
 ANY_APP = "*"
-"""The app under test of a flow whose header does not name it, or by variables."""
 
 NO_SCREEN = '<hierarchy rotation="0" width="540" height="960"/>'
 

@@ -22,6 +22,7 @@ from tests.unit.automation.attempts import failure_of
 
 FOLDER = Path(__file__).parent / "flows" / "maestro"
 FLOWS = {path.stem: path.read_text() for path in sorted(FOLDER.glob("*.yaml"))}
+# What these files need is not here: a field, a link, Android's ids on iOS, a model.
 ELSEWHERE = {
     ("page", "android"): Category.ELEMENT_NOT_FOUND,
     ("page", "ios"): Category.ELEMENT_NOT_FOUND,
@@ -31,7 +32,6 @@ ELSEWHERE = {
     ("questions", "android"): Category.CONFIG_INVALID,
     ("questions", "ios"): Category.CONFIG_INVALID,
 }
-"""What these files need is not here: a field, a link, Android's ids on iOS, a model."""
 
 
 async def run(steps: object, platform: str = "android") -> AttemptResult:

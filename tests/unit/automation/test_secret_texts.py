@@ -243,8 +243,8 @@ async def test_the_step_cache_stores_nothing_of_a_screen_that_shows_a_secret() -
     assert "log in" not in repr(store.cached).casefold()
 
 
+# A secret of 21 characters, the first two of which are nowhere else.
 LONG = "Qz7-horse-battery-21c"
-"""A secret of 21 characters, the first two of which are nowhere else."""
 
 
 def label(text: str) -> Element:

@@ -15,8 +15,8 @@ from tests.hostile_texts import ANYTHING, commands, controls
 
 KEY = "mt_abcdefghijkl_0123456789abcdefghijABCDEFGHIJ01Zx9Yw8"
 TOKEN = KEY.replace("mt_", "ms_")
+# The colors of the console format.
 _STYLES = re.compile(r"\x1b\[[0-9;]*m")
-"""The colors of the console format."""
 
 
 @pytest.fixture(autouse=True)

@@ -17,8 +17,8 @@ from services.chassis.unreadable_records import UnreadableRecords, skip_unreadab
 PLACE = TopicPartition("t", 0)
 GOOD, NO_TEXT = "good", "no text"
 
+# Its records, GOOD or NO_TEXT, and whether its checksum is wrong.
 Batch = tuple[Sequence[str], bool]
-"""Its records, GOOD or NO_TEXT, and whether its checksum is wrong."""
 
 
 class NoText(str):

@@ -14,8 +14,8 @@ from mobiletest_cli.app import build_app
 
 ROOT = Path(__file__).parents[3]
 CLI = ROOT / "cli" / "mobiletest_cli"
+# Options of other programs that hints name.
 OTHERS = {"--keepParent"}
-"""Options of other programs that hints name."""
 _CALL = re.compile(r"(^|[`>\"'(:] ?)mobiletest ([a-z][a-z-]*)((?: [a-z][a-z-]*)*)([^\n`<|]*)", re.M)
 _MODULE = re.compile(r"python -m ((?:services|deploy|benchmarks)[\w.]*\w)([^\n`|#)\"]*)")
 _OPTION = re.compile(r"(?<![\w-])--[A-Za-z][\w-]*")

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 CLI = Path(__file__).parents[3] / "cli" / "mobiletest_cli"
+# Packages of the services, which print nothing: they are linked into the command line.
 SHARED = ("flows", "app_files")
-"""Packages of the services, which print nothing: they are linked into the command line."""
 OUTPUT = "output.py"
 MODULES = {"click", "getpass", "logging", "rich", "traceback", "warnings"}
+# Says how wide a text is.
 ALLOWED_MODULES = {"rich.cells"}
-"""Says how wide a text is."""
 CALLS = {"print", "input"}
 OF_SYS = {"stdout", "stderr", "__stdout__", "__stderr__", "displayhook", "excepthook"}
 OF_TYPER = {"echo", "secho", "prompt", "confirm", "echo_via_pager", "progressbar"}

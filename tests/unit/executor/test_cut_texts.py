@@ -8,6 +8,7 @@ ROOT = Path(__file__).parents[3]
 AUTOMATION = "automation"
 OF_ATTEMPTS = (AUTOMATION, "services/executor/pools", "services/executor/worker", "services/executor/resolver_child.py")
 
+# Slices of lists and tuples.
 NO_TEXTS = {
     "automation/commands/selector_search.py": {
         "found[:1 + _OTHERS_NAMED]",
@@ -36,7 +37,6 @@ NO_TEXTS = {
     },
     "automation/flows/workspace_media.py": {"tuple({**self._files, **self._sent}.values())[:FILES_LIMIT]"},
 }
-"""Slices of lists and tuples."""
 
 SHOWN_TO_NOBODY = {
     "automation/devices/simulated/model_file.py": {"content[:1024]", "content[:BYTES_LIMIT]"},

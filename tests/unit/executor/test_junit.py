@@ -132,11 +132,11 @@ def test_junitparser_reads_the_same_results() -> None:
     assert reruns[1:4] == [["FlakyFailure"], ["RerunFailure", "RerunError"], ["FlakyFailure", "FlakyError"]]
 
 
+# The order of a testcase's elements in Maven Surefire's schema, which has no properties.
 SUREFIRE = (
     *("properties", "failure", "rerunFailure", "flakyFailure", "skipped", "error", "rerunError", "flakyError"),
     *("system-out", "system-err"),
 )
-"""The order of a testcase's elements in Maven Surefire's schema, which has no properties."""
 
 
 def test_elements_and_times_follow_the_surefire_schema() -> None:

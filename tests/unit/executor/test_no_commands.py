@@ -11,19 +11,19 @@ from mobiletest_automation.flows.loader import load_flow
 from mobiletest_automation.flows.nodes import DocumentError
 
 ROOT = Path(__file__).parents[3]
+# But for what starts functions of our own modules, whose names no tenant gives, and their fork server.
 SOURCES = sorted(
     path
     for folder in ("services/executor", "automation/mobiletest_automation", "services/chassis")
     for path in (ROOT / folder).rglob("*.py")
     if path.name not in ("child_process.py", "process_isolation.py")
 )
-"""But for what starts functions of our own modules, whose names no tenant gives, and their fork server."""
 MODULES = {"subprocess", "pty", "multiprocessing", "ctypes", "cffi", "code", "codeop", "runpy", "pickle", "marshal"}
 CALLS = {"eval", "exec", "compile", "__import__"}
 ATTRIBUTES = {"create_subprocess_exec", "create_subprocess_shell"}
 ATTRIBUTES |= {"unsafe_load", "full_load", "UnsafeLoader", "FullLoader"}
+# A module without any of them is not parsed.
 WORDS = re.compile(rf"\b(?:os|{'|'.join(MODULES | CALLS | ATTRIBUTES)})\b")
-"""A module without any of them is not parsed."""
 OF_OS = ("system", "popen", "fork", "posix_spawn", "exec", "spawn")
 
 

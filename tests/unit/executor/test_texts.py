@@ -22,8 +22,8 @@ from mobiletest_automation.outside_texts import parse_json, readable_xml
 from mobiletest_automation.screen.page_source.reader import read_xml
 from mobiletest_automation.secret_texts import SecretTexts
 
+# Lone surrogates, NUL and non-characters too.
 ANY = st.text(st.characters(exclude_categories=()) | st.sampled_from("\0\ud83d\ude00\ufffe\uffff\x1b"))
-"""Lone surrogates, NUL and non-characters too."""
 SECRETS = st.lists(st.text("abc<é\n", min_size=3, max_size=12), max_size=3)
 
 

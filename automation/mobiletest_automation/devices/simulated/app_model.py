@@ -12,9 +12,10 @@ from mobiletest_automation.screen.elements import Role
 
 State: TypeAlias = Mapping[str, Value]
 
+# Prefix of the variables that hold permissions: allow, deny or unset.
 PERMISSION = "permission."
-"""Prefix of the variables that hold permissions: allow, deny or unset."""
 
+# Variables of the device with their initial values. No effect can set them.
 DEVICE: State = {
     "device.orientation": "portrait",
     "device.rotation": 0,
@@ -23,13 +24,12 @@ DEVICE: State = {
     "device.airplane_mode": False,
     "device.dark_mode": False,
 }
-"""Variables of the device with their initial values. No effect can set them."""
 
 ALWAYS = parse_condition("true")
 NEVER = parse_condition("false")
 
+# Characters of a filled-in text: a model may double a variable with each tap.
 FILLED_LIMIT = 4_000
-"""Characters of a filled-in text: a model may double a variable with each tap."""
 
 _PLACEHOLDER = re.compile(r"\{\{|\}\}|\{(\w+(?:\.\w+)?)\}", re.UNICODE)
 
@@ -115,8 +115,8 @@ class EventOutcome:
     chance: float = 1.0
 
 
+# The first one that applies happens.
 EventOutcomes: TypeAlias = tuple[EventOutcome, ...]
-"""The first one that applies happens."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,11 +33,11 @@ from mobiletest_automation.flows.values import to_text
 from mobiletest_automation.model.failures import Category
 from mobiletest_automation.screen.elements import Bounds, Element, Point, Role
 
+# Characters that a field takes.
 _FIELD_LIMIT = 20_000
-"""Characters that a field takes."""
 
+# A movement of fewer pixels is not a swipe.
 _MIN_SWIPE = 24
-"""A movement of fewer pixels is not a swipe."""
 
 
 class SimulatedDevice:

@@ -26,6 +26,7 @@ from mobiletest_automation.flows.nodes import DocumentError, Node, quote, read_o
 from mobiletest_automation.flows.values import ExpressionError
 from mobiletest_automation.screen.elements import Role
 
+# Types of elements.
 TYPES = {
     "button": Role.BUTTON,
     "link": Role.LINK,
@@ -44,10 +45,9 @@ TYPES = {
     "dialog": Role.DIALOG,
     "progress": Role.PROGRESS,
 }
-"""Types of elements."""
 
+# Elements of an app, which are all rendered whenever a test looks at their screen.
 ELEMENTS_LIMIT = 2_000
-"""Elements of an app, which are all rendered whenever a test looks at their screen."""
 
 EVENTS = ("tap", "double_tap", "long_press", "enter", "swipe_left", "swipe_right")
 EFFECTS = ("go", "back", "set", "add", "crash", "freeze", "nothing")

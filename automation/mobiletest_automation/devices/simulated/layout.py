@@ -10,8 +10,8 @@ from mobiletest_automation.screen.elements import Bounds, Point, Role
 WIDTH = 360
 HEIGHT = 640
 SCREEN = Bounds(0, 0, WIDTH, HEIGHT)
+# The height of the title bar.
 BAR = 56
-"""The height of the title bar."""
 
 _MARGIN = 8
 _HEIGHTS = {Role.TEXT: 32, Role.LINK: 32, Role.HEADING: 44, Role.IMAGE: 96}

@@ -21,8 +21,8 @@ from mobiletest_automation.flows.nodes import Node, read_optional
 from mobiletest_automation.flows.texts import well_formed
 from mobiletest_automation.flows.values import Value
 
+# The key by which a YAML text is an app model.
 MARK = "app_model"
-"""The key by which a YAML text is an app model."""
 
 BYTES_LIMIT = 512 * 1024
 BOUNDS = Limits(characters=BYTES_LIMIT, depth=20, values=50_000)

@@ -122,8 +122,8 @@ def _ios(element: Element) -> dict[str, str]:
 
 
 _ROOTS = {"android": ("hierarchy", "class"), "ios": ("AppiumAUT", "type")}
+# Characters that XML cannot hold.
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-"""Characters that XML cannot hold."""
 
 
 def to_xml(root: Element, platform: str) -> str:
@@ -150,10 +150,10 @@ _PAPER = (250, 250, 250)
 _INK = (60, 60, 70)
 _FADED = (190, 190, 195)
 _CHECKED = (52, 168, 83)
+# Of the shades of characters, from 0 to 255.
 _FAINTEST = 96
-"""Of the shades of characters, from 0 to 255."""
+# The height of a text in pixels.
 _LINE = 18
-"""The height of a text in pixels."""
 _FONT = ImageFont.load_default(14)
 _FILLS = {
     Role.BUTTON: (66, 133, 244),

@@ -53,8 +53,8 @@ class DeviceLog:
         return text
 
 
+# How long the system waits for a frozen app before it reports that the app is not responding.
 PATIENCE_SECONDS = 5.0
-"""How long the system waits for a frozen app before it reports that the app is not responding."""
 
 
 @dataclass(slots=True)

@@ -71,6 +71,7 @@ def _between(start: Point, end: Point, share: float) -> Point:
 BACKSPACE = "\ue003"
 END = "\ue010"
 
+# A browser's keyboard (W3C WebDriver, normalised key values). As on phones, delete deletes backwards.
 WEB_KEYS: Mapping[str, str] = {
     "enter": "\ue007",
     "return": "\ue007",
@@ -91,11 +92,11 @@ WEB_KEYS: Mapping[str, str] = {
     "home": "\ue011",
     "end": END,
 }
-"""A browser's keyboard (W3C WebDriver, normalised key values). As on phones, delete deletes backwards."""
 
+# Characters of a text that are typed as keys.
 TYPED_KEYS: Mapping[str, str] = {"\n": WEB_KEYS["enter"], "\r": WEB_KEYS["enter"], "\t": WEB_KEYS["tab"]}
-"""Characters of a text that are typed as keys."""
 
+# android.view.KeyEvent's KEYCODE_*.
 ANDROID_KEYS: Mapping[str, int] = {
     "home": 3,
     "back": 4,
@@ -150,11 +151,11 @@ ANDROID_KEYS: Mapping[str, int] = {
     "tv input hdmi 2": 244,
     "tv input hdmi 3": 245,
 }
-"""android.view.KeyEvent's KEYCODE_*."""
 
+# Buttons of `mobile: pressButton` of the XCUITest driver.
 IOS_BUTTONS: Mapping[str, str] = {"home": "home", "volume up": "volumeup", "volume down": "volumedown"}
-"""Buttons of `mobile: pressButton` of the XCUITest driver."""
 
+# Keys of an iPhone's keyboard, which are typed into the focused field.
 IOS_KEYS: Mapping[str, str] = {
     "enter": "\n",
     "return": "\n",
@@ -165,7 +166,6 @@ IOS_KEYS: Mapping[str, str] = {
     "backspace": "\b",
     "delete": "\b",
 }
-"""Keys of an iPhone's keyboard, which are typed into the focused field."""
 
 
 def plain_key(name: str) -> str:

@@ -21,6 +21,7 @@ from mobiletest_automation.web_addresses import PUBLIC_ONLY, AddressPolicy
 _FULL_SPEED: Mapping[str, Json] = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?!\d)", re.ASCII)
 BLANK = "about:blank"
+# Names of permissions, and their names in Browser.grantPermissions.
 _PERMISSIONS = {
     "camera": "videoCapture",
     "clipboard": "clipboardReadWrite",
@@ -30,7 +31,7 @@ _PERMISSIONS = {
     "motion": "sensors",
     "notifications": "notifications",
 }
-"""Names of permissions, and their names in Browser.grantPermissions."""
+# Names of permissions, and their names in Browser.setPermission.
 _DESCRIPTORS = {
     "camera": ("camera",),
     "clipboard": ("clipboard-read", "clipboard-write"),
@@ -40,7 +41,6 @@ _DESCRIPTORS = {
     "motion": ("accelerometer", "gyroscope", "magnetometer"),
     "notifications": ("notifications",),
 }
-"""Names of permissions, and their names in Browser.setPermission."""
 _SETTINGS = {
     **dict.fromkeys(("allow", "always", "inuse", "limited"), "granted"),
     **dict.fromkeys(("deny", "never"), "denied"),

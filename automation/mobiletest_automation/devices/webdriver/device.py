@@ -31,8 +31,8 @@ from mobiletest_automation.screen.elements import Bounds, Element, Point
 
 CLOSE_SECONDS = 15.0
 LOG_LIMIT = 256 * 1024
+# Milliseconds from 1970 to the year 10000.
 _LAST_TIME = 253_402_300_800_000
-"""Milliseconds from 1970 to the year 10000."""
 
 
 class AppControl(Protocol):

@@ -26,8 +26,8 @@ LOOK_SECONDS = 60.0
 PAGE_SECONDS = 60.0
 INSTALL_SECONDS = 300.0
 
+# chromedriver answers null when a dialog opens, or the document is replaced, while the script runs.
 SCRIPT_TRIES = 3
-"""chromedriver answers null when a dialog opens, or the document is replaced, while the script runs."""
 
 
 class DriverSession:

@@ -26,9 +26,10 @@ REPLY_LIMIT = 64 * 1024 * 1024
 MESSAGE_LIMIT = 500
 CONNECT_SECONDS = 10.0
 OPEN_ALERT = "unexpected alert open"
+# Less than the 5 s of Node.js, so that a connection is not reused while the hub closes it.
 KEEP_ALIVE_SECONDS = 4.0
-"""Less than the 5 s of Node.js, so that a connection is not reused while the hub closes it."""
 
+# Categories of the protocol's error codes; every other error is the driver's, and so the device's.
 _CATEGORIES: Mapping[str, Category] = {
     "invalid session id": Category.SESSION_LOST,
     "session not created": Category.DEVICE_UNAVAILABLE,
@@ -48,7 +49,6 @@ _CATEGORIES: Mapping[str, Category] = {
     "unknown method": Category.SCRIPT_ERROR,
     "unsupported operation": Category.SCRIPT_ERROR,
 }
-"""Categories of the protocol's error codes; every other error is the driver's, and so the device's."""
 
 _CRASHED = re.compile(r"tab crashed|page crash|has crashed|app.{0,40}not running", re.IGNORECASE | re.ASCII)
 _SESSION_LOST = re.compile(
@@ -57,10 +57,10 @@ _SESSION_LOST = re.compile(
     r"|session.{0,20}(terminated|not started|does not exist)",
     re.IGNORECASE | re.ASCII,
 )
+# What chromedriver says of an exception in a script, and of a page that has replaced what returns its value.
 BROKEN_BY_PAGE = re.compile(
     r"javascript error|call function result|callFunctionOn threw|cannot deserialize the result value", re.ASCII
 )
-"""What chromedriver says of an exception in a script, and of a page that has replaced what returns its value."""
 
 MASK = "(hub)"
 _ADDRESS = re.compile(

@@ -28,12 +28,12 @@ from mobiletest_automation.screen.page_source.html_semantics import (
 )
 
 _MALFORMED = "its answer is malformed"
+# Pixels from the screen; browsers lay nothing out beyond 2^25.
 _FARTHEST = 1e9
-"""Pixels from the screen; browsers lay nothing out beyond 2^25."""
+# Characters of an element's inner text; a longer text is not a name.
 TEXT_LIMIT = 300
-"""Characters of an element's inner text; a longer text is not a name."""
+# Lengths of attributes and of texts at which page.js cuts.
 CUT_AT = (300, 2_000)
-"""Lengths of attributes and of texts at which page.js cuts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,8 @@ from mobiletest_automation.model.unclean_devices import DeviceChange, DeviceSett
 from mobiletest_automation.web_addresses import web_host
 
 CHECK_EVERY_SECONDS = 1.0
+# Characters of file names that would need quotes on a phone.
 _FORBIDDEN = re.compile(r"[^A-Za-z0-9._-]")
-"""Characters of file names that would need quotes on a phone."""
 
 
 class PhoneApp:

@@ -18,18 +18,18 @@ class PhoneCommands(ABC):
 
     platform: ClassVar[str]
     log_type: ClassVar[str]
+    # The driver's name of an argument with an app's id.
     id_argument: ClassVar[str]
-    """The driver's name of an argument with an app's id."""
+    # The system's browsers whose data can be deleted, so that tests of several organisations may use them.
     browsers: ClassVar[frozenset[str]]
-    """The system's browsers whose data can be deleted, so that tests of several organisations may use them."""
+    # The system's browser whose data cannot be deleted.
     lasting_browser: ClassVar[str | None] = None
-    """The system's browser whose data cannot be deleted."""
+    # The browser that opens links on request.
     link_browser: ClassVar[str | None] = None
-    """The browser that opens links on request."""
+    # Other apps of the system that tests may start.
     system_apps: ClassVar[frozenset[str]]
-    """Other apps of the system that tests may start."""
+    # Whether media that were added can be removed again.
     removes_media: ClassVar[bool] = True
-    """Whether media that were added can be removed again."""
     list_arguments: ClassVar[Mapping[str, Json]] = {}
 
     def __init__(self, driver: DriverSession) -> None:

@@ -30,13 +30,13 @@ from mobiletest_automation.model.failures import Category
 log = logs.get(__name__)
 
 CLEAN_ORPHAN_SECONDS = 12.0
+# How long to wait for a session after its caller gave up, to delete it when it comes.
 LATE_SECONDS = 900.0
-"""How long to wait for a session after its caller gave up, to delete it when it comes."""
+# How long a cancelled caller waits for the cleanup, which then continues in the background.
 CANCELLED_SECONDS = 1.0
-"""How long a cancelled caller waits for the cleanup, which then continues in the background."""
 DELETE_SECONDS = 20.0
+# Milliseconds, less than the timeout of a command, so that a slow page is not blamed on the hub.
 PAGE_TIMEOUTS: Mapping[str, Json] = {"pageLoad": 25_000, "script": 25_000}
-"""Milliseconds, less than the timeout of a command, so that a slow page is not blamed on the hub."""
 
 _NO_APP = re.compile(
     r"does not exist or is not accessible|INSTALL_FAILED|INSTALL_PARSE_FAILED|not installed|could not be installed"
@@ -48,8 +48,8 @@ _NO_START = re.compile(
     re.IGNORECASE | re.ASCII,
 )
 
+# Cleanup of sessions in the background.
 _unfinished: set[asyncio.Task[None]] = set()
-"""Cleanup of sessions in the background."""
 
 
 async def open_device(

@@ -20,8 +20,8 @@ from mobiletest_automation.flows.device_commands import (
     SetPermissions,
 )
 
+# Why the device cannot carry out a command; "" if it can, or if only trying shows it.
 Unsupported: TypeAlias = Callable[[BaseCommand], str]
-"""Why the device cannot carry out a command; "" if it can, or if only trying shows it."""
 
 _SIMULATOR = re.compile(r"[0-9A-F]{8}-[0-9A-F]{4}-[0-9A-F]{4}-[0-9A-F]{4}-[0-9A-F]{12}", re.IGNORECASE | re.ASCII)
 _IPHONE = re.compile(r"[0-9a-f]{40}|[0-9A-F]{8}-[0-9A-F]{16}", re.IGNORECASE | re.ASCII)

@@ -8,10 +8,9 @@ from mobiletest_automation.devices.recording import FrameRecorder
 from mobiletest_automation.devices.webdriver.driver_session import DriverSession
 from mobiletest_automation.devices.webdriver.hub_connection import DriverError, HubUnreachable, Json
 
+# A video ends after this time; with the bit rate, that bounds its size. Android makes longer ones of parts, which its
+# driver cannot join without ffmpeg.
 VIDEO_SECONDS = 180
-"""A video ends after this time; with the bit rate, that bounds its size. Android makes longer ones of parts, which its
-driver cannot join without ffmpeg.
-"""
 BIT_RATE = 1_000_000
 START_SECONDS = 60.0
 STOP_SECONDS = 120.0

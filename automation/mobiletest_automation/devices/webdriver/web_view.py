@@ -23,8 +23,8 @@ from mobiletest_automation.screen.elements import Bounds, Element, Point, Role
 
 SNAPSHOT_LIMIT = 16
 UNCOVERED_WITHIN_SECONDS = 3.0
+# A longer text is inserted at once, because each key takes milliseconds.
 PASTED_CHARACTERS = 300
-"""A longer text is inserted at once, because each key takes milliseconds."""
 _PAUSE_SECONDS = 0.05
 _ANSWERS = {actions.WEB_KEYS["enter"]: "accept", actions.WEB_KEYS["escape"]: "dismiss"}
 

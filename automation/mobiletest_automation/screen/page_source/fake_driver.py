@@ -13,6 +13,7 @@ from mobiletest_automation.screen.page_source.nodes import (
 )
 
 PREFIX = "Mock"
+# A MockTextField is a text: the driver types into a MockInputField only.
 _ROLES: Mapping[str, Role] = {
     **dict.fromkeys(("AppiumAUT", "app"), Role.SCREEN),
     "Button": Role.BUTTON,
@@ -32,7 +33,6 @@ _ROLES: Mapping[str, Role] = {
     **dict.fromkeys(("Alert", "Dialog", "alert"), Role.DIALOG),
     **dict.fromkeys(("Progress", "ProgressBar"), Role.PROGRESS),
 }
-"""A MockTextField is a text: the driver types into a MockInputField only."""
 
 _HEAD = frozenset({"head", "title", "script", "style"})
 

@@ -7,11 +7,11 @@ from mobiletest_automation.flows.texts import cut
 from mobiletest_automation.screen.page_source.html_semantics import is_hidden
 from mobiletest_automation.screen.page_source.nodes import SourceNode, SourceTooLarge
 
+# Characters of the inner text of an element; the text directly inside an element without others is not cut.
 TEXT_LIMIT = 10_000
-"""Characters of the inner text of an element; the text directly inside an element without others is not cut."""
 
+# Characters of the inner texts of all elements together, which grow with the depth of a page.
 ALL_TEXTS_LIMIT = 20_000_000
-"""Characters of the inner texts of all elements together, which grow with the depth of a page."""
 
 INLINE = frozenset(("a", "abbr", "b", "button", "cite", "code", "em", "i", "img", "input", "kbd", "label", "mark"))
 INLINE |= {"meter", "output", "progress", "q", "s", "select", "small", "span", "strong", "sub", "sup", "svg", "td"}

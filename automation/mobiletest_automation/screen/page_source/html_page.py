@@ -84,8 +84,8 @@ def _bounding_box(boxes: list[Bounds]) -> Bounds:
     return Bounds(left, top, right - left, bottom - top)
 
 
+# Characters of a name that comes from other elements; several elements may have the same.
 LABEL_LIMIT = 1_000
-"""Characters of a name that comes from other elements; several elements may have the same."""
 
 
 def read_page(root: SourceNode) -> Element:

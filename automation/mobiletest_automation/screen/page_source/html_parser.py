@@ -111,6 +111,7 @@ _FOREIGN = frozenset(("svg", "math"))
 _BLOCKS = frozenset(("address", "article", "aside", "blockquote", "div", "dl", "fieldset", "footer", "form", "header"))
 _BLOCKS |= {"hr", "h1", "h2", "h3", "h4", "h5", "h6", "main", "nav", "ol", "p", "pre", "section", "table", "ul"}
 _ROWS = ("tr", "tbody", "tfoot")
+# Start tags that end an open element without an end tag.
 _CLOSED_BY: Mapping[str, frozenset[str]] = {
     "head": frozenset(("body",)),
     "li": frozenset(("li",)),
@@ -125,15 +126,14 @@ _CLOSED_BY: Mapping[str, frozenset[str]] = {
     "thead": frozenset(("tbody", "tfoot")),
     "p": _BLOCKS,
 }
-"""Start tags that end an open element without an end tag."""
+# The elements that a start tag ends.
 _ENDED_BY = {
     name: tuple(ended for ended, names in _CLOSED_BY.items() if name in names)
     for name in frozenset().union(*_CLOSED_BY.values())
 }
-"""The elements that a start tag ends."""
 
+# A start tag does not end elements outside these.
 _CONTAINERS = frozenset(("ul", "ol", "menu", "dl", "table", "select", "button", "dialog"))
-"""A start tag does not end elements outside these."""
 
 
 def read_html(text: str) -> SourceNode:

@@ -47,14 +47,14 @@ _ARIA: Mapping[str, Role] = {
     **dict.fromkeys(("presentation", "none", "generic", "group"), Role.OTHER),
     **dict.fromkeys(("alert", "status", "note", "cell", "gridcell"), Role.TEXT),
 }
+# Roles whose name is their whole inner text; for others only the text directly inside counts.
 NAMED_BY_CONTENT = frozenset(
     {Role.BUTTON, Role.LINK, Role.TAB, Role.HEADING, Role.CHECKBOX, Role.SWITCH, Role.RADIO, Role.TEXT}
 )
-"""Roles whose name is their whole inner text; for others only the text directly inside counts."""
 
 _TEST_IDS = ("data-testid", "data-test-id", "data-test", "data-cy", "data-qa")
+# Flutter's identifier comes first: its `id` is a number that changes.
 _GIVEN_IDS = ("flt-semantics-identifier", "id", *_TEST_IDS)
-"""Flutter's identifier comes first: its `id` is a number that changes."""
 _IDS = (*_GIVEN_IDS, "name")
 _INSTEAD_OF_IDS = ("aria-label", "title", "for")
 _BUTTON_TEXTS = {"submit": "Submit", "reset": "Reset", "file": "Choose file"}

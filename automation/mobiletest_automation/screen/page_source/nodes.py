@@ -9,8 +9,8 @@ from mobiletest_automation.screen.elements import Bounds, Element
 BYTES_LIMIT = 4 * 1024 * 1024
 DEPTH_LIMIT = 400
 NODE_LIMIT = 20_000
+# Attributes of one node.
 ATTRIBUTES_LIMIT = 200
-"""Attributes of one node."""
 
 
 class SourceError(Exception):
@@ -117,8 +117,8 @@ def parse_number(text: str | None) -> float | None:
     return value if value is not None and abs(value) < 1e7 else None
 
 
+# An element of which less is on the screen is not visible, as in Maestro.
 LEAST_SHARE = 0.1
-"""An element of which less is on the screen is not visible, as in Maestro."""
 
 
 def is_on_screen(bounds: Bounds | None, screen: Bounds | None) -> bool:

@@ -14,6 +14,7 @@ from mobiletest_automation.screen.page_source.nodes import (
 from mobiletest_automation.screen.text_cache import cache_short_texts
 
 _BOUNDS = re.compile(r"\[(-?\d{1,6}),(-?\d{1,6})\]\[(-?\d{1,6}),(-?\d{1,6})\]")
+# The first that fits counts: a RadioButton is also a Button.
 _ROLES_OF_ENDINGS: Mapping[tuple[str, ...], Role] = {
     ("RadioButton",): Role.RADIO,
     ("ToggleButton", "Switch", "SwitchCompat"): Role.SWITCH,
@@ -29,11 +30,10 @@ _ROLES_OF_ENDINGS: Mapping[tuple[str, ...], Role] = {
     ("ListView", "RecyclerView", "GridView"): Role.LIST,
     ("Dialog",): Role.DIALOG,
 }
-"""The first that fits counts: a RadioButton is also a Button."""
 
 
+# How Flutter describes a tab.
 _TAB_OF = re.compile(r"\nTab \d+ of \d+$")
-"""How Flutter describes a tab."""
 
 
 def read_uiautomator(root: SourceNode) -> Element:
@@ -84,10 +84,10 @@ def _element(node: SourceNode, role: Role, children: tuple[Element, ...], screen
     )
 
 
+# The id of Android's alert dialogs, and of those of its libraries.
 _ALERT = ":id/parentPanel"
-"""The id of Android's alert dialogs, and of those of its libraries."""
+# Ids of what is inside an item of Material's navigation bar and rail, whose own class says nothing.
 _TAB_PARTS = re.compile(r".*:id/(?:navigation_bar_item_\w+|smallLabel|largeLabel)")
-"""Ids of what is inside an item of Material's navigation bar and rail, whose own class says nothing."""
 
 
 def _has_place(bounds: Bounds | None, screen: Bounds | None) -> bool:

@@ -42,12 +42,12 @@ from services.executor.worker.processes.messages import (
 )
 from services.executor.worker.processes.remote_ports import CallFailed, WorkerLink, functions_of
 
+# Bytes of what a worker sends at once: the steps of a test, the beginning of a build.
 ORDER_LIMIT = 64 * 1024 * 1024
-"""Bytes of what a worker sends at once: the steps of a test, the beginning of a build."""
 
 UNHURRIED_REPORTS = 1_000
+# Added to the pause after each further report: in the longest run they are some 3,000, which the worker keeps.
 PAUSE_SECONDS = 0.05
-"""Added to the pause after each further report: in the longest run they are some 3,000, which the worker keeps."""
 FUNCTIONS: Final = functions_of(AttemptPorts)
 
 log = logs.get(__name__)

@@ -3,8 +3,8 @@
 import socket
 from dataclasses import dataclass
 
+# The fork server imports it for all processes of attempts.
 ATTEMPT_PROCESS = "services.executor.worker.processes.attempt_process"
-"""The fork server imports it for all processes of attempts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,18 +34,18 @@ from services.executor.worker.processes.messages import (
 )
 from services.executor.worker.processes.remote_ports import PortServer, functions_of
 
+# Reports of progress of one attempt.
 REPORTS_LIMIT = 20_000
-"""Reports of progress of one attempt."""
+# Characters, of which the worker makes a key.
 BASELINE_NAME_LIMIT = 2**20
-"""Characters, of which the worker makes a key."""
+# Everything that an attempt can call.
 FUNCTIONS: Final = functions_of(AttemptPorts)
-"""Everything that an attempt can call."""
 
+# Loads a baseline of the attempt's test by its key.
 LoadsBaseline: TypeAlias = Callable[[str], Awaitable[bytes | None]]
-"""Loads a baseline of the attempt's test by its key."""
 
+# Reads a file of the attempt's test. DeviceFailure.
 ReadsFile: TypeAlias = Callable[[], Awaitable[bytes]]
-"""Reads a file of the attempt's test. DeviceFailure."""
 
 
 class StoredEvidence:

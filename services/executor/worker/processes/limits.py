@@ -10,13 +10,13 @@ from time import monotonic, process_time
 
 from services.chassis.child_process import data_bytes
 
+# How often an attempt gets the CPU time that it may use for the time that has passed.
 EXTEND_SECONDS = 5.0
-"""How often an attempt gets the CPU time that it may use for the time that has passed."""
+# An attempt that has used more CPU time than this gives way to the others.
 HEAVY_SECONDS = 2.0
-"""An attempt that has used more CPU time than this gives way to the others."""
 LOWEST_PRIORITY = 19
+# With this share of its memory allocated, a process may be out of it.
 FULL = 0.9
-"""With this share of its memory allocated, a process may be out of it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,10 @@ from services.executor.worker.processes.messages import FinishAttempt, RunAttemp
 from services.executor.worker.processes.process import AttemptConversation, Child
 
 STOP_SECONDS = 5.0
+# How many attempts a process runs.
 ATTEMPTS_LIMIT = 100
-"""How many attempts a process runs."""
+# A process that has used more is not used again.
 MEMORY_LIMIT = 192 * 1024 * 1024
-"""A process that has used more is not used again."""
 
 StartProcess = Callable[[], Awaitable[Child]]
 

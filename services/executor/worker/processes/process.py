@@ -25,12 +25,12 @@ from services.executor.worker.processes.messages import (
     encode,
 )
 
+# Calls of one attempt that are answered at the same time; it waits with further ones.
 CALLS_AT_ONCE = 16
-"""Calls of one attempt that are answered at the same time; it waits with further ones."""
+# How long after its time limit an attempt that does not end by itself is killed.
 OVERTIME_SECONDS = 5.0
-"""How long after its time limit an attempt that does not end by itself is killed."""
+# How long a cancelled attempt may take to end before it is killed.
 CANCEL_SECONDS = 1.5
-"""How long a cancelled attempt may take to end before it is killed."""
 
 TOO_MUCH_CPU = "The attempt used too much CPU time."
 TOO_MUCH_MEMORY = "The attempt needed too much memory."

@@ -32,10 +32,10 @@ from services.executor.worker.processes.messages import (
     load,
 )
 
+# Parameters with these names are never sent: the worker knows them.
 IDENTITIES = frozenset(("org_id", "run_id", "test_id"))
-"""Parameters with these names are never sent: the worker knows them."""
+# What ports raise is raised in the process too; anything else is a CallFailed there.
 FAILURES = (DeviceFailure, ModelFailed, HttpFailed)
-"""What ports raise is raised in the process too; anything else is a CallFailed there."""
 ANSWER = "answer"
 _TUPLE: Any = tuple
 _BYTES_INSIDE = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64")
@@ -108,8 +108,8 @@ class RemoteFunction:
         return result
 
 
+# What can be called, by names such as "evidence.keep".
 RemoteFunctions: TypeAlias = Mapping[str, RemoteFunction]
-"""What can be called, by names such as "evidence.keep"."""
 
 
 def functions_of(ports: type[Any]) -> RemoteFunctions:

@@ -111,8 +111,8 @@ def _names(day: date) -> tuple[str, ...]:
 
 
 BUILDS_SHOWN = 50
+# The fields to read of a build's counter, which also has one for each day on which the build ran.
 BUILD_FIELDS = ("runs", "passed", "failed", "infra_failed")
-"""The fields to read of a build's counter, which also has one for each day on which the build ran."""
 
 
 @dataclass(frozen=True, slots=True)

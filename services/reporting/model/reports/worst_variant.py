@@ -8,6 +8,7 @@ from services.reporting.model.snapshots import Outcome
 from services.reporting.model.tables import Cell
 from services.reporting.model.variants import KnownVariants, Subject
 
+# A variant of which little is known hides no other.
 _WORST_FIRST = (
     Classification.BROKEN,
     Classification.REGRESSED,
@@ -16,7 +17,6 @@ _WORST_FIRST = (
     Classification.STABLE,
     Classification.INSUFFICIENT_DATA,
 )
-"""A variant of which little is known hides no other."""
 _RANKS = {name: rank for rank, name in enumerate(_WORST_FIRST)}
 
 

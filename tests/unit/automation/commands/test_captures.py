@@ -133,8 +133,8 @@ async def test_a_recording_that_cannot_be_read_changes_no_verdict() -> None:
     assert result.steps[1].message == 'the recording "one" could not be read'
 
 
+# It covers 1 % of the screen.
 PAY = button("Pay", bounds=Bounds(0, 0, 36, 64))
-"""It covers 1 % of the screen."""
 
 
 async def painted(*elements: Element) -> bytes:

@@ -45,11 +45,11 @@ STATES = (("X is on", True), ("X is off", False), ('"X" is enabled', True), ('"X
 IN_ROW = ('"Y" is visible in the "X" row', 'I see "Y" in the row of "X"', 'The "X" row contains "Y"')
 NOT_IN_ROW = ('I do not see "Y" in the "X" row', '"Y" is not shown next to "X"')
 
+# `make properties` asks about more of each screen.
 pytestmark = pytest.mark.hypothesis
-"""`make properties` asks about more of each screen."""
 
+# Of a screen, spread over it: all take half a minute.
 MOST_TEXTS = max(2, examples(160) // 10)
-"""Of a screen, spread over it: all take half a minute."""
 
 
 @cache

@@ -24,8 +24,8 @@ from mobiletest_automation.sentences.intents import ELEMENT_CHECKS, Action, Inte
 CORPUS = Path(__file__).parent / "corpus"
 KEYS = {"say", "do", "why", "is", "nth", "value", "role", "holds", "or_refused"}
 TAPS = (Action.TAP, Action.DOUBLE_TAP, Action.LONG_PRESS)
+# Checks for which a container and its own text are one thing.
 PARTS = (Action.ASSERT_VISIBLE, Action.ASSERT_NOT_VISIBLE, Action.ASSERT_ENABLED, Action.ASSERT_DISABLED)
-"""Checks for which a container and its own text are one thing."""
 _LIMIT = re.compile(r"(\d+) s")
 
 

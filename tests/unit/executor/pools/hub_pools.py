@@ -9,8 +9,8 @@ from services.executor.pools.hub_health import HealthPolicy
 from services.executor.pools.pool import Pool
 
 SEED = Seed("run", 1)
+# An unhealthy hub is not tried again.
 NEVER = HealthPolicy(first_backoff=1000, max_backoff=1000)
-"""An unhealthy hub is not tried again."""
 
 
 def hub_pool(name: str, *, slots: int = 1, delivery: AppDelivery = AppDelivery.PATH, **capabilities: Json) -> Pool:

@@ -11,8 +11,8 @@ TEMPLATES = Path(pages.__file__).parent / "templates"
 TAG = r"<%s\b(?:\{\{.*?\}\}|\{%%.*?%%\}|[^>])*>"
 FORM = re.compile(f"({TAG % 'form'})(.*?)</form>", re.DOTALL)
 SUBMIT = re.compile(r"<button type=\"submit\"(?:\{\{.*?\}\}|\{%.*?%\}|[^>])*>", re.DOTALL)
+# The attributes of forms that only search, and may be sent in an address.
 SEARCHES = {"class", "role", "action", "aria-label", "data-reference-search"}
-"""The attributes of forms that only search, and may be sent in an address."""
 FORMS = [
     pytest.param(*form.groups(), id=f"{path.name}-{number}")
     for path in sorted(TEMPLATES.glob("*.html"))

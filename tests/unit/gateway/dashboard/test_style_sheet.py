@@ -13,8 +13,8 @@ from deploy.vendored_files import DASHBOARD
 STATIC = DASHBOARD / "static"
 STYLE_SHEET = (STATIC / "dashboard.css").read_text()
 MODULES = sorted(STATIC.glob("*.js"))
+# Success criteria 1.4.3 and 1.4.11.
 TEXT, GRAPHICS = 4.5, 3.0
-"""Success criteria 1.4.3 and 1.4.11."""
 WHITE = "#fff"
 SURFACES = ("canvas", "surface", "sunken", "hover")
 LARGEST_STYLE_SHEET = 30 * 1024
