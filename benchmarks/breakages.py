@@ -155,19 +155,19 @@ class History:
         self._newest, self._tests = newest, tests
 
     async def compare(self) -> None:
-        found = await comparison_message(await self._comparisons.compare(self._newest))
-        found.SerializeToString()
-        self._check(len(found.still_failing))
+        build_comparison = await comparison_message(await self._comparisons.compare(self._newest))
+        build_comparison.SerializeToString()
+        self._check(len(build_comparison.still_failing))
 
     async def gate(self) -> None:
-        found = await gate_message(await self._gates.of(GateRequest(EXECUTION, "main")))
-        found.SerializeToString()
-        self._check(len(found.reasons))
+        gate = await gate_message(await self._gates.of(GateRequest(EXECUTION, "main")))
+        gate.SerializeToString()
+        self._check(len(gate.reasons))
 
     async def build_gate(self) -> None:
-        found = await build_gate_message(await self._build_gates.of(self._newest, "main"))
-        found.SerializeToString()
-        self._check(len(found.reasons))
+        build_gate = await build_gate_message(await self._build_gates.of(self._newest, "main"))
+        build_gate.SerializeToString()
+        self._check(len(build_gate.reasons))
 
     def _check(self, failing: int) -> None:
         if failing != self._tests:

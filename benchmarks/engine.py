@@ -211,13 +211,13 @@ class Sample:
 
 async def _samples(bench: Bench, pids: Sequence[int]) -> list[Sample]:
     """Until all runs have ended."""
-    runs, found = bench.mongo.collection("runs"), [Sample(monotonic(), 0, 0.0)]
+    runs, samples = bench.mongo.collection("runs"), [Sample(monotonic(), 0, 0.0)]
     async with asyncio.timeout(90):
-        while found[-1].ended < BACKLOG:
+        while samples[-1].ended < BACKLOG:
             await asyncio.sleep(0.25)
             ended = await runs.count_documents({"status": "completed"})
-            found.append(Sample(monotonic(), ended, sum(map(_cpu_seconds, pids))))
-    return found
+            samples.append(Sample(monotonic(), ended, sum(map(_cpu_seconds, pids))))
+    return samples
 
 
 def _cpu_seconds(pid: int) -> float:

@@ -133,8 +133,8 @@ class _Follower(asyncio.Protocol):
         if not self._follows and b"text/event-stream" in data:
             self._follows = True
             self._crowd.count(1)
-        if found := _RETRY.search(data):
-            self.retry_seconds = int(found[1]) / 1000
+        if match := _RETRY.search(data):
+            self.retry_seconds = int(match[1]) / 1000
         for number in _EVENT_ID.findall(data):
             self._last = number
             self._crowd.received.append((self._id, int(number), now))

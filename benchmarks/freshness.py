@@ -170,15 +170,15 @@ async def _catch_up(
     return (last.applied - first.applied) * RUNS_PER_EVENT / (last.at - first.at)
 
 
-def show(found: Freshness) -> None:
+def show(freshness: Freshness) -> None:
     """Print the table of docs/performance.md."""
     print(f"| {RUNS_A_SECOND} runs a second | |\n| --- | --- |")
-    print(f"| published until the aggregates show it, p50 / p99 ms | {found.p50:,.0f} / {found.p99:,.0f} |")
-    print(f"| within {FRESH_SECONDS:.0f} s | {found.fresh:.2%} |")
-    print(f"| CPU of reporting, share of a core | {found.busy:.0%} |")
+    print(f"| published until the aggregates show it, p50 / p99 ms | {freshness.p50:,.0f} / {freshness.p99:,.0f} |")
+    print(f"| within {FRESH_SECONDS:.0f} s | {freshness.fresh:.2%} |")
+    print(f"| CPU of reporting, share of a core | {freshness.busy:.0%} |")
     print(
-        f"| caught up after a stop, runs a second (times the arrival rate) | {found.caught_up:,.0f} "
-        f"({found.caught_up / RUNS_A_SECOND:.0f}) |"
+        f"| caught up after a stop, runs a second (times the arrival rate) | {freshness.caught_up:,.0f} "
+        f"({freshness.caught_up / RUNS_A_SECOND:.0f}) |"
     )
 
 

@@ -57,10 +57,10 @@ async def goals() -> list[Goal]:
     ]
 
 
-def _memory(name: str, found: Footprint) -> Goal:
-    children = f", its children {found.children:.0f} MiB PSS" if found.children else ""
-    figures = f"PSS {found.pss:.0f} MiB, {found.cpu:.1f} % of a core{children}"
-    return Goal(f"{name}: idle, RSS", found.rss, MOST_MIB.get(name, MOST_MIB_OTHERS), "MiB", True, figures)
+def _memory(name: str, footprint: Footprint) -> Goal:
+    children = f", its children {footprint.children:.0f} MiB PSS" if footprint.children else ""
+    figures = f"PSS {footprint.pss:.0f} MiB, {footprint.cpu:.1f} % of a core{children}"
+    return Goal(f"{name}: idle, RSS", footprint.rss, MOST_MIB.get(name, MOST_MIB_OTHERS), "MiB", True, figures)
 
 
 async def _measure_stack() -> tuple[dict[str, Footprint], dict[str, float]]:

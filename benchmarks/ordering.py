@@ -66,9 +66,9 @@ def main() -> None:
     print(f"{SUITES} suites of {TESTS} tests, makespan over the lower bound (1 is the best possible).\n")
     print("| slots | longest first | random order | ratio |\n| --- | --- | --- | --- |")
     for slots in (4, 8):
-        found = measure(slots)
-        ratio = found.longest_first / found.random_order
-        print(f"| {slots} | {found.longest_first:.3f} | {found.random_order:.3f} | {ratio:.2f} |")
+        makespans = measure(slots)
+        ratio = makespans.longest_first / makespans.random_order
+        print(f"| {slots} | {makespans.longest_first:.3f} | {makespans.random_order:.3f} | {ratio:.2f} |")
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ class PeakMemory:
 
 
 def _status(pid: int, field: str) -> int:
-    found = re.search(rf"^{field}:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
-    if found is None:
+    match = re.search(rf"^{field}:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
+    if match is None:
         raise ProcessLookupError(pid)
-    return int(found[1]) * 1024
+    return int(match[1]) * 1024

@@ -59,9 +59,9 @@ async def milliseconds(queue: FairQueue, wanted: int) -> float:
     took = []
     for _ in range(SEARCHES):
         before = perf_counter()
-        found = await queue.next_runs(Platform.ANDROID, wanted)
+        run_keys = await queue.next_runs(Platform.ANDROID, wanted)
         took.append(perf_counter() - before)
-        assert len(found) == wanted
+        assert len(run_keys) == wanted
     return mean(took) * 1000
 
 

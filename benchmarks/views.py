@@ -88,8 +88,8 @@ class Views:
         return (await coverage_message(self._app.id, await self._apps.coverage(self._app.id))).SerializeToString()
 
     async def matrix(self, skip: int = 0) -> bytes:
-        found = await self._apps.matrix(self._app.id, Page(skip, BUILDS_A_PAGE))
-        return (await matrix_message(self._app.id, found, 1, BUILDS_A_PAGE)).SerializeToString()
+        matrix = await self._apps.matrix(self._app.id, Page(skip, BUILDS_A_PAGE))
+        return (await matrix_message(self._app.id, matrix, 1, BUILDS_A_PAGE)).SerializeToString()
 
     async def deep_matrix(self) -> bytes:
         return await self.matrix(40)
@@ -245,10 +245,12 @@ async def _bytes(mongo: Mongo, *, expired: bool) -> float:
     return float(found[0]["bytes"]) if found else 0.0
 
 
-def show_expiry(found: Expiry) -> None:
-    rate = found.runs / found.seconds
-    print(f"\nRetention of the newest {KEPT_PER_TEST:,} runs of each test: {found.runs:,} left the lists in", end=" ")
-    print(f"{found.seconds:,.0f} s, {rate:,.0f} a second; {found.left:,.0f} of {found.listed:,.0f} bytes of each stay.")
+def show_expiry(expiry: Expiry) -> None:
+    rate = expiry.runs / expiry.seconds
+    print(f"\nRetention of the newest {KEPT_PER_TEST:,} runs of each test: {expiry.runs:,} left the lists in", end=" ")
+    print(
+        f"{expiry.seconds:,.0f} s, {rate:,.0f} a second; {expiry.left:,.0f} of {expiry.listed:,.0f} bytes of each stay."
+    )
 
 
 async def main(large: Size = LARGE) -> None:

@@ -58,7 +58,7 @@ def readable_xml(source: str) -> str:
     return xml_characters(_REFERENCE.sub(_check_reference, source))
 
 
-def _check_reference(found: re.Match[str]) -> str:
-    digits = (found[1] or found[2]).lstrip("0")
-    code = int(digits or "0", 16 if found[1] else 10) if len(digits) < 8 else 0
-    return found[0] if code <= 0x10FFFF and not _NOT_XML.match(chr(code)) else REPLACEMENT
+def _check_reference(match: re.Match[str]) -> str:
+    digits = (match[1] or match[2]).lstrip("0")
+    code = int(digits or "0", 16 if match[1] else 10) if len(digits) < 8 else 0
+    return match[0] if code <= 0x10FFFF and not _NOT_XML.match(chr(code)) else REPLACEMENT

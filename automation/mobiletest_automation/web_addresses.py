@@ -80,12 +80,12 @@ def web_host(url: str) -> str | None:
         raise AddressRefused(f"{name}: links are refused; use an http or https URL")
     if name not in ("http", "https"):
         return None
-    found = _WEB.fullmatch(url)
-    if found is None:
+    match = _WEB.fullmatch(url)
+    if match is None:
         raise AddressRefused(
             "expected a URL such as https://example.com/page: no user or password, a host in ASCII (xn--... for others)"
         )
-    return _normalize_host(found[1].lower())
+    return _normalize_host(match[1].lower())
 
 
 def _is_refused(scheme: str) -> bool:

@@ -27,8 +27,8 @@ def download_to(api: Api, path: str, file: Path | None = None, *, name: str = "d
     CliError: the file exists already (without `file`) or cannot be written, or the connection was lost.
     """
     with api.stream(path) as response:
-        found = _NAME.search(response.headers.get("Content-Disposition", ""))
-        target = file or Path(file_name(found[1] if found else name, name))
+        match = _NAME.search(response.headers.get("Content-Disposition", ""))
+        target = file or Path(file_name(match[1] if match else name, name))
         if file is None and os.path.lexists(target):
             raise CliError(f"{target}: exists already", INVALID_FILE, "Name another file with --output")
         try:

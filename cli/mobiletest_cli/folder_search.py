@@ -56,19 +56,19 @@ def search(root: Path) -> FoundFiles:
     Of a folder elsewhere in the repository that is linked into it only the flows: other files come when a flow names
     them.
     """
-    found = FoundFiles()
-    for file in sorted(_walk(root, found)):
+    found_files = FoundFiles()
+    for file in sorted(_walk(root, found_files)):
         path = _sent_path(file, root)
-        if path in found.files:
+        if path in found_files.files:
             raise CliError(f"{shown(file)}: {path} is there twice, with other characters: rename one", INVALID_FILE)
         try:
-            found.add(path, file)
+            found_files.add(path, file)
         except OSError as error:
             raise unreadable(file, error) from None
-    return found
+    return found_files
 
 
-def _walk(root: Path, found: FoundFiles) -> Iterator[Path]:
+def _walk(root: Path, found_files: FoundFiles) -> Iterator[Path]:
     """The files in a folder. A link to a folder of the same repository is followed, but no other link in that one."""
     links = LinkLimits(root)
     folders = [(root, False, False)]
@@ -85,7 +85,7 @@ def _walk(root: Path, found: FoundFiles) -> Iterator[Path]:
                     yield path
             elif reason := links.check(path):
                 if path.is_dir() or is_wanted:
-                    found.left_out[_sent_path(path, root)] = reason
+                    found_files.left_out[_sent_path(path, root)] = reason
             elif path.is_file() and is_wanted:
                 yield path
             elif path.is_dir() and not is_linked and not folder.resolve().is_relative_to(path.resolve()):

@@ -30,9 +30,9 @@ def printable_json(value: Any) -> str:
     return _IN_JSON.sub(_escape_in_json, json.dumps(value, indent=2, ensure_ascii=False))
 
 
-def _escape_in_json(found: re.Match[str]) -> str:
+def _escape_in_json(match: re.Match[str]) -> str:
     """None of these characters is the second of a shorter escape, such as the t of a tab."""
-    return "".join(f"\\u{unit}" for unit in found[0].encode("utf-16-be", "surrogatepass").hex(" ", 2).split())
+    return "".join(f"\\u{unit}" for unit in match[0].encode("utf-16-be", "surrogatepass").hex(" ", 2).split())
 
 
 class WorkflowCommand(NamedTuple):

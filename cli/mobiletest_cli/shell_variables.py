@@ -23,10 +23,10 @@ OWN_SETTINGS = frozenset(
 def shell_variables(files: Workspace, environ: Mapping[str, str]) -> dict[str, str]:
     """Those that the flows of a folder read, with their values."""
     offered = {name: value for name, value in environ.items() if value and _may_be_sent(name)}
-    found = files.find_flows() if offered else None
-    if found is None:
+    found_workspace = files.find_flows() if offered else None
+    if found_workspace is None:
         return {}
-    read = [variables_read(json.loads(flow.steps), offered) for flow in found.flows]
+    read = [variables_read(json.loads(flow.steps), offered) for flow in found_workspace.flows]
     return {name: offered[name] for name in sorted(frozenset[str]().union(*read))}
 
 

@@ -31,11 +31,11 @@ def validate(workspace: Workspace) -> list[Problem]:
 
     CliError: a picture or video cannot be read.
     """
-    found = workspace.find_flows()
-    if found is None:
+    found_workspace = workspace.find_flows()
+    if found_workspace is None:
         return [_problem(workspace.invalid.remark, ERROR)] if workspace.invalid is not None else []
-    errors = [_problem(problem, ERROR) for flow in found.flows for problem in flow.problems]
-    notices = [_problem(remark, NOTICE) for remark in found.notices]
+    errors = [_problem(problem, ERROR) for flow in found_workspace.flows for problem in flow.problems]
+    notices = [_problem(remark, NOTICE) for remark in found_workspace.notices]
     left_out = {} if workspace.selected else workspace.left_out
     missed = [Problem(path, None, None, f"left out: {why}", NOTICE) for path, why in left_out.items()]
     return list(dict.fromkeys([*errors, *notices, *missed]))

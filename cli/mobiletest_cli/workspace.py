@@ -48,9 +48,9 @@ class Workspace:
     flow names, and so it is with all files if `found` is None. CliError: a file cannot be read, or exceeds a limit.
     """
 
-    def __init__(self, folder: Path, found: FoundFiles | None, selected: Collection[str] = ()) -> None:
+    def __init__(self, folder: Path, found_files: FoundFiles | None, selected: Collection[str] = ()) -> None:
         self._folder = folder
-        self._found = found or FoundFiles()
+        self._found = found_files or FoundFiles()
         with self._checked():
             self._check(self._found.sizes)
             self.files = WorkspaceFiles(self._found.files, self._read)
@@ -287,8 +287,8 @@ def _select(workspace: Workspace, folder: Path, place: Path) -> list[str]:
         return [_named_path(folder, place)]
     files = {workspace.files.manifest.path_of(name): file for name, file in workspace.found_files.items()}
     inside = {path for path, file in files.items() if file.is_relative_to(place)}
-    found = workspace.find_flows()
-    chosen = [flow.path for flow in found.flows if flow.path in inside] if found is not None else []
+    found_workspace = workspace.find_flows()
+    chosen = [flow.path for flow in found_workspace.flows if flow.path in inside] if found_workspace is not None else []
     chosen = chosen or [path for path in sorted(inside) if may_be_flow(path) and files[path].parent == place]
     if not chosen:
         raise CliError(f"{shown(place)}: the folder has no flow", INVALID_FILE)

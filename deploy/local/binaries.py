@@ -29,8 +29,8 @@ def broker() -> Binary:
 
 
 def _on_path(name: str) -> Binary | None:
-    found = shutil.which(name)
-    return Binary(Path(found), "PATH") if found else None
+    path = shutil.which(name)
+    return Binary(Path(path), "PATH") if path else None
 
 
 def in_wheel(package: str, name: str, variable: str) -> Binary:

@@ -87,13 +87,13 @@ def answer(request: bytes) -> bytes:
 def read_workspace(path: str) -> dict[str, Any]:
     """The workspace in an archive, as JSON values. HostileArchive; InvalidWorkspace."""
     with open_archive(path) as files:
-        found = find_flows(files.workspace)
+        found_workspace = find_flows(files.workspace)
     return {
-        "flows": [_entry(flow) for flow in found.flows],
-        "notices": _values(found.notices),
-        "order": found.order,
-        "continue_on_failure": found.continue_on_failure,
-        "is_part": found.is_part,
+        "flows": [_entry(flow) for flow in found_workspace.flows],
+        "notices": _values(found_workspace.notices),
+        "order": found_workspace.order,
+        "continue_on_failure": found_workspace.continue_on_failure,
+        "is_part": found_workspace.is_part,
     }
 
 

@@ -93,8 +93,8 @@ def from_rpc_error(error: grpc.aio.AioRpcError) -> DomainError | None:
     if proto is None:
         retry = 1.0 if kind is errors.Unavailable else None
         return kind(error.details() or kind.__name__, retry_after=retry)
-    found = from_proto(proto)
-    return None if found.reason in (SERVICE_TOKEN_INVALID, CALLER_NOT_ALLOWED) else found
+    domain_error = from_proto(proto)
+    return None if domain_error.reason in (SERVICE_TOKEN_INVALID, CALLER_NOT_ALLOWED) else domain_error
 
 
 def is_too_large(error: Exception) -> bool:

@@ -51,16 +51,16 @@ class GroupProgress:
 
     async def _with_records(self, places: Mapping[TopicPartition, int]) -> set[TopicPartition]:
         """The partitions that have a record at this offset or after it."""
-        found: set[TopicPartition] = set()
+        topic_partitions: set[TopicPartition] = set()
         async with (
             open_reader(self._kafka, partition_bytes=PARTITION_BYTES) as consumer,
             aclosing(_read(consumer, places)) as read,
         ):
             async for place, _ in read:
-                found.add(place)
-                if len(found) == len(places):
+                topic_partitions.add(place)
+                if len(topic_partitions) == len(places):
                     break
-        return found
+        return topic_partitions
 
 
 async def _read(

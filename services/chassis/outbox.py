@@ -121,12 +121,12 @@ class Outbox:
         """The retained events of a subject with a sequence above `after`, in order."""
         of_subject = {"$type": "string", "$eq": subject}  # without the type the partial index is not used
         query = {"subject": of_subject, "sequence": {"$gt": after}}
-        found: list[Event] = []
+        events: list[Event] = []
         async for row in self._rows.find(query).sort("sequence", 1).limit(limit):
-            found += [event for event in to_events(row) if event.subject and event.sequence > after]
-            if len(found) >= limit:
+            events += [event for event in to_events(row) if event.subject and event.sequence > after]
+            if len(events) >= limit:
                 break
-        return sorted(found, key=lambda event: event.sequence)[:limit]
+        return sorted(events, key=lambda event: event.sequence)[:limit]
 
 
 def _serialize(message: Message, *, checked: bool) -> bytes:

@@ -92,8 +92,10 @@ class RemoteCatalog:
 
     async def _load_limits(self) -> types_pb2.OrganisationLimits:
         request = limits_pb2.GetOrganisationLimitsRequest()
-        found: types_pb2.OrganisationLimits = await self._limits.GetOrganisationLimits(request, timeout=LIMITS_SECONDS)
-        return found
+        organisation_limits: types_pb2.OrganisationLimits = await self._limits.GetOrganisationLimits(
+            request, timeout=LIMITS_SECONDS
+        )
+        return organisation_limits
 
     async def artifact(self, org_id: str, build_id: str, limit: int) -> bytes:
         content = bytearray()

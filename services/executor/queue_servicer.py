@@ -26,21 +26,21 @@ class QueueServicer(queue_pb2_grpc.QueueServicer):
     async def ListQueuedRuns(
         self, request: queue_pb2.ListQueuedRunsRequest, context: Any
     ) -> queue_pb2.ListQueuedRunsResponse:
-        found = await self._usecases.queue(PageRequest(request.page, request.page_size))
+        queue_page = await self._usecases.queue(PageRequest(request.page, request.page_size))
         return queue_pb2.ListQueuedRunsResponse(
-            items=map(_queued_run, found.items),
-            held_back=found.held_back,
-            running=found.running,
-            **page_fields(request, found.total),
+            items=map(_queued_run, queue_page.items),
+            held_back=queue_page.held_back,
+            running=queue_page.running,
+            **page_fields(request, queue_page.total),
         )
 
     async def ListWorkers(self, request: queue_pb2.ListWorkersRequest, context: Any) -> queue_pb2.ListWorkersResponse:
-        found = await self._usecases.workers(PageRequest(request.page, request.page_size))
+        workers_page = await self._usecases.workers(PageRequest(request.page, request.page_size))
         return queue_pb2.ListWorkersResponse(
-            items=map(_worker, found.items),
-            devices=found.devices,
-            free_devices=found.free_devices,
-            **page_fields(request, found.total),
+            items=map(_worker, workers_page.items),
+            devices=workers_page.devices,
+            free_devices=workers_page.free_devices,
+            **page_fields(request, workers_page.total),
         )
 
 

@@ -25,24 +25,24 @@ def answer(request: bytes) -> bytes:
     wanted = pb.ResolveStepRequest.FromString(message)
     platform = to_enum_member(Platform, platform_pb2.Platform, wanted.platform)
     try:
-        found = resolve_step(
+        grounding = resolve_step(
             value_to_json(wanted.step), wanted.source, platform, partial(_screen.read, org_id.decode())
         )
     except InvalidArgument as refusal:
         violations = [(each.field, each.message, each.type) for each in refusal.violations]
         return REFUSED + json.dumps((refusal.message, violations)).encode()
-    return RESOLVED + _response(found).SerializeToString()
+    return RESOLVED + _response(grounding).SerializeToString()
 
 
-def _response(found: Grounding) -> pb.ResolveStepResponse:
-    element = found.element
+def _response(grounding: Grounding) -> pb.ResolveStepResponse:
+    element = grounding.element
     return pb.ResolveStepResponse(
-        action=found.action,
+        action=grounding.action,
         element=json_to_struct(_attributes(element)) if element is not None else None,
-        candidates=[json_to_struct(_attributes(candidate)) for candidate in found.candidates],
-        value=found.value,
-        reason=found.reason,
-        message=found.message or ("" if element is None or element.attributes else element.describe()),
+        candidates=[json_to_struct(_attributes(candidate)) for candidate in grounding.candidates],
+        value=grounding.value,
+        reason=grounding.reason,
+        message=grounding.message or ("" if element is None or element.attributes else element.describe()),
     )
 
 

@@ -117,9 +117,9 @@ class ExecutionsServicer(executions_pb2_grpc.ExecutionsServicer):
     async def BatchGetExecutions(
         self, request: pb.BatchGetExecutionsRequest, context: Any
     ) -> pb.BatchGetExecutionsResponse:
-        found = await self._control.batch([id_.lower() for id_ in request.execution_ids])
-        answer = pb.BatchGetExecutionsResponse(executions=[execution_proto(execution) for execution in found])
-        if len(found) > 1 and answer.ByteSize() > PAGE_BYTES:
+        executions = await self._control.batch([id_.lower() for id_ in request.execution_ids])
+        answer = pb.BatchGetExecutionsResponse(executions=[execution_proto(execution) for execution in executions])
+        if len(executions) > 1 and answer.ByteSize() > PAGE_BYTES:
             raise InvalidArgument("The executions are too large for one message: ask for fewer", reason=TOO_LARGE)
         return answer
 
@@ -133,13 +133,15 @@ class ExecutionsServicer(executions_pb2_grpc.ExecutionsServicer):
 
     async def DownloadArtifact(self, request: pb.DownloadArtifactRequest, context: Any) -> AsyncIterator[HttpBody]:
         asked = read_optional(request, "range")
-        found = await self._control.artifact(
+        artifact_download = await self._control.artifact(
             request.execution_id.lower(), request.run_id.lower(), request.artifact_name, asked
         )
-        if found.part is not None:
-            await context.send_initial_metadata(found.part.headers(found.etag))
-        content_type, key = found.artifact.content_type, found.object_key
-        async for body in http_bodies(context, content_type, found.chunks, key=key, part=found.part):
+        if artifact_download.part is not None:
+            await context.send_initial_metadata(artifact_download.part.headers(artifact_download.etag))
+        content_type, key = artifact_download.artifact.content_type, artifact_download.object_key
+        async for body in http_bodies(
+            context, content_type, artifact_download.chunks, key=key, part=artifact_download.part
+        ):
             yield body
 
     async def AcceptBaseline(self, request: pb.AcceptBaselineRequest, context: Any) -> pb.Baseline:
@@ -218,18 +220,18 @@ class BaselinesServicer(baselines_pb2_grpc.BaselinesServicer):
     async def ListBaselines(
         self, request: baselines_pb2.ListBaselinesRequest, context: Any
     ) -> baselines_pb2.ListBaselinesResponse:
-        found = await self._usecases.of_test(request.test_id.lower())
+        baselines = await self._usecases.of_test(request.test_id.lower())
         first = (request.page - 1) * request.page_size
-        items = map(_baseline_proto, found[first : first + request.page_size])
-        return baselines_pb2.ListBaselinesResponse(items=items, **page_fields(request, len(found)))
+        items = map(_baseline_proto, baselines[first : first + request.page_size])
+        return baselines_pb2.ListBaselinesResponse(items=items, **page_fields(request, len(baselines)))
 
     async def DownloadBaseline(
         self, request: baselines_pb2.DownloadBaselineRequest, context: Any
     ) -> AsyncIterator[HttpBody]:
         asked = read_optional(request, "range")
-        found = await self._usecases.download(request.test_id.lower(), request.key, asked)
-        await context.send_initial_metadata(found.part.headers(found.etag))
-        async for chunk in found.chunks:
+        baseline_download = await self._usecases.download(request.test_id.lower(), request.key, asked)
+        await context.send_initial_metadata(baseline_download.part.headers(baseline_download.etag))
+        async for chunk in baseline_download.chunks:
             yield HttpBody(content_type="image/png", data=chunk)
 
     async def DeleteBaseline(self, request: baselines_pb2.DeleteBaselineRequest, context: Any) -> Empty:

@@ -135,8 +135,8 @@ class Settings(ProcessSettings):
 
     @field_validator("executor_files_url")
     @classmethod
-    def _reachable(cls, value: str | None, found: ValidationInfo) -> str | None:
-        listen = found.data.get("executor_files_listen") or ""
+    def _reachable(cls, value: str | None, info: ValidationInfo) -> str | None:
+        listen = info.data.get("executor_files_listen") or ""
         if value is None and listen.rpartition(":")[0].strip("[]") in ("", "0.0.0.0", "::") and listen:  # noqa: S104
             raise ValueError(f"required with MOBILETEST_EXECUTOR_FILES_LISTEN={listen}, which hubs cannot connect to")
         if value is not None and not value.startswith(("http://", "https://")):

@@ -62,14 +62,14 @@ def _compared_test(test: ComparedTest) -> reports_pb2.ComparedTest:
 
 
 @lru_cache(maxsize=256)
-def _breakage(found: Breakage | None) -> reports_pb2.Breakage | None:
+def _breakage(breakage: Breakage | None) -> reports_pb2.Breakage | None:
     """Equal ones, as thousands of tests may have, share one message: copy it, never change it."""
-    if found is None:
+    if breakage is None:
         return None
     return reports_pb2.Breakage(
-        first_failing=_compared_build(found.first_failing),
-        last_passing=_compared_build(found.last_passing) if found.last_passing else None,
-        commit_range=found.commit_range,
+        first_failing=_compared_build(breakage.first_failing),
+        last_passing=_compared_build(breakage.last_passing) if breakage.last_passing else None,
+        commit_range=breakage.commit_range,
     )
 
 

@@ -82,8 +82,8 @@ class ReportsServicer(reports_pb2_grpc.ReportsServicer):
     async def ListClassifiedTests(
         self, request: reports_pb2.ListClassifiedTestsRequest, context: Any
     ) -> reports_pb2.ListClassifiedTestsResponse:
-        found = await self._classified.list(classified_query(request), _page(request))
-        return reports_pb2.ListClassifiedTestsResponse(total=found.total, test_ids=found.test_ids)
+        tests_page = await self._classified.list(classified_query(request), _page(request))
+        return reports_pb2.ListClassifiedTestsResponse(total=tests_page.total, test_ids=tests_page.test_ids)
 
     async def CompareBuilds(
         self, request: reports_pb2.CompareBuildsRequest, context: Any

@@ -124,10 +124,10 @@ def _packed(name: str) -> NotInstallable:
 
 def _find_app(names: Iterable[str]) -> str | None:
     """The path of the Info.plist of the only app. Apps in an app (of a watch, of an extension) do not count."""
-    found = [match for name in names if (match := _PLIST.fullmatch(name)) and not _is_inner(match["folders"])]
-    depth = min((match["folders"].count("/") for match in found), default=0)
-    found = [match for match in found if match["folders"].count("/") == depth]
-    apps = [match for match in found if not match["app"].endswith("-Runner.app")] or found
+    matches = [match for name in names if (match := _PLIST.fullmatch(name)) and not _is_inner(match["folders"])]
+    depth = min((match["folders"].count("/") for match in matches), default=0)
+    matches = [match for match in matches if match["folders"].count("/") == depth]
+    apps = [match for match in matches if not match["app"].endswith("-Runner.app")] or matches
     if len(apps) > 1:
         shown = ", ".join(_shown(match["app"]) for match in apps[:_SHOWN_APPS])
         raise UnreadableAppFile(f"it has {len(apps)} apps ({shown}): send an archive with one")

@@ -171,8 +171,8 @@ class FirstMatch:
         self._matches = AllMatches(selector)
 
     def __call__(self, outline: Outline) -> Element | None:
-        found = self._matches(outline)
-        return found[0] if found else None
+        elements = self._matches(outline)
+        return elements[0] if elements else None
 
 
 def command_outcome(command: BaseCommand, element: Element | None = None, message: str = "") -> StepOutcome:

@@ -95,24 +95,26 @@ def _value_of(command: Command) -> str | None:
 
 def _with_required_element(command: Command, selector: Selector, outline: Outline) -> Grounding:
     """For commands that need the element: the first that matches, as when the step runs."""
-    found = find_by_selector(selector, outline)
-    if not found:
+    elements = find_by_selector(selector, outline)
+    if not elements:
         why = explain_missing(selector, outline)
         message = f"no element on the screen matches {selector}{why and ': '}{why}"
         return Grounding(reason=RefusalReason.NOT_FOUND, message=message)
-    return ground_first(action_of(command), found, _value_of(command), describe_matches(found))
+    return ground_first(action_of(command), elements, _value_of(command), describe_matches(elements))
 
 
 def _with_expected_element(command: Command, selector: Selector, outline: Outline) -> Grounding:
     """For an element that may still appear."""
-    found = find_by_selector(selector, outline)
-    message = "" if found else f"{selector} is not on this screen"
-    return ground_first(action_of(command), found, _value_of(command), message)
+    elements = find_by_selector(selector, outline)
+    message = "" if elements else f"{selector} is not on this screen"
+    return ground_first(action_of(command), elements, _value_of(command), message)
 
 
 def _with_absent_element(selector: Selector, outline: Outline) -> Grounding:
-    found = find_by_selector(selector, outline)
-    return ground_first(Action.ASSERT_NOT_VISIBLE, found, message=f"{selector} is on this screen" if found else "")
+    elements = find_by_selector(selector, outline)
+    return ground_first(
+        Action.ASSERT_NOT_VISIBLE, elements, message=f"{selector} is on this screen" if elements else ""
+    )
 
 
 def _with_focused_field(command: Command, outline: Outline) -> Grounding:

@@ -56,15 +56,15 @@ def find_by_selector(selector: Selector, outline: Outline) -> list[Element]:
     return _Search(outline).find(selector, outline.selectable, or_screen=True)
 
 
-def describe_matches(found: Sequence[Element]) -> str:
+def describe_matches(elements: Sequence[Element]) -> str:
     """Which of several elements is used, and which are not; empty if there is only one."""
-    if len(found) < 2:
+    if len(elements) < 2:
         return ""
-    first, *others = (_with_place(element) for element in found[: 1 + _OTHERS_NAMED])
-    more = ", ..." if len(found) > 1 + _OTHERS_NAMED else ""
+    first, *others = (_with_place(element) for element in elements[: 1 + _OTHERS_NAMED])
+    more = ", ..." if len(elements) > 1 + _OTHERS_NAMED else ""
     also = ", ".join(others)
     return (
-        f"{len(found)} elements match, the first is used: {first}; not {also}{more}: "
+        f"{len(elements)} elements match, the first is used: {first}; not {also}{more}: "
         "add an index or a position to choose another"
     )
 
@@ -102,15 +102,15 @@ class _Search:
         """
         if selector.child_of is not None:
             pool = self.inside(self.find(selector.child_of, pool, or_screen=True), pool)
-        found = self._candidates(selector, pool)
+        elements = self._candidates(selector, pool)
         for name in _POSITIONS:
             other = getattr(selector, name)
             if other is not None:
-                found = _in_direction(name, found, self.find(other, pool))
-        found = self._containing(selector, found, pool, or_screen=or_screen)
+                elements = _in_direction(name, elements, self.find(other, pool))
+        elements = self._containing(selector, elements, pool, or_screen=or_screen)
         if selector.index is not None:
-            return _element_at(selector.index, found)
-        return sorted(found, key=_is_clickable, reverse=True)
+            return _element_at(selector.index, elements)
+        return sorted(elements, key=_is_clickable, reverse=True)
 
     def inside(self, containers: list[Element], pool: _Pool) -> _Pool:
         """The first of the containers, and what is in it."""
@@ -125,29 +125,31 @@ class _Search:
         if _says_nothing_itself(selector):
             return list(pool)
         self._work.spend(len(pool) * _ELEMENT_COST)
-        found = [element for element in pool if self._matches(selector, element)]
-        self._work.spend(len(found) * _CONTAINER_COST)
-        return self._outline.innermost(found)
+        elements = [element for element in pool if self._matches(selector, element)]
+        self._work.spend(len(elements) * _CONTAINER_COST)
+        return self._outline.innermost(elements)
 
-    def _containing(self, selector: Selector, found: list[Element], pool: _Pool, *, or_screen: bool) -> list[Element]:
+    def _containing(
+        self, selector: Selector, elements: list[Element], pool: _Pool, *, or_screen: bool
+    ) -> list[Element]:
         """Those that contain what the selector says."""
         child, descendants = selector.contains_child, selector.contains_descendants
         if child is None and descendants is None:
-            return found
+            return elements
         anything = _says_nothing_itself(selector)
         elsewhere = (*_POSITIONS, "child_of", "index")
         if anything and or_screen and all(getattr(selector, name) is None for name in elsewhere):
-            found = [*found, self._outline.root]
+            elements = [*elements, self._outline.root]
         if child is not None:
             children = set(self.find(child, pool))
-            found = [element for element in found if not children.isdisjoint(element.children)]
+            elements = [element for element in elements if not children.isdisjoint(element.children)]
         for each in descendants or ():
             containers = self._containers_of(each, pool)
-            found = [element for element in found if element in containers]
+            elements = [element for element in elements if element in containers]
         if anything and descendants is not None:
-            innermost = set(self._outline.innermost(found))
-            found = [element for element in found if element in innermost or _is_clickable(element)]
-        return found
+            innermost = set(self._outline.innermost(elements))
+            elements = [element for element in elements if element in innermost or _is_clickable(element)]
+        return elements
 
     def _containers_of(self, descendant: Selector, pool: _Pool) -> set[Element]:
         """The elements that contain one that matches; with an index, one with as many in it as the index needs."""
@@ -187,17 +189,17 @@ class _Explanation(_Search):
         if container is None:
             return self._explain_relations(selector, pool)
         alone = replace(selector, child_of=None)
-        found = self.find(container, pool, or_screen=True)
-        if not found:
+        elements = self.find(container, pool, or_screen=True)
+        if not elements:
             return self._missing(container, "its container", pool, instead=alone)
-        why = self._explain_relations(alone, self.inside(found, pool))
+        why = self._explain_relations(alone, self.inside(elements, pool))
         if why:
-            return f"in its container, {found[0].describe()}: {why}"
+            return f"in its container, {elements[0].describe()}: {why}"
         if self._absent:
             return ""
-        more = f" (the first of {len(found)} that match)" if len(found) > 1 else ""
+        more = f" (the first of {len(elements)} that match)" if len(elements) > 1 else ""
         elsewhere = ", but it is elsewhere on the screen" if self._is_there(alone, pool) else ""
-        return f"its container, {found[0].describe()}{more}, does not contain it{elsewhere}"
+        return f"its container, {elements[0].describe()}{more}, does not contain it{elsewhere}"
 
     def _explain_relations(self, selector: Selector, pool: _Pool) -> str:
         for name, words in _MUST_BE.items():
@@ -246,28 +248,28 @@ def _is_clickable(element: Element) -> bool:
     return element.clickable and not element.tag and "traits" not in element.attributes
 
 
-def _in_direction(name: str, found: list[Element], others: list[Element]) -> list[Element]:
+def _in_direction(name: str, elements: list[Element], others: list[Element]) -> list[Element]:
     """The elements in that direction of at least one of the others."""
     if not others:
         return []
     match name:
         case "below":
             least = min(other.bounds.y for other in others)
-            return [element for element in found if element.bounds.y > least]
+            return [element for element in elements if element.bounds.y > least]
         case "above":
             most = max(other.bounds.y for other in others)
-            return [element for element in found if element.bounds.y < most]
+            return [element for element in elements if element.bounds.y < most]
         case "left_of":
             most = max(other.bounds.x for other in others)
-            return [element for element in found if element.bounds.x < most]
+            return [element for element in elements if element.bounds.x < most]
         case _:
             least = min(other.bounds.x for other in others)
-            return [element for element in found if element.bounds.x > least]
+            return [element for element in elements if element.bounds.x > least]
 
 
-def _element_at(index: int, found: list[Element]) -> list[Element]:
+def _element_at(index: int, elements: list[Element]) -> list[Element]:
     """The one at the index, counted from the top of the screen, as a list; none if there are fewer."""
-    ordered = sorted(found, key=lambda element: (element.bounds.y, element.bounds.x))
+    ordered = sorted(elements, key=lambda element: (element.bounds.y, element.bounds.x))
     place = index + (len(ordered) if index < 0 else 0)
     return ordered[place : place + 1] if place >= 0 else []
 

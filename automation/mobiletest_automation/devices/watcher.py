@@ -70,9 +70,9 @@ class Watcher:
 
         def is_gone(outline: Outline) -> bool | None:
             nonlocal last, since
-            found, now = present(outline), self._device.timer.now()
-            if found is not None:
-                last, since = found, None
+            element, now = present(outline), self._device.timer.now()
+            if element is not None:
+                last, since = element, None
                 return None
             since = now if since is None else since
             return True if now - since >= ABSENT_FOR_SECONDS else None

@@ -26,10 +26,10 @@ def css_problem(source: str) -> str:
             return "a part of the list is empty"
         if part.startswith(_COMBINATORS) or part.endswith(_COMBINATORS):
             return f'"{part}" begins or ends with a combinator'
-        if found := _IMPOSSIBLE.search(part):
-            return f'"{found[0]}" has no meaning there'
-        if found := _UNNAMED.search(part):
-            return f'no name begins after "{found[0][0]}"'
+        if match := _IMPOSSIBLE.search(part):
+            return f'"{match[0]}" has no meaning there'
+        if match := _UNNAMED.search(part):
+            return f'no name begins after "{match[0][0]}"'
     return ""
 
 

@@ -150,10 +150,10 @@ def _read_travel(node: Node) -> BaseCommand:
 def _read_geo_point(node: Node) -> commands.GeoPoint:
     if node.pending:
         return commands.GeoPoint(0, 0)
-    found = _GEO_POINT.fullmatch(node.string(limit=100))
-    if found is None or abs(float(found[1])) > 90 or abs(float(found[2])) > 180:
+    match = _GEO_POINT.fullmatch(node.string(limit=100))
+    if match is None or abs(float(match[1])) > 90 or abs(float(match[2])) > 180:
         raise node.error('expected a latitude and a longitude in degrees, such as "52.36, 4.88"')
-    return commands.GeoPoint(float(found[1]), float(found[2]))
+    return commands.GeoPoint(float(match[1]), float(match[2]))
 
 
 def _read_add_media(node: Node) -> BaseCommand:

@@ -86,12 +86,12 @@ def read_documents(text: str, root: str, limits: Limits = DEFAULT_LIMITS, *, lim
     if len(text) > limits.characters:
         raise DocumentError(root, 1, 1, f"the text is longer than {limits.characters} characters", root)
     try:
-        found = _YamlReader(text, root, limits).read_documents(limit)
+        nodes = _YamlReader(text, root, limits).read_documents(limit)
     except yaml.MarkedYAMLError as error:
         raise _syntax_error(root, text, error) from error
     except (yaml.YAMLError, UnicodeError) as error:
         raise DocumentError(root, 1, 1, "the text has characters that YAML does not allow", root) from error
-    return found or (Node(None, Location(root, 1, 1, root)),)
+    return nodes or (Node(None, Location(root, 1, 1, root)),)
 
 
 class _YamlReader:
@@ -103,16 +103,16 @@ class _YamlReader:
         self._size = SizeCounter(limits)
 
     def read_documents(self, limit: int) -> tuple[Node, ...]:
-        found: list[Node] = []
+        nodes: list[Node] = []
         for event in self._events:
             if isinstance(event, DocumentStartEvent):
                 location = self._location(self._root, event)
                 document = self._read(next(self._events), self._root)
-                if len(found) < limit:
-                    found.append(document)
+                if len(nodes) < limit:
+                    nodes.append(document)
                 elif not document.is_null:
                     raise location.error(_TOO_MANY.get(limit, f"more than {limit} documents"))
-        return tuple(found)
+        return tuple(nodes)
 
     def _read(self, event: Event, path: str, key_location: Location | None = None, depth: int = 0) -> Node:
         location = self._location(path, event)

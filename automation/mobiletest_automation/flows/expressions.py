@@ -150,14 +150,14 @@ class _Parser:
 
     def _advance(self) -> None:
         """Step to the next token; `kind` is empty if there is none."""
-        found = _TOKEN.match(self.source, self.end)
-        if found is None:
+        match = _TOKEN.match(self.source, self.end)
+        if match is None:
             rest = self.source[self.end :].lstrip()
             self.begin, self.kind, self.symbol = len(self.source) - len(rest), "", rest[:1]
             return
-        self.kind = found.lastgroup or ""
-        self.symbol = found[self.kind]
-        self.begin, self.end = found.start(self.kind), found.end()
+        self.kind = match.lastgroup or ""
+        self.symbol = match[self.kind]
+        self.begin, self.end = match.start(self.kind), match.end()
         if self.kind == "word" and self.symbol in WORDS:
             self.kind, self.symbol = "sign", WORDS[self.symbol]
         elif self.kind == "sign":

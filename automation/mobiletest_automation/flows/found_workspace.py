@@ -52,13 +52,13 @@ def find_flows(workspace: Workspace) -> FoundWorkspace:
     """Read the flows that a workspace selects. InvalidWorkspace: they are too large together."""
     notices, flows, size, positions = [*workspace.config.notices], [], 0, 0
     for flow in workspace.flows():
-        found = _find_flow(flow)
-        size += len(found.steps)
+        found_flow = _find_flow(flow)
+        size += len(found_flow.steps)
         if size > STEPS_BYTES:
             message = f"the steps of the flows, with the files that they run, have more than {STEPS_BYTES} bytes"
             raise InvalidWorkspace(Remark(flow.path, None, None, f"{message}: import the folder in parts"))
-        positions += len(found.positions)
-        flows.append(found if positions <= POSITIONS_LENGTH else replace(found, positions=""))
+        positions += len(found_flow.positions)
+        flows.append(found_flow if positions <= POSITIONS_LENGTH else replace(found_flow, positions=""))
         notices += flow.notices
     names = [(flow.path, flow.name) for flow in flows if not flow.problems]
     order, missing = workspace.order(names, [flow.name for flow in flows if flow.problems])

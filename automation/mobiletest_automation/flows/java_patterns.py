@@ -98,12 +98,12 @@ def _check_class(part: str, source: str, position: int) -> None:
 
 
 def _translate_escape(part: str, in_class: bool) -> str:
-    found = _ESCAPE.fullmatch(part)
-    if found is None:
+    match = _ESCAPE.fullmatch(part)
+    if match is None:
         return part
-    if found[1]:
-        return _translate_property(part, found[1] == "P", found[2], in_class)
-    letter = found[3]
+    if match[1]:
+        return _translate_property(part, match[1] == "P", match[2], in_class)
+    letter = match[3]
     if letter in "123456789" and not in_class:
         raise UnsupportedPattern(f"\\{letter} is not supported")
     if letter == "R" and not in_class:

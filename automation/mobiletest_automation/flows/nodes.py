@@ -190,10 +190,10 @@ class Node:
 
     def seconds(self, low: float, high: float) -> float:
         """A duration: "500ms", "2s", "1m", or a number of seconds."""
-        found = _DURATION.fullmatch(self.raw.strip()) if not isinstance(self.value, bool | None) else None
-        if found is None:
+        match = _DURATION.fullmatch(self.raw.strip()) if not isinstance(self.value, bool | None) else None
+        if match is None:
             raise self.error(f"expected a duration such as 500ms or 2s, not {self._kind()}")
-        seconds = float(found[1]) * _UNITS[found[2] or "s"]
+        seconds = float(match[1]) * _UNITS[match[2] or "s"]
         if not low <= seconds <= high:
             raise self.error(f"expected a duration from {low:g} to {high:g} seconds, not {quote(self.raw)}")
         return seconds

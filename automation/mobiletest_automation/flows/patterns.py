@@ -218,5 +218,5 @@ def _refusal(message: str) -> str | None:
 
 def _is_reversed(counts: str) -> bool:
     """Whether a repetition like {3,1} has its larger count first."""
-    found = _REPEAT_COUNTS.fullmatch(counts)
-    return found is not None and bool(found[2]) and int(found[2]) < int(found[1])
+    match = _REPEAT_COUNTS.fullmatch(counts)
+    return match is not None and bool(match[2]) and int(match[2]) < int(match[1])

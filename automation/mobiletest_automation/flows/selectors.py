@@ -234,11 +234,11 @@ def read_position(node: Node) -> Position:
     """A point: "50%, 90%" of the screen, or "120, 400" in pixels; one percent sign counts for both."""
     if node.pending:
         return Position(0, 0, True)
-    found = _POSITION.fullmatch(node.string(limit=100))
-    if found is None:
+    match = _POSITION.fullmatch(node.string(limit=100))
+    if match is None:
         raise node.error('expected a point such as "50%, 90%" or "120, 400"')
-    relative = "%" in (found[2], found[4])
-    x, y = float(found[1]), float(found[3])
+    relative = "%" in (match[2], match[4])
+    x, y = float(match[1]), float(match[3])
     if relative and not (0 <= x <= 100 and 0 <= y <= 100):
         raise node.error("the percentages of a point are between 0% and 100%")
     return Position(x / 100, y / 100, relative) if relative else Position(x, y, relative)

@@ -118,8 +118,8 @@ class _Finder:
 
     def _read_literal(self) -> None:
         """The text of a template literal: to its end, or to the expression in it."""
-        found = _LITERAL.match(self._text, self._position)
-        end = found.end() if found is not None else self._position
+        match = _LITERAL.match(self._text, self._position)
+        end = match.end() if match is not None else self._position
         self._position = end + 1
         if self._text.startswith(OPENING, end):
             self._position += 1
@@ -131,7 +131,7 @@ class _Finder:
         if self._regex_tries == 0:
             raise ExpressionError("too many slashes in ${...}", self._position - 1)
         self._regex_tries -= 1
-        found = _REGEX.match(self._text, self._position - 1)
-        if found is not None:
-            self._position = found.end()
+        match = _REGEX.match(self._text, self._position - 1)
+        if match is not None:
+            self._position = match.end()
             self._value_before = True

@@ -77,8 +77,8 @@ def well_formed(text: str) -> str:
     return _ILL_FORMED.sub(_replace, text) if _ILL_FORMED.search(text) else text
 
 
-def _replace(found: re.Match[str]) -> str:
-    return "" if found[0] == "\0" else REPLACEMENT
+def _replace(match: re.Match[str]) -> str:
+    return "" if match[0] == "\0" else REPLACEMENT
 
 
 def well_formed_json(value: Any) -> Any:

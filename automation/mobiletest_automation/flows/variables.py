@@ -77,14 +77,14 @@ def check_template(scalar: Node) -> None:
 
 def pending_scalars(node: Node) -> tuple[Node, ...]:
     """The scalars of a node that have variables, in the order in which `fill_node` takes their texts."""
-    found: list[Node] = []
+    nodes: list[Node] = []
 
     def collect(scalar: Node) -> Node:
-        found.extend((scalar,) * scalar.pending)
+        nodes.extend((scalar,) * scalar.pending)
         return scalar
 
     _map_scalars(node, collect)
-    return tuple(found)
+    return tuple(nodes)
 
 
 def fill_node(node: Node, texts: Sequence[str]) -> Node:

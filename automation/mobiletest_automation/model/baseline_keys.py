@@ -22,5 +22,5 @@ def is_baseline_key(text: str) -> bool:
 
 def key_of_artifact(artifact_name: str) -> str | None:
     """The key of the baseline with which this picture was compared; None for any other artifact."""
-    found = _ACTUAL.fullmatch(artifact_name)
-    return found[1] if found is not None else None
+    match = _ACTUAL.fullmatch(artifact_name)
+    return match[1] if match is not None else None

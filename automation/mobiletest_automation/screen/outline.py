@@ -83,11 +83,11 @@ class Outline:
 
     @cached_property
     def _tappable(self) -> set[Element]:
-        found: set[Element] = set()
+        elements: set[Element] = set()
         for element in self._order:
-            if element.tappable or self._parents.get(element) in found:
-                found.add(element)
-        return found
+            if element.tappable or self._parents.get(element) in elements:
+                elements.add(element)
+        return elements
 
     def parent(self, element: Element) -> Element | None:
         return self._parents.get(element)

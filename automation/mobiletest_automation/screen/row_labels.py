@@ -146,17 +146,17 @@ class RowLabels:
     def _find_owned(self, label: Element, kind: Kind) -> Element | None:
         """The only one that fits in the row of the label, or on its line if there are several rows."""
         for container in self._containers(label):
-            found = self._inside(container, kind)
-            if not found:
+            elements = self._inside(container, kind)
+            if not elements:
                 continue
             below = self._field_below(label, container) if kind is is_field else None
             if below is not None:
                 return below
             texts = self._texts(container)
-            if len(found) == 1 and len(texts) <= MOST_TEXTS:
-                named = len(texts) > 1 and bool(found[0].hint or found[0].label)
-                owned = texts[:1] == [label] and label in self._nearest_texts(found[0])
-                return found[0] if owned and not (found[0].editable and named) else None
+            if len(elements) == 1 and len(texts) <= MOST_TEXTS:
+                named = len(texts) > 1 and bool(elements[0].hint or elements[0].label)
+                owned = texts[:1] == [label] and label in self._nearest_texts(elements[0])
+                return elements[0] if owned and not (elements[0].editable and named) else None
             return only(self._by_line(container, kind).get(label, ()))
         return None
 

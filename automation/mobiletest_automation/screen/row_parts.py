@@ -72,6 +72,6 @@ def _distance(one: Element, other: Element) -> float:
     return max(one.bounds.x - other.bounds.right, other.bounds.x - one.bounds.right, 0.0)
 
 
-def only(found: Iterable[Element]) -> Element | None:
-    all_found = list(found)
+def only(elements: Iterable[Element]) -> Element | None:
+    all_found = list(elements)
     return all_found[0] if len(all_found) == 1 else None

@@ -200,13 +200,13 @@ def _expression(faker: "Faker", arguments: Arguments) -> str:
     return text
 
 
-def _called(faker: "Faker", found: re.Match[str]) -> str:
+def _called(faker: "Faker", match: re.Match[str]) -> str:
     """A name may also be written as Name.first_name; its arguments are texts."""
-    first, *rest = (re.sub(r"_([a-z])", lambda each: each[1].upper(), part) for part in found[1].split("."))
+    first, *rest = (re.sub(r"_([a-z])", lambda each: each[1].upper(), part) for part in match[1].split("."))
     name = ".".join((first[:1].lower() + first[1:], *rest))
     if name == "expression":
         raise InvalidPattern("an expression has no other one in it")
-    value = draw_value(faker, name, [_read(text, name) for text in _QUOTED.findall(found[2])])
+    value = draw_value(faker, name, [_read(text, name) for text in _QUOTED.findall(match[2])])
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -240,8 +240,8 @@ _DATE_PARTS: Mapping[str, str] = {
 def format_date(day: "date", pattern: str) -> str:
     """As Java's SimpleDateFormat writes it; InvalidPattern for what is not of a day."""
 
-    def write(found: re.Match[str]) -> str:
-        part = found[0]
+    def write(match: re.Match[str]) -> str:
+        part = match[0]
         if part.startswith("'"):
             return part[1:-1] or "'"
         if part in ("d", "M"):

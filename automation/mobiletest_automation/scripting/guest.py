@@ -131,10 +131,10 @@ def _engine(target: str | None = None) -> wasmtime.Engine:
 
 
 def _read_file() -> bytes:
-    found = find_spec(PACKAGE)
-    if found is None or not found.submodule_search_locations:
+    spec = find_spec(PACKAGE)
+    if spec is None or not spec.submodule_search_locations:
         raise ScriptsUnavailable(f"scripts cannot run on this machine: {PACKAGE} is not installed")
-    return Path(found.submodule_search_locations[0], FILE).read_bytes()
+    return Path(spec.submodule_search_locations[0], FILE).read_bytes()
 
 
 if __name__ == "__main__":

@@ -77,14 +77,14 @@ def _parse(source: str) -> _Parsed | None:
     operands: list[_Operand] = []
     operators: list[str] = []
     position = 0
-    while (found := _OPERAND.match(source, position)) is not None:
-        name = found["name"]
+    while (match := _OPERAND.match(source, position)) is not None:
+        name = match["name"]
         if name in _RESERVED:
             return None
-        operands.append(_Operand(name or found["single"] or found["double"] or "", name is not None))
-        if found.end() == len(source):
+        operands.append(_Operand(name or match["single"] or match["double"] or "", name is not None))
+        if match.end() == len(source):
             return _Parsed(tuple(operands), tuple(operators))
-        operator = _OPERATOR.match(source, found.end())
+        operator = _OPERATOR.match(source, match.end())
         if operator is None:
             return None
         operators.append(operator[0])

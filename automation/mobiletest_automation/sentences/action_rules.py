@@ -39,53 +39,53 @@ _KEYS |= {name: name for name in ("volume up", "volume down", "power")}
 _ONLY_AS_KEYS = _KEYS | {name: name for name in ("home", "tab", "delete", "space", "search")}
 
 
-def _key(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
-    said = found["said"] is not None
-    if found["button"] and not found["key"].lower().startswith(("volume", "power")):
+def _key(sentence: NormalizedSentence, match: re.Match[str]) -> Meaning:
+    said = match["said"] is not None
+    if match["button"] and not match["key"].lower().startswith(("volume", "power")):
         return None
-    if not said and found["verb"].lower().startswith(("tap", "click")):
+    if not said and match["verb"].lower().startswith(("tap", "click")):
         return None
-    key = (_ONLY_AS_KEYS if said else _KEYS).get(" ".join(found["key"].lower().split()))
+    key = (_ONLY_AS_KEYS if said else _KEYS).get(" ".join(match["key"].lower().split()))
     return Intent(action=Action.PRESS_KEY, value=key) if key else None
 
 
-def _link(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
-    link = unquote(sentence, found["link"])
+def _link(sentence: NormalizedSentence, match: re.Match[str]) -> Meaning:
+    link = unquote(sentence, match["link"])
     if _LINK.fullmatch(link):
         return Intent(action=Action.OPEN_LINK, value=link)
-    if found["said"]:
+    if match["said"]:
         return NotUnderstood(f'a link needs its scheme, such as "https://{link}"')
     return None
 
 
-def _launch_named(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
-    if _SITE.fullmatch(found["app"]):
-        return NotUnderstood(f'a link needs its scheme, such as "https://{found["app"]}"')
-    return Intent(action=Action.LAUNCH_APP, value=unquote(sentence, found["app"]))
+def _launch_named(sentence: NormalizedSentence, match: re.Match[str]) -> Meaning:
+    if _SITE.fullmatch(match["app"]):
+        return NotUnderstood(f'a link needs its scheme, such as "https://{match["app"]}"')
+    return Intent(action=Action.LAUNCH_APP, value=unquote(sentence, match["app"]))
 
 
-def _stop_named(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
-    return Intent(action=Action.STOP_APP, value=unquote(sentence, found["app"]))
+def _stop_named(sentence: NormalizedSentence, match: re.Match[str]) -> Meaning:
+    return Intent(action=Action.STOP_APP, value=unquote(sentence, match["app"]))
 
 
-def _screenshot(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
-    name = found["name"]
+def _screenshot(sentence: NormalizedSentence, match: re.Match[str]) -> Meaning:
+    name = match["name"]
     return Intent(action=Action.SCREENSHOT, value=unquote(sentence, name) if name else None)
 
 
-def _long_press(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
-    return with_target(sentence, found["target"], Intent(action=Action.LONG_PRESS, seconds=seconds_of(found)))
+def _long_press(sentence: NormalizedSentence, match: re.Match[str]) -> Meaning:
+    return with_target(sentence, match["target"], Intent(action=Action.LONG_PRESS, seconds=seconds_of(match)))
 
 
-def _set_checked(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
-    on = found["verb"].lower() in {"check", "tick", "enable", "on"}
-    return with_target(sentence, found["target"], Intent(action=Action.TAP, checked=on))
+def _set_checked(sentence: NormalizedSentence, match: re.Match[str]) -> Meaning:
+    on = match["verb"].lower() in {"check", "tick", "enable", "on"}
+    return with_target(sentence, match["target"], Intent(action=Action.TAP, checked=on))
 
 
-def _go_to(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
-    if _PLACE.fullmatch(found["target"]):
+def _go_to(sentence: NormalizedSentence, match: re.Match[str]) -> Meaning:
+    if _PLACE.fullmatch(match["target"]):
         return NotUnderstood("the sentence does not say how to get there: name the element to tap")
-    return with_target(sentence, found["target"], Intent(action=Action.TAP, tappable_only=True))
+    return with_target(sentence, match["target"], Intent(action=Action.TAP, tappable_only=True))
 
 
 _TAP = Intent(action=Action.TAP)
@@ -170,17 +170,17 @@ _DESCRIBING = frozenset(
 _QUOTE_IT = NotUnderstood('quote the text to type, for example: Type "Ada" into "Name"')
 
 
-def _type(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
-    written = found["value"]
+def _type(sentence: NormalizedSentence, match: re.Match[str]) -> Meaning:
+    written = match["value"]
     value = unquote(sentence, written)
     if value == written and _describes(written):
         return _QUOTE_IT
-    return with_target(sentence, found["target"], Intent(action=Action.TYPE, value=value))
+    return with_target(sentence, match["target"], Intent(action=Action.TYPE, value=value))
 
 
-def _replace(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
+def _replace(sentence: NormalizedSentence, match: re.Match[str]) -> Meaning:
     """ "Set X to Y" names the new content of the field, whatever it contains now."""
-    meaning = _type(sentence, found)
+    meaning = _type(sentence, match)
     return replace(meaning, replaces=True) if isinstance(meaning, Intent) else meaning
 
 
@@ -189,8 +189,8 @@ def _describes(written: str) -> bool:
     return may_say_more(written) or bool(_DESCRIBING.intersection(words)) or re.search(QUOTED, written) is not None
 
 
-def _type_here(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
-    return Intent(action=Action.TYPE, value=unquote(sentence, found["value"]))
+def _type_here(sentence: NormalizedSentence, match: re.Match[str]) -> Meaning:
+    return Intent(action=Action.TYPE, value=unquote(sentence, match["value"]))
 
 
 TEXT_RULES = (

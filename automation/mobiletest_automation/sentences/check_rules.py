@@ -82,22 +82,22 @@ def _checked(sentence: NormalizedSentence, phrase: str, intent: Intent) -> Meani
 
 
 def _text(comparison: Comparison) -> Reader:
-    def read(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
-        value = unquote(sentence, found["value"])
+    def read(sentence: NormalizedSentence, match: re.Match[str]) -> Meaning:
+        value = unquote(sentence, match["value"])
         return _checked(
-            sentence, found["target"], Intent(action=Action.ASSERT_TEXT, value=value, comparison=comparison)
+            sentence, match["target"], Intent(action=Action.ASSERT_TEXT, value=value, comparison=comparison)
         )
 
     return read
 
 
-def _part_of_screen(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
-    intent = Intent(action=Action.ASSERT_VISIBLE, other_name=found["screen"])
-    return check_of_target(sentence, f"text containing {found['value']}", intent)
+def _part_of_screen(sentence: NormalizedSentence, match: re.Match[str]) -> Meaning:
+    intent = Intent(action=Action.ASSERT_VISIBLE, other_name=match["screen"])
+    return check_of_target(sentence, f"text containing {match['value']}", intent)
 
 
-def _shown_on_screen(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
-    return _checked(sentence, found["target"], Intent(action=Action.ASSERT_VISIBLE, other_name=found["screen"]))
+def _shown_on_screen(sentence: NormalizedSentence, match: re.Match[str]) -> Meaning:
+    return _checked(sentence, match["target"], Intent(action=Action.ASSERT_VISIBLE, other_name=match["screen"]))
 
 
 _T = r"(?P<target>.+?)"
@@ -125,8 +125,8 @@ def _at_spot(action: Action) -> Reader:
     return lambda sentence, found: _checked(sentence, f"{found['target']} {found['spot']}", intent)
 
 
-def _in_overlay(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
-    return _checked(sentence, f"{found['value']} in {found['overlay']}", Intent(action=Action.ASSERT_VISIBLE))
+def _in_overlay(sentence: NormalizedSentence, match: re.Match[str]) -> Meaning:
+    return _checked(sentence, f"{match['value']} in {match['overlay']}", Intent(action=Action.ASSERT_VISIBLE))
 
 
 # Statements about an element: sentences of their own, or after "check that" or "wait until".
@@ -249,17 +249,17 @@ _LOADED = re.compile(
 )
 
 
-def _some_time(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
-    seconds = seconds_of(found)
+def _some_time(sentence: NormalizedSentence, match: re.Match[str]) -> Meaning:
+    seconds = seconds_of(match)
     return Intent(action=Action.WAIT_FOR, seconds=seconds, value=f"{seconds:g} s")
 
 
-def _until(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
-    meaning = _clause(sentence, found["clause"])
-    return replace(meaning, seconds=seconds_of(found)) if isinstance(meaning, Intent) else meaning
+def _until(sentence: NormalizedSentence, match: re.Match[str]) -> Meaning:
+    meaning = _clause(sentence, match["clause"])
+    return replace(meaning, seconds=seconds_of(match)) if isinstance(meaning, Intent) else meaning
 
 
-def _lasting(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
+def _lasting(sentence: NormalizedSentence, match: re.Match[str]) -> Meaning:
     return NotUnderstood(
         'it is unclear whether this must last that long or become true by then: write "within" or "for up to"'
     )

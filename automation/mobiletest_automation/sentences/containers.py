@@ -9,26 +9,26 @@ _UNSPECIFIC_ROLES = frozenset({Role.OTHER, Role.TEXT, Role.IMAGE})
 _DIALOG_WORDS = frozenset({"dialog", "popup", "modal", "alert", "sheet"})
 
 
-def containers_of(found: list[Element], roles: frozenset[Role], outline: Outline) -> list[Element]:
+def containers_of(elements: list[Element], roles: frozenset[Role], outline: Outline) -> list[Element]:
     """The dialogs, rows or lists around the elements; something clickable with several of them is a row too."""
-    containers = outline.closest_ancestors(found, lambda above: above.role in roles)
+    containers = outline.closest_ancestors(elements, lambda above: above.role in roles)
     kept = {container for container in containers if container is not None}
     if Role.CELL in roles:
-        rows = {one: outline.row_around(one) for one, above in zip(found, containers, strict=True) if above is None}
+        rows = {one: outline.row_around(one) for one, above in zip(elements, containers, strict=True) if above is None}
         kept |= {row for one, row in rows.items() if row is not one}
     if not kept and Role.DIALOG in roles:
-        kept = _unmarked_dialogs(found, outline)
-    return outline.in_order(kept) or (holders_of(found, outline) if Role.CELL in roles else [])
+        kept = _unmarked_dialogs(elements, outline)
+    return outline.in_order(kept) or (holders_of(elements, outline) if Role.CELL in roles else [])
 
 
-def _unmarked_dialogs(found: list[Element], outline: Outline) -> set[Element]:
+def _unmarked_dialogs(elements: list[Element], outline: Outline) -> set[Element]:
     """What lies above the rest of the screen, or else the outermost containers whose ids say that they are dialogs."""
     layer = outline.top_layer
     if layer is not None:
-        return {layer} if outline.descendants_among(found, {layer}) else set()
+        return {layer} if outline.descendants_among(elements, {layer}) else set()
     called = {element for element in outline.visible if element.children and _is_called_dialog(element)}
     inner = set(outline.descendants_among(called, called))
-    around = outline.closest_ancestors(found, (called - inner).__contains__)
+    around = outline.closest_ancestors(elements, (called - inner).__contains__)
     return {container for container in around if container is not None}
 
 
@@ -37,14 +37,14 @@ def _is_called_dialog(element: Element) -> bool:
     return not _DIALOG_WORDS.isdisjoint(id_words(short_id(element.id)))
 
 
-def holders_of(found: list[Element], outline: Outline) -> list[Element]:
+def holders_of(elements: list[Element], outline: Outline) -> list[Element]:
     """What is clickable without a role, of the elements or around them."""
 
     def holds(element: Element) -> bool:
         return element.clickable and element.role in _UNSPECIFIC_ROLES
 
-    around = outline.closest_ancestors(found, lambda above: above.tappable)
-    held = (each if holds(each) else above for each, above in zip(found, around, strict=True))
+    around = outline.closest_ancestors(elements, lambda above: above.tappable)
+    held = (each if holds(each) else above for each, above in zip(elements, around, strict=True))
     return outline.in_order({each for each in held if each is not None and holds(each)})
 
 

@@ -138,12 +138,12 @@ _OPPOSITE = {
 }
 
 
-def doubt_about_found(target: ElementReference, found: Sequence[Element], outline: Outline) -> str | None:
+def doubt_about_found(target: ElementReference, elements: Sequence[Element], outline: Outline) -> str | None:
     """Why the first of the elements may be something else than the sentence says."""
-    first, related = found[0], target.related
+    first, related = elements[0], target.related
     if is_named_by_kind(target, first):
-        if not target.phrase.lower().startswith(("a ", "an ")) and len(found) > 1:
-            return f"{target} may be any of {len(found)} elements"
+        if not target.phrase.lower().startswith(("a ", "an ")) and len(elements) > 1:
+            return f"{target} may be any of {len(elements)} elements"
         if first.role is Role.IMAGE or _is_other_dialog(target, first):
             return f"{first.describe()} is not certainly {target}: name it"
         return f"{target} does not say which text: quote it" if first.role in TEXT_ROLES else None

@@ -35,8 +35,8 @@ def find_elements(
     pool = [element for element in outline.visible if accepts(element)]
     layer = None if everywhere else outline.top_layer
     above = outline.descendants_among(pool, {layer}) if layer is not None else []
-    found = _find_in(above, target, outline, accepts, levels, whole_phrase=whole_phrase) if above else []
-    return found or _find_in(pool, target, outline, accepts, levels, whole_phrase=whole_phrase)
+    elements = _find_in(above, target, outline, accepts, levels, whole_phrase=whole_phrase) if above else []
+    return elements or _find_in(pool, target, outline, accepts, levels, whole_phrase=whole_phrase)
 
 
 def _find_in(
@@ -55,25 +55,25 @@ def _find_in(
             return named
         return _find_related(target.related, outline, accepts, whole_phrase=True)
     plain = tuple(reading for reading in target.readings if reading.ordinal is None and reading.name)
-    found = _find_by_name(levels, plain, pool, outline)
+    elements = _find_by_name(levels, plain, pool, outline)
     for reading in target.readings:
-        if not found and reading not in plain:
-            found = _without_duplicates(_find_by_name(levels, (reading,), pool, outline), outline)
-            counted = found if reading.name or reading.roles != _ROWS else _rows_to_count(found, outline)
-            found = _apply_ordinal(counted, reading.ordinal) if counted or len(found) == 1 else found
-    if not found and target.related is not None:
-        found = _find_related(target.related, outline, accepts)
-    return _without_duplicates(found, outline)
+        if not elements and reading not in plain:
+            elements = _without_duplicates(_find_by_name(levels, (reading,), pool, outline), outline)
+            counted = elements if reading.name or reading.roles != _ROWS else _rows_to_count(elements, outline)
+            elements = _apply_ordinal(counted, reading.ordinal) if counted or len(elements) == 1 else elements
+    if not elements and target.related is not None:
+        elements = _find_related(target.related, outline, accepts)
+    return _without_duplicates(elements, outline)
 
 
 _ROWS = frozenset({Role.CELL})
 _ANDROID_ID = ":id/"
 
 
-def _rows_to_count(found: list[Element], outline: Outline) -> list[Element]:
+def _rows_to_count(elements: list[Element], outline: Outline) -> list[Element]:
     """The rows of the only list that is no menu; none if several lists, or only some kinds of rows, may be meant."""
-    menus = memberships(Region.MENU, found, outline)
-    rows = [each for each, in_menu in zip(found, menus, strict=True) if not in_menu]
+    menus = memberships(Region.MENU, elements, outline)
+    rows = [each for each, in_menu in zip(elements, menus, strict=True) if not in_menu]
     heads = outline.closest_ancestors(rows, lambda above: above.tag == "thead")
     rows = [each for each, head in zip(rows, heads, strict=True) if head is None]
     lists = outline.closest_ancestors(rows, lambda above: above.role is Role.LIST)
@@ -90,13 +90,13 @@ def _find_by_name(
         for fits in levels if wanted else ():
             for reading in wanted:
                 named = [element for element in pool if fits(element, reading.name)]
-                found = (
+                elements = (
                     _filter_roles(named, reading.roles, outline)
                     if reading.name
                     else _of_roles(named, reading.roles, outline)
                 )
-                if found:
-                    return found
+                if elements:
+                    return elements
     return []
 
 
@@ -104,68 +104,68 @@ def _find_by_name(
 _TAB = frozenset({Role.TAB})
 
 
-def _of_roles(found: list[Element], roles: frozenset[Role], outline: Outline) -> list[Element]:
+def _of_roles(elements: list[Element], roles: frozenset[Role], outline: Outline) -> list[Element]:
     """Without a name, what is clickable is no row or link. Where there are switches, checkboxes are none."""
-    wanted = _SWITCH if Role.SWITCH in roles and any(each.role is Role.SWITCH for each in found) else roles
-    exact = [each for each in found if each.role in wanted]
-    return exact if exact or roles in (_ROWS, _LINK) else _filter_roles(found, roles, outline)
+    wanted = _SWITCH if Role.SWITCH in roles and any(each.role is Role.SWITCH for each in elements) else roles
+    exact = [each for each in elements if each.role in wanted]
+    return exact if exact or roles in (_ROWS, _LINK) else _filter_roles(elements, roles, outline)
 
 
 _SWITCH, _LINK = frozenset({Role.SWITCH}), frozenset({Role.LINK})
 
 
-def _filter_roles(found: list[Element], roles: frozenset[Role], outline: Outline) -> list[Element]:
+def _filter_roles(elements: list[Element], roles: frozenset[Role], outline: Outline) -> list[Element]:
     """Those with one of the roles, or their containers: the "Blue mug" row is the row that contains that text.
 
     A clickable element without a role counts as a button or a link.
     """
     if not roles:
-        return found
-    exact = [element for element in found if element.role in roles]
+        return elements
+    exact = [element for element in elements if element.role in roles]
     if exact:
         return exact
     if roles & CONTAINER_ROLES:
-        return containers_of(found, roles, outline)
+        return containers_of(elements, roles, outline)
     if roles & _BUTTON_ROLES:
-        return holders_of(found, outline)
+        return holders_of(elements, outline)
     return []
 
 
 _BUTTON_ROLES = frozenset({Role.BUTTON, Role.LINK, Role.TAB})
 
 
-def _without_duplicates(found: list[Element], outline: Outline) -> list[Element]:
+def _without_duplicates(elements: list[Element], outline: Outline) -> list[Element]:
     """Without those that contain another one: a button and the text on it are one thing.
 
     The outer one stays if only it is tappable.
     """
-    found = _without_shadows(found)
-    among = set(found)
-    innermost = outline.innermost(found)
+    elements = _without_shadows(elements)
+    among = set(elements)
+    innermost = outline.innermost(elements)
     outer = outline.closest_ancestors(innermost, lambda above: above in among and above.tappable)
     kept = (each if each.tappable else above or each for each, above in zip(innermost, outer, strict=True))
     return outline.in_order(dict.fromkeys(kept))
 
 
-def _without_shadows(found: list[Element]) -> list[Element]:
+def _without_shadows(elements: list[Element]) -> list[Element]:
     """Without the area around a control, which iOS lists before it as another one with the same label and state."""
     shadows = {
         one
-        for one, other in pairwise(found)
+        for one, other in pairwise(elements)
         if one.checked is not None
         and (one.role, one.label, one.checked) == (other.role, other.label, other.checked)
         and one.bounds.contains(other.bounds.center)
     }
-    return [element for element in found if element not in shadows] if shadows else found
+    return [element for element in elements if element not in shadows] if shadows else elements
 
 
-def _apply_ordinal(found: list[Element], ordinal: int | None) -> list[Element]:
-    return found if ordinal is None else _nth(found, ordinal)
+def _apply_ordinal(elements: list[Element], ordinal: int | None) -> list[Element]:
+    return elements if ordinal is None else _nth(elements, ordinal)
 
 
-def _nth(found: list[Element], ordinal: int) -> list[Element]:
-    position = ordinal - 1 if ordinal > 0 else len(found) + ordinal
-    return [found[position]] if 0 <= position < len(found) else []
+def _nth(elements: list[Element], ordinal: int) -> list[Element]:
+    position = ordinal - 1 if ordinal > 0 else len(elements) + ordinal
+    return [elements[position]] if 0 <= position < len(elements) else []
 
 
 def _find_related(
@@ -184,10 +184,10 @@ def _find_related(
         return []
     anchor = anchors[0]
     ordinal = _ordinal_of(related.this)
-    found = find_beside(related.this, anchor, outline, accepts)
+    elements = find_beside(related.this, anchor, outline, accepts)
     around = {anchor, *outline.ancestors(anchor)}
-    others = [element for element in found if element not in around]
-    if anchor in found and related.relation in (Relation.INSIDE, Relation.IN_ROW_OF):
+    others = [element for element in elements if element not in around]
+    if anchor in elements and related.relation in (Relation.INSIDE, Relation.IN_ROW_OF):
         return [anchor]
     if related.relation is Relation.INSIDE and is_container(anchor, outline):
         return _apply_ordinal(_of_kind(related.this, outline.descendants_among(others, {anchor})), ordinal)
@@ -208,11 +208,11 @@ def _find_related(
     return nearest(gaps)
 
 
-def _of_kind(this: ElementReference, found: list[Element]) -> list[Element]:
+def _of_kind(this: ElementReference, elements: list[Element]) -> list[Element]:
     """Of a row with a switch and a checkbox, "the switch" is the former."""
     called = {role for reading in this.readings for role in reading.roles}
-    switches = [each for each in found if each.role is Role.SWITCH]
-    return switches if switches and Role.SWITCH in called else found
+    switches = [each for each in elements if each.role is Role.SWITCH]
+    return switches if switches and Role.SWITCH in called else elements
 
 
 def find_beside(this: ElementReference, anchor: Element, outline: Outline, accepts: ElementFilter) -> list[Element]:
@@ -224,14 +224,16 @@ def find_beside(this: ElementReference, anchor: Element, outline: Outline, accep
 
 def _in_region(related: RelativeReference, region: Region, outline: Outline, accepts: ElementFilter) -> list[Element]:
     """Those that certainly are in that part of the screen; any, if the source does not mark menus and lists."""
-    found = find_elements(_without_ordinals(related.this), outline, accepts)
-    inside = memberships(region, found, outline)
+    elements = find_elements(_without_ordinals(related.this), outline, accepts)
+    inside = memberships(region, elements, outline)
     if outline.top_layer is not None and True not in inside:
-        found = find_elements(_without_ordinals(related.this), outline, accepts, everywhere=True)
-        inside = memberships(region, found, outline)
+        elements = find_elements(_without_ordinals(related.this), outline, accepts, everywhere=True)
+        inside = memberships(region, elements, outline)
     if region in (Region.MENU, Region.LIST) and set(inside) == {None}:
-        return _apply_ordinal(found, _ordinal_of(related.this))
-    return _apply_ordinal([each for each, is_in in zip(found, inside, strict=True) if is_in], _ordinal_of(related.this))
+        return _apply_ordinal(elements, _ordinal_of(related.this))
+    return _apply_ordinal(
+        [each for each, is_in in zip(elements, inside, strict=True) if is_in], _ordinal_of(related.this)
+    )
 
 
 def _ordinal_of(target: ElementReference) -> int | None:
@@ -240,21 +242,21 @@ def _ordinal_of(target: ElementReference) -> int | None:
 
 def find_anchors(related: RelativeReference, outline: Outline) -> list[Element]:
     """The elements that the anchor may be. A text stands for itself, not for the field that it labels."""
-    found = find_elements(related.anchor, outline, lambda element: True)
-    if not found and _SOME_DIALOG.fullmatch(related.anchor.phrase):
+    elements = find_elements(related.anchor, outline, lambda element: True)
+    if not elements and _SOME_DIALOG.fullmatch(related.anchor.phrase):
         dialog = replace(related.anchor, readings=(NameReading("", frozenset({Role.DIALOG})),))
         return find_elements(dialog, outline, lambda element: True)
     if is_called_row(related.anchor):
-        return list(dict.fromkeys(outline.row_around(each) for each in found))
-    texts = [each for each in found if each.text and not each.editable and each.checked is None]
-    return texts if len(found) > 1 and texts else _without_pictures(found, outline)
+        return list(dict.fromkeys(outline.row_around(each) for each in elements))
+    texts = [each for each in elements if each.text and not each.editable and each.checked is None]
+    return texts if len(elements) > 1 and texts else _without_pictures(elements, outline)
 
 
-def _without_pictures(found: list[Element], outline: Outline) -> list[Element]:
+def _without_pictures(elements: list[Element], outline: Outline) -> list[Element]:
     """Without the picture of a card, which has the same description as its title beside it."""
-    named = [each for each in found if each.role is not Role.IMAGE]
-    boxes = {outline.parent(each) for each in found}
-    return named if len(named) == 1 and len(boxes) == 1 else found
+    named = [each for each in elements if each.role is not Role.IMAGE]
+    boxes = {outline.parent(each) for each in elements}
+    return named if len(named) == 1 and len(boxes) == 1 else elements
 
 
 # The open dialog, whatever its title says.
@@ -267,25 +269,25 @@ def is_called_row(target: ElementReference) -> bool:
     return any(Role.CELL in reading.roles for reading in target.readings)
 
 
-def _in_row_of(found: list[Element], anchor: Element, outline: Outline) -> list[Element]:
+def _in_row_of(elements: list[Element], anchor: Element, outline: Outline) -> list[Element]:
     """Those in the anchor's row; without rows, those beside it."""
     cell = next((each for each in (anchor, *outline.ancestors(anchor)) if each.role is Role.CELL), None)
     row = cell or outline.row_of(anchor)
     if row is not None:
-        return outline.descendants_among(found, {row})
-    return [element for element in found if gap_between(element, anchor, Relation.NEXT_TO) is not None]
+        return outline.descendants_among(elements, {row})
+    return [element for element in elements if gap_between(element, anchor, Relation.NEXT_TO) is not None]
 
 
 def _without_ordinals(target: ElementReference) -> ElementReference:
     return replace(target, readings=tuple(replace(reading, ordinal=None) for reading in target.readings))
 
 
-def _in_innermost_container(found: list[Element], anchor: Element, outline: Outline) -> list[Element]:
+def _in_innermost_container(elements: list[Element], anchor: Element, outline: Outline) -> list[Element]:
     """Those inside the anchor or its innermost possible container, which is within its row and not the whole screen."""
     containers = [anchor, *outline.ancestors(anchor)][:-1]
     row_of = outline.row_of(anchor)
     rows = (place for place, each in enumerate(containers) if each.role is Role.CELL or each is row_of)
     row = next(rows, len(containers))
     places = {container: place for place, container in enumerate(containers[: row + 1])}
-    around = outline.closest_ancestors(found, places.__contains__)
-    return nearest([(places[above], each) for each, above in zip(found, around, strict=True) if above is not None])
+    around = outline.closest_ancestors(elements, places.__contains__)
+    return nearest([(places[above], each) for each, above in zip(elements, around, strict=True) if above is not None])

@@ -96,14 +96,14 @@ def _fields_inside(intent: Intent, outline: Outline) -> list[Element]:
 
 
 def _ground_tap(intent: Intent, outline: Outline) -> Grounding:
-    found = find_visible(intent, outline)
-    tappable = [element for element in found if outline.tappable(element)]
+    elements = find_visible(intent, outline)
+    tappable = [element for element in elements if outline.tappable(element)]
     if tappable or intent.tappable_only:
-        found = tappable
-    found = [element for element in found if _is_tap_candidate(element, outline)]
+        elements = tappable
+    elements = [element for element in elements if _is_tap_candidate(element, outline)]
     if intent.checked is not None or intent.toggles:
-        found = find_controls(found, outline) or found
-    answer = ground_single(intent, found)
+        elements = find_controls(elements, outline) or elements
+    answer = ground_single(intent, elements)
     if intent.toggles and answer.element is not None and not _toggles(answer.element, outline):
         why = f"{answer.element.describe()} cannot be switched: name the switch, or tap it"
         return replace(needs_model(why), candidates=(answer.element,))

@@ -42,21 +42,21 @@ def needs_model(why: str) -> Grounding:
     return Grounding(reason=RefusalReason.NEEDS_MODEL, message=why)
 
 
-def ground_first(action: Action, found: Sequence[Element], value: str | None = None, message: str = "") -> Grounding:
+def ground_first(action: Action, elements: Sequence[Element], value: str | None = None, message: str = "") -> Grounding:
     """The action on the first of the elements, or on none if there are none."""
-    element = found[0] if found else None
+    element = elements[0] if elements else None
     return Grounding(
-        action=action, element=element, value=value, candidates=tuple(found[:CANDIDATES_LIMIT]), message=message
+        action=action, element=element, value=value, candidates=tuple(elements[:CANDIDATES_LIMIT]), message=message
     )
 
 
-def ground_single(intent: Intent, found: list[Element]) -> Grounding:
+def ground_single(intent: Intent, elements: list[Element]) -> Grounding:
     """The action on the only element; a refusal if there is none or there are several."""
-    if not found:
+    if not elements:
         return refuse_missing(intent)
-    if len(found) > 1:
-        return refuse_ambiguous(intent, found)
-    return Grounding(action=intent.action, element=found[0], value=intent.value, candidates=(found[0],))
+    if len(elements) > 1:
+        return refuse_ambiguous(intent, elements)
+    return Grounding(action=intent.action, element=elements[0], value=intent.value, candidates=(elements[0],))
 
 
 def refuse_missing(intent: Intent) -> Grounding:
@@ -68,13 +68,13 @@ def refuse_missing(intent: Intent) -> Grounding:
     return Grounding(reason=RefusalReason.NOT_FOUND, message=f"no element on the screen matches {intent.target}")
 
 
-def refuse_ambiguous(intent: Intent, found: list[Element]) -> Grounding:
-    shown = ", ".join(element.describe() for element in found[:5])
-    more = f" and {len(found) - 5} more" if len(found) > 5 else ""
+def refuse_ambiguous(intent: Intent, elements: list[Element]) -> Grounding:
+    shown = ", ".join(element.describe() for element in elements[:5])
+    more = f" and {len(elements) - 5} more" if len(elements) > 5 else ""
     return Grounding(
         reason=RefusalReason.AMBIGUOUS,
-        candidates=tuple(found[:CANDIDATES_LIMIT]),
-        message=f"{len(found)} elements match {intent.target}: {shown}{more}; say which, "
+        candidates=tuple(elements[:CANDIDATES_LIMIT]),
+        message=f"{len(elements)} elements match {intent.target}: {shown}{more}; say which, "
         'for example: the second "Add" button, or the "Add" button next to "Blue mug"',
     )
 

@@ -86,8 +86,8 @@ def normalize(sentence: str) -> NormalizedSentence | None:
         return None
     quotes: list[str] = []
 
-    def mask(found: re.Match[str]) -> str:
-        quotes.append(next(group for group in found.groups() if group is not None))
+    def mask(match: re.Match[str]) -> str:
+        quotes.append(next(group for group in match.groups() if group is not None))
         return chr(_MARK + min(len(quotes), QUOTE_LIMIT) - 1)
 
     text = _PAIRS.sub(mask, plain)

@@ -35,8 +35,8 @@ def rule(shape: str, read: Reader) -> Rule:
 def first_match(rules: Iterable[Rule], sentence: NormalizedSentence, text: str) -> Meaning:
     """The meaning by the first rule that matches and does not decline."""
     for each in rules:
-        found = each.shape.fullmatch(text)
-        meaning = each.read(sentence, found) if found is not None else None
+        match = each.shape.fullmatch(text)
+        meaning = each.read(sentence, match) if match is not None else None
         if meaning is not None:
             return meaning
     return None
@@ -80,9 +80,9 @@ _OF_ONE_ELEMENT = frozenset(
 )
 
 
-def seconds_of(found: "re.Match[str]") -> float | None:
+def seconds_of(match: "re.Match[str]") -> float | None:
     """The seconds in a match of SECONDS; None if the sentence gives no time."""
-    amount, unit = found["amount"], (found["unit"] or "").lower()
+    amount, unit = match["amount"], (match["unit"] or "").lower()
     if amount is None:
         return None
     number = _NUMBERS.get(amount.lower()) or float(amount)

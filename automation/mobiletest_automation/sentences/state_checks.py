@@ -24,31 +24,31 @@ _ROWS = frozenset({Role.CELL, Role.OTHER})
 _LABELS = frozenset({Role.TEXT, Role.HEADING})
 
 
-def _ground_state(intent: Intent, found: list[Element]) -> Grounding:
+def _ground_state(intent: Intent, elements: list[Element]) -> Grounding:
     """For checks of a state: there must be exactly one element, or exactly one that is made for tapping."""
-    if len(found) > 1:
-        made_for_tapping = [element for element in found if element.tappable]
-        found = made_for_tapping if len(made_for_tapping) == 1 else found
-    return ground_single(intent, found)
+    if len(elements) > 1:
+        made_for_tapping = [element for element in elements if element.tappable]
+        elements = made_for_tapping if len(made_for_tapping) == 1 else elements
+    return ground_single(intent, elements)
 
 
 def ground_checked(intent: Intent, outline: Outline) -> Grounding:
     """The state of an element, or of the control that a text labels."""
-    found = find_visible(intent, outline, lambda element: element.on is not None or element.role in CHECKABLE)
-    if found:
-        answer = _ground_state(intent, found)
+    elements = find_visible(intent, outline, lambda element: element.on is not None or element.role in CHECKABLE)
+    if elements:
+        answer = _ground_state(intent, elements)
         element = answer.element
         if element is None or (_has_known_state(element, outline) and (element.checked is not None or intent.selects)):
             return answer
-        return _stateless(found)
+        return _stateless(elements)
     named = find_visible(intent, outline)
     controls = find_controls(named, outline)
     return _stateless(named) if named and not controls else _ground_state(intent, controls)
 
 
-def _stateless(found: Sequence[Element]) -> Grounding:
-    why = f"{found[0].describe()} does not have this state"
-    return replace(needs_model(why), candidates=(found[0],))
+def _stateless(elements: Sequence[Element]) -> Grounding:
+    why = f"{elements[0].describe()} does not have this state"
+    return replace(needs_model(why), candidates=(elements[0],))
 
 
 def _has_known_state(element: Element, outline: Outline) -> bool:
@@ -64,25 +64,25 @@ def _has_known_state(element: Element, outline: Outline) -> bool:
     return element.selected
 
 
-def find_controls(found: Sequence[Element], outline: Outline) -> list[Element]:
+def find_controls(elements: Sequence[Element], outline: Outline) -> list[Element]:
     """The switches, checkboxes and radio buttons that are among the elements, or that these label."""
     labels = RowLabels(outline)
-    controls = (each if each.checked is not None else labels.control_of(each) for each in found)
+    controls = (each if each.checked is not None else labels.control_of(each) for each in elements)
     return list(dict.fromkeys(control for control in controls if control is not None))
 
 
 def ground_enabled(intent: Intent, outline: Outline) -> Grounding:
     """Of a switch, a checkbox and what labels them "enabled" says that it is on, of others that they can be used."""
-    found = find_visible(intent, outline)
-    controls = find_controls(found, outline)
+    elements = find_visible(intent, outline)
+    controls = find_controls(elements, outline)
     if controls:
         return _ground_state(intent, controls) if intent.usable else _ground_switched(intent, controls)
-    if len(found) > CANDIDATES_LIMIT:
-        return _ground_state(intent, found)
-    parts = list(dict.fromkeys(_tapped_part(each, outline) for each in found))
+    if len(elements) > CANDIDATES_LIMIT:
+        return _ground_state(intent, elements)
+    parts = list(dict.fromkeys(_tapped_part(each, outline) for each in elements))
     answer = _ground_state(intent, parts)
     element = answer.element
-    why = None if element is None else _doubt_about_use(intent, element, found, outline)
+    why = None if element is None else _doubt_about_use(intent, element, elements, outline)
     return answer if why is None else replace(needs_model(why), candidates=answer.candidates)
 
 
@@ -103,21 +103,21 @@ def _reacts(element: Element) -> bool:
     return element.clickable or (element.tappable and not (says and element.role is Role.CELL))
 
 
-def _doubt_about_use(intent: Intent, element: Element, found: Sequence[Element], outline: Outline) -> str | None:
+def _doubt_about_use(intent: Intent, element: Element, elements: Sequence[Element], outline: Outline) -> str | None:
     what = element.describe()
     if element.enabled and not _reacts(element):
         return f"{what} reacts to nothing, so it is neither enabled nor disabled: name what it belongs to"
     if element.role is Role.CELL and not intent.usable and not (intent.target and is_called_row(intent.target)):
         return f"{what} is a row: write that it is on, or that the row is enabled or clickable"
-    if element.enabled and any(not each.enabled for each in found):
+    if element.enabled and any(not each.enabled for each in elements):
         return f"{what} is enabled, but its text is not"
     if not intent.usable and element.checked is not None:
         return (
             f"{what} can be switched, but {intent.target} may not be its name: name it, or write that it is on or off"
         )
     labels = RowLabels(outline)
-    values = [labels.value_of(one) for one in found if one.role in _LABELS]
-    others = set(walk(element)) - {element, *found}
+    values = [labels.value_of(one) for one in elements if one.role in _LABELS]
+    others = set(walk(element)) - {element, *elements}
     states = any(text_of(each).strip().casefold() in STATES for each in others)
     joined = "\n" in text_of(element) or any(values)
     if not intent.usable and (states or (element.role in _ROWS and joined)):

@@ -19,38 +19,38 @@ _OPPOSITE = {"up": "down", "down": "up", "left": "right", "right": "left"}
 _ENDS = {"bottom": "up", "top": "down", "left": "right", "right": "left"}
 
 
-def _swipe(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
-    intent = Intent(action=Action.SWIPE, value=found["direction"].lower())
-    target = found.groupdict().get("target")
+def _swipe(sentence: NormalizedSentence, match: re.Match[str]) -> Meaning:
+    intent = Intent(action=Action.SWIPE, value=match["direction"].lower())
+    target = match.groupdict().get("target")
     return with_target(sentence, target, intent) if target else intent
 
 
-def _swipe_across(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
-    start, end = found["start"].lower(), found["end"].lower()
+def _swipe_across(sentence: NormalizedSentence, match: re.Match[str]) -> Meaning:
+    start, end = match["start"].lower(), match["end"].lower()
     across = {frozenset({"left", "right"}), frozenset({"top", "bottom"})}
     if frozenset({start, end}) not in across:
         return None
     return Intent(action=Action.SWIPE, value=_ENDS[start])
 
 
-def _scroll(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
-    return Intent(action=Action.SCROLL, value=(found["direction"] or "down").lower())
+def _scroll(sentence: NormalizedSentence, match: re.Match[str]) -> Meaning:
+    return Intent(action=Action.SCROLL, value=(match["direction"] or "down").lower())
 
 
-def _scroll_to_end(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
-    return Intent(action=Action.SCROLL, value="top" if found["end"].lower() in ("top", "up") else "bottom")
+def _scroll_to_end(sentence: NormalizedSentence, match: re.Match[str]) -> Meaning:
+    return Intent(action=Action.SCROLL, value="top" if match["end"].lower() in ("top", "up") else "bottom")
 
 
-def _until(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
-    said = found.groupdict()
-    if said.get("until") == "to" and not _names_an_element(found["target"]):
+def _until(sentence: NormalizedSentence, match: re.Match[str]) -> Meaning:
+    said = match.groupdict()
+    if said.get("until") == "to" and not _names_an_element(match["target"]):
         return NotUnderstood('it is unclear what to look for: write, for example, Scroll until "Help" is visible')
-    if (vague := reject_vague(found["target"])) is not None:
+    if (vague := reject_vague(match["target"])) is not None:
         return vague
     direction = (said.get("direction") or "down").lower()
     if (said.get("verb") or "scroll").lower().startswith(("swip", "flick")):
         direction = _OPPOSITE[direction]
-    return with_target(sentence, found["target"], Intent(action=Action.SCROLL_UNTIL_VISIBLE, value=direction))
+    return with_target(sentence, match["target"], Intent(action=Action.SCROLL_UNTIL_VISIBLE, value=direction))
 
 
 def _names_an_element(phrase: str) -> bool:
@@ -58,7 +58,7 @@ def _names_an_element(phrase: str) -> bool:
     return not phrase[:1].islower() or phrase.startswith("the ")
 
 
-def _repeated(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
+def _repeated(sentence: NormalizedSentence, match: re.Match[str]) -> Meaning:
     return NotUnderstood("repetitions are not supported in sentences: use the repeat command with times")
 
 

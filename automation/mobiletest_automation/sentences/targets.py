@@ -187,9 +187,9 @@ def is_screen_point(phrase: str) -> bool:
 def _parse_quoted(sentence: NormalizedSentence, phrase: str) -> ElementReference | None:
     shorter = _ON_SCREEN.sub("", _AGAIN.sub("", phrase))
     for pattern in (_QUOTED_FIRST, _KIND_FIRST, _BY_ID, _PARTLY, _WORDS_FIRST):
-        found = pattern.fullmatch(shorter)
-        if found is not None:
-            parts = found.groupdict()
+        match = pattern.fullmatch(shorter)
+        if match is not None:
+            parts = match.groupdict()
             mark = parts["mark"]
             name = sentence.quote(mark) if re.fullmatch(QUOTED, mark) else mark
             return ElementReference(
@@ -214,17 +214,17 @@ def _parse_related(sentence: NormalizedSentence, phrase: str) -> RelativeReferen
         this = parse_target(sentence, placed["this"])
         region = ElementReference(phrase=placed["phrase"], readings=(), region=region_of(placed["region"]))
         return RelativeReference(this, Relation.INSIDE, region) if isinstance(this, ElementReference) else None
-    found = next(filter(None, (pattern.fullmatch(phrase) for pattern in _RELATED)), None)
-    if found is None or _A_TIME.fullmatch(found["other"]):
+    match = next(filter(None, (pattern.fullmatch(phrase) for pattern in _RELATED)), None)
+    if match is None or _A_TIME.fullmatch(match["other"]):
         return None
-    this, anchor = parse_target(sentence, found["this"]), parse_target(sentence, found["other"])
+    this, anchor = parse_target(sentence, match["this"]), parse_target(sentence, match["other"])
     if (
         not isinstance(this, ElementReference)
         or not isinstance(anchor, ElementReference)
         or (anchor.quoted and anchor.related)
     ):
         return None
-    return RelativeReference(this, _RELATIONS[" ".join(found["relation"].lower().split())], anchor)
+    return RelativeReference(this, _RELATIONS[" ".join(match["relation"].lower().split())], anchor)
 
 
 def _parse_unquoted(sentence: NormalizedSentence, phrase: str) -> ElementReference | None:

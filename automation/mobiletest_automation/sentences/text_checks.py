@@ -40,27 +40,27 @@ _NEVER_EMPTY = frozenset({Role.IMAGE, Role.BUTTON, Role.LINK, Role.TAB, Role.SWI
 
 def ground_text(intent: Intent, outline: Outline) -> Grounding:
     """The only element whose text is meant; a refusal if there may be others."""
-    found = find_visible(intent, outline)
-    if len(found) > CANDIDATES_LIMIT:
-        return refuse_ambiguous(intent, found)
+    elements = find_visible(intent, outline)
+    if len(elements) > CANDIDATES_LIMIT:
+        return refuse_ambiguous(intent, elements)
     labels = RowLabels(outline)
     values: dict[Element, None] = {}
     doubtful: list[Element] = []
-    for each in found:
+    for each in elements:
         value = _value(intent, each, labels, outline)
         if value is not None:
             values[value] = None
         elif each.role is not Role.HEADING:
             doubtful.append(each)
-    if not values.keys().isdisjoint(found):
+    if not values.keys().isdisjoint(elements):
         doubtful = [each for each in doubtful if each.role not in TEXT_ROLES]
-    if not found or (values and not doubtful):
+    if not elements or (values and not doubtful):
         answer = ground_single(intent, list(values))
         element = answer.element
-        why = None if element is None else _doubt(intent, element) or _doubt_in_row(intent, element, found, labels)
+        why = None if element is None else _doubt(intent, element) or _doubt_in_row(intent, element, elements, labels)
         return answer if why is None else replace(needs_model(why), candidates=answer.candidates)
-    why = f"nothing beside or below {found[0].describe()} is certainly its value: name the element that shows it"
-    return replace(needs_model(why), candidates=tuple(doubtful[:1] or found[:1]))
+    why = f"nothing beside or below {elements[0].describe()} is certainly its value: name the element that shows it"
+    return replace(needs_model(why), candidates=tuple(doubtful[:1] or elements[:1]))
 
 
 def _doubt(intent: Intent, element: Element) -> str | None:
@@ -91,14 +91,16 @@ def _has_words(text: str, words: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(words)}(?!\w)", text, re.IGNORECASE) is not None
 
 
-def _doubt_in_row(intent: Intent, value: Element, found: list[Element], labels: RowLabels) -> str | None:
+def _doubt_in_row(intent: Intent, value: Element, elements: list[Element], labels: RowLabels) -> str | None:
     """Why another text of the row may be meant: a row may have an explanation besides the label and the value."""
     if has_text(intent, value):
         return None
     shows, most = intent, MOST_TEXTS
     if intent.comparison is Comparison.SHOWS and intent.value and not value.editable:
         shows, most = replace(intent, comparison=Comparison.CONTAINS), 2 * MOST_TEXTS
-    others = (other for label in found for other in labels.texts_besides(label, value, most) if has_text(shows, other))
+    others = (
+        other for label in elements for other in labels.texts_besides(label, value, most) if has_text(shows, other)
+    )
     other = next(others, None)
     if other is None:
         return None

@@ -21,15 +21,15 @@ def ground_presence(intent: Intent, outline: Outline) -> Grounding:
     target = intent.target
     if target is None:
         return Grounding(action=intent.action, value=intent.value)
-    found = find_visible(intent, outline)
-    if intent.whole_phrase and not found:
+    elements = find_visible(intent, outline)
+    if intent.whole_phrase and not elements:
         return refuse_missing(intent)
     if intent.action is Action.SCROLL_UNTIL_VISIBLE:
-        return ground_first(intent.action, found, intent.value, "" if found else _missing(target))
-    doubt = doubt_about_found(target, found, outline) if found else doubt_about_missing(target, outline)
+        return ground_first(intent.action, elements, intent.value, "" if elements else _missing(target))
+    doubt = doubt_about_found(target, elements, outline) if elements else doubt_about_missing(target, outline)
     if doubt is not None:
         return needs_model(doubt)
-    return ground_first(intent.action, found, _shown(intent, target), "" if found else _missing(target))
+    return ground_first(intent.action, elements, _shown(intent, target), "" if elements else _missing(target))
 
 
 def _missing(target: ElementReference) -> str:
@@ -41,8 +41,8 @@ def ground_absence(intent: Intent, outline: Outline) -> Grounding:
     target = intent.target
     if target is None:
         return needs_model("say what must not be visible")
-    found = find_visible(intent, outline)
-    partial = [] if found else _partial_matches(target, outline)
+    elements = find_visible(intent, outline)
+    partial = [] if elements else _partial_matches(target, outline)
     if partial:
         shown = ", ".join(element.describe() for element in partial[:3])
         return Grounding(
@@ -51,11 +51,11 @@ def ground_absence(intent: Intent, outline: Outline) -> Grounding:
             message=f"no text is exactly {target}, but there is {shown}; say the whole text, "
             f'or: I do not see a text containing "{target.name}", or use assertNotVisible, which means the exact text',
         )
-    missing = doubt_about_missing(target, outline) if not found else None
-    doubt = doubt_about_found(target, found, outline) if found else missing
+    missing = doubt_about_missing(target, outline) if not elements else None
+    doubt = doubt_about_found(target, elements, outline) if elements else missing
     if doubt is not None:
-        return needs_model(f"quote the exact text that must not be visible: {doubt}" if not found else doubt)
-    return ground_first(intent.action, found, _shown(intent, target))
+        return needs_model(f"quote the exact text that must not be visible: {doubt}" if not elements else doubt)
+    return ground_first(intent.action, elements, _shown(intent, target))
 
 
 def _shown(intent: Intent, target: ElementReference) -> str:

@@ -43,9 +43,9 @@ class StoredStepCache:
         self._paused_until = float("-inf")
 
     async def lookup(self, key: StepCacheKey, look: GetScreen) -> CacheLookup:
-        found = await self._lookup(key, look)
-        telemetry.step_cache.labels(found.outcome).inc()
-        return found
+        cache_lookup = await self._lookup(key, look)
+        telemetry.step_cache.labels(cache_lookup.outcome).inc()
+        return cache_lookup
 
     async def _lookup(self, key: StepCacheKey, look: GetScreen) -> CacheLookup:
         cached = await self._load(key)

@@ -57,15 +57,17 @@ class StepReplay:
 
     async def run_goal(self, goal: str, look: GetScreen, cost: ResolutionCost) -> StepOutcome | StoredSteps | None:
         """As `run`; or the sentences that reached the goal, for the caller to run."""
-        found = await self._cache.lookup(self._key_of(goal), look)
-        cost.cache = found.outcome
-        if found.stored is None:
+        cache_lookup = await self._cache.lookup(self._key_of(goal), look)
+        cost.cache = cache_lookup.outcome
+        if cache_lookup.stored is None:
             return None
-        if isinstance(found.stored, StoredSteps) and not _is_recording(self._secrets.as_template(goal), found.stored):
-            return StoredSteps(tuple(map(self._secrets.fill_template, found.stored.steps)))
+        if isinstance(cache_lookup.stored, StoredSteps) and not _is_recording(
+            self._secrets.as_template(goal), cache_lookup.stored
+        ):
+            return StoredSteps(tuple(map(self._secrets.fill_template, cache_lookup.stored.steps)))
         cost.resolution = Resolution.CACHE
         try:
-            return await self._repeat(found.stored)
+            return await self._repeat(cache_lookup.stored)
         except StepFailed as failed:
             if failed.category not in _STALE_CATEGORIES:
                 raise
@@ -124,9 +126,9 @@ class StepReplay:
         async def look() -> Element:
             return view.tree
 
-        found = await self._cache.lookup(self._key_of(name), look)
-        if isinstance(found.stored, ChosenAction):
-            return found.stored
+        cache_lookup = await self._cache.lookup(self._key_of(name), look)
+        if isinstance(cache_lookup.stored, ChosenAction):
+            return cache_lookup.stored
         raise StepFailed(Category.ELEMENT_NOT_FOUND, "the screen is not what it was when this step was recorded")
 
 

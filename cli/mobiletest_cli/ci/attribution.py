@@ -47,14 +47,14 @@ class Attribution:
 
 def read_number(text: str | None) -> int | None:
     """The number of a pull request in "12", "PR-12", "pr/12" or ".../pull/12"; None if there is none ("false", "")."""
-    found = _NUMBER.search(text or "")
-    return int(found[1]) if found else None
+    match = _NUMBER.search(text or "")
+    return int(match[1]) if match else None
 
 
 def change_number(ref: str | None) -> int | None:
     """The 12 of a ref that is made for a pull request, such as "refs/pull/12/merge", "pr/12/head" or "PR-12-merge"."""
-    found = _CHANGE.fullmatch(ref or "")
-    return int(found[found.lastindex or 1]) if found else None
+    match = _CHANGE.fullmatch(ref or "")
+    return int(match[match.lastindex or 1]) if match else None
 
 
 def branch_name(ref: str | None) -> str | None:
@@ -89,8 +89,8 @@ def repository_name(address: str | None) -> str | None:
         return None
     if "://" in address:
         path = _path_of_url(address)
-    elif found := _SCP.fullmatch(address):
-        path = found["path"]
+    elif match := _SCP.fullmatch(address):
+        path = match["path"]
     else:
         path = "" if address.startswith(("/", ".")) or "\\" in address else address
     return _without_decoration(path) or None

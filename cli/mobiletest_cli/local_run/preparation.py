@@ -37,16 +37,16 @@ _PAGE = ("http://", "https://")
 def prepare(output: Output, wanted: Selection, device: ChosenDevice) -> tuple[Plan, Workspace]:
     """The plan, and the folder that it is of. CliError: a flow, a variable or the app cannot be used."""
     files = find_files(wanted.paths)
-    found = _checked_flows(output, files)
+    found_workspace = _checked_flows(output, files)
     chosen = select(
-        _as_imported(found),
+        _as_imported(found_workspace),
         files.selected,
         names=wanted.tests,
         tags=wanted.tags,
         excluded_tags=wanted.excluded_tags,
     )
-    flows = {flow.path: flow for flow in found.flows}
-    planned = [_planned(flows[test["path"]], files, found.order) for test in chosen]
+    flows = {flow.path: flow for flow in found_workspace.flows}
+    planned = [_planned(flows[test["path"]], files, found_workspace.order) for test in chosen]
     variables, secrets = _variables(output, files, wanted)
     plan = Plan(
         flows=planned,
@@ -55,7 +55,7 @@ def prepare(output: Output, wanted: Selection, device: ChosenDevice) -> tuple[Pl
         variables=variables,
         secrets=secrets,
         retries=wanted.retries or 0,
-        continue_on_failure=found.continue_on_failure,
+        continue_on_failure=found_workspace.continue_on_failure,
     )
     return plan, files
 
@@ -74,19 +74,20 @@ def _checked_flows(output: Output, files: Workspace) -> FoundWorkspace:
     }
     for line in lines["notice"]:
         output.say(line)
-    found = files.find_flows()
-    if lines[ERROR] or found is None:
+    found_workspace = files.find_flows()
+    if lines[ERROR] or found_workspace is None:
         count = len({problem.file for problem in problems if problem.severity == ERROR})
         raise CliError(f"{count} flow{'s' if count > 1 else ''} cannot be run:", INVALID_FILE, details=lines[ERROR])
-    return found
+    return found_workspace
 
 
-def _as_imported(found: FoundWorkspace) -> ImportTestsResult:
+def _as_imported(found_workspace: FoundWorkspace) -> ImportTestsResult:
     """The flows as an import names them: their paths are the ids."""
     tests = [
-        {"path": flow.path, "test_id": flow.path, "name": flow.name, "tags": list(flow.tags)} for flow in found.flows
+        {"path": flow.path, "test_id": flow.path, "name": flow.name, "tags": list(flow.tags)}
+        for flow in found_workspace.flows
     ]
-    answer: Any = {"created": tests, "changed": [], "unchanged": [], "flows_order": list(found.order)}
+    answer: Any = {"created": tests, "changed": [], "unchanged": [], "flows_order": list(found_workspace.order)}
     return cast("ImportTestsResult", answer)
 
 

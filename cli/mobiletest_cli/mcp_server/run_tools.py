@@ -142,8 +142,8 @@ class RunTools:
                 tally.add_run(run)
             show()
 
-        def show_execution(found: Execution) -> None:
-            tally.add_execution(found)
+        def show_execution(execution: Execution) -> None:
+            tally.add_execution(execution)
             show()
 
         def show() -> None:

@@ -83,8 +83,8 @@ def _show_places(case: Element, places: Mapping[str, str]) -> None:
             element.text = "\n".join(_PLACE.sub(lambda found: _shown(found, places), line) for line in lines)
 
 
-def _shown(found: re.Match[str], places: Mapping[str, str]) -> str:
-    return f"{found['before']}{places.get(found['place'], found['place'])}{found['after']}"
+def _shown(match: re.Match[str], places: Mapping[str, str]) -> str:
+    return f"{match['before']}{places.get(match['place'], match['place'])}{match['after']}"
 
 
 def _set_property(case: Element, properties: Mapping[str, Element], name: str, value: str) -> None:

@@ -19,9 +19,9 @@ class LimitsServicer(limits_pb2_grpc.LimitsServicer):
         self._usecases = usecases
 
     async def GetLimits(self, request: limits_pb2.GetLimitsRequest, context: Any) -> limits_pb2.GetLimitsResponse:
-        found, limits = await self._usecases.in_use(), await self._usecases.get()
+        limit_uses, limits = await self._usecases.in_use(), await self._usecases.get()
         return limits_pb2.GetLimitsResponse(
-            limits=[types_pb2.Limit(name=each.name, limit=each.limit, used=max(0, each.used)) for each in found],
+            limits=[types_pb2.Limit(name=each.name, limit=each.limit, used=max(0, each.used)) for each in limit_uses],
             allowed_models=limits.allowed_models or (ANY_MODEL,),
         )
 

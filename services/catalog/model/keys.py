@@ -95,12 +95,12 @@ def format_key(offered: PresentedKey, prefix: str = KEY_PREFIX) -> str:
 
 def parse_key(key: str, prefix: str = KEY_PREFIX) -> PresentedKey | None:
     """The parts of a well-formed key or token whose checksum fits; None for anything else."""
-    found = _FORMAT.fullmatch(key)
-    if found is None or found[1] != prefix:
+    match = _FORMAT.fullmatch(key)
+    if match is None or match[1] != prefix:
         return None
-    if not hmac.compare_digest(_checksum(key[:-CHECKSUM_LENGTH]), found[4]):
+    if not hmac.compare_digest(_checksum(key[:-CHECKSUM_LENGTH]), match[4]):
         return None
-    return PresentedKey(lookup=found[2], secret=found[3])
+    return PresentedKey(lookup=match[2], secret=match[3])
 
 
 def secret_digest(secret: str) -> str:

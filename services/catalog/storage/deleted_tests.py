@@ -49,8 +49,8 @@ class DeletedTestSweeper:
 
     async def _due(self) -> Sequence[tuple[str, str]]:
         due = {"live": False, "swept_at": None, "deleted_at": {"$lt": self._clock.now() - KEPT_UNUSED}}
-        found = await self._mongo.collection(TESTS).find(due, {"org_id": 1}).limit(BATCH).to_list(None)
-        return [(document["org_id"], document["_id"]) for document in found]
+        documents = await self._mongo.collection(TESTS).find(due, {"org_id": 1}).limit(BATCH).to_list(None)
+        return [(document["org_id"], document["_id"]) for document in documents]
 
     async def _remove(self, test_id: str) -> None:
         while await self._mongo.transaction(lambda session: self._remove_versions(test_id, session)):

@@ -24,8 +24,8 @@ class MongoSecrets:
 
     async def named(self, names: Collection[str]) -> Sequence[Secret]:
         ids = [_id(current().org_id, name) for name in names]
-        found = await self._secrets.find({"_id": {"$in": ids}}).to_list(None)
-        return [_from_document(document) for document in found]
+        documents = await self._secrets.find({"_id": {"$in": ids}}).to_list(None)
+        return [_from_document(document) for document in documents]
 
     async def page(self, page: Page) -> Sequence[Secret]:
         cursor = self._secrets.find().sort("name", 1).skip(page.offset).limit(page.size)

@@ -67,8 +67,8 @@ class AppUseCases:
         filter = AppFilter(platform, pattern, ids)
         if pattern is None and ids is None:
             return ListPage(await self._store.apps.page(filter, page), counts.apps_of(platform)), counts
-        found, total = await asyncio.gather(self._store.apps.page(filter, page), self._store.apps.count(filter))
-        return ListPage(found, total), counts
+        apps, total = await asyncio.gather(self._store.apps.page(filter, page), self._store.apps.count(filter))
+        return ListPage(apps, total), counts
 
     async def get(self, app_id: str) -> App:
         """The app. NotFound."""

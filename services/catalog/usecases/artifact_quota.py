@@ -46,10 +46,10 @@ class ArtifactQuota:
 
     async def check(self) -> None:
         """PermissionDenied: with what is reserved, more is stored than may be."""
-        found, limit = await self._ledger.sum(), (await self._limits.get()).artifact_bytes
-        if limit is not None and found.used > limit:
+        artifact_bytes, limit = await self._ledger.sum(), (await self._limits.get()).artifact_bytes
+        if limit is not None and artifact_bytes.used > limit:
             raise limit_reached("artifact_bytes", limit, DELETE)
-        if limit is not None and found.stored > STORED_FACTOR * limit:
+        if limit is not None and artifact_bytes.stored > STORED_FACTOR * limit:
             raise limit_reached("artifact_bytes", limit, WAIT)
 
     def is_due(self, at: float) -> bool:

@@ -72,9 +72,9 @@ class AttachmentUseCases:
         """A page of the app's attachments, by the tests' names. NotFound: no such app."""
         app = require(await self._store.apps.get(app_id), "App")
         empty = page.offset >= app.attached_tests
-        found = () if empty else await self._store.attachments.page(app_id, page)
-        quarantines = await self._quarantines([attachment.test_id for attachment in found])
-        targeted = [TargetedAttachment(a, target_version(a, app), quarantines.get(a.test_id)) for a in found]
+        attachments = () if empty else await self._store.attachments.page(app_id, page)
+        quarantines = await self._quarantines([attachment.test_id for attachment in attachments])
+        targeted = [TargetedAttachment(a, target_version(a, app), quarantines.get(a.test_id)) for a in attachments]
         return ListPage(targeted, app.attached_tests)
 
     async def _quarantines(self, test_ids: Sequence[str]) -> Mapping[str, Quarantine | None]:

@@ -112,16 +112,16 @@ class ImportUseCases:
         _check_size(new.expected_bytes)
         received = self._spool.receive(self._rate.limit(_limited(chunks)), expected=new.expected_bytes)
         async with received as file:
-            found = await self._workspaces.read(file.path)
-            flows = [flow for flow in found.flows if not flow.problems]
+            found_workspace = await self._workspaces.read(file.path)
+            flows = [flow for flow in found_workspace.flows if not flow.problems]
             if new.dry_run:
-                return await self._report(new, found, await self._preview(new, flows))
+                return await self._report(new, found_workspace, await self._preview(new, flows))
             await self._check_attachments(new, flows)
             async with (
                 self._quota.reserve(self._store, _most(flows), lambda: self._measure(new, flows)) as counter,
                 self._files.keep(new.workspace, file.path, flows),
             ):
-                return await self._report(new, found, await self._import(new, flows, counter))
+                return await self._report(new, found_workspace, await self._import(new, flows, counter))
 
     async def _import(self, new: NewImport, flows: Sequence[FoundFlow], counter: StorageCounter) -> _Outcomes:
         outcomes = _Outcomes()
@@ -250,8 +250,8 @@ async def _tests_before(records: Records, planned: Sequence[Test]) -> Mapping[st
     """The tests that there are already, by path."""
     if not planned:
         return {}
-    found = await records.tests.at_paths(planned[0].workspace or "", [test.source_path or "" for test in planned])
-    return {test.source_path: test for test in found}
+    tests = await records.tests.at_paths(planned[0].workspace or "", [test.source_path or "" for test in planned])
+    return {test.source_path: test for test in tests}
 
 
 def _compare(before: Test | None, planned: Test) -> _Result:

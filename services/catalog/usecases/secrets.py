@@ -69,8 +69,8 @@ class SecretUseCases:
 
     async def values(self, names: Collection[str]) -> Mapping[str, str]:
         """The values of those that exist. FailedPrecondition: one cannot be decrypted."""
-        found = await self._secrets.named(names)
-        return {secret.name: self._cipher.decrypt(secret.value, secret.org_id, secret.name) for secret in found}
+        secrets = await self._secrets.named(names)
+        return {secret.name: self._cipher.decrypt(secret.value, secret.org_id, secret.name) for secret in secrets}
 
 
 def _validate(name: str, value: str) -> None:

@@ -305,19 +305,19 @@ def _validate(new: NewBuild) -> NewBuild:
 _FILES = {Platform.ANDROID: "an .apk", Platform.IOS: "an .ipa, or the .app of a simulator build as an archive"}
 
 
-def _not_an_app(app: App, found: Inspection) -> str:
+def _not_an_app(app: App, inspection: Inspection) -> str:
     return (
-        f"no device can install this file ({found.error or 'it is not an archive'}): send {_FILES[app.platform]}; app "
-        "models and other files are for simulated devices, which this server does not have "
+        f"no device can install this file ({inspection.error or 'it is not an archive'}): send {_FILES[app.platform]}; "
+        "app models and other files are for simulated devices, which this server does not have "
         "(MOBILETEST_SIMULATED_DEVICES)"
     )
 
 
-def _own_version(found: Inspection) -> str:
-    if found.version is None:
-        reason = f" ({found.error})" if found.error else ""
+def _own_version(inspection: Inspection) -> str:
+    if inspection.version is None:
+        reason = f" ({inspection.error})" if inspection.error else ""
         raise InvalidValue("version", f"the artifact contains no version{reason}; send one with the upload", "missing")
-    return validate_version(found.version)
+    return validate_version(inspection.version)
 
 
 def _uuid(subject: str | None) -> str | None:

@@ -48,16 +48,16 @@ class OrphanSweeper:
 
     async def sweep(self) -> int:
         """Delete the orphans of all hubs that are not backing off; returns how many sessions were tried."""
-        found = [
+        orphaned_sessions = [
             orphan
             for orphan in await self._orphans.orphans(BATCH)
             if self._paused_until.get(orphan.session.hub, 0) <= monotonic()
         ]
-        done = await asyncio.gather(*(self._delete(orphan) for orphan in found))
-        failing = {orphan.session.hub for orphan, ok in zip(found, done, strict=True) if not ok}
-        for hub in {orphan.session.hub for orphan in found}:
+        done = await asyncio.gather(*(self._delete(orphan) for orphan in orphaned_sessions))
+        failing = {orphan.session.hub for orphan, ok in zip(orphaned_sessions, done, strict=True) if not ok}
+        for hub in {orphan.session.hub for orphan in orphaned_sessions}:
             self._back_off(hub, failed=hub in failing)
-        return len(found)
+        return len(orphaned_sessions)
 
     def _back_off(self, hub: str, *, failed: bool) -> None:
         """A hub that failed is tried again later, with growing pauses."""

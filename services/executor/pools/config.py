@@ -81,9 +81,9 @@ def _pool(node: Node, addresses: Sequence[str], *, simulated: bool) -> Pool:
             raise entries[name].error_at_key(f"{name} does not apply to a pool of kind {kind}: remove it")
     labels = read_optional(entries, "labels", _labels) or ()
     return Pool(
-        name=read_optional(entries, "name", lambda found: found.string(limit=100).strip()) or f"{kind}-{platform}",
+        name=read_optional(entries, "name", lambda node: node.string(limit=100).strip()) or f"{kind}-{platform}",
         platform=platform,
-        slots=read_optional(entries, "slots", lambda found: found.integer(1, SLOTS_LIMIT)) or DEFAULT_SLOTS,
+        slots=read_optional(entries, "slots", lambda node: node.integer(1, SLOTS_LIMIT)) or DEFAULT_SLOTS,
         pace=_pace(entries),
         hub=_hub(node, entries, addresses) if kind == "webdriver" else None,
         labels=labels,
@@ -111,8 +111,8 @@ def _labels(node: Node) -> tuple[str, ...]:
 
 def _pace(entries: Mapping[str, Node]) -> Pace:
     return Pace(
-        step=read_optional(entries, "step_delay", lambda found: found.seconds(0, 600)) or 0.0,
-        scale=read_optional(entries, "time_scale", lambda found: found.number(0, 10)) or 0.0,
+        step=read_optional(entries, "step_delay", lambda node: node.seconds(0, 600)) or 0.0,
+        scale=read_optional(entries, "time_scale", lambda node: node.number(0, 10)) or 0.0,
     )
 
 
@@ -121,8 +121,8 @@ def _hub(node: Node, entries: Mapping[str, Node], addresses: Sequence[str]) -> H
         raise node.error("url is missing: a pool of kind webdriver needs the URL of its hub")
     url = _url(entries["url"])
     capabilities = read_optional(entries, "capabilities", read_capabilities)
-    timeout = read_optional(entries, "new_command_timeout", lambda found: found.seconds(10, 3600))
-    delivery = read_optional(entries, "app", lambda found: AppDelivery(found.choice(AppDelivery)))
+    timeout = read_optional(entries, "new_command_timeout", lambda node: node.seconds(10, 3600))
+    delivery = read_optional(entries, "app", lambda node: AppDelivery(node.choice(AppDelivery)))
     usual = AppDelivery.PATH if is_loopback(url.hostname or "") else AppDelivery.URL
     return HubTarget(
         url=url.geturl().rstrip("/"),

@@ -40,7 +40,7 @@ def _keeping_apps(pools: Sequence[Pool]) -> list[Pool]:
 
 def _allowing(browsers: Sequence[Pool], page: str) -> list[Pool]:
     """The pools that may open the page. Raise DeviceFailure if there are none."""
-    found, refusal = list[Pool](), ""
+    pools, refusal = list[Pool](), ""
     for pool in browsers:
         if pool.hub is None:
             continue
@@ -49,7 +49,7 @@ def _allowing(browsers: Sequence[Pool], page: str) -> list[Pool]:
         except AddressRefused as error:
             refusal = str(error)
         else:
-            found.append(pool)
-    if not found:
+            pools.append(pool)
+    if not pools:
         raise DeviceFailure(Category.CONFIG_INVALID, f"the app's static_url cannot be opened: {refusal}")
-    return found
+    return pools

@@ -101,26 +101,26 @@ class MongoBaselines:
             yield chunk
 
     async def delete(self, test: TestKey, key: str) -> bool:
-        found = await self._baselines.find_one_and_delete({"_id": _id(test, key)})
-        if found is not None:
-            await self._store.delete(found["object"])
-        return found is not None
+        document = await self._baselines.find_one_and_delete({"_id": _id(test, key)})
+        if document is not None:
+            await self._store.delete(document["object"])
+        return document is not None
 
     async def used_bytes(self, org_id: str) -> int:
         return await self._sum({"org_id": org_id})
 
     async def tests(self, after: TestKey | None, limit: int) -> Sequence[TestKey]:
         """Read in the order of the ids, which begin with the test, so that the index of ids serves."""
-        found: list[TestKey] = []
-        while len(found) < limit:
+        test_keys: list[TestKey] = []
+        while len(test_keys) < limit:
             beyond = {"_id": {"$gt": f"{_id(after, '')}\uffff"}} if after is not None else {}
             rows = self._baselines.find(beyond, {"org_id": 1, "test_id": 1}).sort("_id", 1).limit(limit)
             read = [TestKey(row["org_id"], row["test_id"]) for row in await rows.to_list(None)]
-            found += dict.fromkeys(read)
+            test_keys += dict.fromkeys(read)
             if len(read) < limit:
                 break
-            after = found[-1]
-        return found[:limit]
+            after = test_keys[-1]
+        return test_keys[:limit]
 
     async def delete_of_test(self, test: TestKey) -> int:
         """The objects are deleted first, so that after a crash in between the test is found again."""

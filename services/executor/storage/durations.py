@@ -40,8 +40,8 @@ class RunDurations:
     async def expected(self, org_id: str, targets: Sequence[RunTarget]) -> list[float | None]:
         """The expected seconds for each target; None where no run has finished yet."""
         keys = [_key(org_id, target) for target in targets]
-        found = await self._durations.find({"_id": {"$in": keys}}, {"seconds": 1}).to_list(None)
-        seconds: dict[str, float] = {document["_id"]: document["seconds"] for document in found}
+        documents = await self._durations.find({"_id": {"$in": keys}}, {"seconds": 1}).to_list(None)
+        seconds: dict[str, float] = {document["_id"]: document["seconds"] for document in documents}
         return [seconds.get(key) for key in keys]
 
     async def flush(self) -> None:

@@ -110,18 +110,18 @@ class MongoExecutions:
 
     async def plans_of(self, execution_id: str) -> dict[str, RunPlan]:
         runs = await self._runs.find({"execution_id": execution_id}, {"_id": 1}).to_list(None)
-        found = await self._plans.find({"_id": {"$in": [document["_id"] for document in runs]}}).to_list(None)
-        return {document["_id"]: plan_of(document) for document in found}
+        documents = await self._plans.find({"_id": {"$in": [document["_id"] for document in runs]}}).to_list(None)
+        return {document["_id"]: plan_of(document) for document in documents}
 
     async def get(self, execution_id: str) -> Execution:
-        found = await self._executions.find_one({"_id": execution_id})
-        if found is None:
+        document = await self._executions.find_one({"_id": execution_id})
+        if document is None:
             raise NotFound("Execution not found", reason="EXECUTION_NOT_FOUND")
-        return execution_of(found)
+        return execution_of(document)
 
     async def batch(self, execution_ids: Sequence[str]) -> list[Execution]:
-        found = await self._executions.find({"_id": {"$in": list(execution_ids)}}).to_list(None)
-        by_id = {document["_id"]: document for document in found}
+        documents = await self._executions.find({"_id": {"$in": list(execution_ids)}}).to_list(None)
+        by_id = {document["_id"]: document for document in documents}
         return [execution_of(by_id[id_]) for id_ in execution_ids if id_ in by_id]
 
     async def page(self, wanted: ExecutionFilter, page: PageRequest) -> tuple[list[Execution], int]:
@@ -129,28 +129,28 @@ class MongoExecutions:
         total = await self._list_marks.count(query)
         near, skipped = await self._list_marks.locate(query, (page.number - 1) * page.size, total)
         newest = self._executions.find(near, WITHOUT_ENV).sort([("created_at", -1), ("_id", -1)])
-        found = await newest.hint(list_index(query)).skip(skipped).limit(page.size).to_list(None)
-        return [execution_of(document) for document in found], total
+        documents = await newest.hint(list_index(query)).skip(skipped).limit(page.size).to_list(None)
+        return [execution_of(document) for document in documents], total
 
     async def runs(self, execution_id: str, page: PageRequest) -> tuple[list[Run], int]:
         query = {"execution_id": execution_id}
         in_order = self._runs.find(query).sort("position", 1)
-        found = await in_order.skip((page.number - 1) * page.size).limit(page.size).to_list(None)
-        return [run_of(document) for document in found], await self._runs.count_documents(query)
+        documents = await in_order.skip((page.number - 1) * page.size).limit(page.size).to_list(None)
+        return [run_of(document) for document in documents], await self._runs.count_documents(query)
 
     async def all_runs(self, execution_id: str) -> list[Run]:
-        found = await self._runs.find({"execution_id": execution_id}).sort("position", 1).to_list(None)
-        kept = await self._steps.find({"run_id": {"$in": [document["_id"] for document in found]}}).to_list(None)
+        documents = await self._runs.find({"execution_id": execution_id}).sort("position", 1).to_list(None)
+        kept = await self._steps.find({"run_id": {"$in": [document["_id"] for document in documents]}}).to_list(None)
         steps: dict[str, list[Document]] = defaultdict(list)
         for document in kept:
             steps[document["run_id"]].append(document)
-        return [with_steps(run_of(document), steps[document["_id"]]) for document in found]
+        return [with_steps(run_of(document), steps[document["_id"]]) for document in documents]
 
     async def run(self, execution_id: str, run_id: str) -> Run:
-        found = await self._runs.find_one({"_id": run_id, "execution_id": execution_id})
-        if found is None:
+        document = await self._runs.find_one({"_id": run_id, "execution_id": execution_id})
+        if document is None:
             raise NotFound("Run not found", reason="RUN_NOT_FOUND")
-        return with_steps(run_of(found), await self._steps.find({"run_id": run_id}).to_list(None))
+        return with_steps(run_of(document), await self._steps.find({"run_id": run_id}).to_list(None))
 
     async def answer(self, execution_id: str, run_id: str, question_id: str | None, text: str) -> Run:
         await self.run(execution_id, run_id)

@@ -24,8 +24,8 @@ class MongoFacts:
         async def read(session: Session) -> list[tuple[Execution, Run]]:
             runs = await self._page(session, RUNS, after, limit)
             ids = {"_id": {"$in": list({run["execution_id"] for run in runs})}}
-            found = await self._mongo.collection(EXECUTIONS).find(ids, WITHOUT_ENV, session=session).to_list(None)
-            executions = {document["_id"]: execution_of(document) for document in found}
+            documents = await self._mongo.collection(EXECUTIONS).find(ids, WITHOUT_ENV, session=session).to_list(None)
+            executions = {document["_id"]: execution_of(document) for document in documents}
             return [(executions[run["execution_id"]], run_of(run)) for run in runs]
 
         return await self._mongo.transaction(read), await self._total(RUNS)

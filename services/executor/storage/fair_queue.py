@@ -199,8 +199,8 @@ class FairQueue:
         if limit == 1:
             return [head.key]
         waiting = self._mongo.collection(RUNS).find({"queue": head.name, **_IS_TIME}, {"execution_id": 1})
-        found = await waiting.sort(list(IN_ORDER.items())).limit(limit).to_list(None)
-        keys = [RunKey(document["execution_id"], document["_id"]) for document in found]
+        documents = await waiting.sort(list(IN_ORDER.items())).limit(limit).to_list(None)
+        keys = [RunKey(document["execution_id"], document["_id"]) for document in documents]
         return self._contention.pick(keys, count)
 
 

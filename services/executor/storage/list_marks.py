@@ -72,20 +72,20 @@ class ListMarks:
             return query, offset
         older = total - offset
         beyond = {"list": _name(query), "older": {"$gte": older}}
-        found = await self._marks.find(beyond).sort("older", 1).limit(1).to_list(None)
-        if not found:
+        documents = await self._marks.find(beyond).sort("older", 1).limit(1).to_list(None)
+        if not documents:
             return query, offset
-        return {**query, "created_at": {"$lt": found[0]["at"]}}, found[0]["older"] - older
+        return {**query, "created_at": {"$lt": documents[0]["at"]}}, documents[0]["older"] - older
 
     async def _add(self, query: Document, mark: Document) -> None:
         settled, index = await self._settled(), list_index(query)
         for _ in range(NEW_MARKS):
             newer = {**query, "created_at": {"$gte": mark["at"]}}
             following = self._executions.find(newer, {"created_at": 1}).sort(_OLDEST_FIRST).hint(index)
-            found = await following.skip(self._step).limit(1).to_list(None)
-            if not found or not mark["at"] < found[0]["created_at"] < settled:
+            documents = await following.skip(self._step).limit(1).to_list(None)
+            if not documents or not mark["at"] < documents[0]["created_at"] < settled:
                 return
-            at = found[0]["created_at"]
+            at = documents[0]["created_at"]
             between = {**query, "created_at": {"$gte": mark["at"], "$lt": at}}
             passed = await self._executions.count_documents(between, hint=index)
             mark = {"older": mark["older"] + passed, "at": at}
@@ -95,9 +95,9 @@ class ListMarks:
         """What was started before does not change any more, and nothing is added to it."""
         now = await self._now()
         oldest = self._executions.find({"status": {"$in": OPEN_STATUSES}}, {"created_at": 1})
-        found = await oldest.sort("created_at", 1).limit(1).to_list(None)
+        documents = await oldest.sort("created_at", 1).limit(1).to_list(None)
         settled = now - SETTLED_AFTER
-        first_open: datetime = found[0]["created_at"] if found else settled
+        first_open: datetime = documents[0]["created_at"] if documents else settled
         return min(settled, first_open)
 
     async def _store(self, name: str, mark: Document) -> None:

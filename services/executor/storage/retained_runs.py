@@ -95,8 +95,8 @@ class MongoRetainedRuns:
         return await self._mongo.transaction(count)
 
     async def _counted_until(self, session: Session | None = None) -> datetime:
-        found = await self._evidence.find_one({"_id": _COUNTED}, session=session)
-        until: datetime = found["until"] if found is not None else _BEGINNING
+        document = await self._evidence.find_one({"_id": _COUNTED}, session=session)
+        until: datetime = document["until"] if document is not None else _BEGINNING
         return until
 
     async def _sums(self, query: Document, session: Session) -> list[Document]:

@@ -90,12 +90,12 @@ class MongoRuns:
 
     async def answer_to(self, key: RunKey, token: int, question_id: str) -> str | None:
         fields = {"fencing_token": 1, "question": 1}
-        found = await self._runs.find_one(
+        document = await self._runs.find_one(
             {"_id": key.run_id, "fencing_token": token, "lease": {"$exists": True}}, fields
         )
-        if found is None:
+        if document is None:
             raise Fenced(key.run_id)
-        question = found.get("question")
+        question = document.get("question")
         return question.get("answer") if question is not None and question["prompt"]["id"] == question_id else None
 
     async def withdraw(self, key: RunKey, token: int, question_id: str) -> str | None:
@@ -121,11 +121,11 @@ class MongoRuns:
 
     async def orphans(self, limit: int) -> list[OrphanedSession]:
         wanted = {"orphans.id": {"$exists": True}}
-        found = await self._runs.find(wanted, {"execution_id": 1, "orphans": 1}).limit(limit).to_list(None)
-        if not found:
+        documents = await self._runs.find(wanted, {"execution_id": 1, "orphans": 1}).limit(limit).to_list(None)
+        if not documents:
             return []
         now = await self._transactions.now()
-        return [_orphaned_session(document, orphan, now) for document in found for orphan in document["orphans"]]
+        return [_orphaned_session(document, orphan, now) for document in documents for orphan in document["orphans"]]
 
     async def forget_orphan(self, key: RunKey, session: Session) -> None:
         of_run = {"_id": key.run_id, "orphans.id": session.id}
@@ -143,8 +143,8 @@ class MongoRuns:
 
     async def notices(self, tokens: Mapping[str, int]) -> dict[str, StopReason]:
         fields = {"fencing_token": 1, "lease": 1, "cancel_requested_at": 1}
-        found = await self._runs.find({"_id": {"$in": list(tokens)}}, fields).to_list(None)
-        noticed = {document["_id"]: _notice(document, tokens[document["_id"]]) for document in found}
+        documents = await self._runs.find({"_id": {"$in": list(tokens)}}, fields).to_list(None)
+        noticed = {document["_id"]: _notice(document, tokens[document["_id"]]) for document in documents}
         return {run_id: notice for run_id in tokens if (notice := noticed.get(run_id, StopReason.LOST)) is not None}
 
     async def due(self, limit: int) -> list[RunKey]:

@@ -34,8 +34,8 @@ class MongoSupersessions:
     async def pending(self, limit: int) -> list[Execution]:
         before = await self._transactions.now() - START_GRACE
         query = {"cancel_previous": CancelPrevious.PENDING.value, "created_at": {"$lt": before}}
-        found = await self._executions.find(query).sort("created_at", 1).limit(limit).to_list(None)
-        return [execution_of(document) for document in found]
+        documents = await self._executions.find(query).sort("created_at", 1).limit(limit).to_list(None)
+        return [execution_of(document) for document in documents]
 
     async def supersede(self, execution: Execution) -> None:
         lane = lane_of(execution)
@@ -48,8 +48,8 @@ class MongoSupersessions:
     async def _newest(self, lane: Lane) -> Execution | None:
         """The newest execution with cancel_previous."""
         query = {**_in_lane(lane), "cancel_previous": {"$exists": True}}
-        found = await self._executions.find_one(query, sort=_NEWEST_FIRST)
-        return None if found is None else execution_of(found)
+        document = await self._executions.find_one(query, sort=_NEWEST_FIRST)
+        return None if document is None else execution_of(document)
 
     async def _earlier(self, lane: Lane, newest: Execution) -> list[str]:
         older = {

@@ -220,10 +220,10 @@ class ExecutionTransactions:
         not_yet = {"_id": {"$nin": list(snapshot.changed)}}
         in_turn = [("claim_order", 1), ("position", 1)]
         runs = self.mongo.collection(RUNS)  # which the planner would rather read in the order of all ids
-        found = await runs.find_one({**query, **not_yet}, sort=in_turn, hint=RUNS_OF_EXECUTION, session=session)
-        if found is None:
+        document = await runs.find_one({**query, **not_yet}, sort=in_turn, hint=RUNS_OF_EXECUTION, session=session)
+        if document is None:
             return []
-        run = run_of(found)
+        run = run_of(document)
         return [(run, lifecycle.queue(run, snapshot.now))]
 
     async def _advance_stages(

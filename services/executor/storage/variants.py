@@ -21,8 +21,8 @@ class MongoVariants:
         self._variants = mongo.collection(VARIANTS)
 
     async def load(self, test_ids: Collection[str]) -> Mapping[str, KnownVariants]:
-        found = await self._variants.find({"_id": {"$in": [_id(test_id) for test_id in test_ids]}}).to_list(None)
-        return {document["test_id"]: from_document(KnownVariants, document) for document in found}
+        documents = await self._variants.find({"_id": {"$in": [_id(test_id) for test_id in test_ids]}}).to_list(None)
+        return {document["test_id"]: from_document(KnownVariants, document) for document in documents}
 
     async def store(self, changed: Mapping[str, tuple[KnownVariants, KnownVariants]]) -> Collection[str]:
         """A document that another start has changed no longer matches, and the insert that is tried instead fails."""

@@ -27,8 +27,8 @@ class MongoWaitingRuns:
 
     async def page(self, page: PageRequest) -> Sequence[Run]:
         waiting = self._mongo.collection(RUNS).find(_in(_own_queues())).sort(list(IN_ORDER.items()))
-        found = await waiting.skip((page.number - 1) * page.size).limit(page.size).to_list(None)
-        return [run_of(document) for document in found]
+        documents = await waiting.skip((page.number - 1) * page.size).limit(page.size).to_list(None)
+        return [run_of(document) for document in documents]
 
 
 def _own_queues() -> Mapping[str, tuple[Platform, int]]:

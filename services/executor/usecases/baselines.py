@@ -41,34 +41,34 @@ class BaselineUseCases:
         NotFound; InvalidArgument: another artifact; ResourceExhausted: the test has too many baselines;
         PermissionDenied: those of the organisation have too many bytes.
         """
-        found = await self._control.artifact(execution_id, run_id, artifact_name)
+        artifact_download = await self._control.artifact(execution_id, run_id, artifact_name)
         key = key_of_artifact(artifact_name)
-        if key is None or found.artifact.size_bytes > BASELINE_BYTES:
+        if key is None or artifact_download.artifact.size_bytes > BASELINE_BYTES:
             message = (
                 "Not a picture of assertScreenshot: its name ends with -actual.png, "
                 f"and it has at most {BASELINE_BYTES // 1024**2} MiB"
             )
             raise InvalidArgument(message, reason="NOT_A_BASELINE", metadata={"artifact": artifact_name})
         _, run = await self._control.run(execution_id, run_id)
-        picture = b"".join([chunk async for chunk in found.chunks])
+        picture = b"".join([chunk async for chunk in artifact_download.chunks])
         most_bytes = (await self._limits.get(run.org_id)).baseline_bytes
         return await self._baselines.save(TestKey(run.org_id, run.target.test_id), key, picture, most_bytes)
 
     async def of_test(self, test_id: str) -> Sequence[Baseline]:
         """The test's baselines by key. NotFound: there is no such test; Unavailable: that cannot be found out."""
         test = _own(test_id)
-        found = await self._baselines.of_test(test)
-        if not found and not await self._tests.existing_tests(test.org_id, [test_id]):
+        baselines = await self._baselines.of_test(test)
+        if not baselines and not await self._tests.existing_tests(test.org_id, [test_id]):
             raise NotFound("Test not found")
-        return found
+        return baselines
 
     async def download(self, test_id: str, key: str, asked: ByteRange | None = None) -> BaselineDownload:
         """NotFound; InvalidArgument as in `find_part`."""
-        found = await self._baselines.find(_own(test_id), key) if is_baseline_key(key) else None
-        if found is None:
+        baseline = await self._baselines.find(_own(test_id), key) if is_baseline_key(key) else None
+        if baseline is None:
             raise _not_found()
-        part = find_part(asked, size=found.size_bytes, etag=found.sha256)
-        return BaselineDownload(found.sha256, part, self._baselines.read(found, part))
+        part = find_part(asked, size=baseline.size_bytes, etag=baseline.sha256)
+        return BaselineDownload(baseline.sha256, part, self._baselines.read(baseline, part))
 
     async def delete(self, test_id: str, key: str) -> None:
         """NotFound."""

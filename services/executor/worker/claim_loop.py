@@ -88,10 +88,10 @@ class ClaimLoop:
             misses = 0
             while (free := self._worker.free_slots(platform)) and misses < MAX_MISSES:
                 accepts = partial(self._worker.accepts, platform)
-                found = await self._runs.claimable(platform, free + len(self._claiming), accepts)
-                new = [key for key in found if key not in self._claiming][: self._worker.free_slots(platform)]
+                run_keys = await self._runs.claimable(platform, free + len(self._claiming), accepts)
+                new = [key for key in run_keys if key not in self._claiming][: self._worker.free_slots(platform)]
                 if not new:
-                    if not found and not self._claiming:
+                    if not run_keys and not self._claiming:
                         self._caught_up.add(platform)
                     break
                 if len(new) >= self._worker.free_slots(platform):

@@ -64,8 +64,8 @@ class KeyCache:
 
     def get(self, fingerprint: bytes, now: float) -> CachedKey | None:
         """The answer, unless it has expired."""
-        found = self._last_valid(fingerprint) or self._invalid.get(fingerprint)
-        return found if found is not None and now < found.until else None
+        cached_key = self._last_valid(fingerprint) or self._invalid.get(fingerprint)
+        return cached_key if cached_key is not None and now < cached_key.until else None
 
     def put_valid(self, fingerprint: bytes, holder: KeyHolder, now: float) -> bool:
         """Cache a valid key for 30 s. False when it was revoked while the catalog verified it."""
@@ -83,16 +83,16 @@ class KeyCache:
 
     def hold(self, fingerprint: bytes, now: float) -> KeyHolder | None:
         """The holder of a key that was valid when it was verified last, for 5 more seconds; None once it is revoked."""
-        found = self._last_valid(fingerprint)
-        if found is None:
+        cached_key = self._last_valid(fingerprint)
+        if cached_key is None:
             return None
-        self._valid.put(fingerprint, CachedKey(found.holder, "", now + HELD_SECONDS))
-        return found.holder
+        self._valid.put(fingerprint, CachedKey(cached_key.holder, "", now + HELD_SECONDS))
+        return cached_key.holder
 
     def _last_valid(self, fingerprint: bytes) -> CachedKey | None:
-        found = self._valid.get(fingerprint)
-        revoked = found is not None and found.holder is not None and self._is_any_revoked(found.holder)
-        return None if revoked else found
+        cached_key = self._valid.get(fingerprint)
+        revoked = cached_key is not None and cached_key.holder is not None and self._is_any_revoked(cached_key.holder)
+        return None if revoked else cached_key
 
     def put_invalid(self, fingerprint: bytes, reason: str, now: float) -> None:
         """Cache a rejection for 5 s."""

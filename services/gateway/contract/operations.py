@@ -139,6 +139,6 @@ def _operation(descriptor: MethodDescriptor, rpc: Method, verb: str, template: s
     )
 
 
-def find_operation(found: Iterable[Operation], name: str) -> Operation:
+def find_operation(operations: Iterable[Operation], name: str) -> Operation:
     """The operation of the RPC called `name`; KeyError if it does not exist."""
-    return {operation.name: operation for operation in found}[name]
+    return {operation.name: operation for operation in operations}[name]

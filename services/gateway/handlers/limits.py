@@ -22,7 +22,7 @@ def limits_in_use(catalog: Invocation, executor: Invocation, counted: Sequence[C
     """GetLimits: the RPCs GetLimits and ListRunLimits, and the limits of this process."""
 
     async def invoke(message: Any, context: RequestContext, timeout: float) -> limits_pb2.GetLimitsResponse:
-        found: limits_pb2.GetLimitsResponse = await catalog(message, context, timeout)
+        limits: limits_pb2.GetLimitsResponse = await catalog(message, context, timeout)
         own = [types_pb2.Limit(name=name, limit=getattr(context.limits, name)) for name in RATES]
         for each in counted:
             used = each.used(context.caller.org_id)
@@ -30,8 +30,8 @@ def limits_in_use(catalog: Invocation, executor: Invocation, counted: Sequence[C
         context.response_headers["Warning"] = WARNING
         with suppress(grpc.aio.AioRpcError, DomainError, TimeoutError):
             runs = await executor(executor_pb2.ListRunLimitsRequest(), context, timeout)
-            found.limits.extend(runs.limits)
+            limits.limits.extend(runs.limits)
             del context.response_headers["Warning"]
-        return limits_pb2.GetLimitsResponse(limits=[*own, *found.limits], allowed_models=found.allowed_models)
+        return limits_pb2.GetLimitsResponse(limits=[*own, *limits.limits], allowed_models=limits.allowed_models)
 
     return invoke

@@ -106,10 +106,10 @@ def _headers(download: Download) -> dict[str, str]:
 
 def parse_range(headers: Mapping[str, str]) -> ByteRange | None:
     """The range that Range and If-Range ask for. Several ranges, and what is not valid, count as none."""
-    found = _RANGE.fullmatch(headers.get(hdrs.RANGE, ""))
-    if found is None:
+    match = _RANGE.fullmatch(headers.get(hdrs.RANGE, ""))
+    if match is None:
         return None
-    first, last = (min(int(text), MAX_POSITION) if text else None for text in found.groups())
+    first, last = (min(int(text), MAX_POSITION) if text else None for text in match.groups())
     if first is None:
         asked = ByteRange(suffix_length=last)
     elif last is None or first <= last:

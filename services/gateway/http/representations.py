@@ -46,7 +46,7 @@ def expected_revisions(if_match: str) -> list[int]:
     tags = [tag.strip() for tag in if_match.split(",")]
     if "*" in tags:
         return []
-    return [int(found[1]) if (found := _STRONG_REVISION.fullmatch(tag)) else _NO_REVISION for tag in tags]
+    return [int(match[1]) if (match := _STRONG_REVISION.fullmatch(tag)) else _NO_REVISION for tag in tags]
 
 
 def is_current(etag: str | None, if_none_match: str) -> bool:

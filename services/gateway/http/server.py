@@ -283,13 +283,13 @@ class _Server(web.Server):
 
     def _most_useless(self, newest: web.RequestHandler) -> _Connection | None:
         now, least = self._loop.time(), len(Uselessness)
-        found: _Connection | None = None
+        connection: _Connection | None = None
         for each in self._connections:
             if not isinstance(each, _Connection) or each is newest:
                 continue
             why = each.uselessness(now)
             if why is not None and why < least:
-                found, least = each, why
+                connection, least = each, why
                 if why is Uselessness.IDLE:
                     break
-        return found
+        return connection

@@ -78,7 +78,7 @@ def batch_method(operation: Operation) -> MethodDescriptor | None:
     """The batch method of a Get by one id: BatchGetApps for GetApp."""
     if not operation.name.startswith("Get") or len(operation.path_fields) != 1:
         return None
-    found = operation.descriptor.containing_service.methods_by_name.get(f"Batch{operation.name}s")
-    if found is None or found.output_type.fields[0].message_type is not operation.output:
+    method_descriptor = operation.descriptor.containing_service.methods_by_name.get(f"Batch{operation.name}s")
+    if method_descriptor is None or method_descriptor.output_type.fields[0].message_type is not operation.output:
         return None
-    return found
+    return method_descriptor

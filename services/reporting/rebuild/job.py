@@ -209,27 +209,27 @@ class RebuildJob:
 
     async def _compare(self, state: JobState) -> JobProgress:
         page = await self._store.compare(state, COMPARE_LIMIT)
-        found = await self._recheck(state, page.found)
-        after = after_comparison(state, page.documents, len(found), token=page.token)
+        differences = await self._recheck(state, page.found)
+        after = after_comparison(state, page.documents, len(differences), token=page.token)
         if after.phase is not Phase.COMPARING:
             inconsistencies = tuple(await self._store.inconsistencies(state))
             after = replace(after, differences=after.differences + len(inconsistencies))
             if inconsistencies and after.operation is Operation.REBUILD:
                 await self._reject(after, inconsistencies)
-            found += inconsistencies
-        reported = found[: max(0, REPORTED_DIFFERENCES - state.differences)]
+            differences += inconsistencies
+        reported = differences[: max(0, REPORTED_DIFFERENCES - state.differences)]
         await (self._store.finish if after.phase is Phase.DONE else self._store.save)(after, reported)
         return JobProgress(after, reported)
 
-    async def _recheck(self, state: JobState, found: Sequence[Difference]) -> tuple[Difference, ...]:
+    async def _recheck(self, state: JobState, differences: Sequence[Difference]) -> tuple[Difference, ...]:
         """What still differs when compared again: an event may have been published late."""
         for _ in range(RECHECKS):
-            if not found or self._recheck_seconds <= 0:
+            if not differences or self._recheck_seconds <= 0:
                 break
             self._recheck_seconds -= self._timings.recheck
             await asyncio.sleep(self._timings.recheck)
-            found = await self._store.differences(state, sorted({difference.id for difference in found}))
-        return tuple(found)
+            differences = await self._store.differences(state, sorted({difference.id for difference in differences}))
+        return tuple(differences)
 
     async def _reject(self, state: JobState, inconsistencies: Sequence[Difference]) -> None:
         await self._store.finish(finished(state), inconsistencies)

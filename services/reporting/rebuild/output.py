@@ -141,10 +141,11 @@ def status_line(state: JobState, per_second: float) -> str:
     )
 
 
-def describe_difference(found: Difference) -> str:
+def describe_difference(difference: Difference) -> str:
     """`cells app:test:build passed: 3, recounted 4`."""
-    field = f" {found.field}" if found.field else ""
-    return f"{found.collection} {found.id}{field}: {found.serving or 'missing'}, recounted {found.recounted or 'none'}"
+    field = f" {difference.field}" if difference.field else ""
+    counts = f"{difference.serving or 'missing'}, recounted {difference.recounted or 'none'}"
+    return f"{difference.collection} {difference.id}{field}: {counts}"
 
 
 def result_summary(state: JobState) -> str:

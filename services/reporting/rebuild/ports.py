@@ -68,10 +68,10 @@ class RebuildStore(Protocol):
         Gives how many these are, and the token of the next page (empty: none).
         """
 
-    async def save(self, state: JobState, found: Sequence[Difference] = ()) -> None:
+    async def save(self, state: JobState, differences: Sequence[Difference] = ()) -> None:
         """Save the state, and differences to report."""
 
-    async def finish(self, state: JobState, found: Sequence[Difference] = ()) -> None:
+    async def finish(self, state: JobState, differences: Sequence[Difference] = ()) -> None:
         """Save the final state, fold into the serving generation only, and drop all others."""
 
     async def reported(self) -> Sequence[Difference]:

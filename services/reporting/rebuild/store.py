@@ -72,8 +72,8 @@ class MongoRebuildStore:
     async def expire(self, state: JobState, limit: int) -> tuple[int, str]:
         serving = self._mongo.collection(collection_name(RUNS.collection, await self._serving()))
         runs = serving.find({"_id": {"$gt": state.token}}, {"listed_at": 1}).sort("_id", 1).limit(limit)
-        found = await runs.batch_size(limit).to_list(None)
-        expired = [document["_id"] for document in found if "listed_at" not in document]
+        documents = await runs.batch_size(limit).to_list(None)
+        expired = [document["_id"] for document in documents if "listed_at" not in document]
 
         async def work(transaction: ProjectionTransaction) -> None:
             tables = Tables()
@@ -83,14 +83,14 @@ class MongoRebuildStore:
 
         if expired:
             await self._projections(state).transaction(work)
-        return len(expired), found[-1]["_id"] if len(found) == limit else ""
+        return len(expired), documents[-1]["_id"] if len(documents) == limit else ""
 
-    async def save(self, state: JobState, found: Sequence[Difference] = ()) -> None:
-        await self._mongo.transaction(lambda session: self._write(session, state, found))
+    async def save(self, state: JobState, differences: Sequence[Difference] = ()) -> None:
+        await self._mongo.transaction(lambda session: self._write(session, state, differences))
 
-    async def finish(self, state: JobState, found: Sequence[Difference] = ()) -> None:
+    async def finish(self, state: JobState, differences: Sequence[Difference] = ()) -> None:
         async def work(session: Session) -> None:
-            await self._write(session, state, found)
+            await self._write(session, state, differences)
             known = await read_generations(self._mongo, session)
             await write_generations(self._mongo, Generations(known.serving), session)
 
@@ -149,10 +149,10 @@ class MongoRebuildStore:
         """
         await self._update(session, {"$inc": {"folds": 1}})
 
-    async def _write(self, session: Session, state: JobState, found: Sequence[Difference] = ()) -> None:
+    async def _write(self, session: Session, state: JobState, differences: Sequence[Difference] = ()) -> None:
         await self._update(session, {"$set": encode_fields(state)})
-        if found:
-            rows = [encode_fields(difference) for difference in found]
+        if differences:
+            rows = [encode_fields(difference) for difference in differences]
             await self._mongo.collection(DIFFERENCES).insert_many(rows, session=session)
 
     async def _update(self, session: Session, update: Document) -> None:

@@ -28,8 +28,10 @@ class MongoExpirableRuns:
     async def _first(self, query: Document) -> ListedTest | None:
         order, fields = [("org_id", 1), ("test_id", 1)], {"_id": 0, "org_id": 1, "test_id": 1}
         runs = await self._serving.collection(RUNS.collection)
-        found = await runs.find({**query, "listed_at": {"$lt": END_OF_TIME}}, fields).sort(order).limit(1).to_list(None)
-        return ListedTest(**found[0]) if found else None
+        documents = (
+            await runs.find({**query, "listed_at": {"$lt": END_OF_TIME}}, fields).sort(order).limit(1).to_list(None)
+        )
+        return ListedTest(**documents[0]) if documents else None
 
     async def runs(self, test: ListedTest, page: Page) -> Sequence[str]:
         """Answered from the index alone."""

@@ -47,8 +47,8 @@ def collection_name(collection: str, generation: int) -> str:
 
 def split_collection_name(name: str) -> tuple[str, int]:
     """The inverse of `collection_name`."""
-    found = _SUFFIXED.fullmatch(name)
-    return (found[1], int(found[2])) if found else (name, 0)
+    match = _SUFFIXED.fullmatch(name)
+    return (match[1], int(match[2])) if match else (name, 0)
 
 
 async def read_generations(mongo: Mongo, session: Session = None) -> Generations:

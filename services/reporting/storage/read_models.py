@@ -258,8 +258,8 @@ class MongoCatalogTests:
     async def quarantines(self, test_ids: Collection[str]) -> Mapping[str, Quarantine]:
         query = {"_id": {"$in": list(test_ids)}, "quarantine": {"$ne": None}}
         tests = await self._serving.org_collection(d.TESTS.collection)
-        found = await tests.find(query, {"quarantine": 1}).to_list(None)
-        return {document["_id"]: decode_fields(Quarantine, document["quarantine"]) for document in found}
+        documents = await tests.find(query, {"quarantine": 1}).to_list(None)
+        return {document["_id"]: decode_fields(Quarantine, document["quarantine"]) for document in documents}
 
 
 def _condition(filter: TestFilter) -> Document:

@@ -39,9 +39,9 @@ def decode_verdict_rows(group: Document) -> Sequence[BuildVerdict]:
     shared = group["_id"]
     app_id, build_id, uploaded_at = shared["app_id"], shared["build_id"], shared["uploaded_at"]
     outcome, branch, commit_sha = Outcome(shared["outcome"]), shared["branch"], shared.get("commit_sha")
-    found: list[BuildVerdict] = []
+    build_verdicts: list[BuildVerdict] = []
     for test_id, ended, run_id, execution_id, seconds, passed, failed in group["rows"]:
         at = from_ms(ended)
         run, named = LastRun(at, run_id, execution_id, outcome, seconds), SourceRevision(at, run_id, branch, commit_sha)
-        found.append(BuildVerdict((app_id, test_id, build_id), uploaded_at, run, named, passed, failed))
-    return found
+        build_verdicts.append(BuildVerdict((app_id, test_id, build_id), uploaded_at, run, named, passed, failed))
+    return build_verdicts

@@ -160,8 +160,8 @@ async def _ties(cells: OrgCollection, scan: Scan, tests: Iterable[str]) -> set[s
     """Tests with a verdict on another build, on the side searched, that was uploaded at the moment of the place."""
     compares = "$lt" if scan.newest else "$gt"
     beside = {"uploaded_at": scan.place.uploaded_at, "build_id": {compares: scan.place.build_id}}
-    found = await cells.find(_match(scan, tests) | beside, {"_id": 0, "test_id": 1}).to_list(None)
-    return {document["test_id"] for document in found}
+    documents = await cells.find(_match(scan, tests) | beside, {"_id": 0, "test_id": 1}).to_list(None)
+    return {document["test_id"] for document in documents}
 
 
 def _match(scan: Scan, tests: Iterable[str]) -> Document:

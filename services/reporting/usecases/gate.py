@@ -76,14 +76,14 @@ class Gates:
 
     async def _progress(self, request: GateRequest) -> tuple[ExecutionProgress, int]:
         """The progress of the execution, and how many runs it has."""
-        found = await self._polls.until(
+        execution_progress = await self._polls.until(
             request.execution_id,
             lambda progress: (progress.finished if progress else 0) >= (request.min_ended or 0),
             self._wait_seconds(),
         )
-        if found is None and request.min_ended is None:
+        if execution_progress is None and request.min_ended is None:
             raise NotFound("Execution not found")
-        progress = found or ExecutionProgress(None, 0, None)
+        progress = execution_progress or ExecutionProgress(None, 0, None)
         total = request.total if request.total is not None else progress.total
         if total is None or progress.finished < (request.min_ended or 0):
             raise Unavailable(RUNS_UNKNOWN, retry_after=RETRY_AFTER_SECONDS)

@@ -154,8 +154,8 @@ class GateReasons:
         for run in runs:
             if run.app_id:
                 by_app[run.app_id].add(run.test_id)
-        found = await asyncio.gather(*(self._read.variants(app_id, tests) for app_id, tests in by_app.items()))
-        return dict(zip(by_app, found, strict=True))
+        known_variants = await asyncio.gather(*(self._read.variants(app_id, tests) for app_id, tests in by_app.items()))
+        return dict(zip(by_app, known_variants, strict=True))
 
 
 def _last_run(run: GateRun) -> LastRun:

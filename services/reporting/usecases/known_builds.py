@@ -32,12 +32,12 @@ class KnownBuilds:
 
     async def find(self, build_id: str, *, exists: bool) -> BuildSnapshot:
         """The build as it is known now; `exists`: the caller knows that there is one. NotFound, Unavailable."""
-        found = (await self._read.builds_by_id([build_id])).get(build_id)
-        if found is None and exists:
+        build_snapshot = (await self._read.builds_by_id([build_id])).get(build_id)
+        if build_snapshot is None and exists:
             raise Unavailable(BUILD_UNKNOWN, retry_after=RETRY_AFTER_SECONDS)
-        if found is None or found.deleted:
+        if build_snapshot is None or build_snapshot.deleted:
             raise NotFound("Build not found")
-        return found
+        return build_snapshot
 
     async def _read_revisions(self, build_ids: Collection[str]) -> dict[str, int]:
         """By build that exists, the revision of its app."""

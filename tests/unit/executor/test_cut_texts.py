@@ -11,7 +11,7 @@ OF_ATTEMPTS = (AUTOMATION, "services/executor/pools", "services/executor/worker"
 # Slices of lists and tuples.
 NO_TEXTS = {
     "automation/commands/selector_search.py": {
-        "found[:1 + _OTHERS_NAMED]",
+        "elements[:1 + _OTHERS_NAMED]",
         "pool[:_SIMILAR_AMONG]",
     },
     "automation/llm/chat_protocol.py": {"read[:CALLS_LIMIT]"},
@@ -26,7 +26,7 @@ NO_TEXTS = {
         "[*map(faker.random.choice, used), *faker.random.choices(''.join(used), k=LENGTH_LIMIT)][:length]"
     },
     "automation/scripting/templates.py": {"known[:20]"},
-    "automation/sentences/grounding.py": {"found[:CANDIDATES_LIMIT]"},
+    "automation/sentences/grounding.py": {"elements[:CANDIDATES_LIMIT]"},
     "automation/sentences/visibility_checks.py": {"partial[:CANDIDATES_LIMIT]"},
     "automation/steps/human_help.py": {"grounding.candidates[:CHOICES_LIMIT]"},
     "services/executor/worker/processes/messages.py": {"wrong[:10]"},

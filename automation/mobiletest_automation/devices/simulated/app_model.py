@@ -48,9 +48,9 @@ class TextTemplate:
         """The text with the values, cut at FILLED_LIMIT."""
         room = FILLED_LIMIT
 
-        def value(found: re.Match[str]) -> str:
+        def value(match: re.Match[str]) -> str:
             nonlocal room
-            text = cut(to_text(state[found[1]]), room) if found[1] else found[0][0]
+            text = cut(to_text(state[match[1]]), room) if match[1] else match[0][0]
             room -= len(text)
             return text
 

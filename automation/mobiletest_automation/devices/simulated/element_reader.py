@@ -91,8 +91,8 @@ class ElementReader:
             text=read_optional(entries, "text", self.template) or EMPTY,
             label=read_optional(entries, "label", self.template) or EMPTY,
             hint=read_optional(entries, "hint", Node.string) or "",
-            id=read_optional(entries, "id", lambda found: found.string(limit=200)) or "",
-            bind=read_optional(entries, "bind", lambda found: self._settable(found.string(), found.error)),
+            id=read_optional(entries, "id", lambda node: node.string(limit=200)) or "",
+            bind=read_optional(entries, "bind", lambda node: self._settable(node.string(), node.error)),
             secret=kind == "password",
             enabled=read_optional(entries, "enabled", self.condition) or ALWAYS,
             visible=read_optional(entries, "visible", self.condition) or ALWAYS,
@@ -105,7 +105,7 @@ class ElementReader:
 
     def _appears(self, node: Node) -> tuple[float, float]:
         entries = node.fields(("after", "chance"))
-        after = read_optional(entries, "after", lambda found: found.seconds(0, 600)) or 0.0
+        after = read_optional(entries, "after", lambda node: node.seconds(0, 600)) or 0.0
         return after, _chance(entries)
 
     def outcomes(self, node: Node, *, only: Iterable[str] | None = None) -> EventOutcomes:
@@ -184,7 +184,7 @@ def _check_variable(name: str, known: frozenset[str], error: Callable[[str], Doc
 
 
 def _chance(entries: Mapping[str, Node]) -> float:
-    chance = read_optional(entries, "chance", lambda found: found.number(0, 1))
+    chance = read_optional(entries, "chance", lambda node: node.number(0, 1))
     return 1.0 if chance is None else chance
 
 

@@ -49,15 +49,15 @@ def widgets_at(app: RunningApp, point: Point) -> list[Widget]:
     """The visible elements at a point, the innermost first."""
     if not (0 <= point.x <= WIDTH and BAR <= point.y <= HEIGHT):
         return []
-    found: list[Widget] = []
+    widgets: list[Widget] = []
     level = layout_of(app)[0]
     while level:
         hit = next((placed for placed in level if placed.bounds.contains(point)), None)
         if hit is None:
             break
-        found.insert(0, hit.widget)
+        widgets.insert(0, hit.widget)
         level = hit.inside
-    return found
+    return widgets
 
 
 def _present(widgets: tuple[Widget, ...], app: RunningApp) -> tuple[Widget, ...]:

@@ -122,7 +122,7 @@ def _launch(reader: ElementReader, node: Node) -> tuple[EventOutcomes, float]:
     """What goes wrong in starting, and how long a start takes."""
     entries = node.fields(("delay", "crash", "when", "chance"))
     outcomes = (reader.outcome(node, ignore=("delay",)),) if "crash" in entries else ()
-    return outcomes, read_optional(entries, "delay", lambda found: found.seconds(0, 600)) or 0.0
+    return outcomes, read_optional(entries, "delay", lambda node: node.seconds(0, 600)) or 0.0
 
 
 def _links(reader: ElementReader, node: Node) -> Mapping[str, EventOutcomes]:
@@ -132,8 +132,8 @@ def _links(reader: ElementReader, node: Node) -> Mapping[str, EventOutcomes]:
 def _pace(node: Node) -> Pace:
     entries = node.fields(("step", "scale"))
     return Pace(
-        step=read_optional(entries, "step", lambda found: found.seconds(0, 600)) or 0.0,
-        scale=read_optional(entries, "scale", lambda found: found.number(0, 10)) or 0.0,
+        step=read_optional(entries, "step", lambda node: node.seconds(0, 600)) or 0.0,
+        scale=read_optional(entries, "scale", lambda node: node.number(0, 10)) or 0.0,
     )
 
 
@@ -143,7 +143,7 @@ def _screen(reader: ElementReader, name: str, node: Node) -> AppScreen:
     return AppScreen(
         name=name,
         title=read_optional(entries, "title", reader.template) or EMPTY,
-        delay=read_optional(entries, "delay", lambda found: found.seconds(0, 600)) or 0.0,
+        delay=read_optional(entries, "delay", lambda node: node.seconds(0, 600)) or 0.0,
         events={event: reader.outcomes(entries[event]) for event in events if event in entries},
         widgets=reader.widgets(entries["elements"], name) if "elements" in entries else (),
     )

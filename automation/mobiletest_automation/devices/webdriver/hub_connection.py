@@ -173,12 +173,12 @@ class HubConnection:
         return text
 
 
-def _mask_private(found: re.Match[str]) -> str:
+def _mask_private(match: re.Match[str]) -> str:
     try:
-        PUBLIC_ONLY.check(found[0] if found[1] else f"http://{found[0]}")
+        PUBLIC_ONLY.check(match[0] if match[1] else f"http://{match[0]}")
     except AddressRefused:
         return MASK
-    return found[0]
+    return match[0]
 
 
 def _path_without_ids(path: str) -> str:

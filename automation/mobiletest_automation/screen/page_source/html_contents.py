@@ -44,8 +44,8 @@ class PageContents:
         self._contents: dict[SourceNode, Contents] = {}
         total = 0
         for node in reversed(nodes):
-            found = self._contents[node] = self._read(node)
-            total += len(found.raw)
+            contents = self._contents[node] = self._read(node)
+            total += len(contents.raw)
             if total > ALL_TEXTS_LIMIT:
                 raise SourceTooLarge(
                     f"the texts inside nested elements have more than {ALL_TEXTS_LIMIT} characters: send one screen"
@@ -78,14 +78,14 @@ class PageContents:
         return f"{apart}{alternative}{self[part].raw}{apart}"
 
 
-def _chosen(child: SourceNode, found: Contents) -> SourceNode | None:
+def _chosen(child: SourceNode, contents: Contents) -> SourceNode | None:
     """Options inside an option come after it."""
     selected = child.tag == "option" and "selected" in child.attributes
-    return found.chosen or (child if selected else None)
+    return contents.chosen or (child if selected else None)
 
 
-def _first(found: Iterable[SourceNode | None]) -> SourceNode | None:
-    return next((each for each in found if each is not None), None)
+def _first(iterable: Iterable[SourceNode | None]) -> SourceNode | None:
+    return next((each for each in iterable if each is not None), None)
 
 
 def _collapse(text: str) -> str:

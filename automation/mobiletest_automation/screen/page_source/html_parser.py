@@ -44,9 +44,9 @@ def tokenize(text: str) -> Iterator[Token]:
     """Tags and texts in order, without comments, declarations, scripts and styles."""
     at, end = 0, len(text)
     while at < end:
-        if found := _TEXT.match(text, at):
-            yield unescape(found[0])
-            at = found.end()
+        if match := _TEXT.match(text, at):
+            yield unescape(match[0])
+            at = match.end()
         elif text.startswith("<!--", at):
             at = _after(text, "-->", at + 4)
         elif text[at + 1 : at + 2].isalpha():
@@ -92,12 +92,12 @@ def _tag(text: str, begun: int) -> tuple[Tag | None, int]:
             return None, at
         if text[at] == ">":
             return Tag(name[0].lower(), attributes, text[at - 1] == "/", begun), at + 1
-        found = _ATTRIBUTE.match(text, at)
-        if found is None:
+        match = _ATTRIBUTE.match(text, at)
+        if match is None:
             return None, len(text)
-        value = found["double"] or found["single"] or found["bare"] or ""
-        attributes.setdefault(found["name"].lower(), unescape(value))
-        at = _past_open_quote(text, found.end())
+        value = match["double"] or match["single"] or match["bare"] or ""
+        attributes.setdefault(match["name"].lower(), unescape(value))
+        at = _past_open_quote(text, match.end())
 
 
 def _past_open_quote(text: str, at: int) -> int:

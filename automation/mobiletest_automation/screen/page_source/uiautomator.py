@@ -150,10 +150,10 @@ def _text_and_hint(has: Mapping[str, str]) -> tuple[str, str]:
 
 
 def _bounds(has: Mapping[str, str]) -> Bounds | None:
-    found = _BOUNDS.fullmatch(has.get("bounds", ""))
-    if found is None:
+    match = _BOUNDS.fullmatch(has.get("bounds", ""))
+    if match is None:
         return None
-    left, top, right, bottom = map(int, found.groups())
+    left, top, right, bottom = map(int, match.groups())
     return Bounds(left, top, right - left, bottom - top)
 
 

@@ -79,23 +79,25 @@ class AttemptProcesses:
 
     async def _take(self, org_id: str) -> AttemptChild:
         """An idle process, of the same organisation if there is one; otherwise a new one."""
-        found = self._take_idle(org_id)
-        if found is None and self._warming is not None and not self._warming.done():
+        attempt_child = self._take_idle(org_id)
+        if attempt_child is None and self._warming is not None and not self._warming.done():
             await asyncio.wait([self._warming])
-            found = self._take_idle(org_id)
-        if found is None:
-            found = await self._start_child()
-        found.org_id = org_id
-        return found
+            attempt_child = self._take_idle(org_id)
+        if attempt_child is None:
+            attempt_child = await self._start_child()
+        attempt_child.org_id = org_id
+        return attempt_child
 
     def _take_idle(self, org_id: str) -> AttemptChild | None:
         for dead in [idle for idle in self._idle if not idle.child.running]:
             self._idle.remove(dead)
             self._end(dead)
-        found = next((idle for idle in self._idle if idle.org_id == org_id), self._idle[-1] if self._idle else None)
-        if found is not None:
-            self._idle.remove(found)
-        return found
+        attempt_child = next(
+            (idle for idle in self._idle if idle.org_id == org_id), self._idle[-1] if self._idle else None
+        )
+        if attempt_child is not None:
+            self._idle.remove(attempt_child)
+        return attempt_child
 
     async def _start_child(self) -> AttemptChild:
         child = await self._start()

@@ -161,13 +161,13 @@ def build_health(
     """One item for each build, in their order; `verdicts` are those of the attached tests on these builds."""
     observed = {(counted.build_id, counted.passed): counted.tests for counted in verdicts}
     targeted = Counter(build.build_id for build in map(targets.build, attachments) if build)
-    found: list[BuildHealth] = []
+    build_healths: list[BuildHealth] = []
     for build in builds:
         key = build.build_id
         runs = fields.get(counters.build(key), {})
         passed, failed = observed.get((key, True), 0), observed.get((key, False), 0)
-        found.append(_health(build, runs, passed, failed, targeted=targeted[key]))
-    return found
+        build_healths.append(_health(build, runs, passed, failed, targeted=targeted[key]))
+    return build_healths
 
 
 def _health(build: BuildSnapshot, runs: Mapping[str, int], passed: int, failed: int, *, targeted: int) -> BuildHealth:

@@ -82,11 +82,11 @@ def add_test(comparison: Comparison, test_id: str, name: str, known: ComparisonI
     rows = [_row(subject, name, known, now) for subject in known.variants.subjects(test_id)]
     row = rows[0] if len(rows) == 1 else min(rows, key=lambda row: (_badness(comparison, row), row.variant))
     comparison.total += 1
-    found = _list_of(comparison, row)
-    if found is None:
+    compared_tests = _list_of(comparison, row)
+    if compared_tests is None:
         comparison.passing += 1
     else:
-        found.append(row)
+        compared_tests.append(row)
 
 
 def _list_of(comparison: Comparison, row: ComparedTest) -> list[ComparedTest] | None:
@@ -107,8 +107,8 @@ def _badness(comparison: Comparison, row: ComparedTest) -> int:
     """The place of the row's list, worst first; a variant that did not run on the build hides no other."""
     new = (comparison.newly_failing, comparison.never_passed, comparison.not_run_before)
     lists = (*new, comparison.still_failing, comparison.flaky, comparison.fixed, None, comparison.not_run)
-    found = _list_of(comparison, row)
-    return next(place for place, each in enumerate(lists) if each is found)
+    compared_tests = _list_of(comparison, row)
+    return next(place for place, each in enumerate(lists) if each is compared_tests)
 
 
 def _newly_failing(comparison: Comparison, row: ComparedTest) -> list[ComparedTest]:

@@ -102,5 +102,5 @@ def _on_build(
 ) -> tuple[VariantCell, ...]:
     """What ran of the test on the build, worst variant first."""
     keys = ((subject, (build.app_id, subject, build.build_id)) for subject in variants.subjects(test_id))
-    found = [VariantCell(variants.label(subject), cells[key]) for subject, key in keys if key in cells]
-    return worst_first(found) if len(found) > 1 else tuple(found)
+    variant_cells = [VariantCell(variants.label(subject), cells[key]) for subject, key in keys if key in cells]
+    return worst_first(variant_cells) if len(variant_cells) > 1 else tuple(variant_cells)
