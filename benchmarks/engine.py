@@ -284,8 +284,8 @@ async def main(rounds: int, worker_module: str) -> None:
             for _ in range(rounds):
                 for workers in (1, 2):
                     name = f"{workers} worker"
-                    found = astuple(await throughput(running, workers))
-                    rows.setdefault(f"runs/s and CPU ms, {name}", []).append(found)
+                    measured = astuple(await throughput(running, workers))
+                    rows.setdefault(f"runs/s and CPU ms, {name}", []).append(measured)
                     rows.setdefault(f"ms to claim p50 p99, {name}", []).append(await latency(running, workers))
     for name, columns in rows.items():
         print(name, *(f"{median(column):.1f}" for column in zip(*columns, strict=True)), flush=True)

@@ -107,7 +107,7 @@ def _on_core(*, of_reporting: bool) -> Iterator[None]:
         os.sched_setaffinity(0, CORES[1:] or CORES)
 
 
-async def _look_up(service: Service, found: list[float]) -> None:
+async def _look_up(service: Service, milliseconds: list[float]) -> None:
     """Ask for an app's stats again and again; once events are applied, note how long all but the first take."""
     while not await service.applied():  # noqa: ASYNC110 (another process)
         await asyncio.sleep(LOOK_SECONDS)
@@ -120,7 +120,7 @@ async def _look_up(service: Service, found: list[float]) -> None:
             while True:
                 began = time.perf_counter()
                 await reports.BatchGetAppStats(request)
-                found.append((time.perf_counter() - began) * 1000)
+                milliseconds.append((time.perf_counter() - began) * 1000)
                 await asyncio.sleep(LOOK_SECONDS)
 
 

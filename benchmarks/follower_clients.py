@@ -64,8 +64,8 @@ class Followers:
 
     async def receipts(self) -> list[tuple[str, int, float]]:
         """What has been received since the last call: execution, number of the event, time."""
-        found: list[tuple[str, int, float]] = await self._ask("receipts")
-        return found
+        receipts: list[tuple[str, int, float]] = await self._ask("receipts")
+        return receipts
 
     async def _ask(self, what: str) -> Any:
         self._pipe.send(what)

@@ -99,8 +99,8 @@ class Bench:
             number = min(STARTS_AT_ONCE, executions - first)
             calls = [self.client.call("POST", START, json=body) for _ in range(number)]
             runs |= {started["id"]: [] for started in await asyncio.gather(*calls)}
-        found = self.transactions.mongo.collection("runs").find({"execution_id": {"$in": list(runs)}})
-        for document in await found.to_list(None):
+        cursor = self.transactions.mongo.collection("runs").find({"execution_id": {"$in": list(runs)}})
+        for document in await cursor.to_list(None):
             runs[document["execution_id"]].append(document["_id"])
         return runs
 

@@ -87,12 +87,12 @@ class Shown:
 
     def delays(self) -> list[float]:
         """Seconds of each run in order of publication."""
-        found = [
+        delays = [
             (at, self._shown_at(app_id, number) - at)
             for app_id, moments in self._published.items()
             for number, at in enumerate(moments, start=1)
         ]
-        return [delay for _, delay in sorted(found)]
+        return [delay for _, delay in sorted(delays)]
 
     def _shown_at(self, app_id: str, number: int) -> float:
         seen = self._seen[app_id]

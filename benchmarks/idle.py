@@ -48,7 +48,7 @@ async def goals() -> list[Goal]:
     footprints, ready = await _measure_stack()
     verdicts = await _measure_make_run()
     return [
-        *(_memory(name, found) for name, found in footprints.items()),
+        *(_memory(name, footprint) for name, footprint in footprints.items()),
         *(Goal(f"{name}: start to ready", s, READY_SECONDS, "s", at_most=True) for name, s in ready.items()),
         *(
             Goal(f"`make run` to the first verdict, {case}", seconds, VERDICT_SECONDS, "s", at_most=True)

@@ -107,8 +107,8 @@ async def _compared(session: aiohttp.ClientSession, source: str) -> tuple[Spread
         """On a screen unlike all before: a screen that a child process has just read is not read again."""
         body = {"step": SENTENCE, "source": source.replace("Product 0", f"Offer {next(numbers)}")}
         async with session.post("/api/v1/tests/resolve", json=body) as answer:
-            found = await answer.json()
-            assert found["action"] == "tap", found
+            resolved = await answer.json()
+            assert resolved["action"] == "tap", resolved
 
     async def page() -> None:
         async with session.get("/api/v1/apps/", params={"search": "none such"}) as answer:

@@ -78,8 +78,8 @@ class Views:
     async def learn(self) -> None:
         """How long the lists are."""
         build, test = counters.build(self._build), counters.test(self._app.tests[50])
-        found = await self._read.counters([build, test], ["listed"])
-        self.of_build, self.of_test = found[build]["listed"], found[test]["listed"]
+        rows = await self._read.counters([build, test], ["listed"])
+        self.of_build, self.of_test = rows[build]["listed"], rows[test]["listed"]
 
     async def workspace(self) -> bytes:
         return workspace_message(await self._apps.workspace(self._app.id, TREND_DAYS)).SerializeToString()
@@ -194,9 +194,9 @@ class Stored:
 
 
 async def stored(mongo: Mongo, size: Size, seconds: float) -> Stored:
-    found: dict[str, Any] = await mongo.database.command("dbStats")
+    stats: dict[str, Any] = await mongo.database.command("dbStats")
     counted = await mongo.collection("counters").estimated_document_count()
-    return Stored(size.runs, found["storageSize"] / MEBIBYTE, found["indexSize"] / MEBIBYTE, counted, seconds)
+    return Stored(size.runs, stats["storageSize"] / MEBIBYTE, stats["indexSize"] / MEBIBYTE, counted, seconds)
 
 
 def show(rows: Sequence[Row], sizes: Sequence[Stored], memory: float) -> None:
@@ -241,8 +241,8 @@ async def _bytes(mongo: Mongo, *, expired: bool) -> float:
         {"$limit": 1000},
         {"$group": {"_id": None, "bytes": {"$avg": {"$bsonSize": "$$ROOT"}}}},
     ]
-    found = await mongo.aggregate("runs", pipeline)
-    return float(found[0]["bytes"]) if found else 0.0
+    rows = await mongo.aggregate("runs", pipeline)
+    return float(rows[0]["bytes"]) if rows else 0.0
 
 
 def show_expiry(expiry: Expiry) -> None:

@@ -56,20 +56,20 @@ def descriptions(settings: type[BaseSettings]) -> dict[str, str]:
     Pydantic could read them, but would parse the source at each start of a service: a twentieth of a second.
     """
     bases = [base for base in reversed(settings.__mro__) if issubclass(base, BaseSettings) and base is not BaseSettings]
-    found = {name: text for base in bases for name, text in _docstrings(base).items()}
-    return {name: found.get(name, "") for name in settings.model_fields}
+    texts = {name: text for base in bases for name, text in _docstrings(base).items()}
+    return {name: texts.get(name, "") for name in settings.model_fields}
 
 
 @cache
 def _docstrings(settings: type[BaseSettings]) -> dict[str, str]:
     """Those in the body of the class itself."""
-    found = {}
+    docstrings = {}
     body = ast.parse(dedent(inspect.getsource(settings))).body[0].body  # type: ignore[attr-defined]
     for field, text in pairwise(body):
         match field, text:
             case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str() as docstring)):
-                found[name] = docstring
-    return found
+                docstrings[name] = docstring
+    return docstrings
 
 
 def _section(title: str, fields: Mapping[str, FieldInfo], texts: Mapping[str, str]) -> str:

@@ -29,10 +29,10 @@ class VendoredFile:
 
     def verify(self, content: bytes, package: str) -> None:
         """UnexpectedContent if the hash differs."""
-        found = hashlib.sha256(content).hexdigest()
-        if found != self.sha256:
+        digest = hashlib.sha256(content).hexdigest()
+        if digest != self.sha256:
             raise UnexpectedContent(
-                f"{self.source} of {package} has the SHA-256 {found}, but vendor.toml says {self.sha256}: "
+                f"{self.source} of {package} has the SHA-256 {digest}, but vendor.toml says {self.sha256}: "
                 "review the file before you change vendor.toml"
             )
 

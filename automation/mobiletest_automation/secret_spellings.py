@@ -73,7 +73,7 @@ class SecretPattern:
         if self._word in (lowered if self._any_case else text):
             if self._expression is None:
                 self._expression = _compile(self._flat, any_case=self._any_case)
-            yield from (found.span() for found in self._expression.finditer(_SURROGATE.sub(REPLACEMENT, text)))
+            yield from (match.span() for match in self._expression.finditer(_SURROGATE.sub(REPLACEMENT, text)))
 
 
 def patterns(text: str) -> Iterator[SecretPattern]:

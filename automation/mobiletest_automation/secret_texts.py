@@ -191,7 +191,7 @@ def _occurrences(text: str, spelling: str) -> Iterator[tuple[int, int]]:
     periods = range(1, min(len(spelling), LONGEST_PERIOD))
     again = "|".join(re.escape(spelling[-period:]) for period in periods if spelling.startswith(spelling[period:]))
     expression = f"{re.escape(spelling)}(?:{again})*+" if again else re.escape(spelling)
-    yield from (found.span() for found in re.finditer(expression, text))
+    yield from (match.span() for match in re.finditer(expression, text))
 
 
 def _size_begun(text: str, spelling: str) -> int:

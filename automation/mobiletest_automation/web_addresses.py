@@ -169,13 +169,13 @@ async def resolve_host(host: str) -> list[str]:
     import dns.asyncresolver  # here, because it takes 2.5 MiB and only workers with hubs or scripts resolve names
     import dns.exception
 
-    found: list[str] = []
+    addresses: list[str] = []
     try:
         async with asyncio.timeout(RESOLVE_SECONDS):
-            found += (await dns.asyncresolver.resolve_name(host, lifetime=RESOLVE_SECONDS)).addresses()
+            addresses += (await dns.asyncresolver.resolve_name(host, lifetime=RESOLVE_SECONDS)).addresses()
     except (dns.exception.DNSException, OSError, TimeoutError):
         return []
-    return found
+    return addresses
 
 
 def _normalize_host(host: str) -> str:

@@ -128,7 +128,7 @@ async def list_apps(
     cursor = db.apps.find({"org_id": org_id}).sort([("created_at", -1), ("_id", -1)])
     documents = await cursor.skip((page - 1) * page_size).limit(page_size).to_list(None)
     ids = [document["_id"] for document in documents]
-    stats = {found["_id"]: found async for found in db.stats.find({"org_id": org_id, "_id": {"$in": ids}})}
+    stats = {row["_id"]: row async for row in db.stats.find({"org_id": org_id, "_id": {"$in": ids}})}
     counts = await db.counts.find_one({"_id": org_id})
     total, pages = counts["total"], -(-counts["total"] // page_size)
     return Apps(

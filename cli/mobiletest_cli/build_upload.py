@@ -50,14 +50,14 @@ def read_file(file: Path) -> AppFile:
     """
     _check_readable(file)
     try:
-        found = read_app_file(file) if is_known_kind(file) else AppFile()
+        app_file = read_app_file(file) if is_known_kind(file) else AppFile()
     except NotInstallable as problem:
         raise CliError(f"{file}: this is {problem}", INVALID_FILE) from None
     except HostileArchive as problem:
         raise CliError(f"{file}: not a plausible app file: {problem}", INVALID_FILE) from None
     except UnreadableAppFile:
-        found = AppFile()  # the server says what it makes of it
-    return replace(found, platform=found.platform or _ENDINGS.get(file.suffix.lower()))
+        app_file = AppFile()  # the server says what it makes of it
+    return replace(app_file, platform=app_file.platform or _ENDINGS.get(file.suffix.lower()))
 
 
 def _check_readable(file: Path) -> None:

@@ -155,17 +155,17 @@ def _of_server(read: Callable[[Api, Any, str], Iterable[tuple[str, str]]]) -> _V
     """Values that the server knows. Without one, or one that answers in time, there are none."""
 
     def values(params: Any, incomplete: str) -> Iterable[tuple[str, str]]:
-        found: list[tuple[str, str]] = []
+        suggestions: list[tuple[str, str]] = []
 
         def fetch() -> None:
             with suppress(Exception):
                 api = _connect(params)
-                found.extend(read(api, params, incomplete))
+                suggestions.extend(read(api, params, incomplete))
 
         thread = threading.Thread(target=fetch, daemon=True)  # the name of a host may take longer than any timeout
         thread.start()
         thread.join(SECONDS)
-        return [] if thread.is_alive() else found
+        return [] if thread.is_alive() else suggestions
 
     return values
 

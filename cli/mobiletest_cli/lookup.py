@@ -19,16 +19,16 @@ _SHOWN = 5
 
 def find_app(api: Api, wanted: str, platform: str | None = None) -> App:
     """The app with this id or name. CliError: none, or several (of the platform)."""
-    found = _find(api, "apps", "app", wanted, platform=platform)
-    if platform and found["platform"] != platform:
-        raise CliError(f'the app "{found["name"]}" is for {found["platform"]}, not for {platform}', USAGE)
-    return cast("App", found)
+    app = _find(api, "apps", "app", wanted, platform=platform)
+    if platform and app["platform"] != platform:
+        raise CliError(f'the app "{app["name"]}" is for {app["platform"]}, not for {platform}', USAGE)
+    return cast("App", app)
 
 
 def only_app(api: Api, platform: str | None = None) -> App | None:
     """The app, if there is exactly one (of the platform)."""
-    found = list(api.pages("apps", limit=2, platform=platform))
-    return cast("App", found[0]) if len(found) == 1 else None
+    apps = list(api.pages("apps", limit=2, platform=platform))
+    return cast("App", apps[0]) if len(apps) == 1 else None
 
 
 def app_candidates(api: Api) -> tuple[Sequence[App], str]:
@@ -99,12 +99,12 @@ def _find(api: Api, collection: str, kind: str, wanted: str, **query: Any) -> An
     if is_id(wanted):
         return api.get(f"{collection}/{wanted}")
     near = list(api.pages(collection, limit=500, search=wanted, **query))
-    found = [item for item in near if item["name"] == wanted]
-    found = found or [item for item in near if item["name"].casefold() == wanted.casefold()]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise CliError(f'{len(found)} {kind}s are called "{wanted}"', USAGE, f"Give an id: {_some(found)}")
+    named = [item for item in near if item["name"] == wanted]
+    named = named or [item for item in near if item["name"].casefold() == wanted.casefold()]
+    if len(named) == 1:
+        return named[0]
+    if named:
+        raise CliError(f'{len(named)} {kind}s are called "{wanted}"', USAGE, f"Give an id: {_some(named)}")
     hint = f"Similar: {_some(near)}" if near else f"mobiletest {collection} list"
     raise CliError(f'no {kind} is called "{wanted}"', NOT_FOUND, hint)
 

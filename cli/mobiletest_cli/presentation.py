@@ -52,8 +52,8 @@ def positions(failure: Failure | None, display: Callable[[str], str] = str) -> l
     """
     if failure is None or "position" not in failure:
         return []
-    found = [failure["position"], *failure.get("run_from", ())]
-    return [{**each, "file": display(each["file"])} for each in found]
+    failed_at = [failure["position"], *failure.get("run_from", ())]
+    return [{**each, "file": display(each["file"])} for each in failed_at]
 
 
 def place(position: SourcePosition) -> str:
@@ -63,17 +63,17 @@ def place(position: SourcePosition) -> str:
 
 def labels(runs: Iterable[Run]) -> dict[str, str]:
     """The name of the test of each run, by run id. Where tests share a name, with the flow's path or the test's id."""
-    found = list(runs)
+    all_runs = list(runs)
     tests: dict[str, set[str]] = {}
-    for run in found:
+    for run in all_runs:
         tests.setdefault(run["test_name"], set()).add(run["test_id"])
-    named = {run["id"]: _label(run, shared=len(tests[run["test_name"]]) > 1) for run in found}
+    named = {run["id"]: _label(run, shared=len(tests[run["test_name"]]) > 1) for run in all_runs}
     count = Counter(named.values())
     return {
         run["id"]: f"{named[run['id']]} on {run['platform']}"
         if count[named[run["id"]]] > 1 and run.get("platform")
         else named[run["id"]]
-        for run in found
+        for run in all_runs
     }
 
 

@@ -68,9 +68,9 @@ class RunTally:
     @property
     def counts(self) -> dict[str, int]:
         """The numbers of an execution's `counts`. A run that has not been heard of waits."""
-        found = Counter(_COUNTS.get(state, "queued") for state in list(self._states.values()))
-        total = max(self._total, found.total())
-        return {**found, "queued": found["queued"] + total - found.total(), "total": total}
+        counted = Counter(_COUNTS.get(state, "queued") for state in list(self._states.values()))
+        total = max(self._total, counted.total())
+        return {**counted, "queued": counted["queued"] + total - counted.total(), "total": total}
 
 
 class Follower:

@@ -77,9 +77,11 @@ class StartBuilder:
         All that can be refused is refused first: before an app is registered, a file uploaded, or a flow imported.
         """
         read = {file: read_file(file) for file in wanted.app_files}
-        found, files = self._apps(wanted, read)
-        prepare = self._preparation(wanted, [app for app in found.values() if app is not None], uploads=bool(files))
-        apps = {platform: app or self._register(platform) for platform, app in found.items()}
+        by_platform, files = self._apps(wanted, read)
+        prepare = self._preparation(
+            wanted, [app for app in by_platform.values() if app is not None], uploads=bool(files)
+        )
+        apps = {platform: app or self._register(platform) for platform, app in by_platform.items()}
         body = self._common(wanted, self._build_config(wanted, apps, files, read))
         return prepare(body, list(apps.values()))
 
@@ -134,8 +136,8 @@ class StartBuilder:
         if len(apps) < len(named):
             raise CliError("two apps of one platform are named", USAGE, "Run them one after the other")
         files: dict[str, Path] = {}
-        for file, found in read.items():
-            platform = _platform(file, found, wanted.platform, apps)
+        for file, app_file in read.items():
+            platform = _platform(file, app_file, wanted.platform, apps)
             if platform in files:
                 raise CliError(f"{file}: there is another file for {platform}", USAGE, "Run them one after the other")
             files[platform] = file
@@ -143,7 +145,7 @@ class StartBuilder:
                 if named:
                     what = f'"{named[0]["name"]}" is for {named[0]["platform"]}'
                     raise CliError(f"{file}: is for {platform}, and the app {what}", INVALID_FILE, "Name an app: --app")
-                apps[platform] = app_of_file(self._api, file, platform, found.package_name)
+                apps[platform] = app_of_file(self._api, file, platform, app_file.package_name)
         return apps, files
 
     def _register(self, platform: str) -> App:
@@ -196,8 +198,8 @@ class StartBuilder:
         """The body with the variables of the shell that the flows read."""
         from mobiletest_cli.shell_variables import shell_variables
 
-        found = shell_variables(files, wanted.shell)
-        taken = {name: value for name, value in found.items() if name not in wanted.env}
+        variables = shell_variables(files, wanted.shell)
+        taken = {name: value for name, value in variables.items() if name not in wanted.env}
         if not taken:
             return body
         self._output.say(f"From the environment: {', '.join(sorted(taken))}.")
@@ -206,11 +208,11 @@ class StartBuilder:
 
     def _stored_tests(self, wanted: Selection, apps: Sequence[App]) -> list[dict[str, Any]]:
         """The tests of the server that have the names or tags."""
-        found: dict[str, Any] = {test["id"]: test for test in (find_test(self._api, name) for name in wanted.tests)}
+        tests: dict[str, Any] = {test["id"]: test for test in (find_test(self._api, name) for name in wanted.tests)}
         for tag in wanted.tags:
             for app_id in [app["id"] for app in apps] or [None]:
-                found |= {test["id"]: test for test in self._api.pages("tests", tag=tag, app_id=app_id)}
-        chosen = [test_id for test_id, test in found.items() if not set(wanted.excluded_tags) & set(test["tags"])]
+                tests |= {test["id"]: test for test in self._api.pages("tests", tag=tag, app_id=app_id)}
+        chosen = [test_id for test_id, test in tests.items() if not set(wanted.excluded_tags) & set(test["tags"])]
         if not chosen:
             without = f" and none of: {', '.join(wanted.excluded_tags)}" if wanted.excluded_tags else ""
             raise CliError(
@@ -239,7 +241,7 @@ def _platform(file: Path, read: AppFile, platform: str | None, apps: Mapping[str
     """The platform of a file. CliError: it is another one than `platform`, or not known."""
     if read.platform and platform and read.platform != platform:
         raise CliError(f"{file}: is for {read.platform}, and --platform is {platform}", INVALID_FILE)
-    found = read.platform or platform or (next(iter(apps)) if len(apps) == 1 else None)
-    if found is None:
+    chosen = read.platform or platform or (next(iter(apps)) if len(apps) == 1 else None)
+    if chosen is None:
         raise CliError(f"{file}: says no platform", USAGE, "Say it: --platform Android, or iOS")
-    return found
+    return chosen

@@ -62,8 +62,8 @@ class Workspace:
     def paths(self) -> Mapping[str, Path]:
         """The files to send by their paths, of those beside the folder with leading `../`."""
         self.find_flows()
-        found = {self._path(name): file for name, file in self._found.files.items()}
-        return {**self._named.found.files, **found}
+        inside = {self._path(name): file for name, file in self._found.files.items()}
+        return {**self._named.found.files, **inside}
 
     @property
     def left_out(self) -> Mapping[str, str]:

@@ -34,8 +34,8 @@ def direct_requirements(pyproject: str, groups: Iterable[str]) -> list[str]:
 
 def entries(lock: str) -> Lock:
     """Name -> entry: the line with the version and the lines with its hashes."""
-    found = re.findall(r"^\S.*\n(?:[ \t]+.*\n?)*", lock, flags=re.MULTILINE | re.ASCII)
-    return {normal(re.split(r"[=\[ ]", entry, maxsplit=1)[0]): entry for entry in found if not entry.startswith("#")}
+    blocks = re.findall(r"^\S.*\n(?:[ \t]+.*\n?)*", lock, flags=re.MULTILINE | re.ASCII)
+    return {normal(re.split(r"[=\[ ]", entry, maxsplit=1)[0]): entry for entry in blocks if not entry.startswith("#")}
 
 
 def constraints(lock: Lock) -> Iterator[str]:

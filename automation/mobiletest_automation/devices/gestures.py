@@ -103,14 +103,14 @@ async def scroll_until(
     device: Device,
     watcher: Watcher,
     direction: str,
-    found: Callable[[Outline], Element | None],
+    find: Callable[[Outline], Element | None],
     seconds: float,
     *,
     swipe_seconds: float = 0.4,
     settle_seconds: float = 0.0,
     before_scroll: Callable[[], None] = lambda: None,
 ) -> Element | None:
-    """The element that `found` returns after scrolling as far as needed; None after `seconds` and at least one swipe.
+    """The element that `find` returns after scrolling as far as needed; None after `seconds` and at least one swipe.
 
     After each swipe it searches for SEARCH_SECONDS, or for `settle_seconds` if that is longer. `before_scroll` is
     called before each swipe.
@@ -118,7 +118,7 @@ async def scroll_until(
     deadline = device.timer.now() + seconds
     swiped = False
     while True:
-        element = await watcher.until(found, max(SEARCH_SECONDS, settle_seconds))
+        element = await watcher.until(find, max(SEARCH_SECONDS, settle_seconds))
         if element is not None or (swiped and device.timer.now() >= deadline):
             return element
         before_scroll()

@@ -42,9 +42,9 @@ class Watcher:
             self._css = before
 
     async def until(
-        self, found: Callable[[Outline], T | None], seconds: float, first: Outline | None = None
+        self, read: Callable[[Outline], T | None], seconds: float, first: Outline | None = None
     ) -> T | None:
-        """The first result of `found` that is not None, or None after `seconds`.
+        """The first result of `read` that is not None, or None after `seconds`.
 
         `first` is the current screen, if it has just been read.
         """
@@ -53,7 +53,7 @@ class Watcher:
         pause = FIRST_PAUSE_SECONDS
         outline = first or await self.look()
         while True:
-            result = found(outline)
+            result = read(outline)
             if result is not None:
                 return result
             remaining = deadline - timer.now()

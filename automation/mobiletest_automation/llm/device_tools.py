@@ -129,8 +129,8 @@ _OTHER_SCHEMES = re.compile(
 
 def find_links(text: str) -> tuple[str, ...]:
     """The links in a text, without the punctuation that follows them."""
-    found = [*_LINK.findall(text), *_OTHER_SCHEMES.findall(text)]
-    return tuple(dict.fromkeys(link.rstrip(".,;:!?)]}") for link in found))
+    links = [*_LINK.findall(text), *_OTHER_SCHEMES.findall(text)]
+    return tuple(dict.fromkeys(link.rstrip(".,;:!?)]}") for link in links))
 
 
 def links_not_in_goal(text: str, goal: str) -> tuple[str, ...]:

@@ -94,20 +94,20 @@ class Outline:
 
     def ancestors(self, element: Element) -> list[Element]:
         """The innermost first."""
-        found = []
+        ancestors = []
         while (parent := self._parents.get(element)) is not None:
-            found.append(parent)
+            ancestors.append(parent)
             element = parent
-        return found
+        return ancestors
 
     def ancestors_of_all(self, elements: Iterable[Element]) -> set[Element]:
-        found: set[Element] = set()
+        ancestors: set[Element] = set()
         for element in elements:
             parent = self._parents.get(element)
-            while parent is not None and parent not in found:
-                found.add(parent)
+            while parent is not None and parent not in ancestors:
+                ancestors.add(parent)
                 parent = self._parents.get(parent)
-        return found
+        return ancestors
 
     def innermost(self, elements: Collection[Element]) -> list[Element]:
         """Those that are not ancestors of others."""
@@ -131,17 +131,17 @@ class Outline:
         self, elements: Collection[Element], accepts: Callable[[Element], bool]
     ) -> list[Element | None]:
         """For each of the elements the innermost ancestor that is accepted; each element is climbed from once."""
-        found: dict[Element | None, Element | None] = {None: None}
+        closest: dict[Element | None, Element | None] = {None: None}
         for element in elements:
             below: list[Element] = []
             above: Element | None = element
-            while above is not None and above not in found:
+            while above is not None and above not in closest:
                 below.append(above)
                 above = self._parents.get(above)
             for each in reversed(below):
                 parent = self._parents.get(each)
-                found[each] = parent if parent is not None and accepts(parent) else found[parent]
-        return [found[element] for element in elements]
+                closest[each] = parent if parent is not None and accepts(parent) else closest[parent]
+        return [closest[element] for element in elements]
 
     def size_of(self, element: Element) -> int:
         """How many elements it consists of, with itself."""

@@ -194,7 +194,7 @@ def _expression(faker: "Faker", arguments: Arguments) -> str:
     template = _template(arguments)
     if len(_EXPRESSION.findall(template)) > EXPRESSIONS_LIMIT:
         raise InvalidPattern(f"an expression has at most {EXPRESSIONS_LIMIT} calls")
-    text = _EXPRESSION.sub(lambda found: _called(faker, found), template)
+    text = _EXPRESSION.sub(lambda match: _called(faker, match), template)
     if "#{" in text:
         raise InvalidPattern("write calls as #{name.lastName} or #{numerify '##'}")
     return text

@@ -169,10 +169,10 @@ class _CheckedResolver(AbstractResolver):
         self._resolver = ThreadedResolver()
 
     async def resolve(self, host: str, port: int = 0, family: int = 0) -> list[ResolveResult]:
-        found = await self._resolver.resolve(host, port, family)  # type: ignore[arg-type]
-        for each in found:
+        addresses = await self._resolver.resolve(host, port, family)  # type: ignore[arg-type]
+        for each in addresses:
             self._addresses.check_address(host, each["host"])
-        return found
+        return addresses
 
     async def close(self) -> None:
         await self._resolver.close()
@@ -250,7 +250,7 @@ async def _read(response: aiohttp.ClientResponse) -> HttpResponse:
 def _charset(name: str | None) -> str:
     """The encoding of this name if browsers know it. Others take Python minutes (punycode), or are no texts."""
     try:
-        return found if name and (found := codecs.lookup(name).name) in _CHARSETS else "utf-8"
+        return codec if name and (codec := codecs.lookup(name).name) in _CHARSETS else "utf-8"
     except (LookupError, ValueError):  # ValueError: a name with NUL
         return "utf-8"
 

@@ -132,14 +132,14 @@ class _Generator:
 
     def _letters(self) -> str:
         """Of a class, after its bracket."""
-        negated, found = self._take("^"), ""
+        negated, listed = self._take("^"), ""
         while not self._take("]"):
             sign = self._next()
             letters = self._escaped() if sign == "\\" else sign
             if len(letters) == 1 and self._pattern[self._position : self._position + 1] == "-":
                 letters = self._range(letters)
-            found += letters
-        letters = "".join(sign for sign in _VISIBLE if sign not in found) if negated else found
+            listed += letters
+        letters = "".join(sign for sign in _VISIBLE if sign not in listed) if negated else listed
         if not letters:
             raise self._error("is a class without letters")
         return letters
@@ -173,9 +173,9 @@ class _Generator:
         return self._pattern[self._position - 1]
 
     def _take(self, sign: str) -> bool:
-        found = self._pattern.startswith(sign, self._position)
-        self._position += found
-        return found
+        is_next = self._pattern.startswith(sign, self._position)
+        self._position += is_next
+        return is_next
 
     def _error(self, what: str) -> InvalidPattern:
         place = max(self._position - 1, 0)

@@ -74,7 +74,7 @@ def reject_vague(phrase: str) -> NotUnderstood | None:
 
 def _check(action: Action, value: str | None = None, *, usable: bool = False, selects: bool = False) -> Reader:
     intent = Intent(action=action, value=value, usable=usable, selects=selects)
-    return lambda sentence, found: _checked(sentence, found["target"], intent)
+    return lambda sentence, match: _checked(sentence, match["target"], intent)
 
 
 def _checked(sentence: NormalizedSentence, phrase: str, intent: Intent) -> Meaning:
@@ -122,7 +122,7 @@ _OVERLAY = r"(?P<overlay>(?:the\s+)?(?:dialog(?:\s+box)?|pop-?up|modal|alert|(?:
 
 def _at_spot(action: Action) -> Reader:
     intent = Intent(action=action)
-    return lambda sentence, found: _checked(sentence, f"{found['target']} {found['spot']}", intent)
+    return lambda sentence, match: _checked(sentence, f"{match['target']} {match['spot']}", intent)
 
 
 def _in_overlay(sentence: NormalizedSentence, match: re.Match[str]) -> Meaning:

@@ -27,9 +27,9 @@ def gap_between(element: Element, anchor: Element, relation: Relation) -> float 
     return max(gap, 0) if lined_up and gap >= -_ROUNDING else None
 
 
-def nearest(found: Sequence[tuple[float, Element]]) -> list[Element]:
+def nearest(elements: Sequence[tuple[float, Element]]) -> list[Element]:
     """The nearest of elements with their distances; several if they are equally near."""
-    if not found:
+    if not elements:
         return []
-    least = min(distance for distance, _ in found)
-    return [element for distance, element in found if distance == least]
+    least = min(distance for distance, _ in elements)
+    return [element for distance, element in elements if distance == least]

@@ -88,11 +88,11 @@ def _ground_text_entry(intent: Intent, outline: Outline) -> Grounding:
 
 def _fields_inside(intent: Intent, outline: Outline) -> list[Element]:
     """The field inside each container of that name that contains exactly one."""
-    found = []
+    inside = []
     for container in find_visible(intent, outline):
         fields = [element for element in walk(container) if element.editable and element.visible]
-        found += fields if len(fields) == 1 else []
-    return found
+        inside += fields if len(fields) == 1 else []
+    return inside
 
 
 def _ground_tap(intent: Intent, outline: Outline) -> Grounding:

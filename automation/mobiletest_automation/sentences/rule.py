@@ -44,12 +44,12 @@ def first_match(rules: Iterable[Rule], sentence: NormalizedSentence, text: str) 
 
 def always(intent: Intent) -> Reader:
     """For a rule whose sentences all mean the same."""
-    return lambda sentence, found: intent
+    return lambda sentence, match: intent
 
 
 def with_target_group(intent: Intent) -> Reader:
     """For a rule that applies the intent to the element that the group "target" names."""
-    return lambda sentence, found: with_target(sentence, found["target"], intent)
+    return lambda sentence, match: with_target(sentence, match["target"], intent)
 
 
 def with_target(sentence: NormalizedSentence, phrase: str, intent: Intent) -> Meaning:

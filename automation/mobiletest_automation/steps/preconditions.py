@@ -26,19 +26,19 @@ def begins_launched(flow: Flow) -> bool:
 def _finds_sentence(steps: Sequence[Step]) -> bool | None:
     """Whether a sentence comes first; False for what certainly starts the app, None for neither."""
     for step in steps:
-        found: bool | None = None
+        is_sentence: bool | None = None
         match step.command:
             case Sentence(text):
                 return not _is_launch(text)
             case LaunchApp() | OpenLink():
-                found = None if step.optional else False
+                is_sentence = None if step.optional else False
             case RunFlow(commands, when=condition) | Repeat(commands, condition=condition):
-                found = _finds_sentence(commands)
-                found = None if found is False and (step.optional or condition != ALWAYS) else found
+                is_sentence = _finds_sentence(commands)
+                is_sentence = None if is_sentence is False and (step.optional or condition != ALWAYS) else is_sentence
             case Retry(commands):
-                found = _finds_sentence(commands)
-        if found is not None:
-            return found
+                is_sentence = _finds_sentence(commands)
+        if is_sentence is not None:
+            return is_sentence
     return None
 
 

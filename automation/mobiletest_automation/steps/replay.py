@@ -49,11 +49,11 @@ class StepReplay:
 
     async def run(self, sentence: str, look: GetScreen, cost: ResolutionCost) -> StepOutcome | None:
         """Repeat what carried the sentence out; None if nothing is stored, or it does not fit the screen any more."""
-        found = await self.run_goal(sentence, look, cost)
-        if isinstance(found, StoredSteps):
+        outcome = await self.run_goal(sentence, look, cost)
+        if isinstance(outcome, StoredSteps):
             cost.cache, cost.resolution = CacheOutcome.MISS, None
             return None
-        return found
+        return outcome
 
     async def run_goal(self, goal: str, look: GetScreen, cost: ResolutionCost) -> StepOutcome | StoredSteps | None:
         """As `run`; or the sentences that reached the goal, for the caller to run."""

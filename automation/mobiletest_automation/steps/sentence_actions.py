@@ -121,11 +121,11 @@ class SentenceActions:
             await self._device.timer.sleep(seconds)
             return Grounding(action=intent.action, value=intent.value)
 
-        def found(outline: Outline) -> Grounding | None:
+        def find(outline: Outline) -> Grounding | None:
             grounding = self.ground(intent, outline)
             return grounding if grounding.element is not None else None
 
-        grounding = await self._watcher.until(found, seconds, first)
+        grounding = await self._watcher.until(find, seconds, first)
         if grounding is None:
             last = self.ground(intent, await self._screen())
             if last.reason in _REFUSALS:
@@ -150,10 +150,10 @@ class SentenceActions:
         return self._watcher.seen or await self._watcher.look()
 
     async def _scroll_until(self, intent: Intent) -> Grounding:
-        def found(outline: Outline) -> Element | None:
+        def find(outline: Outline) -> Element | None:
             return self.ground(intent, outline).element
 
-        element = await scroll_until(self._device, self._watcher, intent.value or "down", found, self._seconds)
+        element = await scroll_until(self._device, self._watcher, intent.value or "down", find, self._seconds)
         if element is None:
             raise not_found_error(str(intent.target), self._seconds, self._watcher.seen)
         return Grounding(action=intent.action, element=element, value=intent.value)

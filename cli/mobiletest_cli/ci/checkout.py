@@ -216,13 +216,13 @@ def read_checkout(folder: Path) -> Checkout | None:
 
 
 def _root(folder: Path) -> Path | None:
-    found: Path | None = None
+    root: Path | None = None
     for each in (folder, *folder.parents):
         if (each / ".git").exists():
-            found = each
+            root = each
             if "/.git/modules/" not in _git_folder(each).as_posix():
                 return each
-    return found
+    return root
 
 
 def _git_folder(root: Path) -> Path:
@@ -310,8 +310,8 @@ def _read_remotes(config: Path) -> Iterator[tuple[str, str]]:
 
 
 def _read_fetched(git_folder: Path) -> tuple[tuple[str, str, str], ...]:
-    found = (_FETCHED.fullmatch(line.rstrip()) for line in _lines(git_folder / "FETCH_HEAD"))
-    return tuple((match[1], match[2], match[3]) for match in found if match)
+    matches = (_FETCHED.fullmatch(line.rstrip()) for line in _lines(git_folder / "FETCH_HEAD"))
+    return tuple((match[1], match[2], match[3]) for match in matches if match)
 
 
 def _as_fetched(address: str | None) -> str:

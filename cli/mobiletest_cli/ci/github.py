@@ -149,10 +149,10 @@ def _read_event(path: str | None) -> Event:
 
 
 def _object(parent: Event, name: str) -> Event:
-    found = parent.get(name)
-    return found if isinstance(found, dict) else {}
+    value = parent.get(name)
+    return value if isinstance(value, dict) else {}
 
 
 def _text(parent: Event, name: str) -> str | None:
-    found = parent.get(name)
-    return found if isinstance(found, str) and found else None
+    value = parent.get(name)
+    return value if isinstance(value, str) and value else None

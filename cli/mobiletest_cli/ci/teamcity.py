@@ -48,10 +48,10 @@ def _read_properties(path: str | None) -> dict[str, str]:
 
 def _pairs(text: str) -> Iterator[tuple[str, str]]:
     for line in text.splitlines():
-        name, found, value = line.partition("=")
-        if found and not name.startswith("#"):
+        name, equals, value = line.partition("=")
+        if equals and not name.startswith("#"):
             yield _unescaped(name.strip()), _unescaped(value.strip())
 
 
 def _unescaped(text: str) -> str:
-    return _ESCAPE.sub(lambda found: chr(int(found[1], 16)) if found[1] else _WRITTEN.get(found[2], found[2]), text)
+    return _ESCAPE.sub(lambda match: chr(int(match[1], 16)) if match[1] else _WRITTEN.get(match[2], match[2]), text)

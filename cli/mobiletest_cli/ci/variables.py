@@ -139,9 +139,9 @@ def _without_remote(ref: str | None, env: Environment, remotes: Mapping[str, str
     remote, _, branch = ref.partition("/")
     own = env["GIT_URL"] or env["GIT_URL_1"]
     if remotes and (not own or repository_name(own) in map(repository_name, remotes.values())):
-        found = next((name for name in remotes if ref.startswith(f"{name}/")), None)
+        prefix = next((name for name in remotes if ref.startswith(f"{name}/")), None)
         target = own or remotes.get("origin")
-        return head_branch(ref[len(found) + 1 :], source=remotes[found], target=target) if found else ref
+        return head_branch(ref[len(prefix) + 1 :], source=remotes[prefix], target=target) if prefix else ref
     if remote in ("origin", "remotes") or unquote(env["JOB_NAME"] or "").endswith(f"/{ref}"):
         return ref if remote != "origin" else branch
     if env["GIT_URL_2"]:

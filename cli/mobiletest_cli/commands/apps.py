@@ -66,12 +66,12 @@ def show(context: Context, app: AppArgument) -> None:
     from mobiletest_cli.lookup import find_app
     from mobiletest_cli.output import local_time, percent
 
-    found = find_app(context.api, app)
-    workspace = context.api.get(f"apps/{found['id']}/workspace")
+    app_details = find_app(context.api, app)
+    workspace = context.api.get(f"apps/{app_details['id']}/workspace")
     if context.output.as_json:
         context.output.document(workspace)
         return
-    context.output.result(f"{found['name']} ({found['platform']}), {found['id']}")
+    context.output.result(f"{app_details['name']} ({app_details['platform']}), {app_details['id']}")
     chosen, newest = workspace["current_build_version"], workspace["latest_build_version"]
     kind = f"chosen; newest {newest}" if chosen else "the newest" if newest else "none yet"
     context.output.result(
@@ -101,7 +101,7 @@ def delete(
     """Delete an app."""
     from mobiletest_cli.lookup import find_app
 
-    found = find_app(context.api, app)
-    context.confirm(f'Delete the app "{found["name"]}" with {found["versions_count"]} builds?', yes=yes)
-    context.api.delete(f"apps/{found['id']}")
-    context.output.done(f'Deleted the app "{found["name"]}".', id=found["id"])
+    app_details = find_app(context.api, app)
+    context.confirm(f'Delete the app "{app_details["name"]}" with {app_details["versions_count"]} builds?', yes=yes)
+    context.api.delete(f"apps/{app_details['id']}")
+    context.output.done(f'Deleted the app "{app_details["name"]}".', id=app_details["id"])

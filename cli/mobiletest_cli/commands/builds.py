@@ -45,10 +45,10 @@ def upload(
 
     read, name = read_file(file), app or context.project.app
     of_file = app_of_file(context.api, file, read.platform, read.package_name) if read.platform and not name else None
-    found = of_file or context.find_app(app)
-    build = BuildUpload(context.api, context.output).ensure(found, file, read, version)
+    app_details = of_file or context.find_app(app)
+    build = BuildUpload(context.api, context.output).ensure(app_details, file, read, version)
     if current:
-        context.api.patch(f"apps/{found['id']}", {"current_version": build["version"]})
+        context.api.patch(f"apps/{app_details['id']}", {"current_version": build["version"]})
     context.output.item(build, str(build["id"]))
 
 
@@ -59,10 +59,10 @@ def list_builds(
     from mobiletest_cli.output import local_time
     from mobiletest_cli.presentation import current_build
 
-    found = context.find_app(app)
-    current, _ = current_build(found)
+    app_details = context.find_app(app)
+    current, _ = current_build(app_details)
     context.output.list(
-        list(context.api.pages(f"apps/{found['id']}/builds", limit=limit)),
+        list(context.api.pages(f"apps/{app_details['id']}/builds", limit=limit)),
         ("Build", "Uploaded", "Package", "Current", "Id"),
         lambda build: [
             build["version"],
@@ -71,7 +71,7 @@ def list_builds(
             "current" if build["id"] == current else "",
             build["id"],
         ],
-        empty=f"The app has no builds: mobiletest builds upload FILE --app {shlex.quote(str(found['name']))}",
+        empty=f"The app has no builds: mobiletest builds upload FILE --app {shlex.quote(str(app_details['name']))}",
     )
 
 
@@ -84,8 +84,8 @@ def download(
     """Download the file of a build."""
     from mobiletest_cli.download import download_to
 
-    found = _build(context, build, app)
-    path = download_to(context.api, f"apps/builds/{found['id']}/download", output_file)
+    build_details = _build(context, build, app)
+    path = download_to(context.api, f"apps/builds/{build_details['id']}/download", output_file)
     context.output.done(f"Wrote {path}.", path=str(path))
 
 
@@ -96,17 +96,21 @@ def delete(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
     """Delete a build; its history stays."""
-    found = _build(context, build, app)
-    context.confirm(f"Delete the build {found['version']}?", yes=yes)
-    context.api.delete(f"apps/builds/{found['id']}")
-    context.output.done(f"Deleted the build {found['version']}.", id=found["id"])
+    build_details = _build(context, build, app)
+    context.confirm(f"Delete the build {build_details['version']}?", yes=yes)
+    context.api.delete(f"apps/builds/{build_details['id']}")
+    context.output.done(f"Deleted the build {build_details['version']}.", id=build_details["id"])
 
 
 def set_current(context: Context, build: BuildArgument, app: AppOption = None) -> None:
     """Choose the current build of its app, which is otherwise the newest."""
-    found = _build(context, build, app)
-    context.api.patch(f"apps/{found['app_id']}", {"current_version": found["version"]})
-    context.output.done(f"The current build is {found['version']} now.", id=found["id"], version=found["version"])
+    build_details = _build(context, build, app)
+    context.api.patch(f"apps/{build_details['app_id']}", {"current_version": build_details["version"]})
+    context.output.done(
+        f"The current build is {build_details['version']} now.",
+        id=build_details["id"],
+        version=build_details["version"],
+    )
 
 
 def _build(context: Context, build: str, app: str | None) -> Build:

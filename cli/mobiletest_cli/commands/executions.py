@@ -64,9 +64,9 @@ def list_executions(
     from mobiletest_cli.presentation import counts, state
 
     app_id = context.find_app(app)["id"] if app else None
-    found = context.api.pages("executions", limit=limit, app_id=app_id, branch=branch, commit_sha=commit)
+    executions = context.api.pages("executions", limit=limit, app_id=app_id, branch=branch, commit_sha=commit)
     context.output.list(
-        list(found),
+        list(executions),
         ("Execution", "Of", "Result", "Runs", "Branch", "Started"),
         lambda each: [
             each["id"],
@@ -84,13 +84,13 @@ def status(context: Context, execution: ExecutionArgument) -> None:
     """Show an execution and its runs as they are now."""
     from mobiletest_cli import presentation
 
-    found = context.api.get(f"executions/{execution}")
+    execution_details = context.api.get(f"executions/{execution}")
     runs = list(context.api.pages(f"executions/{execution}/runs"))
     if context.output.as_json:
-        context.output.document({"execution": found, "runs": runs})
+        context.output.document({"execution": execution_details, "runs": runs})
         return
     presentation.show_runs(context.output, runs)
-    presentation.show_headline(context.output, found, runs)
+    presentation.show_headline(context.output, execution_details, runs)
 
 
 def wait(
@@ -144,17 +144,17 @@ def logs(
 def _selected(runs: list[Run], test: str | None) -> list[Run]:
     if test is None:
         return [run for run in runs if run["success"] is not True]
-    found = [run for run in runs if test in (run["test_name"], run.get("source_path"), run["test_id"], run["id"])]
-    if not found:
+    selected = [run for run in runs if test in (run["test_name"], run.get("source_path"), run["test_id"], run["id"])]
+    if not selected:
         names = ", ".join(sorted({run["test_name"] for run in runs})[:10])
         raise CliError(f'the execution has no test "{test}"', NOT_FOUND, f"It has: {names}")
-    return found
+    return selected
 
 
 def cancel(context: Context, execution: ExecutionArgument) -> None:
     """Cancel an execution: its runs that have not ended get no verdict; those under way end within seconds."""
-    found = context.api.post(f"executions/{execution}/cancel", {})
-    context.output.item(found, found["message"])
+    answer = context.api.post(f"executions/{execution}/cancel", {})
+    context.output.item(answer, answer["message"])
 
 
 def rerun(
@@ -210,8 +210,8 @@ def gate(
     if (execution is None) == (build is None):
         raise CliError("give either the id of an execution or --build", USAGE, "mobiletest gate --help")
     if build is not None:
-        found = build_by_id_or_version(context.api, build, lambda: context.find_app(app))
-        path, hint = f"apps/builds/{found['id']}", "mobiletest executions"
+        build_details = build_by_id_or_version(context.api, build, lambda: context.find_app(app))
+        path, hint = f"apps/builds/{build_details['id']}", "mobiletest executions"
     else:
         path, hint = f"executions/{execution}", f"mobiletest wait {execution}"
         base_branch = base_branch or base_branch_of(context.api.get(path))

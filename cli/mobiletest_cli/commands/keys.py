@@ -70,15 +70,15 @@ def create_key(
 
 def delete_key(context: Context, key: Annotated[str, typer.Argument(help="Name or id.")], yes: Yes = False) -> None:
     """Delete an API key: it stops working within seconds."""
-    found = [each for each in context.api.pages("settings/api-keys") if key in (each["id"], each["name"])]
-    if len(found) != 1:
-        what = f"{len(found)} API keys are" if found else "no API key is"
-        ids = ", ".join(f"{each['id']} ({each['prefix']}...)" for each in found[:5])
-        hint = f"Give an id: {ids}" if found else "mobiletest keys list"
-        raise CliError(f'{what} called "{key}"', USAGE if found else NOT_FOUND, hint)
-    context.confirm(f'Delete the API key "{found[0]["name"]}"?', yes=yes)
-    context.api.delete(f"settings/api-keys/{found[0]['id']}")
-    context.output.done(f'Deleted the API key "{found[0]["name"]}".', id=found[0]["id"])
+    keys = [each for each in context.api.pages("settings/api-keys") if key in (each["id"], each["name"])]
+    if len(keys) != 1:
+        what = f"{len(keys)} API keys are" if keys else "no API key is"
+        ids = ", ".join(f"{each['id']} ({each['prefix']}...)" for each in keys[:5])
+        hint = f"Give an id: {ids}" if keys else "mobiletest keys list"
+        raise CliError(f'{what} called "{key}"', USAGE if keys else NOT_FOUND, hint)
+    context.confirm(f'Delete the API key "{keys[0]["name"]}"?', yes=yes)
+    context.api.delete(f"settings/api-keys/{keys[0]['id']}")
+    context.output.done(f'Deleted the API key "{keys[0]["name"]}".', id=keys[0]["id"])
 
 
 def list_secrets(context: Context) -> None:

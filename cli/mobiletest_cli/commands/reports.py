@@ -26,8 +26,8 @@ def matrix(
     builds: Annotated[int, typer.Option(min=2, max=50, help="Newest builds.")] = 10,
 ) -> None:
     """Show every test on the newest builds."""
-    found = context.find_app(app or app_name)
-    answer = context.api.get(f"apps/{found['id']}/test_matrix", page_size=builds)
+    app_details = context.find_app(app or app_name)
+    answer = context.api.get(f"apps/{app_details['id']}/test_matrix", page_size=builds)
     versions = [build["version"] for build in answer["builds"]]
     context.output.report(
         answer,
@@ -56,8 +56,8 @@ def coverage(context: Context, app: AppArgument = None, app_name: AppOption = No
     """Show what has been run on the version that each test targets."""
     from mobiletest_cli.output import ago, plain
 
-    found = context.find_app(app or app_name)
-    answer = context.api.get(f"apps/{found['id']}/coverage")
+    app_details = context.find_app(app or app_name)
+    answer = context.api.get(f"apps/{app_details['id']}/coverage")
     context.output.report(
         answer,
         ("Test", "Relationship", "Target", "Last result", "Last run"),
@@ -73,8 +73,8 @@ def coverage(context: Context, app: AppArgument = None, app_name: AppOption = No
 
 def flaky(context: Context, app: AppArgument = None, app_name: AppOption = None) -> None:
     """List the tests of an app that are flaky, or may be, with the reason."""
-    found = context.find_app(app or app_name)
-    answer = context.api.get(f"apps/{found['id']}/test_matrix")
+    app_details = context.find_app(app or app_name)
+    answer = context.api.get(f"apps/{app_details['id']}/test_matrix")
     rows = [row for row in answer["tests"] if "flaky" in row["classification"]]
     context.output.report(
         {"items": [{name: value for name, value in row.items() if name != "cells"} for row in rows]},
@@ -138,14 +138,14 @@ def quarantine(
     from mobiletest_cli.lookup import find_test
     from mobiletest_cli.output import local_time, utc_time
 
-    found = find_test(context.api, test)
+    test_details = find_test(context.api, test)
     if remove:
-        context.api.delete(f"tests/{found['id']}/quarantine")
-        context.output.done(f'"{found["name"]}" is not in quarantine.', id=found["id"])
+        context.api.delete(f"tests/{test_details['id']}/quarantine")
+        context.output.done(f'"{test_details["name"]}" is not in quarantine.', id=test_details["id"])
         return
     if not reason:
         raise CliError("a quarantine needs a reason", USAGE, 'Such as --reason "SHOP-12: the cart changes"')
     body = {"reason": reason, **({"until": utc_time(until)} if until else {})}
-    answer = context.api.put(f"tests/{found['id']}/quarantine", body)
+    answer = context.api.put(f"tests/{test_details['id']}/quarantine", body)
     end = local_time((answer["quarantine"] or {}).get("until"))
-    context.output.item(answer, f'"{found["name"]}" is in quarantine until {end}.')
+    context.output.item(answer, f'"{test_details["name"]}" is in quarantine until {end}.')

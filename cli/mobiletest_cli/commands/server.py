@@ -28,12 +28,14 @@ def login(context: Context) -> None:
     server = Server(check_url(url), key, flags.ca_file or context.environ.get("MOBILETEST_CA_FILE"))
     api = Api(server, patience=context.patience)
     try:
-        found = api.get("settings/api-keys/current")
+        current_key = api.get("settings/api-keys/current")
     finally:
         api.close()
     name = flags.profile or context.environ.get("MOBILETEST_PROFILE") or DEFAULT_PROFILE
     context.profiles.write(name, server.url, key)
-    context.output.done(f'Logged in to {server.url} with the key "{found["name"]}".', profile=name, url=server.url)
+    context.output.done(
+        f'Logged in to {server.url} with the key "{current_key["name"]}".', profile=name, url=server.url
+    )
 
 
 def _ask(context: Context, question: str, *, hidden: bool = False) -> str:

@@ -72,10 +72,12 @@ def push(
     from mobiletest_cli.workspace_import import import_folder
 
     name = app or context.project.app
-    found = context.find_app(name) if name else None if workspace else only_app(context.api)
-    chosen = workspace or context.project.workspace or (str(found["name"])[:100] if found else None)
+    app_details = context.find_app(name) if name else None if workspace else only_app(context.api)
+    chosen = workspace or context.project.workspace or (str(app_details["name"])[:100] if app_details else None)
     files = find_files(context.flow_paths(paths))
-    answer = import_folder(context.api, context.output, files, chosen, found["id"] if found else None, dry_run=dry_run)
+    answer = import_folder(
+        context.api, context.output, files, chosen, app_details["id"] if app_details else None, dry_run=dry_run
+    )
     rows = [
         [kind, test["path"], test["name"]]
         for kind in ("created", "changed", "unchanged", "missing")
@@ -129,11 +131,11 @@ def show(context: Context, test: TestArgument) -> None:
     from mobiletest_cli.flow_files import flow_text
     from mobiletest_cli.lookup import find_test
 
-    found = context.api.get(f"tests/{find_test(context.api, test)['id']}")
+    test_details = context.api.get(f"tests/{find_test(context.api, test)['id']}")
     if context.output.as_json:
-        context.output.document(found)
+        context.output.document(test_details)
     else:
-        context.output.text(flow_text(found))
+        context.output.text(flow_text(test_details))
 
 
 def runs(
@@ -146,9 +148,9 @@ def runs(
     from mobiletest_cli.output import ago, duration
     from mobiletest_cli.presentation import outcome
 
-    found = find_test(context.api, test)
+    test_details = find_test(context.api, test)
     context.output.list(
-        list(context.api.pages(f"tests/{found['id']}/runs", limit=limit)),
+        list(context.api.pages(f"tests/{test_details['id']}/runs", limit=limit)),
         ("Result", "Build", "Branch", "Time", "When", "Execution"),
         lambda run: [
             outcome(run),
@@ -167,9 +169,9 @@ def history(context: Context, test: TestArgument) -> None:
     from mobiletest_cli.lookup import find_test
     from mobiletest_cli.output import local_time
 
-    found = find_test(context.api, test)
+    test_details = find_test(context.api, test)
     context.output.list(
-        list(context.api.pages(f"tests/{found['id']}/versions", include_steps="true")),
+        list(context.api.pages(f"tests/{test_details['id']}/versions", include_steps="true")),
         ("Version", "Created", "Steps"),
         lambda version: [
             str(version["version_number"]),
@@ -186,7 +188,7 @@ def delete(
     """Delete a test; its history stays."""
     from mobiletest_cli.lookup import find_test
 
-    found = find_test(context.api, test)
-    context.confirm(f'Delete the test "{found["name"]}"?', yes=yes)
-    context.api.delete(f"tests/{found['id']}")
-    context.output.done(f'Deleted the test "{found["name"]}".', id=found["id"])
+    test_details = find_test(context.api, test)
+    context.confirm(f'Delete the test "{test_details["name"]}"?', yes=yes)
+    context.api.delete(f"tests/{test_details['id']}")
+    context.output.done(f'Deleted the test "{test_details["name"]}".', id=test_details["id"])

@@ -62,18 +62,18 @@ def show(context: Context, workflow: WorkflowArgument) -> None:
     from mobiletest_cli.output import ago
     from mobiletest_cli.presentation import counts, state
 
-    found = find_workflow(context.api, workflow)
+    workflow_details = find_workflow(context.api, workflow)
     if context.output.as_json:
-        context.output.document(found)
+        context.output.document(workflow_details)
         return
-    context.output.result(f"{found['name']}, {found['id']}")
-    if found["tags"]:
-        context.output.result(f"tags: {', '.join(found['tags'])}")
-    tests = [context.api.get(f"tests/{test_id}") for test_id in found["test_ids"]]
+    context.output.result(f"{workflow_details['name']}, {workflow_details['id']}")
+    if workflow_details["tags"]:
+        context.output.result(f"tags: {', '.join(workflow_details['tags'])}")
+    tests = [context.api.get(f"tests/{test_id}") for test_id in workflow_details["test_ids"]]
     context.output.table(
         ("Test", "Version", "Id"), [[test["name"], str(test["version_number"]), test["id"]] for test in tests]
     )
-    newest = context.api.pages("executions", limit=5, workflow_id=found["id"])
+    newest = context.api.pages("executions", limit=5, workflow_id=workflow_details["id"])
     rows = [[each["id"], state(each), counts(each), ago(each["created_at"])] for each in newest]
     context.output.table(("Execution", "Result", "Runs", "Started"), rows)
 
@@ -86,7 +86,7 @@ def delete(
     """Delete a workflow."""
     from mobiletest_cli.lookup import find_workflow
 
-    found = find_workflow(context.api, workflow)
-    context.confirm(f'Delete the workflow "{found["name"]}"?', yes=yes)
-    context.api.delete(f"workflows/{found['id']}")
-    context.output.done(f'Deleted the workflow "{found["name"]}".', id=found["id"])
+    workflow_details = find_workflow(context.api, workflow)
+    context.confirm(f'Delete the workflow "{workflow_details["name"]}"?', yes=yes)
+    context.api.delete(f"workflows/{workflow_details['id']}")
+    context.output.done(f'Deleted the workflow "{workflow_details["name"]}".', id=workflow_details["id"])

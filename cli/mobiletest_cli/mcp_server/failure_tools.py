@@ -115,16 +115,16 @@ class FailureTools:
     def _run(self, execution: str, test: str | None) -> Run:
         runs: list[Run] = list(self._api.pages(f"executions/{execution}/runs"))
         if test is None:
-            found = presentation.first_failure(runs)
+            listed = presentation.first_failure(runs)
         else:
-            found = next(
+            listed = next(
                 (run for run in runs if test in (run["test_name"], run.get("source_path"), run["test_id"], run["id"])),
                 None,
             )
-        if found is None:
+        if listed is None:
             what = f'the execution has no test "{test}"' if test else "every run of the execution passed"
             raise CliError(what, NOT_FOUND, "get_execution lists the runs that did not pass")
-        whole: Run = self._api.get(f"executions/{execution}/runs/{found['id']}")
+        whole: Run = self._api.get(f"executions/{execution}/runs/{listed['id']}")
         if not whole["attempts"]:
             raise CliError("the run has not begun", NOT_FOUND, "wait_for_execution waits for its end")
         return whole

@@ -32,10 +32,10 @@ class ProjectFiles:
 
     def find(self, path: str) -> Path:
         """The file or folder that a path names, from the folder of the project. CliError: it is not in this folder."""
-        found = Path(os.path.realpath(self._folder / path))
-        if not found.is_relative_to(self._folder):
+        file = Path(os.path.realpath(self._folder / path))
+        if not file.is_relative_to(self._folder):
             raise CliError(f"{path}: is outside of the project", INVALID_FILE, f"Name a path in {self._folder}")
-        return found
+        return file
 
     def check(self, paths: Sequence[Path]) -> Workspace:
         """The files that are read with these flows. CliError: one is outside of the project, or unusable."""

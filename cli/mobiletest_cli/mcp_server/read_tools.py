@@ -45,9 +45,9 @@ class ReadTools:
 
     def list_builds(self, app: AppName, limit: Limit = 20) -> Answer:
         """List the builds of an app, newest first."""
-        found = lookup.find_app(self._api, app)
-        builds = self._api.pages(f"apps/{found['id']}/builds", limit=limit + 1)
-        return _answer("builds", (summaries.build_summary(build, found) for build in builds), limit)
+        app_details = lookup.find_app(self._api, app)
+        builds = self._api.pages(f"apps/{app_details['id']}/builds", limit=limit + 1)
+        return _answer("builds", (summaries.build_summary(build, app_details) for build in builds), limit)
 
     def list_tests(
         self,
@@ -58,18 +58,18 @@ class ReadTools:
     ) -> Answer:
         """List tests. get_test shows the steps of one."""
         app_id = lookup.find_app(self._api, app)["id"] if app else None
-        found = self._api.pages("tests", limit=limit + 1, app_id=app_id, tag=tag, search=search)
-        return _answer("tests", map(summaries.test_summary, found), limit)
+        tests = self._api.pages("tests", limit=limit + 1, app_id=app_id, tag=tag, search=search)
+        return _answer("tests", map(summaries.test_summary, tests), limit)
 
     def get_test(self, test: TestName) -> Answer:
         """Show the steps of a test with their positions, and the file that it was imported from."""
-        found = self._api.get(f"tests/{lookup.find_test(self._api, test)['id']}")
-        steps = [{"position": position, "step": step} for position, step in enumerate(found["steps"])]
-        return {**summaries.test_summary(found), "description": found["description"], "steps": steps}
+        test_details = self._api.get(f"tests/{lookup.find_test(self._api, test)['id']}")
+        steps = [{"position": position, "step": step} for position, step in enumerate(test_details["steps"])]
+        return {**summaries.test_summary(test_details), "description": test_details["description"], "steps": steps}
 
     def test_history(self, test: TestName, limit: Limit = 20) -> Answer:
         """List the newest runs of a test on all builds: since when it fails, and whether it is flaky."""
-        found = lookup.find_test(self._api, test)
+        test_details = lookup.find_test(self._api, test)
         runs = (
             {
                 "execution_id": run["execution_id"],
@@ -78,7 +78,7 @@ class ReadTools:
                 "build": run["resolved_build_version"],
                 "completed_at": run["completed_at"],
             }
-            for run in self._api.pages(f"tests/{found['id']}/runs", limit=limit + 1)
+            for run in self._api.pages(f"tests/{test_details['id']}/runs", limit=limit + 1)
         )
         return _answer("runs", runs, limit)
 
@@ -90,8 +90,8 @@ class ReadTools:
     ) -> Answer:
         """List executions, newest first."""
         app_id = lookup.find_app(self._api, app)["id"] if app else None
-        found = self._api.pages("executions", limit=limit + 1, app_id=app_id, branch=branch)
-        return _answer("executions", (summaries.execution_summary(self._api, each) for each in found), limit)
+        executions = self._api.pages("executions", limit=limit + 1, app_id=app_id, branch=branch)
+        return _answer("executions", (summaries.execution_summary(self._api, each) for each in executions), limit)
 
     def get_execution(self, execution: ExecutionId, limit: Limit = 20) -> Answer:
         """Show how an execution went, with the runs that did not pass; read_failure shows one of them."""
@@ -112,8 +112,10 @@ class ReadTools:
             path = f"executions/{execution}"
             base_branch = base_branch or lookup.base_branch_of(self._api.get(path))
         else:
-            found = lookup.build_by_id_or_version(self._api, build, lambda: lookup.find_app(self._api, app or ""))
-            path = f"apps/builds/{found['id']}"
+            build_details = lookup.build_by_id_or_version(
+                self._api, build, lambda: lookup.find_app(self._api, app or "")
+            )
+            path = f"apps/builds/{build_details['id']}"
         gate = self._api.get(f"{path}/gate", base_branch=base_branch or self._files.base_branch)
         reasons = [
             {
@@ -138,8 +140,8 @@ class ReadTools:
         """Compare the results of a build with an earlier one: what broke, what was fixed, what has not been run."""
 
         def identify(wanted: str) -> Any:
-            found = lookup.build_by_id_or_version(self._api, wanted, lambda: lookup.find_app(self._api, app))
-            return found["id"]
+            build = lookup.build_by_id_or_version(self._api, wanted, lambda: lookup.find_app(self._api, app))
+            return build["id"]
 
         base_id, branch = identify(base) if base else None, self._files.base_branch
         compared = self._api.get(f"apps/builds/{identify(build)}/compare", base=base_id, base_branch=branch)
@@ -149,8 +151,8 @@ class ReadTools:
 
     def get_coverage(self, app: AppName) -> Answer:
         """Show which tests of an app have not been run, or have not passed, on the version that they are for."""
-        found = lookup.find_app(self._api, app)
-        coverage = self._api.get(f"apps/{found['id']}/coverage")
+        app_details = lookup.find_app(self._api, app)
+        coverage = self._api.get(f"apps/{app_details['id']}/coverage")
         names = ("test_name", "relationship", "target_build_version", "last_status", "last_execution_id")
         left = [item for item in coverage["items"] if item["last_status"] != "passed"]
         not_passed = _answer("not_passed", ({name: item[name] for name in names} for item in left), 100)
@@ -170,19 +172,19 @@ class ReadTools:
 
 def describe_execution(api: Api, execution: str, limit: int = 20) -> Answer:
     """An execution, what simulated devices ran in it, and its runs that did not pass, at most `limit`."""
-    found = api.get(f"executions/{execution}")
+    execution_details = api.get(f"executions/{execution}")
     runs: list[Run] = list(api.pages(f"executions/{execution}/runs"))
     not_passed = [run for run in runs if presentation.outcome(run) != "passed"]
     note = {"simulation": text} if (text := presentation.simulation(runs)) else {}
     shown = _answer("not_passed", (summaries.run_summary(api, run) for run in not_passed), limit)
-    return {**summaries.execution_summary(api, found), **note, **shown}
+    return {**summaries.execution_summary(api, execution_details), **note, **shown}
 
 
 def _answer(name: str, items: Iterable[Any], limit: int) -> Answer:
     """A list, and whether there may be more."""
-    found: list[Any] = []
+    first: list[Any] = []
     for item in items:
-        if len(found) == limit:
-            return {name: found, "more": f"there are more than {limit}; raise limit, or filter"}
-        found.append(item)
-    return {name: found}
+        if len(first) == limit:
+            return {name: first, "more": f"there are more than {limit}; raise limit, or filter"}
+        first.append(item)
+    return {name: first}

@@ -64,14 +64,14 @@ class RunTools:
         def prepare() -> Start:
             if not (paths or tests or tags):
                 raise CliError("nothing is selected", USAGE, "Give paths, tests or tags")
-            found = [self._files.find(path) for path in paths or ()]
-            if found:
-                self._files.check(found)
+            files = [self._files.find(path) for path in paths or ()]
+            if files:
+                self._files.check(files)
             wanted = Selection(
                 app_files=[self._files.find(app_file)] if app_file else (),
                 apps=[app] if app else (),
                 version=build,
-                paths=found,
+                paths=files,
                 tests=tests or (),
                 tags=tags or (),
                 env=env or {},
@@ -105,8 +105,8 @@ class RunTools:
 
         Refused if another step is there: somebody has changed the test since it was read.
         """
-        found = lookup.find_test(self._api, test)
-        response = self._api.call("GET", f"tests/{found['id']}")
+        test_details = lookup.find_test(self._api, test)
+        response = self._api.call("GET", f"tests/{test_details['id']}")
         stored: Test = response.json()
         steps = list(stored["steps"] or ())
         _check_step(stored, steps[position : position + 1], current)

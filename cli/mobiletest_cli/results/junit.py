@@ -80,7 +80,7 @@ def _show_places(case: Element, places: Mapping[str, str]) -> None:
     for element in case.iter():
         if element.tag in _WITH_PLACES and element.text:
             lines = element.text.split("\n")
-            element.text = "\n".join(_PLACE.sub(lambda found: _shown(found, places), line) for line in lines)
+            element.text = "\n".join(_PLACE.sub(lambda match: _shown(match, places), line) for line in lines)
 
 
 def _shown(match: re.Match[str], places: Mapping[str, str]) -> str:

@@ -63,9 +63,9 @@ def render_empty(name: str, message: str) -> str:
 def escape(text: str, length: int = _NAME_LENGTH) -> str:
     """A user's text in one line that Markdown shows as it is: no markup, HTML, mentions or references to issues."""
     line = shorten(printable(" ".join(text.split())), length)
-    line = _REFERENCE.sub(lambda found: f"{found[0]}\u200b", line)
-    line = _MARKUP.sub(lambda found: f"\\{found[0]}", line)
-    line = _LIST_MARK.sub(lambda found: f"{found[0]}\u200b", line)
+    line = _REFERENCE.sub(lambda match: f"{match[0]}\u200b", line)
+    line = _MARKUP.sub(lambda match: f"\\{match[0]}", line)
+    line = _LIST_MARK.sub(lambda match: f"{match[0]}\u200b", line)
     return "".join(_ENTITIES.get(character, character) for character in line)
 
 
@@ -151,11 +151,11 @@ def _sections(report: Report) -> Iterator[str]:
 
 
 def _section(title: str, items: Iterable[_Item], render: Callable[[_Item], str]) -> str:
-    found = list(items)
-    if not found:
+    all_items = list(items)
+    if not all_items:
         return ""
-    lines = [f"- {render(item)}" for item in found[:_SECTION_ITEMS]]
-    lines += [f"- and {len(found) - _SECTION_ITEMS} more"] if len(found) > _SECTION_ITEMS else []
+    lines = [f"- {render(item)}" for item in all_items[:_SECTION_ITEMS]]
+    lines += [f"- and {len(all_items) - _SECTION_ITEMS} more"] if len(all_items) > _SECTION_ITEMS else []
     return f"### {title}\n\n" + "\n".join(lines) + "\n\n"
 
 

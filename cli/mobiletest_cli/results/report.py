@@ -76,10 +76,10 @@ class Report:
     @property
     def quarantined(self) -> Mapping[str, str]:
         """Why tests are in quarantine, by test id. The gate names those that did not pass, and only those."""
-        found = self.gate["reasons"] if self.gate else []
+        reasons = self.gate["reasons"] if self.gate else []
         return {
             reason["test_id"]: reason["quarantine"]["reason"] if reason["quarantine"] else ""
-            for reason in found
+            for reason in reasons
             if reason["quarantine"] or reason["rule"] == "quarantined"
         }
 
@@ -94,9 +94,9 @@ def repository_path(path: str) -> str:
     If the root is not known, or does not have the file, the path as it is.
     """
     root = next(filter(None, map(os.environ.get, _ROOTS)), None)
-    found = os.path.abspath(path)
-    inside = root and found.startswith(os.path.join(os.path.abspath(root), ""))
-    return (os.path.relpath(found, root) if inside else path).replace(os.sep, "/")
+    absolute = os.path.abspath(path)
+    inside = root and absolute.startswith(os.path.join(os.path.abspath(root), ""))
+    return (os.path.relpath(absolute, root) if inside else path).replace(os.sep, "/")
 
 
 def _message(failure: Failure) -> str:

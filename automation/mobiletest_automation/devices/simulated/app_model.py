@@ -42,7 +42,7 @@ class TextTemplate:
 
     @property
     def names(self) -> frozenset[str]:
-        return frozenset(found[1] for found in _PLACEHOLDER.finditer(self.source) if found[1])
+        return frozenset(match[1] for match in _PLACEHOLDER.finditer(self.source) if match[1])
 
     def fill(self, state: State) -> str:
         """The text with the values, cut at FILLED_LIMIT."""

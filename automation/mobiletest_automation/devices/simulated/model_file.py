@@ -126,7 +126,7 @@ def _launch(reader: ElementReader, node: Node) -> tuple[EventOutcomes, float]:
 
 
 def _links(reader: ElementReader, node: Node) -> Mapping[str, EventOutcomes]:
-    return {url: reader.outcomes(found) for url, found in node.mapping().items()}
+    return {url: reader.outcomes(outcome_node) for url, outcome_node in node.mapping().items()}
 
 
 def _pace(node: Node) -> Pace:

@@ -95,10 +95,10 @@ class FakeView:
         if isinstance(target, Point):
             await self._driver.perform(actions.tap(target, times=times))
             return
-        found = await self._driver_id(target)
+        element_id = await self._driver_id(target)
         for _ in range(times):
-            await self._driver.click(found)
-        self._focus = found
+            await self._driver.click(element_id)
+        self._focus = element_id
 
     async def long_press(self, target: Element | Point, seconds: float) -> None:
         point = target if isinstance(target, Point) else target.bounds.center
@@ -108,12 +108,12 @@ class FakeView:
         await self._driver.send_keys(await self._focused(target), text)
 
     async def clear(self, target: Element | None, characters: int | None) -> None:
-        found = await self._focused(target)
+        element_id = await self._focused(target)
         if characters is None:
-            await self._driver.clear(found)
+            await self._driver.clear(element_id)
         else:
-            text = await self._driver.text(found)
-            await self._driver.send_keys(found, text[: max(len(text) - characters, 0)])
+            text = await self._driver.text(element_id)
+            await self._driver.send_keys(element_id, text[: max(len(text) - characters, 0)])
 
     async def back(self) -> None:
         await self._driver.back()
@@ -136,10 +136,10 @@ class FakeView:
         """The driver's id of the element: of those with the same attributes, the one at the same position."""
         alike = [each for each in walk(self._tree or target) if dict(each.attributes) == dict(target.attributes)]
         place = next((number for number, each in enumerate(alike) if each is target), 0)
-        found = await self._driver.find_all("xpath", _locator(target))
-        if place >= len(found):
+        element_ids = await self._driver.find_all("xpath", _locator(target))
+        if place >= len(element_ids):
             raise DeviceFailure(Category.ELEMENT_NOT_FOUND, f"{target.describe()} is no longer on the screen")
-        return found[place]
+        return element_ids[place]
 
 
 def _locator(target: Element) -> str:

@@ -101,8 +101,8 @@ class DriverSession:
 
     async def find_all(self, using: str, value: str) -> Sequence[str]:
         """The ids of the elements that match a locator, in the driver's order."""
-        found = await self.post("/elements", {"using": using, "value": value})
-        return [_element(each) for each in found] if isinstance(found, list) else []
+        elements = await self.post("/elements", {"using": using, "value": value})
+        return [_element(each) for each in elements] if isinstance(elements, list) else []
 
     async def active(self) -> str:
         """The focused element."""
@@ -180,15 +180,15 @@ class DriverSession:
 
 def element_of(value: Json) -> str | None:
     """The id in an element reference of the protocol."""
-    found = value.get(ELEMENT_KEY) if isinstance(value, dict) else None
-    return found if isinstance(found, str) else None
+    element_id = value.get(ELEMENT_KEY) if isinstance(value, dict) else None
+    return element_id if isinstance(element_id, str) else None
 
 
 def _element(value: Json) -> str:
-    found = element_of(value)
-    if found is None:
+    element_id = element_of(value)
+    if element_id is None:
         raise HubUnreachable("the driver found an element but sent no reference to it")
-    return found
+    return element_id
 
 
 def _text(value: Json) -> str:

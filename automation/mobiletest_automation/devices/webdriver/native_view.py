@@ -125,12 +125,12 @@ class NativeView:
 
     async def _field_at(self, target: Element, before: Bounds | None) -> str | None:
         """The focused field, if it is at the target, or not where it was before: a keyboard may move everything."""
-        found = await self._focused()
-        if found is None:
+        field = await self._focused()
+        if field is None:
             return None
-        now = await self._driver.rect(found)
+        now = await self._driver.rect(field)
         there = now.intersection(target.bounds) is not None
-        return found if there or now != before else None
+        return field if there or now != before else None
 
     async def _focused(self) -> str | None:
         try:

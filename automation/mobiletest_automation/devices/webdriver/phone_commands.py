@@ -123,12 +123,12 @@ class PhoneCommands(ABC):
     async def list_apps(self) -> frozenset[str] | None:
         """The ids of the installed apps; None if the driver cannot list them (iOS simulators, Android before 8)."""
         try:
-            found = await self._driver.mobile("listApps", self.list_arguments)
+            apps = await self._driver.mobile("listApps", self.list_arguments)
         except DriverError as error:
             if error.category is Category.SESSION_LOST:
                 raise
             return None
-        return frozenset(found) if isinstance(found, dict) else None
+        return frozenset(apps) if isinstance(apps, dict) else None
 
     async def is_installed(self, app_id: str) -> bool | None:
         """None if the driver does not say."""

@@ -82,11 +82,11 @@ class WebView:
         if self._alert is not None:
             await self._driver.post("/alert/text", {"text": text})
             return
-        found = await self._field(target, select_all=False)
-        if "put" in found:
-            await self._put(found, text)
+        field = await self._field(target, select_all=False)
+        if "put" in field:
+            await self._put(field, text)
         else:
-            await self._write(text, at_end=not found.get("end"))
+            await self._write(text, at_end=not field.get("end"))
 
     async def _write(self, text: str, *, at_end: bool) -> None:
         """Type key by key; a long text is inserted like a pasted one."""
@@ -100,12 +100,12 @@ class WebView:
         await self._driver.cdp("Input.insertText", text=text)
 
     async def clear(self, target: Element | None, characters: int | None) -> None:
-        found = await self._field(target, select_all=characters is None)
-        if "put" in found:
-            await self._put(found, "")
-        elif not found.get("empty"):
+        field = await self._field(target, select_all=characters is None)
+        if "put" in field:
+            await self._put(field, "")
+        elif not field.get("empty"):
             backwards = [actions.BACKSPACE] * (1 if characters is None else characters)
-            await self._keys(([actions.END] if found.get("end") and characters is not None else []) + backwards)
+            await self._keys(([actions.END] if field.get("end") and characters is not None else []) + backwards)
 
     async def back(self) -> None:
         if self._alert is not None:
@@ -164,17 +164,17 @@ class WebView:
                 await self.tap(target)
             node = self._node(target)
             asked |= {"token": node.token, "number": node.number}
-        found = await query_page(self._driver, "field", **asked)
-        if target is not None and "gone" in found:
+        field = await query_page(self._driver, "field", **asked)
+        if target is not None and "gone" in field:
             raise _gone_error(target)
-        if "refused" in found:
-            what = target.describe() if target is not None else describe_node(found["refused"])
-            locked = ", which cannot be changed" if target is None and "locked" in found else ""
+        if "refused" in field:
+            what = target.describe() if target is not None else describe_node(field["refused"])
+            locked = ", which cannot be changed" if target is None and "locked" in field else ""
             raise script_error(f"{NO_FOCUS}, but {what}{locked}")
-        return found
+        return field
 
-    async def _put(self, found: Mapping[str, Any], text: str) -> None:
-        held = await query_page(self._driver, "put", token=found.get("token"), number=found["put"], text=text)
+    async def _put(self, field: Mapping[str, Any], text: str) -> None:
+        held = await query_page(self._driver, "put", token=field.get("token"), number=field["put"], text=text)
         if text and held.get("held") != text:
             raise script_error(f'the field does not accept "{text}"; write dates as 2026-01-31 and times as 13:45')
 

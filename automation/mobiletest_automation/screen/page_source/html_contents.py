@@ -62,10 +62,10 @@ class PageContents:
         inside = [(child, self[child]) for child in node.nodes]
         return Contents(
             raw=cut(_collapse("".join(map(self._piece, node.content))), TEXT_LIMIT),
-            phrasing=all(child.tag in _PHRASING and found.phrasing for child, found in inside),
-            control=_first(child if child.tag in CONTROLS else found.control for child, found in inside),
-            option=_first(child if child.tag == "option" else found.option for child, found in inside),
-            chosen=_first(_chosen(child, found) for child, found in reversed(inside)),
+            phrasing=all(child.tag in _PHRASING and contents.phrasing for child, contents in inside),
+            control=_first(child if child.tag in CONTROLS else contents.control for child, contents in inside),
+            option=_first(child if child.tag == "option" else contents.option for child, contents in inside),
+            chosen=_first(_chosen(child, contents) for child, contents in reversed(inside)),
         )
 
     def _piece(self, part: SourceNode | str) -> str:

@@ -75,8 +75,8 @@ def unescape(text: str) -> str:
 
 
 def _after(text: str, mark: str, at: int) -> int:
-    found = text.find(mark, at)
-    return len(text) if found < 0 else found + len(mark)
+    position = text.find(mark, at)
+    return len(text) if position < 0 else position + len(mark)
 
 
 def _tag(text: str, begun: int) -> tuple[Tag | None, int]:

@@ -84,13 +84,13 @@ class TreeBuilder:
 
 def walk_nodes(root: SourceNode) -> list[SourceNode]:
     """The node and its descendants, parents first, in the order of the source."""
-    found, waiting = [], [root]
+    nodes, waiting = [], [root]
     while waiting:
         node = waiting.pop()
-        found.append(node)
+        nodes.append(node)
         if node.content:
             waiting.extend(reversed(node.nodes))
-    return found
+    return nodes
 
 
 def build_elements(

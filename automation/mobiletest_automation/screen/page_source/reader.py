@@ -86,10 +86,10 @@ def _has(root: SourceNode, prefix: str) -> bool:
     )
 
 
-def _check_platform(found: str, platform: str | None) -> None:
-    if platform is not None and platform != found:
+def _check_platform(platform_of_source: str, platform: str | None) -> None:
+    if platform is not None and platform != platform_of_source:
         raise SourceError(
-            f"this is a screen of {found}, but the platform is {platform}: send a source of that platform"
+            f"this is a screen of {platform_of_source}, but the platform is {platform}: send a source of that platform"
         )
 
 
