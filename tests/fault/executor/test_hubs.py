@@ -140,7 +140,8 @@ async def test_sessions_of_killed_workers_are_deleted_and_their_devices_reused(
             lost, worker = worker, await workers.start()
             assert (await client.ended(execution_id)).success
             [run] = await client.runs(execution_id)
-            assert [attempt.worker for attempt in run.attempts] == [lost, worker]
+            # On a busy machine the new worker may lose a lease of 3 s too, and then begins once more.
+            assert list(dict.fromkeys(attempt.worker for attempt in run.attempts)) == [lost, worker]
             assert run.attempts[-1].device == "only-1"
             await check_history(client, execution_id)
     record("F29", "sessions of killed workers", tried=KILLS, survived=KILLS, seconds=seconds, bound=BOUND)
