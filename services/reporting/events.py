@@ -1,11 +1,14 @@
 """Events as snapshots: protobuf payloads into values of the model."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 from google.protobuf.message import DecodeError, Message
+from google.protobuf.timestamp_pb2 import Timestamp
 from mobiletest.catalog.v1 import events_pb2 as catalog
 from mobiletest.executor.v1 import events_pb2 as executor
 from mobiletest.executor.v1 import runs_pb2
@@ -14,8 +17,8 @@ from mobiletest.types.v1 import execution_pb2, source_position_pb2
 
 from services.chassis import logs, metrics
 from services.chassis.events import Event, InvalidMessage
+from services.chassis.ids import ID_RULE, is_id
 from services.chassis.proto_values import read_optional, struct_to_json
-from services.reporting.event_fields import datetime_field, optional_id, required_id, run_seconds, run_status
 from services.reporting.model.attempts import BuildRef
 from services.reporting.model.batch import Snapshot
 from services.reporting.model.snapshots import (
@@ -29,11 +32,12 @@ from services.reporting.model.snapshots import (
     RunSnapshot,
     Simulation,
     SourcePosition,
+    Status,
     TestSnapshot,
 )
 from services.reporting.model.tables import EPOCH
 from services.reporting.model.variants import EMPTY_VARIANT, Variant
-from services.reporting.proto_enums import CATEGORY, INFRASTRUCTURE, PLATFORM
+from services.reporting.proto_enums import CATEGORY, INFRASTRUCTURE, PLATFORM, STATUS
 
 log = logs.get(__name__)
 
@@ -44,7 +48,11 @@ _unknown = metrics.counter("mobiletest_reporting_unknown_events_total", "Events 
 
 
 def parse_event(event: Event) -> Snapshot | None:
-    """The snapshot that the event carries; None for a type not known here. InvalidMessage when it can never be one."""
+    """The snapshot that the event carries; None for a type not known here.
+
+    Raises:
+        InvalidMessage: when the event can never become a snapshot.
+    """
     reader = _READERS.get(event.type)
     if reader is None:
         _unknown.inc()
@@ -64,24 +72,24 @@ def parse_event(event: Event) -> Snapshot | None:
 def _run_snapshot(message: executor.RunChanged, event_time: datetime) -> RunSnapshot:
     run = message.run
     return RunSnapshot(
-        run_id=required_id(run.id, "run.id"),
-        org_id=required_id(message.org_id, "org_id"),
+        run_id=_required_id(run.id, "run.id"),
+        org_id=_required_id(message.org_id, "org_id"),
         revision=message.revision,
-        execution_id=required_id(run.execution_id, "run.execution_id"),
-        test_id=required_id(run.test_id, "run.test_id"),
+        execution_id=_required_id(run.execution_id, "run.execution_id"),
+        test_id=_required_id(run.test_id, "run.test_id"),
         test_name=run.test_name[:_NAME_LENGTH],
         test_version=run.test_version_number,
-        status=run_status(run.status),
+        status=_run_status(run.status),
         event_time=event_time,
-        app_id=optional_id(run.app_id, "run.app_id"),
+        app_id=_optional_id(run.app_id, "run.app_id"),
         build=_build_ref(message),
         success=read_optional(run, "success"),
-        started_at=datetime_field(run, "started_at"),
-        completed_at=datetime_field(run, "completed_at"),
-        seconds=run_seconds(run),
+        started_at=_datetime_field(run, "started_at"),
+        completed_at=_datetime_field(run, "completed_at"),
+        seconds=_run_seconds(run),
         branch=message.branch[:_NAME_LENGTH] or None,
         commit_sha=message.commit_sha[:_NAME_LENGTH] or None,
-        created_at=datetime_field(message, "created_at"),
+        created_at=_datetime_field(message, "created_at"),
         attempts=_attempts(run, event_time),
         failure=_failure(run),
         list_item=list_item(run).SerializeToString(deterministic=True),  # maps in the order of their keys, everywhere
@@ -96,7 +104,7 @@ def _simulation(run: runs_pb2.Run) -> Simulation | None:
 
 
 def _variant(run: runs_pb2.Run) -> Variant:
-    variant_id = optional_id(run.variant.id, "run.variant.id")
+    variant_id = _optional_id(run.variant.id, "run.variant.id")
     if variant_id is None:
         return EMPTY_VARIANT
     values = struct_to_json(run.variant.values)
@@ -141,7 +149,7 @@ def _attempts(run: runs_pb2.Run, event_time: datetime) -> tuple[AttemptSnapshot,
 
 def _attempt(attempt: runs_pb2.Attempt, event_time: datetime) -> AttemptSnapshot:
     failure = _failure(attempt)
-    started_at = datetime_field(attempt, "started_at") or event_time
+    started_at = _datetime_field(attempt, "started_at") or event_time
     return AttemptSnapshot(attempt.number, started_at, _verdict(attempt, failure), failure)
 
 
@@ -173,18 +181,18 @@ def _position(position: source_position_pb2.SourcePosition) -> SourcePosition:
 
 def _build_ref(message: executor.RunChanged) -> BuildRef | None:
     run = message.run
-    build_id = optional_id(run.build_id, "run.build_id")
+    build_id = _optional_id(run.build_id, "run.build_id")
     if build_id is None:
         return None
-    uploaded_at = datetime_field(message, "build_uploaded_at") or EPOCH
+    uploaded_at = _datetime_field(message, "build_uploaded_at") or EPOCH
     return BuildRef(uploaded_at, build_id, run.resolved_build_version[:_NAME_LENGTH])
 
 
 def _execution_snapshot(message: executor.ExecutionChanged, _: datetime) -> ExecutionSnapshot:
     execution = message.execution
     return ExecutionSnapshot(
-        required_id(execution.id, "execution.id"),
-        required_id(message.org_id, "org_id"),
+        _required_id(execution.id, "execution.id"),
+        _required_id(message.org_id, "org_id"),
         message.sequence,
         execution.counts.total,
     )
@@ -192,8 +200,8 @@ def _execution_snapshot(message: executor.ExecutionChanged, _: datetime) -> Exec
 
 def _app_snapshot(message: catalog.AppChanged, _: datetime) -> AppSnapshot:
     return AppSnapshot(
-        app_id=required_id(message.app_id, "app_id"),
-        org_id=required_id(message.org_id, "org_id"),
+        app_id=_required_id(message.app_id, "app_id"),
+        org_id=_required_id(message.org_id, "org_id"),
         revision=message.revision,
         deleted=message.deleted,
         name=message.name,
@@ -203,27 +211,27 @@ def _app_snapshot(message: catalog.AppChanged, _: datetime) -> AppSnapshot:
 
 def _build_snapshot(message: catalog.BuildChanged, event_time: datetime) -> BuildSnapshot:
     return BuildSnapshot(
-        build_id=required_id(message.build_id, "build_id"),
-        org_id=required_id(message.org_id, "org_id"),
+        build_id=_required_id(message.build_id, "build_id"),
+        org_id=_required_id(message.org_id, "org_id"),
         revision=message.revision,
         deleted=message.deleted,
-        app_id=required_id(message.app_id, "app_id"),
+        app_id=_required_id(message.app_id, "app_id"),
         version=message.version,
-        uploaded_at=datetime_field(message, "uploaded_at") or event_time,
+        uploaded_at=_datetime_field(message, "uploaded_at") or event_time,
     )
 
 
 def _test_snapshot(message: catalog.TestChanged, _: datetime) -> TestSnapshot:
     return TestSnapshot(
-        test_id=required_id(message.test_id, "test_id"),
-        org_id=required_id(message.org_id, "org_id"),
+        test_id=_required_id(message.test_id, "test_id"),
+        org_id=_required_id(message.org_id, "org_id"),
         revision=message.revision,
         deleted=message.deleted,
         name=message.name,
         platform=PLATFORM.get(message.platform),
         tags=tuple(message.tags),
         version=message.version_number,
-        created_at=datetime_field(message, "created_at"),
+        created_at=_datetime_field(message, "created_at"),
         quarantine=_quarantine(message),
     )
 
@@ -232,7 +240,7 @@ def _quarantine(message: catalog.TestChanged) -> Quarantine | None:
     if not message.HasField("quarantine"):
         return None
     told = message.quarantine
-    until, since = datetime_field(told, "until"), datetime_field(told, "since")
+    until, since = _datetime_field(told, "until"), _datetime_field(told, "since")
     if until is None or since is None:
         raise ValueError("quarantine has no end or no beginning")
     return Quarantine(told.reason, until, told.by, since)
@@ -240,14 +248,57 @@ def _quarantine(message: catalog.TestChanged) -> Quarantine | None:
 
 def _attachment_snapshot(message: catalog.AttachmentChanged, _: datetime) -> AttachmentSnapshot:
     return AttachmentSnapshot(
-        app_id=required_id(message.app_id, "app_id"),
-        test_id=required_id(message.test_id, "test_id"),
-        org_id=required_id(message.org_id, "org_id"),
+        app_id=_required_id(message.app_id, "app_id"),
+        test_id=_required_id(message.test_id, "test_id"),
+        org_id=_required_id(message.org_id, "org_id"),
         revision=message.revision,
         attached=message.attached,
         pinned_version=read_optional(message, "pinned_version"),
         test_name=message.test_name,
     )
+
+
+def _required_id(value: str, name: str) -> str:
+    """The id, which becomes a part of keys. Raises ValueError, as all checks of fields do: see `parse_event`."""
+    if not is_id(value):
+        raise ValueError(f"{name} is not an id ({ID_RULE}): {value[:100]!r}")
+    return value
+
+
+def _optional_id(value: str, name: str) -> str | None:
+    return _required_id(value, name) if value else None
+
+
+def _run_status(number: int) -> Status:
+    if number not in STATUS:
+        raise ValueError(f"run.status is {number}")
+    return STATUS[number]
+
+
+def _run_seconds(run: runs_pb2.Run) -> float | None:
+    if not run.HasField("execution_time_seconds"):
+        return None
+    if not 0 <= run.execution_time_seconds < math.inf:
+        raise ValueError(f"run.execution_time_seconds is {run.execution_time_seconds}")
+    return float(run.execution_time_seconds)
+
+
+def _datetime_field(holder: Message, name: str) -> datetime | None:
+    """A timestamp field in UTC, to the millisecond as MongoDB stores it; None when it is absent."""
+    if not holder.HasField(name):
+        return None
+    timestamp: Timestamp = getattr(holder, name)
+    return _milliseconds(timestamp.seconds, timestamp.nanos // 1_000_000)
+
+
+@lru_cache(maxsize=4096)
+def _milliseconds(seconds: int, milliseconds: int) -> datetime:
+    """The moment in UTC. Cached, because events of one batch share most of theirs: chassis.read_datetime takes four
+    times as long. ValueError or OverflowError when there is no such moment.
+    """
+    if not 0 <= milliseconds < 1000:
+        raise ValueError(f"a timestamp has {milliseconds} milliseconds")
+    return EPOCH + timedelta(seconds=seconds, milliseconds=milliseconds)
 
 
 _READERS: Mapping[str, tuple[Callable[[], Message], Callable[[Any, datetime], Snapshot]]] = {

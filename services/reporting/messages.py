@@ -11,8 +11,7 @@ from services.chassis.turns import in_turns
 from services.reporting.model.cells import GROUPS_SHOWN
 from services.reporting.model.reports.apps import AppStats, BuildHealth, TrendPoint, Workspace
 from services.reporting.model.reports.coverage import Coverage, CoverageItem
-from services.reporting.model.reports.matrix import Matrix, MatrixCell, MatrixRow
-from services.reporting.model.reports.worst_variant import VariantCell
+from services.reporting.model.reports.matrix import Matrix, MatrixCell, MatrixRow, VariantCell
 from services.reporting.model.snapshots import Outcome, Quarantine, SourcePosition
 from services.reporting.model.tables import Cell, Group
 from services.reporting.proto_enums import CATEGORY_NUMBER, CLASSIFICATION, PLATFORM

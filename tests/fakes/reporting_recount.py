@@ -8,11 +8,10 @@ from datetime import date
 
 from services.reporting.model import counters
 from services.reporting.model.attempts import BuildRef, retained_attempts
-from services.reporting.model.batch import Batch, Snapshot
+from services.reporting.model.batch import Batch, Snapshot, run_row
 from services.reporting.model.cells import GROUPS_SHOWN, failure_group
 from services.reporting.model.list_positions import count_in_list, day_of, list_counters
 from services.reporting.model.projection import DEFAULT_RULES, Rules, decided_attempts, newer_build
-from services.reporting.model.run_changes import run_row
 from services.reporting.model.snapshots import Outcome, RunSnapshot, Status
 from services.reporting.model.storms import is_storm
 from services.reporting.model.tables import (

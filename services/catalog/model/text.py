@@ -1,22 +1,14 @@
-"""User-entered text: Unicode normalization, case folding for search, and length limits."""
+"""User-entered text: Unicode normalization, length limits, and the suffixes by which names are searched."""
 
 import re
 
-from mobiletest_automation.flows.labels import NAME_LIMIT, InvalidLabel, clean_text, normalize
+from mobiletest_automation.flows.labels import NAME_LIMIT, InvalidLabel, clean_text
 from services.catalog.model.values import InvalidValue
 
 VERSION_LIMIT = 200
-# Case folding can turn one character into three (U+0390), so no name contains a longer search text than this.
-NEEDLE_LIMIT = 3 * NAME_LIMIT
-_NUL = "\x00"
 # Longer ones find hardly fewer names, but take more room.
 SUFFIX_LIMIT = 12
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
-
-
-def fold_case(text: str) -> str:
-    """The text in the form used for search: normalized and case-folded."""
-    return normalize(normalize(text).casefold())
 
 
 def name_suffixes(folded: str) -> list[str]:
@@ -25,8 +17,8 @@ def name_suffixes(folded: str) -> list[str]:
 
 
 def suffix_of(pattern: str) -> tuple[str, bool]:
-    """The beginning of the text that the pattern of `search_pattern` finds, as long as a suffix, and whether that is
-    all of it.
+    """The beginning of the text that the pattern of `search_pattern` finds, as long as a suffix, and whether it is the
+    whole text.
     """
     needle = _ESCAPED.sub(r"\1", pattern)
     return needle[:SUFFIX_LIMIT], len(needle) <= SUFFIX_LIMIT
@@ -52,11 +44,3 @@ def validate_text(text: str, field: str, limit: int, *, lines: bool = False) -> 
         return clean_text(text, field, limit, lines=lines)
     except InvalidLabel as wrong:
         raise InvalidValue(wrong.field, wrong.message, wrong.kind) from None
-
-
-def search_pattern(search: str) -> str | None:
-    """The regular expression that finds `search` literally in a folded name; None when no name can contain it."""
-    needle = fold_case(search)
-    if _NUL in needle or len(needle) > NEEDLE_LIMIT:
-        return None
-    return re.escape(needle)

@@ -4,11 +4,11 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from services.catalog.model.attachments import Attachment
-from services.catalog.model.text import fold_case
 from services.catalog.model.values import Page
 from services.catalog.storage.documents import dump, find, load
 from services.chassis.mongo import Document
 from services.chassis.org_collection import OrgCollection
+from services.chassis.text_search import fold_case
 
 ATTACHMENTS = "attachments"
 

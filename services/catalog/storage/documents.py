@@ -11,10 +11,11 @@ import bson
 from bson.codec_options import CodecOptions
 from bson.regex import Regex
 
-from services.catalog.model.text import fold_case, name_suffixes, suffix_of
+from services.catalog.model.text import name_suffixes, suffix_of
 from services.catalog.model.values import Page
 from services.chassis.mongo import Document
 from services.chassis.org_collection import Filter, OrgCollection
+from services.chassis.text_search import fold_case
 
 E = TypeVar("E")
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from services.catalog.model.text import fold_case
 from services.catalog.model.values import Page
 from services.catalog.model.workflows import AppChoice, BuildConfig, Workflow
 from services.catalog.storage.documents import LIST, NEWEST_FIRST, MongoLiveEntities, dump, load, name_condition
 from services.chassis.mongo import Document
 from services.chassis.org_collection import OrgCollection
+from services.chassis.text_search import fold_case
 
 WORKFLOWS = "workflows"
 

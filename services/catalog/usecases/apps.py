@@ -9,7 +9,7 @@ from typing import Any
 from services.catalog.model.apps import App, AppFilter, mark_deleted, raise_revision
 from services.catalog.model.attachments import ATTACHED_LIMIT, Attachment, detach, update_test_counts
 from services.catalog.model.builds import mark_build_deleted
-from services.catalog.model.text import search_pattern, validate_name, validate_version
+from services.catalog.model.text import validate_name, validate_version
 from services.catalog.model.values import Counts, ListPage, Page, Platform, app_counts
 from services.catalog.ports import Change, Store
 from services.catalog.usecases.errors import reports_violations, require, require_revision, validate_link
@@ -19,6 +19,7 @@ from services.chassis.context import current
 from services.chassis.errors import DomainError
 from services.chassis.ids import new_id
 from services.chassis.limits import limit_reached
+from services.chassis.text_search import search_pattern
 
 # New values of name, static_url, current_version, description, system_prompt; None clears, but leaves a name.
 AppChanges = Mapping[str, str | None]

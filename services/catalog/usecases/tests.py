@@ -20,7 +20,7 @@ from services.catalog.model.tests import (
     mark_test_deleted,
     validate_tags,
 )
-from services.catalog.model.text import search_pattern, validate_name
+from services.catalog.model.text import validate_name
 from services.catalog.model.values import Counts, InvalidValue, ListPage, Page, Platform
 from services.catalog.ports import Change, Store
 from services.catalog.reader_ports import FlowReader
@@ -37,6 +37,7 @@ from services.catalog.usecases.storage_quota import StorageCounter, StorageQuota
 from services.chassis.clock import Clock
 from services.chassis.context import current
 from services.chassis.ids import new_id
+from services.chassis.text_search import search_pattern
 
 # New values of name, description, platform, tags, steps (or flow, with flow_files), timeout_seconds and env.
 #

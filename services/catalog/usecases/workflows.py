@@ -7,7 +7,7 @@ from typing import Any
 from mobiletest_automation.flows.environment import NO_ENVIRONMENT
 from services.catalog.model.resolution import Candidates, check_choice
 from services.catalog.model.tests import validate_tags
-from services.catalog.model.text import search_pattern, validate_name
+from services.catalog.model.text import validate_name
 from services.catalog.model.values import Counts, InvalidValue, Json, ListPage, Page, Platform
 from services.catalog.model.workflows import NO_BUILD_CONFIG, BuildConfig, Workflow, mark_workflow_deleted
 from services.catalog.ports import Change, Limits, Records, Store
@@ -23,6 +23,7 @@ from services.chassis.clock import Clock
 from services.chassis.context import current
 from services.chassis.ids import new_id
 from services.chassis.limits import check_models
+from services.chassis.text_search import search_pattern
 
 # New values of the fields of NewWorkflow; None clears what may be cleared.
 WorkflowChanges = Mapping[str, Any]

@@ -5,8 +5,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 
 from services.reporting.model.attempts import BuildRef
-from services.reporting.model.evidence import Evidence
-from services.reporting.model.flaky import Assessment, Classification
+from services.reporting.model.flaky import Assessment, Classification, Evidence
 
 NAMES_SHOWN = 3
 

@@ -11,11 +11,10 @@ from typing import TypeVar
 
 from services.reporting.model import counters
 from services.reporting.model.attempts import Attempt, BuildRef, retained_attempts
-from services.reporting.model.batch import Batch, Snapshot
+from services.reporting.model.batch import Batch, RunChange, Snapshot, apply_runs
 from services.reporting.model.cells import merge_groups, with_active, with_finished, with_group, without_active
 from services.reporting.model.flaky import FlakyRules, judge
 from services.reporting.model.list_positions import day_of
-from services.reporting.model.run_changes import RunChange, apply_runs
 from services.reporting.model.snapshots import BuildSnapshot, RunSnapshot
 from services.reporting.model.storms import SettledStorms, StormRules, settle_storms
 from services.reporting.model.tables import EPOCH, Cell, CellKey, GroupKey, History, HistoryKey, Table, Tables

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from services.reporting.model import counters
-from services.reporting.model.run_changes import RunChange
+from services.reporting.model.batch import RunChange
 from services.reporting.model.snapshots import ExecutionSnapshot, RunSnapshot
 from services.reporting.model.tables import EndedRun, ExecutionRow, HistoryKey, Tables
 from services.reporting.model.variants import test_of

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any, Generic, TypeVar
 
+from services.chassis.text_search import fold_case
 from services.reporting.model.attempts import BuildRef
 from services.reporting.model.snapshots import (
     AppSnapshot,
@@ -30,7 +31,6 @@ from services.reporting.model.tables import (
     HistoryKey,
     RunRow,
 )
-from services.reporting.model.text_search import fold_case
 from services.reporting.model.variants import is_variant, test_of
 from services.reporting.storage.subdocuments import (
     Document,

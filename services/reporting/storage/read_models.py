@@ -11,7 +11,7 @@ from services.chassis.turns import in_turns, list_in_turns
 from services.reporting.model.attempts import BuildRef
 from services.reporting.model.flaky import Assessment, Classification
 from services.reporting.model.reports.apps import VerdictCount
-from services.reporting.model.reports.worst_variant import class_rank
+from services.reporting.model.reports.matrix import class_rank
 from services.reporting.model.snapshots import (
     AppSnapshot,
     AttachmentSnapshot,

@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 import orjson
 
 from services.reporting.model.attempts import Attempt, BuildRef
-from services.reporting.model.evidence import Evidence
-from services.reporting.model.flaky import Assessment, Classification
+from services.reporting.model.flaky import Assessment, Classification, Evidence
 from services.reporting.model.reports.breakage import AttemptQuery, BuildVerdict
 from services.reporting.model.snapshots import Outcome, Simulation, Status
 from services.reporting.model.tables import EPOCH, Active, LastRun, NamedVerdict, SourceRevision

@@ -24,8 +24,7 @@ from services.reporting.storage import documents as d
 from services.reporting.storage.decoded_documents import decode_document, find_decoded, find_documents
 from services.reporting.storage.generations import ServingGeneration, collection_name
 from services.reporting.storage.subdocuments import Document, decode_attempts, decode_build_verdict, holds_attempt
-from services.reporting.storage.verdict_rows import CELLS_AT_ONCE, VERDICT_FIELDS
-from services.reporting.storage.verdict_scans import FEWEST_TESTS, VerdictScans
+from services.reporting.storage.verdict_scans import CELLS_AT_ONCE, FEWEST_TESTS, VERDICT_FIELDS, VerdictScans
 
 # How many builds in a row are skipped as storms, which bounds what a lookup reads.
 STORM_BUILDS_SKIPPED = 10

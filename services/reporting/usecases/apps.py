@@ -37,8 +37,7 @@ from services.reporting.model.snapshots import (
 from services.reporting.model.tables import Cell, CellKey
 from services.reporting.model.variants import KnownVariants, Subject
 from services.reporting.ports import Page
-from services.reporting.usecases.poll import Polls
-from services.reporting.usecases.report_sources import ReportSources
+from services.reporting.usecases.report_sources import Polls, ReportSources
 from services.reporting.usecases.rows import finished_cells, newest_cells, sorted_rows
 
 

@@ -13,8 +13,7 @@ from services.reporting.model.snapshots import AttachmentSnapshot, BuildSnapshot
 from services.reporting.model.tables import Cell, LastRun
 from services.reporting.model.variants import Subject, test_of, variant_of
 from services.reporting.usecases.gate_reasons import GateReasons
-from services.reporting.usecases.known_builds import KnownBuilds
-from services.reporting.usecases.report_sources import ReportSources
+from services.reporting.usecases.report_sources import KnownBuilds, ReportSources
 
 _STATUSES = {Outcome.INFRA_FAILED: Status.FAILED, Outcome.CANCELLED: Status.CANCELLED}
 _RUN_COUNTS = ("runs", *(outcome.value for outcome in Outcome))

@@ -5,11 +5,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from services.chassis.clock import Clock
+from services.chassis.text_search import search_pattern
 from services.chassis.turns import in_turns
 from services.reporting.model.flaky import Classification
-from services.reporting.model.reports.worst_variant import worst_assessment
+from services.reporting.model.reports.matrix import worst_assessment
 from services.reporting.model.snapshots import Quarantine, active_quarantines
-from services.reporting.model.text_search import search_pattern
 from services.reporting.ports import CatalogTests, Page, TestFilter
 from services.reporting.usecases.report_sources import ReportSources
 

@@ -29,8 +29,7 @@ from services.reporting.model.snapshots import BuildSnapshot, TestSnapshot
 from services.reporting.model.tables import Cell, CellKey
 from services.reporting.model.variants import Subject, test_of
 from services.reporting.usecases.breakages import Breakages
-from services.reporting.usecases.known_builds import KnownBuilds
-from services.reporting.usecases.report_sources import ReportSources
+from services.reporting.usecases.report_sources import KnownBuilds, ReportSources
 from services.reporting.usecases.rows import finished_cells, newest_cells, sorted_rows
 
 BUILDS_SEARCHED = 50

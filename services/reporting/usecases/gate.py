@@ -8,8 +8,7 @@ from services.chassis.turns import pause
 from services.reporting.model.reports.gate import ExecutionProgress, Gate, GateCounts, decide_result
 from services.reporting.model.reports.gate_sentences import execution_coverage, gate_summary
 from services.reporting.usecases.gate_reasons import GateReasons
-from services.reporting.usecases.poll import Polls
-from services.reporting.usecases.report_sources import ReportSources
+from services.reporting.usecases.report_sources import Polls, ReportSources
 
 # How much of the caller's deadline is left for computing the answer.
 ANSWER_SECONDS = 1.0

@@ -17,8 +17,7 @@ from services.reporting.model.reports.breakage import (
 )
 from services.reporting.model.reports.gate import FailureContext, GateReason, GateRun, decide_rule, reason_order
 from services.reporting.model.reports.gate_sentences import reason_detail
-from services.reporting.model.reports.matrix import evidence_builds
-from services.reporting.model.reports.worst_variant import with_label
+from services.reporting.model.reports.matrix import evidence_builds, with_label
 from services.reporting.model.snapshots import Outcome, Quarantine, TestSnapshot, active_quarantines
 from services.reporting.model.tables import EPOCH, CellKey, HistoryKey, LastRun, SourceRevision
 from services.reporting.model.variants import KnownVariants, Subject

@@ -2,7 +2,7 @@
 
 from services.chassis.batcher import run_in_halves
 from services.chassis.errors import Aborted
-from services.reporting.model.batch import Batch
+from services.reporting.model.batch import Batch, apply_runs
 from services.reporting.model.projection import (
     DEFAULT_RULES,
     Rules,
@@ -11,7 +11,6 @@ from services.reporting.model.projection import (
     copy_catalog,
     required_rows,
 )
-from services.reporting.model.run_changes import apply_runs
 from services.reporting.model.storms import settle_storms
 from services.reporting.model.tables import Tables
 from services.reporting.ports import Projections, ProjectionTransaction

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from services.catalog.model.apps import AppFilter
-from services.catalog.model.text import search_pattern
 from services.catalog.model.values import Counts, Page, Platform
 from services.catalog.storage.store import MongoStore
 from services.chassis.mongo_errors import DuplicateValue
+from services.chassis.text_search import search_pattern
 from tests.contract.catalog.conftest import foreign
 from tests.fakes.catalog_samples import app, at
 

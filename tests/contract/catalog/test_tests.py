@@ -8,12 +8,12 @@ import pytest
 from mobiletest_automation.flows.workspace_media import MediaFile
 from services.catalog.model.attachments import detach
 from services.catalog.model.tests import Quarantine, Step, TestFilter, TestVersion
-from services.catalog.model.text import search_pattern
 from services.catalog.model.values import Page, Platform
 from services.catalog.storage.store import MongoStore
 from services.chassis.error_status import TOO_LARGE
 from services.chassis.errors import InvalidArgument
 from services.chassis.mongo_errors import DuplicateValue
+from services.chassis.text_search import search_pattern
 from tests.contract.catalog.conftest import foreign
 from tests.fakes.catalog_samples import a_test, at, attachment, org
 

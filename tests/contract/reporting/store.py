@@ -23,8 +23,7 @@ from services.reporting.usecases.classified_tests import ClassifiedTests, Quaran
 from services.reporting.usecases.compare import Comparisons
 from services.reporting.usecases.gate import GateRequest, Gates
 from services.reporting.usecases.projector import Projector
-from services.reporting.usecases.report_sources import ReportSources
-from services.reporting.usecases.report_turns import ReportTurns
+from services.reporting.usecases.report_sources import ReportSources, ReportTurns
 from services.reporting.usecases.run_lists import RunLists
 from tests.contract.reporting.tables import read_tables
 from tests.fakes.chassis import FakeClock

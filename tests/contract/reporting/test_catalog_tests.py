@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
+from services.chassis.text_search import search_pattern
 from services.reporting.model.snapshots import Quarantine, TestSnapshot
-from services.reporting.model.text_search import search_pattern
 from services.reporting.ports import Page, TestFilter
 from tests.contract.reporting.store import MongoStore
 from tests.fakes.reporting_attempts import START

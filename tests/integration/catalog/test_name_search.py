@@ -8,13 +8,13 @@ from pymongo import MongoClient
 
 from services.catalog.events import SOURCE
 from services.catalog.model.apps import AppFilter
-from services.catalog.model.text import search_pattern
 from services.catalog.model.values import Page
 from services.catalog.storage.apps import to_document
 from services.catalog.storage.store import MongoStore
 from services.chassis.clock import SystemClock
 from services.chassis.mongo import Mongo
 from services.chassis.outbox import Outbox
+from services.chassis.text_search import search_pattern
 from tests.fakes.catalog_samples import app
 
 FOUND = ("a very long name of a shop", "Another very long name of a shop")

@@ -10,15 +10,9 @@ from mobiletest.catalog.v1 import apps_pb2
 
 from services.catalog.model.builds import METADATA_LIMIT, validate_metadata
 from services.catalog.model.tests import validate_tags
-from services.catalog.model.text import (
-    SUFFIX_LIMIT,
-    fold_case,
-    name_suffixes,
-    search_pattern,
-    suffix_of,
-    validate_name,
-)
+from services.catalog.model.text import SUFFIX_LIMIT, name_suffixes, suffix_of, validate_name
 from services.catalog.model.values import InvalidValue
+from services.chassis.text_search import fold_case, search_pattern
 from services.chassis.validation import find_violations
 
 

@@ -3,8 +3,7 @@
 from datetime import UTC, datetime
 
 from services.reporting.model.attempts import BuildRef
-from services.reporting.model.evidence import Evidence
-from services.reporting.model.flaky import Assessment, Classification
+from services.reporting.model.flaky import Assessment, Classification, Evidence
 from services.reporting.model.snapshots import Status
 from services.reporting.model.tables import Active
 from services.reporting.storage.subdocuments import (

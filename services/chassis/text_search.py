@@ -1,10 +1,10 @@
-"""How names are searched: as the catalog does it, so that searches with a classification agree."""
+"""How names are searched: without case, and literally. Stored names are folded, so this is part of what is stored."""
 
 import re
 import unicodedata
 
-# One character may become three by case folding (U+0390), so a longer needle than this fits in no name of 200.
-NEEDLE_LIMIT = 600
+# Case folding can turn one character into three (U+0390), so no name, which has at most 200, contains a longer text.
+NEEDLE_LIMIT = 3 * 200
 
 
 def fold_case(text: str) -> str:

@@ -3,8 +3,7 @@ from collections.abc import Collection, Mapping
 from contextlib import AsyncExitStack, suppress
 
 from services.chassis.context import Caller, bind
-from services.reporting.usecases.poll import POLL_SECONDS, Polls
-from services.reporting.usecases.report_turns import POLLS_AT_ONCE, POLLS_OF_ORG, ReportTurns
+from services.reporting.usecases.report_sources import POLL_SECONDS, POLLS_AT_ONCE, POLLS_OF_ORG, Polls, ReportTurns
 
 
 async def test_polling_ends_though_a_read_ignores_its_cancellation() -> None:

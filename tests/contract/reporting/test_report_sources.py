@@ -12,7 +12,7 @@ from services.reporting.model.flaky import Classification
 from services.reporting.ports import Page
 from services.reporting.usecases.classified_tests import ClassifiedQuery
 from services.reporting.usecases.gate import GateRequest
-from services.reporting.usecases.report_turns import ReportTurns
+from services.reporting.usecases.report_sources import ReportTurns
 from tests.contract.reporting.store import MongoStore, StoredCiStory
 from tests.eventually import stop
 from tests.fakes.reporting_story import APP
