@@ -14,6 +14,9 @@ class AttemptRequest:
     """What to run. `steps` are as stored (JSON values), `positions` where they are written (`flows.positions`);
     `run_seconds` is what is left of the run's time.
 
+    `left_out` are the paths of steps that are skipped, with those inside them. If the first step of the flow is one,
+    the app is neither installed nor launched where a device keeps it in its state; elsewhere it is launched.
+
     `org_id` and `app` (its id) select the entries of the step cache. `env` are variables from outside of the flow, of
     which those named in `secrets` have values that nobody may read, and so have those whose names say so.
     """
@@ -28,6 +31,7 @@ class AttemptRequest:
     platform: str
     steps: object
     positions: str = ""
+    left_out: frozenset[str] = frozenset()
     build: Build = NO_BUILD
     config: RunConfig = DEFAULTS
     env: Mapping[str, str] = field(default_factory=dict, repr=False)

@@ -72,9 +72,11 @@ class DeviceRun:
         self.scope.built_in.add_device(device.info.flow_platform, device.info.udid or device.info.name)
         scope = await self._scope_of_flow()
         own_ids = await self._own_ids(scope)
-        if not self.config.execution_mode.skip_app_install:
+        begins_later = any(step.path in self.request.left_out for step in self.flow.own_steps[:1])
+        keeps_app = begins_later and device.info.keeps_apps
+        if not (self.config.execution_mode.skip_app_install or keeps_app):
             await device.install(self._named_build(own_ids))
-        if begins_launched(self.flow):
+        if not keeps_app and (begins_later or begins_launched(self.flow)):
             await device.launch()
         recordings = ScreenRecordings(device)
         failure = await self._step_runner(device, recordings, scope, own_ids).run(self.flow)
@@ -153,6 +155,7 @@ class DeviceRun:
             transcripts=self.transcripts,
             scripts=ScriptRunner(self.templates, secrets, scope),
             seconds=request.step_seconds,
+            left_out=request.left_out,
             human_help=HumanHelp(self.human, device, watcher, actions, self.recorder) if self.human else None,
         )
 

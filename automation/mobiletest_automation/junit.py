@@ -38,7 +38,8 @@ class RunResult:
     """A run, as its testcase shows it. `app` and `platform` are None if they are not known.
 
     `source_path` is that of its flow, None for a test without one; `version` is the build's. `page` is the address of
-    its page, "" without one. `properties` come before those that say how the run went.
+    its page, "" without one. `partial` says that not all steps were selected, and then it is skipped instead of passed;
+    "" if they were. `properties` come before those that say how the run went.
     """
 
     test_id: str
@@ -54,6 +55,7 @@ class RunResult:
     seconds: float | None
     completed_at: datetime | None
     page: str = ""
+    partial: str = ""
     properties: Mapping[str, str | None] = field(default_factory=dict)
 
 
@@ -114,7 +116,7 @@ def _testcase(run: RunResult, classname: str) -> TestCase:
         case.append(element)  # type: ignore[no-untyped-call]
     if run.attempts:
         attempts = [_attempt_text(attempt, run.page) for attempt in run.attempts]
-        case.system_out = _text("\n\n".join(filter(None, [_simulation(run), *attempts])))
+        case.system_out = _text("\n\n".join(filter(None, [run.partial, _simulation(run), *attempts])))
     return case
 
 
@@ -143,7 +145,7 @@ def _classname(run: RunResult) -> str:
 def _final(run: RunResult) -> FailureElement | Error | Skipped | None:
     """The element of a testcase that did not pass: a failing verdict, an error without a verdict, or skipped."""
     if run.success:
-        return None
+        return Skipped(_text(f"Passed in part. {run.partial}")) if run.partial else None
     if run.status is Status.CANCELLED:
         return Skipped(_text(run.failure.message if run.failure else "Cancelled."))
     if not run.status.terminal:

@@ -119,10 +119,16 @@ def headline(execution: Execution) -> str:
 
 
 def show_headline(output: Output, execution: Execution, runs: Sequence[Run]) -> None:
-    """The sentence about an execution, and what simulated devices ran in it instead of the app."""
+    """The sentence about an execution, and what its results do not say."""
     output.result(headline(execution))
-    if note := simulation(runs):
+    for note in notes(runs):
         output.result(note)
+
+
+def notes(runs: Sequence[Run]) -> list[str]:
+    """What results do not say: sentences about parts of tests, and what simulated devices ran instead of the app."""
+    partial = (str(note) for run in runs if (note := run.get("partial")))
+    return [*partial, *filter(None, [simulation(runs)])]
 
 
 def simulation(runs: Sequence[Run]) -> str:

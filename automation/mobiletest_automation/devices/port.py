@@ -55,6 +55,11 @@ class DeviceInfo:
         """What flows call the platform: android, ios or web."""
         return "web" if self.browser else self.platform
 
+    @property
+    def keeps_apps(self) -> bool:
+        """Whether a new session finds the app in the state in which the one before left it."""
+        return not (self.simulated or self.browser)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Build:

@@ -134,6 +134,14 @@ class Step:
             return self.command.text
         return f"{self.name}: {self.command.subject}" if self.command.subject else self.name
 
+    @property
+    def inner_steps(self) -> "tuple[Step, ...]":
+        """The steps that it holds, without those inside them."""
+        command = self.command
+        if isinstance(command, RunFlow):
+            return (*command.commands, *command.on_complete)
+        return command.commands if isinstance(command, Repeat | Retry) else ()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flow:
@@ -152,15 +160,18 @@ class Flow:
     on_start: tuple[Step, ...] = ()
     on_complete: tuple[Step, ...] = ()
 
+    @property
+    def own_steps(self) -> tuple[Step, ...]:
+        """The steps in order, also those of the hooks, without those inside them."""
+        return (*self.on_start, *self.steps, *self.on_complete)
+
     def every_step(self) -> Iterator[Step]:
         """All steps in order, those inside other steps after the one that holds them."""
-        return _walk((*self.on_start, *self.steps, *self.on_complete))
+        return walk(self.own_steps)
 
 
-def _walk(steps: Iterable[Step]) -> Iterator[Step]:
+def walk(steps: Iterable[Step]) -> Iterator[Step]:
+    """The steps in order, and those inside them after the one that holds them."""
     for step in steps:
         yield step
-        if isinstance(step.command, BlockCommand):
-            yield from _walk(step.command.commands)
-        if isinstance(step.command, RunFlow):
-            yield from _walk(step.command.on_complete)
+        yield from walk(step.inner_steps)

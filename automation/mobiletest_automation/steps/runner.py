@@ -41,6 +41,7 @@ from mobiletest_automation.steps.sentence_runner import SentenceRunner
 # From so many recorded steps on, a round of a repetition is recorded in place of the one before.
 FORGETTING_STEPS = STEPS_LIMIT // 2
 CONDITION_FALSE = "its condition does not hold"
+NOT_SELECTED = "not selected"
 
 
 class StepRunner:
@@ -59,9 +60,12 @@ class StepRunner:
         transcripts: TranscriptRecorder,
         scripts: ScriptRunner,
         seconds: float,
+        left_out: frozenset[str] = frozenset(),
         human_help: HumanHelp | None,
     ) -> None:
-        """`seconds` is how long a step may usually take. `human_help` is None where no person may be asked."""
+        """`seconds` is how long a step may usually take. `left_out` are the paths of steps to skip. `human_help` is
+        None where no person may be asked.
+        """
         self._device = device
         self._recorder = recorder
         self._commands = commands
@@ -72,6 +76,7 @@ class StepRunner:
         self._transcripts = transcripts
         self._scripts = scripts
         self._seconds = seconds
+        self._left_out = left_out
         self._human_help = human_help
         self._handled_elsewhere = 0
         self._goal: str | None = None
@@ -94,8 +99,17 @@ class StepRunner:
 
     async def _run_steps(self, steps: Sequence[Step], depth: int) -> None:
         for step in steps:
+            if step.path in self._left_out:
+                await self._leave_out(step, depth)
+                continue
             with self._tolerating(step, when=step.optional):
                 await self._run_step(step, depth)
+
+    async def _leave_out(self, step: Step, depth: int) -> None:
+        """Record the step, and those inside it, so that the steps that are run have their usual numbers."""
+        await self._recorder.skip_step(self._recorder.begin(step, depth), NOT_SELECTED)
+        for inner in step.inner_steps:
+            await self._leave_out(inner, depth + 1)
 
     async def _run_step(self, written: Step, depth: int) -> None:
         step, unfilled = await self._fill(written)

@@ -96,6 +96,12 @@ def run(
     capability: Annotated[
         list[str] | None, typer.Option(help="With --local: capability NAME=VALUE of the session.")
     ] = None,
+    from_: Annotated[
+        str | None, typer.Option("--from", metavar="STEP", help="With --local: begin at this step, 3 or flow.yaml:12.")
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option(metavar="STEP", help="With --local: end with this step, 5 or flow.yaml:17.")
+    ] = None,
     local_server: Annotated[
         bool, typer.Option("--local-server", help="Start a server on this machine for this command only.")
     ] = False,
@@ -125,8 +131,10 @@ def run(
         }
         refuse_without_server([option for option, value in server_only.items() if value])
         file, app = [*(file or ()), *map(Path, app or ())], None
-    elif device or capability:
-        raise CliError("--device and --capability choose a device of this machine", USAGE, "Run with --local")
+    elif device or capability or from_ or until:
+        local_only = {"--device": device, "--capability": capability, "--from": from_, "--until": until}
+        option = next(option for option, value in local_only.items() if value)
+        raise CliError(f"{option} is for runs in this process", USAGE, "Run with --local")
     files, apps, paths = app_files(context.output, file or (), app or (), paths or ())
     if local:
         selection = Selection(
@@ -149,6 +157,8 @@ def run(
             capabilities=capability or (),
             timeout=timeout or project.timeout,
             fail_on_timeout=fail_on_timeout,
+            start=from_,
+            end=until,
         )
     found = detect(os.environ, *paths[:1], Path.cwd())
     attribution = replace(found, **{name: value for name, value in said.items() if value is not None})
@@ -211,6 +221,8 @@ def _run_here(
     capabilities: Sequence[str],
     timeout: float | None,
     fail_on_timeout: bool,
+    start: str | None,
+    end: str | None,
 ) -> int:
     """Run without a server. The exit code; CliError: it could not be started."""
     from mobiletest_cli.local_requirements import check_installed
@@ -218,7 +230,7 @@ def _run_here(
     check_installed()
     from mobiletest_cli.local_run.command import LocalOptions, LocalTestRun
 
-    options = LocalOptions(device, capabilities, timeout, fail_on_timeout)
+    options = LocalOptions(device, capabilities, timeout, fail_on_timeout, start, end)
     return LocalTestRun(context.output, destinations).run(selection, options)
 
 

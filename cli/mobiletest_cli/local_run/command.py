@@ -44,12 +44,17 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 @dataclass(frozen=True)
 class LocalOptions:
-    """How to run. `timeout` is in seconds, for all flows together; `capabilities` are NAME=VALUE."""
+    """How to run. `timeout` is in seconds, for all flows together; `capabilities` are NAME=VALUE.
+
+    `start` and `end` are the steps of --from and --until, both included.
+    """
 
     device: str | None = None
     capabilities: Sequence[str] = ()
     timeout: float | None = None
     fail_on_timeout: bool = True
+    start: str | None = None
+    end: str | None = None
 
 
 class LocalTestRun:
@@ -64,8 +69,10 @@ class LocalTestRun:
         """The exit code. CliError: it could not be started. A signal ends it, and closes the session first."""
         self._destinations.check(wait=True)
         device = choose_device(self._machine, options.device, wanted.platform, options.capabilities)
-        plan, files = prepare(self._output, wanted, device)
-        results = LocalResults(str(uuid4()), wanted.name or wanted.workspace or Path.cwd().name or "mobiletest")
+        plan, files = prepare(self._output, wanted, device, options.start, options.end)
+        part = f" ({plan.flows[0].part})" if plan.flows[0].part else ""
+        name = wanted.name or wanted.workspace or Path.cwd().name or "mobiletest"
+        results = LocalResults(str(uuid4()), f"{name}{part}")
         app = wanted.app_files[0] if wanted.app_files else None
         evidence = self._destinations.artifacts or Path(tempfile.mkdtemp(prefix="mobiletest-"))
         with _logs_shown(self._output), running_hub(device) as running:

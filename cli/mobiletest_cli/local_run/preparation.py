@@ -19,6 +19,7 @@ from mobiletest_cli.build_upload import read_file
 from mobiletest_cli.errors import INVALID_FILE, USAGE, CliError
 from mobiletest_cli.local_run.devices import ChosenDevice
 from mobiletest_cli.local_run.runner import Plan, PlannedFlow
+from mobiletest_cli.local_run.step_selection import select_steps
 from mobiletest_cli.output import Output
 from mobiletest_cli.shell_variables import shell_variables
 from mobiletest_cli.validation import ERROR, render, validate
@@ -34,8 +35,13 @@ if TYPE_CHECKING:
 _PAGE = ("http://", "https://")
 
 
-def prepare(output: Output, wanted: Selection, device: ChosenDevice) -> tuple[Plan, Workspace]:
-    """The plan, and the folder that it is of. CliError: a flow, a variable or the app cannot be used."""
+def prepare(
+    output: Output, wanted: Selection, device: ChosenDevice, start: str | None = None, end: str | None = None
+) -> tuple[Plan, Workspace]:
+    """The plan, and the folder that it is of; `start` and `end` are the steps of --from and --until.
+
+    CliError: a flow, a step, a variable or the app cannot be used.
+    """
     files = find_files(wanted.paths)
     found_workspace = _checked_flows(output, files)
     chosen = select(
@@ -47,6 +53,8 @@ def prepare(output: Output, wanted: Selection, device: ChosenDevice) -> tuple[Pl
     )
     flows = {flow.path: flow for flow in found_workspace.flows}
     planned = [_planned(flows[test["path"]], files, found_workspace.order) for test in chosen]
+    if start or end:
+        planned = [_select_part(output, planned, files, start, end)]
     variables, secrets = _variables(output, files, wanted)
     plan = Plan(
         flows=planned,
@@ -101,6 +109,19 @@ def _planned(flow: FoundFlow, files: Workspace, order: Sequence[str]) -> Planned
         properties=properties_of(json.loads(flow.steps)),
         in_order=flow.path in order,
     )
+
+
+def _select_part(
+    output: Output, planned: Sequence[PlannedFlow], files: Workspace, start: str | None, end: str | None
+) -> PlannedFlow:
+    """The only flow with the steps of --from and --until. CliError: there are several, or no such steps."""
+    if len(planned) > 1:
+        hint = "Name one: mobiletest run --local FILE --from STEP"
+        raise CliError(f"--from and --until are about one flow, and {len(planned)} are selected", USAGE, hint)
+    flow = select_steps(planned[0], files, start, end)
+    if flow.part:
+        output.say(f"Running only {flow.part} of {files.display_path(flow.path)}.")
+    return flow
 
 
 def _variables(output: Output, files: Workspace, wanted: Selection) -> tuple[Mapping[str, str], frozenset[str]]:

@@ -15,6 +15,7 @@ from mobiletest_cli.names import unique_name
 from mobiletest_cli.output import Output
 
 if TYPE_CHECKING:
+    from mobiletest_automation.junit import RunResult
     from mobiletest_automation.model.failures import Failure
     from mobiletest_automation.model.results import Artifact, StepResult
     from mobiletest_cli import api_types
@@ -22,11 +23,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class LocalRun:
-    """A flow that is run here. `path` is that of its file in the workspace, which is the id of the test, too."""
+    """A flow that is run here. `path` is that of its file in the workspace, which is the id of the test, too.
+
+    `part` says which of its steps are run ("steps 3 to 5 of 9"); "" for all.
+    """
 
     id: str
     name: str
     path: str
+    part: str = ""
     platform: str
     version: str | None = None
     properties: tuple[tuple[str, str], ...] = ()
@@ -135,7 +140,7 @@ class LocalResults:
     def document(self, run: LocalRun) -> api_types.Run:
         """The run as the API returns it."""
         number = run.attempts[-1].number if run.attempts else 0
-        note = simulation(run.attempts, run.version)
+        notes = {"simulation": simulation(run.attempts, run.version), "partial": partial(run)}
         document: api_types.Run = {
             "id": run.id,
             "execution_id": self.execution_id,
@@ -160,7 +165,7 @@ class LocalResults:
             "question": None,
             "source_path": run.path,
         }
-        return {**document, "simulation": note} if note else document
+        return cast("api_types.Run", {**document, **{name: note for name, note in notes.items() if note}})
 
     def _attempt(self, run: LocalRun, attempt: Attempt) -> api_types.Attempt:
         built_in = {} if attempt.built_in_model is None else {"built_in_model": attempt.built_in_model}
@@ -207,11 +212,9 @@ class LocalResults:
 
         results = [_result(run, execution_id) for run in self.runs]
         title = self.name or execution_id
-        given = {"execution_id": execution_id, "status": self.execution()["status"], "source": "cli"}
+        properties = {"execution_id": execution_id, "status": str(self.execution()["status"]), "source": "cli"}
         return junit.render(
-            junit.Results(
-                name=title, title=title, created_at=self.created_at, properties=cast("Any", given), runs=results
-            )
+            junit.Results(name=title, title=title, created_at=self.created_at, properties=properties, runs=results)
         )
 
     def whole_run(self, run: api_types.Run) -> api_types.Run:
@@ -230,6 +233,11 @@ class LocalResults:
         return [Path(each["url"]) for attempt in run["attempts"] for each in attempt["artifacts"]]
 
 
+def partial(run: LocalRun) -> str:
+    """What is to be said of a run of a part of the flow, in a sentence; "" for a whole one."""
+    return f"Only {run.part} ran, so this says nothing of the whole test." if run.part else ""
+
+
 def _failing_step(run: api_types.Run) -> api_types.StepResult | None:
     failure, attempt = run["failure"], run["attempts"][-1] if run["attempts"] else None
     if failure is None or attempt is None:
@@ -237,7 +245,7 @@ def _failing_step(run: api_types.Run) -> api_types.StepResult | None:
     return next((step for step in attempt["steps"] if step["index"] == failure["step_index"]), None)
 
 
-def _result(run: LocalRun, execution_id: str) -> Any:
+def _result(run: LocalRun, execution_id: str) -> RunResult:
     from mobiletest_automation.junit import RunResult
 
     ids = {"execution_id": execution_id, "run_id": run.id, "test_id": run.path, "file": run.path}
@@ -249,6 +257,7 @@ def _result(run: LocalRun, execution_id: str) -> Any:
         version=run.version,
         status=run.status,
         success=run.success,
+        partial=partial(run),
         failure=run.failure,
         attempts=run.attempts,
         seconds=run.seconds,

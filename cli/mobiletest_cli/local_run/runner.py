@@ -33,7 +33,8 @@ WORKER = "this machine"
 class PlannedFlow:
     """A flow to run. `steps` are JSON, `positions` as `flows.positions` writes them, `files` those that it uses.
 
-    `in_order`: executionOrder of config.yaml names it.
+    `in_order`: executionOrder of config.yaml names it. `left_out` are the paths of steps that are not run, and `part`
+    says which are ("steps 3 to 5 of 9"); "" for all.
     """
 
     path: str
@@ -43,6 +44,8 @@ class PlannedFlow:
     files: Mapping[str, Path] = field(default_factory=dict)
     properties: tuple[tuple[str, str], ...] = ()
     in_order: bool = False
+    left_out: frozenset[str] = frozenset()
+    part: str = ""
 
 
 @dataclass(frozen=True)
@@ -105,8 +108,9 @@ class LocalRunner:
         self._results.runs = [
             LocalRun(
                 id=new_id(),
-                name=flow.name,
+                name=f"{flow.name} ({flow.part})" if flow.part else flow.name,
                 path=flow.path,
+                part=flow.part,
                 platform=plan.platform,
                 version=version,
                 properties=flow.properties,
@@ -177,6 +181,7 @@ class LocalRunner:
             platform=plan.platform.lower(),
             steps=json.loads(flow.steps),
             positions=flow.positions,
+            left_out=flow.left_out,
             build=plan.build,
             config=RunConfig(execution_mode=ExecutionMode(retries=plan.retries)),
             env=plan.variables,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from mobiletest_automation.flows.printable import printable
 from mobiletest_cli.output import duration
-from mobiletest_cli.presentation import counts, is_simulated, outcome, simulation, state
+from mobiletest_cli.presentation import counts, is_simulated, notes, outcome, state
 from mobiletest_cli.results.report import ENDED, Report, earlier_failures, shorten
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def _heading(report: Report) -> str:
         + _linked(f"Execution {escape(execution['id'])}", report.link),
     ]
     lines += [escape(gate["summary"], _TEXT_LENGTH)] if gate else []
-    lines += [f"**{note}**" for note in (_unfinished(report.runs), simulation(report.runs)) if note]
+    lines += [f"**{note}**" for note in (_unfinished(report.runs), *notes(report.runs)) if note]
     return "\n\n".join(lines) + "\n\n"
 
 
