@@ -7,7 +7,7 @@ from aiohttp import web
 
 from services.gateway.handlers.concurrency import ConcurrencyLimit
 from services.gateway.handlers.request_reader import RequestReader
-from services.gateway.handlers.upload_reader import BodySource, UploadReader, accept_upload
+from services.gateway.handlers.upload_reader import accept_upload
 from services.gateway.http.open_streams import OpenStreams
 from services.gateway.http.request_context import REQUEST_CONTEXT
 from services.gateway.page_turns import Render
@@ -72,5 +72,4 @@ class BodyUploads:
 
 async def read_body(request: web.Request, settings: Settings) -> AsyncIterator[bytes]:
     """The body as it is. HttpError for what its headers say."""
-    await accept_upload(request, settings)
-    return UploadReader(settings).chunks(BodySource(request.content))
+    return (await accept_upload(request, settings)).chunks()

@@ -5,11 +5,11 @@ Files of a form are packed into an archive as they arrive, so that the catalog r
 
 from collections.abc import AsyncIterator
 
-from aiohttp import BodyPartReader, web
+from aiohttp import web
 
 from services.gateway.decoding.validation_errors import FieldError, InvalidRequest, known_error
 from services.gateway.handlers.file_uploads import read_body
-from services.gateway.handlers.multipart_form import FILE, FORM_TYPE, MultipartForm, open_form
+from services.gateway.handlers.multipart_form import FILE, FORM_TYPE, FormPart, MultipartForm, open_form
 from services.gateway.handlers.zip_stream import ZipStream
 from services.gateway.http.json_responses import HttpError
 from services.gateway.settings import Settings
@@ -35,28 +35,24 @@ async def _read_form(form: MultipartForm) -> AsyncIterator[bytes]:
     if part is None:
         raise InvalidRequest([known_error(("body", FILES), "missing")])
     if part.name == FILE:
-        async for chunk in form.chunks(part):
+        async for chunk in form.chunks():
             yield chunk
         await form.finish()
         return
     packed = ZipStream()
     while part is not None:
-        async for chunk in packed.add(_path(part, packed.file_count), form.chunks(part)):
+        async for chunk in packed.add(_path(part, packed.file_count), form.chunks()):
             yield chunk
         part = await form.next_part()
     yield packed.finish()
 
 
-def _path(part: BodyPartReader, count: int) -> str:
+def _path(part: FormPart, count: int) -> str:
     """The path of a file in the folder: the name that the form gives it."""
     if part.name != FILES or not part.filename:
         message = f"Send the files of the folder in fields '{FILES}', each with its path as the file name"
-        raise InvalidRequest([FieldError(("body", _text(part.name or "")), message, "wrong_file_field")])
+        raise InvalidRequest([FieldError(("body", part.name), message, "wrong_file_field")])
     if count >= FILES_LIMIT:
         message = f"The folder has more than {FILES_LIMIT} files: send only the folder of the flows"
         raise InvalidRequest([FieldError(("body", FILES), message, "too_long")])
-    return _text(part.filename)
-
-
-def _text(name: str) -> str:
-    return name.encode(errors="replace").decode()
+    return part.filename

@@ -1,9 +1,10 @@
 """Multipart forms with files, read as a stream."""
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from aiohttp import BodyPartReader, MultipartReader, web
+from aiohttp import content_disposition_filename, hdrs, parse_content_disposition, web
+from multipart import MultipartError, MultipartSegment, PushMultipartParser, parse_options_header
 
 from services.gateway.decoding.validation_errors import FieldError, InvalidRequest, known_error
 from services.gateway.handlers.upload_reader import UploadReader, accept_upload
@@ -16,26 +17,37 @@ FILE = "file"
 FIELDS = frozenset(("version", "metadata", "package_name", "version_suffix"))
 FORM_TYPE = "multipart/form-data"
 MAX_FIELDS = 100
+# Of one line of the header of a part, and of its lines.
+MAX_HEADER_BYTES = 8192
+MAX_HEADERS = 128
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
+class FormPart:
+    """What the header of a part says: the name of the field, and that of the file if it is one; valid text."""
+
+    name: str
+    filename: str | None
+
+
 class MultipartForm:
     """The parts of a form in the order in which they arrive; `fields` has those that have been read."""
 
-    reader: MultipartReader
-    upload: UploadReader
-    fields: dict[str, str] = field(default_factory=dict)
-    _fields_read: int = 0
-    _fields_bytes: int = 0
+    def __init__(self, upload: UploadReader, parser: PushMultipartParser) -> None:
+        self.fields: dict[str, str] = {}
+        self._max_fields_bytes = upload.settings.max_body_bytes
+        self._events = _parse(upload, parser)
+        self._fields_read = self._fields_bytes = 0
 
-    async def next_file(self) -> BodyPartReader | None:
+    async def next_file(self) -> FormPart | None:
         """Read fields up to the next file; None at the end of the form."""
         while (part := await self.next_part()) is not None:
             if part.name == FILE:
                 return part
             if part.filename is not None and part.name not in FIELDS:
-                raise _wrong_file_field(part.name)
-            await self._read_field(part)
+                message = f"Send the artifact in the field '{FILE}', not '{part.name}'"
+                raise InvalidRequest([FieldError(("body", part.name), message, "wrong_file_field")])
+            await self._read_field(part.name)
         return None
 
     async def finish(self) -> None:
@@ -43,46 +55,71 @@ class MultipartForm:
         if await self.next_file() is not None:
             raise InvalidRequest([FieldError(("body", FILE), "Only one file can be uploaded at a time", "too_long")])
 
-    def chunks(self, part: BodyPartReader) -> AsyncIterator[bytes]:
-        """The content of a part; HttpError when it is too large or too slow."""
-        return self.upload.chunks(part)
+    async def next_part(self) -> FormPart | None:
+        """The next part, whatever it is; None at the end of the form. HttpError: the body is no form."""
+        async for event in self._events:
+            if isinstance(event, MultipartSegment):
+                return _read_header(event)
+        return None
 
-    async def _read_field(self, part: BodyPartReader) -> None:
-        content, name = bytearray(), (part.name or "").encode(errors="replace").decode()
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """The rest of the part that was read last. The errors of `UploadReader.chunks`."""
+        async for event in self._events:
+            if event is None:
+                return
+            yield event
+
+    async def _read_field(self, name: str) -> None:
+        content = bytearray()
         self._fields_read += 1
         if self._fields_read > MAX_FIELDS:
             raise HttpError(413, f"The form has more than {MAX_FIELDS} fields", "BODY_TOO_LARGE", close=True)
-        async for chunk in self.chunks(part):
+        async for chunk in self.chunks():
             content += chunk
             self._fields_bytes += len(chunk)
-            if self._fields_bytes > self.upload.settings.max_body_bytes:
-                raise request_body.body_too_large(self.upload.settings.max_body_bytes)
+            if self._fields_bytes > self._max_fields_bytes:
+                raise request_body.body_too_large(self._max_fields_bytes)
         try:
             self.fields[name] = content.decode()
         except UnicodeDecodeError:
             raise InvalidRequest([known_error(("body", name), "string_unicode")]) from None
 
-    async def next_part(self) -> BodyPartReader | None:
-        """The next part, whatever it is; None at the end of the form."""
-        with self.upload.map_errors():
-            part = await self.upload.receive(self.reader.next())
-            if isinstance(part, BodyPartReader):
-                _ = part.name, part.filename  # aiohttp parses them on first use, and raises ValueError for broken ones
-        if isinstance(part, MultipartReader):
-            raise request_body.broken_body()
-        return part
-
-
-def _wrong_file_field(name: str | None) -> InvalidRequest:
-    shown = (name or "").encode(errors="replace").decode()
-    message = f"Send the artifact in the field '{FILE}', not '{shown}'"
-    return InvalidRequest([FieldError(("body", shown), message, "wrong_file_field")])
-
 
 async def open_form(request: web.BaseRequest, settings: Settings) -> MultipartForm:
     """The form in a multipart request; HttpError 400, 413 or 415 for what the headers say."""
-    await accept_upload(request, settings)
+    upload = await accept_upload(request, settings)
+    boundary = parse_options_header(request.headers[hdrs.CONTENT_TYPE])[1].get("boundary", "")
     try:
-        return MultipartForm(await request.multipart(), UploadReader(settings))
-    except (ValueError, AssertionError):
+        parser = PushMultipartParser(
+            boundary, max_header_size=MAX_HEADER_BYTES, max_header_count=MAX_HEADERS, header_charset="latin-1"
+        )
+    except ValueError:
         raise request_body.broken_body() from None
+    return MultipartForm(upload, parser)
+
+
+async def _parse(upload: UploadReader, parser: PushMultipartParser) -> AsyncIterator[MultipartSegment | bytes | None]:
+    """For each part its header, its bytes, and None. The errors of `UploadReader.chunks`."""
+    try:
+        async for chunk in upload.chunks():
+            for event in parser.parse(chunk):
+                yield event
+        parser.close()
+    except MultipartError:
+        raise request_body.broken_body() from None
+
+
+def _read_header(segment: MultipartSegment) -> FormPart:
+    """HttpError: it cannot be read."""
+    header = segment[hdrs.CONTENT_DISPOSITION].encode("latin-1").decode(errors="surrogateescape")
+    try:
+        _, parameters = parse_content_disposition(header)
+        name, filename = (content_disposition_filename(parameters, key) for key in ("name", "filename"))
+    except ValueError:
+        raise request_body.broken_body() from None
+    return FormPart(_text(name or ""), None if filename is None else _text(filename))
+
+
+def _text(name: str) -> str:
+    """The name with a question mark in place of each byte that is not UTF-8."""
+    return name.encode(errors="replace").decode()

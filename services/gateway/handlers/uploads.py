@@ -6,12 +6,12 @@ at the end, together with those after the file.
 
 from functools import partial
 
-from aiohttp import BodyPartReader, web
+from aiohttp import web
 from mobiletest.catalog.v1 import builds_pb2
 
 from services.gateway.decoding.requests import RequestDecoder, Source, parse_json
 from services.gateway.decoding.validation_errors import FieldError, InvalidRequest, MalformedBody, known_error
-from services.gateway.handlers.multipart_form import FILE, MultipartForm, open_form
+from services.gateway.handlers.multipart_form import FILE, FormPart, MultipartForm, open_form
 from services.gateway.http.request_context import REQUEST_CONTEXT
 from services.gateway.settings import Settings
 from services.gateway.upstream.upload_calls import FileUpload
@@ -38,10 +38,10 @@ class FormUploads:
             await form.finish()
             return builds_pb2.UploadBuildRequest(metadata=decode())
 
-        return FileUpload(builds_pb2.UploadBuildRequest(metadata=decode()), form.chunks(file), last)
+        return FileUpload(builds_pb2.UploadBuildRequest(metadata=decode()), form.chunks(), last)
 
     def _decode_fields(
-        self, form: MultipartForm, file: BodyPartReader, request: web.Request
+        self, form: MultipartForm, file: FormPart, request: web.Request
     ) -> builds_pb2.UploadBuildMetadata:
         """The metadata of the upload, from the fields that have been read so far."""
         body: dict[str, object] = dict(form.fields)
@@ -66,6 +66,5 @@ def _parse_metadata(text: str) -> object:
 
 
 def _file_name(name: str | None) -> str:
-    """The last part of the path that the client gave, as valid text."""
-    bare = (name or "").replace("\\", "/").rpartition("/")[2]
-    return bare.encode(errors="replace").decode()[:MAX_FILE_NAME_LENGTH]
+    """The last part of the path that the client gave."""
+    return (name or "").replace("\\", "/").rpartition("/")[2][:MAX_FILE_NAME_LENGTH]
