@@ -27,8 +27,8 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 D = TypeVar("D", bound=Divisible)
 
-Run = Callable[[Sequence[K]], Awaitable[Mapping[K, V | Exception]]]
 # The outcomes of items, each of which occurs once. An item that is left out is run again, alone.
+Run = Callable[[Sequence[K]], Awaitable[Mapping[K, V | Exception]]]
 
 
 async def run_in_halves(items: D, run: Callable[[D], Awaitable[bool]]) -> None:

@@ -26,10 +26,10 @@ Join = Callable[[GroupConfig], AbstractAsyncContextManager[GroupMember]]
 # Longer than a failed attempt to join takes, so that an outage of the broker does not restart this process.
 MAX_POLL_AGE_SECONDS = 90.0
 POLL_SECONDS = 1.0
-MAX_ATTEMPTS = 3
 # Attempts before an event on which the handler has a bug is dead-lettered.
-RETRY_SECONDS = 0.25
+MAX_ATTEMPTS = 3
 # Between these attempts. Drivers raise the same kinds of errors at the moment when a connection breaks.
+RETRY_SECONDS = 0.25
 HOLD_SECONDS = 60.0
 # Up to an hour, for catching up after an outage.
 DELAY_BUCKETS = (0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 10, 30, 60, 300, 900, 3600)

@@ -19,15 +19,15 @@ from services.executor.model.changes import Change
 from services.executor.model.runs import Run
 
 GROUP_LIMIT = 64
-GROUP_SECONDS = 0.5
 # How long a group is retried after conflicts before it is split.
+GROUP_SECONDS = 0.5
 
-Transition = Callable[[Run, datetime], Run]
 # A function of `model.lifecycle`: the run and the database's clock -> the changed run.
+Transition = Callable[[Run, datetime], Run]
 
-Guard = Callable[[Session, Run, int], Awaitable[None]]
 # Checks the unchanged run inside the transaction; raises when the transition is not allowed. The number is how many
 # more runs of the organisation the same transaction has leased already.
+Guard = Callable[[Session, Run, int], Awaitable[None]]
 
 _ANYBODY = Caller(org_id="")
 
@@ -45,9 +45,9 @@ class RunChange:
 
 Outcomes = Mapping[RunChange, Change | Exception]
 
-Commit = Callable[[Sequence[RunChange], float], Awaitable[Outcomes]]
 # Makes the changes in one transaction, which is retried for so many seconds: a change that is refused does not affect
 # the others. Raises, with none of them made, when the transaction fails.
+Commit = Callable[[Sequence[RunChange], float], Awaitable[Outcomes]]
 
 
 class RunChangeGroups:

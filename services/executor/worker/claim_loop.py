@@ -17,14 +17,14 @@ from services.executor.worker.worker import Worker
 
 MAX_MISSES = 3
 MAX_REQUESTS = 1000
-PAUSE_SECONDS = 0.5
 # Between checks whether a worker that has fallen behind has caught up, and after a failure of the stream.
-GATHER_SECONDS = 0.003
+PAUSE_SECONDS = 0.5
 # The runs of a start are released together and arrive one by one. More than there are slots are claimed in the fair
 # order, so they are looked at together.
+GATHER_SECONDS = 0.003
 
-IsOwn = Callable[[ReleasedRun], bool]
 # Whether the request of the run will come to this worker: so a release does not wake all workers.
+IsOwn = Callable[[ReleasedRun], bool]
 
 log = logs.get(__name__)
 

@@ -24,10 +24,10 @@ from services.reporting.storage.documents import (
 )
 from services.reporting.storage.generations import collection_name, read_generations
 
-_ABORTED_CODES = (112, 251, 290, 356)
 # WriteConflict, NoSuchTransaction, TransactionExceededLifetimeLimitSeconds, TransactionTooLargeForCache: a transaction
 # lost a race, lasted longer than transactionLifetimeLimitSeconds (251, or 290 if that happens during a command), or
 # changed more than fits into the cache. Only the first is transient.
+_ABORTED_CODES = (112, 251, 290, 356)
 
 _WITHOUT_RUNS = tuple(codec for codec in TABLE_CODECS if codec not in (RUNS, EXECUTIONS))
 
