@@ -64,14 +64,14 @@ def pages() -> list[str]:
 
 def block(page: str, beginning: str) -> str:
     """The only block of a page that begins with this text."""
-    [found] = [text for _, text in all_blocks(page) if text.startswith(beginning)]
-    return found
+    [content] = [text for _, text in all_blocks(page) if text.startswith(beginning)]
+    return content
 
 
 def all_blocks(page: str) -> list[tuple[str, str]]:
     """Language and text of each fenced block of a page."""
-    found = BLOCK.finditer((ROOT / page).read_text())
-    return [(match["language"], re.sub(f"^{match['indent']}", "", match["text"], flags=re.M)) for match in found]
+    matches = BLOCK.finditer((ROOT / page).read_text())
+    return [(match["language"], re.sub(f"^{match['indent']}", "", match["text"], flags=re.M)) for match in matches]
 
 
 def is_elsewhere(page: str, text: str) -> bool:
@@ -87,14 +87,14 @@ def runnable_blocks(page: str) -> list[Block]:
 def blocks_of(document: str, heading: str) -> list[Block]:
     """(script, expected output) of each shell block after the heading; None where the document shows no output."""
     text = (ROOT / document).read_text()
-    found: list[Block] = []
+    blocks: list[Block] = []
     for match in BLOCK.finditer(text[text.index(heading) :]):
         block = re.sub(f"^{match['indent']}", "", match["text"], flags=re.M)
         if match["language"] == "sh":
-            found.append((block, None))
-        elif not match["language"] and found and found[-1][1] is None:
-            found[-1] = (found[-1][0], block)
-    return found
+            blocks.append((block, None))
+        elif not match["language"] and blocks and blocks[-1][1] is None:
+            blocks[-1] = (blocks[-1][0], block)
+    return blocks
 
 
 async def check_blocks(

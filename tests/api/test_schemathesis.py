@@ -36,7 +36,7 @@ async def test_the_service_does_what_its_document_says(tmp_path: Path) -> None:
     assert code == 0, output
     assert still_valid, "the suite has lost its API key"
     report = json.loads((tmp_path / "report.json").read_text())
-    assert {phase: found["status"] for phase, found in report["phases"].items()} == dict.fromkeys(
+    assert {phase: outcome["status"] for phase, outcome in report["phases"].items()} == dict.fromkeys(
         ("examples", "coverage", "fuzzing", "stateful"), "success"
     )
     assert report["test_cases"]["generated"] >= CASES, report["test_cases"]

@@ -24,13 +24,13 @@ def descendants(pid: int) -> list[int]:
 
 
 def _parents() -> Mapping[int, int]:
-    found = {}
+    parents = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
-            found[int(stat.parent.name)] = int(stat.read_text().rpartition(")")[2].split()[1])
+            parents[int(stat.parent.name)] = int(stat.read_text().rpartition(")")[2].split()[1])
         except (OSError, ValueError):  # it has just ended
             continue
-    return found
+    return parents
 
 
 def _tree(pid: int, parents: Mapping[int, int]) -> Iterator[int]:

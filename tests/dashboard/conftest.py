@@ -45,10 +45,10 @@ class Visitor:
         """What axe-core calls serious or critical on the page."""
         if not await self.page.evaluate("'axe' in window"):
             await self.page.evaluate(AXE.read_text())
-        found = await self.page.evaluate("axe.run(document, {resultTypes: ['violations'], preload: false})")
+        results = await self.page.evaluate("axe.run(document, {resultTypes: ['violations'], preload: false})")
         return [
             f"{each['id']}: {node['html'][:200]}"
-            for each in found["violations"]
+            for each in results["violations"]
             if each["impact"] in ("serious", "critical")
             for node in each["nodes"]
         ]

@@ -29,16 +29,16 @@ async def defects(visitor: Visitor, path: str) -> Mapping[str, object]:
 
 async def defects_shown(visitor: Visitor) -> Mapping[str, object]:
     """What is wrong with the page that is open; afterwards the theme is light again."""
-    found: dict[str, object] = {}
+    by_theme: dict[str, object] = {}
     page = visitor.page
     for theme in THEMES:
         await page.emulate_media(color_scheme=theme, reduced_motion="reduce")
         if violations := await visitor.violations():
-            found[theme] = violations
+            by_theme[theme] = violations
     size = page.viewport_size
     await page.set_viewport_size({"width": 360, "height": 740})
     if (width := await page.evaluate("document.documentElement.scrollWidth")) > 360:
-        found["width"] = width
+        by_theme["width"] = width
     if size:
         await page.set_viewport_size(size)
-    return found
+    return by_theme

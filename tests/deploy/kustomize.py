@@ -26,8 +26,8 @@ Manifest = dict[str, Any]
 def tool(name: str) -> str:
     """A program or a file in build/tools, or a program from the PATH; else the test is skipped, in CI it fails."""
     built = ROOT / "build" / "tools" / name
-    found = built if built.exists() else shutil.which(name)
-    return str(found or skip_or_fail(f"no {name}: `make deploy-check` puts it into build/tools"))
+    path = built if built.exists() else shutil.which(name)
+    return str(path or skip_or_fail(f"no {name}: `make deploy-check` puts it into build/tools"))
 
 
 @cache

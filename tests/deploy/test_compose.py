@@ -26,7 +26,7 @@ def document() -> dict[str, Any]:
 
 def interpolated(value: str) -> str:
     """${NAME:-default} and ${NAME:?message}, with GIVEN for what the user has to give."""
-    return re.sub(r"\$\{(\w+)(?::-([^}]*)|:\?[^}]*)\}", lambda found: GIVEN.get(found[1], found[2] or ""), value)
+    return re.sub(r"\$\{(\w+)(?::-([^}]*)|:\?[^}]*)\}", lambda match: GIVEN.get(match[1], match[2] or ""), value)
 
 
 @pytest.fixture(params=SERVICES)

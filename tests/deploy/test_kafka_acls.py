@@ -20,13 +20,13 @@ Rights = dict[str, set[tuple[str, str]]]
 
 
 def rights() -> Rights:
-    found: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
+    rights_by_user: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
     for line in FILE.read_text().splitlines():
         if line and not line.startswith("#"):
             user, operations, *resources = line.split()
             assert len({each.endswith("*") for each in resources}) == 1, "one pattern type a line"
-            found[user] |= {(operation, each) for operation in operations.split(",") for each in resources}
-    return dict(found)
+            rights_by_user[user] |= {(operation, each) for operation in operations.split(",") for each in resources}
+    return dict(rights_by_user)
 
 
 def used(creates: dict[str, int], writes: set[str], reads: set[str], groups: set[str]) -> set[tuple[str, str]]:
@@ -51,11 +51,11 @@ def test_services_may_do_what_they_do_and_no_more() -> None:
         "executor-worker": used(EXECUTOR_TOPICS, published, requests, {workers}),
         "reporting": used(REPORTING_TOPICS, set(), {EXECUTION_EVENTS, CATALOG_EVENTS}, {reporting}),
     }
-    found = rights()
-    assert {service: found[f"mobiletest-{service}"] for service in expected} == expected
+    granted = rights()
+    assert {service: granted[f"mobiletest-{service}"] for service in expected} == expected
 
 
 def test_every_caller_has_a_user_and_operators_replay_dead_letters() -> None:
-    found = rights()
-    assert found.keys() == {f"mobiletest-{name}" for name in (*CALLERS, "catalog", "keda")}
-    assert ("Read", f"group:{GROUP}*") in found["mobiletest-operator"]
+    granted = rights()
+    assert granted.keys() == {f"mobiletest-{name}" for name in (*CALLERS, "catalog", "keda")}
+    assert ("Read", f"group:{GROUP}*") in granted["mobiletest-operator"]

@@ -107,19 +107,19 @@ def test_the_readme_makes_the_namespace_then_its_secrets_then_the_rest() -> None
     secrets = [re.search(r"secret generic (\S+) +--namespace (\S+)", each) for each in commands[1:3]]
     assert commands[0] == f"kubectl create namespace {namespace}"
     required = required_secrets()
-    assert {(found[1], found[2]) for found in secrets if found} == {(name, namespace) for name in required}
+    assert {(match[1], match[2]) for match in secrets if match} == {(name, namespace) for name in required}
     assert set(re.findall(r"--from-literal=(\w+)=", commands[2])) == required["mobiletest-mongodb"]
     assert commands[3].startswith("kustomize build deploy/k8s/overlays/prod | kubectl apply")
 
 
 def required_secrets() -> dict[str, set[str]]:
     """The Secrets without which a pod does not start, with the keys that it reads."""
-    found: dict[str, set[str]] = {}
+    keys: dict[str, set[str]] = {}
     for _, deployment in each_deployment(["overlays/prod"]):
         for reference in secret_references(deployment):
             if not reference.get("optional"):
-                found.setdefault(reference["name"], set()).add(reference["key"])
-    return found
+                keys.setdefault(reference["name"], set()).add(reference["key"])
+    return keys
 
 
 def secret_references(deployment: Manifest) -> list[Manifest]:

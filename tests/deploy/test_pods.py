@@ -82,9 +82,9 @@ def test_pods_run_unprivileged(deployment: Manifest) -> None:
 
 
 def image_user() -> int:
-    found = re.search(r"^USER (\d+):\1$", (ROOT / "Dockerfile").read_text(), flags=re.MULTILINE)
-    assert found
-    return int(found[1])
+    match = re.search(r"^USER (\d+):\1$", (ROOT / "Dockerfile").read_text(), flags=re.MULTILINE)
+    assert match
+    return int(match[1])
 
 
 def test_each_pod_gets_its_own_token_and_no_other(deployment: Manifest) -> None:

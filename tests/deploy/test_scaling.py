@@ -52,9 +52,9 @@ def worker_slots(target: str) -> int:
 def worker_pools(target: str) -> tuple[Pool, ...]:
     """The pools of a worker's pod: those that its ConfigMap shows as an example, else the default."""
     volumes = pod(deployment_of(target, WORKER))["volumes"]
-    found = [volume["configMap"]["name"] for volume in volumes if volume["name"] == "device-pools"]
+    names = [volume["configMap"]["name"] for volume in volumes if volume["name"] == "device-pools"]
     configs = named(of_kind(target, "ConfigMap"))
-    return read_pools(example_pools(configs[found[0]]["data"]["device-pools.yaml"])) if found else DEFAULT_POOLS
+    return read_pools(example_pools(configs[names[0]]["data"]["device-pools.yaml"])) if names else DEFAULT_POOLS
 
 
 def worker_replicas(current: int, **metrics: int) -> int:

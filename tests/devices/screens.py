@@ -20,9 +20,9 @@ async def seen(device: Device, name: str, role: Role | None = None) -> Element:
     async def look() -> Element | None:
         return find(await device.tree(), name, role)
 
-    found = await eventually(look)
-    assert found is not None
-    return found
+    element = await eventually(look)
+    assert element is not None
+    return element
 
 
 async def texts(device: Device) -> list[str]:

@@ -63,8 +63,8 @@ async def test_what_selectors_find_on_a_page(open_page: OpenPage, pages: str) ->
     outline = Outline(await (await open_page(f"{pages}/edges.html")).tree())
     steps = parse_flow([{"assertVisible": each} for each in (*ON_THE_SCREEN, *NOT_ON_THE_SCREEN)]).steps
     selectors = [step.command.selector for step in steps if isinstance(step.command, AssertVisible)]
-    found = [str(each) for each in selectors if find_by_selector(each, outline)]
-    assert found == list(map(str, selectors[: len(ON_THE_SCREEN)]))
+    matching = [str(each) for each in selectors if find_by_selector(each, outline)]
+    assert matching == list(map(str, selectors[: len(ON_THE_SCREEN)]))
 
 
 async def test_it_looks_into_open_shadow_roots_and_frames_and_acts_there(browser: WebDriverDevice) -> None:

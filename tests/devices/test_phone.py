@@ -87,8 +87,8 @@ async def test_orientation_and_location(phone: WebDriverDevice) -> None:
 
 async def element_id(phone: WebDriverDevice, name: str) -> str:
     """The driver's own id of the only element with this id."""
-    (found,) = await phone.driver.find_all("id", name)
-    return found
+    (element,) = await phone.driver.find_all("id", name)
+    return element
 
 
 async def attribute(phone: WebDriverDevice, element: str, name: str) -> Json:

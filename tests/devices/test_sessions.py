@@ -68,11 +68,11 @@ async def browsers(hub: Hub) -> list[object]:
     """The sessions that chromedriver has."""
     wire = HubConnection(hub.url)
     try:
-        found = await wire.call("GET", "/sessions", seconds=10)
+        sessions = await wire.call("GET", "/sessions", seconds=10)
     finally:
         await wire.close()
-    assert isinstance(found, list)
-    return list(found)
+    assert isinstance(sessions, list)
+    return list(sessions)
 
 
 async def test_closing_deletes_the_session_and_may_be_repeated(appium: Hub) -> None:

@@ -140,5 +140,5 @@ def _of_fields(value: dict[str, Any], shape: str, path: str) -> Iterator[str]:
 
 def assert_shape(value: Any, shape: str) -> None:
     """Fail with every mismatch."""
-    found = list(mismatches(value, shape))
-    assert not found, "\n".join(found)
+    differences = list(mismatches(value, shape))
+    assert not differences, "\n".join(differences)

@@ -29,8 +29,8 @@ class Desk:
 
     async def health(self, build: Any) -> Any:
         """The build's health in the workspace; None without one."""
-        found = (await self.workspace())["build_health"]
-        return next((item for item in found if item["build_id"] == build["id"]), None)
+        builds = (await self.workspace())["build_health"]
+        return next((item for item in builds if item["build_id"] == build["id"]), None)
 
     async def matrix(self) -> Any:
         return created(await self.api.get(f"/apps/{self.app['id']}/test_matrix"))
@@ -74,8 +74,8 @@ async def reads(probe: Callable[[], Awaitable[Any]], expected: Any) -> None:
     """Until the probe gives what is expected: reports wait for changes of their app, but not longer than 2 s."""
 
     async def same() -> bool:
-        found = await probe()
-        assert found == expected
+        actual = await probe()
+        assert actual == expected
         return True
 
     await eventually(same)
@@ -85,8 +85,8 @@ async def shows(view: Callable[..., Awaitable[Any]], *of: Any, **expected: Any) 
     """Until the view has these fields."""
 
     async def fields() -> Any:
-        found = await view(*of)
-        return found and {name: found[name] for name in expected}
+        item = await view(*of)
+        return item and {name: item[name] for name in expected}
 
     await reads(fields, expected)
 

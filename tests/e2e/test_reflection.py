@@ -21,6 +21,6 @@ async def test_a_service_lists_its_methods_by_reflection(service: str, name: str
     async with grpc.aio.insecure_channel(stack.grpc[service]) as channel:
         stub = reflection_pb2_grpc.ServerReflectionStub(channel)
         async for answer in stub.ServerReflectionInfo(iter([request]), metadata=metadata, timeout=10):
-            assert name in {found.name for found in answer.list_services_response.service}
+            assert name in {service.name for service in answer.list_services_response.service}
             return
     pytest.fail("no answer")

@@ -63,8 +63,8 @@ async def test_a_build_is_found_by_its_content(api: Api, world: World) -> None:
     build = created(await api.upload(app["id"], b"content", version="1.0.0"))
     digest = sha256(b"content").hexdigest()
     for query in ({"sha256": digest}, {"sha256": digest.upper()}, {"version": "1.0.0"}):
-        found = created(await api.get(f"/apps/{app['id']}/builds", params=query))
-        assert ([each["id"] for each in found["items"]], found["total"]) == ([build["id"]], 1)
-    found = created(await api.get(f"/apps/{app['id']}/builds", params={"sha256": digest, "version": "2"}))
-    assert (found["items"], found["total"]) == ([], 0)
+        builds = created(await api.get(f"/apps/{app['id']}/builds", params=query))
+        assert ([each["id"] for each in builds["items"]], builds["total"]) == ([build["id"]], 1)
+    builds = created(await api.get(f"/apps/{app['id']}/builds", params={"sha256": digest, "version": "2"}))
+    assert (builds["items"], builds["total"]) == ([], 0)
     assert (await api.get(f"/apps/{app['id']}/builds", params={"sha256": "a" * 65})).status == 422

@@ -82,8 +82,8 @@ class FakeCatalog:
         return replace(self._known[subject.kind, subject.id], limits=self.limits)
 
     def _several(self, tests: Sequence[TestSelection]) -> ResolvedRuns:
-        found = [self._known[ExecutionKind.TEST, test.test_id] for test in tests]
-        return ResolvedRuns(plans=tuple(plan for resolved in found for plan in resolved.plans))
+        resolutions = [self._known[ExecutionKind.TEST, test.test_id] for test in tests]
+        return ResolvedRuns(plans=tuple(plan for resolved in resolutions for plan in resolved.plans))
 
     async def organisation_limits(self) -> OrganisationLimits:
         return self.limits

@@ -54,10 +54,10 @@ class FakeApiKeys:
         self.reached.set()
         if self.hold is not None:
             await self.hold.wait()
-        found = self.holders.get(key, invalid_api_key())
-        if isinstance(found, Unauthenticated):
-            raise found
-        return found
+        holder = self.holders.get(key, invalid_api_key())
+        if isinstance(holder, Unauthenticated):
+            raise holder
+        return holder
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,19 +58,19 @@ def _finished(runs: Iterable[RunSnapshot]) -> list[RunSnapshot]:
 
 
 def _by_cell(runs: Iterable[RunSnapshot]) -> dict[CellKey, list[RunSnapshot]]:
-    found: dict[CellKey, list[RunSnapshot]] = {}
+    by_cell: dict[CellKey, list[RunSnapshot]] = {}
     for run in runs:
         if run.app_id and run.build:
-            found.setdefault((run.app_id, run.subject, run.build.id), []).append(run)
-    return found
+            by_cell.setdefault((run.app_id, run.subject, run.build.id), []).append(run)
+    return by_cell
 
 
 def _by_history(runs: Iterable[RunSnapshot]) -> dict[HistoryKey, list[RunSnapshot]]:
-    found: dict[HistoryKey, list[RunSnapshot]] = {}
+    by_history: dict[HistoryKey, list[RunSnapshot]] = {}
     for run in runs:
         if run.app_id and (run.outcome is not None or run.variant.id):
-            found.setdefault((run.app_id, run.subject), []).append(run)
-    return found
+            by_history.setdefault((run.app_id, run.subject), []).append(run)
+    return by_history
 
 
 def _executions(batch: Batch, rules: Rules) -> Table[str, ExecutionRow]:

@@ -17,35 +17,35 @@ Contents = dict[str, dict[str, bytes]]  # collection -> _id -> document
 
 def contents(tables: Tables) -> Contents:
     """The documents of these tables."""
-    found: Contents = {}
+    documents: Contents = {}
     for kind in TABLE_CODECS:
         rows = getattr(tables, kind.table).rows()
-        found[kind.collection] = {
+        documents[kind.collection] = {
             document_id(key): bson.encode({"_id": document_id(key), **kind.encode(key, row)}) for key, row in rows
         }
-    found[COUNTERS] = counted(
+    documents[COUNTERS] = counted(
         {"_id": counter_id(org_id, name), "org_id": org_id, **amounts}
         for (org_id, name), amounts in tables.counters.rows()
     )
-    return found
+    return documents
 
 
 def counted(documents: Iterable[Mapping[str, Any]]) -> dict[str, bytes]:
     """Counters without what is zero; one that has nothing else is none."""
-    found: dict[str, bytes] = {}
+    counters: dict[str, bytes] = {}
     for document in documents:
         own = {"_id": document["_id"], "org_id": document["org_id"]}
         amounts = {name: amount for name, amount in sorted(document.items()) if name not in own and amount}
         if amounts:
-            found[document["_id"]] = bson.encode({**own, **amounts})
-    return found
+            counters[document["_id"]] = bson.encode({**own, **amounts})
+    return counters
 
 
-def differences(found: Mapping[str, Mapping[str, bytes]], expected: Mapping[str, Mapping[str, bytes]]) -> list[str]:
+def differences(actual: Mapping[str, Mapping[str, bytes]], expected: Mapping[str, Mapping[str, bytes]]) -> list[str]:
     """Each document that differs, is missing or should not be there."""
     told = []
-    for collection in sorted(found.keys() | expected.keys()):
-        ours, theirs = found.get(collection, {}), expected.get(collection, {})
+    for collection in sorted(actual.keys() | expected.keys()):
+        ours, theirs = actual.get(collection, {}), expected.get(collection, {})
         told += [
             f"{collection} {key}:\n  found    {_shown(ours.get(key))}\n  expected {_shown(theirs.get(key))}"
             for key in sorted(ours.keys() | theirs.keys())

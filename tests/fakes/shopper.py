@@ -110,9 +110,9 @@ _FORM = (("Full name", "Ada Lovelace"), ("Address", "12 St James's Square, Londo
 
 
 def _taps(lines: list[Json], pattern: str) -> list[Move]:
-    found = [line for line in lines if _fits(line, pattern) and "disabled" not in line.get("state", ())]
-    found.sort(key=lambda line: line["role"] in ("heading", "text"))
-    return [Move("tap", found[0])] if found else []
+    matching = [line for line in lines if _fits(line, pattern) and "disabled" not in line.get("state", ())]
+    matching.sort(key=lambda line: line["role"] in ("heading", "text"))
+    return [Move("tap", matching[0])] if matching else []
 
 
 def _find(lines: list[Json], pattern: str, role: str | None = None) -> Json | None:
@@ -129,8 +129,8 @@ def _name(line: Json) -> Any:
 
 
 def _item(goal: str) -> str | None:
-    found = _ITEM.search(goal)
-    return found.group(1) if found else None
+    match = _ITEM.search(goal)
+    return match.group(1) if match else None
 
 
 def _reached(goal: str, line: Json) -> bool:
@@ -148,8 +148,8 @@ def _reached(goal: str, line: Json) -> bool:
 def _called(asked: Json) -> set[tuple[str, str]]:
     """What was done already, by tool and name; the executor tells the names."""
     told = [text_of(message) for message in asked["messages"] if message["role"] == "tool"]
-    found = (re.match(r'(\w+) \w+ "(.*?)".*: done$', text) for text in told)
-    return {(match.group(1), match.group(2)) for match in found if match}
+    matches = (re.match(r'(\w+) \w+ "(.*?)".*: done$', text) for text in told)
+    return {(match.group(1), match.group(2)) for match in matches if match}
 
 
 def _check(lines: list[Json], seen: str) -> Json:

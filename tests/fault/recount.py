@@ -57,17 +57,17 @@ async def reported(api: Api, app: Any) -> dict[Cell, Counter[str]]:
 async def differences(api: Api, app: Any, runs: list[Any]) -> list[str]:
     """Each place where reports and recount differ: matrix cells, build health, the trend's sums."""
     expected, shown = recounted(runs), await reported(api, app)
-    found = [
+    wrong = [
         f"cell {cell}: {dict(shown.get(cell, {}))}, recount {dict(expected.get(cell, {}))}"
         for cell in expected.keys() | shown.keys()
         if expected.get(cell) != shown.get(cell)
     ]
     workspace = created(await api.get(f"/apps/{app['id']}/workspace"))
-    return found + _health_differences(workspace, runs) + _trend_differences(workspace, runs)
+    return wrong + _health_differences(workspace, runs) + _trend_differences(workspace, runs)
 
 
 def _health_differences(workspace: Any, runs: list[Any]) -> list[str]:
-    found = []
+    wrong = []
     for build in workspace["build_health"]:
         own = [run for run in runs if run["build_id"] == build["build_id"]]
         verdicts = Counter(run["success"] for run in own if run["status"] == "completed")
@@ -78,12 +78,12 @@ def _health_differences(workspace: Any, runs: list[Any]) -> list[str]:
             "failed_runs": sum(outcome(run) == "failed_runs" for run in own),
             "infra_failed_runs": sum(outcome(run) == "infra_failed_runs" for run in own),
         }
-        found += [
+        wrong += [
             f"build {build['version']} {name}: {build[name]}, recount {n}"
             for name, n in expected.items()
             if build[name] != n
         ]
-    return found
+    return wrong
 
 
 def _trend_differences(workspace: Any, runs: list[Any]) -> list[str]:

@@ -94,8 +94,8 @@ async def test_cancels_at_any_time_leave_one_end_and_free_devices(
     assert {execution["status"] for execution in ended} == {"cancelled", "completed"}
 
     async def adds_up() -> bool:
-        found = await differences(own_api, app, runs)
-        assert not found, "\n".join(found)
+        wrong = await differences(own_api, app, runs)
+        assert not wrong, "\n".join(wrong)
         return True
 
     await eventually(adds_up)

@@ -56,12 +56,12 @@ async def test_a_full_disk_is_said_after_the_verdict(own_api: Api, tmp_path: Pat
 
 def marked(mark: str) -> list[str]:
     """The processes with this variable in their environment."""
-    found = []
+    processes = []
     for environ in Path("/proc").glob("[0-9]*/environ"):
         with suppress(OSError):
             if mark.encode() in environ.read_bytes().split(b"\0"):
-                found.append(environ.parent.name)
-    return found
+                processes.append(environ.parent.name)
+    return processes
 
 
 async def job_environment(stack: Stack, api: Api, folder: Path) -> dict[str, str]:

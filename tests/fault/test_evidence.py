@@ -93,13 +93,13 @@ async def test_a_store_that_is_away_delays_no_verdict_and_loses_no_artifact(
 
     await eventually(there, within=90, every=0.5)
     delivered = monotonic() - back
-    found = [len(await own_api.download(artifact["url"])) == artifact["size_bytes"] for artifact in artifacts]
-    assert all(found)
+    complete = [len(await own_api.download(artifact["url"])) == artifact["size_bytes"] for artifact in artifacts]
+    assert all(complete)
     record(
         "F30",
         "artifacts of runs that ended while the store was away",
         tried=len(artifacts),
-        survived=sum(found),
+        survived=sum(complete),
         outage_seconds=OUTAGE_SECONDS,
         executions=len(took) + 1,
         verdict_seconds_before=round(before, 2),

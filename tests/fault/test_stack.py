@@ -41,8 +41,8 @@ async def all_ended(api: Api, app: Any, within: float = 60.0) -> list[Any]:
 
 
 async def no_differences(api: Api, app: Any, runs: list[Any]) -> bool:
-    found = await differences(api, app, runs)
-    assert not found, "\n".join(found)
+    wrong = await differences(api, app, runs)
+    assert not wrong, "\n".join(wrong)
     return True
 
 

@@ -81,8 +81,8 @@ async def test_services_trust_only_each_other_also_with_new_certificates(tmp_pat
         bare = grpc.ssl_channel_credentials(authority.file.read_bytes())
         assert await code(stack, operator, grpc.aio.secure_channel(address, secure)) is grpc.StatusCode.OK
         refused = stack.tokens["executor-worker"]
-        found = await code(stack, refused, grpc.aio.secure_channel(address, secure))
-        assert found is grpc.StatusCode.PERMISSION_DENIED
+        status = await code(stack, refused, grpc.aio.secure_channel(address, secure))
+        assert status is grpc.StatusCode.PERMISSION_DENIED
         assert await code(stack, operator, grpc.aio.secure_channel(address, bare)) is grpc.StatusCode.UNAVAILABLE
         assert await code(stack, operator, grpc.aio.insecure_channel(address)) is grpc.StatusCode.UNAVAILABLE
         stack.check()

@@ -68,6 +68,6 @@ async def run_command(stack: Stack, *arguments: str) -> tuple[int, list[Line]]:
         code = await process.wait()
         return None if UNDER_WAY in str(lines[-1].get("error")) else (code, lines)
 
-    found = await eventually(probe, within=120, every=1)
-    assert found is not None
-    return found
+    result = await eventually(probe, within=120, every=1)
+    assert result is not None
+    return result

@@ -35,8 +35,8 @@ def in_image(*command: str) -> Result:
 
 def compose() -> str:
     """The path of Compose. Without it the test is skipped, in CI it fails."""
-    found = shutil.which("docker-compose", path=str(ROOT / "build" / "tools"))
-    return found or skip_or_fail(f"no docker-compose in build/tools; {HOW}")
+    path = shutil.which("docker-compose", path=str(ROOT / "build" / "tools"))
+    return path or skip_or_fail(f"no docker-compose in build/tools; {HOW}")
 
 
 def need_image() -> None:

@@ -20,8 +20,8 @@ print(json.dumps({each.metadata["Name"]: each.version for each in found}))
 @pytest.fixture(scope="session")
 def installed() -> dict[str, str]:
     """Distribution -> version, as they are in the image."""
-    found = json.loads(in_image("python", "-c", LIST_DISTRIBUTIONS).stdout)
-    return {normal(name): version for name, version in found.items()}
+    versions = json.loads(in_image("python", "-c", LIST_DISTRIBUTIONS).stdout)
+    return {normal(name): version for name, version in versions.items()}
 
 
 def test_it_runs_as_nobody() -> None:

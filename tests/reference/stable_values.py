@@ -33,10 +33,10 @@ def stabilize(recorded: dict[str, Any]) -> dict[str, Any]:
     text = _replace(_UUID, text, lambda number, _: str(UUID(int=_random(number).getrandbits(128), version=4)))
     text = _ADDRESS.sub("https://mobiletest.example.com", text)
     text = _KEY.sub(_masked_key(), text)
-    text = _replace(_HASH, text, lambda number, found: _hexadecimal(number, len(found)))
-    text = _replace(_TAG, text, lambda number, found: _hexadecimal(1000 + number, len(found)))
+    text = _replace(_HASH, text, lambda number, text_hash: _hexadecimal(number, len(text_hash)))
+    text = _replace(_TAG, text, lambda number, tag: _hexadecimal(1000 + number, len(tag)))
     text = _shift_times(text)
-    text = _SECONDS.sub(lambda found: f"{found[1]}{_rounded(float(found[2]))}", text)
+    text = _SECONDS.sub(lambda match: f"{match[1]}{_rounded(float(match[2]))}", text)
     stable: dict[str, Any] = json.loads(text)
     return stable
 
@@ -51,8 +51,8 @@ def _sort_free_form(value: Any, *, free: bool = False) -> Any:
     return _EVENT.sub(_sort_event, value) if isinstance(value, str) else value
 
 
-def _sort_event(found: re.Match[str]) -> str:
-    return f"data: {json.dumps(_sort_free_form(json.loads(found[1])), separators=(',', ':'), ensure_ascii=False)}"
+def _sort_event(match: re.Match[str]) -> str:
+    return f"data: {json.dumps(_sort_free_form(json.loads(match[1])), separators=(',', ':'), ensure_ascii=False)}"
 
 
 def _rounded(seconds: float) -> float:
@@ -62,32 +62,32 @@ def _rounded(seconds: float) -> float:
 def _replace(pattern: re.Pattern[str], text: str, make: Callable[[int, str], str]) -> str:
     """Replace each value by the one made for its number, in the order in which they occur first."""
     known: dict[str, str] = {}
-    return pattern.sub(lambda found: known.setdefault(found[0], make(len(known), found[0])), text)
+    return pattern.sub(lambda match: known.setdefault(match[0], make(len(known), match[0])), text)
 
 
 def _masked_key() -> Callable[[re.Match[str]], str]:
     prefixes: dict[str, str] = {}
 
-    def mask(found: re.Match[str]) -> str:
-        prefix = prefixes.setdefault(found[1], _hexadecimal(2000 + len(prefixes), 12))
-        return f"mt_{prefix}{'_' + '*' * 38 if found[2] else ''}"
+    def mask(match: re.Match[str]) -> str:
+        prefix = prefixes.setdefault(match[1], _hexadecimal(2000 + len(prefixes), 12))
+        return f"mt_{prefix}{'_' + '*' * 38 if match[2] else ''}"
 
     return mask
 
 
 def _shift_times(text: str) -> str:
     """Times of the story keep their order, others their distance from its start, in minutes; days are moved."""
-    moments = {found: _moment(found) for found in _TIME.findall(text)}
+    moments = {time: _moment(time) for time in _TIME.findall(text)}
     latest_before = datetime.now(UTC) - _STORY
     story = sorted({moment for moment in moments.values() if latest_before <= moment <= datetime.now(UTC)})
     first = story[0]
     stable = {moment: START + number * _BETWEEN for number, moment in enumerate(story)}
     text = _TIME.sub(
-        lambda found: _written(found[0], stable.get(moments[found[0]]) or _far(moments[found[0]], first)), text
+        lambda match: _written(match[0], stable.get(moments[match[0]]) or _far(moments[match[0]], first)), text
     )
     text = _MINUTE.sub(f"{START:%Y-%m-%d %H:%M}", text)
     days = START.date() - first.date()
-    return _DATE.sub(lambda found: _day(found[0], days), text)
+    return _DATE.sub(lambda match: _day(match[0], days), text)
 
 
 def _far(moment: datetime, first: datetime) -> datetime:

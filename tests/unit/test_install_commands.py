@@ -68,10 +68,10 @@ def test_files_and_addresses_are_right(line: str) -> None:
 
 
 def test_nothing_is_installed_by_the_name_alone() -> None:
-    found = []
+    problems = []
     for file in files():
         text = file.read_text(errors="ignore")
-        found += [f"{file.relative_to(ROOT)}: {line}" for line in text.splitlines() if installs_by_name(line)]
+        problems += [f"{file.relative_to(ROOT)}: {line}" for line in text.splitlines() if installs_by_name(line)]
         if ROOT / "examples" / "ci" in file.parents and _BARE_NAME.search(text):  # the value of a variable
-            found.append(str(file.relative_to(ROOT)))
-    assert found == []
+            problems.append(str(file.relative_to(ROOT)))
+    assert problems == []

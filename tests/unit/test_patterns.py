@@ -63,7 +63,7 @@ def _constants(node: ast.expr) -> Iterator[object]:
 def test_every_pattern_says_whether_it_means_ascii(folder: str) -> None:
     paths = [(path, str(path.relative_to(ROOT))) for path in sorted((ROOT / folder).rglob("*.py"))]
     sources = [(name, path.read_text()) for path, name in paths if not name.startswith(LANGUAGE)]
-    found = [
+    problems = [
         *(
             f"{name}:{line}: say re.ASCII, or re.UNICODE for a text that people read"
             for name, source in sources
@@ -77,7 +77,7 @@ def test_every_pattern_says_whether_it_means_ascii(folder: str) -> None:
             for line in digits_of_unicode(source)
         ),
     ]
-    assert found == []
+    assert problems == []
 
 
 def test_digits_of_a_text_that_may_not_be_ascii_are_found() -> None:

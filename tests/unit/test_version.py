@@ -16,7 +16,7 @@ PLACES = {
 
 
 def test_every_place_names_the_same_version() -> None:
-    found = {path: set(re.findall(place, (ROOT / path).read_text(), re.MULTILINE)) for path, place in PLACES.items()}
+    versions = {path: set(re.findall(place, (ROOT / path).read_text(), re.MULTILINE)) for path, place in PLACES.items()}
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     assert (project, __version__) == (VERSION, VERSION)
-    assert found == {path: {VERSION} for path in PLACES}
+    assert versions == {path: {VERSION} for path in PLACES}

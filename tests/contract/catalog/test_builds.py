@@ -96,7 +96,7 @@ async def test_builds_of_a_content_or_version(store: MongoStore) -> None:
         (BuildFilter(SHA, "3"), set()),
         (BuildFilter(version="4"), set()),
     ]:
-        assert {found.version for found in await store.builds.page(app_id, Page(1, 10), filter)} == versions
+        assert {build.version for build in await store.builds.page(app_id, Page(1, 10), filter)} == versions
         assert await store.builds.count(app_id, filter) == len(versions)
     with foreign():
         assert await store.builds.count(app_id, BuildFilter(SHA)) == 0

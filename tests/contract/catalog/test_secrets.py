@@ -69,9 +69,9 @@ async def test_rotation_encrypts_all_organisations_secrets_with_the_first_key(
         await stored.put(replace(secret("a"), value=before.encrypt("theirs", current().org_id, "a")))
     assert await rotate_secrets(mongo, both) == 2
     assert await rotate_secrets(mongo, both) == 0
-    [found] = await stored.named(["a"])
-    assert after.decrypt(found.value, found.org_id, found.name) == "mine"
-    assert found.updated_at == own.updated_at
+    [rotated] = await stored.named(["a"])
+    assert after.decrypt(rotated.value, rotated.org_id, rotated.name) == "mine"
+    assert rotated.updated_at == own.updated_at
 
 
 async def test_rotation_without_the_old_key_says_so_and_changes_nothing(mongo: Mongo, stored: MongoSecrets) -> None:
@@ -79,8 +79,8 @@ async def test_rotation_without_the_old_key_says_so_and_changes_nothing(mongo: M
     await stored.put(replace(secret("a"), value=value))
     with pytest.raises(FailedPrecondition):
         await rotate_secrets(mongo, SecretCipher({"v2": NEW}))
-    [found] = await stored.named(["a"])
-    assert found.value == value
+    [unchanged] = await stored.named(["a"])
+    assert unchanged.value == value
 
 
 async def test_rotation_does_not_overwrite_a_value_that_was_set_meanwhile(mongo: Mongo, stored: MongoSecrets) -> None:

@@ -200,8 +200,8 @@ async def test_all_attachments_of_an_app_end_at_once(store: MongoStore) -> None:
     kept = [attachment(test_id="1", pin="1"), attachment(test_id="2"), before, attachment("other", "1")]
     await store.attachments.put(kept)
     await store.attachments.detach_all("app")
-    found = [await store.attachments.get(each.app_id, each.test_id) for each in kept]
-    assert found == [detach(kept[0]), detach(kept[1]), before, kept[3]]
+    attachments = [await store.attachments.get(each.app_id, each.test_id) for each in kept]
+    assert attachments == [detach(kept[0]), detach(kept[1]), before, kept[3]]
 
 
 async def test_the_attachments_of_an_app_come_by_name(store: MongoStore) -> None:
@@ -223,8 +223,8 @@ async def test_the_attachments_of_tests_come_oldest_first(store: MongoStore) -> 
 async def test_nothing_is_found_for_nothing(store: MongoStore) -> None:
     await store.tests.add(a_test(tags=("x",)))
     await store.attachments.put([attachment()])
-    found = [await store.tests.many([]), await store.tests.with_deleted([]), await store.tests.tagged([])]
-    assert [list(tests) for tests in found] == [[], [], []]
+    answers = [await store.tests.many([]), await store.tests.with_deleted([]), await store.tests.tagged([])]
+    assert [list(tests) for tests in answers] == [[], [], []]
     assert list(await store.attachments.of_tests([])) == []
 
 
@@ -249,9 +249,9 @@ async def test_tests_of_a_workspace(store: MongoStore) -> None:
         ("4", None, None),
     ):
         await store.tests.add(a_test(id, steps=STEPS, env={"A": "b"}, workspace=workspace, source_path=path))
-    found = await store.tests.elsewhere("w", ["c.yaml"], 10)
-    assert [(test.id, test.source_path) for test in found] == [("2", "a.yaml"), ("1", "b.yaml")]
-    assert not any(test.steps or test.env for test in found)
+    tests = await store.tests.elsewhere("w", ["c.yaml"], 10)
+    assert [(test.id, test.source_path) for test in tests] == [("2", "a.yaml"), ("1", "b.yaml")]
+    assert not any(test.steps or test.env for test in tests)
     assert [test.id for test in await store.tests.elsewhere("w", ["a.yaml"], 10)] == ["1"]
     assert [test.id for test in await store.tests.elsewhere("w", [], 1)] == ["2"]
     at_paths = await store.tests.at_paths("w", ["a.yaml", "c.yaml"])
@@ -262,8 +262,8 @@ async def test_versions_of_several_tests(store: MongoStore) -> None:
     """Those that exist, with their steps, and no more bytes than asked for."""
     for test_id, number in (("a", 1), ("a", 2), ("b", 1)):
         await store.tests.add_version(TestVersion(test_id, org(), number, (f"step {number}" * 200,), at(0)))
-    found = await store.tests.of_versions({"a": 1, "b": 1, "c": 1})
-    assert {(version.test_id, version.version_number) for version in found} == {("a", 1), ("b", 1)}
-    assert all(version.steps == ("step 1" * 200,) for version in found)
+    test_versions = await store.tests.of_versions({"a": 1, "b": 1, "c": 1})
+    assert {(version.test_id, version.version_number) for version in test_versions} == {("a", 1), ("b", 1)}
+    assert all(version.steps == ("step 1" * 200,) for version in test_versions)
     assert not await store.tests.of_versions({"b": 2})
     assert not await store.tests.of_versions({})

@@ -37,8 +37,8 @@ async def test_conflicting_transactions_are_retried(mongo: Mongo) -> None:
     await counters.insert_one({"_id": 1, "n": 0})
 
     async def add_one(session: Session) -> None:
-        found = await counters.find_one({"_id": 1}, session=session)
-        await counters.update_one({"_id": 1}, {"$set": {"n": found["n"] + 1}}, session=session)
+        document = await counters.find_one({"_id": 1}, session=session)
+        await counters.update_one({"_id": 1}, {"$set": {"n": document["n"] + 1}}, session=session)
 
     await asyncio.gather(*(mongo.transaction(add_one) for _ in range(8)))
     assert (await counters.find_one({"_id": 1}))["n"] == 8
@@ -64,8 +64,8 @@ async def test_reads_and_writes_use_majority_concern(mongo: Mongo) -> None:
 
 async def test_aggregate_returns_all_documents(mongo: Mongo) -> None:
     await mongo.collection("a").insert_many([{"_id": n} for n in range(250)])
-    found = await mongo.aggregate("a", [{"$match": {"_id": {"$gte": 50}}}, {"$sort": {"_id": 1}}])
-    assert [row["_id"] for row in found] == list(range(50, 250))
+    rows = await mongo.aggregate("a", [{"$match": {"_id": {"$gte": 50}}}, {"$sort": {"_id": 1}}])
+    assert [row["_id"] for row in rows] == list(range(50, 250))
 
 
 async def test_changes_are_watched(mongo: Mongo) -> None:
@@ -80,9 +80,9 @@ async def test_an_absent_database_is_unavailable_with_retry_after(mongo_driver: 
     with pytest.raises(PyMongoError) as error:
         await mongo.collection("a").find_one({})
     await mongo.close()
-    found = as_unavailable(error.value)
-    assert isinstance(found, Unavailable)
-    assert found.retry_after == 1.0
+    domain_error = as_unavailable(error.value)
+    assert isinstance(domain_error, Unavailable)
+    assert domain_error.retry_after == 1.0
 
 
 async def test_readiness_fails_at_once_without_a_primary(mongo_driver: Driver) -> None:

@@ -138,8 +138,8 @@ async def test_tests_are_paged_in_order(baselines: MongoBaselines, test: TestKey
     for each in own:
         await baselines.save(each, KEY, b"png", None)
         await baselines.save(each, OTHER, b"png", None)
-    found: list[TestKey] = []
-    while page := await baselines.tests(found[-1] if found else None, 2):
-        found += page
-    assert found == sorted(set(found))
-    assert own <= set(found)
+    keys: list[TestKey] = []
+    while page := await baselines.tests(keys[-1] if keys else None, 2):
+        keys += page
+    assert keys == sorted(set(keys))
+    assert own <= set(keys)

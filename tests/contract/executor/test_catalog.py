@@ -47,17 +47,17 @@ async def scene() -> AsyncIterator[Scene]:
 
 
 async def test_a_workflow_resolves_to_its_runs_in_order(scene: Scene) -> None:
-    found = await resolve(scene.catalog, scene.workflow_id)
-    assert (found.workflow_id, found.workflow_name, found.max_parallel) == (scene.workflow_id, "Nightly", None)
-    assert [made.target.test_name for made in found.plans] == ["One", "Two"]
-    assert {made.target.platform for made in found.plans} == {Platform.ANDROID}
-    assert all(made.steps and made.target.build_uploaded_at for made in found.plans)
+    resolved = await resolve(scene.catalog, scene.workflow_id)
+    assert (resolved.workflow_id, resolved.workflow_name, resolved.max_parallel) == (scene.workflow_id, "Nightly", None)
+    assert [made.target.test_name for made in resolved.plans] == ["One", "Two"]
+    assert {made.target.platform for made in resolved.plans} == {Platform.ANDROID}
+    assert all(made.steps and made.target.build_uploaded_at for made in resolved.plans)
 
 
 async def test_a_test_resolves_without_a_workflow(scene: Scene) -> None:
-    found = await resolve(scene.catalog, scene.test_id, ExecutionKind.TEST)
-    assert (found.workflow_id, len(found.plans)) == ("", 1)
-    assert found.plans[0].files == (TestFile("cat.png", PICTURE),)
+    resolved = await resolve(scene.catalog, scene.test_id, ExecutionKind.TEST)
+    assert (resolved.workflow_id, len(resolved.plans)) == ("", 1)
+    assert resolved.plans[0].files == (TestFile("cat.png", PICTURE),)
 
 
 async def test_a_large_plan_counts_as_several_runs() -> None:
@@ -91,8 +91,8 @@ async def test_plans_that_are_read_together_share_calls_and_have_their_own_error
     shelf.parts[large] = []
     async with serving(shelf), open_catalog_channel(shelf.address, TOKEN) as to:
         catalog = RemoteCatalog(to)
-        found = await asyncio.gather(*(names(catalog, id_) for id_ in (first, first, second, unknown, large, second)))
-    assert found == [["One"], ["One"], ["Two"], "Workflow not found", "too large", ["Two"]]
+        answers = await asyncio.gather(*(names(catalog, id_) for id_ in (first, first, second, unknown, large, second)))
+    assert answers == [["One"], ["One"], ["Two"], "Workflow not found", "too large", ["Two"]]
     assert shelf.batches == [4]
 
 
@@ -117,9 +117,9 @@ async def test_a_large_plan_comes_in_parts() -> None:
     async with serving(shelf), open_catalog_channel(shelf.address, TOKEN) as to:
         with pytest.raises(PlanTooLarge):
             await resolve(RemoteCatalog(to), workflow_id)
-        found = await resolve(RemoteCatalog(to), workflow_id, large=True)
-    assert (found.workflow_id, found.workflow_name, found.max_parallel) == (workflow_id, "Nightly", 3)
-    assert [plan.steps for plan in found.plans] == [("a",), ("b",), ("a",), ("c",), ("a",), ("d",)]
+        resolved = await resolve(RemoteCatalog(to), workflow_id, large=True)
+    assert (resolved.workflow_id, resolved.workflow_name, resolved.max_parallel) == (workflow_id, "Nightly", 3)
+    assert [plan.steps for plan in resolved.plans] == [("a",), ("b",), ("a",), ("c",), ("a",), ("d",)]
 
 
 async def test_a_large_plan_without_any_part_is_worth_another_try() -> None:
@@ -161,8 +161,8 @@ async def _whole(scene: Scene, build_id: str) -> bytes:
 async def test_the_values_of_those_secrets_that_exist_are_read() -> None:
     shelf = Shelf(secrets={"a": "first", "b": "second"})
     async with serving(shelf), open_catalog_channel(shelf.address, TOKEN) as to:
-        found = await RemoteCatalog(to).secret_values(current().org_id, {"a", "c"})
-    assert found == {"a": "first"}
+        values = await RemoteCatalog(to).secret_values(current().org_id, {"a", "c"})
+    assert values == {"a": "first"}
 
 
 async def test_unknown_subjects_and_builds_are_not_found(scene: Scene) -> None:

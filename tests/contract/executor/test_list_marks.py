@@ -50,14 +50,14 @@ def marks(mongo: Mongo, executions: Any) -> ListMarks:
 async def stored_marks(mongo: Mongo) -> list[dict[str, Any]]:
     """The newest first."""
     own = mongo.collection(LIST_MARKS).find({"org_id": current().org_id})
-    found: list[dict[str, Any]] = await own.sort("at", -1).to_list(None)
-    return found
+    documents: list[dict[str, Any]] = await own.sort("at", -1).to_list(None)
+    return documents
 
 
 async def ids(executions: Any, query: dict[str, Any], skip: int) -> list[str]:
     newest = executions.find({"org_id": current().org_id, **query}, {"_id": 1})
-    found = await newest.sort([("created_at", -1), ("_id", -1)]).skip(skip).limit(20).to_list(None)
-    return [document["_id"] for document in found]
+    documents = await newest.sort([("created_at", -1), ("_id", -1)]).skip(skip).limit(20).to_list(None)
+    return [document["_id"] for document in documents]
 
 
 @pytest.mark.parametrize("query", QUERIES)

@@ -36,10 +36,10 @@ async def test_waiting_runs_are_in_the_order_of_claims(world: World) -> None:
     await start(world, plan("foreign"), org_id=str(uuid4()), priority=10)
     assert [run.target.test_name for run in await waiting.page(ALL)] == ["high", "low", "low"]
     await world.runs.hand_back(claim.key, claim.run.fencing_token)
-    found = await waiting.page(ALL)
-    assert [run.target.test_name for run in found] == ["Log in", "high", "low", "low"]
-    assert [run.target.platform for run in found[2:]] == [Platform.ANDROID, Platform.IOS]
-    assert [run.id for run in await waiting.page(PageRequest(2, 3))] == [found[3].id]
+    runs = await waiting.page(ALL)
+    assert [run.target.test_name for run in runs] == ["Log in", "high", "low", "low"]
+    assert [run.target.platform for run in runs[2:]] == [Platform.ANDROID, Platform.IOS]
+    assert [run.id for run in await waiting.page(PageRequest(2, 3))] == [runs[3].id]
     ranks = {(Platform.ANDROID, 0): 1, (Platform.ANDROID, 1): 1, (Platform.ANDROID, 14): 1, (Platform.IOS, 14): 1}
     assert dict(await waiting.counts()) == ranks
 

@@ -103,8 +103,8 @@ async def test_claimable_runs_are_found_by_platform_and_oldest_first(world: Worl
     for platform in (Platform.IOS, Platform.ANDROID, Platform.IOS):
         executions.append(await start(world, plan(platform=platform)))
         await world.advance(1)
-    found = await world.runs.claimable(Platform.IOS, 10)
-    assert [key.execution_id for key in found] == [executions[0].id, executions[2].id]
+    keys = await world.runs.claimable(Platform.IOS, 10)
+    assert [key.execution_id for key in keys] == [executions[0].id, executions[2].id]
     assert len(await world.runs.claimable(Platform.IOS, 1)) == 1
 
 

@@ -71,9 +71,13 @@ async def test_earlier_unfinished_executions_are_cancelled_as_superseded(world: 
     first, second = await flow.start(cancel_previous=False), await flow.start(cancel_previous=False)
     newest = await flow.start()
     for earlier in (first, second):
-        found = await world.executions.get(earlier.id)
-        assert (found.status, found.superseded_by, found.counts.cancelled) == (Status.CANCELLED, newest.id, 2)
-        assert found.failure == Failure(
+        execution = await world.executions.get(earlier.id)
+        assert (execution.status, execution.superseded_by, execution.counts.cancelled) == (
+            Status.CANCELLED,
+            newest.id,
+            2,
+        )
+        assert execution.failure == Failure(
             Category.CANCELLED_SUPERSEDED,
             f"Superseded by execution {newest.id}.",
             reason="Superseded by a newer execution.",
@@ -144,9 +148,9 @@ async def test_of_many_concurrent_starts_only_the_newest_survives(world: World) 
     flow = Flow(world)
     started = await asyncio.gather(*(flow.start() for _ in range(12)))
     newest = max(started, key=lambda execution: (execution.created_at, execution.id))
-    found = await world.executions.batch([execution.id for execution in started])
-    assert [execution.id for execution in found if not execution.status.terminal] == [newest.id]
-    assert {execution.superseded_by for execution in found if execution.id != newest.id} <= {e.id for e in started}
+    executions = await world.executions.batch([execution.id for execution in started])
+    assert [execution.id for execution in executions if not execution.status.terminal] == [newest.id]
+    assert {execution.superseded_by for execution in executions if execution.id != newest.id} <= {e.id for e in started}
 
 
 async def _stored(world: World, flow: Flow, like: Execution) -> Execution:
@@ -196,8 +200,11 @@ async def test_an_earlier_cancellation_keeps_its_reason(world: World) -> None:
     await world.executions.cancel(earlier.id)
     await flow.start()
     await finish(world, claim, STOPPED)
-    found = await world.executions.get(earlier.id)
-    assert (found.superseded_by, found.failure and found.failure.category) == (None, Category.CANCELLED_BY_USER)
+    execution = await world.executions.get(earlier.id)
+    assert (execution.superseded_by, execution.failure and execution.failure.category) == (
+        None,
+        Category.CANCELLED_BY_USER,
+    )
 
 
 async def ended(world: World, *results: AttemptResult) -> Execution:

@@ -15,12 +15,12 @@ def stored(
     client: MongoClient[dict[str, Any]], database: str, query: Mapping[str, Any] | None = None, *, generation: int = 0
 ) -> Contents:
     """Every document of a generation that the query finds, all by default."""
-    found: Contents = {}
+    documents: Contents = {}
     for kind in TABLE_CODECS:
         collection = client[database].get_collection(collection_name(kind.collection, generation))
         raw = collection.with_options(
             codec_options=collection.codec_options.with_options(document_class=RawBSONDocument)
         )
-        found[kind.collection] = {document["_id"]: document.raw for document in raw.find(query)}
-    found[COUNTERS] = counted(client[database][collection_name(COUNTERS, generation)].find(query))
-    return found
+        documents[kind.collection] = {document["_id"]: document.raw for document in raw.find(query)}
+    documents[COUNTERS] = counted(client[database][collection_name(COUNTERS, generation)].find(query))
+    return documents

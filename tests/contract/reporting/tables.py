@@ -27,9 +27,9 @@ def _counter(row: dict[str, Any]) -> tuple[CounterKey, dict[str, int]]:
 
 def contents(tables: Tables) -> dict[str, dict[object, object]]:
     """Everything in the tables; counters without their zeros."""
-    found: dict[str, dict[object, object]] = {}
+    rows_by_table: dict[str, dict[object, object]] = {}
     for field in fields(tables):
         table: Table[object, object] = getattr(tables, field.name)
-        found[field.name] = {key: row for key, row in table.rows() if row != {}}
+        rows_by_table[field.name] = {key: row for key, row in table.rows() if row != {}}
     counted = {key: {name: n for name, n in row.items() if n} for key, row in tables.counters.rows()}
-    return found | {"counters": {key: row for key, row in counted.items() if row}}
+    return rows_by_table | {"counters": {key: row for key, row in counted.items() if row}}

@@ -21,9 +21,9 @@ def story(store: MongoStore) -> StoredCiStory:
 
 def seen(story: StoredCiStory, build: BuildRef, test: str = "pay") -> BuildVerdict:
     cell = story.tables.cells.get((APP, test, build.id))
-    found = build_verdict((APP, test, build.id), cell) if cell else None
-    assert found
-    return found
+    verdict = build_verdict((APP, test, build.id), cell) if cell else None
+    assert verdict
+    return verdict
 
 
 async def broke(
@@ -34,9 +34,9 @@ async def broke(
     return (await story.breakages.of([failing], branch_scopes(own, base), storms=storms))[failing.key]
 
 
-def between(found: Breakage) -> tuple[str | None, str]:
+def between(breakage: Breakage) -> tuple[str | None, str]:
     """The versions of the last passing and the first failing build."""
-    return found.last_passing.version if found.last_passing else None, found.first_failing.version
+    return breakage.last_passing.version if breakage.last_passing else None, breakage.first_failing.version
 
 
 @pytest.mark.parametrize(
@@ -74,8 +74,8 @@ async def test_the_break_is_between_the_last_pass_and_the_next_failure(
     story: StoredCiStory, history: str, own: str | None, expected: tuple[str | None, str], commits: str | None
 ) -> None:
     build, _ = story.history(history)
-    found = await broke(story, build, own)
-    assert (between(found), found.commit_range) == (expected, commits)
+    breakage = await broke(story, build, own)
+    assert (between(breakage), breakage.commit_range) == (expected, commits)
 
 
 async def test_the_first_failing_build_has_its_branch_and_commit(story: StoredCiStory) -> None:
@@ -140,21 +140,21 @@ async def test_breakages_agree_with_a_scan_of_all_builds(
         ]
         verdicts = [seen(story, build) for build in builds]
         for verdict in (verdict for verdict in verdicts if verdict.fails):
-            found = await broke(story, BuildRef(verdict.uploaded_at, verdict.build_id), verdict.branch, base)
+            breakage = await broke(story, BuildRef(verdict.uploaded_at, verdict.build_id), verdict.branch, base)
             expected = gone_through(verdicts, verdict, base)
-            assert found.first_failing.build_id == expected.first_failing.build_id
-            assert found.commit_range == expected.commit_range
+            assert breakage.first_failing.build_id == expected.first_failing.build_id
+            assert breakage.commit_range == expected.commit_range
             last = expected.last_passing.build_id if expected.last_passing else None
-            assert (found.last_passing.build_id if found.last_passing else None) == last
+            assert (breakage.last_passing.build_id if breakage.last_passing else None) == last
 
 
 def gone_through(verdicts: list[BuildVerdict], own: BuildVerdict, base: str | None) -> Break:
     """The definition of docs/gate.md: on its own branch; of what never passed there, on the wider line."""
     where = branch_scopes(own.branch, base)
-    found = _on([seen for seen in verdicts if seen.branch in where.own], own)
-    if found.last_passing or where.own == where.wider:
-        return found
-    return _on([seen for seen in verdicts if seen.branch in where.wider], found.first_failing)
+    breakage = _on([seen for seen in verdicts if seen.branch in where.own], own)
+    if breakage.last_passing or where.own == where.wider:
+        return breakage
+    return _on([seen for seen in verdicts if seen.branch in where.wider], breakage.first_failing)
 
 
 def _on(line: list[BuildVerdict], own: BuildVerdict) -> Break:

@@ -152,7 +152,7 @@ async def test_lists_of_an_app_agree_with_its_matrix(store: MongoStore, told: li
         matrix = await apps.matrix(app, Page(0, 50), min_revision=0)
         rows = {(row.test_id, row.classification) for row in matrix.rows if row.test_id in attached}
         listed = {each: await classified.list(ClassifiedQuery(each, app), Page(0, 50)) for each in Classification}
-        assert {(test, each) for each, found in listed.items() for test in found.test_ids} == rows
+        assert {(test, each) for each, report in listed.items() for test in report.test_ids} == rows
         for each in set(Classification) - {UNTRIED}:
             everywhere = await classified.list(ClassifiedQuery(each), Page(0, 50))
             assert set(listed[each].test_ids) <= set(everywhere.test_ids)

@@ -25,14 +25,14 @@ async def test_each_test_is_in_one_list_or_only_counted(story: StoredCiStory) ->
     story.main("1", broke="passed", still="failed", fixed="failed", fine="passed", gone="passed")
     build = story.main("2", broke="failed", still="failed", fixed="passed", fine="passed", new="passed", bad="failed")
     story.attach("waits")
-    found = await story.comparisons.compare(build.id)
-    assert (found.base.version, found.build.version) == ("1", "2")
-    assert names(found.newly_failing) == ["broke"]
-    assert names(found.not_run_before) == ["bad"]
-    assert names(found.still_failing) == ["still"]
-    assert names(found.fixed) == ["fixed"]
-    assert names(found.not_run) == ["waits", "gone"]  # by name: "Name of waits", "Old name of gone"
-    assert (found.flaky, found.passing, found.total) == ([], 2, 8)
+    comparison = await story.comparisons.compare(build.id)
+    assert (comparison.base.version, comparison.build.version) == ("1", "2")
+    assert names(comparison.newly_failing) == ["broke"]
+    assert names(comparison.not_run_before) == ["bad"]
+    assert names(comparison.still_failing) == ["still"]
+    assert names(comparison.fixed) == ["fixed"]
+    assert names(comparison.not_run) == ["waits", "gone"]  # by name: "Name of waits", "Old name of gone"
+    assert (comparison.flaky, comparison.passing, comparison.total) == ([], 2, 8)
 
 
 async def test_a_failure_without_a_verdict_on_the_base_is_new_only_if_the_test_passed_before(
@@ -42,12 +42,12 @@ async def test_a_failure_without_a_verdict_on_the_base_is_new_only_if_the_test_p
     story.on(None, "2", by_hand="passed", unknown="passed")
     story.main("3", other="passed")
     broken = dict.fromkeys(("passed", "failed", "by_hand", "unknown"), "failed")
-    found = await story.comparisons.compare(story.main("4", other="passed", **broken).id)
-    assert found.base.version == "3"
-    assert names(found.newly_failing) == ["passed"]
-    assert names(found.never_passed) == ["by_hand", "failed"]
-    assert names(found.not_run_before) == ["unknown"]
-    assert (found.passing, found.total) == (1, 5)
+    comparison = await story.comparisons.compare(story.main("4", other="passed", **broken).id)
+    assert comparison.base.version == "3"
+    assert names(comparison.newly_failing) == ["passed"]
+    assert names(comparison.never_passed) == ["by_hand", "failed"]
+    assert names(comparison.not_run_before) == ["unknown"]
+    assert (comparison.passing, comparison.total) == (1, 5)
 
 
 async def test_a_row_has_both_verdicts_the_failure_and_its_breakage(story: StoredCiStory) -> None:
@@ -65,8 +65,8 @@ async def test_a_fixed_test_has_the_breakage_of_its_failure(story: StoredCiStory
     story.main("1", pay="passed", go="passed")
     story.main("2", pay="failed", go="failed")
     story.main("3", pay="failed", go="failed")
-    found = await story.comparisons.compare(story.main("4", pay="passed", go="infra").id)
-    (fixed,), (not_run,) = found.fixed, found.not_run
+    comparison = await story.comparisons.compare(story.main("4", pay="passed", go="infra").id)
+    (fixed,), (not_run,) = comparison.fixed, comparison.not_run
     assert (fixed.failure_reason, fixed.base_status) == (None, LastStatus.FAILED)
     assert [row.breakage.commit_range for row in (fixed, not_run) if row.breakage] == ["c1..c2"] * 2
 
@@ -93,9 +93,9 @@ async def test_flaky_tests_that_fail_on_one_build_are_listed_as_flaky(story: Sto
         story.ci(base, "main", flips=ending, both=ending, fixed=ending)
     story.ci(base, "main", both="failed", fixed="failed", flips="passed")
     story.ci(build, "main", flips="failed", both="failed", fixed="passed")
-    found = await story.comparisons.compare(build.id)
-    assert (names(found.flaky), names(found.still_failing)) == (["fixed", "flips"], ["both"])
-    assert (found.newly_failing, found.fixed) == ([], [])
+    comparison = await story.comparisons.compare(build.id)
+    assert (names(comparison.flaky), names(comparison.still_failing)) == (["fixed", "flips"], ["both"])
+    assert (comparison.newly_failing, comparison.fixed) == ([], [])
 
 
 async def test_deleted_tests_are_left_out_and_current_names_are_shown(story: StoredCiStory) -> None:
@@ -103,8 +103,8 @@ async def test_deleted_tests_are_left_out_and_current_names_are_shown(story: Sto
     build = story.main("2", pay="failed", gone="failed")
     story.test("gone", "Gone", deleted=True)
     story.test("pay", "Pay by card")
-    found = await story.comparisons.compare(build.id)
-    assert ([row.test_name for row in found.newly_failing], found.total) == (["Pay by card"], 1)
+    comparison = await story.comparisons.compare(build.id)
+    assert ([row.test_name for row in comparison.newly_failing], comparison.total) == (["Pay by card"], 1)
 
 
 async def test_quarantine_shows_while_it_lasts(story: StoredCiStory) -> None:
@@ -121,8 +121,8 @@ async def test_quarantine_shows_while_it_lasts(story: StoredCiStory) -> None:
 
 async def test_a_build_compared_with_itself_has_nothing_new(story: StoredCiStory) -> None:
     build = story.main("1", pay="failed", search="passed")
-    found = await story.comparisons.compare(build.id, build.id)
-    assert (found.newly_failing, names(found.still_failing), found.passing) == ([], ["pay"], 1)
+    comparison = await story.comparisons.compare(build.id, build.id)
+    assert (comparison.newly_failing, names(comparison.still_failing), comparison.passing) == ([], ["pay"], 1)
 
 
 async def test_builds_have_the_source_revision_that_ci_named_last(story: StoredCiStory) -> None:
@@ -130,9 +130,9 @@ async def test_builds_have_the_source_revision_that_ci_named_last(story: StoredC
     story.ci(base, pay="passed")
     story.ci(build, "main", "c2", pay="passed")
     story.ci(build, pay="passed")
-    found = await story.comparisons.compare(build.id, base.id)
-    assert (found.build.branch, found.build.commit_sha) == ("main", "c2")
-    assert (found.base.branch, found.base.commit_sha) == (None, None)
+    comparison = await story.comparisons.compare(build.id, base.id)
+    assert (comparison.build.branch, comparison.build.commit_sha) == ("main", "c2")
+    assert (comparison.base.branch, comparison.base.commit_sha) == (None, None)
 
 
 async def test_a_run_that_names_a_commit_only_takes_no_build_from_its_branch(story: StoredCiStory) -> None:
@@ -141,9 +141,9 @@ async def test_a_run_that_names_a_commit_only_takes_no_build_from_its_branch(sto
     story.ci(base, None, "c1", pay="passed")
     story.ci(build, "main", "c2", pay="passed")
     story.ci(build, None, "c2 once more", pay="passed")
-    found = await story.comparisons.compare(build.id, base.id)
-    assert (found.build.branch, found.build.commit_sha) == ("main", "c2")
-    assert (found.base.branch, found.base.commit_sha) == (None, "c1")
+    comparison = await story.comparisons.compare(build.id, base.id)
+    assert (comparison.build.branch, comparison.build.commit_sha) == ("main", "c2")
+    assert (comparison.base.branch, comparison.base.commit_sha) == (None, "c1")
 
 
 class TestTheBaseThatIsNotNamed:
@@ -173,8 +173,8 @@ class TestTheBaseThatIsNotNamed:
     async def test_is_found_for_a_build_that_has_not_been_run(self, story: StoredCiStory) -> None:
         story.main("1", pay="passed")
         story.attach("pay")
-        found = await story.comparisons.compare(story.main("2").id)
-        assert (found.base.version, names(found.not_run)) == ("1", ["pay"])
+        comparison = await story.comparisons.compare(story.main("2").id)
+        assert (comparison.base.version, names(comparison.not_run)) == ("1", ["pay"])
 
     async def test_is_the_newest_of_its_branch_that_is_not_deleted(self, story: StoredCiStory) -> None:
         story.main("1", search="passed")

@@ -230,8 +230,8 @@ class TestTheRule:
         self, story: StoredCiStory, history: str, rule: GateRule, detail: str
     ) -> None:
         _, execution = story.history(history)
-        found, sentence = await only(story, execution)
-        assert (found, sentence[: len(detail)]) == (rule, detail)
+        actual_rule, sentence = await only(story, execution)
+        assert (actual_rule, sentence[: len(detail)]) == (rule, detail)
 
     @pytest.mark.parametrize(("on_main", "by_hand", "rule"), [("passed", "failed", NEW), ("failed", "passed", KNOWN)])
     async def test_ignores_a_run_of_an_unknown_branch_on_a_build_of_the_base_branch(

@@ -130,8 +130,8 @@ async def test_attempts_are_those_of_histories_with_such_an_attempt(store: Mongo
     histories = {key: history.attempts for key, history in story.tables.histories.rows()}
     assert await store.verdicts.attempts(histories.keys()) == histories
     later = AttemptQuery("main", (first.uploaded_at, first.id))
-    found = await store.verdicts.attempts(histories.keys(), {(APP, test): later for test in ("pay", "search")})
-    assert found.keys() == {(APP, "search")}
+    attempts = await store.verdicts.attempts(histories.keys(), {(APP, test): later for test in ("pay", "search")})
+    assert attempts.keys() == {(APP, "search")}
     assert await store.verdicts.attempts(histories.keys(), {(APP, "pay"): later}) == {}
     failed = {(APP, "pay"): AttemptQuery("main", (first.uploaded_at, first.id), only_passed=False)}
     assert (await store.verdicts.attempts(histories.keys(), failed)).keys() == {(APP, "pay")}
@@ -158,8 +158,11 @@ async def test_builds_before_a_build_come_newest_first(store: MongoStore) -> Non
     await story.fold()
     build = story.tables.builds.get("build-3")
     assert build
-    found = {limit: await store.verdicts.builds_before(build, limit) for limit in (1, 9)}
-    assert {limit: [one.version for one in builds] for limit, builds in found.items()} == {1: ["2"], 9: ["2", "1"]}
+    builds_by_limit = {limit: await store.verdicts.builds_before(build, limit) for limit in (1, 9)}
+    assert {limit: [one.version for one in builds] for limit, builds in builds_by_limit.items()} == {
+        1: ["2"],
+        9: ["2", "1"],
+    }
 
 
 async def test_an_execution_has_its_progress_and_its_runs_expired_ones_too(store: MongoStore) -> None:

@@ -53,7 +53,7 @@ async def test_a_hostile_app_gives_no_commands_to_ci_or_terminal(hostile: Shell)
             outputs |= {f"{words} {more}": other.out, f"{words} {more} err": other.err}
     assert "task.setvariable variable=PATH]/tmp" in outputs["out"]
     attacked = {name: [*commands(text), *controls(text)] for name, text in outputs.items()}
-    assert {name: found for name, found in attacked.items() if found} == {}
+    assert {name: commands for name, commands in attacked.items() if commands} == {}
     hostile.environ |= {"CI": "true", "GITHUB_ACTIONS": "true"}
     ended = await hostile.run(*run)
     (annotation,) = commands(ended.out)

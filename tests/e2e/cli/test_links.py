@@ -49,7 +49,7 @@ async def test_every_link_of_a_run_opens_a_page(
 ) -> None:
     """Each place has a link; without a session it leads to the page to sign in."""
     links = {place: set(LINK.findall(text)) for place, text in printed.items()}
-    assert [place for place, found in links.items() if not found] == []
+    assert [place for place, opens in links.items() if not opens] == []
     jar = aiohttp.CookieJar(unsafe=True)  # cookies of an address without a name
     async with aiohttp.ClientSession(cookie_jar=jar) as member, aiohttp.ClientSession() as visitor:
         async with member.post(f"{api.url}/sign-in", data={"key": str(api.key)}) as answer:

@@ -44,8 +44,8 @@ async def test_executions_are_listed_and_shown(read_shop: Shell, execution: str)
     assert execution in (await read_shop.ok("executions", "--app", "Shop")).out
     assert len((await read_shop.document("executions", "--limit", "1"))["items"]) == 1
     for option, value in (("--branch", "feature/ü"), ("--commit", COMMIT)):
-        found = (await read_shop.document("executions", option, value))["items"]
-        assert execution in [each["id"] for each in found]
+        executions = (await read_shop.document("executions", option, value))["items"]
+        assert execution in [each["id"] for each in executions]
         assert (await read_shop.document("executions", option, "other"))["items"] == []
 
 

@@ -221,10 +221,10 @@ async def test_two_flows_of_one_name_are_two_tests_everywhere(shell: Shell) -> N
     ended = await shell.run("run", "--file", "app.apk", "--build", "1", "--retries", "0", *FILES, ".")
     assert ended.code == FAILED, ended.err
     document = ElementTree.parse(shell.folder / "out.xml")  # noqa: S314 - our own
-    found = {
+    names = {
         case.get("file"): (case.get("classname"), case.find("failure") is None) for case in document.iter("testcase")
     }
-    assert found == {
+    assert names == {
         "auth/login.yaml": ("project.Android.auth/login", True),
         "profile/login.yaml": ("project.Android.profile/login", False),
     }
@@ -340,10 +340,10 @@ def results(shell: Shell) -> tuple[dict[str, str], str]:
     """The message of each testcase that was skipped, and the Markdown report; both files are removed."""
     junit, report = shell.folder / "out.xml", shell.folder / "out.md"
     [suite] = JUnitXml.fromfile(str(junit))
-    found = {case.name: case.result[0].message for case in suite if case.is_skipped}, report.read_text()
+    skipped = {case.name: case.result[0].message for case in suite if case.is_skipped}, report.read_text()
     junit.unlink()
     report.unlink()
-    return found
+    return skipped
 
 
 FILES = ["--junit", "out.xml", "--report", "out.md"]
@@ -489,8 +489,8 @@ async def test_two_sets_of_variables_are_two_experiments(shell: Shell, api: Api)
         assert "WANT=Neverland: Fails here" in failed.out
     assert "1/2 (WANT=Neverland)" in (await shell.ok("matrix", "Shop")).out
     assert "Shop (WANT=Neverland)" in (await shell.ok("compare", "3", "2")).out
-    [found] = created(await api.get("/apps"))["items"]
-    matrix = created(await api.get(f"/apps/{found['id']}/test_matrix"))
+    [created_app] = created(await api.get("/apps"))["items"]
+    matrix = created(await api.get(f"/apps/{created_app['id']}/test_matrix"))
     [row] = matrix["tests"]
     assert (row["classification"], row["flaky_score"], len(row["cells"])) == ("broken", 0, 3)
     assert row["classification_detail"].startswith("WANT=Neverland: Failed 3 times in a row")

@@ -90,8 +90,8 @@ async def workers_of(environment: dict[str, str], logs: Path) -> AsyncIterator[W
 @pytest.fixture
 async def workers(settings: Callable[..., Settings], tmp_path: Path) -> AsyncIterator[Workers]:
     """Workers that share database, broker and catalog with the API of the test."""
-    async with workers_of(_environment(settings(lease_seconds=LEASE_SECONDS)), tmp_path) as found:
-        yield found
+    async with workers_of(_environment(settings(lease_seconds=LEASE_SECONDS)), tmp_path) as running:
+        yield running
 
 
 def _environment(settings: Settings) -> dict[str, str]:

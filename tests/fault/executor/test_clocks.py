@@ -26,10 +26,10 @@ SLACK = timedelta(seconds=5)
 
 @pytest.fixture
 def libfaketime() -> str:
-    found = next(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"), None)
-    if found is None:
+    library = next(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"), None)
+    if library is None:
         skip_or_fail("libfaketime is not installed; on Debian: apt-get install faketime")
-    return str(found)
+    return str(library)
 
 
 def _time(moment: Timestamp) -> datetime:

@@ -59,8 +59,8 @@ def noted(mongo_client: MongoClient[dict[str, Any]], mongo_database: str) -> Not
     """Waits for a session in a lease."""
 
     def look() -> Session | None:
-        found = mongo_client[mongo_database]["runs"].find_one({"lease.session": {"$exists": True}})
-        return Session(**found["lease"]["session"]) if found else None
+        run = mongo_client[mongo_database]["runs"].find_one({"lease.session": {"$exists": True}})
+        return Session(**run["lease"]["session"]) if run else None
 
     async def wait() -> Session:
         session = await eventually(lambda: asyncio.to_thread(look))

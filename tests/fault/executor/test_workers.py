@@ -111,8 +111,8 @@ async def _victim(client: Client, started: Sequence[str], workers: Workers, chan
         owners = set((await owner(client, started[-4:])).values())
         return sorted(owners & workers.running.keys())
 
-    found: list[str] = await eventually(busy)
-    return chance.choice(found)
+    busy_workers: list[str] = await eventually(busy)
+    return chance.choice(busy_workers)
 
 
 async def test_a_run_that_loses_every_worker_ends_as_executor_lost(

@@ -17,8 +17,8 @@ EVENTS_PER_RUN = 1.9
 class EventLoad:
     """Publishes every generated event, each until it is acknowledged."""
 
-    def __init__(self, found: Replicas, generator: EventGenerator) -> None:
-        self._replicas = found
+    def __init__(self, replicas: Replicas, generator: EventGenerator) -> None:
+        self._replicas = replicas
         self._generator = generator
         self.expected = int(EVENTS_PER_RUN * generator.runs)
         self.published = 0

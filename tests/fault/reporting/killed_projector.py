@@ -104,8 +104,8 @@ class ProjectorRun:
         expected = contents(recount(snapshot for event in first + second if (snapshot := parse_event(event))))
         client: MongoClient[dict[str, Any]] = MongoClient(self.uri)
         with client:
-            found = stored(client, self.database, {"org_id": org_id})
-        print(json.dumps({"repeated": org_id, "differences": differences(found, expected)}), flush=True)
+            actual = stored(client, self.database, {"org_id": org_id})
+        print(json.dumps({"repeated": org_id, "differences": differences(actual, expected)}), flush=True)
 
 
 async def _fold(folding: Projector, events: list[Event]) -> None:

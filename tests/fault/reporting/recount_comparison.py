@@ -20,9 +20,9 @@ def compare_with_recount(client: MongoClient[dict[str, Any]], generator: EventGe
     for number in range(generator.organisations):
         snapshots = (snapshot for event in generator.events(number) if (snapshot := parse_event(event)))
         expected = contents(recount(snapshots))
-        found = stored(client, DATABASE, {"org_id": f"org-{number}"})
+        actual = stored(client, DATABASE, {"org_id": f"org-{number}"})
         documents += sum(map(len, expected.values()))
-        wrong += differences(found, expected)
+        wrong += differences(actual, expected)
     return wrong + _strangers(client, generator), documents
 
 
@@ -30,5 +30,5 @@ def _strangers(client: MongoClient[dict[str, Any]], generator: EventGenerator) -
     """Documents of organisations that there are not."""
     known = {f"org-{number}" for number in range(generator.organisations)}
     names = [*(kind.collection for kind in TABLE_CODECS), COUNTERS]
-    found = {name: set(client[DATABASE][name].distinct("org_id")) - known for name in names}
-    return [f"{name}: documents of {strangers}" for name, strangers in found.items() if strangers]
+    strangers_by_name = {name: set(client[DATABASE][name].distinct("org_id")) - known for name in names}
+    return [f"{name}: documents of {strangers}" for name, strangers in strangers_by_name.items() if strangers]

@@ -131,6 +131,6 @@ async def replicas(folder: Path) -> AsyncIterator[Replicas]:
     async with AsyncExitStack() as stack:
         database = await stack.enter_async_context(mongod(folder / "mongod"))
         events = await stack.enter_async_context(broker(folder / "broker.log"))
-        found = Replicas(folder, database, events)
-        stack.push_async_callback(found.end)
-        yield found
+        started = Replicas(folder, database, events)
+        stack.push_async_callback(started.end)
+        yield started

@@ -117,7 +117,7 @@ async def test_a_broker_outage_leaves_no_difference(
 
 
 async def no_difference(client: MongoClient[dict[str, Any]]) -> bool:
-    found = stored(client, "reporting", generation=serving_generation(client))
-    wrong = differences(found, contents(recount(published_snapshots(client))))
+    actual = stored(client, "reporting", generation=serving_generation(client))
+    wrong = differences(actual, contents(recount(published_snapshots(client))))
     assert not wrong, f"SEED={SEED}: {len(wrong)} differences\n" + "\n".join(wrong[:20])
     return True

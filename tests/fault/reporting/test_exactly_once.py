@@ -29,18 +29,18 @@ async def test_read_models_always_equal_a_recount(tmp_path: Path) -> None:
     print(f"RUNS={RUNS} SEED={SEED}")
     generator, chance = EventGenerator(SEED, RUNS), Random(f"{SEED} storm")
     since = monotonic()
-    async with replicas(tmp_path) as found:
-        load, storm = EventLoad(found, generator), FaultSequence(found, chance)
+    async with replicas(tmp_path) as projectors:
+        load, storm = EventLoad(projectors, generator), FaultSequence(projectors, chance)
         for _ in range(WANTED):
-            found.start()
+            projectors.start()
         async with asyncio.TaskGroup() as group:
             group.create_task(load.publish())
             group.create_task(storm.rage(load))
-        await eventually(lambda: _caught_up(found), within=600, every=0.5)
+        await eventually(lambda: _caught_up(projectors), within=600, every=0.5)
         took = monotonic() - since
-        assert await found.dead_letters() == 0
-        await found.end()
-        with found.client as client:
+        assert await projectors.dead_letters() == 0
+        await projectors.end()
+        with projectors.client as client:
             wrong, documents = compare_with_recount(client, generator)
     record(
         "F31",
@@ -58,5 +58,5 @@ async def test_read_models_always_equal_a_recount(tmp_path: Path) -> None:
     assert not wrong, f"SEED={SEED} RUNS={RUNS}: {len(wrong)} differences\n" + "\n".join(wrong[:20])
 
 
-async def _caught_up(found: Replicas) -> bool:
-    return await found.behind() == 0
+async def _caught_up(projectors: Replicas) -> bool:
+    return await projectors.behind() == 0

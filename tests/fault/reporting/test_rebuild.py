@@ -102,7 +102,7 @@ async def test_killed_jobs_are_resumed_correctly(own_stack: Stack, own_api: Api,
         await all_folded(client)
         planted = spoil(client)
         code, lines = await run_command(own_stack, "verify")
-        assert planted <= {(found["collection"], found["id"]) for found in differences(lines)}
+        assert planted <= {(difference["collection"], difference["id"]) for difference in differences(lines)}
         assert code == 1
 
         enough = asyncio.Event()
@@ -174,4 +174,4 @@ async def test_verify_and_rebuild_over_grpc(own_stack: Stack, own_world: World) 
         steps = await eventually(gone_on)
         assert steps
         assert steps[-1].phase == operations_pb2.OPERATION_PHASE_DONE
-        assert (steps[-1].differences, [found for step in steps for found in step.found]) == (0, [])
+        assert (steps[-1].differences, [difference for step in steps for difference in step.found]) == (0, [])

@@ -131,8 +131,8 @@ async def test_secrets_are_rotated(commands: Commands) -> None:
     assert f"(organisation {current().org_id}, key v1; 0 were rotated)" in complaint
     code, out, err = await rotate(f"v2={new},v1={old}")
     assert (code, json.loads(out)) == (0, {"rotated": 1}), err
-    [found] = await stored.named(["a"])
-    assert SecretCipher({"v2": NEW}).decrypt(found.value, found.org_id, found.name) == "c4nary"
+    [secret] = await stored.named(["a"])
+    assert SecretCipher({"v2": NEW}).decrypt(secret.value, secret.org_id, secret.name) == "c4nary"
     code, out, again = await rotate(f"v2={new}")
     assert (code, json.loads(out)) == (0, {"rotated": 0}), again
     assert not [text for text in ("c4nary", old, new) if text in complaint + err + again]

@@ -59,14 +59,14 @@ def identity(fact: Any) -> tuple[str, str]:
 
 def newest_events(service: Service, client: MongoClient[dict[str, Any]], org_id: str) -> dict[tuple[str, str], Any]:
     """The newest event about each thing of an organisation, from the outbox that publishes them."""
-    found: dict[tuple[str, str], Any] = {}
+    newest: dict[tuple[str, str], Any] = {}
     rows = client[service.settings.mongo_database][OUTBOX].find()
     for event in (event for row in rows for event in to_events(row) if event.type in KINDS):
         published: Any = KINDS[event.type].FromString(event.payload)
         key = identity(published)
-        if published.org_id == org_id and (key not in found or published.revision > found[key].revision):
-            found[key] = published
-    return found
+        if published.org_id == org_id and (key not in newest or published.revision > newest[key].revision):
+            newest[key] = published
+    return newest
 
 
 async def lived(service: Service) -> None:

@@ -34,8 +34,8 @@ async def messages(content: bytes, *, end: int | None = None, **fields: Any) -> 
 
 
 async def send(service: Service, files: Mapping[str, str | bytes], **fields: Any) -> tests_pb2.ImportTestsResponse:
-    found: tests_pb2.ImportTestsResponse = await service.tests.ImportTests(messages(zip_files(files), **fields))
-    return found
+    report: tests_pb2.ImportTestsResponse = await service.tests.ImportTests(messages(zip_files(files), **fields))
+    return report
 
 
 async def test_folder_becomes_tests_once(service: Service) -> None:
@@ -114,9 +114,9 @@ async def test_imports_at_the_same_time_make_each_test_once(service: Service) ->
     apps = [await made(service) for _ in range(3)]
     files = {f"{number:02}.yaml": FLOW for number in range(20)}
     imports = [send(service, files, app_id=app.id) for app in apps]
-    found = await asyncio.gather(*imports)
-    assert sum(report.created_count for report in found) == 20
-    assert sum(report.unchanged_count for report in found) == 40
+    reports = await asyncio.gather(*imports)
+    assert sum(report.created_count for report in reports) == 20
+    assert sum(report.unchanged_count for report in reports) == 40
     tests = await service.tests.ListTests(tests_pb2.ListTestsRequest(page_size=100))
     assert sorted(test.source_path for test in tests.items) == sorted(files)
     for app in apps:

@@ -39,8 +39,8 @@ def busy_archive() -> bytes:
 @pytest.mark.parametrize("platform", [Platform.ANDROID, Platform.IOS])
 async def test_the_child_reads_the_manifest(tmp_path: Path, platform: Platform) -> None:
     content = (apk if platform is Platform.ANDROID else ipa)("com.example", "1.2")
-    found = await ProcessInspector().inspect(written(tmp_path, content))
-    assert found == Inspection(package_name="com.example", version="1.2", platform=platform)
+    inspection = await ProcessInspector().inspect(written(tmp_path, content))
+    assert inspection == Inspection(package_name="com.example", version="1.2", platform=platform)
 
 
 @pytest.mark.parametrize("content", [b"name: Shop\nscreens: []\n", b"", b"P", bytes(range(256))])
@@ -51,22 +51,24 @@ async def test_what_is_no_archive_needs_no_child(tmp_path: Path, content: bytes)
 
 
 async def test_an_unreadable_artifact_is_an_error_of_its_own(tmp_path: Path) -> None:
-    found = await ProcessInspector().inspect(written(tmp_path, apk()[:100]))
-    assert isinstance(found, Inspection)
-    assert found.error is not None
+    inspection = await ProcessInspector().inspect(written(tmp_path, apk()[:100]))
+    assert isinstance(inspection, Inspection)
+    assert inspection.error is not None
 
 
 async def test_a_hostile_artifact_is_rejected(tmp_path: Path) -> None:
-    found = await ProcessInspector().inspect(written(tmp_path, archive({"../x": b""})))
-    assert found == RejectedArtifact("not a plausible app file: it has an entry whose name leads out of the archive")
+    inspection = await ProcessInspector().inspect(written(tmp_path, archive({"../x": b""})))
+    assert inspection == RejectedArtifact(
+        "not a plausible app file: it has an entry whose name leads out of the archive"
+    )
 
 
 async def test_a_child_that_takes_too_much_cpu_is_ended_without_logs(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     inspector = ProcessInspector(replace(LIMITS, cpu_seconds=0.2, wall_seconds=60))
-    found = await inspector.inspect(written(tmp_path, busy_archive()))
-    assert found == Inspection(error="the inspection failed: it takes more than 0.2 s of CPU")
+    inspection = await inspector.inspect(written(tmp_path, busy_archive()))
+    assert inspection == Inspection(error="the inspection failed: it takes more than 0.2 s of CPU")
     assert capfd.readouterr().err == ""
 
 

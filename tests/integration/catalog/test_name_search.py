@@ -25,8 +25,8 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 async def search(store: MongoStore, part: str) -> tuple[set[str], int]:
     filter = AppFilter(pattern=search_pattern(part))
-    found = await store.apps.page(filter, Page(1, 100))
-    return {app.name for app in found}, await store.apps.count(filter)
+    apps = await store.apps.page(filter, Page(1, 100))
+    return {app.name for app in apps}, await store.apps.count(filter)
 
 
 async def test_a_search_reads_what_it_finds(storage: Mongo, mongo_client: MongoClient[dict[str, Any]]) -> None:
@@ -36,9 +36,9 @@ async def test_a_search_reads_what_it_finds(storage: Mongo, mongo_client: MongoC
     database = mongo_client[storage.database.name]
     database["apps"].insert_many(rows)
     database.command("profile", 2)
-    found = [await search(store, part) for part in PARTS]
+    results = [await search(store, part) for part in PARTS]
     database.command("profile", 0)
-    assert found == [(set(FOUND), 2)] * len(PARTS)
+    assert results == [(set(FOUND), 2)] * len(PARTS)
     operations = list(database["system.profile"].find({"ns": f"{storage.database.name}.apps", "op": {"$ne": "insert"}}))
     assert len(operations) >= 2 * len(PARTS)
     assert max(operation["keysExamined"] for operation in operations) < 20

@@ -118,14 +118,14 @@ async def test_a_query_finds_its_index(
     if sort:
         query["sort"] = sort
     explained = await crowded.database.command({"explain": query, "verbosity": "queryPlanner"})
-    found = stages(explained["queryPlanner"]["winningPlan"])
-    assert [stage["indexName"] for stage in found if stage["stage"] == "IXSCAN"] == [index]
-    assert not [stage for stage in found if stage["stage"] == "SORT"]
+    plan = stages(explained["queryPlanner"]["winningPlan"])
+    assert [stage["indexName"] for stage in plan if stage["stage"] == "IXSCAN"] == [index]
+    assert not [stage for stage in plan if stage["stage"] == "SORT"]
 
 
 async def test_deleted_tests_are_found_by_their_index(crowded: Mongo) -> None:
     """Of all organisations: those whose steps are still there."""
     due = {"live": False, "swept_at": None, "deleted_at": {"$lt": datetime(2026, 1, 1, tzinfo=UTC)}}
     query = {"explain": {"find": "tests", "filter": due, "limit": 100}, "verbosity": "queryPlanner"}
-    found = stages((await crowded.database.command(query))["queryPlanner"]["winningPlan"])
-    assert [stage["indexName"] for stage in found if stage["stage"] == "IXSCAN"] == ["deleted"]
+    plan = stages((await crowded.database.command(query))["queryPlanner"]["winningPlan"])
+    assert [stage["indexName"] for stage in plan if stage["stage"] == "IXSCAN"] == ["deleted"]

@@ -27,8 +27,8 @@ class NameServer(asyncio.DatagramProtocol):
     def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
         end = data.index(b"\0", HEADER_BYTES) + 1 + 4
         kind = struct.unpack("!H", data[end - 4 : end - 2])[0]
-        found = self.addresses if kind == A else []
-        records = [struct.pack("!HHHIH4s", COMPRESSED_NAME, A, IN, 0, 4, socket.inet_aton(each)) for each in found]
+        addresses = self.addresses if kind == A else []
+        records = [struct.pack("!HHHIH4s", COMPRESSED_NAME, A, IN, 0, 4, socket.inet_aton(each)) for each in addresses]
         header = data[:2] + struct.pack("!HHHHH", ANSWER, 1, len(records), 0, 0)
         self._transport.sendto(header + data[HEADER_BYTES:end] + b"".join(records), addr)
 

@@ -195,19 +195,19 @@ class Client:
         return answer.id
 
     async def get(self, execution_id: str, **fields: Any) -> pb.Execution:
-        found: pb.Execution = await self.stub.GetExecution(
+        execution: pb.Execution = await self.stub.GetExecution(
             pb.GetExecutionRequest(execution_id=execution_id, **fields), timeout=70
         )
-        return found
+        return execution
 
     async def ended(self, execution_id: str, *, within: float = 60.0) -> pb.Execution:
         async def probe() -> pb.Execution | None:
             execution = await self.get(execution_id)
             return execution if execution.status in TERMINAL else None
 
-        found: pb.Execution | None = await eventually(probe, within=within)
-        assert found is not None
-        return found
+        last: pb.Execution | None = await eventually(probe, within=within)
+        assert last is not None
+        return last
 
     async def running(self, execution_id: str) -> None:
         """Wait until a worker has a run of the execution."""

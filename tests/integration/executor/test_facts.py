@@ -31,13 +31,13 @@ async def exported(address: str, page_size: int) -> tuple[list[Any], list[Any]]:
 
 
 async def _all(ask: Any, request: Any, page_size: int) -> list[Any]:
-    found: list[Any] = []
+    facts: list[Any] = []
     token = None
     while token != "":
         page = await ask(request(page_token=token, page_size=page_size))
         assert len(page.facts) <= page_size
-        found, token = [*found, *page.facts], page.next_page_token
-    return found
+        facts, token = [*facts, *page.facts], page.next_page_token
+    return facts
 
 
 def newest_events(client: MongoClient[dict[str, Any]], database: str) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -43,8 +43,12 @@ async def strict_pool() -> AsyncIterator[ResolverPool]:
 
 
 async def test_a_step_is_resolved(pool: ResolverPool) -> None:
-    found = await resolve(pool, request(f"<hierarchy>{BUTTON}</hierarchy>"))
-    assert (found.action, struct_to_json(found.element)["text"], len(found.candidates)) == ("tap", "Go", 1)
+    resolution = await resolve(pool, request(f"<hierarchy>{BUTTON}</hierarchy>"))
+    assert (resolution.action, struct_to_json(resolution.element)["text"], len(resolution.candidates)) == (
+        "tap",
+        "Go",
+        1,
+    )
 
 
 async def test_an_invalid_request_names_the_field(pool: ResolverPool) -> None:
@@ -56,8 +60,8 @@ async def test_an_invalid_request_names_the_field(pool: ResolverPool) -> None:
 
 async def test_long_attributes_are_shortened(pool: ResolverPool) -> None:
     long = BUTTON.replace("/>", f" x='{'y' * 50_000}'/>")
-    found = await resolve(pool, request(f"<hierarchy>{long}</hierarchy>"))
-    assert struct_to_json(found.element)["x"] == "y" * VALUE_LIMIT + "..."
+    resolution = await resolve(pool, request(f"<hierarchy>{long}</hierarchy>"))
+    assert struct_to_json(resolution.element)["x"] == "y" * VALUE_LIMIT + "..."
 
 
 HOSTILE = {
@@ -72,8 +76,8 @@ HOSTILE = {
 
 @pytest.mark.parametrize("hostile", HOSTILE.values(), ids=HOSTILE)
 async def test_a_page_that_multiplies_its_texts_is_read_within_the_limits(pool: ResolverPool, hostile: str) -> None:
-    found = await resolve(pool, request(f"<html><body><button>Go</button>{hostile}</body></html>"))
-    assert found.action == "tap"
+    resolution = await resolve(pool, request(f"<html><body><button>Go</button>{hostile}</body></html>"))
+    assert resolution.action == "tap"
 
 
 @pytest.mark.parametrize(

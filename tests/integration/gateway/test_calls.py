@@ -48,12 +48,12 @@ async def test_errors_of_services_have_their_status(
 
 
 async def test_violations_reported_by_a_service_get_their_location(client: Client, backends: FakeBackends) -> None:
-    found = [
+    violations = [
         Violation("build_config.ios_build.pinned_version", "The app has no build 9", "unknown_version"),
         Violation("test_ids[2].x", "wrong", ""),
         Violation("ci.pr_number", "too large", "custom.rule"),
     ]
-    backends.fail("StartWorkflow", InvalidArgument("no", violations=found))
+    backends.fail("StartWorkflow", InvalidArgument("no", violations=violations))
     answer = await client("POST", START, json={"workflow_id": str(uuid4())})
     assert answer.status == 422
     assert answer.json["detail"] == [

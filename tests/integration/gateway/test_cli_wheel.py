@@ -67,8 +67,8 @@ async def test_the_wheel_is_found_by_every_address_that_the_command_takes(path: 
         url = str(server.make_url(below)).rstrip("/")
         environ = {**os.environ, "MOBILETEST_URL": url + path}
         process = await asyncio.create_subprocess_exec(sys.executable, "-c", program, env=environ, stdout=PIPE)
-        found, _ = await process.communicate()
-    assert found.decode().partition("#")[0] == url + WHEEL
+        output, _ = await process.communicate()
+    assert output.decode().partition("#")[0] == url + WHEEL
 
 
 async def test_another_version_is_not_there_and_the_answer_names_the_one_that_is(gateway: App) -> None:

@@ -79,11 +79,11 @@ async def endings(tasks: dict[str, asyncio.Task[Any]]) -> dict[str, object]:
     return {name: await ends(task) for name, task in tasks.items()}
 
 
-def check(found: dict[str, object]) -> None:
+def check(answers: dict[str, object]) -> None:
     """Answers that had not begun are a 401; the others are cut, so that nobody takes them for whole."""
-    assert (found["GetExecution"], found["UploadBuild"]) == (401, 401)
+    assert (answers["GetExecution"], answers["UploadBuild"]) == (401, 401)
     for name in ("DownloadBuild", "WatchExecution"):
-        assert found[name] == 401 or issubclass(found[name], aiohttp.ClientError)  # type: ignore[arg-type]
+        assert answers[name] == 401 or issubclass(answers[name], aiohttp.ClientError)  # type: ignore[arg-type]
 
 
 async def test_a_revoked_key_ends_what_is_open(backends: FakeBackends, kafka_bootstrap: str) -> None:

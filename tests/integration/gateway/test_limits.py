@@ -109,8 +109,8 @@ async def test_the_catalog_learns_how_large_an_upload_may_be(client: Client, bac
 class TestShown:
     @pytest.fixture(autouse=True)
     def catalog(self, backends: FakeBackends, client: Client) -> None:
-        found = [types_pb2.Limit(name="api_keys", limit=5, used=2)]
-        answer = limits_pb2.GetLimitsResponse(limits=found, allowed_models=["*"])
+        limits = [types_pb2.Limit(name="api_keys", limit=5, used=2)]
+        answer = limits_pb2.GetLimitsResponse(limits=limits, allowed_models=["*"])
         backends.on("GetLimits", lambda _: answer)
 
     async def test_limits_of_all_services_are_in_one_list(self, client: Client, backends: FakeBackends) -> None:

@@ -19,8 +19,8 @@ def script_tests(backends: FakeBackends, *ids: str) -> None:
     """Script ListTests for these, in the catalog's order."""
 
     def answer(request: tests_pb2.ListTestsRequest) -> tests_pb2.ListTestsResponse:
-        found = [tests_pb2.Test(id=id_, name=f"Test {id_}") for id_ in ids if id_ in request.test_ids]
-        return tests_pb2.ListTestsResponse(items=found)
+        tests = [tests_pb2.Test(id=id_, name=f"Test {id_}") for id_ in ids if id_ in request.test_ids]
+        return tests_pb2.ListTestsResponse(items=tests)
 
     backends.on("ListTests", answer)
 

@@ -75,11 +75,11 @@ class World:
         self, operation: Operation, *, restart: bool = False, timings: RebuildTimings = QUICK
     ) -> tuple[JobState, list[Difference]]:
         """Carry the operation out; gives how it ended, and what it found."""
-        found: list[Difference] = []
+        differences: list[Difference] = []
         async with aclosing(self.job(timings).run(operation, restart=restart)) as steps:
             async for progress in steps:
-                found += progress.found
-        return progress.state, found
+                differences += progress.found
+        return progress.state, differences
 
     async def step(self, operation: Operation) -> JobState:
         """One piece of the operation, then it is interrupted."""
@@ -124,5 +124,5 @@ async def plant(world: World) -> set[tuple[str, str, str]]:
     }
 
 
-def spots(found: Iterable[Difference]) -> set[tuple[str, str, str]]:
-    return {(difference.collection, difference.id, difference.field) for difference in found}
+def spots(differences: Iterable[Difference]) -> set[tuple[str, str, str]]:
+    return {(difference.collection, difference.id, difference.field) for difference in differences}

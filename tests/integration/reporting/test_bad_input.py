@@ -78,10 +78,10 @@ async def test_poison_messages_are_dead_lettered_and_valid_ones_applied(
         await service.applied()
         assert len(service.published.ends) == 1
         assert await service.executions(desk.app_id) == len(bad)
-        found = await letters(producer)
-        assert Counter(letter.reason for letter in found) == Counter(reason for reason, _ in bad)
-        assert [letter.record.value for letter in found] == [record.value for _, record in bad]
-        assert all(letter.message and letter.group == settings.consumer_group for letter in found)
+        dead = await letters(producer)
+        assert Counter(letter.reason for letter in dead) == Counter(reason for reason, _ in bad)
+        assert [letter.record.value for letter in dead] == [record.value for _, record in bad]
+        assert all(letter.message and letter.group == settings.consumer_group for letter in dead)
     assert metrics.REGISTRY.get_sample_value("mobiletest_reporting_unknown_events_total") == skipped + 1
 
 
@@ -160,10 +160,10 @@ async def test_a_bug_costs_only_the_events_it_fails_on_until_they_are_replayed(
         await service.publish(*run_lifecycles(desk, 1))
         await service.applied()
         assert await service.executions(desk.app_id) == 12
-        found = await letters(producer)
-        assert len(found) == 3
-        assert {(letter.reason, letter.message) for letter in found} == {("HANDLER_FAILED", "KeyError: 'colour'")}
-        assert {executor.RunChanged.FromString(letter.record.value or b"").run.id for letter in found} == {run_id}
+        dead = await letters(producer)
+        assert len(dead) == 3
+        assert {(letter.reason, letter.message) for letter in dead} == {("HANDLER_FAILED", "KeyError: 'colour'")}
+        assert {executor.RunChanged.FromString(letter.record.value or b"").run.id for letter in dead} == {run_id}
         commands = CommandSettings(kafka_bootstrap=str(producer.kafka), kafka_idempotence=False)
         await replay_letters(commands, build_parser().parse_args(["replay", "--reason", "HANDLER_FAILED"]), print)
         await eventually(lambda: sees(service, desk, 13))

@@ -156,9 +156,9 @@ async def profiled(mongo: Mongo, ask: Ask, stores: Stores) -> list[dict[str, Any
     await ask(stores)
     await mongo.database.command("profile", 0)
     query = {"planSummary": {"$exists": True}, "ns": {"$not": {"$regex": r"system\.|\._"}}}
-    found: list[dict[str, Any]] = await mongo.collection("system.profile").find(query).to_list(None)
+    operations: list[dict[str, Any]] = await mongo.collection("system.profile").find(query).to_list(None)
     await mongo.collection("system.profile").drop()
-    return found
+    return operations
 
 
 def waste(case: Case, plans: list[dict[str, Any]]) -> object:
@@ -177,12 +177,12 @@ def waste(case: Case, plans: list[dict[str, Any]]) -> object:
 
 async def wasted(mongo: Mongo, stores: Stores, names: Collection[str]) -> dict[str, object]:
     """By lookup; each is asked once before, so that the generation that serves is known."""
-    found: dict[str, object] = {}
+    reasons: dict[str, object] = {}
     with bind(Caller(ORG)):
         for name in names:
             await CASES[name].ask(stores)
-            found[name] = waste(CASES[name], await profiled(mongo, CASES[name].ask, stores))
-    return {name: why for name, why in found.items() if why}
+            reasons[name] = waste(CASES[name], await profiled(mongo, CASES[name].ask, stores))
+    return {name: why for name, why in reasons.items() if why}
 
 
 async def test_lookups_examine_no_more_than_they_return(mongo: Mongo) -> None:

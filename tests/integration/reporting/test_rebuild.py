@@ -34,8 +34,8 @@ FRESH_SECONDS, DROP_AFTER = 0.2, 0.8
 
 async def test_verify_finds_no_difference_in_intact_read_models(world: World) -> None:
     await world.fold(world.made(24))
-    state, found = await world.run(Operation.VERIFY)
-    assert (state.differences, found, state.unreadable) == (0, [], 0)
+    state, differences = await world.run(Operation.VERIFY)
+    assert (state.differences, differences, state.unreadable) == (0, [], 0)
     assert await read_generations(world.mongo) == Generations(0)
     await world.assert_right()
 
@@ -43,10 +43,10 @@ async def test_verify_finds_no_difference_in_intact_read_models(world: World) ->
 async def test_verify_reports_every_difference_and_changes_nothing(world: World) -> None:
     await world.fold(world.made(24))
     planted = await plant(world)
-    state, found = await world.run(Operation.VERIFY)
-    assert spots(found) == planted
+    state, differences = await world.run(Operation.VERIFY)
+    assert spots(differences) == planted
     assert state.differences == len(planted)
-    by_spot = {difference.collection: difference for difference in found}
+    by_spot = {difference.collection: difference for difference in differences}
     assert (by_spot["cells"].serving, by_spot["cells"].recounted != "") == ("", True)
     assert int(by_spot[COUNTERS].serving) == int(by_spot[COUNTERS].recounted or 0) + 1
     assert await read_generations(world.mongo) == Generations(0)

@@ -124,8 +124,8 @@ async def test_totals_do_not_depend_on_the_batch_size(mongo: Mongo) -> None:
     await mongo.collection(COUNTERS).update_one({"_id": {"$regex": ":test:test-0$"}}, {"$inc": {"runs": 2}})
     await mongo.collection(COUNTERS).update_one({"_id": {"$regex": ":build:build-1$"}}, {"$inc": {"runs": 3}})
     for batch in (1, 7, 100_000):
-        found = await find_inconsistencies(mongo, 0, batch)
-        assert [(sum.id, int(sum.serving) - int(sum.recounted)) for sum in found] == [
+        inconsistencies = await find_inconsistencies(mongo, 0, batch)
+        assert [(sum.id, int(sum.serving) - int(sum.recounted)) for sum in inconsistencies] == [
             ("runs of tests", 2),
             ("runs of builds", 3),
             ("runs in cells", 1),

@@ -68,10 +68,10 @@ async def test_the_current_quarantine_is_shown_in_every_list(service: Service, d
     coverage = await service.reports.GetAppCoverage(pb.GetAppCoverageRequest(app_id=desk.app_id))
     runs = await service.reports.ListBuildRuns(pb.ListBuildRunsRequest(version_id=build))
     for items in (matrix.tests, coverage.items, runs.items):
-        found = {item.test_id: item for item in items}
-        assert found.keys() == {lasting, over}
-        assert found[lasting].quarantine.reason == "Waits for SHOP-1"
-        assert not found[over].HasField("quarantine")
+        by_id = {item.test_id: item for item in items}
+        assert by_id.keys() == {lasting, over}
+        assert by_id[lasting].quarantine.reason == "Waits for SHOP-1"
+        assert not by_id[over].HasField("quarantine")
     (run,) = (await service.reports.ListTestRuns(pb.ListTestRunsRequest(test_id=lasting))).items
     assert run.quarantine == matrix.tests[1].quarantine
     assert run.quarantine.until.ToDatetime() == (desk.now + timedelta(days=2)).replace(tzinfo=None)

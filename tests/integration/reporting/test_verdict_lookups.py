@@ -62,10 +62,10 @@ async def plans(mongo: Mongo) -> list[dict[str, Any]]:
         "planSummary": {"$exists": True},
         "ns": {"$not": {"$regex": "system"}},
     }
-    found: list[dict[str, Any]] = await mongo.collection("system.profile").find(query).to_list(None)
-    assert len(found) > 15
-    assert not [plan["command"] for plan in found if "COLLSCAN" in plan["planSummary"] or plan.get("hasSortStage")]
-    return found
+    operations: list[dict[str, Any]] = await mongo.collection("system.profile").find(query).to_list(None)
+    assert len(operations) > 15
+    assert not [plan["command"] for plan in operations if "COLLSCAN" in plan["planSummary"] or plan.get("hasSortStage")]
+    return operations
 
 
 @pytest.mark.parametrize(

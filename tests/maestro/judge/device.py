@@ -213,6 +213,6 @@ def _moved(screen: str, pixels: int) -> str:
         return screen
     return re.sub(
         r"\[(-?\d+),(-?\d+)\]\[(-?\d+),(-?\d+)\]",
-        lambda found: f"[{found[1]},{int(found[2]) + pixels}][{found[3]},{int(found[4]) + pixels}]",
+        lambda match: f"[{match[1]},{int(match[2]) + pixels}][{match[3]},{int(match[4]) + pixels}]",
         screen,
     )

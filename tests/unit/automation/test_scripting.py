@@ -80,8 +80,8 @@ async def test_a_script_has_a_value(engine: ScriptEngine, source: str, kind: str
         with pytest.raises(ScriptError, match=text):
             await run(engine, source, NAME="Ada", N="3")
     else:
-        found = await run(engine, source, NAME="Ada", N="3")
-        assert (found.kind, found.text) == (kind, text)
+        result = await run(engine, source, NAME="Ada", N="3")
+        assert (result.kind, result.text) == (kind, text)
 
 
 @pytest.mark.parametrize(
@@ -132,8 +132,8 @@ async def test_output_is_kept_and_other_globals_are_not(engine: ScriptEngine) ->
         engine, "output.user = {name: 'Ada'}; output.twice = n => 2 * n; globalThis.leak = 1; NAME = 'x'", NAME="a"
     )
     assert (await run(engine, "output.user.name + output.twice(4)")).text == "Ada8"
-    found = await run(engine, "typeof leak + typeof NAME")
-    assert (found.text, found.unknown_names) == ("undefinedundefined", ("leak", "NAME"))
+    result = await run(engine, "typeof leak + typeof NAME")
+    assert (result.text, result.unknown_names) == ("undefinedundefined", ("leak", "NAME"))
     assert (await run(engine, "NAME + Math", NAME="b", Math="mine")).text == "bmine"
     assert (await run(engine, "typeof Math")).text == "object"
 

@@ -41,9 +41,9 @@ CANARY = 'k4n"a&r<y'
 
 
 def secrets(**variables: str) -> SecretTexts:
-    found = SecretTexts()
-    found.add_variables(variables)
-    return found
+    texts = SecretTexts()
+    texts.add_variables(variables)
+    return texts
 
 
 SECRET = (
@@ -58,8 +58,8 @@ def test_the_value_of_a_secret_variable_is_shown_as_its_template(name: str) -> N
 
 
 def test_the_longest_secret_is_masked_first_and_two_characters_are_too_common() -> None:
-    found = secrets(PIN="1234", TOKEN="123456", OTP="12")
-    assert found.mask("123456 1234 12") == "${TOKEN} ${PIN} 12"
+    texts = secrets(PIN="1234", TOKEN="123456", OTP="12")
+    assert texts.mask("123456 1234 12") == "${TOKEN} ${PIN} 12"
 
 
 def test_texts_are_masked_in_every_spelling() -> None:
@@ -108,32 +108,32 @@ def test_the_beginning_of_a_secret_is_masked_where_a_message_was_shortened(kept:
 
 
 def test_what_a_model_was_shown_masked_can_be_put_back() -> None:
-    found = secrets(PASSWORD=CANARY)
-    found.add_typed("hunter2")
-    shown = found.mask_json({"messages": [{"content": f"Type {CANARY} and hunter2", "n": 1}]})
+    texts = secrets(PASSWORD=CANARY)
+    texts.add_typed("hunter2")
+    shown = texts.mask_json({"messages": [{"content": f"Type {CANARY} and hunter2", "n": 1}]})
     assert CANARY not in str(shown)
-    assert found.reveal_json(shown) == {"messages": [{"content": f"Type {CANARY} and hunter2", "n": 1}]}
+    assert texts.reveal_json(shown) == {"messages": [{"content": f"Type {CANARY} and hunter2", "n": 1}]}
 
 
 def test_what_is_stored_for_later_attempts_has_only_the_templates_of_variables() -> None:
-    found = secrets(PASSWORD="s3cret")
-    found.add_typed("hunter2")
-    assert found.as_template('Type "s3cret" and "hunter2"') == 'Type "${PASSWORD}" and "hunter2"'
+    texts = secrets(PASSWORD="s3cret")
+    texts.add_typed("hunter2")
+    assert texts.as_template('Type "s3cret" and "hunter2"') == 'Type "${PASSWORD}" and "hunter2"'
 
 
 def test_values_of_one_name_and_names_of_one_value_are_put_back_as_they_were() -> None:
-    found = secrets(PASSWORD="first-pw", CONFIRM_PASSWORD="first-pw")
-    found.add_variables({"PASSWORD": "second-pw"})
+    texts = secrets(PASSWORD="first-pw", CONFIRM_PASSWORD="first-pw")
+    texts.add_variables({"PASSWORD": "second-pw"})
     for text in ("type first-pw", "type second-pw"):
-        assert found.reveal_json(found.mask(text)) == text
-    assert found.mask("second-pw") == "${PASSWORD 2}"
+        assert texts.reveal_json(texts.mask(text)) == text
+    assert texts.mask("second-pw") == "${PASSWORD 2}"
 
 
 def test_a_stored_template_is_filled_with_the_present_values() -> None:
-    found = secrets(PASSWORD="first-pw")
-    stored = found.as_template('Type "first-pw"')
-    found.add_variables({"PASSWORD": "second-pw"})
-    assert (stored, found.fill_template(stored)) == ('Type "${PASSWORD}"', 'Type "second-pw"')
+    texts = secrets(PASSWORD="first-pw")
+    stored = texts.as_template('Type "first-pw"')
+    texts.add_variables({"PASSWORD": "second-pw"})
+    assert (stored, texts.fill_template(stored)) == ('Type "${PASSWORD}"', 'Type "second-pw"')
 
 
 async def attempt(platform: str, *steps: Any, **options: Any) -> tuple[AttemptResult, str]:
@@ -276,9 +276,9 @@ CUTS: dict[str, tuple[int, Callable[[str], str]]] = {
 @pytest.mark.parametrize("place", CUTS)
 def test_no_beginning_of_a_secret_is_shown_where_a_text_is_cut(place: str, kept: int) -> None:
     limit, show = CUTS[place]
-    found = secrets(PASSWORD=LONG)
-    with splitting_no_secret(found):
-        shown = found.mask(show(f"{'x' * (limit - kept)}{LONG}{'y' * 2_000}"))
+    texts = secrets(PASSWORD=LONG)
+    with splitting_no_secret(texts):
+        shown = texts.mask(show(f"{'x' * (limit - kept)}{LONG}{'y' * 2_000}"))
     assert "x" * 20 in shown
     assert "Q" not in shown
 
@@ -374,12 +374,12 @@ VALUES = (
 @example(value="50%25&amp;x")
 def test_a_secret_is_masked_however_it_is_encoded(encoding: str, value: str) -> None:
     spelled = ENCODINGS[encoding](value)
-    found = secrets(PASSWORD=value)
-    masked = found.mask(f"<{spelled}>")
+    texts = secrets(PASSWORD=value)
+    masked = texts.mask(f"<{spelled}>")
     assert "${PASSWORD}" in masked
     assert value not in masked
-    with splitting_no_secret(found):
-        assert found.mask(cut(f"{'x' * 50}{spelled}", 50 + len(spelled) // 2)).startswith("x" * 40)
+    with splitting_no_secret(texts):
+        assert texts.mask(cut(f"{'x' * 50}{spelled}", 50 + len(spelled) // 2)).startswith("x" * 40)
 
 
 def test_secrets_that_overlap_are_masked_to_their_ends() -> None:
@@ -390,10 +390,10 @@ def test_secrets_that_overlap_are_masked_to_their_ends() -> None:
 
 def test_many_secrets_take_no_long_time_to_know() -> None:
     """Patterns are compiled when a text may have the secret, and those of an attempt are bounded."""
-    found = secrets(**{f"KEY_{number}": f"aa{'!@#$%^&*()_+ é' * 5}{number}" for number in range(100)})
-    assert len([pattern for pattern, _ in found._patterns if pattern.is_compiled]) == 0
-    assert sum(pattern.reach for pattern, _ in found._patterns) < 2 * PATTERNS_REACH
-    assert "${KEY_99}" in found.mask(f"<{'!@#$%^&*()_+ é' * 5}99 aa{'!@#$%^&*()_+ é' * 5}99>")
+    texts = secrets(**{f"KEY_{number}": f"aa{'!@#$%^&*()_+ é' * 5}{number}" for number in range(100)})
+    assert len([pattern for pattern, _ in texts._patterns if pattern.is_compiled]) == 0
+    assert sum(pattern.reach for pattern, _ in texts._patterns) < 2 * PATTERNS_REACH
+    assert "${KEY_99}" in texts.mask(f"<{'!@#$%^&*()_+ é' * 5}99 aa{'!@#$%^&*()_+ é' * 5}99>")
 
 
 def test_short_secrets_are_words_in_capitals() -> None:

@@ -25,24 +25,24 @@ async def reader() -> AsyncIterator[ChildFlowReader]:
 async def test_a_child_reads_what_this_process_would(reader: ChildFlowReader) -> None:
     file = "name: Påy\ntags: [a, b]\n---\n- runFlow: f\n- 'Tap \"Go\"'\n"
     files = {"f": "- inputText: {text: 007}\n"}
-    found = await reader.read(file, files)
-    assert found == read_flow(file, files)
-    assert (found.name, found.tags, len(found.steps)) == ("Påy", ("a", "b"), 3)
-    assert await reader.read(found.steps) == found
+    flow = await reader.read(file, files)
+    assert flow == read_flow(file, files)
+    assert (flow.name, flow.tags, len(flow.steps)) == ("Påy", ("a", "b"), 3)
+    assert await reader.read(flow.steps) == flow
 
 
 @pytest.mark.parametrize("source", ["- tapOnn: x\n", "- [\n", [{"tapOnn": "x"}], [], "\ud800"], ids=repr)
 async def test_problems_are_the_same(reader: ChildFlowReader, source: Any) -> None:
-    found = await reader.read(source)
-    assert found.problems
-    assert found == read_flow(source)
+    flow = await reader.read(source)
+    assert flow.problems
+    assert flow == read_flow(source)
 
 
 async def test_notices_and_paths_of_a_workspace_come_from_the_child(reader: ChildFlowReader) -> None:
     flow, files = "owner: x\n---\n- runFlow: ../a.yaml", {"a.yaml": "- back"}
-    found = await reader.read(flow, files, "tests/b.yaml")
-    assert found == read_flow(flow, files, "tests/b.yaml")
-    assert [(each.file, each.line, each.column) for each in found.notices] == [("tests/b.yaml", 1, 1)]
+    answer = await reader.read(flow, files, "tests/b.yaml")
+    assert answer == read_flow(flow, files, "tests/b.yaml")
+    assert [(each.file, each.line, each.column) for each in answer.notices] == [("tests/b.yaml", 1, 1)]
     (problem,) = (await reader.read(flow, {}, "tests/b.yaml")).problems
     assert (problem.file, problem.line, problem.column) == ("tests/b.yaml", 3, 12)
 

@@ -64,8 +64,11 @@ def test_a_name_that_cannot_be_seen_is_refused(name: str) -> None:
         validate_name(name)
     with pytest.raises(InvalidValue, match="one that can be seen"):
         validate_tags(["ok", name])
-    (found,) = find_violations(apps_pb2.CreateAppRequest(name=name, platform="PLATFORM_IOS"))
-    assert (found.type, found.message) == ("string.visible", "String should contain a character that can be seen")
+    (violation,) = find_violations(apps_pb2.CreateAppRequest(name=name, platform="PLATFORM_IOS"))
+    assert (violation.type, violation.message) == (
+        "string.visible",
+        "String should contain a character that can be seen",
+    )
 
 
 @pytest.mark.parametrize("name", VISIBLE)

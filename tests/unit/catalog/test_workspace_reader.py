@@ -55,9 +55,9 @@ async def test_a_child_reads_what_this_process_would(tmp_path: Path) -> None:
         {"w/config.yaml": "flows: '**'", "w/a/x.yaml": FLOW, "w/a/y.yaml": "- tapOnn: x", "w/p.png": b"\xff"}
     )
     path = save(tmp_path, content)
-    found = await ChildWorkspaceReader().read(path)
-    assert found == parse_answer(answer(os.fsencode(path)))
-    assert [(flow.path, bool(flow.problems)) for flow in found.flows] == [("a/x.yaml", False), ("a/y.yaml", True)]
+    workspace = await ChildWorkspaceReader().read(path)
+    assert workspace == parse_answer(answer(os.fsencode(path)))
+    assert [(flow.path, bool(flow.problems)) for flow in workspace.flows] == [("a/x.yaml", False), ("a/y.yaml", True)]
 
 
 async def test_a_child_reads_the_pictures_that_flows_need(tmp_path: Path) -> None:
@@ -80,8 +80,8 @@ def test_picture_that_is_damaged_refuses_the_archive(tmp_path: Path) -> None:
         packed.writestr("a.yaml", "- addMedia: [p.png]\n")
         packed.writestr("p.png", PNG)
     damaged = archive.getvalue().replace(PNG, PNG[:-1] + b"!", 1)
-    found = json.loads(answer(os.fsencode(save(tmp_path, damaged))))
-    assert "not a readable zip archive: Bad CRC-32" in found["message"]
+    error = json.loads(answer(os.fsencode(save(tmp_path, damaged))))
+    assert "not a readable zip archive: Bad CRC-32" in error["message"]
 
 
 async def test_what_takes_too_much_is_invalid(tmp_path: Path) -> None:
@@ -168,8 +168,8 @@ def test_paths_are_unique(tmp_path: Path) -> None:
 
 
 def read(folder: Path, files: Mapping[str, str | bytes]) -> dict[str, str]:
-    with open_archive(str(save(folder, zip_files(files)))) as found:
-        return dict(found.texts)
+    with open_archive(str(save(folder, zip_files(files)))) as workspace:
+        return dict(workspace.texts)
 
 
 def test_what_systems_add_is_left_out(tmp_path: Path) -> None:
@@ -189,8 +189,8 @@ def test_names_of_other_letters(tmp_path: Path) -> None:
         unmarked[unmarked.index(mark) + flags + 1] = 0
     apart = zip_files({unicodedata.normalize("NFD", "žluťoučký.yaml"): FLOW})
     for each in (content, bytes(unmarked), apart):
-        with open_archive(str(save(tmp_path, each))) as found:
-            assert list(found.texts) == ["žluťoučký.yaml"]
+        with open_archive(str(save(tmp_path, each))) as workspace:
+            assert list(workspace.texts) == ["žluťoučký.yaml"]
 
 
 @pytest.mark.parametrize(("offset", "value"), [(8, 0x20), (8, 0x40), (6, 99)])

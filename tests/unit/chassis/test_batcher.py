@@ -72,9 +72,9 @@ async def test_the_first_read_starts_at_once_and_the_rest_form_a_batch(
     await settle()
     assert store.calls == [["a"]]
     store.gate.set()
-    found = [await batch.results(1) for batch in joined]
+    results_by_caller = [await batch.results(1) for batch in joined]
     assert store.calls == [["a"], ["b", "c", "d", "e", "f"]]
-    assert [results[key] for results, key in zip(found, "abcdef", strict=True)] == list("ABCDEF")
+    assert [results[key] for results, key in zip(results_by_caller, "abcdef", strict=True)] == list("ABCDEF")
 
 
 async def test_a_slow_call_delays_the_next_for_a_while_and_calls_are_bounded(store: Store) -> None:

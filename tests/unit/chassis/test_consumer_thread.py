@@ -20,17 +20,17 @@ def threaded(bench: Bench) -> ConsumerThread:
 
 
 async def test_events_are_handled_on_another_thread() -> None:
-    bench, found = Bench(records("a", "b")), set[int]()
+    bench, threads = Bench(records("a", "b")), set[int]()
 
     async def handle(events: list[Event]) -> None:
-        found.add(threading.get_ident())
+        threads.add(threading.get_ident())
         bench.batches.append([event.id for event in events])
 
     bench.handler = handle
     await threaded(bench).run()
     assert bench.batches == [["a", "b"]]
     assert bench.member.committed == [0, 1]
-    assert threading.get_ident() not in found
+    assert threading.get_ident() not in threads
 
 
 async def test_a_consumer_that_is_stopped_before_it_is_opened_consumes_nothing() -> None:

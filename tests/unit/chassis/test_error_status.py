@@ -42,9 +42,9 @@ def rpc_error(code: grpc.StatusCode, error: DomainError | None = None) -> grpc.a
 
 
 def test_an_absent_service_is_unavailable_with_retry_after() -> None:
-    found = error_status.to_domain_error(rpc_error(grpc.StatusCode.UNAVAILABLE))
-    assert isinstance(found, errors.Unavailable)
-    assert found.retry_after == 1.0
+    domain_error = error_status.to_domain_error(rpc_error(grpc.StatusCode.UNAVAILABLE))
+    assert isinstance(domain_error, errors.Unavailable)
+    assert domain_error.retry_after == 1.0
 
 
 def test_a_refused_service_token_is_an_internal_error() -> None:

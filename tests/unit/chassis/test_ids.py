@@ -15,9 +15,9 @@ def test_ids_are_random_without_an_idempotency_key() -> None:
 
 
 def test_random_ids_are_uuids_of_version_4() -> None:
-    found = [UUID(random_id()) for _ in range(50)]
-    assert {(each.version, each.variant) for each in found} == {(4, RFC_4122)}
-    assert len(set(found)) == 50
+    uuids = [UUID(random_id()) for _ in range(50)]
+    assert {(each.version, each.variant) for each in uuids} == {(4, RFC_4122)}
+    assert len(set(uuids)) == 50
 
 
 def test_a_repeated_key_derives_the_same_ids() -> None:

@@ -12,14 +12,14 @@ from tests.eventually import eventually
 
 
 async def test_the_work_runs_on_another_thread_and_loop() -> None:
-    found: list[object] = []
+    thread_and_loop: list[object] = []
 
     async def work() -> None:
-        found.extend((threading.current_thread(), asyncio.get_running_loop()))
+        thread_and_loop.extend((threading.current_thread(), asyncio.get_running_loop()))
 
     await LoopThread("work", work).run()
-    assert found[0] is not threading.current_thread()
-    assert found[1] is not asyncio.get_running_loop()
+    assert thread_and_loop[0] is not threading.current_thread()
+    assert thread_and_loop[1] is not asyncio.get_running_loop()
 
 
 async def test_an_error_of_the_work_is_raised() -> None:

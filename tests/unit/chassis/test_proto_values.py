@@ -75,8 +75,8 @@ def test_json_becomes_what_protobuf_itself_makes_of_it() -> None:
 
 @pytest.mark.parametrize(("number", "kind"), [(3.0, int), (2.0**53, float), (1e300, float), (0.5, float)])
 def test_a_whole_number_is_an_int_where_doubles_are_exact(number: float, kind: type) -> None:
-    found = value_to_json(Value(number_value=number))
-    assert (found, type(found)) == (number, kind)
+    value = value_to_json(Value(number_value=number))
+    assert (value, type(value)) == (number, kind)
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
@@ -90,9 +90,9 @@ def test_an_unset_value_is_null() -> None:
 
 
 def test_spellings_are_those_of_the_options() -> None:
-    found = enum_spellings(execution_pb2.ExecutionStatus.DESCRIPTOR)
-    assert found[execution_pb2.EXECUTION_STATUS_QUEUED] == "queued"
-    assert execution_pb2.EXECUTION_STATUS_UNSPECIFIED not in found
+    spellings = enum_spellings(execution_pb2.ExecutionStatus.DESCRIPTOR)
+    assert spellings[execution_pb2.EXECUTION_STATUS_QUEUED] == "queued"
+    assert execution_pb2.EXECUTION_STATUS_UNSPECIFIED not in spellings
 
 
 @pytest.mark.parametrize("member", [None, *Platform])

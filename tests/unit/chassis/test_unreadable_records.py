@@ -80,14 +80,14 @@ class FakeConsumer:
 
 def readable(batches: Sequence[Batch]) -> set[int]:
     """Offsets before the first fault of each batch."""
-    found: set[int] = set()
+    offsets: set[int] = set()
     base = 0
     for kinds, corrupt in batches:
         whole = [] if corrupt else list(kinds)
         until = whole.index(NO_TEXT) if NO_TEXT in whole else len(whole)
-        found |= set(range(base, base + until))
+        offsets |= set(range(base, base + until))
         base += len(kinds)
-    return found
+    return offsets
 
 
 BATCHES = st.lists(
@@ -103,8 +103,8 @@ def test_readable_records_are_kept_and_unreadable_ones_reported(batches: list[Ba
     consumer = FakeConsumer([*batches, ([GOOD], False)])
     read: list[int] = []
     named: list[int] = []
-    while found := asyncio.run(skip_unreadable(consumer, {PLACE: consumer.sought})):
-        *before, gap = found[PLACE]
+    while gaps := asyncio.run(skip_unreadable(consumer, {PLACE: consumer.sought})):
+        *before, gap = gaps[PLACE]
         read += [record.offset for record in before]
         named += range(gap.first, gap.offset + 1)
         assert consumer.sought == gap.offset + 1

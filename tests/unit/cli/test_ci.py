@@ -36,10 +36,10 @@ def test_headers_of_each_system(case: Case, tmp_path: Path) -> None:
         event = tmp_path / "event.json"
         event.write_text(json.dumps(case.event))
         environ["GITHUB_EVENT_PATH"] = str(event)
-    found = ci.detect(environ)
+    attribution = ci.detect(environ)
     expected = case.headers | ({"Base-Branch": case.base} if case.base else {})
-    assert ci.headers(found) == {f"X-CI-{name}": value for name, value in expected.items()}
-    gateway_reads(ci.headers(found))
+    assert ci.headers(attribution) == {f"X-CI-{name}": value for name, value in expected.items()}
+    gateway_reads(ci.headers(attribution))
 
 
 def test_teamcity_names_the_change_in_its_properties_files(tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ def test_teamcity_names_the_change_in_its_properties_files(tmp_path: Path) -> No
     )
     build = tmp_path / "build.properties"
     build.write_text(f"teamcity.configuration.properties.file={configuration}\n")
-    found = ci.detect(
+    attribution = ci.detect(
         {
             "TEAMCITY_VERSION": "2026.1",
             "TEAMCITY_BUILD_PROPERTIES_FILE": str(build),
@@ -64,7 +64,7 @@ def test_teamcity_names_the_change_in_its_properties_files(tmp_path: Path) -> No
             "BUILD_VCS_NUMBER": SHA,
         }
     )
-    assert found == ci.Attribution(
+    assert attribution == ci.Attribution(
         "teamcity", SHA, "payé", 12, "https://teamcity.example.com/build/9001", "9001", "team/app", "main"
     )
 
@@ -99,8 +99,13 @@ def test_teamcity_without_its_properties_file(tmp_path: Path) -> None:
 def test_a_broken_event_file_leaves_what_the_variables_say(content: bytes, tmp_path: Path) -> None:
     event = tmp_path / "event.json"
     event.write_bytes(content)
-    found = ci.detect(GITHUB_PULL | {"GITHUB_EVENT_PATH": str(event)})
-    assert (found.branch, found.pr_number, found.base_branch, found.commit_sha) == ("pay", 12, "release/2", None)
+    attribution = ci.detect(GITHUB_PULL | {"GITHUB_EVENT_PATH": str(event)})
+    assert (attribution.branch, attribution.pr_number, attribution.base_branch, attribution.commit_sha) == (
+        "pay",
+        12,
+        "release/2",
+        None,
+    )
 
 
 def test_an_unreadable_event_file_stops_nothing(tmp_path: Path) -> None:

@@ -389,8 +389,8 @@ def test_main_that_was_moved_to_the_commit_of_a_branch_is_that_branch(checkouts:
     moved = checkouts.origin.clone("moved", "fix/pay")
     git(moved, "checkout", "-q", "-B", "main")
     environ = JENKINS | pairs(f"GIT_BRANCH=origin/main GIT_COMMIT={checkouts.origin.main}")
-    found = ci.detect(environ, moved)
-    assert (found.commit_sha, found.branch) == (checkouts.origin.pay, "fix/pay")
+    attribution = ci.detect(environ, moved)
+    assert (attribution.commit_sha, attribution.branch) == (checkouts.origin.pay, "fix/pay")
 
 
 @pytest.mark.parametrize("how", ["--no-commit", "--squash"])
@@ -399,8 +399,8 @@ def test_main_with_files_of_a_merge_that_is_not_committed_is_of_no_branch(checko
     git(folder, "checkout", "-q", "-B", "main")
     git(folder, "merge", "-q", how, "origin/fix/pay")
     for environ in ({"CI": "true"}, JENKINS | pairs(f"GIT_BRANCH=origin/main GIT_COMMIT={checkouts.origin.other}")):
-        found = ci.detect(environ, folder)
-        assert (found.commit_sha, found.branch) == (None, None)
+        attribution = ci.detect(environ, folder)
+        assert (attribution.commit_sha, attribution.branch) == (None, None)
     on_branch = JENKINS | pairs(f"GIT_BRANCH=origin/other GIT_COMMIT={checkouts.origin.other}")
     assert ci.detect(on_branch, folder).branch == "other"
 

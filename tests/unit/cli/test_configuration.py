@@ -13,10 +13,10 @@ ENVIRONMENT = {"MOBILETEST_URL": "https://env.example", "MOBILETEST_API_KEY": "m
 
 @pytest.fixture
 def profiles(tmp_path: Path) -> Profiles:
-    found = Profiles(tmp_path / "config" / "profiles.json")
-    found.write("default", "https://home.example", "mt_home")
-    found.write("work", "https://work.example", "mt_work")
-    return found
+    stored = Profiles(tmp_path / "config" / "profiles.json")
+    stored.write("default", "https://home.example", "mt_home")
+    stored.write("work", "https://work.example", "mt_work")
+    return stored
 
 
 def test_flags_precede_the_environment_and_that_the_profile(profiles: Profiles) -> None:

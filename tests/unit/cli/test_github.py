@@ -24,21 +24,21 @@ class Command(NamedTuple):
 
 
 def unescape(text: str) -> str:
-    return re.sub("%(0D|0A|3A|2C|25)", lambda found: chr(int(found[1], 16)), text)
+    return re.sub("%(0D|0A|3A|2C|25)", lambda match: chr(int(match[1], 16)), text)
 
 
 def read(line: str) -> Command:
     """A command as the runner parses a line of output."""
     assert "\n" not in line
     assert "\r" not in line
-    found = re.fullmatch(r"::(\w+) (.*?)::(.*)", line)
-    assert found is not None
-    pairs = (pair.split("=", 1) for pair in found[2].split(","))
-    return Command(found[1], {name: unescape(value) for name, value in pairs}, unescape(found[3]))
+    match = re.fullmatch(r"::(\w+) (.*?)::(.*)", line)
+    assert match is not None
+    pairs = (pair.split("=", 1) for pair in match[2].split(","))
+    return Command(match[1], {name: unescape(value) for name, value in pairs}, unescape(match[3]))
 
 
-def commands(found: Report) -> list[Command]:
-    return [read(str(command)) for command in annotate(found)]
+def commands(shown: Report) -> list[Command]:
+    return [read(str(command)) for command in annotate(shown)]
 
 
 def test_nothing_is_said_about_runs_that_passed_or_have_not_ended() -> None:
@@ -47,8 +47,8 @@ def test_nothing_is_said_about_runs_that_passed_or_have_not_ended() -> None:
 
 def test_a_failure_is_an_error_at_the_flow_file() -> None:
     pay = failed()
-    found = replace(report(pay), paths={pay["test_id"]: ".maestro/pay.yaml"})
-    assert commands(found) == [
+    shown = replace(report(pay), paths={pay["test_id"]: ".maestro/pay.yaml"})
+    assert commands(shown) == [
         Command(
             "error", {"file": ".maestro/pay.yaml", "title": "Pay failed"}, f"No button\n{LINK}/runs/{run_id('Pay')}"
         )
@@ -72,9 +72,9 @@ def test_a_failure_is_an_error_at_its_step_in_the_innermost_file_that_is_here(
         (tmp_path / path).write_text("")
     pay = failed_at("shared/pay.yaml:12:3", "main.yaml:4:5")
     paths = {pay["test_id"]: "e2e/main.yaml"}
-    found = replace(report(pay), paths=paths, display_path=lambda path: f"e2e/{path}")
+    shown = replace(report(pay), paths=paths, display_path=lambda path: f"e2e/{path}")
     message = f"e2e/shared/pay.yaml:12:3: No button\n  run from e2e/main.yaml:4:5\n{LINK}/runs/{pay['id']}"
-    assert commands(found) == [Command("error", {**at, "title": "Pay failed"}, message)]
+    assert commands(shown) == [Command("error", {**at, "title": "Pay failed"}, message)]
 
 
 def test_files_are_named_from_the_root_of_the_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,8 +94,8 @@ def test_runs_without_a_verdict_are_errors() -> None:
 
 def test_failures_that_do_not_block_are_warnings_with_the_gates_reason() -> None:
     pay, search = failed(), failed("Search")
-    found = report(pay, search, reasons=[reason(pay, "known_on_base"), reason(search, "newly_broken")])
-    assert [(each.kind, each.message.splitlines()[1]) for each in commands(found)] == [
+    shown = report(pay, search, reasons=[reason(pay, "known_on_base"), reason(search, "newly_broken")])
+    assert [(each.kind, each.message.splitlines()[1]) for each in commands(shown)] == [
         ("error", "It is newly_broken."),
         ("warning", "It is known_on_base."),
     ]
@@ -104,16 +104,16 @@ def test_failures_that_do_not_block_are_warnings_with_the_gates_reason() -> None
 @pytest.mark.parametrize("text", ["a: b, c", "50% of 100%", "%0A", "end::error::x", "title=x,file=y", "größe 🚀"])
 def test_text_of_users_does_not_end_the_command(text: str) -> None:
     run = failed(text, text)
-    found = replace(report(run), paths={run["test_id"]: f"flows/{text}.yaml"})
-    assert commands(found) == [
+    shown = replace(report(run), paths={run["test_id"]: f"flows/{text}.yaml"})
+    assert commands(shown) == [
         Command("error", {"file": f"flows/{text}.yaml", "title": f"{text} failed"}, f"{text}\n{LINK}/runs/{run['id']}")
     ]
 
 
 def test_line_breaks_in_names_do_not_begin_a_command() -> None:
     run = failed("one\r\n::error::two")
-    found = replace(report(run, reasons=[reason(run, "flaky", detail="x\r\n::stop-commands::y")]), paths={})
-    (command,) = commands(found)
+    shown = replace(report(run, reasons=[reason(run, "flaky", detail="x\r\n::stop-commands::y")]), paths={})
+    (command,) = commands(shown)
     assert command.properties["title"] == "one\n\\::error::two failed"
     assert command.message == f"No button\nx\n\\::stop-commands::y\n{LINK}/runs/{run['id']}"
 
@@ -125,21 +125,21 @@ def test_text_that_is_not_unicode_can_be_printed() -> None:
 def test_ten_of_each_kind_and_a_notice_with_the_rest() -> None:
     errors, warnings = [failed(f"e{n}") for n in range(13)], [failed(f"w{n}") for n in range(11)]
     assert [each.kind for each in commands(report(*errors[:10]))] == ["error"] * 10
-    found = report(*errors, *warnings, reasons=[reason(run, "flaky") for run in warnings])
-    said = commands(found)
+    shown = report(*errors, *warnings, reasons=[reason(run, "flaky") for run in warnings])
+    said = commands(shown)
     assert [each.kind for each in said] == ["error"] * 10 + ["warning"] * 10 + ["notice"]
     assert said[-1] == Command("notice", {"title": "mobiletest"}, f"3 more errors and 1 more warning: {LINK}")
 
 
 def test_the_summary_begins_a_file_or_is_appended(tmp_path: Path) -> None:
-    file, found = tmp_path / "summary.md", report(failed())
+    file, shown = tmp_path / "summary.md", report(failed())
     for before in ("", "# Build\n\n"):
         file.write_text(before.removesuffix("\n"))
-        assert write_summary(found, {"GITHUB_STEP_SUMMARY": str(file)}) is None
-        assert file.read_text() == f"{before}{render_markdown(found)}"
+        assert write_summary(shown, {"GITHUB_STEP_SUMMARY": str(file)}) is None
+        assert file.read_text() == f"{before}{render_markdown(shown)}"
         file.unlink()
-    assert write_summary(found, {"GITHUB_STEP_SUMMARY": str(file)}) is None
-    assert file.read_text() == render_markdown(found)
+    assert write_summary(shown, {"GITHUB_STEP_SUMMARY": str(file)}) is None
+    assert file.read_text() == render_markdown(shown)
 
 
 @pytest.mark.parametrize("environ", [{}, {"GITHUB_STEP_SUMMARY": ""}])

@@ -145,12 +145,12 @@ def test_a_testcase_names_the_file_of_its_flow(monkeypatch: pytest.MonkeyPatch, 
     """Relative to the working directory, or to the checkout where the CI system names it."""
     run = new_run()
     run = replace(run, target=replace(run.target, source_path="login.yaml"))
-    found = replace(report(failed()), paths={run.target.test_id: "flows/login.yaml"})
+    shown = replace(report(failed()), paths={run.target.test_id: "flows/login.yaml"})
     for root, expected in (("", "flows/login.yaml"), (str(tmp_path), "app/flows/login.yaml")):
         (tmp_path / "app").mkdir(exist_ok=True)
         monkeypatch.chdir(tmp_path / "app")
         monkeypatch.setenv("CI_PROJECT_DIR", root)
-        document = complete(rendered(run), found)
+        document = complete(rendered(run), shown)
         (case,) = cases(document)
         assert (case.get("file"), case.get("line"), properties(case)["file"]) == (expected, "1", expected)
         SCHEMA.assertValid(etree.fromstring(strict(document)))
@@ -165,10 +165,10 @@ def test_positions_of_failures_have_the_paths_of_the_files_here() -> None:
     run = finish(lifecycle.claim(finish(claimed_run(retries=1), result), "worker-2", later(2), LIMITS), result)
     run = replace(run, target=replace(run.target, source_path="main.yaml"))
     sample = failed_at("pay.yaml:12:3", "main.yaml:4:5", test_id=run.target.test_id, id=run.id)
-    found = replace(
+    shown = replace(
         report(sample), paths={run.target.test_id: "e2e/main.yaml"}, display_path=lambda path: f"e2e/{path}"
     )
-    (case,) = cases(complete(rendered(run), found))
+    (case,) = cases(complete(rendered(run), shown))
     expected = "e2e/pay.yaml:12:3: pay.yaml:12:3: gone\n  run from e2e/main.yaml:4:5\n\nattempt "
     assert (case.get("file"), case.get("line")) == ("e2e/main.yaml", "4")
     for path in ("failure", "rerunFailure/stackTrace"):
@@ -178,14 +178,14 @@ def test_positions_of_failures_have_the_paths_of_the_files_here() -> None:
 def test_other_tests_are_not_in_quarantine() -> None:
     document = rendered(finish(claimed_run(retries=0), failing()))
     other = failed("Other")
-    found = report(other, reasons=[reason(other, "quarantined", quarantine={"reason": "x"})])
-    assert "quarantine" not in properties(cases(complete(document, found))[0])
+    shown = report(other, reasons=[reason(other, "quarantined", quarantine={"reason": "x"})])
+    assert "quarantine" not in properties(cases(complete(document, shown))[0])
 
 
-@pytest.mark.parametrize("found", [report(failed()), report(failed(), reasons=[reason(failed(), "flaky")])])
-def test_a_document_without_quarantine_is_unchanged(found: Report) -> None:
+@pytest.mark.parametrize("shown", [report(failed()), report(failed(), reasons=[reason(failed(), "flaky")])])
+def test_a_document_without_quarantine_is_unchanged(shown: Report) -> None:
     document = rendered(*all_kinds())
-    assert complete(document, found) == document
+    assert complete(document, shown) == document
 
 
 def test_documents_are_ascii_without_a_declaration() -> None:

@@ -28,8 +28,8 @@ class FakeApps:
 
 
 def app_of(package: str | None, platform: str = "Android", **apps: Sequence[str | None]) -> str | None:
-    found = app_of_file(cast("Api", FakeApps(apps)), FILE, platform, package)
-    return found["name"] if found else None
+    app = app_of_file(cast("Api", FakeApps(apps)), FILE, platform, package)
+    return app["name"] if app else None
 
 
 SHOP, BANK = ("com.shop.beta", "com.shop"), ("com.bank",)

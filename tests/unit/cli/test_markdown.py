@@ -46,8 +46,8 @@ def rows(markdown: str) -> list[list[str]]:
 
 def section(markdown: str, title: str) -> list[str]:
     """The items of a section; [] if it is absent."""
-    found = re.search(rf"^### {title}\n\n((?:- .*\n)+)", markdown, re.MULTILINE)
-    return [shown(line[2:]).strip() for line in found[1].splitlines()] if found else []
+    match = re.search(rf"^### {title}\n\n((?:- .*\n)+)", markdown, re.MULTILINE)
+    return [shown(line[2:]).strip() for line in match[1].splitlines()] if match else []
 
 
 def test_heading_and_link() -> None:
@@ -100,8 +100,8 @@ def test_a_reason_begins_with_where_the_step_is_written() -> None:
     """With the path here of a file that was sent from here, else with that in its workspace."""
     sent, stored = failed_at("pay.yaml:12:3", "main.yaml:4:5"), failed_at("pay.yaml:2:3", name="Stored")
     paths = {sent["test_id"]: "e2e/main.yaml"}
-    found = replace(report(sent, stored), paths=paths, display_path=lambda path: f"e2e/{path}")
-    reasons = [row[5] for row in rows(render_markdown(found))[1:]]
+    complete = replace(report(sent, stored), paths=paths, display_path=lambda path: f"e2e/{path}")
+    reasons = [row[5] for row in rows(render_markdown(complete))[1:]]
     assert reasons == ["e2e/pay.yaml:12:3: No button", "pay.yaml:2:3: No button"]
 
 
@@ -157,10 +157,10 @@ def test_failures_that_block_are_in_the_group_of_their_rule(rule: str, title: st
 def test_newly_broken_tests_name_build_and_commits() -> None:
     pay, search = failed(), failed("Search")
     breakage = {"first_failing": {"version": "1.2.0-pr7"}, "last_passing": None, "commit_range": "9be07a1..c0a41f6"}
-    found = report(
+    complete = report(
         pay, search, reasons=[reason(pay, "newly_broken", breakage=breakage), reason(search, "newly_broken")]
     )
-    assert section(render_markdown(found), "Newly broken") == [
+    assert section(render_markdown(complete), "Newly broken") == [
         "Pay: It is newly_broken. Since build 1.2.0-pr7. Commits: 9be07a1..c0a41f6",
         "Search: It is newly_broken.",
     ]

@@ -209,14 +209,14 @@ def test_files_of_results_act_on_nothing(name: str, text: str) -> None:
     run, retried = failed(name, text, **fields), passed(f"{name} 2", attempt(text), attempt())
     breakage = {"first_failing": {"version": text}, "last_passing": None, "commit_range": text}
     why = [reason(run, "newly_broken", detail=text, breakage=breakage), reason(retried, "flaky", detail=text)]
-    found = report(run, retried, reasons=why, workflow_name=name)
-    assert found.gate is not None
-    found.gate["summary"] = text
-    execution: Any = {**found.execution, "status": text, "success": None}
-    found = replace(found, execution=execution)
-    for written in (render_markdown(found), render_empty(name, text)):
+    shown = report(run, retried, reasons=why, workflow_name=name)
+    assert shown.gate is not None
+    shown.gate["summary"] = text
+    execution: Any = {**shown.execution, "status": text, "success": None}
+    shown = replace(shown, execution=execution)
+    for written in (render_markdown(shown), render_empty(name, text)):
         assert (list(commands(written)), controls(written)) == ([], set())
-    for command in github.annotate(found):
+    for command in github.annotate(shown):
         assert (len(str(command).splitlines()), controls(str(command))) == (1, set())
 
 

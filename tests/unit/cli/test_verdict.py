@@ -19,7 +19,7 @@ def gate(result: str, *reasons: tuple[str, bool]) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("found", "code"),
+    ("runs", "code"),
     [
         (execution(passed=2), OK),
         (execution(passed=1, failed=1), FAILED),
@@ -31,8 +31,8 @@ def gate(result: str, *reasons: tuple[str, bool]) -> Any:
         ({"status": "failed", "counts": None}, NO_VERDICT),
     ],
 )
-def test_without_a_gate_every_run_has_to_pass(found: Any, code: int) -> None:
-    assert exit_code(found, None) == code
+def test_without_a_gate_every_run_has_to_pass(runs: Any, code: int) -> None:
+    assert exit_code(runs, None) == code
 
 
 @pytest.mark.parametrize(

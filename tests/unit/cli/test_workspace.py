@@ -185,8 +185,8 @@ def imported(workspace: Workspace, folder: Path) -> dict[str, list[str]]:
     """The messages about each flow that the server makes of the files as they are sent."""
     archive = folder / "sent.zip"
     archive.write_bytes(workspace.archive)
-    found = read_workspace(str(archive))
-    return {path: [problem[3] for problem in problems] for path, _, _, _, _, problems, _ in found["flows"]}
+    contents = read_workspace(str(archive))
+    return {path: [problem[3] for problem in problems] for path, _, _, _, _, problems, _ in contents["flows"]}
 
 
 def test_flow_in_a_folder_below_is_run_alone(tmp_path: Path) -> None:
@@ -317,10 +317,10 @@ def test_archive_that_is_too_large_is_refused(tmp_path: Path) -> None:
 
 def test_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     write(tmp_path, {"a.yaml": FLOW, "p.png": PNG})
-    found, workspace = search(tmp_path), find_files([tmp_path])
+    files, workspace = search(tmp_path), find_files([tmp_path])
     (tmp_path / "a.yaml").unlink()
     with pytest.raises(CliError, match=r"a\.yaml: cannot be read: No such file"):
-        Workspace(tmp_path, found)
+        Workspace(tmp_path, files)
     write(tmp_path, {"a.yaml": FLOW})
     (tmp_path / "p.png").unlink()
     with pytest.raises(CliError, match=r"p\.png: cannot be read: No such file"):

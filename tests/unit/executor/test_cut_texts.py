@@ -105,16 +105,16 @@ def test_json_from_outside_is_read_by_one_function() -> None:
 
 def test_no_text_of_an_attempt_is_cut_but_by_functions_that_split_no_secret() -> None:
     """Use `cut`, `cut_beginning` or `shorten` of mobiletest_automation.flows.texts; what is no text is listed above."""
-    found: dict[str, set[str]] = {}
+    slices_by_file: dict[str, set[str]] = {}
     for place in OF_ATTEMPTS:
         path = ROOT / place
         for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
             if file.parent.name == "app_files":
                 continue  # read before there is an attempt
             if slices := set(cuts(file.read_text())):
-                found[str(file.relative_to(ROOT)).replace("/mobiletest_automation", "")] = slices
+                slices_by_file[str(file.relative_to(ROOT)).replace("/mobiletest_automation", "")] = slices
     listed: dict[str, set[str]] = {}
     for table in (NO_TEXTS, SHOWN_TO_NOBODY, MASKED_BEFORE, ERASED_BY_THE_TEST):
         for name, slices in table.items():
             listed[name] = listed.get(name, set()) | slices
-    assert found == listed
+    assert slices_by_file == listed

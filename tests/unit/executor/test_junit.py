@@ -34,9 +34,9 @@ def rendered(*runs: Run) -> ElementTree.Element:
 
 
 def case(run: Run) -> ElementTree.Element:
-    found = rendered(run).find("testsuite/testcase")
-    assert found is not None
-    return found
+    element = rendered(run).find("testsuite/testcase")
+    assert element is not None
+    return element
 
 
 def every_kind_of_run() -> list[Run]:
@@ -107,8 +107,8 @@ def test_properties_of_the_flow_are_properties_of_the_testcase() -> None:
     """Beside those of the service, whose names they do not take."""
     run = new_run()
     run = replace(run, target=replace(run.target, properties=(("team", "<checkout>"), ("run_id", "other"))))
-    found = {each.get("name"): each.get("value") for each in case(run).iterfind("properties/property")}
-    assert (found["team"], found["run_id"]) == ("<checkout>", run.id)
+    values = {each.get("name"): each.get("value") for each in case(run).iterfind("properties/property")}
+    assert (values["team"], values["run_id"]) == ("<checkout>", run.id)
 
 
 def test_one_testcase_per_run_with_totals() -> None:
@@ -126,9 +126,9 @@ def test_one_testcase_per_run_with_totals() -> None:
 def test_junitparser_reads_the_same_results() -> None:
     runs = every_kind_of_run()
     [suite] = JUnitXml.fromstring(junit.render(execution_of(*runs), runs).decode())
-    cases = [TestCase.fromelem(found) for found in suite]
-    assert [found.is_passed for found in cases] == [True, True, False, True, True, False, False, False]
-    reruns = [[type(said).__name__ for said in found.interim_result] for found in cases]
+    cases = [TestCase.fromelem(case) for case in suite]
+    assert [case.is_passed for case in cases] == [True, True, False, True, True, False, False, False]
+    reruns = [[type(said).__name__ for said in case.interim_result] for case in cases]
     assert reruns[1:4] == [["FlakyFailure"], ["RerunFailure", "RerunError"], ["FlakyFailure", "FlakyError"]]
 
 

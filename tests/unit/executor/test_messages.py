@@ -141,9 +141,9 @@ def test_absent_fields_of_a_resolution_are_none() -> None:
             resolution_pb2.PlannedRun(test_id="u", test_name="Log out", config_error="Attach it."),
         ],
     )
-    found = resolved_runs(proto)
-    assert (found.workflow_id, found.max_parallel, len(found.plans)) == ("w", None, 2)
-    made, wrong = found.plans
+    resolved = resolved_runs(proto)
+    assert (resolved.workflow_id, resolved.max_parallel, len(resolved.plans)) == ("w", None, 2)
+    made, wrong = resolved.plans
     assert (made.target.platform, made.target.app_id, made.target.build_id) == (Platform.ANDROID, "a", "b")
     assert made.target.build_uploaded_at == datetime(1970, 1, 1, tzinfo=UTC)
     assert (made.static_url, made.system_prompt, made.timeout_seconds) == ("https://shop.example", None, 60)

@@ -35,8 +35,8 @@ def secrets_of(values: Sequence[str]) -> SecretTexts:
 
 def places(text: str, values: Sequence[str]) -> Iterator[tuple[int, int]]:
     for value in values:
-        for found in re.finditer(f"(?={re.escape(value)})", text):
-            yield found.start(), found.start() + len(value)
+        for match in re.finditer(f"(?={re.escape(value)})", text):
+            yield match.start(), match.start() + len(value)
 
 
 @given(SECRETS, st.lists(st.text("abc<é\n", max_size=5), max_size=5), st.integers(0, 30))

@@ -46,11 +46,11 @@ async def most_under_way(pages: Pages, *org_ids: str) -> int:
     asked = [asyncio.create_task(pages.ask(org_id, SHORT)) for org_id in org_ids for _ in range(10)]
     for _ in range(3):
         await asyncio.sleep(0)
-    found = pages.under_way
+    most = pages.under_way
     pages.come.set()
     await asyncio.gather(*asked)
     pages.come.clear()
-    return found
+    return most
 
 
 async def test_an_organisation_whose_pages_are_not_known_to_be_short_takes_turns() -> None:

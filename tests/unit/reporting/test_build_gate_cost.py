@@ -62,9 +62,9 @@ async def cost(tests: int) -> float:
         gate = BuildGates(sources(FakeReadModels(tests), None, FakeVerdicts(), FakeClock(AT)))
         began = thread_time()
         with bind(Caller("org-1")):
-            found = await gate.of("build", "main")
+            verdict = await gate.of("build", "main")
         times.append(thread_time() - began)
-        assert (found.result, found.counts.passed, found.not_run) == (GateResult.PASS, tests, [])
+        assert (verdict.result, verdict.counts.passed, verdict.not_run) == (GateResult.PASS, tests, [])
     return min(times)
 
 

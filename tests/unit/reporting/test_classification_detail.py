@@ -129,17 +129,17 @@ def test_every_sentence_is_well_formed_and_its_counts_are_consistent(history: li
 @NO_DEADLINE
 @given(histories())
 def test_the_counts_are_those_of_the_history(history: list[Attempt]) -> None:
-    found = assess(history)
-    evidence, calm = found.evidence, [item for item in history if not item.storm]
-    if found.classification is Classification.STABLE and calm:
+    assessment = assess(history)
+    evidence, calm = assessment.evidence, [item for item in history if not item.storm]
+    if assessment.classification is Classification.STABLE and calm:
         newest = sorted(calm, key=lambda item: item.recency)[-40:]
         assert (evidence.passed, evidence.attempts) == (sum(item.passed for item in newest), len(newest))
         assert evidence.builds == len({item.build.id for item in newest})
-    if found.classification is Classification.FLAKY:
+    if assessment.classification is Classification.FLAKY:
         assert evidence.mixed_builds + evidence.alone_builds <= evidence.builds
         assert evidence.mixed_builds or evidence.alone_builds
-    if found.classification in (Classification.BROKEN, Classification.REGRESSED):
+    if assessment.classification in (Classification.BROKEN, Classification.REGRESSED):
         assert 0 < evidence.streak <= sum(not item.passed for item in history)
-    if found.classification is Classification.RECOVERED:
+    if assessment.classification is Classification.RECOVERED:
         assert evidence.streak >= 3 <= evidence.before
     assert evidence.failed_in_storms <= sum(bool(item.storm) and not item.passed for item in history)

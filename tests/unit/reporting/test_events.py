@@ -270,16 +270,16 @@ async def test_a_batch_of_nothing_but_invalid_events_writes_nothing() -> None:
 
 
 async def test_collections_of_cycles_pause_only_while_a_batch_is_folded() -> None:
-    found: list[bool] = []
+    enabled: list[bool] = []
 
     class Failing(RecordingProjections):
         async def transaction(self, work: object) -> None:
-            found.append(gc.isenabled())
+            enabled.append(gc.isenabled())
             raise ConnectionError("gone")
 
     with pytest.raises(ConnectionError):
         await EventHandler(Projector(Failing())).handle([event(run_changed())])
-    assert found == [False]
+    assert enabled == [False]
     assert gc.isenabled()
 
 

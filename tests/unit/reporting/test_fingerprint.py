@@ -110,9 +110,9 @@ def test_each_group_of_the_corpus_has_a_fingerprint_of_its_own(kinds: list[dict[
         kind["group"]: {fingerprint(kind["category"], kind["step"], normalise(said)) for said in kind["messages"]}
         for kind in kinds
     }
-    assert {group: found for group, found in fingerprints.items() if len(found) != 1} == {}
+    assert {group: distinct for group, distinct in fingerprints.items() if len(distinct) != 1} == {}
     groups = Counter(fingerprint for (fingerprint,) in fingerprints.values())
-    assert [group for group, (found,) in fingerprints.items() if groups[found] > 1] == []
+    assert [group for group, (fingerprint,) in fingerprints.items() if groups[fingerprint] > 1] == []
 
 
 def test_normalising_the_corpus_again_changes_nothing(kinds: list[dict[str, Any]]) -> None:
@@ -121,7 +121,7 @@ def test_normalising_the_corpus_again_changes_nothing(kinds: list[dict[str, Any]
         reasons = {normalise(message) for message in kind["messages"]}
         again = {normalise(reason) for reason in reasons if len(reason) < REASON_LENGTH - 10}
         changed[kind["group"]] = again - reasons
-    assert {group: found for group, found in changed.items() if found} == {}
+    assert {group: texts for group, texts in changed.items() if texts} == {}
 
 
 def _accidents() -> dict[str, st.SearchStrategy[str]]:

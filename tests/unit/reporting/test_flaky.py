@@ -35,8 +35,8 @@ WORKED_EXAMPLES = [
 
 @pytest.mark.parametrize(("text", "score", "classification"), WORKED_EXAMPLES)
 def test_worked_examples(text: str, score: float, classification: str) -> None:
-    found = assess(attempts_from_letters(text))
-    assert (found.score, found.classification) == (score, classification)
+    assessment = assess(attempts_from_letters(text))
+    assert (assessment.score, assessment.classification) == (score, classification)
 
 
 @pytest.mark.parametrize(
@@ -166,8 +166,8 @@ def test_a_history_is_bounded_when_no_execution_is_ever_settled() -> None:
     ],
 )
 def test_the_documented_bound_of_a_history_is_the_one_in_the_code(page: str, sentence: str) -> None:
-    found = re.findall(sentence, " ".join((DOCS / page).read_text(encoding="utf-8").split()))
-    assert [int(number) for number in found] == [MAX_WINDOWS * FlakyRules().window]
+    bounds = re.findall(sentence, " ".join((DOCS / page).read_text(encoding="utf-8").split()))
+    assert [int(number) for number in bounds] == [MAX_WINDOWS * FlakyRules().window]
 
 
 def test_a_settled_history_without_storms_keeps_one_window() -> None:

@@ -26,12 +26,12 @@ class Definition:
         return [i for i in range(len(self.calm) - 1) if self._on(i) == self._on(i + 1)]
 
     def lone(self) -> set[int]:
-        found = set()
+        lone_attempts = set()
         for i in range(1, len(self.calm) - 1):
             passed = [attempt.passed for attempt in self.calm[i - 1 : i + 2]]
             if passed == [True, False, True] and self._on(i - 1) == self._on(i) == self._on(i + 1):
-                found.add(i)
-        return found
+                lone_attempts.add(i)
+        return lone_attempts
 
     def score(self) -> float:
         if len(self.calm) < 2:
@@ -127,8 +127,8 @@ def ending(verdicts: Sequence[bool], verdict: bool) -> int:
 @settings(NO_DEADLINE, max_examples=examples(400))
 @given(histories())
 def test_score_and_class_are_those_of_the_definition(history: list[Attempt]) -> None:
-    found, defined = assess(history), Definition(history)
-    assert (found.score, found.classification.value) == (defined.score(), defined.classification())
+    assessment, defined = assess(history), Definition(history)
+    assert (assessment.score, assessment.classification.value) == (defined.score(), defined.classification())
 
 
 def test_all_short_histories_agree_and_cover_every_class() -> None:
@@ -136,7 +136,7 @@ def test_all_short_histories_agree_and_cover_every_class() -> None:
     seen = set()
     for text in map("/".join, cells):
         history = attempts_from_letters(text)
-        found, defined = assess(history), Definition(history)
-        assert (found.score, found.classification.value) == (defined.score(), defined.classification()), text
-        seen.add(found.classification)
+        assessment, defined = assess(history), Definition(history)
+        assert (assessment.score, assessment.classification.value) == (defined.score(), defined.classification()), text
+        seen.add(assessment.classification)
     assert seen >= set(Classification) - {Classification.INSUFFICIENT_DATA}

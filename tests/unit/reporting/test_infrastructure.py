@@ -87,8 +87,8 @@ async def test_infrastructure_failures_are_not_a_storm(story: Story) -> None:
 
 
 def _history(tables: Tables) -> History:
-    (found,) = (history for _, history in tables.histories.rows())
-    return found
+    (row,) = (history for _, history in tables.histories.rows())
+    return row
 
 
 @NO_DEADLINE

@@ -31,9 +31,9 @@ def test_a_position_leads_to_the_same_row_as_skipping(moments: list[datetime], s
         return
     assert place is not None
     minutes = Counter(minute_of(at) for at in rows if day_of(at) == place.day)
-    found = position_by_minute(place, minutes)
-    assert [at for at in rows if at < found.before][found.skip] == rows[skip]
-    assert found.before - rows[skip] <= timedelta(minutes=1)
+    position = position_by_minute(place, minutes)
+    assert [at for at in rows if at < position.before][position.skip] == rows[skip]
+    assert position.before - rows[skip] <= timedelta(minutes=1)
 
 
 def test_other_fields_and_negative_counts_are_ignored() -> None:

@@ -60,9 +60,9 @@ def _asking(told: list[Snapshot]) -> list[Snapshot]:
 def test_events_of_a_run_with_the_same_status_change_nothing(told: list[Snapshot], random: Random) -> None:
     asking = _asking(told)
     random.shuffle(asking)
-    expected, found = (contents(folded(cut(facts, random), SMALL_WINDOWS)) for facts in (told, asking))
+    expected, actual = (contents(folded(cut(facts, random), SMALL_WINDOWS)) for facts in (told, asking))
     for name in ("counters", "groups", "histories"):
-        assert found[name] == expected[name]
+        assert actual[name] == expected[name]
 
 
 @NO_DEADLINE

@@ -29,13 +29,13 @@ async def test_callers_that_wait_for_the_same_share_its_reads() -> None:
         reads.append(keys)
         return {"app": len(reads)}
 
-    def is_enough(found: int | None) -> bool:
-        return found is not None and found > callers
+    def is_enough(value: int | None) -> bool:
+        return value is not None and value > callers
 
     shared = Polls(read, ReportTurns())
     with bind(Caller("org-1")):
-        found = await asyncio.gather(*(shared.until("app", is_enough, seconds=3600) for _ in range(callers)))
-    assert min(each or 0 for each in found) > callers
+        values = await asyncio.gather(*(shared.until("app", is_enough, seconds=3600) for _ in range(callers)))
+    assert min(each or 0 for each in values) > callers
     assert len(reads) <= callers + 2
 
 
@@ -50,11 +50,11 @@ async def test_a_caller_gets_what_it_waits_for_although_others_wait_for_more() -
     shared = Polls(read, ReportTurns())
     with bind(Caller("org-1")):
         others = asyncio.create_task(shared.until("a", lambda _: False, seconds=3600))
-        found = await shared.until("b", lambda found: found is not None and found >= 4, seconds=3600)
+        value = await shared.until("b", lambda value: value is not None and value >= 4, seconds=3600)
         others.cancel()
         await asyncio.wait([others])
-    assert found is not None
-    assert found >= 4
+    assert value is not None
+    assert value >= 4
 
 
 async def test_polling_takes_turns_of_which_an_organisation_has_few() -> None:

@@ -21,10 +21,10 @@ from tests.fakes.reporting_strategies import snapshot_lists
 
 def published(tables: Tables) -> dict[str, object]:
     """Everything that reports read but the lists of runs."""
-    found: dict[str, object] = {
+    tables_by_name: dict[str, object] = {
         field.name: dict(getattr(tables, field.name).rows()) for field in fields(tables) if field.name != "runs"
     }
-    return found | {"counters": {key: _figures(key[1], row) for key, row in tables.counters.rows()}}
+    return tables_by_name | {"counters": {key: _figures(key[1], row) for key, row in tables.counters.rows()}}
 
 
 def _figures(name: str, row: dict[str, int]) -> dict[str, int]:
@@ -59,12 +59,12 @@ def test_list_positions_are_those_of_the_listed_runs(told: list[Snapshot], rando
 
 def placed(tables: Tables) -> dict[object, dict[str, int]]:
     """The counts of places, without zeros."""
-    found = {
+    rows = {
         key: {field: amount for field, amount in row.items() if amount and (field == "listed" or field[0].isdigit())}
         for key, row in tables.counters.rows()
         if not key[1].startswith("app:")
     }
-    return {key: row for key, row in found.items() if row}
+    return {key: row for key, row in rows.items() if row}
 
 
 @NO_DEADLINE
@@ -94,11 +94,11 @@ def test_later_runs_count_as_if_nothing_had_expired(told: list[Snapshot], random
     assert contents_without_zeros(published(tables)) == contents_without_zeros(published(expected))
 
 
-def contents_without_zeros(found: dict[str, object]) -> dict[str, object]:
-    counted = found["counters"]
+def contents_without_zeros(tables_by_name: dict[str, object]) -> dict[str, object]:
+    counted = tables_by_name["counters"]
     assert isinstance(counted, dict)
     rows = {key: {name: n for name, n in row.items() if n} for key, row in counted.items()}
-    return found | {"counters": {key: row for key, row in rows.items() if row}}
+    return tables_by_name | {"counters": {key: row for key, row in rows.items() if row}}
 
 
 async def test_an_active_run_never_expires(story: Story) -> None:

@@ -150,10 +150,10 @@ async def test_an_artifact_is_found_by_its_name(scene: Scene) -> None:
     key, name = scene.keys[0], "attempt-1-step-003.png"
     await scene.end(key, Artifact(name, "screenshot", "image/png", 3))
     await scene.artifacts.put(key.run_id, 1, name, b"png")
-    found = await scene.control.artifact(scene.id, key.run_id, name)
-    assert (found.artifact.content_type, await content(found.chunks)) == ("image/png", b"png")
+    whole = await scene.control.artifact(scene.id, key.run_id, name)
+    assert (whole.artifact.content_type, await content(whole.chunks)) == ("image/png", b"png")
     part = await scene.control.artifact(scene.id, key.run_id, name, ByteRange(suffix_length=2))
-    assert (part.part, part.etag, await content(part.chunks)) == (FilePart(1, 3, 3), found.etag, b"ng")
+    assert (part.part, part.etag, await content(part.chunks)) == (FilePart(1, 3, 3), whole.etag, b"ng")
     for other in ("other.png", f"../{name}", ""):
         with pytest.raises(NotFound, match=r"^Artifact not found$"):
             await scene.control.artifact(scene.id, key.run_id, other)
@@ -172,10 +172,10 @@ async def test_a_missing_artifact_says_whether_it_may_still_arrive(
 ) -> None:
     key = scene.keys[0]
     await scene.end(key, Artifact("log.txt", "log", "text/plain", 3, gone))
-    found = await scene.control.artifact(scene.id, key.run_id, "log.txt")
-    assert (found.object_key is None) == (gone is not None)
+    artifact = await scene.control.artifact(scene.id, key.run_id, "log.txt")
+    assert (artifact.object_key is None) == (gone is not None)
     with pytest.raises(NotFound, match=words):
-        await content(found.chunks)
+        await content(artifact.chunks)
 
 
 async def test_junit_contains_every_run(scene: Scene) -> None:
@@ -191,15 +191,15 @@ async def test_a_question_is_shown_with_its_screenshot_until_it_is_answered(scen
     assert (shown.id, shown.text, shown.step_index, list(shown.options)) == ("q1", "Which one?", 2, ["retry", "skip"])
     assert shown.screenshot_url.endswith(f"/runs/{run_id}/artifacts/{PICTURE}")
     assert (shown.expires_at.ToDatetime() - shown.asked_at.ToDatetime()).total_seconds() == 60
-    found = await scene.control.artifact(scene.id, run_id, PICTURE)
-    assert (found.artifact.content_type, await content(found.chunks)) == ("image/png", b"png")
-    assert found.part is None  # its size is not known before the end of the attempt
+    picture = await scene.control.artifact(scene.id, run_id, PICTURE)
+    assert (picture.artifact.content_type, await content(picture.chunks)) == ("image/png", b"png")
+    assert picture.part is None  # its size is not known before the end of the attempt
     execution, run = await scene.control.answer(scene.id, run_id, "q1", "  skip ")
     assert (execution.id, run.open_question) == (scene.id, None)
     assert await scene.world.runs.answer_to(claim.key, claim.run.fencing_token, "q1") == "skip"
     assert not run_proto(*await scene.control.run(scene.id, run_id)).HasField("question")
-    found = await scene.control.artifact(scene.id, run_id, PICTURE)
-    assert await content(found.chunks) == b"png"
+    picture = await scene.control.artifact(scene.id, run_id, PICTURE)
+    assert await content(picture.chunks) == b"png"
 
 
 @pytest.mark.parametrize("text", ['Type "${PASSWORD}" into "Search"', "Tap ${output.x}", 'Type "[hidden 1]"'])

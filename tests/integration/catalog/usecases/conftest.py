@@ -154,8 +154,8 @@ class Catalog:
 
     async def uses(self, sha256: str) -> int | None:
         """How many builds and versions of tests use the file; None if nothing is known of it."""
-        found = await self.mongo.collection(ARTIFACTS).find_one({"_id": artifact_key(org(), sha256)})
-        return found and found["uses"]
+        document = await self.mongo.collection(ARTIFACTS).find_one({"_id": artifact_key(org(), sha256)})
+        return document and document["uses"]
 
     async def artifacts(self) -> int:
         """How many files of the caller's organisation are known."""

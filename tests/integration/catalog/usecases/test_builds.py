@@ -92,26 +92,26 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("found", "content"), REFUSED, ids=["hostile", "other platform", "empty", "too large"])
+@pytest.mark.parametrize(("inspection", "content"), REFUSED, ids=["hostile", "other platform", "empty", "too large"])
 async def test_a_file_that_is_refused_leaves_nothing(
-    catalog: Catalog, app: App, found: Inspection | RejectedArtifact, content: bytes
+    catalog: Catalog, app: App, inspection: Inspection | RejectedArtifact, content: bytes
 ) -> None:
-    catalog.inspector.found = found
+    catalog.inspector.found = inspection
     assert await refused_fields(uploaded(catalog, app, "1", content)) == ["file"]
     assert (await catalog.apps.get(app.id)).versions_count == 0
     assert (await catalog.artifacts(), leftovers(catalog)) == (0, [])
 
 
 @pytest.mark.parametrize(
-    "found",
+    "inspection",
     [Inspection(), Inspection(error="it is not a readable zip archive"), Inspection(error="the inspection failed: x")],
     ids=["no archive", "unreadable", "not inspected"],
 )
 async def test_without_simulated_devices_only_what_a_device_can_install_is_a_build(
-    catalog: Catalog, app: App, found: Inspection
+    catalog: Catalog, app: App, inspection: Inspection
 ) -> None:
     uploads = catalog.make_uploads(simulated_devices=False)
-    catalog.inspector.found = found
+    catalog.inspector.found = inspection
     with pytest.raises(InvalidArgument, match=r"send an \.(apk|ipa).*MOBILETEST_SIMULATED_DEVICES") as refusal:
         await uploads.upload(NewBuild(app.id, "1"), catalog.arriving(chunks(b"x")))
     assert [v.field for v in refusal.value.violations] == ["file"]

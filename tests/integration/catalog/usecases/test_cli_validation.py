@@ -78,9 +78,9 @@ def sentence(problem: Problem) -> str:
 
 
 async def assert_same(catalog: Catalog, folder: Path) -> None:
-    found, said = validate(find_files([folder])), await answer(catalog, folder)
-    assert len(found) == len(set(found))
-    assert set(found) == said
+    problems, said = validate(find_files([folder])), await answer(catalog, folder)
+    assert len(problems) == len(set(problems))
+    assert set(problems) == said
 
 
 @pytest.mark.parametrize("name", ["both", "notes", "web-shop"])

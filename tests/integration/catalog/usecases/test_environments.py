@@ -27,8 +27,8 @@ async def create_test(catalog: Catalog, **env: object) -> tests_pb2.Test:
 
 async def test_variables_of_a_test_are_shown_with_secrets_masked(catalog: Catalog) -> None:
     created = await create_test(catalog, **SENT)
-    found = await servicer_of(catalog).GetTest(tests_pb2.GetTestRequest(test_id=created.id), None)
-    assert struct_to_json(found.env) == SHOWN
+    test = await servicer_of(catalog).GetTest(tests_pb2.GetTestRequest(test_id=created.id), None)
+    assert struct_to_json(test.env) == SHOWN
     assert (await catalog.tests.get(created.id)).test.env == SENT
 
 

@@ -41,9 +41,11 @@ def outcome(report: ImportReport) -> dict[str, list[str | None]]:
         "unchanged": report.unchanged,
         "missing": report.missing,
     }
-    found: dict[str, list[str | None]] = {kind: [test.source_path for test in tests] for kind, tests in kinds.items()}
-    found["refused"] = [path for path, _ in report.refused]
-    return {kind: paths for kind, paths in found.items() if paths}
+    paths_by_kind: dict[str, list[str | None]] = {
+        kind: [test.source_path for test in tests] for kind, tests in kinds.items()
+    }
+    paths_by_kind["refused"] = [path for path, _ in report.refused]
+    return {kind: paths for kind, paths in paths_by_kind.items() if paths}
 
 
 async def stored(catalog: Catalog) -> dict[str | None, Test]:

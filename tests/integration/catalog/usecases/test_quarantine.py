@@ -88,8 +88,8 @@ async def test_it_is_over_by_itself(catalog: Catalog, test: Test) -> None:
         together = (await catalog.tests.many([test.id]))[0].quarantine
         of_app = (await catalog.attachments.list(app.id, Page(1, 10))).items[0].quarantine
         again = (await catalog.tests.update(test.id, {})).quarantine
-        found = [await shown(catalog, test), listed, together, of_app, again]
-        assert [each is not None for each in found] == [lasts] * 5
+        shown_everywhere = [await shown(catalog, test), listed, together, of_app, again]
+        assert [each is not None for each in shown_everywhere] == [lasts] * 5
     assert catalog.store.changes == written + 2  # the empty updates, which write nothing
     assert [fact.revision for fact in catalog.store.facts if isinstance(fact, Test)] == [1, 2]
 

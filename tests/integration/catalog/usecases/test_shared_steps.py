@@ -56,8 +56,8 @@ async def counted(catalog: Catalog) -> int:
 async def stored(catalog: Catalog) -> int:
     """The bytes of all documents with steps of the organisation."""
     sizes = [{"$match": {"org_id": org()}}, {"$group": {"_id": None, "bytes": {"$sum": {"$bsonSize": "$$ROOT"}}}}]
-    found = [await catalog.mongo.aggregate(name, sizes) for name in (TESTS, TEST_VERSIONS, TEST_STEPS)]
-    return sum(int(total["bytes"]) for totals in found for total in totals)
+    totals_by_collection = [await catalog.mongo.aggregate(name, sizes) for name in (TESTS, TEST_VERSIONS, TEST_STEPS)]
+    return sum(int(total["bytes"]) for totals in totals_by_collection for total in totals)
 
 
 async def contents(catalog: Catalog) -> int:

@@ -224,8 +224,8 @@ class TestImports:
         await catalog.limit(tests=50)
         other = Catalog(catalog.mongo, catalog.spool_folder)
         assert await outcomes([send(catalog, flows(40), "a"), send(other, flows(40), "b")]) == (1, 1)
-        found = await paths(catalog)
-        assert (len(found), len({workspace for workspace, _ in found})) == (40, 1)
+        imported = await paths(catalog)
+        assert (len(imported), len({workspace for workspace, _ in imported})) == (40, 1)
         assert await catalog.store.counters.with_reserved() == await catalog.store.counters.get()
 
     async def test_an_import_that_fails_frees_what_it_reserved(self, catalog: Catalog) -> None:

@@ -108,8 +108,8 @@ async def test_workflows_are_listed_newest_first(catalog: Catalog) -> None:
         await catalog.workflows.create(NewWorkflow(name))
     everything = await catalog.workflows.list(None, Page(1, 2))
     assert ([w.name for w in everything.items], everything.total) == (["Nightly", "Day"], 3)
-    found = await catalog.workflows.list("night", Page(1, 50))
-    assert ([w.name for w in found.items], found.total) == (["Nightly", "Night"], 2)
+    page = await catalog.workflows.list("night", Page(1, 50))
+    assert ([w.name for w in page.items], page.total) == (["Nightly", "Night"], 2)
     assert (await catalog.workflows.list("\x00", Page(1, 50))).total == 0
 
 
@@ -192,10 +192,10 @@ class LookupBarrier:
         self._store, self._lookups, self._complete, self._begun = store, lookups, complete, begun
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._store, name)
+        attribute = getattr(self._store, name)
         if name in ("tests", "attachments"):
-            return LookupBarrier(found, self._lookups, self._complete, self._begun)
-        return partial(self._hold, name, found) if name in self._lookups else found
+            return LookupBarrier(attribute, self._lookups, self._complete, self._begun)
+        return partial(self._hold, name, attribute) if name in self._lookups else attribute
 
     async def _hold(self, name: str, lookup: Any, *args: Any, **options: Any) -> Any:
         self._begun.add(name)

@@ -21,8 +21,8 @@ SCREEN = Element(role=Role.SCREEN, bounds=Bounds(0, 0, 400, 800), children=(FIEL
 def preview(step: object, screen: Element = SCREEN) -> tuple[str, str, str | None, str | None]:
     """The action, the id of the element, the value and the reason."""
     (parsed,) = parse_flow([step]).steps
-    found = preview_step(parsed.command, screen)
-    return found.action, found.element.id if found.element else "-", found.value, found.reason
+    shown = preview_step(parsed.command, screen)
+    return shown.action, shown.element.id if shown.element else "-", shown.value, shown.reason
 
 
 @pytest.mark.parametrize(
@@ -87,13 +87,13 @@ def test_preview_of_each_command(step: object, answer: tuple[str, str, str | Non
 
 def test_the_first_match_is_used_and_all_are_listed() -> None:
     (step,) = parse_flow([{"tapOn": "Add"}]).steps
-    found = preview_step(step.command, SCREEN)
-    assert [element.id for element in found.candidates] == ["first", "second"]
-    assert "2 elements match" in found.message
+    shown = preview_step(step.command, SCREEN)
+    assert [element.id for element in shown.candidates] == ["first", "second"]
+    assert "2 elements match" in shown.message
 
 
 def test_preview_of_typing_says_when_no_field_has_the_focus() -> None:
     (step,) = parse_flow([{"inputText": "Ada"}]).steps
-    found = preview_step(step.command, Element(role=Role.SCREEN))
-    assert (found.action, found.element) == ("type", None)
-    assert "tap a field first" in found.message
+    shown = preview_step(step.command, Element(role=Role.SCREEN))
+    assert (shown.action, shown.element) == ("type", None)
+    assert "tap a field first" in shown.message

@@ -78,7 +78,7 @@ EVERYWHERE = {"containsDescendants": ["Blue mug", "Basket"]}
 
 
 @pytest.mark.parametrize(
-    ("elements", "selector", "found"),
+    ("elements", "selector", "expected"),
     [
         # Texts match as a whole, in any case, on text, label and hint.
         (TEXTS, "log in", ["Log in", "a", "b"]),
@@ -156,8 +156,8 @@ EVERYWHERE = {"containsDescendants": ["Blue mug", "Basket"]}
         (TRAITS, {"traits": "text square"}, []),
     ],
 )
-def test_a_selector_finds(elements: tuple[Element, ...], selector: object, found: list[str]) -> None:
-    assert [each.id or each.text for each in find(selector, *elements)] == found
+def test_a_selector_finds(elements: tuple[Element, ...], selector: object, expected: list[str]) -> None:
+    assert [each.id or each.text for each in find(selector, *elements)] == expected
 
 
 EMPTY = (
@@ -170,7 +170,7 @@ EMPTY = (
 
 
 @pytest.mark.parametrize(
-    ("selector", "found"),
+    ("selector", "expected"),
     [
         ({"text": ".*"}, "abce"),
         ({"text": "|x"}, "abc"),
@@ -178,8 +178,8 @@ EMPTY = (
         ({"traits": "text"}, "abce"),
     ],
 )
-def test_a_pattern_that_fits_nothing_at_all_fits_an_empty_text(selector: object, found: str) -> None:
-    assert "".join(each.id or each.text for each in find(selector, *EMPTY)) == found
+def test_a_pattern_that_fits_nothing_at_all_fits_an_empty_text(selector: object, expected: str) -> None:
+    assert "".join(each.id or each.text for each in find(selector, *EMPTY)) == expected
 
 
 def test_a_pattern_that_fits_nothing_at_all_fits_an_empty_id() -> None:
@@ -205,10 +205,10 @@ WEB = (
 
 
 @pytest.mark.parametrize(
-    ("name", "found"), [("pay", ["1"]), ("node-1", ["1"]), ("Basket", ["2"]), ("a", ["3"]), ("Help", [])]
+    ("name", "expected"), [("pay", ["1"]), ("node-1", ["1"]), ("Basket", ["2"]), ("a", ["3"]), ("Help", [])]
 )
-def test_ids_of_a_page(name: str, found: list[str]) -> None:
-    assert [each.text for each in find({"id": name}, *WEB)] == found
+def test_ids_of_a_page(name: str, expected: list[str]) -> None:
+    assert [each.text for each in find({"id": name}, *WEB)] == expected
 
 
 @pytest.mark.parametrize(

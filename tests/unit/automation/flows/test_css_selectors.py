@@ -54,5 +54,5 @@ SELECTORS: list[tuple[dict[str, object], set[str]]] = [
 
 
 def test_a_command_has_the_selectors_of_its_own_elements() -> None:
-    found = [css_selectors_of(parse_flow([step]).steps[0].command) for step, _ in SELECTORS]
-    assert found == [selectors for _, selectors in SELECTORS]
+    css = [css_selectors_of(parse_flow([step]).steps[0].command) for step, _ in SELECTORS]
+    assert css == [selectors for _, selectors in SELECTORS]

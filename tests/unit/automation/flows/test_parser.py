@@ -32,8 +32,8 @@ def test_plain_text_is_a_sentence() -> None:
 
 def test_commands_without_arguments_can_be_a_single_word() -> None:
     flow = parse_flow(["launchApp", "stopApp", "back", "scroll", "eraseText", "takeScreenshot"])
-    found = [step.command for step in flow.steps]
-    assert found == [LaunchApp(), StopApp(), Back(), Scroll(), EraseText(50), TakeScreenshot()]
+    commands = [step.command for step in flow.steps]
+    assert commands == [LaunchApp(), StopApp(), Back(), Scroll(), EraseText(50), TakeScreenshot()]
     assert only({"back": None}).command == only({"back": {}}).command == Back()
 
 

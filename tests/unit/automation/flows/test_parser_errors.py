@@ -145,8 +145,8 @@ def test_depth_and_number_of_steps_are_limited() -> None:
 
 
 def test_all_problems_of_steps_are_reported_together() -> None:
-    found = load_flow([{"tapOnn": 1}, "fine sentence", {"swipe": {}}, {"back": 1}], root="steps").problems
-    assert [error.path for error in found] == ["steps[0].tapOnn", "steps[2].swipe", "steps[3].back"]
+    problems = load_flow([{"tapOnn": 1}, "fine sentence", {"swipe": {}}, {"back": 1}], root="steps").problems
+    assert [error.path for error in problems] == ["steps[0].tapOnn", "steps[2].swipe", "steps[3].back"]
     assert load_flow(["Tap it", "back"], root="steps").problems == ()
     assert [error.message for error in load_flow([], root="steps").problems] == ["a test needs at least one step"]
     assert [error.path for error in load_flow("- [", root="steps").problems] == ["steps"]

@@ -15,9 +15,9 @@ EXAMPLES: list[str] = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
 
 
 def names(steps: tuple[Step, ...]) -> set[str]:
-    found = {step.name for step in steps}
+    own = {step.name for step in steps}
     held = [step.command.commands for step in steps if isinstance(step.command, BlockCommand)]
-    return found.union(*map(names, held))
+    return own.union(*map(names, held))
 
 
 def test_every_documented_example_is_accepted() -> None:

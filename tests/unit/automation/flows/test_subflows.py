@@ -261,8 +261,8 @@ def test_all_problems_of_a_flow_and_its_files_are_reported_once() -> None:
     steps = "- runFlow: gone.yaml\n- tapOnn: x\n- retry: {file: lost.yaml}\n- runFlow: a.yaml\n- runFlow: a.yaml"
     flow = "env: [x]\n---\n" + steps
     problems = load_flow(flow, {"a.yaml": "- runFlow: far.yaml\n- bakc"}).problems
-    found = {(problem.file, problem.line, problem.column) for problem in problems}
-    assert len(problems) == len(found) == 6
+    places = {(problem.file, problem.line, problem.column) for problem in problems}
+    assert len(problems) == len(places) == 6
     assert {
         ("flow", 1, 6),
         ("flow", 3, 12),
@@ -270,7 +270,7 @@ def test_all_problems_of_a_flow_and_its_files_are_reported_once() -> None:
         ("flow", 5, 17),
         ("a.yaml", 1, 12),
         ("a.yaml", 2, 3),
-    } == found
+    } == places
 
 
 def test_hooks_of_a_configuration_in_the_list_run_files_too() -> None:

@@ -107,7 +107,7 @@ FLOWS = {f"{name}.yaml": "appId: com.kiosk.bakery\n---\n- launchApp\n" for name 
 
 
 @pytest.mark.parametrize(
-    ("order", "found", "notices"),
+    ("order", "expected", "notices"),
     [
         ("[sell, bake]", ("sell.yaml", "bake.yaml"), []),
         ("[bake, sell, bake]", ("bake.yaml", "sell.yaml"), []),
@@ -120,11 +120,11 @@ FLOWS = {f"{name}.yaml": "appId: com.kiosk.bakery\n---\n- launchApp\n" for name 
         ),
     ],
 )
-def test_a_gap_in_the_order_ends_it(order: str, found: tuple[str, ...], notices: list[str]) -> None:
+def test_a_gap_in_the_order_ends_it(order: str, expected: tuple[str, ...], notices: list[str]) -> None:
     """As Maestro 2.10 plans these flows."""
     workspace = Workspace({"config.yaml": f"executionOrder: {{flowsOrder: {order}}}\n", **FLOWS})
     planned = find_flows(workspace)
-    assert (planned.order, [notice.message for notice in planned.notices]) == (found, notices)
+    assert (planned.order, [notice.message for notice in planned.notices]) == (expected, notices)
 
 
 def test_an_order_that_begins_with_a_gap_is_refused() -> None:
@@ -179,7 +179,7 @@ def test_large_workspace_counts_only_what_a_flow_runs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("globs", "found"),
+    ("globs", "expected"),
     [
         ("'*'", ["a.yaml"]),
         ("'**'", ["a.yaml", "b/b.yml", "b/c/d.yaml"]),
@@ -195,10 +195,10 @@ def test_large_workspace_counts_only_what_a_flow_runs() -> None:
         ("a.+", []),
     ],
 )
-def test_globs_are_those_of_maestro(globs: str, found: list[str]) -> None:
+def test_globs_are_those_of_maestro(globs: str, expected: list[str]) -> None:
     paths = ("a.yaml", "b/b.yml", "b/c/d.yaml", "b/config.yaml", "b/e.yaml.bak", "b/f.txt")
-    if found:
-        assert select(f"flows: {globs}", *paths) == found
+    if expected:
+        assert select(f"flows: {globs}", *paths) == expected
     else:
         assert "no file fits" in refusal({"config.yaml": f"flows: {globs}", **dict.fromkeys(paths, FLOW)})
 
@@ -257,14 +257,14 @@ def test_flow_with_problems_is_not_left_out_because_its_tags_cannot_be_read(wron
 
 def test_names_in_the_order_are_those_of_flows_without_blanks_around() -> None:
     texts = {"config.yaml": "executionOrder: {flowsOrder: [' Log in ', b]}", "b.yaml": FLOW}
-    found = find_flows(Workspace({**texts, "a.yaml": "appId: x\nname: ' Log in '\n---\n- back\n"}))
-    assert (found.order, found.notices) == (("a.yaml", "b.yaml"), ())
+    flows = find_flows(Workspace({**texts, "a.yaml": "appId: x\nname: ' Log in '\n---\n- back\n"}))
+    assert (flows.order, flows.notices) == (("a.yaml", "b.yaml"), ())
 
 
 def test_order_of_named_flows_is_that_of_those_among_them() -> None:
     texts = {"config.yaml": "executionOrder: {flowsOrder: [z, b, a]}", "a.yaml": FLOW, "b.yaml": FLOW, "z.yaml": FLOW}
-    found = find_flows(Workspace(texts, named=["a.yaml", "b.yaml"]))
-    assert (found.order, found.notices) == (("b.yaml", "a.yaml"), ())
+    flows = find_flows(Workspace(texts, named=["a.yaml", "b.yaml"]))
+    assert (flows.order, flows.notices) == (("b.yaml", "a.yaml"), ())
 
 
 def test_flow_that_is_no_text_is_refused() -> None:

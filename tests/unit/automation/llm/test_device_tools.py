@@ -117,7 +117,7 @@ def test_absence_of_a_text_is_checked_by_the_rules_on_the_whole_screen() -> None
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "links"),
     [
         ("Open https://shop.example/cart?x=1.", ("https://shop.example/cart?x=1",)),
         ('Go to "shop://cart", then "shop://cart" again', ("shop://cart",)),
@@ -126,8 +126,8 @@ def test_absence_of_a_text_is_checked_by_the_rules_on_the_whole_screen() -> None
         ("Type ada@example.com at 10:30 into Note: done", ()),
     ],
 )
-def test_links_are_found_in_sentences(text: str, found: tuple[str, ...]) -> None:
-    assert find_links(text) == found
+def test_links_are_found_in_sentences(text: str, links: tuple[str, ...]) -> None:
+    assert find_links(text) == links
 
 
 @pytest.mark.parametrize(

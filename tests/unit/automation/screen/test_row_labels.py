@@ -48,9 +48,9 @@ CHIP = Element(role=Role.CHECKBOX, id="chip", checked=True, clickable=True, chil
     ids=["first text of a row", "same line", "elsewhere", "chip", "heading over a row", "boxes before texts"],
 )
 def test_the_control_of_a_text(shown: Element, controls: dict[str, str | None]) -> None:
-    found, elements = labels(shown)
+    row_labels, elements = labels(shown)
     for name, control in controls.items():
-        of_text = found.control_of(elements[name])
+        of_text = row_labels.control_of(elements[name])
         assert (of_text and of_text.id) == control
 
 
@@ -91,9 +91,9 @@ NINE, LATE = (box(text(time, x=200, y=y), clickable=True) for time, y in (("09:0
     ],
 )  # fmt: skip
 def test_the_value_of_a_text(shown: Element, values: dict[str, str | None]) -> None:
-    found, elements = labels(shown)
+    row_labels, elements = labels(shown)
     for name, value in values.items():
-        of_text = found.value_of(elements[name])
+        of_text = row_labels.value_of(elements[name])
         assert (of_text and (of_text.text or of_text.id)) == value
 
 
@@ -107,5 +107,5 @@ def test_the_value_of_a_text(shown: Element, values: dict[str, str | None]) -> N
     ],
 )
 def test_the_label_of_a_control(shown: Element, name: str, label: str) -> None:
-    found, elements = labels(shown)
-    assert found.label_of(elements[name]) == label
+    row_labels, elements = labels(shown)
+    assert row_labels.label_of(elements[name]) == label

@@ -65,8 +65,8 @@ def ground(page: Path, sentence: str) -> Grounding | None:
 def answer(page: Path, template: str, name: str, other: str = "") -> bool | None:
     """Whether the check passes; None if it is refused."""
     sentence = re.sub(r"\b[XY]\b", lambda mark: name if mark[0] == "X" else other, template)
-    found = ground(page, sentence)
-    return None if found is None else passes(sentence, found)
+    grounding = ground(page, sentence)
+    return None if grounding is None else passes(sentence, grounding)
 
 
 def leaves(page: Path) -> Iterator[Element]:
@@ -91,8 +91,8 @@ def texts(page: Path) -> tuple[str, ...]:
     return spread(dict.fromkeys(line for each in leaves(page) for line in lines(each) if is_plain(line)), MOST_TEXTS)
 
 
-def spread(found: Iterable[Found], most: int) -> tuple[Found, ...]:
-    every = tuple(found)
+def spread(values: Iterable[Found], most: int) -> tuple[Found, ...]:
+    every = tuple(values)
     return every[:: -(-len(every) // most) or 1]
 
 
@@ -185,12 +185,12 @@ def test_a_label_has_one_value_which_is_not_its_neighbours() -> None:
 def rows(page: Path) -> tuple[tuple[str, ...], ...]:
     """The texts of each row that are on the screen once."""
     named = Counter(line for each in outline(page).visible for line in {each.text, each.label})
-    found: dict[Element, list[str]] = {}
+    by_row: dict[Element, list[str]] = {}
     for each in leaves(page):
         row = outline(page).row_of(each)
         if row is not None and len(outline(page).rows_around(each)) == 1 and named[shown(each)] == 1:
-            found.setdefault(row, []).append(shown(each))
-    return tuple(tuple(filter(is_plain, row)) for row in found.values())
+            by_row.setdefault(row, []).append(shown(each))
+    return tuple(tuple(filter(is_plain, row)) for row in by_row.values())
 
 
 def pairs_in_rows(page: Path) -> Iterable[tuple[str, str]]:

@@ -97,9 +97,9 @@ AMBIGUOUS, NOT_FOUND = RefusalReason.AMBIGUOUS, RefusalReason.NOT_FOUND
     ],
 )
 def test_which_element_is_meant(tree: Element, sentence: str, expected: Element | RefusalReason | None) -> None:
-    found = ground_sentence(sentence, tree)
-    assert (found.element if found.reason is None else found.reason) is expected
-    assert (found.action is Action.NONE) is (found.reason is not None)
+    grounding = ground_sentence(sentence, tree)
+    assert (grounding.element if grounding.reason is None else grounding.reason) is expected
+    assert (grounding.action is Action.NONE) is (grounding.reason is not None)
 
 
 def nested(depth: int, *innermost: Element) -> Element:
@@ -124,22 +124,22 @@ def test_containers_are_searched_in_one_pass(monkeypatch: pytest.MonkeyPatch) ->
         return ancestors(outline, element)
 
     monkeypatch.setattr(Outline, "ancestors", counted)
-    found = ground_sentence('Tap the "x" button inside "anchor"', tree)
-    assert found.reason is RefusalReason.AMBIGUOUS
+    grounding = ground_sentence('Tap the "x" button inside "anchor"', tree)
+    assert grounding.reason is RefusalReason.AMBIGUOUS
     assert len(calls) < 20 * 50
 
 
 def test_all_matches_are_candidates() -> None:
-    found = ground_sentence('Tap "Add"', SCREEN)
-    assert (found.action, found.reason) == (Action.NONE, RefusalReason.AMBIGUOUS)
-    assert [element.id for element in found.candidates] == ["add_b", "add_r"]
-    assert 'button "Add"' in found.message
+    grounding = ground_sentence('Tap "Add"', SCREEN)
+    assert (grounding.action, grounding.reason) == (Action.NONE, RefusalReason.AMBIGUOUS)
+    assert [element.id for element in grounding.candidates] == ["add_b", "add_r"]
+    assert 'button "Add"' in grounding.message
 
 
 def test_checking_a_checked_box_does_nothing() -> None:
     tree = screen(Element(role=Role.CHECKBOX, text="News", checked=True))
-    found = ground_sentence("Check News", tree)
-    assert (found.action, found.message) == (Action.ASSERT_CHECKED, "it is already checked")
+    grounding = ground_sentence("Check News", tree)
+    assert (grounding.action, grounding.message) == (Action.ASSERT_CHECKED, "it is already checked")
 
 
 @pytest.mark.parametrize(
@@ -150,8 +150,8 @@ def test_checking_a_checked_box_does_nothing() -> None:
     ],
 )
 def test_an_ambiguous_anchor_is_ambiguous(sentence: str) -> None:
-    found = ground_sentence(sentence, ROWS)
-    assert (found.reason, len(found.candidates)) == (RefusalReason.AMBIGUOUS, 2)
+    grounding = ground_sentence(sentence, ROWS)
+    assert (grounding.reason, len(grounding.candidates)) == (RefusalReason.AMBIGUOUS, 2)
 
 
 @pytest.mark.parametrize(
@@ -184,8 +184,8 @@ def test_ambiguous_wording_is_refused(sentence: str) -> None:
 
 @pytest.mark.parametrize("name", ["com.example.shop", "io.example", "New York Times", "A-Team"])
 def test_apps_are_launched_by_their_names(name: str) -> None:
-    found = ground_sentence(f"Launch {name}" if "." in name else f"Launch the {name} app", ROWS)
-    assert (found.action, found.value) == (Action.LAUNCH_APP, name)
+    grounding = ground_sentence(f"Launch {name}" if "." in name else f"Launch the {name} app", ROWS)
+    assert (grounding.action, grounding.value) == (Action.LAUNCH_APP, name)
 
 
 WORDS = re.findall(
@@ -198,13 +198,13 @@ WORDS = re.findall(
 @settings(max_examples=examples(300), deadline=None)
 @given(st.lists(st.sampled_from(WORDS), max_size=14).map(" ".join) | st.text(max_size=80))
 def test_any_text_gets_an_action_or_a_reason(sentence: str) -> None:
-    found = ground_sentence(sentence, SCREEN)
-    if found.action is Action.NONE:
-        assert found.reason is not None
-        assert found.message
+    grounding = ground_sentence(sentence, SCREEN)
+    if grounding.action is Action.NONE:
+        assert grounding.reason is not None
+        assert grounding.message
     else:
-        assert found.reason is None
-    assert found.element is None or found.element in set(walk(SCREEN))
+        assert grounding.reason is None
+    assert grounding.element is None or grounding.element in set(walk(SCREEN))
 
 
 @settings(max_examples=examples(200), deadline=None)

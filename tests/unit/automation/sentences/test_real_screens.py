@@ -97,12 +97,12 @@ def is_called(element: Element, name: str) -> bool:
 
 def meant_elements(entry: Entry) -> list[Element]:
     """For each name and role the first or nth element with them."""
-    found: dict[tuple[str, str], list[Element]] = {}
+    by_name: dict[tuple[str, str], list[Element]] = {}
     for element in walk(screen(entry.page)):
         for name in entry.names:
             if is_called(element, name) and entry.role in (None, element.role):
-                found.setdefault((name, element.role), []).append(element)
-    return [alike[max(entry.nth, 1) - 1] for alike in found.values() if len(alike) >= entry.nth]
+                by_name.setdefault((name, element.role), []).append(element)
+    return [alike[max(entry.nth, 1) - 1] for alike in by_name.values() if len(alike) >= entry.nth]
 
 
 def tap_receiver(page: Path, element: Element | None) -> Element | None:
@@ -116,24 +116,24 @@ def _reacts(element: Element) -> bool:
     return element.clickable if "clickable" in element.attributes else element.tappable
 
 
-def is_meant(entry: Entry, found: Grounding) -> bool:
+def is_meant(entry: Entry, grounding: Grounding) -> bool:
     if not entry.names:
         return True
     meant = meant_elements(entry)
-    if any(found.element is element for element in meant):
+    if any(grounding.element is element for element in meant):
         return True
-    if entry.page.parent == CORPUS or found.element is None or found.action not in (*TAPS, *PARTS):
+    if entry.page.parent == CORPUS or grounding.element is None or grounding.action not in (*TAPS, *PARTS):
         return False
-    return any(is_same_control(entry.page, found.element, element, found.action) for element in meant)
+    return any(is_same_control(entry.page, grounding.element, element, grounding.action) for element in meant)
 
 
-def is_same_control(page: Path, found: Element, meant: Element, action: Action) -> bool:
+def is_same_control(page: Path, element: Element, meant: Element, action: Action) -> bool:
     """Whether a tap on either lands on the same element; for a check, whether one is a part of the other."""
-    receiver = tap_receiver(page, found)
+    receiver = tap_receiver(page, element)
     together = receiver is not None and receiver is tap_receiver(page, meant)
     if action in TAPS:
         return together
-    return (together or found.text == meant.text) and (found in walk(meant) or meant in walk(found))
+    return (together or element.text == meant.text) and (element in walk(meant) or meant in walk(element))
 
 
 def has_value(entry: Entry, value: str | None) -> bool:
@@ -148,26 +148,26 @@ def did(entry: Entry) -> Grounding:
     return ground_sentence(entry.sentence, screen(entry.page))
 
 
-def passes(sentence: str, found: Grounding) -> bool | None:
+def passes(sentence: str, grounding: Grounding) -> bool | None:
     """Whether the assertion passes on this screen; None if it is none, or was refused."""
-    if found.action in (Action.ASSERT_VISIBLE, Action.WAIT_FOR):
-        return found.element is not None
-    if found.action is Action.ASSERT_NOT_VISIBLE:
-        return found.element is None
-    if found.action not in ELEMENT_CHECKS:
+    if grounding.action in (Action.ASSERT_VISIBLE, Action.WAIT_FOR):
+        return grounding.element is not None
+    if grounding.action is Action.ASSERT_NOT_VISIBLE:
+        return grounding.element is None
+    if grounding.action not in ELEMENT_CHECKS:
         return None
     parsed = parse_sentence(sentence)
-    said = isinstance(parsed, Intent) and parsed.action is found.action
-    intent = parsed if isinstance(parsed, Intent) and said else Intent(action=found.action, value=found.value)
-    return found.element is not None and ELEMENT_CHECKS[found.action](intent, found.element)
+    said = isinstance(parsed, Intent) and parsed.action is grounding.action
+    intent = parsed if isinstance(parsed, Intent) and said else Intent(action=grounding.action, value=grounding.value)
+    return grounding.element is not None and ELEMENT_CHECKS[grounding.action](intent, grounding.element)
 
 
-def is_right(entry: Entry, found: Grounding) -> bool:
-    if found.reason is not None:
-        return is_right_refusal(entry, found.reason)
-    if found.action not in entry.actions or not is_meant(entry, found) or not has_value(entry, found.value):
+def is_right(entry: Entry, grounding: Grounding) -> bool:
+    if grounding.reason is not None:
+        return is_right_refusal(entry, grounding.reason)
+    if grounding.action not in entry.actions or not is_meant(entry, grounding) or not has_value(entry, grounding.value):
         return False
-    return entry.holds is None or passes(entry.sentence, found) is entry.holds
+    return entry.holds is None or passes(entry.sentence, grounding) is entry.holds
 
 
 def is_right_refusal(entry: Entry, reason: RefusalReason) -> bool:
@@ -218,8 +218,8 @@ NOT_CERTAIN = [
 
 @pytest.mark.parametrize(("page", "sentence"), NOT_CERTAIN)
 def test_what_is_not_certain_is_refused(page: str, sentence: str) -> None:
-    found = ground_sentence(sentence, screen(CORPUS.parent / page))
-    assert found.reason is not None, (found.action, found.element and found.element.describe())
+    grounding = ground_sentence(sentence, screen(CORPUS.parent / page))
+    assert grounding.reason is not None, (grounding.action, grounding.element and grounding.element.describe())
 
 
 @pytest.mark.parametrize(
@@ -235,5 +235,5 @@ def test_what_is_not_certain_is_refused(page: str, sentence: str) -> None:
     ],
 )
 def test_places_are_judged_as_people_see_them(page: str, sentence: str, holds: bool | None) -> None:
-    found = ground_sentence(sentence, screen(CORPUS.parent / "screens_blind" / page))
-    assert passes(sentence, found) is holds
+    grounding = ground_sentence(sentence, screen(CORPUS.parent / "screens_blind" / page))
+    assert passes(sentence, grounding) is holds

@@ -22,8 +22,8 @@ from tests.unit.automation.step_cache.lookups import HIT, MISS, after, find, key
 async def test_an_entry_is_found_again_among_other_data() -> None:
     first = android_products("Blue mug", clock="9:41")
     then = android_products("Fork", "Spoon", clock="17:03", badge="Cart 4", typed="x", focused=True)
-    found = await after("Tap the cart", first, ChosenAction(Action.TAP, find(first, "tab_cart")), then)
-    assert found == CacheLookup(HIT, ChosenAction(Action.TAP, find(then, "tab_cart")))
+    cached = await after("Tap the cart", first, ChosenAction(Action.TAP, find(first, "tab_cart")), then)
+    assert cached == CacheLookup(HIT, ChosenAction(Action.TAP, find(then, "tab_cart")))
 
 
 async def test_a_hit_is_for_its_own_sentence_app_platform_and_organisation() -> None:

@@ -119,11 +119,11 @@ async def test_an_element_that_was_tapped(
 
 async def test_the_element_of_the_present_screen_is_used() -> None:
     first, then = rows(*CART), rows(row("Plate", "$9", button="Remove"), CART[1], CART[0])
-    found = await after("Remove the red mug", first, ChosenAction(Action.TAP, find(first, "Remove", 1)), then)
-    assert found == CacheLookup(HIT, ChosenAction(Action.TAP, find(then, "Remove", 1)))
+    cached = await after("Remove the red mug", first, ChosenAction(Action.TAP, find(first, "Remove", 1)), then)
+    assert cached == CacheLookup(HIT, ChosenAction(Action.TAP, find(then, "Remove", 1)))
     first, then = adds(), adds(104)
-    found = await after("Tap the second Add", first, ChosenAction(Action.TAP, first.children[1]), then)
-    assert found.stored == ChosenAction(Action.TAP, then.children[1])
+    cached = await after("Tap the second Add", first, ChosenAction(Action.TAP, first.children[1]), then)
+    assert cached.stored == ChosenAction(Action.TAP, then.children[1])
 
 
 async def test_an_element_named_by_a_number_is_never_taken_for_another() -> None:
@@ -132,8 +132,8 @@ async def test_an_element_named_by_a_number_is_never_taken_for_another() -> None
         return headed("Results", *(at(300, each, 99 * n) for n, each in enumerate(made)))
 
     first, then = pager("1", "2", "3"), pager("2", "3", "4")
-    found = await after('Tap "3"', first, ChosenAction(Action.TAP, find(first, "3")), then)
-    assert found.stored in (None, ChosenAction(Action.TAP, find(then, "3")))
+    cached = await after('Tap "3"', first, ChosenAction(Action.TAP, find(first, "3")), then)
+    assert cached.stored in (None, ChosenAction(Action.TAP, find(then, "3")))
 
 
 @pytest.mark.parametrize(
@@ -154,9 +154,9 @@ async def test_a_check_is_valid_for_equal_texts_and_while_it_passes(
 async def test_a_point_scales_with_the_screen_but_not_to_another_shape() -> None:
     first = android_cart()
     answer = ChosenAction(Action.TAP, point=Point(180, 320))
-    found = (await after("Tap the map", first, answer, replace(first, bounds=Bounds(0, 0, 720, 1280)))).stored
-    assert isinstance(found, ChosenAction)
-    assert found.point == Point(360, 640)
+    stored = (await after("Tap the map", first, answer, replace(first, bounds=Bounds(0, 0, 720, 1280)))).stored
+    assert isinstance(stored, ChosenAction)
+    assert stored.point == Point(360, 640)
     wide = replace(first, bounds=Bounds(0, 0, 640, 360))
     assert (await after("Tap the map", first, answer, wide)).outcome is STALE
 

@@ -23,11 +23,11 @@ def variant(env: dict[str, Any], *read: str) -> Variant:
 
 def after(*envs: dict[str, Any]) -> tuple[list[Variant], KnownVariants]:
     """The variants of runs with these variables, one after the other, and what is known then."""
-    known, found = NO_VARIANTS, []
+    known, variants = NO_VARIANTS, []
     for env in envs:
         each, known = add_variant(known, dimensions(env, env))
-        found.append(each)
-    return found, known
+        variants.append(each)
+    return variants, known
 
 
 def test_only_variables_that_are_read_and_not_excluded_count() -> None:
@@ -69,8 +69,8 @@ def test_a_known_variant_changes_nothing() -> None:
 
 def test_a_value_that_differs_in_every_run_is_left_out_and_the_others_tell_the_runs_apart() -> None:
     envs = [{"LOCALE": "de" if n % 2 else "fr", "RUN": str(n)} for n in range(VARIANTS_LIMIT + 10)]
-    found, known = after(*envs)
-    kept, folded = found[:VARIANTS_LIMIT], found[VARIANTS_LIMIT:]
+    variants, known = after(*envs)
+    kept, folded = variants[:VARIANTS_LIMIT], variants[VARIANTS_LIMIT:]
     assert len({each.id for each in kept}) == VARIANTS_LIMIT
     assert {(each.label, each.left_out) for each in folded} == {("LOCALE=de", ("RUN",)), ("LOCALE=fr", ("RUN",))}
     assert len(known.ids) == 2
@@ -81,7 +81,7 @@ def test_a_value_that_differs_in_every_run_is_left_out_and_the_others_tell_the_r
 def test_what_is_remembered_is_bounded() -> None:
     """Also of a test with many variables that all differ in every run."""
     names = [f"N{n}" for n in range(NAMES_LIMIT)]
-    found, known = after(*({name: f"{name}{n}" for name in names} for n in range(2 * VARIANTS_LIMIT)))
+    variants, known = after(*({name: f"{name}{n}" for name in names} for n in range(2 * VARIANTS_LIMIT)))
     assert sum(map(len, known.values.values())) <= VALUES_LIMIT
     assert len(known.ids) <= VARIANTS_LIMIT
-    assert len(found[-1].left_out) > 0
+    assert len(variants[-1].left_out) > 0

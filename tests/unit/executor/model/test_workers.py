@@ -142,5 +142,5 @@ def test_a_run_that_is_not_due_pauses() -> None:
 
 
 def test_a_worker_takes_no_runs_while_it_stops() -> None:
-    found = worker("a", pool(), stopping=True)
-    assert (found.state, found.free_slots) == (WorkerState.STOPPING, 0)
+    stopping = worker("a", pool(), stopping=True)
+    assert (stopping.state, stopping.free_slots) == (WorkerState.STOPPING, 0)

@@ -40,68 +40,68 @@ def test_backoff_doubles_up_to_a_bound_with_jitter(failures: int, seconds: float
 
 
 async def test_a_hub_is_unhealthy_from_a_bad_status_to_a_good_one() -> None:
-    hub, (found, changes) = Hub(), hub_health(FakeClock())
+    hub, (health, changes) = Hub(), hub_health(FakeClock())
     hub.good = False
-    await found.check(hub.ready)
-    await found.check(hub.ready)
-    assert (found.healthy, changes) == (False, [False])
+    await health.check(hub.ready)
+    await health.check(hub.ready)
+    assert (health.healthy, changes) == (False, [False])
     hub.good = True
-    await found.check(hub.ready)
-    await found.check(hub.ready)
-    assert (found.healthy, changes) == (True, [False, True])
+    await health.check(hub.ready)
+    await health.check(hub.ready)
+    assert (health.healthy, changes) == (True, [False, True])
 
 
 async def test_backoff_grows_while_sessions_fail_despite_a_good_status() -> None:
     clock, hub = FakeClock(), Hub()
-    found, _ = hub_health(clock)
+    health, _ = hub_health(clock)
     waits = []
     for _ in range(4):
-        found.report_failure("no device")
-        waits.append(await waited(found, clock))
-        await found.check(hub.ready)
-        assert found.healthy
+        health.report_failure("no device")
+        waits.append(await waited(health, clock))
+        await health.check(hub.ready)
+        assert health.healthy
     assert waits == sorted(waits)
     assert waits[-1] > 10
-    found.report_success()
-    found.report_failure("no device")
-    assert await waited(found, clock) < 3
+    health.report_success()
+    health.report_failure("no device")
+    assert await waited(health, clock) < 3
 
 
-async def waited(found: HubHealth, clock: FakeClock) -> float:
+async def waited(health: HubHealth, clock: FakeClock) -> float:
     """Let the time until the next check pass; return the seconds."""
     began = clock.monotonic()
-    task = asyncio.create_task(found.wait_until_due())
+    task = asyncio.create_task(health.wait_until_due())
     for _ in range(1000):
         await asyncio.sleep(0)
         if task.done():
             break
         clock.advance(0.1)
-        found._rescheduled.set()
+        health._rescheduled.set()
     assert task.done()
     return clock.monotonic() - began
 
 
 async def test_a_failure_outweighs_a_status_requested_before_it() -> None:
     clock = FakeClock()
-    found, _ = hub_health(clock)
+    health, _ = hub_health(clock)
 
     async def slow(url: str) -> bool:
         clock.advance(1)
-        found.report_failure("refused")
+        health.report_failure("refused")
         return True
 
-    await found.check(slow)
-    assert not found.healthy
+    await health.check(slow)
+    assert not health.healthy
 
 
 async def test_check_soon_applies_to_healthy_hubs_only() -> None:
-    hub, (found, _) = Hub(), hub_health(FakeClock())
-    watching = asyncio.create_task(watch(found, hub.ready))
+    hub, (health, _) = Hub(), hub_health(FakeClock())
+    watching = asyncio.create_task(watch(health, hub.ready))
     await eventually(lambda: hub.checks == 1)
-    found.check_soon()
+    health.check_soon()
     await eventually(lambda: hub.checks == 2)
-    found.report_failure("refused")
-    found.check_soon()
+    health.report_failure("refused")
+    health.check_soon()
     for _ in range(10):
         await asyncio.sleep(0)
     assert hub.checks == 2

@@ -51,8 +51,8 @@ def farm() -> Farm:
 
 async def test_workers_never_use_more_slots_than_the_hub_has(farm: Farm) -> None:
     workers = [farm.worker(name, hub_pool(slots=5)) for name in "abcd"]
-    found = [await worker.reserve("android", 2) for worker in workers]
-    assert found == [2, 2, 1, 0]
+    reserved = [await worker.reserve("android", 2) for worker in workers]
+    assert reserved == [2, 2, 1, 0]
     devices = [await worker.acquire("android", NO_BUILD, SEED) for worker in workers[:2]]
     assert {device.info.name for device in devices} <= {f"phones-{number}" for number in range(1, 6)}
     assert workers[3].slots("android") == 0

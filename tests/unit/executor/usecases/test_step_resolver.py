@@ -12,9 +12,9 @@ LONG_TEXTS = f"<node text='{'ab' * 300}' bounds='[0,0][9,9]'/>" * 100
 
 def test_a_sentence_and_a_command_resolve_to_the_same_element() -> None:
     for step in ("Tap Go", {"tapOn": "Go"}):
-        found = resolve_step(step, SOURCE, Platform.ANDROID)
-        assert found.element is not None
-        assert (found.action, found.element.attributes["text"]) == ("tap", "Go")
+        resolution = resolve_step(step, SOURCE, Platform.ANDROID)
+        assert resolution.element is not None
+        assert (resolution.action, resolution.element.attributes["text"]) == ("tap", "Go")
 
 
 def test_a_large_source_is_resolved() -> None:
@@ -56,5 +56,5 @@ def test_invalid_steps_and_sources_are_refused(step: object, source: str, field:
 def test_broad_selectors_on_a_deep_source_are_resolved(step: object) -> None:
     """A comparison of each pair in such a tree would take minutes."""
     nodes = '<node class="a.EditText" text="a" bounds="[0,0][9,9]">' * 390 + "</node>" * 390
-    found = resolve_step(step, f"<hierarchy>{nodes * 5}</hierarchy>")
-    assert found.action in ("tap", "type", "none")
+    resolution = resolve_step(step, f"<hierarchy>{nodes * 5}</hierarchy>")
+    assert resolution.action in ("tap", "type", "none")

@@ -25,9 +25,9 @@ INTERFACE = {
 
 
 def test_endpoints_of_the_interface_exist_and_answer_200() -> None:
-    found = {(operation.verb, operation.template): operation for operation in all_operations()}
-    assert found.keys() >= INTERFACE
-    assert {found[route].status for route in INTERFACE} == {200}
+    operations = {(operation.verb, operation.template): operation for operation in all_operations()}
+    assert operations.keys() >= INTERFACE
+    assert {operations[route].status for route in INTERFACE} == {200}
 
 
 def test_every_operation_needs_a_scope_and_is_open_to_the_gateway() -> None:

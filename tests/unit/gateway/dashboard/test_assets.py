@@ -58,5 +58,5 @@ def test_each_module_belongs_to_a_page() -> None:
 
 
 def _parts(template: str) -> str:
-    found = PARTS.search(template)
-    return found[1] if found else ""
+    match = PARTS.search(template)
+    return match[1] if match else ""

@@ -12,8 +12,8 @@ TEXTS = st.lists(st.sampled_from("abcd"), max_size=30).map("\n".join)
 
 def test_changed_lines_stand_between_equal_ones() -> None:
     before = "\n".join("abcdefghij")
-    found = compare_texts(before, before.replace("h", "H"))
-    assert [(line.kind, line.text) for line in found.lines] == [
+    comparison = compare_texts(before, before.replace("h", "H"))
+    assert [(line.kind, line.text) for line in comparison.lines] == [
         ("gap", "line 5"),
         ("same", "e"),
         ("same", "f"),
@@ -23,7 +23,7 @@ def test_changed_lines_stand_between_equal_ones() -> None:
         ("same", "i"),
         ("same", "j"),
     ]
-    assert (found.added, found.removed) == (1, 1)
+    assert (comparison.added, comparison.removed) == (1, 1)
 
 
 def test_equal_texts_have_no_difference() -> None:

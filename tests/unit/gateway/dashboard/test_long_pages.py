@@ -62,8 +62,8 @@ async def test_a_resource_is_decoded_in_slices() -> None:
     request = make_mocked_request("GET", "/", app=app)
     parts = await read_parts(request, "GetTestMatrix", page=1, page_size=None)
     assert orjson.loads(parts["tests"][7])["test_id"] == "7"
-    found, turns = await turns_during(read(request, "GetTestMatrix", page=1))
-    assert [test["test_id"] for test in found["tests"]] == [*map(str, range(20_000))]
+    matrix, turns = await turns_during(read(request, "GetTestMatrix", page=1))
+    assert [test["test_id"] for test in matrix["tests"]] == [*map(str, range(20_000))]
     assert turns > 5
 
 

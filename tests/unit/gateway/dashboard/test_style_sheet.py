@@ -22,8 +22,8 @@ LARGEST_STYLE_SHEET = 30 * 1024
 
 def colours(theme: str) -> dict[str, str]:
     """The colour variables of a theme, without their dashes."""
-    found = re.findall(r"^  --([\w-]+): (#\w+|light-dark\((#\w+), (#\w+)\));$", STYLE_SHEET, flags=re.MULTILINE)
-    return {name: {"light": light, "dark": dark}[theme] if light else colour for name, colour, light, dark in found}
+    matches = re.findall(r"^  --([\w-]+): (#\w+|light-dark\((#\w+), (#\w+)\));$", STYLE_SHEET, flags=re.MULTILINE)
+    return {name: {"light": light, "dark": dark}[theme] if light else colour for name, colour, light, dark in matches}
 
 
 def luminance(colour: str) -> float:

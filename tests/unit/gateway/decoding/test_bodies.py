@@ -33,8 +33,8 @@ def test_body_must_be_an_object(body: object) -> None:
     ],
 )
 def test_name_outside_1_to_200_characters_is_an_error(name: str, type_: str) -> None:
-    found = errors_of("CreateApp", body={"name": name, "platform": "iOS"})
-    assert {(loc, kind) for loc, kind, _ in found} == {(("body", "name"), type_)}
+    violations = errors_of("CreateApp", body={"name": name, "platform": "iOS"})
+    assert {(loc, kind) for loc, kind, _ in violations} == {(("body", "name"), type_)}
 
 
 @pytest.mark.parametrize("name", ["x", "x" * 200, "  x  ", "ä" * 200, "\U0001f600" * 200])
@@ -44,8 +44,8 @@ def test_name_of_1_to_200_characters_is_trimmed(name: str) -> None:
 
 @pytest.mark.parametrize("platform", ["ios", "IOS", "web", "", "PLATFORM_IOS", 1, None, ["iOS"], {}])
 def test_enum_in_a_body_must_match_its_case(platform: object) -> None:
-    found = errors_of("CreateApp", body={"name": "x", "platform": platform})
-    assert found == [(("body", "platform"), "enum", "Input should be 'iOS' or 'Android'")]
+    violations = errors_of("CreateApp", body={"name": "x", "platform": platform})
+    assert violations == [(("body", "platform"), "enum", "Input should be 'iOS' or 'Android'")]
 
 
 @pytest.mark.parametrize(

@@ -32,8 +32,8 @@ def test_free_form_objects_hold_only_what_can_be_stored(text: bytes, type_: str)
 @pytest.mark.parametrize("value", [0, 5, -5, 2**53 - 1, 1 - 2**53, 0.5, 1e300])
 def test_numbers_in_free_form_objects_come_back_as_they_were(value: float) -> None:
     message: Any = decode("UpdateBuild", body={"metadata": {"n": value}}).message
-    found = struct_to_json(message.metadata)["n"]
-    assert (found, type(found)) == (value, type(value))
+    decoded = struct_to_json(message.metadata)["n"]
+    assert (decoded, type(decoded)) == (value, type(value))
 
 
 @pytest.mark.parametrize(("wrap", "depth"), [(lambda x: {"a": x}, 40), (lambda x: [x], 60)])

@@ -89,9 +89,9 @@ def test_encoders_agree_with_json_format(name: str, descriptor: Descriptor, data
 
 
 def test_empty_app_has_every_key_but_internal_ones() -> None:
-    found = ours(apps_pb2.App(revision=7))
-    assert list(found) == [field.name for field in apps_pb2.App.DESCRIPTOR.fields if field.name != "revision"]
-    assert set(found.values()) == {None}
+    encoded = ours(apps_pb2.App(revision=7))
+    assert list(encoded) == [field.name for field in apps_pb2.App.DESCRIPTOR.fields if field.name != "revision"]
+    assert set(encoded.values()) == {None}
 
 
 @pytest.mark.parametrize(

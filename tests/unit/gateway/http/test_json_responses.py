@@ -33,8 +33,8 @@ def test_every_domain_error_has_a_status() -> None:
     ],
 )
 def test_status_and_retry_after(error: Exception, status: int, retry_after: str | None) -> None:
-    found = map_error(error, "id")
-    assert (found.status, found.headers.get("Retry-After")) == (status, retry_after)
+    response = map_error(error, "id")
+    assert (response.status, response.headers.get("Retry-After")) == (status, retry_after)
 
 
 def test_field_errors_are_a_list_and_other_details_sentences() -> None:
@@ -65,5 +65,5 @@ def test_rejected_service_token_is_an_internal_error() -> None:
 
 
 def test_unexpected_error_shows_only_the_request_id() -> None:
-    found = map_error(RuntimeError("inner workings"), "the-id")
-    assert body(found) == {"detail": "Internal error (request the-id)", "code": "INTERNAL"}
+    response = map_error(RuntimeError("inner workings"), "the-id")
+    assert body(response) == {"detail": "Internal error (request the-id)", "code": "INTERNAL"}

@@ -64,8 +64,8 @@ def test_reads_that_can_conflict_list_409() -> None:
 
 
 def parameters(path: str, verb: str = "get") -> dict[str, Any]:
-    found = DOCUMENT["paths"][path][verb]["parameters"]
-    return {item["name"]: item for item in found if "name" in item}
+    items = DOCUMENT["paths"][path][verb]["parameters"]
+    return {item["name"]: item for item in items if "name" in item}
 
 
 @pytest.mark.parametrize(
@@ -84,8 +84,8 @@ def test_parameters_have_their_bounds_and_defaults(path: str, name: str, low: in
 
 
 def test_attribution_headers_are_parameters_of_the_start() -> None:
-    found = parameters("/api/v1/execution/api/execute_workflow_id_async", "post")
-    assert set(found) == {
+    headers = parameters("/api/v1/execution/api/execute_workflow_id_async", "post")
+    assert set(headers) == {
         "X-Service-Client",
         "X-CI-System",
         "X-CI-Commit-SHA",
@@ -96,7 +96,7 @@ def test_attribution_headers_are_parameters_of_the_start() -> None:
         "X-CI-Repository",
         "X-CI-Base-Branch",
     }
-    assert found["X-CI-PR-Number"]["schema"]["type"] == "integer"
+    assert headers["X-CI-PR-Number"]["schema"]["type"] == "integer"
 
 
 def test_requests_have_schemas_of_their_own() -> None:
@@ -143,8 +143,8 @@ def test_every_operation_has_a_summary_errors_and_security() -> None:
 
 def names_of_parameters(operation: Any) -> set[str]:
     shared = DOCUMENT["components"]["parameters"]
-    found = (shared[one["$ref"].rpartition("/")[2]] if "$ref" in one else one for one in operation["parameters"])
-    return {one["name"] for one in found}
+    resolved = (shared[one["$ref"].rpartition("/")[2]] if "$ref" in one else one for one in operation["parameters"])
+    return {one["name"] for one in resolved}
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,6 @@ async def test_a_batch_that_is_too_large_for_a_message_is_read_in_parts() -> Non
     channel = SmallChannel(most=2)
     reader = BatchReader(Upstreams({"catalog": channel}), BATCH, "Test")  # type: ignore[dict-item]
     caller = Caller("org-1")
-    found = await asyncio.gather(*(reader.get(caller, id_, 1) for id_ in "abcdefg"))
-    assert [test.id for test in found] == list("abcdefg")
+    tests = await asyncio.gather(*(reader.get(caller, id_, 1) for id_ in "abcdefg"))
+    assert [test.id for test in tests] == list("abcdefg")
     assert max(channel.calls) > 2

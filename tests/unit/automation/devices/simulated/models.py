@@ -31,9 +31,9 @@ async def started(text: str, *, run_id: str = "run", attempt: int = 1, platform:
 
 async def element(device: SimulatedDevice, identifier: str) -> Element:
     """The element with this id."""
-    return next(found for found in walk(await device.tree()) if found.id == identifier)
+    return next(node for node in walk(await device.tree()) if node.id == identifier)
 
 
 async def shown(device: SimulatedDevice) -> list[str]:
     """The texts on the screen."""
-    return [found.text for found in Outline(await device.tree()).visible if found.text]
+    return [node.text for node in Outline(await device.tree()).visible if node.text]

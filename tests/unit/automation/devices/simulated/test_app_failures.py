@@ -19,7 +19,7 @@ screens:
     elements: [{type: text, text: Now}, {type: text, text: Later, appears: {after: 3s}}]
 """
     )
-    assert [found.role for found in Outline(await device.tree()).visible] == [Role.PROGRESS]
+    assert [node.role for node in Outline(await device.tree()).visible] == [Role.PROGRESS]
     await device.timer.sleep(2)
     assert await shown(device) == ["Now"]
     await device.timer.sleep(3)

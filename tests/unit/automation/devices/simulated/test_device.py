@@ -98,7 +98,7 @@ async def test_taps_hit_the_innermost_element_that_reacts() -> None:
     assert "More 111" in await shown(device)
     await device.tap(await element(device, "del"))
     assert "More -1" in await shown(device)
-    text = next(found for found in walk(await device.tree()) if found.text == "Ada")
+    text = next(node for node in walk(await device.tree()) if node.text == "Ada")
     await device.tap(text)
     assert "More 7" in await shown(device)
     await device.tap(Point(-5, 10_000))

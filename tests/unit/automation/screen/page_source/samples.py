@@ -11,8 +11,8 @@ def read(source: str) -> list[Element]:
 
 def by_id(source: str, name: str) -> Element:
     """The one element of that id."""
-    (found,) = [element for element in read(source) if element.id == name]
-    return found
+    (match,) = [element for element in read(source) if element.id == name]
+    return match
 
 
 def box(element: Element) -> tuple[float, float, float, float]:

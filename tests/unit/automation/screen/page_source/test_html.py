@@ -68,8 +68,8 @@ def test_labels(body: str) -> None:
 
 
 def test_hints_and_values() -> None:
-    found = only('<input id="x" placeholder="you@x.y" value="Ada  L">')
-    assert (found.hint, found.text) == ("you@x.y", "Ada  L")
+    field = only('<input id="x" placeholder="you@x.y" value="Ada  L">')
+    assert (field.hint, field.text) == ("you@x.y", "Ada  L")
     assert only('<textarea id="x">\nHello\n you</textarea>').text == "Hello\n you"
     assert only('<input id="x" type="submit">').text == "Submit"
     assert only('<input id="x" type="submit" value="Pay">').text == "Pay"

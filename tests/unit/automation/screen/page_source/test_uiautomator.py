@@ -14,8 +14,8 @@ def screen(*nodes: str, size: str = 'width="1080" height="2340"') -> str:
 
 
 def test_attributes_are_unchanged() -> None:
-    found = by_id(screen(f'<node resource-id="a:id/b" NAF="true" odd-one="1 &amp; 2" {BOUNDS}/>'), "a:id/b")
-    assert found.attributes == {"resource-id": "a:id/b", "NAF": "true", "odd-one": "1 & 2", "bounds": "[0,0][100,50]"}
+    element = by_id(screen(f'<node resource-id="a:id/b" NAF="true" odd-one="1 &amp; 2" {BOUNDS}/>'), "a:id/b")
+    assert element.attributes == {"resource-id": "a:id/b", "NAF": "true", "odd-one": "1 & 2", "bounds": "[0,0][100,50]"}
 
 
 @pytest.mark.parametrize(
@@ -59,8 +59,8 @@ def test_compose_roles_come_from_attributes() -> None:
 def test_the_hint_of_an_empty_field_is_not_its_text() -> None:
     field = 'class="android.widget.EditText" resource-id="x" text="E-mail"'
     for more in ('hint="E-mail"', 'showing-hint="true"'):
-        found = by_id(screen(f"<node {field} {more} {BOUNDS}/>"), "x")
-        assert (found.text, found.hint) == ("", "E-mail")
+        element = by_id(screen(f"<node {field} {more} {BOUNDS}/>"), "x")
+        assert (element.text, element.hint) == ("", "E-mail")
     assert by_id(screen(f'<node {field} hint="Your e-mail" {BOUNDS}/>'), "x").text == "E-mail"
 
 
@@ -114,8 +114,8 @@ def test_without_a_size_the_windows_define_the_screen() -> None:
 
 def test_states() -> None:
     states = 'enabled="false" focused="true" selected="true" clickable="true" checked="true"'
-    found = by_id(screen(f'<node resource-id="x" {states} {BOUNDS}/>'), "x")
-    assert (found.enabled, found.focused, found.selected, found.clickable, found.checked) == (
+    element = by_id(screen(f'<node resource-id="x" {states} {BOUNDS}/>'), "x")
+    assert (element.enabled, element.focused, element.selected, element.clickable, element.checked) == (
         False,
         True,
         True,
