@@ -183,6 +183,7 @@ class AttemptRunner:
                 position, run_from = attempt.recorder.source.locate(failed.path)
                 failure = Failure(failed.category, failed.message, failed.message, position=position, run_from=run_from)
             except TimeoutError:
+                # A timeout of something else, which is a defect, and not the end of the run's time.
                 if not limit.expired():
                     raise
                 failure = await attempt.end_late()

@@ -102,6 +102,7 @@ class Spool:
         """A file of the chunks inside the block. Unavailable: the disk is full."""
         with tempfile.NamedTemporaryFile(dir=self._folder, prefix=PREFIX, delete=False) as file:
             path = Path(file.name)
+            # The lock ends with the process, even a killed one, which tells leftovers from uploads under way.
             fcntl.flock(file, fcntl.LOCK_EX)
             try:
                 async with FileWriter(file) as writer:

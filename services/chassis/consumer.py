@@ -225,6 +225,7 @@ class Consumer:
                     if len(events) > 1:
                         return False
                 else:
+                    # Counted apart from failures: transient errors say nothing about events, and dead-letter none.
                     attempt += 1
                     await self._postpone(member, error, attempt)
                     batch.drop_lost(member.owns)

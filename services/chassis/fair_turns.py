@@ -60,6 +60,7 @@ class FairTurns:
         try:
             await turn
         except asyncio.CancelledError:
+            # Otherwise the turn was granted in the same moment, and goes to the next one.
             if turn.cancelled():
                 self._forget(org_id, turn)
             else:

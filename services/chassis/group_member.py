@@ -124,9 +124,11 @@ class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]
         except UNREADABLE as error:
             log.warning("kafka_fetch_unreadable", group=self._group.name, error=repr(error))
             batches = await self._skip_unreadable()
+        # What was just polled was fetched under the present assignment, whatever was revoked before.
         self._rebalanced = False
         await self._watch_topics(batches)
         records = [record for batch in batches.values() for record in batch]
+        # Another member reads these on: that their end moves away says nothing about a stall here.
         for lost in self._next.keys() - self._consumer.assignment():
             del self._next[lost]
         if records:
@@ -169,6 +171,7 @@ class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]
         committed: Mapping[TopicPartition, OffsetAndMetadata],
         described: Mapping[str, TopicDescription],
     ) -> None:
+        # The partitions changed while the broker was asked; they are compared again after the next fetch.
         if self._rebalanced:
             return
         ids, read = ids_of(described), self._group.read_topics

@@ -137,6 +137,7 @@ class Idempotency:
             with suppress(PyMongoError):  # then the claim expires
                 await self._records.delete_one({"_id": id_, "owner": owner})
             raise
+        # Not in the block above: if this write fails, the work is done, so the key stays claimed until its lease ends.
         await self._finish(id_, owner, response)
         self._quota.add_bytes(caller.org_id, len(response))
         return StoredResponse(response, replayed=False)
@@ -151,7 +152,9 @@ class Idempotency:
             "claimed_until": _LEASE_END,
             "expires_at": {"$add": ["$$NOW", KEEP_SECONDS * 1000]},
         }
+        # In one update by MongoDB's clock: of calls at the same time exactly one becomes the owner.
         change = {name: {"$cond": [_FREE, value, f"${name}"]} for name, value in mine.items()}
+        # How long the claim still lasts is computed from this, so that no process's clock matters.
         seen: Document = {"seen_at": "$$NOW"}
         record: Document = await self._records.find_one_and_update(
             {"_id": id_}, [{"$set": change | seen}], upsert=True, return_document=ReturnDocument.AFTER

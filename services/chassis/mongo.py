@@ -139,6 +139,8 @@ class Mongo:
         while True:
             attempt += 1
             try:
+                # `seconds` limits only the retries: a commit without an answer is repeated for longer, or its outcome
+                # stays unknown.
                 return await self._attempt(work, began + TRANSACTION_SECONDS)
             except PyMongoError as error:
                 late = asyncio.get_running_loop().time() >= began + seconds
@@ -203,6 +205,7 @@ def _retrieve(left: asyncio.Future[None]) -> None:
 async def _commit(session: Session, deadline: float) -> None:
     while True:
         try:
+            # Committing again is harmless: the server answers with the outcome of the first commit.
             await session.commit_transaction()
             return
         except PyMongoError as error:

@@ -108,6 +108,8 @@ class ObjectStore:
             with _domain_errors(key):
                 part.replace(path)
         except BaseException:
+            # Shielded, because a request that is cancelled is the usual reason, and nobody else knows the name of the
+            # part.
             await asyncio.shield(asyncio.to_thread(part.unlink, missing_ok=True))
             raise
         return stored
@@ -196,6 +198,7 @@ def _move(file: Path, folder: Path, key: str) -> bool:
 
 
 def _rename(source: Path, target: Path) -> None:
+    # A missing object is an error here, before a folder is made for it and the move is tried again.
     source.stat()
     _in_folder(target, lambda: source.replace(target))
     with suppress(OSError):

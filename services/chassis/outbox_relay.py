@@ -77,6 +77,7 @@ class OutboxRelay:
             return False
         if await self._measure() > self._intervals.leftover_age:
             while await self._publish_leftovers() == BATCH:
+                # A long backlog takes longer than the lease lasts.
                 await self._lease.acquire()
         return True
 
@@ -91,6 +92,7 @@ class OutboxRelay:
     async def _publish_new(self) -> None:
         while True:
             rows = await self._outbox.take_fresh(BATCH)
+            # Rows taken during a pause are dropped: they are stored, and the sweep publishes them.
             if monotonic() >= self._paused_until:
                 await self._publish(rows)
 
@@ -110,6 +112,7 @@ class OutboxRelay:
             self._paused_until = monotonic() + self._intervals.after_failure
             log.warning("outbox_publish_failed", count=len(failures), error=repr(failures[0]))
         sent = {event.id for event, result in zip(events, results, strict=True) if isinstance(result, PublishResult)}
+        # A row of which only some events were sent is sent again as a whole: consumers ignore revisions that they have.
         complete = [row.id for row in rows if all(event.id in sent for event in row.events)]
         await self._mark_sent(complete)
         return len(complete)

@@ -42,6 +42,7 @@ class PageTurns:
                 message = await call()
                 self._learn(org_id, message.ByteSize())
                 return await render(message)
+        # A short history lets the call begin without a turn; if its page is long after all, the rendering takes one.
         message = await call()
         size = message.ByteSize()
         self._learn(org_id, size)

@@ -121,6 +121,7 @@ class ScriptHttp:
     @asynccontextmanager
     async def _open_session(self) -> AsyncIterator[aiohttp.ClientSession]:
         """Without cookies, proxies of the environment, and connections that outlive it."""
+        # The addresses are checked when the connection is made: a name may resolve differently a moment later.
         connector = aiohttp.TCPConnector(resolver=_CheckedResolver(self._addresses), use_dns_cache=False)
         jar = aiohttp.DummyCookieJar()
         async with aiohttp.ClientSession(connector=connector, cookie_jar=jar, trust_env=False) as session:
@@ -143,6 +144,7 @@ class ScriptHttp:
                 if response.status not in _REDIRECTS or location is None:
                     return await _read(response)
             before, url = url, _encode_blanks(urljoin(url, location))
+            # Each redirect as strictly as the first address: a listed host may lead to one that is not.
             self._check(url, hosts)
             if response.status not in _SAME_METHOD and method not in ("GET", "HEAD"):
                 method, has_body = "GET", False

@@ -203,6 +203,7 @@ class Instance:
 
     def _exception_stack(self) -> str:
         """The stack of the last exception, which no script could catch; empty if it has none."""
+        # A stopped script may have used all of it, and reading its stack needs some.
         self._store.set_fuel(STOP_FUEL)
         name = b"stack"
         self._write(self._buffer, name)

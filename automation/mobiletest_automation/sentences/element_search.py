@@ -185,6 +185,7 @@ def _find_related(
     anchor = anchors[0]
     ordinal = _ordinal_of(related.this)
     elements = find_beside(related.this, anchor, outline, accepts)
+    # What contains the anchor is never what is looked for beside it.
     around = {anchor, *outline.ancestors(anchor)}
     others = [element for element in elements if element not in around]
     if anchor in elements and related.relation in (Relation.INSIDE, Relation.IN_ROW_OF):

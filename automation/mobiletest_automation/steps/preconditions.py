@@ -34,6 +34,7 @@ def _finds_sentence(steps: Sequence[Step]) -> bool | None:
                 is_sentence = None if step.optional else False
             case RunFlow(commands, when=condition) | Repeat(commands, condition=condition):
                 is_sentence = _finds_sentence(commands)
+                # What runs only under a condition does not certainly start the app.
                 is_sentence = None if is_sentence is False and (step.optional or condition != ALWAYS) else is_sentence
             case Retry(commands):
                 is_sentence = _finds_sentence(commands)

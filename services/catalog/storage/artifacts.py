@@ -102,6 +102,7 @@ class ArtifactSweeper:
     async def claim(self, before: datetime) -> tuple[str, str] | None:
         """Organisation and SHA-256 of an artifact that was last used before then; the caller has to remove it."""
         unused = {"uses": 0, "touched_at": {"$lt": before}}
+        # From here on no upload can reuse the file, so that none refers to one that is being deleted.
         claimed = {"$set": {"state": DELETING, "touched_at": self._clock.now()}}
         found: Document | None = await self._artifacts.find_one_and_update(unused, claimed)
         return (found["org_id"], found["sha256"]) if found else None

@@ -109,6 +109,7 @@ class MongoStore(MongoRecords):
             return result, events
 
         result, events = await self._mongo.transaction(attempt)
+        # This process's own next list must show what it has just written.
         self._recent.changed()
         self._outbox.publish_soon(events)
         return result

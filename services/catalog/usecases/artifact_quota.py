@@ -71,5 +71,6 @@ class Reservation:
         if size <= self._bytes and not self._quota.is_due(self._renew_at):
             return
         if size > self._bytes:
+            # Doubling keeps the writes few; the portion bounds what an upload reserves without needing it.
             self._bytes = max(size, self._bytes + min(self._bytes, PORTION_BYTES))
         self._renew_at = await self._quota.take(self.id, self._bytes)

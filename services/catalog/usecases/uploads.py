@@ -154,6 +154,7 @@ class UploadUseCases:
     ) -> Build:
         """`put` makes the file the object of this key."""
         build = await self._with_free_version(await self._describe(app, new, file), new)
+        # Again, because the version may come from the file, and receiving it took a while.
         await self._check_room(build.app_id, build.version)
         reused = await self._store.artifacts.expect(file.sha256, file.size)
         if not reused:
@@ -255,6 +256,7 @@ class UploadUseCases:
 
         async def work(change: Change) -> Build:
             app = require(await change.apps.get(build.app_id), "App")
+            # The id is that of the first try, whose answer was lost: its build is the answer.
             earlier = await change.builds.get(build.id) if repeated else None
             if earlier is not None:
                 return earlier

@@ -48,6 +48,7 @@ def claim(run: Run, worker: str, now: datetime, limits: RunLimits) -> Run:
         status=run.status if run.status is Status.RUNNING else advance(run.status, Status.RUNNING),
         attempts=(*run.attempts, attempt),
         started_at=run.started_at or now,
+        # The time limit is that of all attempts together.
         deadline_at=run.deadline_at or now + limits.run_timeout,
         claimable_at=None,
         lease=RunLease(worker, now + limits.lease_ttl),
@@ -117,6 +118,7 @@ def _orphan_session(run: Run, now: datetime) -> Run:
 
 
 def _close(run: Run, result: AttemptResult, now: datetime, limits: RunLimits) -> Run:
+    # A verdict that the test reached before it was stopped stands; any other failure may be the cancellation itself.
     if run.cancel_requested_at is not None and result.failure and result.failure.category.fault is not Fault.TEST:
         result = replace(result, failure=cancellation(run.superseded_by))
     after = _close_attempt(run, result, now)

@@ -176,6 +176,7 @@ class PooledDevices:
                 return await self._open_in_slot(slot, build, seed, on_session)
             except _HubFailure as error:
                 failure, health = error, self._hub_health(slot.pool)
+                # Pools may share a hub: another session there would fail in the same way.
                 left = [pool for pool in left if self._hub_health(pool) is not health]
                 if not left:
                     raise
@@ -196,6 +197,7 @@ class PooledDevices:
     async def _take_slot(self, pools: Sequence[Pool], since: float, failure: DeviceFailure | None) -> DeviceSlot:
         """A slot in the pool with the most free slots, as soon as there is one."""
         while True:
+            # Before looking: a slot that is freed while the leases are read is not missed.
             freed = self._freed
             slot = await self._slots.take([pool for pool in pools if self._is_healthy(pool)])
             if slot is not None:

@@ -127,6 +127,7 @@ class PoolSlots:
         if self._leases is None or not self._shared:
             return
         async with self._writing:
+            # Before the numbers are read: what is given back during the write is returned by the next turn.
             self._returned.clear()
             held = {self._leased[pool.name]: self.numbers(pool) for pool in self._shared}
             try:
@@ -167,6 +168,7 @@ class PoolSlots:
         number = None
         try:
             async with self._writing:
+                # Not beside `renew`, which returns every slot that it does not know as taken.
                 number = await self._leases.take(name, pool.slots)
         finally:
             if number is None:  # the pool counts as full until the next look at it

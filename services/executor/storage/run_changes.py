@@ -87,6 +87,8 @@ class RunChangeGroups:
             try:
                 outcomes = await self._commit(changes, GROUP_SECONDS)
             except Exception as error:
+                # Of several changes it is unknown which one failed, and a conflict says nothing about a change: both go
+                # on apart.
                 if len(changes) == 1 and not _is_conflict(error):
                     outcomes = {changes[0]: error}
         return {**dict.fromkeys(group), **outcomes}

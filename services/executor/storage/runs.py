@@ -51,6 +51,7 @@ class MongoRuns:
 
         try:
             change, plan = await asyncio.gather(
+                # Both at once, because most claims succeed: the plan does not change, whoever gets the run.
                 self._transactions.change_run(key.execution_id, key.run_id, claim, self._org_limit.check),
                 self._plan(key.run_id),
             )
@@ -132,6 +133,7 @@ class MongoRuns:
         await self._runs.update_one(of_run, {"$pull": {"orphans": to_document(session)}})
 
     async def renew(self, tokens: Mapping[str, int]) -> None:
+        # Not beyond one lease after the time limit: a worker that renews but does not end its run loses it then.
         until = {"$min": [_after("$$NOW", self._lease_ms), _after("$deadline_at", self._lease_ms)]}
         change = [{"$set": {"lease.expires_at": until, "due_at": until}}]
         held = [

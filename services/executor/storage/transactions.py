@@ -108,6 +108,7 @@ class ExecutionTransactions:
             return outcomes
 
         async with AsyncExitStack() as locks:
+            # Sorted, so that no two groups ever wait for locks of each other.
             for execution_id in sorted({change.execution_id for change in group}):
                 await locks.enter_async_context(self._locks[execution_id])
             outcomes = await self.mongo.transaction(work, seconds=seconds)
@@ -128,7 +129,10 @@ class ExecutionTransactions:
             if run.status is not after.status and after.status.terminal:
                 moves += await self._release_next(session, execution, snapshot, after)
             change = apply_moves(execution, moves, snapshot.now)
+            # With the trace of this change's caller: the group runs in a task of its own.
             events = wanted.context.run(events_of, change, self._outbox.event)
+        # It aborts the transaction, and with it the changes of the whole group; any other error refuses this change
+        # only.
         except PyMongoError:
             raise
         except Exception as error:
@@ -203,6 +207,7 @@ class ExecutionTransactions:
         found = await self.mongo.aggregate(RUNS, pipeline, session=session)
         executions = {document["execution_id"]: document["execution"][0] for document in found}
         return Snapshot(
+            # Without documents every change is refused, so that this process's clock decides nothing.
             now=found[0]["now"] if found else datetime.now(UTC),
             executions={id_: execution_of(document) for id_, document in executions.items()},
             runs={document["_id"]: run_of(document) for document in found},

@@ -88,6 +88,8 @@ class ClaimLoop:
             misses = 0
             while (free := self._worker.free_slots(platform)) and misses < MAX_MISSES:
                 accepts = partial(self._worker.accepts, platform)
+                # Runs that the other search is claiming are still at the head of the queue, and hide as many behind
+                # them.
                 run_keys = await self._runs.claimable(platform, free + len(self._claiming), accepts)
                 new = [key for key in run_keys if key not in self._claiming][: self._worker.free_slots(platform)]
                 if not new:
@@ -123,6 +125,7 @@ class ClaimLoop:
                 while not self._woken.is_set():
                     await self._woken.wait()
         if not self._stopping:
+            # While stopping it stays set, because both searches have to see it.
             self._woken.clear()
 
 

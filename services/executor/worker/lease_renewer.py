@@ -55,8 +55,11 @@ class LeaseRenewer:
             return
         if self._clock() - self._renewed_at >= self._renewal:
             await self._runs.renew(tokens)
+            # Only after a success: the next turn, not the next third of the lease, repeats what failed.
             self._renewed_at = self._clock()
         for run_id, reason in (await self._runs.notices(tokens)).items():
             active = self._worker.active.get(run_id)
+            # While the database was asked, this worker may have ended the attempt or begun the next one under a new
+            # token.
             if active is not None and active.in_attempt and active.token == tokens[run_id]:
                 active.stop(reason)

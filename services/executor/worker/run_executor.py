@@ -95,6 +95,7 @@ class RunExecutor:
             active.in_attempt = False
             stopped.cancel()
             attempt.cancel()
+            # No longer than that: a hub that does not answer must not keep the verdict, or the run from other workers.
             await asyncio.wait({attempt}, timeout=RELEASE_SECONDS)
 
     async def _attempt_in_time(self, active: ActiveRun) -> AttemptResult:
@@ -116,6 +117,8 @@ class RunExecutor:
                 return None
             except Exception as error:
                 if not is_transient(error):
+                    # The same write would fail for ever; the run ends with a failure that says why, and its slot is
+                    # free again.
                     result = _unstorable(active, result, error)
                 tries += 1
                 log.warning("verdict_postponed", run_id=run_id, error=repr(error))

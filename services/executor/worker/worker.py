@@ -79,6 +79,7 @@ class Worker:
         being released by this worker is left alone until that is done.
         """
         chosen = [key for key in keys if key.run_id not in self.active][: self.free_slots(platform)]
+        # Before the first await, so that a claim that begins meanwhile does not take the same slots.
         self._claiming[platform] += len(chosen)
         claimed: list[Claim] = []
         try:
@@ -108,6 +109,7 @@ class Worker:
         task = asyncio.create_task(self._executor.execute(active), name=f"run {claim.run.id}", context=context)
         self._tasks[claim.run.id] = task
         task.add_done_callback(lambda done: self._release(claim.run.id, done), context=context)
+        # It was claimed while `drain` stopped the others.
         if self._handing_back:
             active.stop(StopReason.DRAIN)
 

@@ -70,6 +70,7 @@ class Authenticator:
         return holder
 
     async def _verify_or_hold(self, key_id: bytes, key: str) -> KeyHolder:
+        # Without revocations a key that was deleted meanwhile would go on working.
         if not self._cache.knows(key_id) or not self._revocations_arrive():
             return await self._verify_once(key_id, key)
         try:
@@ -100,6 +101,7 @@ class Authenticator:
         except Unauthenticated as error:
             self._cache.put_invalid(key_id, error.reason, self._clock.monotonic())
             raise
+        # Its revocation arrived while the catalog was being asked.
         if not self._cache.put_valid(key_id, holder, self._clock.monotonic()):
             raise _invalid(key)
         return holder

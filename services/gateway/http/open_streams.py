@@ -24,6 +24,7 @@ class OpenStreams:
     async def while_valid(self, request_context: RequestContext) -> AsyncIterator[None]:
         """Cancels what runs inside the block when the client's key or session ends; Unauthenticated then."""
         ids, expires_at = _ids(request_context), request_context.key_expires_at
+        # A revocation that came after the authentication found no stream to end.
         if any(map(self._key_cache.is_revoked, ids)):
             raise _ended(request_context)
         left = None if expires_at is None else (expires_at - self._clock.now()).total_seconds()
@@ -45,6 +46,7 @@ class OpenStreams:
     def end(self, key_id: str) -> None:
         """End the streams of a key or session that has been revoked."""
         for stream in self._streams.get(key_id, ()):
+            # Revocations are delivered more than once, and an expired timeout cannot be rescheduled.
             if not stream.expired():
                 stream.reschedule(asyncio.get_running_loop().time())
 

@@ -167,6 +167,7 @@ class EventFeeds:
             yield feed
         finally:
             feed.followers -= 1
+            # When the process stops, all leave at once; the number tells each how long to wait before it comes back.
             self.followers -= not self._closing.is_set()
             if not feed.followers and (task := self._tasks.get(feed)) is not None:
                 task.cancel()
@@ -178,6 +179,7 @@ class EventFeeds:
         wanted.heartbeats = True
         key = (caller.org_id, wanted.SerializeToString(deterministic=True))
         for feed in self._feeds.get(key, ()):
+            # A feed without followers is being cancelled.
             if feed.start <= after and feed.followers:
                 return feed
         if after:

@@ -102,6 +102,7 @@ def apply_runs(tables: Tables, runs: Iterable[RunSnapshot]) -> list[RunChange]:
         before = tables.runs.get(run.run_id)
         if before is not None and run.revision <= before.revision:
             continue
+        # It has been counted. A later revision may complete the list item, but not bring back what retention removed.
         if before is not None and before.status.terminal:
             if run.status.terminal and not before.expired:
                 _put(tables, run, before)

@@ -90,6 +90,7 @@ def contribute(tables: Tables, changes: Sequence[RunChange], storms: SettledStor
     """Fold what is new into counters, cells, failure groups and histories."""
     for change in changes:
         _count(tables, change)
+        # Before it enters: a run that stays in its cell is active there again, or counted as finished.
         _leave_cell(tables, change)
         _enter_cell(tables, change)
     _extend_histories(tables, changes, storms, rules)

@@ -115,5 +115,6 @@ def _settle_one(tables: Tables, execution_id: str, rules: StormRules) -> Iterabl
     storm = storm_verdict(row.total, row.finished, row.ended_runs.values(), rules)
     if storm is None:
         return ()
+    # The verdicts are needed only until here, and an execution may have thousands of runs.
     tables.executions.put(execution_id, replace(row, storm=storm, ended_runs={}))
     return [((run.app_id, run.subject), storm) for run in row.ended_runs.values()]

@@ -226,6 +226,7 @@ class RebuildJob:
         for _ in range(RECHECKS):
             if not differences or self._recheck_seconds <= 0:
                 break
+            # One budget for the job: documents that really differ must not make every page wait.
             self._recheck_seconds -= self._timings.recheck
             await asyncio.sleep(self._timings.recheck)
             differences = await self._store.differences(state, sorted({difference.id for difference in differences}))

@@ -52,6 +52,7 @@ class MongoRebuildStore:
     async def begin(self, operation: Operation) -> JobState:
         known = await read_generations(self._mongo)
         document = await self._mongo.collection(OPERATIONS).find_one({"_id": CURRENT})
+        # Numbers are never reused: a fold that began earlier may still write to a generation that was dropped.
         generation = 1 + max(document.get("generation", 0), known.serving, known.building or 0)
         state = JobState(operation, generation, await self._now())
         await create_generation(self._mongo, generation)

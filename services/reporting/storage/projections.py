@@ -49,6 +49,8 @@ class MongoProjections:
         """
 
         async def fold(session: Session) -> None:
+            # Read in the transaction: this is why a generation that is being built misses no event (see
+            # generations.py).
             for generation in await self.generations(session):
                 async with MongoTransaction(self._mongo, session, generation) as transaction:
                     await work(transaction)

@@ -43,6 +43,7 @@ class Projector:
                 raise
             self._capacity = max(1, len(batch) // 2)
             return False
+        # Slowly, so that a database that refused a large batch is not offered the next one at once.
         self._capacity += 1 + len(batch) // 100
         return True
 
@@ -56,6 +57,7 @@ class Projector:
         changes = apply_runs(tables, batch.runs.values())
         storms = settle_storms(tables, batch.executions.values(), changes, self._rules.storm)
         await transaction.load(tables, required_rows(changes, storms))
+        # First, because nothing below changes runs: MongoDB writes them while the rest is folded.
         await transaction.save_runs(tables)
         contribute(tables, changes, storms, self._rules)
         copy_catalog(tables, batch)

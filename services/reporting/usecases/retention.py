@@ -74,6 +74,7 @@ class RetentionSweeper:
             if not run_ids:
                 break
             gone = await self._expire(test, run_ids)
+            # Expired runs leave the list, so the next page begins behind those that stayed.
             expired, skipped = expired + gone, skipped + len(run_ids) - gone
         return expired
 

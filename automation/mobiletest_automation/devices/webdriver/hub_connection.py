@@ -138,6 +138,7 @@ class HubConnection:
         sent = None if method == "GET" else orjson.dumps(body or {})
         headers = {"Content-Type": "application/json; charset=utf-8"} if sent is not None else {}
         url = URL(self._url + path, encoded=True)
+        # A redirect would lead the worker to an address that no operator has configured.
         async with self._http.request(method, url, data=sent, headers=headers, allow_redirects=False) as reply:
             try:
                 return reply.status, await read_body(reply, self._reply_limit)

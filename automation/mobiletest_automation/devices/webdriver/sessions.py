@@ -96,6 +96,7 @@ async def delete_session(
             await clean(phone_commands(driver, left.platform), unclean, left, seconds=CLEAN_ORPHAN_SECONDS)
         await driver.delete(seconds=timeout)
     except DriverError as error:
+        # The hub does not know the session any more, so it is gone; after other errors it may still be there.
         return error.category is Category.SESSION_LOST
     except HubUnreachable as error:
         log.info("session_not_deleted", hub=connection.display_url, error=error.message)
@@ -130,6 +131,7 @@ async def _create_session(connection: HubConnection, target: HubTarget, app: str
     requested = capabilities_of(target, app)
     creating = asyncio.create_task(DriverSession.create(connection, requested, seconds=LATE_SECONDS))
     try:
+        # `wait`, unlike `wait_for`, leaves the request running when the time is over.
         done, _ = await asyncio.wait({creating}, timeout=target.opening_seconds)
     except asyncio.CancelledError:
         await _end_in_background(_end_when_created(connection, creating))
