@@ -102,6 +102,7 @@ def run(
     until: Annotated[
         str | None, typer.Option(metavar="STEP", help="With --local: end with this step, 5 or flow.yaml:17.")
     ] = None,
+    watch: Annotated[bool, typer.Option("--watch", help="With --local: run again after changes.")] = False,
     local_server: Annotated[
         bool, typer.Option("--local-server", help="Start a server on this machine for this command only.")
     ] = False,
@@ -131,8 +132,14 @@ def run(
         }
         refuse_without_server([option for option, value in server_only.items() if value])
         file, app = [*(file or ()), *map(Path, app or ())], None
-    elif device or capability or from_ or until:
-        local_only = {"--device": device, "--capability": capability, "--from": from_, "--until": until}
+    elif device or capability or from_ or until or watch:
+        local_only = {
+            "--device": device,
+            "--capability": capability,
+            "--from": from_,
+            "--until": until,
+            "--watch": watch,
+        }
         option = next(option for option, value in local_only.items() if value)
         raise CliError(f"{option} is for runs in this process", USAGE, "Run with --local")
     files, apps, paths = app_files(context.output, file or (), app or (), paths or ())
@@ -159,6 +166,7 @@ def run(
             fail_on_timeout=fail_on_timeout,
             start=from_,
             end=until,
+            watch=watch,
         )
     found = detect(os.environ, *paths[:1], Path.cwd())
     attribution = replace(found, **{name: value for name, value in said.items() if value is not None})
@@ -223,6 +231,7 @@ def _run_here(
     fail_on_timeout: bool,
     start: str | None,
     end: str | None,
+    watch: bool,
 ) -> int:
     """Run without a server. The exit code; CliError: it could not be started."""
     from mobiletest_cli.local_requirements import check_installed
@@ -230,7 +239,7 @@ def _run_here(
     check_installed()
     from mobiletest_cli.local_run.command import LocalOptions, LocalTestRun
 
-    options = LocalOptions(device, capabilities, timeout, fail_on_timeout, start, end)
+    options = LocalOptions(device, capabilities, timeout, fail_on_timeout, start, end, watch)
     return LocalTestRun(context.output, destinations).run(selection, options)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import signal
 import tempfile
 import threading
@@ -19,7 +20,7 @@ import structlog
 
 from mobiletest_automation import logs
 from mobiletest_automation.web_addresses import EVERY_NAME, EVERYWHERE
-from mobiletest_cli.errors import TIMEOUT, CliError
+from mobiletest_cli.errors import TIMEOUT, USAGE, CliError
 from mobiletest_cli.interruption import Interrupted
 from mobiletest_cli.local_run.devices import ChosenDevice, choose_device
 from mobiletest_cli.local_run.machine import Machine, ThisMachine
@@ -27,6 +28,7 @@ from mobiletest_cli.local_run.preparation import prepare
 from mobiletest_cli.local_run.results import LocalResults, LocalRun
 from mobiletest_cli.local_run.runner import CLOSE_SECONDS, LocalRunner, Plan
 from mobiletest_cli.local_run.sessions import OneDevice, running_hub
+from mobiletest_cli.local_run.watch import WatchedFiles, run_on_change
 from mobiletest_cli.output import Output
 from mobiletest_cli.progress_display import Display
 from mobiletest_cli.results.files import Destinations, ResultFiles
@@ -55,31 +57,50 @@ class LocalOptions:
     fail_on_timeout: bool = True
     start: str | None = None
     end: str | None = None
+    watch: bool = False
 
 
 class LocalTestRun:
-    """Runs what is selected, once."""
+    """Runs what is selected, once or after each change."""
 
     def __init__(self, output: Output, destinations: Destinations, *, machine: Machine | None = None) -> None:
         self._output = output
         self._destinations = destinations
         self._machine = machine or ThisMachine()
+        self._evidence: Path | None = None
 
     def run(self, wanted: Selection, options: LocalOptions) -> int:
         """The exit code. CliError: it could not be started. A signal ends it, and closes the session first."""
         self._destinations.check(wait=True)
         device = choose_device(self._machine, options.device, wanted.platform, options.capabilities)
+        if not options.watch:
+            return self._run_once(wanted, options, device)
+        if self._output.as_json:
+            raise CliError("--json is one document, and --watch runs again and again", USAGE, "Leave out one of them")
+        files = WatchedFiles(wanted.paths, wanted.app_files, without=self._destinations.artifacts)
+        return run_on_change(self._output, files, lambda: self._run_once_more(wanted, options, device))
+
+    def _run_once_more(self, wanted: Selection, options: LocalOptions, device: ChosenDevice) -> int:
+        """As `_run_once`, but what is wrong is shown, since the next change may repair it."""
+        if self._destinations.artifacts is None and self._evidence is not None:
+            shutil.rmtree(self._evidence, ignore_errors=True)
+        try:
+            return self._run_once(wanted, options, device)
+        except CliError as error:
+            self._output.error(error)
+            return error.exit_code
+
+    def _run_once(self, wanted: Selection, options: LocalOptions, device: ChosenDevice) -> int:
         plan, files = prepare(self._output, wanted, device, options.start, options.end)
         part = f" ({plan.flows[0].part})" if plan.flows[0].part else ""
         name = wanted.name or wanted.workspace or Path.cwd().name or "mobiletest"
         results = LocalResults(str(uuid4()), f"{name}{part}")
         app = wanted.app_files[0] if wanted.app_files else None
-        evidence = self._destinations.artifacts or Path(tempfile.mkdtemp(prefix="mobiletest-"))
-        with _logs_shown(self._output), running_hub(device) as running:
-            work = _Work(self._output, results, evidence, options)
-            reason = asyncio.run(work.run(plan, running, app))
-        results.finish_evidence(self._output)
-        _remove_if_empty(evidence)
+        with self._evidence_folder() as evidence:
+            with _logs_shown(self._output), running_hub(device) as running:
+                work = _Work(self._output, results, evidence, options)
+                reason = asyncio.run(work.run(plan, running, app))
+            results.finish_evidence(self._output)
         execution = results.execution(cancelled=isinstance(reason, Interrupted))
         paths = {run.path: files.display_path(run.path) for run in results.runs}
         report = Report(execution, results.documents(), None, paths, "", files.display_path)
@@ -87,6 +108,15 @@ class LocalTestRun:
         if reason is not None and not (reason.exit_code == TIMEOUT and not options.fail_on_timeout):
             code = reason.exit_code
         return publish(self._output, ResultFiles(results, self._output, self._destinations), report, code, error=reason)
+
+    @contextmanager
+    def _evidence_folder(self) -> Iterator[Path]:
+        """The folder for artifacts, which is removed if there are none."""
+        self._evidence = self._destinations.artifacts or Path(tempfile.mkdtemp(prefix="mobiletest-"))
+        try:
+            yield self._evidence
+        finally:
+            _remove_if_empty(self._evidence)
 
 
 class _Work:
