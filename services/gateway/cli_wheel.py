@@ -11,9 +11,8 @@ from aiohttp import hdrs, web
 
 from services.chassis.version import VERSION
 from services.gateway.http.application import Route
-from services.gateway.http.fixed_documents import FixedResponse
 from services.gateway.http.json_responses import HttpError
-from services.gateway.http.representations import ETAG
+from services.gateway.http.representations import ETAG, FixedResponse
 
 FOLDER = Path(__file__).parents[2] / "gen" / "wheels"
 PATH = "/cli"

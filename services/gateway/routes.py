@@ -16,21 +16,21 @@ from services.chassis.health import Health, HealthReport
 from services.chassis.object_store import ObjectStore
 from services.chassis.upload_rate import UploadRate
 from services.gateway.contract.operations import HTTP_BODY, Operation, find_operation
-from services.gateway.encoding import item_encoder, response_encoder
+from services.gateway.encoders import item_encoder, response_encoder
 from services.gateway.handlers import reports
-from services.gateway.handlers.apps import AppInvocations
 from services.gateway.handlers.concurrency import ConcurrencyLimit
 from services.gateway.handlers.file_uploads import BodyUploads, FileUploadHandler, ReadFile, ReadUpload, read_body
 from services.gateway.handlers.imports import read_archive
 from services.gateway.handlers.invocations import (
+    AppInvocations,
     Invocation,
     call_in_batch,
     call_rpc,
+    limits_in_use,
     long_poll_or_batch,
     read_by_id,
     unless_searching,
 )
-from services.gateway.handlers.limits import limits_in_use
 from services.gateway.handlers.multipart_form import FORM_TYPE
 from services.gateway.handlers.request_reader import RequestReader
 from services.gateway.handlers.server_sent_events import ServerSentEventsHandler
@@ -39,9 +39,9 @@ from services.gateway.handlers.unary import UnaryHandler, renderer
 from services.gateway.handlers.uploads import FormUploads
 from services.gateway.http.application import Route
 from services.gateway.http.authentication import AccessRule
-from services.gateway.http.fixed_documents import FixedDocument
 from services.gateway.http.json_responses import json_response
 from services.gateway.http.open_streams import OpenStreams
+from services.gateway.http.representations import FixedDocument
 from services.gateway.http.request_body import BodyMemory
 from services.gateway.page_turns import PageTurns
 from services.gateway.settings import Settings

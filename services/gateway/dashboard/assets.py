@@ -8,9 +8,8 @@ from pathlib import Path
 
 from aiohttp import hdrs, web
 
-from services.gateway.http.fixed_documents import FixedDocument
 from services.gateway.http.json_responses import HttpError
-from services.gateway.http.representations import ETAG
+from services.gateway.http.representations import ETAG, FixedDocument
 
 FOLDER = Path(__file__).parent / "static"
 PREFIX = "/static"

@@ -8,7 +8,7 @@ from aiohttp import web
 from google.protobuf.message import Message
 
 from services.chassis.turns import list_in_turns
-from services.gateway.encoding import is_texts, parts_encoder, text_encoder
+from services.gateway.encoders import is_texts, parts_encoder, text_encoder
 from services.gateway.handlers.unary import UnaryHandler
 from services.gateway.http.json_responses import HttpError, map_error
 from services.gateway.http.representations import entity_tag

@@ -1,25 +1,14 @@
 """The routes of the dashboard: pages need no access rule, because they show what the REST interface answers."""
 
+from aiohttp import web
+
 from services.chassis.grpc_channel import Channel
 from services.gateway.auth.authenticator import Authenticator
 from services.gateway.auth.rate_limits import RateLimiter
-from services.gateway.dashboard import (
-    apps,
-    builds,
-    coverage,
-    executions,
-    history,
-    matrix,
-    queue,
-    reference,
-    settings,
-    sign_in,
-    tests,
-    versions,
-)
+from services.gateway.dashboard import apps, coverage, executions, matrix, settings, tests, versions
 from services.gateway.dashboard.assets import PREFIX, Assets
-from services.gateway.dashboard.pages import SIGN_IN, page, redirection
-from services.gateway.dashboard.sessions import SessionHandlers
+from services.gateway.dashboard.pages import SIGN_IN, page, redirection, render
+from services.gateway.dashboard.sessions import SessionHandlers, show_sign_in
 from services.gateway.http.application import Route
 from services.gateway.http.authentication import AccessRule
 from services.gateway.http.request_body import BodyMemory
@@ -39,12 +28,12 @@ def dashboard_routes(
         Route("GET", "/apps/{app_id}", page("app.html", apps.show_app)),
         Route("GET", "/apps/{app_id}/matrix", page("matrix.html", matrix.show_matrix)),
         Route("GET", "/apps/{app_id}/coverage", page("coverage.html", coverage.show_coverage)),
-        Route("GET", "/apps/{app_id}/builds/{build_id}", page("build.html", builds.show_build)),
+        Route("GET", "/apps/{app_id}/builds/{build_id}", page("build.html", apps.show_build)),
         Route("GET", "/executions", page("executions.html", executions.list_executions)),
         Route("GET", "/executions/{execution_id}", page("execution.html", executions.show_execution)),
         Route("GET", "/executions/{execution_id}/tests/{test_id}", redirection(executions.find_run)),
         Route("GET", "/executions/{execution_id}/runs/{run_id}", page("run.html", executions.show_run)),
-        Route("GET", "/queue", page("queue.html", queue.show_queue)),
+        Route("GET", "/queue", page("queue.html", executions.show_queue)),
         Route("GET", "/settings", page("api_keys.html", settings.list_keys)),
         Route("GET", "/settings/limits", page("limits.html", settings.list_limits)),
         Route("GET", "/settings/quarantine", page("quarantine.html", settings.list_quarantined)),
@@ -53,12 +42,12 @@ def dashboard_routes(
         Route("GET", "/tests/new", page("new_test.html", tests.new_test)),
         Route("GET", "/tests/{test_id}", page("test.html", tests.show_steps)),
         Route("GET", "/tests/{test_id}/versions", page("versions.html", versions.show_versions)),
-        Route("GET", "/tests/{test_id}/history", page("history.html", history.show_history)),
+        Route("GET", "/tests/{test_id}/history", page("history.html", tests.show_history)),
         Route("GET", "/tests/{test_id}/run", page("run_test.html", tests.show_starts)),
-        Route("GET", "/tests/{test_id}/try", page("try.html", history.show_last_screen)),
+        Route("GET", "/tests/{test_id}/try", page("try.html", tests.show_last_screen)),
         Route("POST", "/tests/{test_id}/difference", versions.DifferenceHandler(bodies).handle, AccessRule("read")),
-        Route("GET", "/docs", reference.show),
-        Route("GET", SIGN_IN, sign_in.show),
+        Route("GET", "/docs", _show_reference),
+        Route("GET", SIGN_IN, show_sign_in),
         Route("POST", SIGN_IN, sessions.begin_by_form),
         Route("POST", "/session", sessions.begin),
         Route("GET", "/session", sessions.show),
@@ -66,3 +55,8 @@ def dashboard_routes(
         Route("GET", f"{PREFIX}/{{version}}/{{name}}", assets.serve),
         Route("GET", f"{PREFIX}/{{version}}/{{folder}}/{{name}}", assets.serve),
     ]
+
+
+async def _show_reference(request: web.Request) -> web.StreamResponse:
+    """The page of the API documentation, which everyone may read: Swagger UI, with the key of the session."""
+    return render(request, "reference.html", {})

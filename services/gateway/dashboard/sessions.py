@@ -13,7 +13,7 @@ from services.chassis.grpc_channel import Channel
 from services.chassis.turns import pause
 from services.gateway.auth.authenticator import Authenticator
 from services.gateway.auth.rate_limits import RateLimiter
-from services.gateway.dashboard.sign_in import show_form, wanted_page
+from services.gateway.dashboard.pages import render
 from services.gateway.http.json_responses import HttpError, map_error
 from services.gateway.http.request_body import JSON_TYPE, BodyMemory, read_form, read_json
 from services.gateway.http.request_context import REQUEST_ID
@@ -61,13 +61,13 @@ class SessionHandlers:
         """
         try:
             form = await read_form(request, MAX_BYTES, BODY_SECONDS, memory=self._memory, org_id="")
-            place = quote(wanted_page(request), safe=_ADDRESS)
+            place = quote(_wanted_page(request), safe=_ADDRESS)
             onward = web.Response(status=303, headers={hdrs.LOCATION: place})
             return await self._begin(request, _checked_key(form.get("key")), onward)
         except Exception as error:
             refusal = map_error(error, request[REQUEST_ID])
             await pause()  # many bodies may end at the same time
-            response = show_form(request, refusal.message, refusal.status)
+            response = _show_form(request, refusal.message, refusal.status)
             response.headers.update(refusal.headers)
             if refusal.close:
                 response.force_close()
@@ -126,3 +126,30 @@ def _checked_key(key: object) -> str:
         detail = [{"loc": ["body", "key"], "msg": "Paste an API key", "type": "missing"}]
         raise HttpError(422, detail, "VALIDATION_FAILED")
     return key.strip()
+
+
+async def show_sign_in(request: web.Request) -> web.StreamResponse:
+    """The form; afterwards the browser goes to the page that was wanted, if it is one of ours.
+
+    Browsers leave out the cookie when a link of another site is followed: then they go to the page once more first.
+    """
+    wanted = request.query.get("next", "")
+    if request.headers.get("Sec-Fetch-Site") == "cross-site" and _is_own(wanted):
+        return render(request, "again.html", {"next": wanted})
+    return _show_form(request)
+
+
+def _show_form(request: web.Request, error: str = "", status: int = 200) -> web.Response:
+    """The form, and what is wrong with what was sent. The browser sends it by POST, with a script or without."""
+    return render(request, "sign_in.html", {"next": _wanted_page(request), "error": error}, status)
+
+
+def _wanted_page(request: web.Request) -> str:
+    """The page of ours to go to after signing in."""
+    wanted = request.query.get("next", "")
+    return wanted if _is_own(wanted) else "/"
+
+
+def _is_own(place: str) -> bool:
+    """Whether an address is a page of this origin: "//" begins a host, and browsers drop tabs and ends of lines."""
+    return place.startswith("/") and not place.startswith(("//", "/\\")) and place.isprintable()

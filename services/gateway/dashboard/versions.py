@@ -1,13 +1,14 @@
 """The pages of the versions of a test's steps: all of them, and the difference of two."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any, Literal
 
 import orjson
 from aiohttp import web
 
-from services.gateway.dashboard.differences import Difference, compare_texts
 from services.gateway.dashboard.pages import Values, render, with_session
 from services.gateway.dashboard.resources import read, read_tagged
 from services.gateway.dashboard.step_text import write_steps
@@ -17,6 +18,34 @@ from services.gateway.http.request_context import REQUEST_CONTEXT
 
 PAGE_SIZE = 20
 MAX_BYTES, BODY_SECONDS = 1024 * 1024, 15.0
+CONTEXT_LINES = 3
+# Of each text. The work grows with the cube of it for texts that are made for that, to a tenth of a second.
+LINES_LIMIT = 1_000
+Kind = Literal["same", "added", "removed", "gap"]
+
+
+@dataclass(frozen=True, slots=True)
+class DifferenceLine:
+    """A line of either text or of both; a gap stands for equal lines, and its text says which line comes next."""
+
+    kind: Kind
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The changed lines with the equal ones around them; `is_too_long` texts are not compared."""
+
+    lines: tuple[DifferenceLine, ...] = ()
+    is_too_long: bool = False
+
+    @property
+    def added(self) -> int:
+        return sum(line.kind == "added" for line in self.lines)
+
+    @property
+    def removed(self) -> int:
+        return sum(line.kind == "removed" for line in self.lines)
 
 
 @with_session
@@ -93,3 +122,27 @@ def _text(body: bytes) -> str:
             422, [{"loc": ["body", "text"], "msg": "Field required", "type": "missing"}], "VALIDATION_FAILED"
         )
     return text
+
+
+def compare_texts(before: str, after: str) -> Difference:
+    """What has to be removed and added to make one text the other."""
+    old, new = _lines(before), _lines(after)
+    if max(len(old), len(new)) > LINES_LIMIT:
+        return Difference(is_too_long=True)
+    return Difference(tuple(_compare(old, new)))
+
+
+def _lines(text: str) -> Sequence[str]:
+    return text.removesuffix("\n").split("\n") if text else ()
+
+
+def _compare(old: Sequence[str], new: Sequence[str]) -> Iterator[DifferenceLine]:
+    for group in SequenceMatcher(None, old, new).get_grouped_opcodes(CONTEXT_LINES):
+        if group[0][3]:
+            yield DifferenceLine("gap", f"line {group[0][3] + 1}")
+        for tag, old_start, old_end, new_start, new_end in group:
+            if tag == "equal":
+                yield from (DifferenceLine("same", text) for text in new[new_start:new_end])
+                continue
+            yield from (DifferenceLine("removed", text) for text in old[old_start:old_end])
+            yield from (DifferenceLine("added", text) for text in new[new_start:new_end])

@@ -14,7 +14,6 @@ from services.chassis.errors import Violation
 from services.gateway.contract.fields import RequestFields, mask_field, request_fields, rest_fields
 from services.gateway.contract.operations import Operation
 from services.gateway.decoding.core_schemas import request_schema
-from services.gateway.decoding.run_choices import chooses_runs
 from services.gateway.decoding.validation_errors import (
     MAX_ERRORS,
     FieldError,
@@ -35,6 +34,19 @@ _UNKNOWN = "extra_forbidden"
 # How alike an unknown name and a known one are that are taken for the same.
 _MISSPELT = 0.8
 _PATH_PART = re.compile(r'\["([^"]*)"\]|\[(\d+)\]|([^.\[\]]+)', re.ASCII)
+_CHOICES = frozenset(
+    (
+        *("app", "apk", "ipa", "package", "bundle", "build", "version", "platform", "os", "ios", "android"),
+        *("test", "suite", "flow", "workflow", "tag", "shard", "env", "variable"),
+        *("branch", "commit", "sha", "device", "emulator", "simulator"),
+    )
+)
+_NAMES = frozenset(("runs", "runids", "failed", "onlyfailed"))
+_MANNERS = frozenset(("timeout", "retry", "retries", "wait", "delay", "seconds", "interval"))
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_ENDING = re.compile(r"(?:ids?|names?|s)$")
+# Characters of a name that are read; a longer one is no name.
+_READ = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,3 +250,15 @@ def _dotted(loc: Location) -> str:
     """A location without its first part: "run_config.retriess", "steps[2].x"."""
     head, *rest = loc[1:]
     return str(head) + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in rest)
+
+
+def chooses_runs(name: str) -> bool:
+    """Whether a field of this name would choose an app, a build, a test, a platform, a device or a commit.
+
+    "app_id", "buildVersion" and "device-names" do; "location_config" does not, and neither does "test_timeout", which
+    would only change how something runs.
+    """
+    words = [word.lower() for word in _WORD.findall(name[:_READ])]
+    if not _MANNERS.isdisjoint(words):
+        return False
+    return "".join(words) in _NAMES or any(word in _CHOICES or _ENDING.sub("", word) in _CHOICES for word in words)

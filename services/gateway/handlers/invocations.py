@@ -1,19 +1,29 @@
-"""Functions that get the response message of an operation: through its RPC, or through a batch."""
+"""Functions that get the response message of an operation: through its RPC, a batch, or RPCs of several services."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
+import grpc
 from google.protobuf.message import Message
+from mobiletest.catalog.v1 import apps_pb2, limits_pb2
+from mobiletest.executor.v1 import limits_pb2 as executor_pb2
+from mobiletest.types.v1 import limits_pb2 as types_pb2
 
+from services.chassis.errors import DomainError
 from services.chassis.grpc_channel import REPLAYED
 from services.gateway.handlers.concurrency import ConcurrencyLimit
 from services.gateway.http.open_streams import OpenStreams
 from services.gateway.http.request_context import RequestContext
+from services.gateway.upstream.app_stats import NO_STATS, AppStatsClient, PendingStats, set_stats
 from services.gateway.upstream.call_batcher import CallBatcher
 from services.gateway.upstream.rpcs import BatchReader, Rpc
 
 # (request message, context, timeout in seconds) -> response message
 Invocation = Callable[[Any, RequestContext, float], Awaitable[Any]]
+LIMITS_MISSING = '199 mobiletest "the executor does not answer; its limits are missing"'
+RATES = ("requests_per_second", "request_burst", "key_requests_per_second", "key_request_burst")
+STATS_MISSING = '199 mobiletest "reporting does not answer; its fields are null"'
 
 
 def call_rpc(rpc: Rpc) -> Invocation:
@@ -81,3 +91,78 @@ def long_poll_or_batch(
                 return await long_poll(message, context, timeout)
 
     return invoke
+
+
+def limits_in_use(catalog: Invocation, executor: Invocation, counted: Sequence[ConcurrencyLimit]) -> Invocation:
+    """GetLimits: what the catalog (GetLimits), the executor (ListRunLimits) and this process limit, in one list."""
+
+    async def invoke(message: Any, context: RequestContext, timeout: float) -> limits_pb2.GetLimitsResponse:
+        limits: limits_pb2.GetLimitsResponse = await catalog(message, context, timeout)
+        own = [types_pb2.Limit(name=name, limit=getattr(context.limits, name)) for name in RATES]
+        for each in counted:
+            used = each.used(context.caller.org_id)
+            own.append(types_pb2.Limit(name=each.name, limit=getattr(context.limits, each.name), used=used))
+        context.response_headers["Warning"] = LIMITS_MISSING
+        with suppress(grpc.aio.AioRpcError, DomainError, TimeoutError):
+            runs = await executor(executor_pb2.ListRunLimitsRequest(), context, timeout)
+            limits.limits.extend(runs.limits)
+            del context.response_headers["Warning"]
+        return limits_pb2.GetLimitsResponse(limits=[*own, *limits.limits], allowed_models=limits.allowed_models)
+
+    return invoke
+
+
+class AppInvocations:
+    """Invocations whose responses are apps."""
+
+    def __init__(self, apps: BatchReader, stats: AppStatsClient) -> None:
+        self._apps = apps
+        self._stats = stats
+
+    async def get(self, message: apps_pb2.GetAppRequest, context: RequestContext, timeout: float) -> apps_pb2.App:
+        """GetApp: asks both services at the same time."""
+        pending = self._stats.request(context.caller, (message.app_id,))
+        found = await read_resource(self._apps, message.app_id, context, timeout)
+        app = apps_pb2.App()
+        app.CopyFrom(found)
+        await self._fill(pending, (app,), context)
+        return app
+
+    def create(self, call_rpc: Invocation) -> Invocation:
+        """CreateApp: a new app has no executions yet."""
+
+        async def invoke(message: apps_pb2.CreateAppRequest, context: RequestContext, timeout: float) -> apps_pb2.App:
+            app: apps_pb2.App = await call_rpc(message, context, timeout)
+            set_stats(app, NO_STATS)
+            return app
+
+        return invoke
+
+    def update(self, call_rpc: Invocation) -> Invocation:
+        """UpdateApp."""
+
+        async def invoke(message: apps_pb2.UpdateAppRequest, context: RequestContext, timeout: float) -> apps_pb2.App:
+            pending = self._stats.request(context.caller, (message.app_id,))
+            app: apps_pb2.App = await call_rpc(message, context, timeout)
+            await self._fill(pending, (app,), context)
+            return app
+
+        return invoke
+
+    def list(self, call_rpc: Invocation) -> Invocation:
+        """ListApps."""
+
+        async def invoke(
+            message: apps_pb2.ListAppsRequest, context: RequestContext, timeout: float
+        ) -> apps_pb2.ListAppsResponse:
+            page: apps_pb2.ListAppsResponse = await call_rpc(message, context, timeout)
+            if page.items:
+                pending = self._stats.request(context.caller, [app.id for app in page.items])
+                await self._fill(pending, page.items, context)
+            return page
+
+        return invoke
+
+    async def _fill(self, pending: PendingStats, apps: Sequence[apps_pb2.App], context: RequestContext) -> None:
+        if not await self._stats.fill(pending, apps):
+            context.response_headers["Warning"] = STATS_MISSING

@@ -14,7 +14,7 @@ import orjson
 from aiohttp import hdrs, web
 from google.protobuf.descriptor import Descriptor
 
-from services.gateway.encoding import encoder
+from services.gateway.encoders import encoder
 from services.gateway.handlers.concurrency import ConcurrencyLimit
 from services.gateway.handlers.request_reader import RequestReader
 from services.gateway.handlers.streams import abort_stream, write

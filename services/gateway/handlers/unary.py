@@ -11,7 +11,7 @@ from google.protobuf.message import Message
 
 from services.gateway.contract.operations import EMPTY, HTTP_BODY, Operation
 from services.gateway.decoding.requests import Decoded
-from services.gateway.encoding import ToJson
+from services.gateway.encoders import ToJson
 from services.gateway.handlers.invocations import Invocation
 from services.gateway.handlers.request_reader import RequestReader
 from services.gateway.http.authentication import check_scope

@@ -18,12 +18,11 @@ from aiohttp import web
 from aiohttp.http_exceptions import BadHttpMethod, HttpProcessingError, LineTooLong
 
 from services.chassis import logs
-from services.gateway.http.fixed_documents import FixedResponse
+from services.gateway.http.fairness import PIECE_BYTES, PacedStarts, Pieces, UnreadAnswers
 from services.gateway.http.json_responses import HttpError, error_response, map_error
 from services.gateway.http.middlewares import FIXED_HEADERS, REQUEST_ID_HEADER, map_http_exception
-from services.gateway.http.paced_starts import PacedStarts
+from services.gateway.http.representations import FixedResponse
 from services.gateway.http.request_context import PUBLIC, organisation
-from services.gateway.http.unread_answers import PIECE_BYTES, Pieces, UnreadAnswers
 from services.gateway.settings import Settings
 
 MAX_URL_BYTES = 8190

@@ -6,11 +6,68 @@ from google.rpc import code_pb2
 
 from services.gateway.contract.fields import Field, RequestFields
 from services.gateway.contract.operations import EMPTY, HTTP_BODY, Operation
-from services.gateway.openapi import components, files
+from services.gateway.decoding.core_schemas import SEEN
+from services.gateway.openapi import components
+from services.gateway.openapi.components import Part
 from services.gateway.openapi.schemas import Schemas
 
+# A file. OpenAPI 3.1 needs no format, but generators of clients do: others take a file for text.
+BINARY: Part = {"type": "string", "format": "binary", "contentMediaType": "application/octet-stream"}
+
+UPLOAD: Part = {
+    "type": "object",
+    "description": "The artifact and its description. The fields may come before or after the file.",
+    "properties": {
+        "version": {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 200,
+            "description": f"The default is that of the artifact.{SEEN}",
+        },
+        "metadata": {"type": "string", "contentMediaType": "application/json", "description": "A JSON object."},
+        "package_name": {
+            "type": "string",
+            "maxLength": 500,
+            "description": f"The default is that of the artifact.{SEEN}",
+        },
+        "version_suffix": {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 100,
+            "description": "If no version is sent and the app has that of the artifact already, the build's version is "
+            f"that one, a hyphen, and this text, such as the first digits of a commit.{SEEN}",
+        },
+        "file": BINARY,
+    },
+    "required": ["file"],
+}
+
+PART: Part = {"required": True, "content": {"application/octet-stream": {"schema": BINARY}}}
+
+IMPORT: Part = {
+    "required": True,
+    "content": {
+        "multipart/form-data": {
+            "schema": {
+                "type": "object",
+                "description": "A zip archive of the folder as file, or the files of the folder as files.",
+                "properties": {
+                    "file": BINARY,
+                    "files": {
+                        "type": "array",
+                        "items": BINARY,
+                        "description": "Each with its path in the folder as the name of the file.",
+                    },
+                },
+            }
+        },
+        "application/zip": {"schema": BINARY},
+    },
+}
+
+
 _UPLOAD = "CreateBuild"
-_FILES = {"ImportTests": files.IMPORT, "PutUploadPart": files.PART}
+_FILES = {"ImportTests": IMPORT, "PutUploadPart": PART}
 _STATUSES = {
     code_pb2.NOT_FOUND: "404",
     code_pb2.ALREADY_EXISTS: "409",
@@ -63,7 +120,7 @@ def _parameter(place: str, name: str, field: Field, schemas: Schemas) -> dict[st
 def _body(operation: Operation, fields: RequestFields, schemas: Schemas) -> dict[str, Any]:
     content: dict[str, Any] = {"application/json": {"schema": schemas.body(operation.input, fields.content)}}
     if operation.name == _UPLOAD:  # first, because openapi-generator makes a method of the first type only
-        content = {"multipart/form-data": {"schema": files.UPLOAD}, **content}
+        content = {"multipart/form-data": {"schema": UPLOAD}, **content}
     return {"required": any(field.required for field in fields.content), "content": content}
 
 
@@ -104,7 +161,7 @@ def _content(operation: Operation, schemas: Schemas) -> dict[str, Any]:
         return {}
     if output.full_name == HTTP_BODY:
         if operation.is_download:
-            return {"application/octet-stream": {"schema": files.BINARY}}
+            return {"application/octet-stream": {"schema": BINARY}}
         return {"application/xml": {"schema": {"type": "string", "contentMediaType": "application/xml"}}}
     if operation.streams:
         for event in output.oneofs[0].fields:

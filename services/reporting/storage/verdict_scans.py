@@ -45,6 +45,13 @@ _ROW = [
 ]
 # The last stage of a pipeline whose documents have `VERDICT_FIELDS`, with a verdict. It pushes no array as it is.
 VERDICT_ROWS: Document = {"$group": {"_id": _SHARED, "rows": {"$push": {"$concatArrays": [_ROW]}}}}
+# Lookups of fewer tests cost no more than a scan.
+FEWEST_TESTS = 20
+_INDEX = ("org_id", "app_id", "test_id", "named_verdict.branch", "named_verdict.outcome")
+_INCLUSIVE = {SearchSide.BEFORE: "$lte", SearchSide.AFTER: "$gte"}
+# The outcome that most places have: searches go back from failures, and forward from passes.
+_OF_PLACE = {SearchSide.BEFORE: Outcome.FAILED, SearchSide.AFTER: Outcome.PASSED}
+Seen = dict[str, BuildVerdict]  # by test
 
 
 def _decode_verdict_rows(group: Document) -> Sequence[BuildVerdict]:
@@ -58,14 +65,6 @@ def _decode_verdict_rows(group: Document) -> Sequence[BuildVerdict]:
         run, named = LastRun(at, run_id, execution_id, outcome, seconds), SourceRevision(at, run_id, branch, commit_sha)
         build_verdicts.append(BuildVerdict((app_id, test_id, build_id), uploaded_at, run, named, passed, failed))
     return build_verdicts
-
-
-# Lookups of fewer tests cost no more than a scan.
-FEWEST_TESTS = 20
-_INDEX = ("org_id", "app_id", "test_id", "named_verdict.branch", "named_verdict.outcome")
-_INCLUSIVE = {SearchSide.BEFORE: "$lte", SearchSide.AFTER: "$gte"}
-# The outcome that most places have: searches go back from failures, and forward from passes.
-_OF_PLACE = {SearchSide.BEFORE: Outcome.FAILED, SearchSide.AFTER: Outcome.PASSED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +101,6 @@ class Scan:
             return seen.build_id != self.place.build_id
         before = seen.build_order < self.place.build_order
         return before if self.side is SearchSide.BEFORE else seen.build_order > self.place.build_order
-
-
-Seen = dict[str, BuildVerdict]  # by test
 
 
 class VerdictScans:

@@ -16,6 +16,12 @@ from services.reporting.ports import CatalogTests, ReadModels, Verdicts
 
 # A turn at polling has a pause in it (see Polls), so these are also bounds on the reads a second.
 POLLS_AT_ONCE, POLLS_OF_ORG = 10, 3
+POLL_SECONDS = 0.02
+# The most that one read is about; what more callers wait for is read after it.
+KEYS_AT_ONCE = 100
+T = TypeVar("T")
+RETRY_AFTER_SECONDS = 2.0
+BUILD_UNKNOWN = "Reporting has not heard of this build yet; try again"
 
 
 class ReportTurns:
@@ -50,12 +56,6 @@ class ReportSources:
     ended_wait: float = 5.0
 
 
-POLL_SECONDS = 0.02
-# The most that one read is about; what more callers wait for is read after it.
-KEYS_AT_ONCE = 100
-T = TypeVar("T")
-
-
 class Polls(Generic[T]):
     """Polls for things of one kind by their ids, once for all callers of an organisation that wait for them."""
 
@@ -80,10 +80,6 @@ class Polls(Generic[T]):
         async with self._turns.poll():
             await asyncio.sleep(POLL_SECONDS)
             return {**dict.fromkeys(keys), **await self._read(keys)}
-
-
-RETRY_AFTER_SECONDS = 2.0
-BUILD_UNKNOWN = "Reporting has not heard of this build yet; try again"
 
 
 class KnownBuilds:

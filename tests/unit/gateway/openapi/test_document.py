@@ -18,9 +18,9 @@ from services.chassis.health import Health
 from services.gateway.app import build_routes
 from services.gateway.auth.key_cache import KeyCache
 from services.gateway.decoding.core_schemas import SEEN
-from services.gateway.encoding import encoder
+from services.gateway.encoders import encoder
 from services.gateway.http.open_streams import OpenStreams
-from services.gateway.openapi.files import UPLOAD
+from services.gateway.openapi.paths import UPLOAD
 from services.gateway.settings import Settings
 from services.gateway.upstream.rpcs import Upstreams
 from tests.examples import examples

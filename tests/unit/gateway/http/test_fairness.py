@@ -2,7 +2,7 @@
 
 import asyncio
 
-from services.gateway.http.paced_starts import PacedStarts
+from services.gateway.http.fairness import PacedStarts
 
 
 async def test_a_client_with_many_requests_leaves_others_their_turns() -> None:

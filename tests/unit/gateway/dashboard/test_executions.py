@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from services.gateway.dashboard.pictures import pictures_of, step_class
+from services.gateway.dashboard.executions import pictures_of, step_class
 
 AREA = {"x": 0.1, "y": 0.2, "width": 0.5, "height": 0.1}
 

@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.gateway.dashboard.differences import LINES_LIMIT, compare_texts
+from services.gateway.dashboard.versions import LINES_LIMIT, compare_texts
 
 TEXTS = st.lists(st.sampled_from("abcd"), max_size=30).map("\n".join)
 

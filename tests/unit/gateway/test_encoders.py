@@ -15,7 +15,7 @@ from mobiletest.reporting.v1 import reports_pb2
 
 from services.chassis.proto_values import enum_spellings
 from services.gateway.contract.fields import rest_fields
-from services.gateway.encoding import (
+from services.gateway.encoders import (
     ToJson,
     encoder,
     is_texts,
